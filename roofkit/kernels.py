@@ -1,0 +1,234 @@
+"""What the common kernels cost: FLOPs, and bytes over the memory channel.
+
+Every count is the ideal one: each operand crosses the memory channel once, nothing is read twice,
+and whatever fits on the chip stays there. Sizes may be numbers, NumPy arrays of any shapes that
+broadcast, or SymPy symbols. Conventions that authors disagree on are arguments:
+
+- ``fma``: operations a multiply-add counts for; 2 gives FLOPs (the default), 1 gives MACs.
+- ``moves``: which operands cross the memory channel; leave one out if it stays on the chip.
+- ``flops_per_element``: what a softmax or a norm is charged for each element.
+
+A bad size, dtype or convention raises ValueError naming it.
+"""
+
+import math
+
+import numpy as np
+
+from roofkit._inputs import is_symbolic, itemsize, number, sizes
+from roofkit.roofline import Cost, Roofline
+
+# Operations per element: a mean, a centring, a square, a sum, a scale, then gamma and beta;
+# RMSNorm leaves out the mean, the centring and beta.
+NORM_FLOPS = {"layer": 7, "rms": 4}
+NORM_PARAMETERS = {"layer": 2, "rms": 1}
+
+
+def dot(N, dtype="bf16", *, fma=2, moves="xyz"):
+    """Dot product z = x · y of two vectors of length N.
+
+    Counts N multiplications and N - 1 additions, 2N - 1 FLOPs (N with ``fma=1``). Reads x and y,
+    writes the scalar z in the same dtype.
+
+    >>> dot(1024).intensity
+    0.4995119570522206
+    """
+    (N,) = sizes(N=N)
+    flops = 2 * N - 1 if _fma(fma) == 2 else N
+    return Cost(flops, itemsize(dtype) * _moved(moves, x=N, y=N, z=1))
+
+
+def axpy(N, dtype="bf16", *, fma=2, moves="xyz"):
+    """y <- a x + y on vectors of length N: N multiply-adds; reads x and y, writes z (the new y).
+
+    The scalar a is a register. NumPy needs two passes for this and moves 5N elements, not 3N.
+
+    >>> axpy(1000, "fp32").intensity
+    0.16666666666666666
+    """
+    (N,) = sizes(N=N)
+    return Cost(_fma(fma) * N, itemsize(dtype) * _moved(moves, x=N, y=N, z=N))
+
+
+def elementwise(N, dtype="bf16", *, flops_per_element=1, reads=1, writes=1):
+    """N elements, each computed from the matching elements of ``reads`` arrays.
+
+    Adding two arrays is ``reads=2``; scaling one is ``reads=1``.
+
+    >>> elementwise(1000, reads=2).intensity
+    0.16666666666666666
+    """
+    (N,) = sizes(N=N)
+    flops = number(flops_per_element, "flops_per_element", above=False)
+    arrays = number(reads, "reads", above=False) + number(writes, "writes", above=False)
+    return Cost(flops * N, itemsize(dtype) * arrays * N)
+
+
+def matmul(B, D, F, dtype="bf16", *, weight_dtype=None, out_dtype=None, fma=2, moves="XYZ"):
+    """X[B, D] · Y[D, F] -> Z[B, F].
+
+    2BDF FLOPs: B·F outputs, each D multiply-adds. Moves X, Y and Z once each; in bf16 that is
+    2(BD + DF + BF) bytes. Y is the weight: ``weight_dtype`` and ``out_dtype`` default to dtype.
+
+    Source: the intensity BDF / (BD + DF + BF) of "How to Scale Your Model", chapter 1.
+
+    >>> matmul(B=256, D=8192, F=8192).intensity
+    240.94117647058823
+    """
+    B, D, F = sizes(B=B, D=D, F=F)
+    return _matmul(1, B, D, F, dtype, weight_dtype, out_dtype, fma, moves)
+
+
+def batched_matmul(
+    N, B, D, F, dtype="bf16", *, weight_dtype=None, out_dtype=None, fma=2, moves="XYZ"
+):
+    """N independent products X[n, B, D] · Y[n, D, F] -> Z[n, B, F]: nothing is shared.
+
+    With B = 1 every example brings its own weights, and the intensity stays below 2 / itemsize
+    for any N.
+
+    >>> round(batched_matmul(N=512, B=1, D=4096, F=4096, dtype="int8").intensity, 3)
+    1.999
+    """
+    N, B, D, F = sizes(N=N, B=B, D=D, F=F)
+    return _matmul(N, B, D, F, dtype, weight_dtype, out_dtype, fma, moves)
+
+
+def softmax(rows, cols, dtype="bf16", *, flops_per_element=5, reads=1, writes=1):
+    """Softmax over each of ``rows`` rows of ``cols`` elements.
+
+    Five operations an element: maximum, subtraction, exponential, sum, division. An exponential
+    counts 1, though it takes the hardware many. One read and one write means the row stays on the
+    chip in between; a kernel that makes three passes over memory has ``reads=3``.
+
+    >>> softmax(1024, 1024).intensity
+    1.25
+    """
+    rows, cols = sizes(rows=rows, cols=cols)
+    return elementwise(
+        rows * cols, dtype, flops_per_element=flops_per_element, reads=reads, writes=writes
+    )
+
+
+def norm(rows, cols, dtype="bf16", *, kind="rms", flops_per_element=None, read_parameters=True):
+    """RMSNorm (``kind="rms"``) or LayerNorm (``"layer"``) over rows of ``cols`` elements.
+
+    Charges 4 or 7 FLOPs an element unless told otherwise. Reads and writes each element once, and
+    reads the cols parameters (LayerNorm: twice cols) once, unless ``read_parameters=False``.
+
+    >>> norm(2048, 4096, kind="layer", read_parameters=False).intensity
+    1.75
+    """
+    rows, cols = sizes(rows=rows, cols=cols)
+    if kind not in NORM_FLOPS:
+        raise ValueError(f"kind={kind!r} is not known; use one of {', '.join(NORM_FLOPS)}")
+    per_element = NORM_FLOPS[kind] if flops_per_element is None else flops_per_element
+    per_element = number(per_element, "flops_per_element", above=False)
+    parameters = NORM_PARAMETERS[kind] * cols if read_parameters else 0
+    return Cost(per_element * rows * cols, itemsize(dtype) * (2 * rows * cols + parameters))
+
+
+def conv2d(
+    N, H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="bf16",
+    weight_dtype=None, out_dtype=None, fma=2, moves="XYZ",
+):  # fmt: skip
+    """Convolution of N images X[C_in, H, W] with C_out filters Y[C_in/groups, K, K].
+
+    Each of the N·C_out·H'·W' outputs takes K·K·C_in/groups multiply-adds, with
+    H' = (H + 2 padding - K) // stride + 1. A bias replaces the missing first addition of each
+    output, so it changes the FLOPs of neither convention. ``groups=C_in`` is a depthwise
+    convolution. ``moves="YZ"`` leaves out reading the input, as many published tables do.
+
+    >>> conv2d(1, 224, 224, 3, 64, 3, padding=1, fma=1).flops   # VGG16, first layer, MACs
+    86704128
+    """
+    N, H, W, C_in, C_out, K, stride, groups = sizes(
+        N=N, H=H, W=W, C_in=C_in, C_out=C_out, K=K, stride=stride, groups=groups
+    )
+    padding = number(padding, "padding", above=False)
+    for name, channels in (("C_in", C_in), ("C_out", C_out)):
+        if not is_symbolic(channels) and not is_symbolic(groups) and np.any(channels % groups):
+            raise ValueError(f"{name}={channels} must be a multiple of groups={groups}")
+    rows = _conv_length(H, K, stride, padding, "H")
+    cols = _conv_length(W, K, stride, padding, "W")
+    weights = C_out * (C_in / groups if is_symbolic(groups) else C_in // groups) * K * K
+    outputs = N * C_out * rows * cols
+    width = _itemsizes(dtype, weight_dtype, out_dtype)
+    moved = _moved(moves, X=width[0] * N * C_in * H * W, Y=width[1] * weights, Z=width[2] * outputs)
+    return Cost(_fma(fma) * N * rows * cols * weights, moved)
+
+
+def critical_batch(
+    roof, D=math.inf, F=math.inf, dtype="bf16", *, weight_dtype=None, out_dtype=None
+):
+    """The batch B above which ``matmul(B, D, F)`` is compute-bound on this roofline.
+
+    With D and F left infinite this is the rule of thumb: the ridge, scaled by half the weight's
+    bytes per element. With D and F it is exact, from I(B) = ridge:
+    B = ridge · s_Y / (2 - ridge · (s_X / F + s_Z / D)). Where D and F are too small for any batch
+    to reach the ridge, the answer is infinity.
+
+    The result is a float; the first whole batch that is compute-bound is ``math.ceil`` of it.
+    ``roof.peak_flops`` must be the peak of the dtype the multiplications run in.
+
+    >>> v5e = Roofline(1.97e14, 8.2e11)
+    >>> round(critical_batch(v5e), 1), round(critical_batch(v5e, D=8192, F=8192), 1)
+    (240.2, 255.2)
+    >>> critical_batch(Roofline(989.4e12, 3.35e12), D=512, F=512)
+    inf
+    """
+    if not isinstance(roof, Roofline):
+        raise ValueError(
+            f"roof must be a Roofline, got {type(roof).__name__}: {roof!r}; "
+            'a chip gives one: chip.roofline("bf16")'
+        )
+    D, F = number(D, "D", finite=False), number(F, "F", finite=False)
+    x, y, z = _itemsizes(dtype, weight_dtype, out_dtype)
+    slack = 2 - roof.ridge * (x / F + z / D)
+    if isinstance(slack, np.ndarray):
+        with np.errstate(divide="ignore"):
+            return np.where(slack > 0, roof.ridge * y / slack, np.inf)
+    return roof.ridge * y / slack if slack > 0 else math.inf
+
+
+def _matmul(N, B, D, F, dtype, weight_dtype, out_dtype, fma, moves):
+    x, y, z = _itemsizes(dtype, weight_dtype, out_dtype)
+    moved = _moved(moves, X=x * N * B * D, Y=y * N * D * F, Z=z * N * B * F)
+    return Cost(_fma(fma) * N * B * D * F, moved)
+
+
+def _itemsizes(dtype, weight_dtype, out_dtype):
+    base = itemsize(dtype)
+    return (
+        base,
+        base if weight_dtype is None else itemsize(weight_dtype, "weight_dtype"),
+        base if out_dtype is None else itemsize(out_dtype, "out_dtype"),
+    )
+
+
+def _fma(fma):
+    if fma not in (1, 2):
+        raise ValueError(f"fma={fma!r} must be 2 (count FLOPs) or 1 (count multiply-adds)")
+    return fma
+
+
+def _moved(moves, **operands):
+    unknown = set(moves) - set(operands)
+    if unknown:
+        raise ValueError(
+            f"moves={moves!r} names {', '.join(sorted(unknown))}; "
+            f"this kernel's operands are {', '.join(operands)}"
+        )
+    return sum(size for name, size in operands.items() if name in moves)
+
+
+def _conv_length(length, K, stride, padding, name):
+    span = length + 2 * padding - K
+    if is_symbolic(span) or is_symbolic(stride):
+        return span / stride + 1
+    if np.any(np.asarray(span) < 0):
+        raise ValueError(
+            f"{name}={length} with padding={padding} is smaller than the kernel K={K}; "
+            "pad more or use a smaller kernel"
+        )
+    return span // stride + 1

@@ -1,0 +1,255 @@
+"""Rooflines as figures: log-log, in units, readable in grey."""
+
+import base64
+import html
+import io
+from collections.abc import Mapping
+from itertools import cycle
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator
+
+from roofkit.hardware import Chip
+from roofkit.roofline import Cost, Roofline
+
+# Okabe and Ito's colours, in the order that also steps in grey; line styles tell them apart too.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000")
+LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
+PREFIXES = {15: "P", 12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n"}
+
+
+def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
+    """Draw one roofline or several, with kernels as labelled points on them.
+
+    Parameters
+    ----------
+    roofs : Roofline, Chip, or a mapping of label to either
+        A Chip stands for its bf16 roofline (fp16 where it has no bf16) and its own name.
+    kernels : mapping of label to Cost or to an intensity in FLOPs/byte, optional
+        Each is drawn on every roof: a circle where compute binds it, a triangle where the channel
+        (memory or link) does, and the label names the bound.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+    xlim, ylim : pairs, optional
+        Limits in FLOPs/byte and FLOP/s; chosen around ridges and kernels otherwise.
+
+    Returns the Axes. Raises ValueError for anything that is not a roof or a kernel.
+
+    >>> import roofkit as rk
+    >>> ax = roofline(rk.chip("TPU v5e"), {"dot": rk.dot(1024)})
+    >>> ax.get_xlabel()
+    'arithmetic intensity (FLOP/byte)'
+    """
+    roofs = _named_roofs(roofs)
+    points = {label: _intensity(kernel, label) for label, kernel in (kernels or {}).items()}
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    ridges = [roof.ridge for roof in roofs.values()]
+    xlim = xlim or _decades([*ridges, *points.values()], before=0.8, after=1.0)
+    ylim = ylim or _height(roofs.values(), xlim, points.values())
+    _axes(ax, xlim, ylim)
+    for (label, roof), colour, line in zip(
+        roofs.items(), cycle(COLOURS), cycle(LINES), strict=False
+    ):
+        # Three points make the whole line, since it is straight on both sides of the ridge.
+        xs = np.array(sorted({xlim[0], min(max(roof.ridge, xlim[0]), xlim[1]), xlim[1]}))
+        ax.plot(
+            xs, roof.attainable(xs), line, color=colour, lw=2, label=_legend(label, roof), zorder=2
+        )
+        ax.plot([roof.ridge] * 2, [ylim[0], roof.peak_flops], ":", color=colour, lw=1, zorder=1)
+        for intensity in points.values():
+            compute = _bound(intensity, roof) == "compute"
+            ax.plot(
+                intensity, roof.attainable(intensity), "o" if compute else "v", color=colour,
+                ms=9, markeredgecolor="white", zorder=3,
+            )  # fmt: skip
+    for name, intensity in points.items():
+        _label(ax, name, intensity, roofs.values())
+    ax.legend(loc="lower right", fontsize=9, frameon=False)
+    ax.roofkit_description = _describe(roofs, points)
+    return ax
+
+
+def show(ax):
+    """The Axes' figure as a PNG with alternative text, for a notebook cell to end on.
+
+    Returns an object with ``_repr_html_``; the figure itself is closed.
+    """
+    figure = ax.figure
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=144, metadata={"Software": None})
+    width = round(figure.get_size_inches()[0] * 100)
+    plt.close(figure)
+    return Picture(picture.getvalue(), getattr(ax, "roofkit_description", ""), width)
+
+
+class Picture:
+    """A PNG with the text that stands for it where it cannot be seen."""
+
+    def __init__(self, png, alt, width):
+        self.png, self.alt, self.width = png, alt, width
+
+    def __repr__(self):
+        return f"Picture({self.alt!r})"
+
+    def _repr_html_(self):
+        data = base64.b64encode(self.png).decode()
+        return (
+            f'<img alt="{html.escape(self.alt, quote=True)}" width="{self.width}" '
+            f'style="max-width: 100%" src="data:image/png;base64,{data}">'
+        )
+
+
+def times(estimates, *, ax=None):
+    """Draw each Estimate's T_math and T_comms as bars, with the bracket from lower to upper.
+
+    Parameters
+    ----------
+    estimates : mapping of label to Estimate of scalars, seconds
+    ax : matplotlib Axes, optional
+
+    Returns the Axes.
+    """
+    if not isinstance(estimates, Mapping) or not estimates:
+        raise ValueError(f"estimates must map labels to Estimates, got {estimates!r}")
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6.4, 0.9 + 0.95 * len(estimates)), layout="constrained")
+    rows = np.arange(len(estimates))[::-1]
+    scale, prefix = _prefix(max(estimate.upper for estimate in estimates.values()))
+    for row, estimate in zip(rows, estimates.values(), strict=True):
+        for offset, name, value, colour, hatch in (
+            (0.26, r"$T_\mathrm{math}$", estimate.math, COLOURS[0], ""),
+            (0, r"$T_\mathrm{comms}$", estimate.comms, COLOURS[1], "//"),
+        ):
+            ax.barh(
+                row + offset, value / scale, height=0.24, color=colour, hatch=hatch,
+                edgecolor="white", label=name if row == rows[0] else None,
+            )  # fmt: skip
+        lower, upper = estimate.lower / scale, estimate.upper / scale
+        ax.plot([lower, upper], [row - 0.26] * 2, "k|-", lw=1.5, ms=9,
+                label="max … sum" if row == rows[0] else None)  # fmt: skip
+    ax.set_yticks(rows, list(estimates))
+    ax.set_xlim(left=0)
+    ax.set_xlabel(f"time ({prefix}s)")
+    ax.spines[["top", "right"]].set_visible(False)
+    handles, labels = ax.get_legend_handles_labels()
+    ax.figure.legend(
+        [*handles[1:], handles[0]], [*labels[1:], labels[0]], loc="outside upper center",
+        ncols=3, frameon=False, fontsize=9,
+    )  # fmt: skip
+    ax.roofkit_description = "Times. " + "; ".join(
+        f"{label}: T_math {engineering(e.math)}s, T_comms {engineering(e.comms)}s, "
+        f"total between {engineering(e.lower)}s and {engineering(e.upper)}s, {e.bound}-bound"
+        for label, e in estimates.items()
+    )
+    return ax
+
+
+def engineering(value):
+    """The value to three digits with its SI prefix, ready for the unit to follow.
+
+    >>> engineering(1.0107e-3) + "s", engineering(1.97e14) + "FLOP/s"
+    ('1.01 ms', '197 TFLOP/s')
+    """
+    scale, prefix = _prefix(value)
+    return f"{value / scale:.3g} {prefix}"
+
+
+def _prefix(value):
+    if not value:
+        return 1.0, ""
+    exponent = int(np.floor(np.log10(value * 1.000001) / 3)) * 3
+    exponent = min(max(exponent, min(PREFIXES)), max(PREFIXES))
+    return 10.0**exponent, PREFIXES[exponent]
+
+
+def _named_roofs(roofs):
+    if not isinstance(roofs, Mapping):
+        roofs = roofs if isinstance(roofs, (list, tuple)) else [roofs]
+        roofs = {getattr(roof, "name", ""): roof for roof in roofs}
+    if not roofs:
+        raise ValueError("no roof to draw; give a Roofline, a Chip or a mapping of them")
+    named = {}
+    for label, roof in roofs.items():
+        if isinstance(roof, Chip):
+            roof = roof.roofline("bf16" if "bf16" in roof.peaks else "fp16")
+        if not isinstance(roof, Roofline):
+            raise ValueError(
+                f"roofs[{label!r}] must be a Roofline or a Chip, got {type(roof).__name__}"
+            )
+        if np.ndim(roof.ridge):
+            raise ValueError(f"roofs[{label!r}] holds arrays; draw one Roofline for each entry")
+        named[label] = roof
+    return named
+
+
+def _intensity(kernel, label):
+    value = kernel.intensity if isinstance(kernel, Cost) else kernel
+    if isinstance(value, bool) or np.ndim(value) or not isinstance(value, (int, float, np.number)):
+        raise ValueError(
+            f"kernels[{label!r}] must be a Cost of numbers or one intensity, got {kernel!r}"
+        )
+    if not 0 < value < np.inf:
+        raise ValueError(
+            f"kernels[{label!r}] has intensity {value:g}; a log axis shows finite values above 0"
+        )
+    return float(value)
+
+
+def _decades(values, before, after):
+    low, high = np.log10(min(values)) - before, np.log10(max(values)) + after
+    return 10 ** (np.floor(2 * low) / 2), 10 ** (np.ceil(2 * high) / 2)
+
+
+def _height(roofs, xlim, intensities):
+    lows = [roof.attainable(x) for roof in roofs for x in [xlim[0], *intensities]]
+    return min(lows) * 0.8, max(roof.peak_flops for roof in roofs) * 2.5
+
+
+def _axes(ax, xlim, ylim):
+    ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
+    ax.set_xlabel("arithmetic intensity (FLOP/byte)")
+    ax.set_ylabel("attainable (FLOP/s)")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(numticks=12))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: engineering(value).strip()))
+    ax.grid(which="major", color="0.9", lw=0.8, zorder=0)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _legend(label, roof):
+    return f"{label}, ridge {roof.ridge:.4g}" if label else f"ridge {roof.ridge:.4g}"
+
+
+def _label(ax, name, intensity, roofs):
+    """Name a kernel once, under its lowest point, with the roofs' verdicts if they agree."""
+    lowest = min(roofs, key=lambda roof: roof.attainable(intensity))
+    verdicts = {_bound(intensity, roof) for roof in roofs}
+    text = f"{name} · {verdicts.pop()}" if len(verdicts) == 1 else name
+    flat = _bound(intensity, lowest) == "compute"
+    ax.annotate(
+        text, (intensity, lowest.attainable(intensity)), xytext=(0, -9) if flat else (8, -4),
+        textcoords="offset points", ha="center" if flat else "left", va="top", fontsize=9,
+        bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
+    )  # fmt: skip
+
+
+def _bound(intensity, roof):
+    return "compute" if intensity >= roof.ridge else roof.channel
+
+
+def _describe(roofs, points):
+    parts = []
+    for label, roof in roofs.items():
+        parts.append(
+            f"{label or 'Roofline'}: rises with {engineering(roof.bandwidth)}byte/s to "
+            f"{engineering(roof.peak_flops)}FLOP/s, ridge at {roof.ridge:.4g} FLOP/byte"
+        )
+        parts += [
+            f"{name} at {intensity:.3g} FLOP/byte is {_bound(intensity, roof)}-bound and reaches "
+            f"at most {engineering(roof.attainable(intensity))}FLOP/s"
+            for name, intensity in points.items()
+        ]
+    return "Log-log roofline plot. " + "; ".join(parts) + "."

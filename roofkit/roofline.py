@@ -1,0 +1,190 @@
+"""Work meets machine: a Cost in FLOPs and bytes, a Roofline in FLOP/s and bytes/s, an Estimate."""
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from roofkit._inputs import check_broadcast, is_symbolic, number
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a computation asks of a machine.
+
+    Parameters
+    ----------
+    flops : float, array or SymPy expression
+        Floating-point operations; a multiply-add counts 2.
+    bytes : float, array or SymPy expression
+        Bytes moved over one channel (memory or a link); decimal, 1 GB = 1e9 bytes.
+
+    Costs add, and scale by a number: ``40 * (attention + mlp)``.
+
+    Raises ValueError for negative or NaN entries and for shapes that do not broadcast.
+
+    >>> Cost(flops=1e12, bytes=2e9).intensity
+    500.0
+    """
+
+    flops: Any
+    bytes: Any
+
+    def __post_init__(self):
+        flops = number(self.flops, "flops", above=False)
+        moved = number(self.bytes, "bytes", above=False)
+        if isinstance(flops, np.ndarray) and isinstance(moved, np.ndarray):
+            check_broadcast({"flops": flops.shape, "bytes": moved.shape})
+        object.__setattr__(self, "flops", flops)
+        object.__setattr__(self, "bytes", moved)
+
+    @property
+    def intensity(self):
+        """Arithmetic intensity, FLOPs/byte; infinite where no byte is moved."""
+        if is_symbolic(self.flops) or is_symbolic(self.bytes):
+            return self.flops / self.bytes
+        if not isinstance(self.flops, np.ndarray) and not isinstance(self.bytes, np.ndarray):
+            if self.bytes:
+                return self.flops / self.bytes
+            return math.inf if self.flops else math.nan
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.divide(self.flops, self.bytes)
+
+    def __add__(self, other):
+        if not isinstance(other, Cost):
+            return NotImplemented
+        return Cost(self.flops + other.flops, self.bytes + other.bytes)
+
+    def __radd__(self, other):
+        # sum() starts from 0.
+        return self if isinstance(other, Real) and other == 0 else NotImplemented
+
+    def __mul__(self, times):
+        if isinstance(times, Cost):
+            return NotImplemented
+        times = number(times, "times", above=False)
+        return Cost(self.flops * times, self.bytes * times)
+
+    __rmul__ = __mul__
+
+
+# NumPy would otherwise spread ``array * cost`` over the array's elements.
+Cost.__array_ufunc__ = None
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """A machine as two numbers: how fast it computes and how fast it is fed.
+
+    Parameters
+    ----------
+    peak_flops : float or array
+        FLOP/s at the dtype in question, dense.
+    bandwidth : float or array
+        Bytes/s of the channel that feeds the computation.
+    channel : str
+        What that channel is; it names the bound when data cannot arrive in time.
+
+    Raises ValueError unless both are finite, above zero and of shapes that broadcast.
+
+    Source: Williams, Waterman and Patterson, CACM 52(4), 2009.
+
+    >>> Roofline(peak_flops=1.97e14, bandwidth=8.2e11).ridge
+    240.2439024390244
+    """
+
+    peak_flops: Any
+    bandwidth: Any
+    channel: str = "memory"
+
+    def __post_init__(self):
+        peak = number(self.peak_flops, "peak_flops")
+        bandwidth = number(self.bandwidth, "bandwidth")
+        if isinstance(peak, np.ndarray) and isinstance(bandwidth, np.ndarray):
+            check_broadcast({"peak_flops": peak.shape, "bandwidth": bandwidth.shape})
+        object.__setattr__(self, "peak_flops", peak)
+        object.__setattr__(self, "bandwidth", bandwidth)
+
+    @property
+    def ridge(self):
+        """The intensity, FLOPs/byte, at which computing and moving take the same time."""
+        return self.peak_flops / self.bandwidth
+
+    def attainable(self, intensity):
+        """The most FLOP/s a computation of this intensity (FLOPs/byte) can reach.
+
+        >>> Roofline(1.97e14, 8.2e11).attainable(0.5)
+        410000000000.0
+        """
+        intensity = number(intensity, "intensity", above=False, finite=False)
+        return _smaller(self.peak_flops, intensity * self.bandwidth)
+
+    def estimate(self, cost):
+        """The time a Cost takes here at best and at worst, as an Estimate.
+
+        >>> Roofline(1.97e14, 8.2e11).estimate(Cost(flops=2e12, bytes=1e9)).bound
+        'compute'
+        """
+        if not isinstance(cost, Cost):
+            raise ValueError(
+                f"cost must be a Cost(flops, bytes), got {type(cost).__name__}: {cost!r}"
+            )
+        return Estimate(cost.flops / self.peak_flops, cost.bytes / self.bandwidth, self.channel)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How long a computation takes: the two times, and the bracket they give.
+
+    ``math`` and ``comms`` are T_math and T_comms in seconds. ``lower`` is their maximum (perfect
+    overlap), ``upper`` their sum (no overlap), so upper is at most twice lower. Both are times of
+    the ideal machine: real kernels can miss the data sheet's peak and be slower than ``upper``.
+    """
+
+    math: Any
+    comms: Any
+    channel: str = "memory"
+
+    @property
+    def lower(self):
+        """max(T_math, T_comms), seconds."""
+        return _larger(self.math, self.comms)
+
+    @property
+    def upper(self):
+        """T_math + T_comms, seconds."""
+        return self.math + self.comms
+
+    @property
+    def bound(self):
+        """Which time is longer: "compute" where T_math >= T_comms, else the channel's name.
+
+        An array of names where the times are arrays.
+        """
+        decided = _compare(self.math, self.comms)
+        if isinstance(decided, np.ndarray):
+            return np.where(decided, "compute", self.channel)
+        return "compute" if decided else self.channel
+
+
+def _compare(math, comms):
+    if is_symbolic(math) or is_symbolic(comms):
+        raise ValueError(
+            "the larger of two formulas is not decided until their symbols have values; build the "
+            "Cost from numbers to get lower or bound"
+        )
+    return math >= comms
+
+
+def _larger(a, b):
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.maximum(a, b)
+    return a if _compare(a, b) else b
+
+
+def _smaller(a, b):
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.minimum(a, b)
+    return b if _compare(a, b) else a
