@@ -1,5 +1,6 @@
 """What every formula asks of its inputs: finite, positive, known, and of shapes that fit."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -64,14 +65,14 @@ def _is_integer(value):
 
 
 def _as_float_array(value, name):
-    if isinstance(value, (bool, np.bool_, str, bytes)) or value is None:
-        raise ValueError(f"{name} must be a number or an array of numbers, got {value!r}")
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} must be a number or an array of numbers, got {type(value).__name__}: {value!r}"
-        ) from None
+    # NumPy would read True as 1, "3" as 3 and None as NaN, and drop an imaginary part.
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
+        array = np.asarray(value)
+        if array.dtype.kind in "iufO" and value is not None:
+            return array.astype(np.float64, copy=False)
+    raise ValueError(
+        f"{name} must be a number or an array of numbers, got {type(value).__name__}: {value!r}"
+    )
 
 
 def sizes(**named):
@@ -79,19 +80,16 @@ def sizes(**named):
 
     Returns the checked values in the order given.
     """
-    checked = [number(value, name) for name, value in named.items()]
-    shapes = {
-        name: value.shape
-        for name, value in zip(named, checked, strict=True)
-        if isinstance(value, np.ndarray)
-    }
-    if len(shapes) > 1:
-        check_broadcast(shapes)
-    return checked
+    checked = {name: number(value, name) for name, value in named.items()}
+    check_broadcast(**checked)
+    return list(checked.values())
 
 
-def check_broadcast(shapes):
-    """ValueError naming the arguments if their shapes cannot be broadcast together."""
+def check_broadcast(**named):
+    """ValueError naming the arrays among the arguments if they cannot be broadcast together."""
+    shapes = {name: value.shape for name, value in named.items() if isinstance(value, np.ndarray)}
+    if len(shapes) < 2:
+        return
     try:
         np.broadcast_shapes(*shapes.values())
     except ValueError:

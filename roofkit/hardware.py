@@ -72,7 +72,7 @@ class Chip:
     """
 
     name: str
-    peaks: Mapping
+    peaks: Mapping = field(hash=False)  # a mapping proxy does not hash
     bandwidth: float | None = None
     capacity: float | None = None
     link: float | None = None
@@ -174,7 +174,8 @@ class ChipTable(tuple):
             for figure, unit in self._figures(chip)
         ]
         half = next((dtype for dtype in ("bf16", "fp16") if dtype in chip.peaks), None)
-        known = half and chip.bandwidth is not None and chip.bandwidth.confirmed
+        known = half and chip.bandwidth is not None
+        known = known and chip.peaks[half].confirmed and chip.bandwidth.confirmed
         ridge = f"{chip.roofline(half).ridge:.1f}" if known else "–"
         return [(chip.name, chip.sku), *cells, (ridge, "peak / bandwidth")]
 
@@ -221,9 +222,11 @@ def load_chips(path):
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path.name} is not valid TOML: {error}") from None
     entries = table.get("chip")
-    if not isinstance(entries, list) or not entries:
+    if not entries or not isinstance(entries, list) or not isinstance(entries[0], dict):
         raise ValueError(f"{path.name}: no [[chip]] found")
     sources = table.get("sources", {})
+    if not isinstance(sources, dict):
+        raise ValueError(f"{path.name}: [sources] must map short names to references")
     chips = ChipTable(_read_chip(entry, sources, path.name) for entry in entries)
     owners = {}
     for chip in chips:
@@ -287,12 +290,17 @@ def _read_chip(entry, sources, file):
     if not isinstance(name, str) or not name:
         raise ValueError(f"{file}: a [[chip]] has no name")
     sku = entry.pop("sku", None)
-    if not sku:
+    if not isinstance(sku, str) or not sku:
         raise ValueError(f"{where} has no sku; name the exact product its figures belong to")
-    aliases = tuple(entry.pop("aliases", ()))
+    aliases = entry.pop("aliases", [])
+    if not isinstance(aliases, list) or not all(isinstance(a, str) and a for a in aliases):
+        raise ValueError(f"{where} has aliases {aliases!r}; write a list of names")
+    peaks = entry.pop("peak", {})
+    if not isinstance(peaks, dict):
+        raise ValueError(f"{where}: peak must be a table of dtypes, got {peaks!r}")
     peaks = {
         dtype: _read_figure(raw, "peak", sources, f"{where}: peak.{dtype}")
-        for dtype, raw in entry.pop("peak", {}).items()
+        for dtype, raw in peaks.items()
     }
     figures = {}
     for group, members in entry.items():
@@ -309,7 +317,7 @@ def _read_chip(entry, sources, file):
         link=figures.get("link.bandwidth"),
         on_chip=figures.get("on_chip.capacity"),
         sku=sku,
-        aliases=aliases,
+        aliases=tuple(aliases),
     )
 
 
@@ -319,10 +327,11 @@ def _read_figure(raw, key, sources, where):
     unknown = set(raw) - {"value", "unit", "kind", "source", "note", "confirmed"}
     if unknown:
         raise ValueError(f"{where} has unknown entries: {', '.join(sorted(unknown))}")
-    if raw.get("source") not in sources:
+    source = raw.get("source")
+    cited = sources.get(source) if isinstance(source, str) else None
+    if not isinstance(cited, str) or not cited:
         raise ValueError(
-            f"{where} has source {raw.get('source')!r}, which [sources] does not list; "
-            "every figure needs one"
+            f"{where} has source {source!r}, which [sources] does not list; every figure needs one"
         )
     if raw.get("unit") != UNITS[key]:
         raise ValueError(f"{where} has unit {raw.get('unit')!r}; it must be {UNITS[key]!r}")
@@ -331,30 +340,37 @@ def _read_figure(raw, key, sources, where):
             f"{where} has kind {raw.get('kind', '')!r}; it must be {KINDS.get(key, '')!r} "
             "(halve a sparse peak, halve a bidirectional link)"
         )
-    if key == "peak" and not raw.get("confirmed", True):
+    confirmed = raw.get("confirmed", True)
+    if not isinstance(confirmed, bool):
+        raise ValueError(f"{where} has confirmed = {confirmed!r}; it must be true or false")
+    if key == "peak" and not confirmed:
         raise ValueError(f"{where} is not confirmed; leave an unconfirmed peak out")
     return Figure(
         _checked(raw.get("value"), where),
         raw["unit"],
-        source=sources[raw["source"]],
+        source=cited,
         kind=raw.get("kind", ""),
         note=raw.get("note", ""),
-        confirmed=raw.get("confirmed", True),
+        confirmed=confirmed,
     )
 
 
 def _figure(value, key, where):
-    if isinstance(value, Figure):
-        return value
-    return Figure(
-        _checked(value, where), UNITS[key], source="given by the user", kind=KINDS.get(key, "")
-    )
+    checked = _checked(value, where)
+    if not isinstance(value, Figure):
+        return Figure(checked, UNITS[key], source="given by the user", kind=KINDS.get(key, ""))
+    if value.unit != UNITS[key]:
+        raise ValueError(f"{where} has unit {value.unit!r}; it must be {UNITS[key]!r}")
+    return value
 
 
 def _checked(value, where):
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise ValueError(f"{where} must be a number, got {value!r}")
-    value = float(value)
+    try:
+        if isinstance(value, (bool, str, bytes)):
+            raise TypeError
+        value = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{where} must be a number, got {value!r}") from None
     if not 0 < value < math.inf:
         raise ValueError(f"{where} must be finite and above 0, got {value:g}")
     return value

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from roofkit._inputs import is_symbolic, itemsize, number, sizes
+from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, sizes
 from roofkit.roofline import Cost, Roofline
 
 # Operations per element: a mean, a centring, a square, a sum, a scale, then gamma and beta;
@@ -60,8 +60,10 @@ def elementwise(N, dtype="bf16", *, flops_per_element=1, reads=1, writes=1):
     """
     (N,) = sizes(N=N)
     flops = number(flops_per_element, "flops_per_element", above=False)
-    arrays = number(reads, "reads", above=False) + number(writes, "writes", above=False)
-    return Cost(flops * N, itemsize(dtype) * arrays * N)
+    reads = number(reads, "reads", above=False)
+    writes = number(writes, "writes", above=False)
+    check_broadcast(N=N, flops_per_element=flops, reads=reads, writes=writes)
+    return Cost(flops * N, itemsize(dtype) * (reads + writes) * N)
 
 
 def matmul(B, D, F, dtype="bf16", *, weight_dtype=None, out_dtype=None, fma=2, moves="XYZ"):
@@ -120,10 +122,11 @@ def norm(rows, cols, dtype="bf16", *, kind="rms", flops_per_element=None, read_p
     1.75
     """
     rows, cols = sizes(rows=rows, cols=cols)
-    if kind not in NORM_FLOPS:
+    if not isinstance(kind, str) or kind not in NORM_FLOPS:
         raise ValueError(f"kind={kind!r} is not known; use one of {', '.join(NORM_FLOPS)}")
     per_element = NORM_FLOPS[kind] if flops_per_element is None else flops_per_element
     per_element = number(per_element, "flops_per_element", above=False)
+    check_broadcast(rows=rows, cols=cols, flops_per_element=per_element)
     parameters = NORM_PARAMETERS[kind] * cols if read_parameters else 0
     return Cost(per_element * rows * cols, itemsize(dtype) * (2 * rows * cols + parameters))
 
@@ -146,12 +149,16 @@ def conv2d(
         N=N, H=H, W=W, C_in=C_in, C_out=C_out, K=K, stride=stride, groups=groups
     )
     padding = number(padding, "padding", above=False)
+    check_broadcast(
+        N=N, H=H, W=W, C_in=C_in, C_out=C_out, K=K, stride=stride, groups=groups, padding=padding
+    )
     for name, channels in (("C_in", C_in), ("C_out", C_out)):
         if not is_symbolic(channels) and not is_symbolic(groups) and np.any(channels % groups):
             raise ValueError(f"{name}={channels} must be a multiple of groups={groups}")
     rows = _conv_length(H, K, stride, padding, "H")
     cols = _conv_length(W, K, stride, padding, "W")
-    weights = C_out * (C_in / groups if is_symbolic(groups) else C_in // groups) * K * K
+    symbolic = is_symbolic(C_in) or is_symbolic(groups)
+    weights = C_out * (C_in / groups if symbolic else C_in // groups) * K * K
     outputs = N * C_out * rows * cols
     width = _itemsizes(dtype, weight_dtype, out_dtype)
     moved = _moved(moves, X=width[0] * N * C_in * H * W, Y=width[1] * weights, Z=width[2] * outputs)
@@ -166,7 +173,7 @@ def critical_batch(
     With D and F left infinite this is the rule of thumb: the ridge, scaled by half the weight's
     bytes per element. With D and F it is exact, from I(B) = ridge:
     B = ridge · s_Y / (2 - ridge · (s_X / F + s_Z / D)). Where D and F are too small for any batch
-    to reach the ridge, the answer is infinity.
+    to reach the ridge, the answer is infinity. Symbols give the formula for sizes large enough.
 
     The result is a float; the first whole batch that is compute-bound is ``math.ceil`` of it.
     ``roof.peak_flops`` must be the peak of the dtype the multiplications run in.
@@ -183,8 +190,11 @@ def critical_batch(
             'a chip gives one: chip.roofline("bf16")'
         )
     D, F = number(D, "D", finite=False), number(F, "F", finite=False)
+    check_broadcast(D=D, F=F, peak_flops=roof.peak_flops, bandwidth=roof.bandwidth)
     x, y, z = _itemsizes(dtype, weight_dtype, out_dtype)
     slack = 2 - roof.ridge * (x / F + z / D)
+    if is_symbolic(slack):
+        return roof.ridge * y / slack
     if isinstance(slack, np.ndarray):
         with np.errstate(divide="ignore"):
             return np.where(slack > 0, roof.ridge * y / slack, np.inf)
@@ -207,17 +217,15 @@ def _itemsizes(dtype, weight_dtype, out_dtype):
 
 
 def _fma(fma):
-    if fma not in (1, 2):
+    if isinstance(fma, (bool, np.bool_, np.ndarray)) or fma not in (1, 2):
         raise ValueError(f"fma={fma!r} must be 2 (count FLOPs) or 1 (count multiply-adds)")
     return fma
 
 
 def _moved(moves, **operands):
-    unknown = set(moves) - set(operands)
-    if unknown:
+    if not isinstance(moves, str) or set(moves) - set(operands):
         raise ValueError(
-            f"moves={moves!r} names {', '.join(sorted(unknown))}; "
-            f"this kernel's operands are {', '.join(operands)}"
+            f"moves={moves!r} must be letters of {''.join(operands)!r}, this kernel's operands"
         )
     return sum(size for name, size in operands.items() if name in moves)
 
@@ -225,7 +233,8 @@ def _moved(moves, **operands):
 def _conv_length(length, K, stride, padding, name):
     span = length + 2 * padding - K
     if is_symbolic(span) or is_symbolic(stride):
-        return span / stride + 1
+        # SymPy keeps floor() around a symbol that it does not know to be whole.
+        return (span if stride == 1 else span // stride) + 1
     if np.any(np.asarray(span) < 0):
         raise ValueError(
             f"{name}={length} with padding={padding} is smaller than the kernel K={K}; "

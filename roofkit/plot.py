@@ -8,7 +8,7 @@ from itertools import cycle
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator
+from matplotlib.ticker import LogLocator
 
 from roofkit.hardware import Chip
 from roofkit.roofline import Cost, Roofline
@@ -34,7 +34,8 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     xlim, ylim : pairs, optional
         Limits in FLOPs/byte and FLOP/s; chosen around ridges and kernels otherwise.
 
-    Returns the Axes. Raises ValueError for anything that is not a roof or a kernel.
+    Returns the Axes. Raises ValueError for anything that is not a roof or a kernel, and for a
+    kernel outside xlim.
 
     >>> import roofkit as rk
     >>> ax = roofline(rk.chip("TPU v5e"), {"dot": rk.dot(1024)})
@@ -43,11 +44,17 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     """
     roofs = _named_roofs(roofs)
     points = {label: _intensity(kernel, label) for label, kernel in (kernels or {}).items()}
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
     ridges = [roof.ridge for roof in roofs.values()]
     xlim = xlim or _decades([*ridges, *points.values()], before=0.8, after=1.0)
+    for label, intensity in points.items():
+        if not xlim[0] <= intensity <= xlim[1]:
+            raise ValueError(
+                f"kernels[{label!r}] has intensity {intensity:g}, outside xlim={tuple(xlim)}; "
+                "widen it"
+            )
     ylim = ylim or _height(roofs.values(), xlim, points.values())
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
     _axes(ax, xlim, ylim)
     for (label, roof), colour, line in zip(
         roofs.items(), cycle(COLOURS), cycle(LINES), strict=False
@@ -64,9 +71,11 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
                 intensity, roof.attainable(intensity), "o" if compute else "v", color=colour,
                 ms=9, markeredgecolor="white", zorder=3,
             )  # fmt: skip
-    for name, intensity in points.items():
-        _label(ax, name, intensity, roofs.values())
-    ax.legend(loc="lower right", fontsize=9, frameon=False)
+    labels = []
+    # From the right, so that names on the flat roof stay under their points.
+    for name, intensity in sorted(points.items(), key=lambda point: -point[1]):
+        labels.append(_label(ax, name, intensity, roofs.values(), labels))
+    ax.legend(loc="lower right", fontsize=9, framealpha=0.9, edgecolor="none")
     ax.roofkit_description = _describe(roofs, points)
     return ax
 
@@ -156,6 +165,11 @@ def engineering(value):
     return f"{value / scale:.3g} {prefix}"
 
 
+def _rounded(value):
+    """Three significant digits without an exponent."""
+    return f"{float(f'{value:.3g}'):.10g}"
+
+
 def _prefix(value):
     if not value:
         return 1.0, ""
@@ -211,10 +225,20 @@ def _axes(ax, xlim, ylim):
     ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
     ax.set_xlabel("arithmetic intensity (FLOP/byte)")
     ax.set_ylabel("attainable (FLOP/s)")
-    for axis in (ax.xaxis, ax.yaxis):
+    for axis, limits, text in (
+        (ax.xaxis, xlim, lambda value: f"{value:g}"),
+        (ax.yaxis, ylim, lambda value: engineering(value).strip()),
+    ):
+        # Between decades only where there are too few of them to read the scale.
+        between = (2, 5) if limits[1] / limits[0] < 100 else ()
         axis.set_major_locator(LogLocator(numticks=12))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: engineering(value).strip()))
+        axis.set_major_formatter(lambda value, _, text=text: text(value))
+        axis.set_minor_formatter(
+            lambda value, _, text=text, between=between: (
+                text(value) if int(f"{value:e}"[0]) in between else ""
+            )
+        )
+    ax.tick_params(which="minor", pad=5)
     ax.grid(which="major", color="0.9", lw=0.8, zorder=0)
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -223,17 +247,31 @@ def _legend(label, roof):
     return f"{label}, ridge {roof.ridge:.4g}" if label else f"ridge {roof.ridge:.4g}"
 
 
-def _label(ax, name, intensity, roofs):
-    """Name a kernel once, under its lowest point, with the roofs' verdicts if they agree."""
+def _label(ax, name, intensity, roofs, others):
+    """Name a kernel once, under its lowest point, with the roofs' verdict if they agree."""
     lowest = min(roofs, key=lambda roof: roof.attainable(intensity))
     verdicts = {_bound(intensity, roof) for roof in roofs}
-    text = f"{name} · {verdicts.pop()}" if len(verdicts) == 1 else name
     flat = _bound(intensity, lowest) == "compute"
-    ax.annotate(
-        text, (intensity, lowest.attainable(intensity)), xytext=(0, -9) if flat else (8, -4),
-        textcoords="offset points", ha="center" if flat else "left", va="top", fontsize=9,
+    label = ax.annotate(
+        f"{name} · {verdicts.pop()}" if len(verdicts) == 1 else name,
+        (intensity, lowest.attainable(intensity)),
+        xytext=(0, -9) if flat else (8, -4),
+        textcoords="offset points",
+        ha="center" if flat else "left",
+        va="top",
+        fontsize=9,
         bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
-    )  # fmt: skip
+    )
+    # Down until it is free; in a hopelessly crowded plot it stays where the search ends.
+    for _ in range(50):
+        if not any(_overlap(label, other) for other in others):
+            break
+        label.xyann = (label.xyann[0], label.xyann[1] - 4)
+    return label
+
+
+def _overlap(a, b):
+    return a.get_window_extent().overlaps(b.get_window_extent())
 
 
 def _bound(intensity, roof):
@@ -244,12 +282,12 @@ def _describe(roofs, points):
     parts = []
     for label, roof in roofs.items():
         parts.append(
-            f"{label or 'Roofline'}: rises with {engineering(roof.bandwidth)}byte/s to "
+            f"{label or 'Roofline'}: rises with {engineering(roof.bandwidth)}B/s to "
             f"{engineering(roof.peak_flops)}FLOP/s, ridge at {roof.ridge:.4g} FLOP/byte"
         )
         parts += [
-            f"{name} at {intensity:.3g} FLOP/byte is {_bound(intensity, roof)}-bound and reaches "
-            f"at most {engineering(roof.attainable(intensity))}FLOP/s"
+            f"{name} at {_rounded(intensity)} FLOP/byte is {_bound(intensity, roof)}-bound and "
+            f"reaches at most {engineering(roof.attainable(intensity))}FLOP/s"
             for name, intensity in points.items()
         ]
     return "Log-log roofline plot. " + "; ".join(parts) + "."

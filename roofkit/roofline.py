@@ -35,8 +35,7 @@ class Cost:
     def __post_init__(self):
         flops = number(self.flops, "flops", above=False)
         moved = number(self.bytes, "bytes", above=False)
-        if isinstance(flops, np.ndarray) and isinstance(moved, np.ndarray):
-            check_broadcast({"flops": flops.shape, "bytes": moved.shape})
+        check_broadcast(flops=flops, bytes=moved)
         object.__setattr__(self, "flops", flops)
         object.__setattr__(self, "bytes", moved)
 
@@ -65,6 +64,7 @@ class Cost:
         if isinstance(times, Cost):
             return NotImplemented
         times = number(times, "times", above=False)
+        check_broadcast(times=times, flops=self.flops, bytes=self.bytes)
         return Cost(self.flops * times, self.bytes * times)
 
     __rmul__ = __mul__
@@ -102,8 +102,7 @@ class Roofline:
     def __post_init__(self):
         peak = number(self.peak_flops, "peak_flops")
         bandwidth = number(self.bandwidth, "bandwidth")
-        if isinstance(peak, np.ndarray) and isinstance(bandwidth, np.ndarray):
-            check_broadcast({"peak_flops": peak.shape, "bandwidth": bandwidth.shape})
+        check_broadcast(peak_flops=peak, bandwidth=bandwidth)
         object.__setattr__(self, "peak_flops", peak)
         object.__setattr__(self, "bandwidth", bandwidth)
 
@@ -119,6 +118,7 @@ class Roofline:
         410000000000.0
         """
         intensity = number(intensity, "intensity", above=False, finite=False)
+        check_broadcast(intensity=intensity, peak_flops=self.peak_flops, bandwidth=self.bandwidth)
         return _smaller(self.peak_flops, intensity * self.bandwidth)
 
     def estimate(self, cost):
@@ -131,6 +131,10 @@ class Roofline:
             raise ValueError(
                 f"cost must be a Cost(flops, bytes), got {type(cost).__name__}: {cost!r}"
             )
+        check_broadcast(
+            flops=cost.flops, bytes=cost.bytes,
+            peak_flops=self.peak_flops, bandwidth=self.bandwidth,
+        )  # fmt: skip
         return Estimate(cost.flops / self.peak_flops, cost.bytes / self.bandwidth, self.channel)
 
 

@@ -1,0 +1,40 @@
+# make lab     set up once, then open the course in JupyterLab (PORT=8888, BROWSER=none for no window)
+# make test    set up once, then run every test
+# make build   rebuild the notebooks from their texts
+# make bench   measure the speed claims, as ratios
+# make lock    pin the newest releases that pyproject.toml allows
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8888
+BROWSER ?= default
+
+.PHONY: lab test build bench lock clean
+.DEFAULT_GOAL := lab
+
+lab: $(VENV)/ready
+	@$(BIN)/python tools/lab.py --port $(PORT) --browser $(BROWSER)
+
+test: $(VENV)/ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/python tools/notebooks.py --check
+	$(BIN)/pytest --nbval course/en --nbval-sanitize-with tests/nbval.cfg -p no:doctest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile
+
+build: $(VENV)/ready
+	$(BIN)/python tools/notebooks.py
+
+bench: $(VENV)/ready
+	$(BIN)/python benchmarks/ring1.py
+	$(BIN)/python benchmarks/slider.py
+
+lock: $(VENV)/ready
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --no-header \
+	    --no-annotate --no-emit-package roofkit --upgrade pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf $(VENV) build
+
+$(VENV)/ready: requirements.lock pyproject.toml tools/setup.sh
+	@sh tools/setup.sh $(VENV)

@@ -1,0 +1,192 @@
+"""A real JupyterLab in a real Chromium, for the browser tests and for benchmarks/slider.py."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import nbformat
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+LECTURES = sorted((ROOT / "course/en").glob("*.ipynb"))
+SCREENSHOTS = ROOT / "build/screenshots"
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
+)  # fmt: skip
+SLIDERS = ("peak_flops", "bandwidth", "intensity")
+
+
+class NoBrowserError(RuntimeError):
+    """There is no Chromium; the message says how to get one."""
+
+
+def find_chromium():
+    """The path of a Chromium or Chrome; $CHROMIUM first. Raises NoBrowserError without one."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    candidates = [os.environ.get("CHROMIUM"), *map(shutil.which, names)]
+    with sync_playwright() as playwright:
+        candidates.append(playwright.chromium.executable_path)
+    for path in filter(None, candidates):
+        if Path(path).is_file():
+            return path
+    raise NoBrowserError(
+        "no Chromium found: apt install chromium, or playwright install chromium, or set CHROMIUM "
+        "to the path of one"
+    )
+
+
+@contextlib.contextmanager
+def chromium(path):
+    """A headless Chromium, as a playwright Browser."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@contextlib.contextmanager
+def jupyter_lab(folder, private):
+    """JupyterLab over ``folder``, all its settings under ``private``; gives its address."""
+    private = Path(private)
+    settings = private / "config/labconfig/page_config.json"
+    settings.parent.mkdir(parents=True)
+    # The news toast would cover a corner of the page.
+    toast = "@jupyterlab/apputils-extension:announcements"
+    settings.write_text(json.dumps({"disabledExtensions": {toast: True}}))
+    environment = os.environ | {
+        "JUPYTER_CONFIG_DIR": str(private / "config"),
+        "JUPYTER_DATA_DIR": str(private / "data"),
+        "JUPYTER_RUNTIME_DIR": str(private / "runtime"),
+        "IPYTHONDIR": str(private / "ipython"),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+    }
+    command = [
+        sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root",
+        "--ServerApp.ip=127.0.0.1", f"--ServerApp.root_dir={folder}", "--IdentityProvider.token=",
+        "--LabApp.expose_app_in_browser=True", "--LabApp.extension_manager=readonly",
+    ]  # fmt: skip
+    log = private / "lab.log"
+    with log.open("w") as output:
+        server = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+    try:
+        yield _address(server, private / "runtime", log)
+    finally:
+        # The server ends its kernels first; two requests to stop mean "do not ask".
+        server.terminate()
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def _address(server, runtime, log, patience=60):
+    """The server's address, once it answers: it moves to another port if the usual one is taken."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline and server.poll() is None:
+        for file in runtime.glob("jpserver-*.json"):
+            with contextlib.suppress(OSError, ValueError):
+                url = json.loads(file.read_text())["url"]
+                urllib.request.urlopen(f"{url}api/status", timeout=5).close()
+                return url
+        time.sleep(0.1)
+    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
+
+
+def write_notebook(path, cells):
+    """A notebook of ``(slide type, cell type, source)`` triples."""
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
+    for index, (slide, kind, source) in enumerate(cells):
+        cell = getattr(nbformat.v4, f"new_{kind}_cell")(source, id=f"cell-{index}")
+        cell.metadata.slideshow = {"slide_type": slide}
+        notebook.cells.append(cell)
+    nbformat.write(notebook, path)
+
+
+def open_notebook(page, url, path):
+    page.goto(f"{url}lab/tree/{path}?reset")
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+
+
+def run_all(page):
+    """Run every cell and wait for the last to be done."""
+    # A click on Run All just after "idle" sometimes runs nothing.
+    page.evaluate(
+        """async () => {
+          const app = window.jupyterapp;
+          await app.restored;
+          const panel = app.shell.currentWidget;
+          await panel.context.ready;
+          await panel.sessionContext.ready;
+          await panel.sessionContext.session.kernel.info;
+          await app.commands.execute("notebook:run-all-cells");
+        }"""
+    )
+
+
+def run_cell(page, index):
+    """Run one cell and give its outputs, as in the notebook file."""
+    return page.evaluate(
+        """async (index) => {
+          const app = window.jupyterapp, notebook = app.shell.currentWidget.content;
+          notebook.deselectAll();
+          notebook.activeCellIndex = index;
+          await app.commands.execute("notebook:run-cell");
+          return notebook.widgets[index].model.outputs.toJSON();
+        }""",
+        index,
+    )
+
+
+def code_cells(page):
+    """Each code cell as in the notebook file, whether it is on the screen or not."""
+    return page.evaluate(
+        """() => window.jupyterapp.shell.currentWidget.content.widgets
+          .map((cell) => cell.model.toJSON()).filter((cell) => cell.cell_type === "code")"""
+    )
+
+
+def save(page):
+    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+
+
+def slider(page, name):
+    """The handle of one of the live roofline's sliders."""
+    return page.locator(".roofkit-explorer .noUi-handle").nth(SLIDERS.index(name))
+
+
+def drag(page, name, distance):
+    """Drag a slider's handle to the right, pixels."""
+    # Waits until the handle stands still: a slide may be moving in.
+    slider(page, name).hover()
+    box = slider(page, name).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.down()
+    page.mouse.move(x + distance, y, steps=10)
+    page.mouse.up()
+
+
+def drawn(page):
+    """All that the live roofline shows, as SVG."""
+    return page.locator(".roofkit-picture svg").inner_html()
+
+
+def wait_redrawn(page, before):
+    page.wait_for_function(
+        "before => document.querySelector('.roofkit-picture svg')?.innerHTML !== before",
+        arg=before,
+    )
+
+
+def screenshot(page, name):
+    """A picture of the window for a person to look at."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png")

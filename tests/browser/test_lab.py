@@ -1,0 +1,165 @@
+"""The course in a real JupyterLab, and the same notebooks as live slides."""
+
+import re
+
+import numpy as np
+import pytest
+from lab import (
+    LECTURES,
+    SLIDERS,
+    code_cells,
+    drag,
+    drawn,
+    open_notebook,
+    run_all,
+    run_cell,
+    save,
+    screenshot,
+    slider,
+    wait_redrawn,
+)
+
+import roofkit as rk
+from roofkit.plot import engineering
+
+LAST_CELL = 5
+STROKE = "line => getComputedStyle(line).stroke"
+
+
+@pytest.mark.parametrize("name", ["live.ipynb", *(lecture.name for lecture in LECTURES)])
+def test_run_all(page, url, name):
+    open_notebook(page, url, name)
+    run_all(page)
+    for cell in code_cells(page):
+        assert cell["execution_count"], cell["source"]
+        assert not [out for out in cell["outputs"] if out["output_type"] == "error"], cell["source"]
+    for picture in page.locator(".roofkit-picture").all():
+        picture.scroll_into_view_if_needed()
+    screenshot(page, f"lab-{name.removesuffix('.ipynb')}")
+
+
+def test_keys_move_the_picture(live):
+    screenshot(live, "widget-1-start")
+    for name, key in zip(SLIDERS, ("ArrowRight", "ArrowLeft", "ArrowRight"), strict=True):
+        before = drawn(live)
+        handle = slider(live, name)
+        handle.focus()
+        for _ in range(10):
+            handle.press(key)
+        wait_redrawn(live, before)
+    screenshot(live, "widget-2-keys")
+    peak, bandwidth, intensity = assert_as_ring_1(live)
+    # Ten steps are one doubling.
+    assert peak == pytest.approx(2 * 1.97e14, rel=1e-6)
+    assert bandwidth == pytest.approx(8.19e11 / 2, rel=1e-6)
+    assert intensity == pytest.approx(1.0, rel=1e-6)
+
+
+def test_mouse_moves_the_picture(live):
+    before = drawn(live)
+    drag(live, "intensity", 300)
+    wait_redrawn(live, before)
+    screenshot(live, "widget-3-drag")
+    assert assert_as_ring_1(live)[2] > 100
+    assert "compute-bound" in live.get_by_role("status").inner_text()
+
+
+def test_sliders_and_picture_have_names(live):
+    assert slider(live, "peak_flops").get_attribute("aria-valuetext") == "197 TFLOP/s"
+    for name, word in zip(SLIDERS, ("peak", "bandwidth", "intensity"), strict=True):
+        assert slider(live, name).get_attribute("aria-label") == word
+    label = live.get_by_role("img", name="Log-log roofline plot").get_attribute("aria-label")
+    assert "ridge is at 240.5 FLOP/byte" in label
+
+
+def test_dark_theme(live):
+    light = live.locator(".roofkit-picture svg > path.roof").evaluate(STROKE)
+    live.evaluate(
+        "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })",
+        "JupyterLab Dark",
+    )
+    live.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+    live.wait_for_function(
+        f"light => ({STROKE})(document.querySelector('.roofkit-picture svg > path.roof')) != light",
+        arg=light,
+    )
+    live.wait_for_selector("#jupyterlab-splash", state="detached")
+    screenshot(live, "widget-4-dark")
+
+
+def test_slides(live, context, url):
+    save(live)
+    deck = context.new_page()
+    deck.goto(f"{url}rise/live.ipynb")
+    deck.wait_for_selector(".reveal section.present h1")
+    deck.wait_for_selector(".reveal .roofkit-picture svg", state="attached")
+    screenshot(deck, "slides-1-title")
+    deck.keyboard.press("Space")
+    picture = deck.locator(".reveal section.present .roofkit-picture svg")
+    picture.wait_for()
+    notes = deck.locator(".reveal .notes", has_text="What the speaker says.")
+    assert notes.count() == 1
+    assert not notes.is_visible()
+    before = drawn(deck)
+    drag(deck, "bandwidth", 60)
+    wait_redrawn(deck, before)
+    box = picture.bounding_box()
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= deck.viewport_size["height"]
+    screenshot(deck, "slides-2-widget")
+    deck.close()
+
+
+def assert_as_ring_1(page):
+    """The picture and its read-out agree with ring 1 at the kernel's values, which are returned."""
+    values = kernel_values(page)
+    peak, bandwidth, intensity = values
+    roof = rk.Roofline(peak, bandwidth)
+    top = roof.attainable(intensity)
+    readings = page.get_by_role("status").inner_text().split("\n")
+    assert readings[1::2] == [
+        f"{roof.ridge:.4g} FLOP/byte",
+        f"{engineering(top)}FLOP/s",
+        f"{100 * top / peak:.3g}%",
+        "memory-bound" if intensity < roof.ridge else "compute-bound",
+    ]
+    x, y = scales(page)
+    line = page.locator(".roofkit-picture svg > path.roof").get_attribute("d")
+    corner = [float(number) for number in re.findall(r"[\d.]+", line)][2:4]
+    assert corner == pytest.approx([x(roof.ridge), y(peak)], abs=0.1)
+    place = page.locator(".roofkit-picture svg > path.kernel").get_attribute("transform")
+    point = [float(number) for number in re.findall(r"[\d.]+", place)]
+    assert point == pytest.approx([x(intensity), y(top)], abs=0.1)
+    return values
+
+
+def kernel_values(page):
+    """What Python says the sliders are at, once that is what the picture shows."""
+    shown = float(slider(page, "intensity").get_attribute("aria-valuetext").split()[0])
+    # The last step may still be on its way to the kernel.
+    for _ in range(50):
+        [output] = run_cell(page, LAST_CELL)
+        values = [float(word) for word in output["text"].split()]
+        if values[2] == pytest.approx(shown, rel=5e-3):
+            return values
+    raise AssertionError(f"the kernel has {values}, the slider shows {shown}")
+
+
+def scales(page):
+    """From a value to its pixel on each axis, read off the grid and its labels."""
+    grid = page.locator(".roofkit-picture path.grid").get_attribute("d")
+    xs = [float(x) for x in re.findall(r"M([\d.]+),[\d.]+V", grid)]
+    ys = [float(y) for y in re.findall(r"M[\d.]+,([\d.]+)H", grid)]
+    labels = page.locator(".roofkit-picture svg > text").all_text_contents()
+    units = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+    x_values = [float(label) for label in labels[: len(xs)]]
+    y_values = [
+        float(number) * units[prefix]
+        for number, _, prefix in (label.partition(" ") for label in labels[len(xs) :][: len(ys)])
+    ]
+    return axis(x_values, xs), axis(y_values, ys)
+
+
+def axis(values, pixels):
+    slope, start = np.polyfit(np.log10(values), pixels, 1)
+    return lambda value: start + slope * np.log10(value)

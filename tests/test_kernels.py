@@ -1,0 +1,550 @@
+"""Kernel costs against published counts, against each other, and at the edges of their inputs."""
+
+import inspect
+import itertools
+import math
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import roofkit as rk
+
+BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "int4": 0.5}
+
+# Every kernel with sizes it accepts; the tests below vary one argument at a time.
+KERNELS = {
+    rk.dot: {"N": 8},
+    rk.axpy: {"N": 8},
+    rk.elementwise: {"N": 8},
+    rk.matmul: {"B": 2, "D": 3, "F": 5},
+    rk.batched_matmul: {"N": 7, "B": 2, "D": 3, "F": 5},
+    rk.softmax: {"rows": 2, "cols": 3},
+    rk.norm: {"rows": 2, "cols": 3},
+    rk.conv2d: {
+        "N": 2, "H": 8, "W": 9, "C_in": 4, "C_out": 8, "K": 3, "stride": 2, "groups": 2,
+    },
+}  # fmt: skip
+SIZES = [(kernel, name) for kernel, sizes in KERNELS.items() for name in sizes]
+# Arguments that may be zero.
+AMOUNTS = [
+    (kernel, name)
+    for kernel in KERNELS
+    for name in ("flops_per_element", "reads", "writes", "padding")
+    if name in inspect.signature(kernel).parameters
+]
+DTYPES = [
+    (kernel, name)
+    for kernel in KERNELS
+    for name in ("dtype", "weight_dtype", "out_dtype")
+    if name in inspect.signature(kernel).parameters
+]
+
+property_test = settings(deadline=None)
+dtypes = st.sampled_from(list(BYTES))
+# Three such sizes multiply to at most 2^51, which a float64 holds exactly.
+sizes = st.integers(1, 2**17)
+kernel_calls = st.sampled_from(list(KERNELS)).flatmap(
+    lambda kernel: st.tuples(st.just(kernel), _sizes_for(kernel))
+)
+
+
+def _sizes_for(kernel):
+    if kernel is not rk.conv2d:
+        small = st.integers(1, 2**12)
+        return st.fixed_dictionaries(dict.fromkeys(KERNELS[kernel], small))
+    small = st.integers(1, 64)
+    return st.builds(
+        lambda groups, per_in, per_out, H, W, **rest: {
+            **rest, "groups": groups, "C_in": groups * per_in, "C_out": groups * per_out,
+            "H": H + rest["K"], "W": W + rest["K"],
+        },
+        groups=st.integers(1, 8), per_in=small, per_out=small, N=small, H=small, W=small,
+        K=st.integers(1, 7), stride=st.integers(1, 4),
+    )  # fmt: skip
+
+
+def _pair(cost):
+    return cost.flops, cost.bytes
+
+
+def test_dot_products_count_2n_minus_1_flops_and_4n_plus_2_bytes():
+    assert _pair(rk.dot(8)) == (15, 34)
+    assert rk.dot(8).intensity == pytest.approx(0.441, abs=5e-4)
+    assert rk.dot(1024).intensity == pytest.approx(0.49951, abs=5e-6)
+    N = sympy.Symbol("N", positive=True)
+    assert sympy.limit(rk.dot(N).intensity, N, sympy.oo) == sympy.Rational(1, 2)
+
+
+def test_axpy_moves_three_vectors():
+    assert _pair(rk.axpy(1000, "fp32")) == (2000, 12_000)
+
+
+def test_matmul_of_4096_cubed_reaches_1365_flops_a_byte():
+    assert rk.matmul(4096, 4096, 4096).intensity == pytest.approx(1365.3, abs=0.05)
+
+
+def test_matmul_intensity_tends_to_b_in_bf16_and_to_2b_in_int8():
+    B, D = sympy.symbols("B D", positive=True)
+    assert sympy.limit(rk.matmul(B, D, D).intensity, D, sympy.oo) == B
+    assert sympy.limit(rk.matmul(B, D, D, "int8").intensity, D, sympy.oo) == 2 * B
+
+
+def test_a_weight_of_its_own_for_every_example_holds_int8_intensity_at_2():
+    for N in (1, 64, 4096):
+        assert rk.batched_matmul(N, 1, 4096, 4096, "int8").intensity == pytest.approx(2, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("cost", "flops", "moved"),
+    [
+        # Llama-2-7B on an A6000, prefill of 2048 tokens.
+        (rk.matmul(2048, 4096, 4096), 68_719_476_736, 67_108_864),
+        (rk.matmul(2048, 4096, 11008), 184_683_593_728, 152_043_520),
+        (rk.matmul(2048, 11008, 4096), 184_683_593_728, 152_043_520),
+        (rk.batched_matmul(32, 2048, 128, 2048), 34_359_738_368, 301_989_888),
+        (rk.batched_matmul(32, 2048, 2048, 128), 34_359_738_368, 301_989_888),
+        (rk.softmax(32 * 2048, 2048), 671_088_640, 536_870_912),
+        (rk.norm(2048, 4096, kind="layer", read_parameters=False), 58_720_256, 33_554_432),
+        (rk.elementwise(2048 * 4096), 8_388_608, 33_554_432),
+        # The same, decode of one token after 2048.
+        (rk.matmul(1, 4096, 4096), 33_554_432, 33_570_816),
+        (rk.matmul(1, 4096, 11008), 90_177_536, 90_207_744),
+        (rk.batched_matmul(32, 1, 128, 2048), 16_777_216, 16_916_480),
+        (rk.batched_matmul(32, 1, 2048, 128), 16_777_216, 16_916_480),
+        (rk.softmax(32, 2048), 327_680, 262_144),
+        (rk.norm(1, 4096, kind="layer", read_parameters=False), 28_672, 16_384),
+        (rk.elementwise(4096), 4_096, 16_384),
+    ],
+)
+def test_kernels_reproduce_the_published_layer_table(cost, flops, moved):
+    assert _pair(cost) == (flops, moved)
+
+
+def test_published_element_wise_intensities():
+    assert rk.softmax(2048, 2048).intensity == 1.25
+    assert rk.norm(2048, 4096, kind="layer", read_parameters=False).intensity == 1.75
+    assert rk.elementwise(4096).intensity == 0.25
+    assert rk.elementwise(4096, reads=2).intensity == pytest.approx(1 / 6)
+
+
+def test_norms_read_their_parameters_once_unless_told_otherwise():
+    assert _pair(rk.norm(10, 100)) == (4 * 1000, 2 * (2 * 1000 + 100))
+    assert _pair(rk.norm(10, 100, kind="layer")) == (7 * 1000, 2 * (2 * 1000 + 200))
+    assert rk.norm(10, 100, flops_per_element=0).flops == 0
+
+
+def test_a_softmax_in_three_passes_reads_three_times():
+    assert rk.softmax(10, 100, reads=3).bytes == 2 * rk.softmax(10, 100).bytes
+
+
+# C_in, C_out and side of the 3 x 3 convolutions; channels and side of the outputs of the 2 x 2
+# poolings; in and out of the dense layers.
+VGG16_CONVOLUTIONS = [
+    (3, 64, 224), (64, 64, 224),
+    (64, 128, 112), (128, 128, 112),
+    (128, 256, 56), (256, 256, 56), (256, 256, 56),
+    (256, 512, 28), (512, 512, 28), (512, 512, 28),
+    (512, 512, 14), (512, 512, 14), (512, 512, 14),
+]  # fmt: skip
+VGG16_POOLINGS = [(64, 112), (128, 56), (256, 28), (512, 14), (512, 7)]
+VGG16_DENSE = [(512 * 7 * 7, 4096), (4096, 4096), (4096, 1000)]
+# Channels and stride of the depthwise convolutions; a pointwise one to the next channels follows.
+MOBILENET_DEPTHWISE = [
+    (32, 1), (64, 2), (128, 1), (128, 2), (256, 1), (256, 2), *[(512, 1)] * 5, (512, 2), (1024, 1),
+]  # fmt: skip
+
+
+def _vgg16(**convention):
+    layers = [
+        rk.conv2d(1, side, side, C_in, C_out, 3, padding=1, dtype="fp32", **convention)
+        for C_in, C_out, side in VGG16_CONVOLUTIONS
+    ]
+    return layers + [rk.matmul(1, D, F, "fp32", **convention) for D, F in VGG16_DENSE]
+
+
+def _mobilenet(**convention):
+    convention = {"dtype": "fp32", **convention}
+    layers = [rk.conv2d(1, 224, 224, 3, 32, 3, stride=2, padding=1, **convention)]
+    side, following = 112, [C for C, _ in MOBILENET_DEPTHWISE[1:]] + [1024]
+    for (C, stride), C_next in zip(MOBILENET_DEPTHWISE, following, strict=True):
+        depthwise = {"stride": stride, "padding": 1, "groups": C, **convention}
+        layers.append(rk.conv2d(1, side, side, C, C, 3, **depthwise))
+        side //= stride
+        layers.append(rk.conv2d(1, side, side, C, C_next, 1, **convention))
+    assert side == 7
+    return [*layers, rk.matmul(1, 1024, 1000, **convention)]
+
+
+def _mobilenet_pooling(reads):
+    return rk.elementwise(1024, "fp32", flops_per_element=0, reads=reads)
+
+
+def test_vgg16_is_15_47_billion_multiply_adds():
+    layers = _vgg16(fma=1)
+    assert [layer.flops for layer in layers[:3]] == [86_704_128, 1_849_688_064, 924_844_032]
+    assert sum(layer.flops for layer in layers) == pytest.approx(15.470e9, abs=5e5)
+    assert sum(layer.flops for layer in _vgg16()) == pytest.approx(30.94e9, abs=5e6)
+
+
+def test_vgg16_has_the_published_parameters_outputs_and_intensity():
+    weights, outputs = sum(_vgg16(moves="Y")), sum(_vgg16(moves="Z"))
+    assert weights.bytes / 4 == pytest.approx(138.36e6, abs=2e4)  # 13,416 biases are not counted
+    assert outputs.bytes / 4 == pytest.approx(13.56e6, abs=5e3)
+    assert sum(_vgg16(moves="YZ")).intensity == pytest.approx(50.9, abs=0.05)
+    poolings = [
+        rk.elementwise(C * side**2, "fp32", flops_per_element=0, reads=4)
+        for C, side in VGG16_POOLINGS
+    ]
+    assert sum(_vgg16() + poolings).intensity == pytest.approx(45.9, abs=0.05)
+
+
+def test_mobilenet_is_0_5687_billion_multiply_adds():
+    layers = _mobilenet(fma=1)
+    assert [layer.flops for layer in layers[:3]] == [10_838_016, 3_612_672, 25_690_112]
+    assert sum(layer.flops for layer in layers) == pytest.approx(0.5687e9, abs=5e4)
+
+
+def test_mobilenet_has_the_published_outputs_and_its_intensity_depends_on_the_convention():
+    outputs = sum([*_mobilenet(moves="Z"), _mobilenet_pooling(reads=0)])
+    fused = sum([*_mobilenet(moves="YZ"), _mobilenet_pooling(reads=0)])
+    unfused = sum([*_mobilenet(), _mobilenet_pooling(reads=49)])
+    assert outputs.bytes / 4 == pytest.approx(5.045e6, abs=5e2)
+    assert fused.intensity == pytest.approx(30.7, abs=0.05)
+    assert unfused.intensity == pytest.approx(19.65, abs=0.05)
+
+
+@property_test
+@given(
+    N=st.integers(1, 8), H=st.integers(1, 40), W=st.integers(1, 40), K=st.integers(1, 9),
+    stride=st.integers(1, 5), padding=st.integers(0, 4), groups=st.integers(1, 4),
+)  # fmt: skip
+def test_convolutions_place_one_filter_wherever_it_fits(N, H, W, K, stride, padding, groups):
+    rows = len(range(0, H + 2 * padding - K + 1, stride))
+    cols = len(range(0, W + 2 * padding - K + 1, stride))
+    assume(rows and cols)
+    C_in, C_out = 3 * groups, 5 * groups
+    cost = rk.conv2d(
+        N, H, W, C_in, C_out, K, stride=stride, padding=padding, groups=groups, dtype="fp32"
+    )
+    outputs = N * C_out * rows * cols
+    assert cost.flops == outputs * 2 * 3 * K * K
+    assert cost.bytes == 4 * (N * C_in * H * W + C_out * 3 * K * K + outputs)
+
+
+@property_test
+@given(sizes, sizes, sizes, dtypes, dtypes, dtypes)
+def test_a_pointwise_convolution_is_a_matmul_over_its_pixels(N, D, F, x, y, z):
+    mixed = {"dtype": x, "weight_dtype": y, "out_dtype": z}
+    assert rk.conv2d(N, 1, 1, D, F, 1, **mixed) == rk.matmul(N, D, F, **mixed)
+
+
+@property_test
+@given(st.integers(1, 512), sizes, sizes, sizes, dtypes)
+def test_a_batch_of_matmuls_is_so_many_matmuls(N, B, D, F, dtype):
+    assert rk.batched_matmul(N, B, D, F, dtype) == N * rk.matmul(B, D, F, dtype)
+
+
+@property_test
+@given(sizes, sizes, sizes, dtypes, dtypes, dtypes)
+def test_matmul_operands_take_the_bytes_of_their_own_dtypes(B, D, F, x, y, z):
+    cost = rk.matmul(B, D, F, x, weight_dtype=y, out_dtype=z)
+    assert cost.flops == 2 * B * D * F
+    assert cost.bytes == BYTES[x] * B * D + BYTES[y] * D * F + BYTES[z] * B * F
+
+
+@pytest.mark.parametrize(
+    ("kernel", "operands"),
+    [(rk.dot, "xyz"), (rk.axpy, "xyz"), (rk.matmul, "XYZ"), (rk.batched_matmul, "XYZ"),
+     (rk.conv2d, "XYZ")],
+)  # fmt: skip
+def test_operands_left_on_the_chip_are_not_moved(kernel, operands):
+    sizes = KERNELS[kernel]
+    each = [kernel(**sizes, moves=operand).bytes for operand in operands]
+    assert min(each) > 0
+    assert sum(each) == kernel(**sizes).bytes == kernel(**sizes, moves=operands).bytes
+    assert kernel(**sizes, moves="") == rk.Cost(kernel(**sizes).flops, 0)
+
+
+@pytest.mark.parametrize("kernel", [rk.axpy, rk.matmul, rk.batched_matmul, rk.conv2d])
+def test_counting_multiply_adds_halves_the_flops_and_moves_as_much(kernel):
+    macs, flops = kernel(**KERNELS[kernel], fma=1), kernel(**KERNELS[kernel])
+    assert _pair(flops) == (2 * macs.flops, macs.bytes)
+
+
+@property_test
+@given(sizes, sizes, sizes, sizes, dtypes)
+def test_matmul_intensity_rises_with_the_batch(B, more, D, F, dtype):
+    small, large = rk.matmul(B, D, F, dtype), rk.matmul(B + more, D, F, dtype)
+    assert large.intensity > small.intensity
+
+
+@property_test
+@given(kernel_calls, dtypes)
+def test_arrays_and_scalars_give_the_same_cost(call, dtype):
+    kernel, sizes = call
+    swept = kernel(**{name: np.array([size, size]) for name, size in sizes.items()}, dtype=dtype)
+    alone = kernel(**sizes, dtype=dtype)
+    assert swept.flops.tolist() == [alone.flops] * 2
+    assert swept.bytes.tolist() == [alone.bytes] * 2
+    assert swept.intensity.tolist() == [alone.intensity] * 2
+
+
+@property_test
+@given(st.floats(1e-3, 1e9), st.floats(1e-3, 1e9), st.floats(1e-3, 1e9), dtypes)
+def test_matmul_of_fractional_sizes_agrees_to_the_last_bit_in_arrays(B, D, F, dtype):
+    swept, alone = rk.matmul(np.array([B]), D, np.array([[F]]), dtype), rk.matmul(B, D, F, dtype)
+    assert (swept.flops.item(), swept.bytes.item()) == _pair(alone)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_size_may_be_an_axis_of_a_sweep(kernel):
+    names = list(KERNELS[kernel])
+    swept = {}
+    for axis, (name, size) in enumerate(KERNELS[kernel].items()):
+        values = np.array([size, 2 * size])
+        swept[name] = values.reshape([-1 if axis == i else 1 for i in range(len(names))])
+    cost = kernel(**swept)
+    assert np.broadcast_shapes(cost.flops.shape, cost.bytes.shape) == (2,) * len(names)
+    for at in itertools.product((0, 1), repeat=len(names)):
+        alone = kernel(
+            **{name: int(swept[name].ravel()[i]) for name, i in zip(names, at, strict=True)}
+        )
+        assert np.broadcast_to(cost.flops, (2,) * len(names))[at] == alone.flops
+        assert np.broadcast_to(cost.bytes, (2,) * len(names))[at] == alone.bytes
+
+
+@property_test
+@given(kernel_calls, dtypes)
+def test_formulas_in_symbols_give_the_numbers(call, dtype):
+    kernel, sizes = call
+    symbols = {name: sympy.Symbol(name, positive=True) for name in sizes}
+    values = {symbols[name]: size for name, size in sizes.items()}
+    formula, number = kernel(**symbols, dtype=dtype), kernel(**sizes, dtype=dtype)
+    assert formula.flops.subs(values) == number.flops
+    assert formula.bytes.subs(values) == pytest.approx(number.bytes, rel=1e-14)
+
+
+def test_symbolic_convolutions_stay_plain_where_stride_is_1():
+    N, H, W, C, E, K = sympy.symbols("N H W C E K", positive=True)
+    cost = rk.conv2d(N, H, W, C, E, K)
+    assert sympy.expand(cost.flops - 2 * N * E * (H - K + 1) * (W - K + 1) * C * K * K) == 0
+    assert rk.conv2d(N, H, W, C, E, K, groups=2).flops == cost.flops / 2
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_no_numpy_integer_overflows(kernel, kind):
+    large = 120 if kind in (np.int8, np.uint8) else 32_760 if kind == np.int16 else 2**30
+    huge = {name: large for name in KERNELS[kernel] if name not in ("K", "stride", "groups")}
+    exact = kernel(**KERNELS[kernel] | huge)
+    as_kind = {name: kind(size) for name, size in huge.items()}
+    as_array = {name: np.array([size], kind) for name, size in huge.items()}
+    assert kernel(**KERNELS[kernel] | as_kind) == exact
+    swept = kernel(**KERNELS[kernel] | as_array)
+    assert swept.flops.item() == pytest.approx(exact.flops, rel=1e-14)
+    assert swept.bytes.item() == pytest.approx(exact.bytes, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("bad", "shown"),
+    [
+        (-1, "-1"),
+        (0, "0"),
+        (0.0, "0"),
+        (math.nan, "nan"),
+        (math.inf, "inf"),
+        (-math.inf, "-inf"),
+        (np.int32(-4), "-4"),
+        (np.array([8, -8]), "-8"),
+        (np.array([8, 0]), "0"),
+        ([8, math.nan], "nan"),
+        (True, "True"),
+        (np.array([True]), "True"),
+        ("256", "'256'"),
+        (None, "None"),
+        (1j, "1j"),
+        ((8, "8"), "'8'"),
+    ],
+)
+@pytest.mark.parametrize(("kernel", "name"), SIZES)
+def test_a_bad_size_is_named_shown_and_told_what_it_must_be(kernel, name, bad, shown):
+    with pytest.raises(ValueError, match=f"^{name} must be ") as refusal:
+        kernel(**KERNELS[kernel] | {name: bad})
+    assert shown in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name", "bad"),
+    [
+        (*amount, bad)
+        for amount in AMOUNTS
+        for bad in (-1, math.nan, math.inf, True, "2", None)
+        # None stands for the norm's own count.
+        if bad is not None or amount[0] is not rk.norm
+    ],
+)
+def test_a_bad_amount_is_named_but_zero_is_fine(kernel, name, bad):
+    kernel(**KERNELS[kernel], **{name: 0})
+    with pytest.raises(ValueError, match=f"^{name} must be .*{bad}"):
+        kernel(**KERNELS[kernel], **{name: bad})
+
+
+@pytest.mark.parametrize("bad", ["bf61", "BF16", "", 16, np.float32, ["bf16"]])
+@pytest.mark.parametrize(("kernel", "name"), DTYPES)
+def test_an_unknown_dtype_is_answered_with_those_there_are(kernel, name, bad):
+    with pytest.raises(ValueError, match="is not known; use one of") as refusal:
+        kernel(**KERNELS[kernel], **{name: bad})
+    for part in (name, repr(bad), *BYTES):
+        assert part in str(refusal.value)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_kernel_without_a_dtype_is_refused(kernel):
+    with pytest.raises(ValueError, match="dtype=None is not known"):
+        kernel(**KERNELS[kernel], dtype=None)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "first", "second"),
+    [
+        (kernel, *names)
+        for kernel in KERNELS
+        for names in itertools.combinations(
+            [*KERNELS[kernel], *(name for of, name in AMOUNTS if of is kernel)], 2
+        )
+        if kernel is not rk.softmax or set(names) == {"rows", "cols"}
+    ],
+)
+def test_shapes_that_do_not_fit_are_named_with_the_way_out(kernel, first, second):
+    clash = {first: np.full(2, 4), second: np.full(3, 4)}
+    with pytest.raises(ValueError, match="do not broadcast") as refusal:
+        kernel(**KERNELS[kernel] | clash)
+    for part in (f"{first}[2]", f"{second}[3]", "insert axes"):
+        assert part in str(refusal.value)
+
+
+@pytest.mark.parametrize("bad", [0, 3, "2", None, True, np.array([1, 2])])
+@pytest.mark.parametrize("kernel", [rk.dot, rk.axpy, rk.matmul, rk.batched_matmul, rk.conv2d])
+def test_a_multiply_add_counts_1_or_2(kernel, bad):
+    with pytest.raises(ValueError, match=r"fma=.* must be 2"):
+        kernel(**KERNELS[kernel], fma=bad)
+
+
+@pytest.mark.parametrize("bad", ["W", "XYw", None, 3])
+@pytest.mark.parametrize("kernel", [rk.dot, rk.axpy, rk.matmul, rk.batched_matmul, rk.conv2d])
+def test_only_operands_of_the_kernel_move(kernel, bad):
+    with pytest.raises(ValueError, match=f"moves={bad!r} must be letters of '[xX][yY][zZ]'"):
+        kernel(**KERNELS[kernel], moves=bad)
+
+
+@pytest.mark.parametrize("bad", ["batch", None, ["rms"]])
+def test_an_unknown_norm_is_answered_with_those_there_are(bad):
+    with pytest.raises(ValueError, match="is not known; use one of layer, rms"):
+        rk.norm(2, 3, kind=bad)
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        ({"H": 2}, ("H=2", "K=3", "pad more")),
+        ({"W": 2}, ("W=2", "K=3", "pad more")),
+        ({"C_in": 5}, ("C_in=5", "groups=2")),
+        ({"C_out": 7}, ("C_out=7", "groups=2")),
+    ],
+)
+def test_a_convolution_that_cannot_be_is_refused(change, parts):
+    with pytest.raises(ValueError, match=r"smaller than the kernel|a multiple of") as refusal:
+        rk.conv2d(**KERNELS[rk.conv2d] | change)
+    for part in parts:
+        assert part in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("size", "batch"),
+    [(512, 3902), (1024, 453), (2048, 314), (4096, 272), (8192, 255), (16384, 247)],
+)
+def test_critical_batch_is_the_published_one_at_ridge_240_24(size, batch):
+    assert round(rk.critical_batch(rk.Roofline(240.24, 1), size, size)) == batch
+
+
+def test_an_h100_is_never_reached_by_512_wide_layers():
+    assert rk.critical_batch(rk.Roofline(9.894e14, 3.35e12), 512, 512) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("roof", "dtype", "weight_dtype", "batch"),
+    [
+        (rk.Roofline(1.97e14, 8.2e11), "bf16", None, 240.24),
+        (rk.Roofline(1.97e14, 8.2e11), "bf16", "int8", 120.1),
+        (rk.Roofline(3.94e14, 8.1e11), "int8", None, 243.2),
+        (rk.Roofline(312e12, 2.039e12), "bf16", "int4", 38.3),
+        (rk.Roofline(624e12, 2.039e12), "int8", None, 153),
+        (rk.Roofline(624e12, 2.039e12), "int8", "int4", 76.5),
+    ],
+)
+def test_the_rule_of_thumb_scales_with_the_bytes_of_a_weight(roof, dtype, weight_dtype, batch):
+    found = rk.critical_batch(roof, dtype=dtype, weight_dtype=weight_dtype)
+    assert found == pytest.approx(batch, rel=2e-3)
+
+
+def test_splitting_d_over_more_chips_raises_each_chips_critical_batch():
+    v5e = rk.Roofline(1.97e14, 8.2e11)
+    batches = rk.critical_batch(v5e, D=8192 / np.array([1, 2, 4, 8]), F=8192)
+    assert batches.round().tolist() == [255, 263, 282, 326]
+
+
+@property_test
+@given(
+    st.floats(1, 2000), st.integers(1, 10**5), st.integers(1, 10**5), dtypes, dtypes, dtypes
+)  # fmt: skip
+def test_the_bound_flips_exactly_at_the_critical_batch(ridge, D, F, x, y, z):
+    roof, mixed = rk.Roofline(ridge, 1.0), {"dtype": x, "weight_dtype": y, "out_dtype": z}
+    critical = rk.critical_batch(roof, D, F, **mixed)
+
+    def bound(B):
+        return roof.estimate(rk.matmul(B, D, F, **mixed)).bound
+
+    if critical == math.inf:
+        assert bound(1e9) == "memory"
+        return
+    # Nearer to the asymptote, rounding decides.
+    assume(critical < 1e7 * ridge)
+    assert bound(critical * (1 + 1e-6)) == "compute"
+    assert bound(critical * (1 - 1e-6)) == "memory"
+
+
+@property_test
+@given(st.floats(1, 2000), st.lists(st.tuples(sizes, sizes), min_size=1, max_size=5), dtypes)
+def test_critical_batches_of_arrays_and_scalars_agree_to_the_last_bit(ridge, shapes, dtype):
+    roof, (D, F) = rk.Roofline(ridge, 1.0), np.array(shapes).T
+    alone = [rk.critical_batch(roof, *shape, dtype) for shape in shapes]
+    assert rk.critical_batch(roof, D, F, dtype).tolist() == alone
+
+
+def test_critical_batch_in_symbols_is_the_formula_of_the_lecture():
+    R, D, F = sympy.symbols("R D F", positive=True)
+    formula = rk.critical_batch(rk.Roofline(R, 1), D, F)
+    assert sympy.simplify(formula - R * D * F / (D * F - R * (D + F))) == 0
+    assert sympy.simplify(rk.critical_batch(rk.Roofline(R, 1)) - R) == 0
+
+
+@pytest.mark.parametrize("name", ["D", "F"])
+@pytest.mark.parametrize("bad", [-1, 0, math.nan, True, "8192", None])
+def test_critical_batch_refuses_bad_sizes_but_not_infinite_ones(name, bad):
+    roof = rk.Roofline(240, 1)
+    assert rk.critical_batch(roof, **{name: math.inf}) == 240
+    with pytest.raises(ValueError, match=f"^{name} must be .*{bad}"):
+        rk.critical_batch(roof, **{name: bad})
+
+
+def test_critical_batch_refuses_a_chip_and_says_how_to_get_its_roofline():
+    with pytest.raises(ValueError, match=r"roof must be a Roofline.*chip\.roofline"):
+        rk.critical_batch(rk.chip("H100"))
+
+
+def test_critical_batch_names_shapes_that_do_not_fit():
+    with pytest.raises(ValueError, match=r"D\[2\], F\[3\]; insert axes"):
+        rk.critical_batch(rk.Roofline(240, 1), D=np.ones(2), F=np.ones(3))

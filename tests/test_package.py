@@ -1,0 +1,118 @@
+"""The package's promises: rings import only inward, NumPy is enough, data files come along."""
+
+import ast
+import fnmatch
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import roofkit as rk
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "roofkit"
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+# What stands in neither of these is ring 1.
+RING_2 = {"plot", "explore", "measure"}
+RING_3 = {"check", "judge", "questions", "grading"}
+
+
+def _ring(path):
+    top = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return 2 if top in RING_2 else 3 if top in RING_3 else 1
+
+
+MODULES = [(path, _ring(path)) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+def _imports(path):
+    """The modules that a file imports anywhere in it, as dotted names."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}:{node.lineno} imports relatively"
+            yield node.module
+            if node.module == "roofkit":
+                yield from (f"roofkit.{alias.name}" for alias in node.names)
+
+
+def _ring_of_import(module):
+    name = module.split(".")[1] if "." in module else ""
+    return 2 if name in RING_2 else 3 if name in RING_3 else 1
+
+
+def _loaded_by(statement):
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)
+    return set(json.loads(run.stdout))
+
+
+def test_importing_roofkit_loads_numpy_and_ring_1_alone():
+    loaded = _loaded_by("import roofkit") - _loaded_by("import numpy")
+    outside = {name.split(".")[0] for name in loaded} - set(sys.stdlib_module_names)
+    assert outside == {"roofkit"}
+    assert not {f"roofkit.{name}" for name in RING_2 | RING_3} & loaded
+    assert not {"tomllib", "sympy", "matplotlib", "ipywidgets", "nbgrader"} & loaded
+
+
+def test_looking_up_a_chip_still_loads_nothing_heavy():
+    loaded = _loaded_by("import roofkit; roofkit.chip('H100').roofline('bf16').ridge")
+    assert "tomllib" in loaded
+    assert not {"sympy", "matplotlib", "ipywidgets", "nbgrader"} & loaded
+
+
+def test_outer_rings_load_when_first_asked_for():
+    loaded = _loaded_by("import roofkit; roofkit.plot.engineering")
+    assert {"roofkit.plot", "matplotlib"} <= loaded
+    with pytest.raises(AttributeError, match="module 'roofkit' has no attribute 'plots'"):
+        rk.plots  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "path", [path for path, ring in MODULES if ring == 1], ids=lambda path: path.name
+)
+def test_ring_1_imports_numpy_and_the_standard_library_alone(path):
+    allowed = {*sys.stdlib_module_names, "numpy", "roofkit"}
+    assert {name.split(".")[0] for name in _imports(path)} <= allowed
+
+
+@pytest.mark.parametrize(("path", "ring"), MODULES, ids=lambda value: getattr(value, "name", value))
+def test_no_module_imports_from_a_ring_outside_its_own(path, ring):
+    outward = {
+        name
+        for name in _imports(path)
+        if name.split(".")[0] == "roofkit" and _ring_of_import(name) > ring
+    }
+    assert not outward
+
+
+def test_an_installation_needs_numpy_alone():
+    assert [re.match(r"[\w-]+", need)[0] for need in PYPROJECT["project"]["dependencies"]] == [
+        "numpy"
+    ]
+
+
+def test_data_files_are_part_of_the_package():
+    patterns = PYPROJECT["tool"]["setuptools"]["package-data"]
+    data = {PACKAGE / name for name in ("hardware.toml", "explore.js")} | {
+        path
+        for path in PACKAGE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".py", ".pyc")
+    }
+    for path in data:
+        of_its_package = patterns.get(".".join(path.parent.relative_to(ROOT).parts), [])
+        assert any(fnmatch.fnmatch(path.name, pattern) for pattern in of_its_package), path
+
+
+def test_every_public_name_exists_and_has_a_docstring_with_an_example():
+    for name in rk.__all__:
+        public = getattr(rk, name)
+        assert public.__doc__, name
+    examples = {name for name in rk.__all__ if ">>>" in getattr(rk, name).__doc__}
+    assert set(rk.__all__) - examples <= {"Estimate", "chips", "load_chips"}

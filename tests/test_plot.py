@@ -1,0 +1,285 @@
+"""Figures: what they show, what they say in words, and that grey paper still tells lines apart."""
+
+import base64
+import html
+import io
+import math
+import re
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import sympy
+from matplotlib.colors import to_rgb
+
+import roofkit as rk
+from roofkit import plot
+
+V5E, H100 = rk.chip("TPU v5e"), rk.chip("H100")
+DOT, LARGE = rk.dot(1024), rk.matmul(4096, 4096, 4096)
+
+
+@pytest.fixture(autouse=True)
+def _no_windows_and_no_leftovers():
+    plt.switch_backend("Agg")
+    yield
+    plt.close("all")
+
+
+def _roof_lines(ax):
+    return [line for line in ax.lines if not line.get_label().startswith("_")]
+
+
+def _points(ax):
+    return [line for line in ax.lines if line.get_marker() in ("o", "v")]
+
+
+def _lightness(colour):
+    """CIE L*, 0 for black to 100 for white: what is left of a colour on grey paper."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    Y = np.dot([0.2126, 0.7152, 0.0722], linear)
+    return 116 * Y ** (1 / 3) - 16 if Y > 0.008856 else 903.3 * Y
+
+
+def test_a_roofline_is_drawn_on_a_new_axes_or_on_yours():
+    new = plot.roofline(V5E)
+    assert isinstance(new, plt.Axes)
+    _, (left, right) = plt.subplots(1, 2)
+    before = plt.get_fignums()
+    assert plot.roofline(V5E, ax=right) is right
+    assert plt.get_fignums() == before
+    assert not left.lines
+
+
+def test_axes_are_logarithmic_with_units():
+    ax = plot.roofline(V5E, {"dot": DOT})
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert "intensity" in ax.get_xlabel()
+    assert "FLOP/byte" in ax.get_xlabel()
+    assert "FLOP/s" in ax.get_ylabel()
+    ax.figure.canvas.draw()
+    assert "100T" in [re.sub(r"\s", "", tick.get_text()) for tick in ax.get_yticklabels()]
+    assert "100" in [tick.get_text() for tick in ax.get_xticklabels()]
+
+
+def test_the_line_rises_to_the_ridge_and_stays_at_the_peak():
+    (line,) = _roof_lines(plot.roofline(rk.Roofline(8e12, 2e12), xlim=(0.5, 64)))
+    assert line.get_xdata().tolist() == [0.5, 4, 64]
+    assert line.get_ydata().tolist() == [1e12, 8e12, 8e12]
+
+
+def test_limits_that_hide_the_ridge_leave_one_straight_line():
+    (line,) = _roof_lines(plot.roofline(rk.Roofline(8e12, 2e12), xlim=(8, 64)))
+    assert line.get_ydata().tolist() == [8e12, 8e12]
+
+
+def test_given_limits_are_kept_and_chosen_ones_show_everything():
+    ax = plot.roofline(V5E, xlim=(1, 1e4), ylim=(1e10, 1e15))
+    assert (ax.get_xlim(), ax.get_ylim()) == ((1, 1e4), (1e10, 1e15))
+    roofs, kernels = [V5E, H100], {"dot": DOT, "tiny": 1e-3, "vast": 1e6}
+    ax = plot.roofline(roofs, kernels)
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    for x in (1e-3, 1e6, 240.5, 295.3):
+        assert left < x < right
+        for chip in roofs:
+            assert bottom < chip.roofline("bf16").attainable(x) < top
+
+
+def test_markers_and_labels_say_which_roof_binds():
+    ax = plot.roofline(V5E, {"dot": DOT, "large": LARGE})
+    markers = {round(point.get_xdata()[0], 1): point.get_marker() for point in _points(ax)}
+    assert markers == {0.5: "v", 1365.3: "o"}
+    labels = {text.get_text() for text in ax.texts}
+    assert len(labels) == 2
+    assert any("dot" in label and "memory" in label for label in labels)
+    assert any("large" in label and "compute" in label for label in labels)
+
+
+def test_points_lie_on_their_roofs():
+    roof = V5E.roofline("bf16")
+    for point in _points(plot.roofline(V5E, {"dot": DOT, "large": LARGE, "at ridge": roof.ridge})):
+        (x,), (y,) = point.get_data()
+        assert y == roof.attainable(x)
+
+
+def test_a_kernel_that_roofs_disagree_on_is_not_labelled_with_either_bound():
+    ax = plot.roofline([V5E, H100], {"between": 270})
+    assert [point.get_marker() for point in _points(ax)] == ["o", "v"]
+    assert [text.get_text() for text in ax.texts] == ["between"]
+
+
+def test_a_link_binds_under_its_own_name():
+    ax = plot.roofline(V5E.roofline("bf16", channel="link"), {"exchange": 10})
+    assert "link" in ax.texts[0].get_text()
+    assert "exchange at 10 FLOP/byte is link-bound" in ax.roofkit_description
+
+
+def test_labels_of_neighbouring_kernels_do_not_overlap():
+    kernels = {f"{x} FLOP/byte": x for x in (1, 1.1, 1.2, 300, 310, 320, 330)}
+    ax = plot.roofline(V5E, kernels)
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert len(boxes) == len(kernels)
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[i + 1 :])
+
+
+def test_the_legend_names_each_roof_with_its_ridge():
+    ax = plot.roofline({"mine": V5E, "yours": H100.roofline("fp8")})
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert len(texts) == 2
+    assert "mine" in texts[0]
+    assert "240.5" in texts[0]
+    assert "yours" in texts[1]
+    assert "590.7" in texts[1]
+
+
+def test_a_chip_without_bf16_is_drawn_at_fp16_under_its_name():
+    ax = plot.roofline(rk.chip("V100"))
+    assert "V100 SXM2" in ax.roofkit_description
+    assert "138.9" in ax.roofkit_description
+
+
+def test_roofs_can_be_told_apart_in_grey():
+    lines = _roof_lines(plot.roofline({str(i): rk.Roofline(10**12 * 2**i, 1e11) for i in range(4)}))
+    assert len({line.get_linestyle() for line in lines}) == 4
+    assert len({str(style) for style in plot.LINES}) == len(plot.LINES) == len(plot.COLOURS)
+    shades = sorted(_lightness(colour) for colour in plot.COLOURS)
+    assert min(b - a for a, b in pairwise(shades)) > 3
+    # And the lightest still stands out from white paper.
+    assert shades[-1] < 70
+
+
+def test_the_description_says_in_words_what_the_figure_shows():
+    said = plot.roofline(V5E, {"dot": DOT, "large": LARGE}).roofkit_description
+    for part in (
+        "TPU v5e", "819 G", "197 TFLOP/s", "240.5 FLOP/byte",
+        "dot at 0.5 FLOP/byte is memory-bound", "409 GFLOP/s",
+        "large at 1370 FLOP/byte is compute-bound",
+    ):  # fmt: skip
+        assert part in said
+    assert "e+" not in said
+
+
+@pytest.mark.parametrize(
+    ("roofs", "told"),
+    [
+        (None, "NoneType"),
+        ("TPU v5e", "str"),
+        ([], "no roof to draw"),
+        ({}, "no roof to draw"),
+        ({"mine": 1e12}, "roofs['mine'] must be a Roofline or a Chip, got float"),
+        ({"mine": rk.Roofline(np.ones(2), 1)}, "roofs['mine'] holds arrays"),
+        (rk.chip("Xeon"), "no peak"),
+    ],
+)
+def test_what_is_no_roof_is_refused(roofs, told):
+    with pytest.raises(ValueError, match=r"roof|peak") as refusal:
+        plot.roofline(roofs)
+    assert told in str(refusal.value)
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "told"),
+    [
+        ("dot", "'dot'"),
+        (None, "None"),
+        (True, "True"),
+        (np.ones(2), "one intensity"),
+        (rk.dot(np.array([8, 16])), "a Cost of numbers"),
+        (rk.dot(sympy.Symbol("N")), "a Cost of numbers"),
+        (0, "intensity 0"),
+        (-1, "intensity -1"),
+        (math.nan, "intensity nan"),
+        (math.inf, "intensity inf"),
+        (rk.Cost(1, 0), "intensity inf"),
+    ],
+)
+def test_what_is_no_kernel_is_refused(kernel, told):
+    with pytest.raises(ValueError, match=r"kernels\['mine'\]") as refusal:
+        plot.roofline(V5E, {"fine": DOT, "mine": kernel})
+    assert told in str(refusal.value)
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("limits", [(10, 1e4), (0.01, 0.1)])
+def test_a_kernel_outside_the_given_limits_is_refused(limits):
+    with pytest.raises(ValueError, match=r"kernels\['dot'\] has intensity 0.49\d*, outside xlim"):
+        plot.roofline(V5E, {"dot": DOT}, xlim=limits)
+
+
+def test_show_gives_a_png_with_alternative_text_and_closes_the_figure():
+    ax = plot.roofline({'"quoted" <b>': V5E}, {"dot": DOT})
+    picture = plot.show(ax)
+    assert not plt.get_fignums()
+    tag = picture._repr_html_()
+    alt, data = re.search(r'alt="([^"]*)".*base64,([^"]*)"', tag).groups()
+    assert html.unescape(alt) == ax.roofkit_description
+    assert "<b>" not in tag
+    pixels = plt.imread(io.BytesIO(base64.b64decode(data)))
+    assert min(pixels.shape[:2]) > 300
+    assert pixels[..., :3].std() > 0.01
+
+
+def test_the_same_figure_is_the_same_picture():
+    first, second = (plot.show(plot.roofline(V5E, {"dot": DOT})) for _ in range(2))
+    assert first.png == second.png
+    assert b"Software" not in first.png  # the drawing library's version would change it
+
+
+def test_show_takes_a_figure_without_a_description():
+    _, ax = plt.subplots()
+    assert 'alt=""' in plot.show(ax)._repr_html_()
+
+
+def test_times_are_bars_with_the_bracket_between_maximum_and_sum():
+    roof = rk.Roofline(1e12, 1e9)
+    ax = plot.times({"a": roof.estimate(rk.Cost(2e9, 3e6)), "b": roof.estimate(rk.Cost(4e9, 1e6))})
+    assert ax.get_xlabel() == "time (ms)"
+    assert sorted(round(bar.get_width(), 9) for bar in ax.patches) == [1, 2, 3, 4]
+    assert [line.get_xdata() for line in ax.lines] == [
+        pytest.approx([3, 5]),
+        pytest.approx([4, 5]),
+    ]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b"]
+
+
+def test_times_are_told_apart_in_grey_and_told_in_words():
+    roof = rk.Roofline(1e12, 1e9)
+    ax = plot.times({"a": roof.estimate(rk.Cost(2e9, 3e6))})
+    assert len({bar.get_hatch() for bar in ax.patches}) == 2
+    for part in ("a: T_math 2 ms", "T_comms 3 ms", "between 3 ms and 5 ms", "memory-bound"):
+        assert part in ax.roofkit_description
+
+
+def test_times_are_drawn_on_your_axes():
+    _, ax = plt.subplots()
+    before = plt.get_fignums()
+    assert plot.times({"a": V5E.roofline().estimate(DOT)}, ax=ax) is ax
+    assert plt.get_fignums() == before
+
+
+@pytest.mark.parametrize("bad", [{}, None, [1e-3], 1e-3])
+def test_what_is_no_mapping_of_estimates_is_refused(bad):
+    with pytest.raises(ValueError, match="estimates must map labels to Estimates"):
+        plot.times(bad)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0, "0 "),
+        (1, "1 "),
+        (999, "999 "),
+        (1000, "1 k"),
+        (1.0107e-3, "1.01 m"),
+        (8.19e11, "819 G"),
+        (1.97e14, "197 T"),
+        (2.307e15, "2.31 P"),
+        (5e-9, "5 n"),
+    ],
+)
+def test_engineering_writes_three_digits_and_the_si_prefix(value, written):
+    assert plot.engineering(value) == written

@@ -1,0 +1,15 @@
+"""The README's picture is the one roofkit draws today."""
+
+import re
+import runpy
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_the_readme_describes_the_picture_that_roofkit_draws():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (alt, target) = re.search(r"!\[(.*?)\]\((.*?)\)", readme).groups()
+    picture = runpy.run_path(str(ROOT / "tools" / "picture.py"))["draw"]()
+    assert alt == picture.alt
+    assert (ROOT / target).read_bytes().startswith(b"\x89PNG")

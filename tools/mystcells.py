@@ -1,0 +1,184 @@
+"""Read a text (MyST Markdown) as a notebook that has not run.
+
+Markdown cells begin with `+++ {"id": "l01-hook"}`; code cells are fences:
+
+    ```{code-cell}
+    :id: l01-ridge
+    :tags: [setup]
+    roof.ridge
+    ```
+
+Every cell has an id, unique in its text. `tags` and `jupyter` (`{"source_hidden": true}`) go
+through to the notebook. A YAML header is optional; only its `title` is kept.
+
+Slides. In a lecture the slide type follows from the cell; the option `slide` overrides it
+(slide, subslide, fragment, skip, notes, or "-" to continue the slide):
+
+- a Markdown cell that starts with `#` or `##` opens a slide, with `###` a subslide;
+- a Markdown cell that starts with `>` (call-out), `|` (table), `$$` (display math), `- ` or `1. `
+  (list) continues the slide;
+- any other Markdown cell is speaker notes;
+- a code cell continues the slide, but is skipped if it is one `check(...)` or `predict(...)` call
+  or is tagged `setup`.
+
+Grading. In a problem set nbgrader's metadata follows from the cell; its grade_id is the cell's id:
+
+- a code cell that is one call `check("question-id", ...)` is graded by the machine and locked, and
+  worth what its question is worth;
+- a code cell with a `### BEGIN SOLUTION` ... `### END SOLUTION` region is the student's to fill;
+- a Markdown cell with the option `points` is an answer graded by hand; its model answer stands in
+  such a region;
+- every other cell is locked.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import nbformat
+import yaml
+from jupytext.myst import MystMetadataParsingError, myst_to_notebook
+from nbformat import NotebookNode
+
+SLIDE_TYPES = ("slide", "subslide", "fragment", "skip", "notes", "-")
+PASSED_ON = {"tags", "jupyter"}
+
+
+class BuildError(Exception):
+    """A text that cannot be built: says where, and what to do."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text read as a notebook; `lines` holds the line where each cell's body starts, by id."""
+
+    name: str
+    notebook: NotebookNode
+    lines: dict[str, int]
+
+    def error(self, cell: NotebookNode, message: str, line: int = 1) -> BuildError:
+        """An error at a line of a cell, counted from 1, reported at the line of the text."""
+        line += self.lines[cell.id] - 1
+        return BuildError(f"{self.name}:{line}: cell {cell.id}: {message}")
+
+    def cells(self, *options: str) -> Iterator[tuple[NotebookNode, dict]]:
+        """Each cell with its own options, which leave its metadata; any unknown one is an error."""
+        for cell in self.notebook.cells:
+            if unknown := set(cell.metadata) - PASSED_ON - set(options):
+                known = ", ".join(sorted({"id", *PASSED_ON, *options}))
+                raise self.error(cell, f"unknown option {min(unknown)!r}; the options are {known}")
+            yield cell, {key: cell.metadata.pop(key) for key in options if key in cell.metadata}
+
+
+def read_lecture(name: str, source: str) -> Text:
+    """A lecture's text as a notebook with slide types, not yet run."""
+    text = _read(name, source)
+    text.notebook.metadata.rise = {"scroll": True, "start_slideshow_at": "beginning"}
+    for cell, options in text.cells("slide"):
+        slide_type = options.get("slide", _slide_type(cell))
+        if slide_type not in SLIDE_TYPES:
+            known = ", ".join(SLIDE_TYPES)
+            raise text.error(cell, f"slide is {slide_type!r}; it must be one of {known}")
+        if slide_type != "-":
+            cell.metadata.slideshow = {"slide_type": slide_type}
+    return text
+
+
+def read_problem_set(name: str, source: str, points: Callable[[str], float]) -> Text:
+    """A problem set's text as nbgrader's source notebook; `points` is a question's worth, by id."""
+    text = _read(name, source)
+    for cell, options in text.cells("points"):
+        solution = "### BEGIN SOLUTION" in cell.source
+        match _call(cell):
+            case ast.Call(func=ast.Name("check"), args=[ast.Constant(str(question)), *_]):
+                kind = {"grade": True, "locked": True, "solution": False}
+                kind["points"] = _points(text, cell, question, points)
+            case ast.Call(func=ast.Name("check")):
+                raise text.error(cell, 'write check("question-id", ...) with the id as a string')
+            case None if cell.cell_type == "markdown" and (options or solution):
+                if not (solution and isinstance(options.get("points"), int | float)):
+                    raise text.error(
+                        cell,
+                        "an answer graded by hand needs both the option points (a number) and a "
+                        "### BEGIN SOLUTION region with its model answer",
+                    )
+                kind = {"grade": True, "locked": False, "solution": True, **options}
+            case _:
+                kind = {"grade": False, "locked": not solution, "solution": solution}
+        if cell.cell_type == "code" and options:
+            raise text.error(cell, "a code cell takes no points; a check is worth its question's")
+        cell.metadata.nbgrader = {"schema_version": 3, "grade_id": cell.id, "task": False, **kind}
+    return text
+
+
+def _read(name: str, source: str) -> Text:
+    try:
+        notebook = myst_to_notebook(source, add_source_map=True)
+    except (MystMetadataParsingError, yaml.YAMLError, nbformat.ValidationError) as error:
+        raise BuildError(f"{name}: {error}") from None
+    lines = source.splitlines()
+    first_lines: dict[str, int] = {}
+    for cell, start in zip(notebook.cells, notebook.metadata.source_map, strict=True):
+        # The map points at options and blank lines; IPython too counts from the first other line.
+        top = cell.source.strip().split("\n", 1)[0].strip()
+        line = 1 + next((i for i in range(start, len(lines)) if lines[i].strip() == top), start)
+        cell_id = cell.metadata.pop("id", None)
+        if cell_id is None:
+            how = ":id: my-id" if cell.cell_type == "code" else '+++ {"id": "my-id"}'
+            raise BuildError(f"{name}:{line}: a {cell.cell_type} cell has no id; give it {how}")
+        if not (isinstance(cell_id, str) and re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", cell_id)):
+            raise BuildError(
+                f"{name}:{line}: cell id {cell_id!r} must be 1 to 64 letters, digits, - or _"
+            )
+        if cell_id in first_lines:
+            raise BuildError(
+                f"{name}:{line}: cell id {cell_id!r} is taken by line {first_lines[cell_id]}"
+            )
+        first_lines[cell_id] = line
+        cell.id = cell_id
+    notebook.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {
+                "display_name": "Python 3 (ipykernel)",
+                "language": "python",
+                "name": "python3",
+            },
+            # Without Python's version, so that a build does not depend on it.
+            "language_info": {"name": "python"},
+            **{key: notebook.metadata[key] for key in ["title"] if key in notebook.metadata},
+        }
+    )
+    return Text(name, notebook, first_lines)
+
+
+def _slide_type(cell: NotebookNode) -> str:
+    if cell.cell_type == "code":
+        match _call(cell):
+            case ast.Call(func=ast.Name("check" | "predict")):
+                return "skip"
+        return "skip" if "setup" in cell.metadata.get("tags", []) else "-"
+    if re.match(r"##? ", cell.source):
+        return "slide"
+    if cell.source.startswith("### "):
+        return "subslide"
+    return "-" if re.match(r"> ?|\||\$\$|- |\d+\. ", cell.source) else "notes"
+
+
+def _call(cell: NotebookNode) -> ast.Call | None:
+    """The call that is all of a code cell, if it is one."""
+    try:
+        statements = ast.parse(cell.source).body if cell.cell_type == "code" else []
+    except SyntaxError:
+        return None
+    match statements:
+        case [ast.Expr(ast.Call() as call)]:
+            return call
+    return None
+
+
+def _points(text: Text, cell: NotebookNode, question: str, points: Callable[[str], float]) -> float:
+    try:
+        return points(question)
+    except (LookupError, ValueError) as error:
+        raise text.error(cell, f"no points for question {question!r}: {error}") from None

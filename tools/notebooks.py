@@ -1,0 +1,305 @@
+"""Build the notebooks from their texts, or check that they are up to date.
+
+    course/text/01-x.md      -> course/en/01-x.ipynb        run, with outputs
+    solutions/text/ps1-x.md  -> solutions/en/ps1/ps1.ipynb  nbgrader's source, not run
+                             -> exercises/en/ps1/ps1.ipynb  nbgrader's release, for students
+
+    python tools/notebooks.py                         build all
+    python tools/notebooks.py course/text/01-x.md     build this one
+    python tools/notebooks.py --check                 exit 1 unless all are as built
+
+`mystcells.py` says how a text is written, and how slide types and grading follow from it.
+Pictures are compared without their bytes, which differ between platforms.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpecManager
+from mystcells import BuildError, Text, read_lecture, read_problem_set
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+ROOT = Path(__file__).resolve().parents[1]
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def main(
+    argv: list[str] | None = None,
+    root: Path = ROOT,
+    points: Callable[[str], float] | None = None,
+    timeout: int = 120,
+) -> int:
+    """Build or check the notebooks under `root`; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("texts", nargs="*", type=Path, help="only these texts")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if any differs")
+    args = parser.parse_args(argv)
+    problems = []
+    try:
+        texts = find_texts(root, args.texts)
+        for text, notebooks in build(root, texts, points or question_points, timeout):
+            if isinstance(notebooks, BuildError):
+                problems.append(str(notebooks))
+                print(f"{text}: failed", flush=True)
+                continue
+            for target, content in notebooks.items():
+                if args.check:
+                    found = differences(root / target, content)
+                    problems += [f"{target}: {difference}" for difference in found]
+                    if found:
+                        problems.append(f"  to fix: python tools/notebooks.py {text}")
+                    state = "differs" if found else "up to date"
+                else:
+                    state = "written" if write(root / target, content) else "unchanged"
+                print(f"{target}: {state}", flush=True)
+        if args.check and not args.texts:
+            problems += [f"{path}: stale, has no text; delete it" for path in stale(root, texts)]
+    except BuildError as error:
+        problems.append(str(error))
+    print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def question_points(question: str) -> float:
+    """What a question of the course is worth."""
+    from roofkit.check import find_question
+
+    return find_question(question).points
+
+
+def find_texts(root: Path, paths: list[Path]) -> list[str]:
+    """The given texts, or all, as paths from `root`."""
+    folders = [root / "course/text", root / "solutions/text"]
+    texts = [path.resolve() for path in paths] or sorted(t for f in folders for t in f.glob("*.md"))
+    for text in texts:
+        if text.parent not in folders or text.suffix != ".md" or not text.is_file():
+            raise BuildError(f"{text}: not a text; name a .md in course/text or solutions/text")
+    names = [text.relative_to(root).as_posix() for text in texts]
+    owners: dict[str, str] = {}
+    for name in names:
+        for target in targets(name):
+            if owners.setdefault(target, name) != name:
+                raise BuildError(f"{name}: gives {target}, as {owners[target]} does; rename one")
+    return names
+
+
+def targets(text: str) -> list[str]:
+    """The notebooks that a text is built into, as paths from the root."""
+    stem = Path(text).stem
+    if text.startswith("course/"):
+        return [f"course/en/{stem}.ipynb"]
+    if not (match := re.match(r"ps\d+(?=-)", stem)):
+        raise BuildError(f"{text}: a problem set's text is named psN-topic.md")
+    return [f"{folder}/en/{match[0]}/{match[0]}.ipynb" for folder in ("solutions", "exercises")]
+
+
+def build(
+    root: Path, texts: list[str], points: Callable[[str], float], timeout: int
+) -> Iterator[tuple[str, dict[str, str] | BuildError]]:
+    """Each text with the notebooks it gives (path from `root`: content) or what is wrong in it."""
+
+    def attempt(text: str) -> tuple[str, dict[str, str] | BuildError]:
+        try:
+            source = (root / text).read_text(encoding="utf-8")
+            if text.startswith("course/"):
+                contents = [build_lecture(read_lecture(text, source), root / "course/en", timeout)]
+            else:
+                contents = build_problem_set(read_problem_set(text, source, points), root)
+            return text, dict(zip(targets(text), contents, strict=True))
+        except BuildError as error:
+            return text, error
+
+    lectures = [text for text in texts if text.startswith("course/")]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(attempt, lectures)
+    # nbgrader changes the working directory of the process, so one at a time.
+    yield from map(attempt, [text for text in texts if text not in lectures])
+
+
+def build_lecture(text: Text, directory: Path, timeout: int) -> str:
+    """The lecture after a run in `directory`; an error or any stderr is a BuildError."""
+    notebook = text.notebook
+    metadata = notebook.metadata.copy()
+    run(text, directory, timeout)
+    notebook.metadata = metadata
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                raise text.error(cell, f"{output.ename}: {output.evalue}")
+            if output.get("name") == "stderr":
+                raise text.error(cell, f"writes to stderr: {output.text.strip()}")
+            if set(output.get("data", {})) == {WIDGET_VIEW, "text/plain"}:
+                # Nothing stands for this widget in the notebook, and nbval would miss it.
+                cell.metadata.tags = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
+        if cell.cell_type == "code":
+            cell.outputs = tidy(cell.outputs)
+    return serialise(text)
+
+
+def run(text: Text, directory: Path, timeout: int) -> None:
+    """Run the notebook in place, by this interpreter, apart from the user's Jupyter settings."""
+    running: list[NotebookNode] = []
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as private:
+        kernel = AsyncKernelManager(
+            # No kernel folders: the user's python3 may be another Python.
+            kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
+            # Two builds that start kernels at once may pick the same TCP port.
+            transport="ipc",
+            connection_file=f"{private}/kernel.json",
+        )
+        client = NotebookClient(
+            text.notebook,
+            km=kernel,
+            timeout=timeout,
+            iopub_timeout=timeout,
+            raise_on_iopub_timeout=True,
+            record_timing=False,
+            store_widget_state=False,
+            shutdown_kernel="immediate",
+            on_cell_execute=lambda cell, cell_index: running.append(cell),
+        )
+        # With no stand-in for Output widgets, what `interact` shows or raises is seen here.
+        client.widget_registry = {}
+        backend = "module://matplotlib_inline.backend_inline"
+        environment = os.environ | {"IPYTHONDIR": private, "MPLBACKEND": backend}
+        try:
+            client.execute(env=environment, cwd=str(directory), cleanup_kc=True)
+        except CellExecutionError as error:
+            cell = running[-1]
+            traceback = re.sub(r"\x1b\[[\d;]*m", "", error.traceback)
+            frames = re.findall(rf"Cell In\[{cell.execution_count}\], line (\d+)", traceback)
+            reason = re.sub(r" \(\d+\.py, line \d+\)$", "", error.evalue)
+            line = int(frames[-1]) if frames else 1
+            raise text.error(cell, f"{error.ename}: {reason}", line) from None
+        except CellTimeoutError:
+            raise text.error(running[-1], f"still running after {timeout} s") from None
+        except DeadKernelError:
+            raise text.error(running[-1], "the kernel died while running it") from None
+        except RuntimeError as error:
+            raise BuildError(f"{text.name}: the kernel did not start: {error}") from None
+
+
+def tidy(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Outputs that come out the same in every run: no widget models, no metadata, whole streams."""
+    kept: list[NotebookNode] = []
+    for output in outputs:
+        if "data" in output:
+            output.metadata = {}
+            if output.data.pop(WIDGET_VIEW, None) and set(output.data) <= {"text/plain"}:
+                continue
+        if output.output_type == "stream" and kept and kept[-1].output_type == "stream":
+            kept[-1].text += output.text
+        else:
+            kept.append(output)
+    return kept
+
+
+def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
+    """nbgrader's source version and the release that nbgrader makes of it."""
+    # Slow to import, and lectures do without.
+    from nbgrader.converters import GenerateAssignment
+    from nbgrader.coursedir import CourseDirectory
+    from nbgrader.utils import capture_log
+    from traitlets.config import PyFileConfigLoader
+
+    source = serialise(text)
+    source_path, release_path = targets(text.name)
+    with tempfile.TemporaryDirectory() as course:
+        write(Path(course, source_path), source)
+        config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
+        config.CourseDirectory.root = course
+        config.CourseDirectory.assignment_id = Path(source_path).stem
+        # As `nbgrader generate_assignment --no-db`: the gradebook is the instructor's.
+        config.GenerateAssignment.no_database = True
+        config.SaveCells.enabled = False
+        result = capture_log(
+            GenerateAssignment(coursedir=CourseDirectory(config=config), config=config)
+        )
+        release = Path(course, release_path)
+        if not (result["success"] and release.is_file()):
+            log = result.get("log", "") + result.get("error", "")
+            reason = log.partition("[ERROR] There was an error processing")[0] or log
+            raise BuildError(f"{text.name}: nbgrader refuses it:\n{reason.rstrip()}")
+        return source, release.read_text(encoding="utf-8")
+
+
+def serialise(text: Text) -> str:
+    """The notebook as a file."""
+    try:
+        nbformat.validate(text.notebook)
+    except nbformat.ValidationError as error:
+        raise BuildError(f"{text.name}: {error}") from None
+    return nbformat.writes(text.notebook) + "\n"
+
+
+def write(path: Path, content: str) -> bool:
+    """Write a file whole, and only if that changes it; whether it did."""
+    if path.is_file() and path.read_bytes() == content.encode():
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.tmp")
+    draft.write_bytes(content.encode())
+    draft.replace(path)
+    return True
+
+
+def differences(path: Path, content: str) -> list[str]:
+    """What differs between a committed notebook and what its text gives, cell by cell."""
+    if not path.is_file():
+        return ["missing file"]
+    committed = path.read_text(encoding="utf-8")
+    try:
+        old, new = json.loads(committed), json.loads(content)
+        old_cells = {cell["id"]: cell for cell in old["cells"]}
+    except (ValueError, LookupError, TypeError):
+        return ["not a notebook with cell ids"]
+    new_cells = {cell["id"]: cell for cell in new["cells"]}
+    found = [f"cell {i}: not in the text" for i in old_cells if i not in new_cells]
+    found += [f"cell {i}: missing" for i in new_cells if i not in old_cells]
+    if not found and [cell["id"] for cell in old["cells"]] != list(new_cells):
+        found.append("cells in another order or repeated")
+    pairs = [(f"cell {i}: ", old_cells[i], new_cells[i]) for i in new_cells if i in old_cells]
+    for where, one, other in [*pairs, ("notebook ", old | {"cells": 0}, new | {"cells": 0})]:
+        for part in sorted(one.keys() | other.keys()):
+            values = [one.get(part), other.get(part)]
+            if part == "outputs":
+                values = without_pictures(values)
+            if values[0] != values[1]:
+                found.append(f"{where}different {part}")
+    layout = json.dumps(old, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    return found or ([] if committed == layout else ["different layout of the file"])
+
+
+def without_pictures(value):
+    """Outputs with the bytes of their PNG pictures left out."""
+    if isinstance(value, dict):
+        return {k: "" if k == "image/png" else without_pictures(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [without_pictures(item) for item in value]
+    if isinstance(value, str):
+        return re.sub(r"(data:image/png;base64,)[\w+/=]+", r"\1", value)
+    return value
+
+
+def stale(root: Path, texts: list[str]) -> list[str]:
+    """The built notebooks that none of the texts gives."""
+    folders = ("course/en/*.ipynb", "solutions/en/*/*.ipynb", "exercises/en/*/*.ipynb")
+    built = {root / target for text in texts for target in targets(text)}
+    present = {path for folder in folders for path in root.glob(folder)}
+    return sorted(path.relative_to(root).as_posix() for path in present - built)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
