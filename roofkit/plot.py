@@ -3,20 +3,20 @@
 import base64
 import html
 import io
+import math
 from collections.abc import Mapping
-from itertools import cycle
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import LogLocator
 
 from roofkit.hardware import Chip
-from roofkit.roofline import Cost, Roofline
+from roofkit.roofline import Cost, Estimate, Roofline
 
 # Okabe and Ito's colours, in the order that also steps in grey; line styles tell them apart too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000")
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
-PREFIXES = {15: "P", 12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n"}
+PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 
 
 def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
@@ -43,22 +43,25 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     'arithmetic intensity (FLOP/byte)'
     """
     roofs = _named_roofs(roofs)
+    if not isinstance(kernels, Mapping | None):
+        raise ValueError(f"kernels must map labels to Costs or intensities, got {kernels!r}")
     points = {label: _intensity(kernel, label) for label, kernel in (kernels or {}).items()}
     ridges = [roof.ridge for roof in roofs.values()]
-    xlim = xlim or _decades([*ridges, *points.values()], before=0.8, after=1.0)
+    if xlim is None:
+        xlim = _decades([*ridges, *points.values()], before=0.8, after=1.0)
+    xlim = _limits(xlim, "xlim")
     for label, intensity in points.items():
         if not xlim[0] <= intensity <= xlim[1]:
             raise ValueError(
-                f"kernels[{label!r}] has intensity {intensity:g}, outside xlim={tuple(xlim)}; "
-                "widen it"
+                f"kernels[{label!r}] has intensity {intensity:g}, outside xlim={xlim}; widen it"
             )
-    ylim = ylim or _height(roofs.values(), xlim, points.values())
+    if ylim is None:
+        ylim = _height(roofs.values(), xlim, points.values())
+    ylim = _limits(ylim, "ylim")
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
     _axes(ax, xlim, ylim)
-    for (label, roof), colour, line in zip(
-        roofs.items(), cycle(COLOURS), cycle(LINES), strict=False
-    ):
+    for (label, roof), colour, line in zip(roofs.items(), COLOURS, LINES, strict=False):
         # Three points make the whole line, since it is straight on both sides of the ridge.
         xs = np.array(sorted({xlim[0], min(max(roof.ridge, xlim[0]), xlim[1]), xlim[1]}))
         ax.plot(
@@ -122,6 +125,11 @@ def times(estimates, *, ax=None):
     """
     if not isinstance(estimates, Mapping) or not estimates:
         raise ValueError(f"estimates must map labels to Estimates, got {estimates!r}")
+    for label, estimate in estimates.items():
+        if not isinstance(estimate, Estimate) or not isinstance(estimate.upper, (int, float)):
+            raise ValueError(
+                f"estimates[{label!r}] must be an Estimate of two numbers, got {estimate!r}"
+            )
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 0.9 + 0.95 * len(estimates)), layout="constrained")
     rows = np.arange(len(estimates))[::-1]
@@ -171,31 +179,48 @@ def _rounded(value):
 
 
 def _prefix(value):
-    if not value:
+    if not value or not math.isfinite(value):
         return 1.0, ""
-    exponent = int(np.floor(np.log10(value * 1.000001) / 3)) * 3
+    # Rounded first, so that 999.6 becomes 1 k and not 1e+03.
+    exponent = 3 * (int(f"{value:.2e}".partition("e")[2]) // 3)
     exponent = min(max(exponent, min(PREFIXES)), max(PREFIXES))
     return 10.0**exponent, PREFIXES[exponent]
 
 
 def _named_roofs(roofs):
     if not isinstance(roofs, Mapping):
-        roofs = roofs if isinstance(roofs, (list, tuple)) else [roofs]
-        roofs = {getattr(roof, "name", ""): roof for roof in roofs}
-    if not roofs:
-        raise ValueError("no roof to draw; give a Roofline, a Chip or a mapping of them")
-    named = {}
-    for label, roof in roofs.items():
-        if isinstance(roof, Chip):
-            roof = roof.roofline("bf16" if "bf16" in roof.peaks else "fp16")
-        if not isinstance(roof, Roofline):
+        listed = list(roofs) if isinstance(roofs, (list, tuple)) else [roofs]
+        roofs = {getattr(roof, "name", ""): roof for roof in listed}
+        if len(roofs) < len(listed):
+            raise ValueError('two roofs have the same name; give a mapping: {"name": roof, …}')
+    if not 1 <= len(roofs) <= len(COLOURS):
+        raise ValueError(f"give 1 to {len(COLOURS)} roofs, got {len(roofs)}: more look alike")
+    return {label: _roof(roof, label) for label, roof in roofs.items()}
+
+
+def _roof(roof, label):
+    if isinstance(roof, Chip):
+        if not {"bf16", "fp16"} & set(roof.peaks):
+            listed = ", ".join(roof.peaks) or "no peak at all"
             raise ValueError(
-                f"roofs[{label!r}] must be a Roofline or a Chip, got {type(roof).__name__}"
+                f"{roof.name} has no 16-bit peak (it has {listed}); "
+                'pass a Roofline, such as chip.roofline("fp32")'
             )
-        if np.ndim(roof.ridge):
-            raise ValueError(f"roofs[{label!r}] holds arrays; draw one Roofline for each entry")
-        named[label] = roof
-    return named
+        return roof.roofline("bf16" if "bf16" in roof.peaks else "fp16")
+    if not isinstance(roof, Roofline):
+        raise ValueError(
+            f"roofs[{label!r}] must be a Roofline or a Chip, got {type(roof).__name__}: {roof!r}"
+        )
+    if not isinstance(roof.ridge, (int, float)):
+        raise ValueError(f"roofs[{label!r}] must hold one number each, got {roof!r}")
+    return roof
+
+
+def _limits(pair, name):
+    low, high = pair
+    if not 0 < low < high < math.inf:
+        raise ValueError(f"{name} must be two rising numbers above 0, got {pair!r}")
+    return float(low), float(high)
 
 
 def _intensity(kernel, label):

@@ -167,10 +167,10 @@ def test_the_description_says_in_words_what_the_figure_shows():
     [
         (None, "NoneType"),
         ("TPU v5e", "str"),
-        ([], "no roof to draw"),
-        ({}, "no roof to draw"),
+        ([], "1 to 5 roofs"),
+        ({}, "1 to 5 roofs"),
         ({"mine": 1e12}, "roofs['mine'] must be a Roofline or a Chip, got float"),
-        ({"mine": rk.Roofline(np.ones(2), 1)}, "roofs['mine'] holds arrays"),
+        ({"mine": rk.Roofline(np.ones(2), 1)}, "roofs['mine'] must hold one number"),
         (rk.chip("Xeon"), "no peak"),
     ],
 )
@@ -283,3 +283,41 @@ def test_what_is_no_mapping_of_estimates_is_refused(bad):
 )
 def test_engineering_writes_three_digits_and_the_si_prefix(value, written):
     assert plot.engineering(value) == written
+
+
+@pytest.mark.parametrize(
+    ("roofs", "kernels", "limits", "told"),
+    [
+        ([rk.Roofline(1, 1), rk.Roofline(2, 1)], None, {}, "the same name"),
+        ([], None, {}, "1 to 5 roofs"),
+        ({str(i): V5E for i in range(6)}, None, {}, "1 to 5 roofs"),
+        (rk.chip("GTX 1080 Ti"), None, {}, 'chip.roofline("fp32")'),
+        (rk.Roofline(sympy.Symbol("p"), 1), None, {}, "one number"),
+        (rk.Roofline(np.ones(2), 1), None, {}, "one number"),
+        (V5E, [1, 2], {}, "kernels must map"),
+        (V5E, None, {"xlim": (0, 1)}, "xlim must be two rising numbers"),
+        (V5E, None, {"ylim": (2, 1)}, "ylim must be two rising numbers"),
+        (V5E, {"far": 1e9}, {"xlim": (1, 10)}, "outside xlim"),
+    ],
+)
+def test_a_plot_that_would_mislead_is_refused(roofs, kernels, limits, told):
+    with pytest.raises(ValueError, match=re.escape(told)):
+        plot.roofline(roofs, kernels, **limits)
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("estimates", [{}, [1], {"a": 3}, {"a": rk.Estimate(np.ones(2), 1)}])
+def test_times_refuses_what_is_not_one_estimate_a_bar(estimates):
+    with pytest.raises(ValueError, match="estimates"):
+        plot.times(estimates)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (999.6, "1 k"), (999.4, "999 "), (1e-3, "1 m"), (0, "0 "), (4.2e-13, "0.42 p"),
+        (1e18, "1e+03 P"), (math.inf, "inf "), (1.5e-6, "1.5 µ"),
+    ],
+)  # fmt: skip
+def test_engineering_rounds_before_it_picks_a_prefix(value, text):
+    assert plot.engineering(value) == text

@@ -87,7 +87,7 @@ def inline(page, scripts):
     for name, script in scripts.items():
         # Only "</script" would end the element early.
         element = "<script>" + script.replace("</script", r"<\/script") + "</script>"
-        before, found, after = re.split(rf'(<script src="{name}">\s*</script>)', page)
+        before, after = re.split(rf'<script src="{name}">\s*</script>', page)
         page = before + element + after
     return page
 
