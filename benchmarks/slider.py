@@ -13,12 +13,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/browser"))
-import lab
+import driver
 
-OURS = """
-import roofkit as rk
-rk.explore.roofline("TPU v5e", intensity=0.5)
-"""
 PEER = """
 import math
 import matplotlib.pyplot as plt
@@ -64,14 +60,14 @@ def main():
     with (
         tempfile.TemporaryDirectory() as folder,
         tempfile.TemporaryDirectory() as private,
-        lab.jupyter_lab(folder, private) as url,
-        lab.chromium(lab.find_chromium()) as browser,
+        driver.jupyter_lab(folder, private) as url,
+        driver.chromium(driver.find_chromium()) as browser,
     ):
-        cells = [("-", "code", source.strip()) for source in (OURS, PEER)]
-        lab.write_notebook(Path(folder, "slider.ipynb"), cells)
+        cells = [("-", "code", source.strip()) for source in (driver.WIDGET, PEER)]
+        driver.write_notebook(Path(folder, "slider.ipynb"), cells)
         page = browser.new_page(viewport={"width": 1280, "height": 1600})
-        lab.open_notebook(page, url, "slider.ipynb")
-        lab.run_all(page)
+        driver.open_notebook(page, url, "slider.ipynb")
+        driver.run_all(page)
         page.wait_for_selector(".widget-interact img")
         # Taking turns, so that a slow minute of the machine meets both.
         for key in ("ArrowRight", "ArrowLeft") * 2:

@@ -12,6 +12,7 @@ import functools
 import html
 import importlib
 import io
+import math
 import pkgutil
 import warnings
 
@@ -119,8 +120,8 @@ def _compare_guess(question, guess):
     value, problem = read_number(guess)
     if problem:
         return problem
-    if value <= 0:
-        return Verdict(0, TEXT["negative"])
+    if not 0 < value < math.inf:
+        return Verdict(0, TEXT["no guess"])
     ratio = value / question.reference()
     if 0.5 <= ratio <= 2:
         return Verdict(0, TEXT["guess close"], "guess")

@@ -1,6 +1,6 @@
 const WIDTH = 680, HEIGHT = 380;
-const BOX = { left: 66, right: WIDTH - 14, top: 34, bottom: HEIGHT - 50 };
-const PREFIXES = { "-9": "n", "-6": "µ", "-3": "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P" };
+const BOX = { left: 74, right: WIDTH - 14, top: 34, bottom: HEIGHT - 50 };
+const PREFIXES = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P"];
 const SLIDERS = ["peak_flops", "bandwidth", "intensity"];
 const DISC = "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0z", TRIANGLE = "M-6,-5h12l-6,11z";
 
@@ -11,9 +11,10 @@ const attainable = (roof, intensity) => Math.min(roof.peak_flops, intensity * ro
 const significant = (value, digits) => String(Number(value.toPrecision(digits)));
 
 function engineering(value) {
+  // Rounded first, so that 999.6 becomes 1 k and not 1000.
   const power = Number(value.toExponential(2).split("e")[1]);
-  const step = Math.min(Math.max(Math.floor(power / 3) * 3, -9), 15);
-  return `${significant(value / 10 ** step, 3)} ${PREFIXES[step]}`;
+  const step = Math.min(Math.max(Math.floor(power / 3), -4), 5);
+  return `${significant(value / 1000 ** step, 3)} ${PREFIXES[step + 4]}`;
 }
 
 const fill = (template, values) => template.replace(/\{(\w+)\}/g, (_, key) => values[key]);
@@ -85,7 +86,7 @@ function drawAxes(svg, limits, x, y, text) {
 
 function drawLegend(svg, text) {
   const legend = add(svg, "g");
-  for (const [name, label, x] of [["roof", text.now, BOX.left + 12], ["published", text.published, 220]]) {
+  for (const [name, label, x] of [["roof", text.now, BOX.left + 12], ["published", text.published, 230]]) {
     add(legend, "path", { class: name, d: `M${x},14h34` });
     add(legend, "text", { x: x + 42, y: 18.5 }, label);
   }

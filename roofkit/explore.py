@@ -66,6 +66,8 @@ def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=N
     240.53724053724054
     """
     if isinstance(chip, Roofline):
+        if not isinstance(chip.ridge, (int, float)):
+            raise ValueError(f"chip must be one Roofline of plain numbers, got {chip!r}")
         roof, name = chip, "Roofline"
     else:
         chip = chip if isinstance(chip, Chip) else find_chip(chip)

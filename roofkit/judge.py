@@ -1,5 +1,6 @@
 """Kinds of questions, and how each judges an answer: right, a known wrong turn, or neither."""
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ TEXT = {
     "guess": "Noted",
     "fill in": "Replace the ... with your answer and run it again.",
     "no return": "Your function returned None. End it with return and the result.",
-    "retry": "None of the slips this check knows. Count again: FLOPs, bytes, then the division.",
+    "retry": "Not a slip this check knows. Write down what you divided by what, with units.",
+    "retry call": "Not a slip this check knows. Work this call out by hand and compare.",
     "text": "That is text. Give a number, without quotes or unit.",
     "not a number": "That is {kind}, not a number.",
     "nan": "That is nan, not a number: somewhere 0/0 or inf - inf was computed.",
@@ -24,29 +26,35 @@ TEXT = {
     "not a function": "That is {kind}. Keep the def line and fill in its body.",
     "raised": "Your function raised {error} for {call}.",
     "result": "For {call} your function returned {kind}. {reason}",
-    "length": "For {call} your function returned {found} values; {wanted} are asked for.",
+    "length": "For {call} your function returned {found} value(s); asked for: {wanted}.",
     "unlisted": "{answer} is not among the options: {options}.",
     "not a list": "Give a list of names, in order.",
     "wrong names": "The list must hold each of these once: {options}.",
     "first slip": "{a} does not come before {b}.",
     "unreadable": "Your answer could not be read. It raised {error}.",
     "warned": "(It also printed: {warning})",
+    "no guess": "A guess is a number above 0, and not infinity.",
     "guess close": "Within a factor of 2. Read on and see why.",
     "guess far": "Too {way}, by a factor of about {factor}. Read on and see why.",
     "guess first": "Put a number in place of the ... and run the cell. A wrong guess made now "
     "teaches more than the right answer read later.",
 }
 
+_TWO = (
+    "Factors of 2 come from: a multiply-add (2 FLOPs), sparse or dense, one way or both, the bytes "
+    "of an element (2 in bf16), an operand counted twice or left out."
+)
+_EIGHT = "A bit and a byte mixed up? A byte has 8 bits."
+_GIGA = "Rounded too early, or 2^30 for a giga? Data sheets use 10^9."
+
 # Nearly every roofline slip is a ratio: answer / reference -> what it usually means.
 RATIOS = {
-    8: "8 times too large: bits where bytes are meant? A byte has 8 bits.",
-    1 / 8: "8 times too small: bytes where bits are meant? A byte has 8 bits.",
-    2: "Twice too large. Usual causes: a sparse peak taken for dense, a bidirectional link taken "
-    "for one way, an operand counted twice, 1 byte an element where the dtype has 2.",
-    1 / 2: "Twice too small. Usual causes: a multiply-add counted once (it is 2 FLOPs), 2 bytes an "
-    "element where the dtype has 1, an operand left out.",
-    2**30 / 1e9: "7% too large: 2^30 for a giga. Data sheets use 10^9.",
-    1e9 / 2**30: "7% too small: 2^30 for a giga. Data sheets use 10^9.",
+    2: f"Twice too large. {_TWO}",
+    1 / 2: f"Half of it. {_TWO}",
+    8: f"8 times too large. {_EIGHT}",
+    1 / 8: f"8 times too small. {_EIGHT}",
+    2**30 / 1e9: f"7% too large. {_GIGA}",
+    1e9 / 2**30: f"7% too small. {_GIGA}",
     **{
         10.0**power: f"10^{abs(power)} times too {'large' if power > 0 else 'small'}: "
         "check the unit and its prefix."
@@ -124,7 +132,7 @@ class Function:
             return Verdict(0, TEXT["not a function"].format(kind=_kind(answer)))
         results = []
         for arguments in self.cases:
-            call = _call(arguments)
+            call = self._call(arguments)
             try:
                 raw = answer(*arguments)
             except (Exception, SystemExit) as error:
@@ -147,11 +155,17 @@ class Function:
             for found, arguments in zip(results, self.cases, strict=True)
         )
 
+    def _call(self, arguments):
+        names = inspect.signature(self.reference).parameters
+        pairs = zip(names, arguments, strict=True)
+        return f"({', '.join(f'{name}={value:g}' for name, value in pairs)})"
+
     def _first_difference(self, results):
         for found, arguments in zip(results, self.cases, strict=True):
             for a, b in zip(found, _as_tuple(self.reference(*arguments)), strict=True):
                 if not math.isclose(a, b, rel_tol=self.rtol):
-                    return f"For {_call(arguments)}: {_ratio_message(a, b, self.rtol)}"
+                    reason = _ratio_message(a, b, self.rtol, TEXT["retry call"])
+                    return f"For {self._call(arguments)}: {reason}"
 
 
 @dataclass(frozen=True)
@@ -167,7 +181,7 @@ class Choice:
         if is_missing(answer):
             return Verdict(0, TEXT["fill in"], "missing")
         right = self.answer()
-        given = " ".join(str(answer).split()).casefold()
+        given = " ".join(str(answer).split()).casefold().removesuffix("-bound")
         if given == right.casefold():
             return Verdict(1, self.praise)
         for option, message in self.why_not.items():
@@ -179,10 +193,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class Order:
-    """Asks for names in order; credit is the share of neighbours that are in order."""
+    """Asks for names in order; half the credit where only neighbours are swapped."""
 
     answer: Callable[[], tuple[str, ...]]
-    reversed_message: str
+    turns: tuple[Turn, ...] = ()
     points: float = 0.0
     praise: str = ""
 
@@ -196,16 +210,16 @@ class Order:
         rank = {name.casefold(): place for place, name in enumerate(right)}
         if sorted(given) != sorted(rank):
             return Verdict(0, TEXT["wrong names"].format(options=", ".join(sorted(right))))
-        places = [rank[name] for name in given]
-        slips = [i for i in range(len(places) - 1) if places[i] > places[i + 1]]
-        if not slips:
+        if given == list(rank):
             return Verdict(1, self.praise)
-        if len(slips) == len(places) - 1:
-            return Verdict(0, self.reversed_message)
-        a, b = right[places[slips[0]]], right[places[slips[0] + 1]]
-        credit = 1 - len(slips) / (len(places) - 1)
-        # One slip in a short list is still not most of the order.
-        return Verdict(min(credit, 0.5), TEXT["first slip"].format(a=a, b=b))
+        for turn in self.turns:
+            if given == [name.casefold() for name in turn.leads_to()]:
+                return Verdict(turn.credit, turn.message)
+        places = [rank[name] for name in given]
+        slip = next(i for i, place in enumerate(places) if place > places[i + 1])
+        near = all(abs(place - i) <= 1 for i, place in enumerate(places))
+        a, b = right[places[slip]], right[places[slip + 1]]
+        return Verdict(0.5 if near else 0, TEXT["first slip"].format(a=a, b=b))
 
 
 def read_number(answer):
@@ -236,11 +250,7 @@ def _close(found, wanted, rtol):
     )
 
 
-def _call(arguments):
-    return f"({', '.join(f'{argument:g}' for argument in arguments)})"
-
-
-def _ratio_message(value, reference, rtol):
+def _ratio_message(value, reference, rtol, otherwise=TEXT["retry"]):
     if value < 0 <= reference:
         return TEXT["negative"]
     if reference and math.isfinite(reference) and value:
@@ -249,7 +259,7 @@ def _ratio_message(value, reference, rtol):
                 return message
         if math.isclose(value * reference, 1, rel_tol=rtol):
             return "Upside down: the fraction is inverted."
-    return TEXT["retry"]
+    return otherwise
 
 
 def _read_result(raw, wanted, call):
@@ -283,4 +293,4 @@ def is_missing(answer):
 def _kind(answer):
     if callable(answer):
         return "a function (call it, with parentheses)"
-    return f"of type {type(answer).__name__}"
+    return f"a value of type {type(answer).__name__}"

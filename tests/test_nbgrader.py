@@ -22,7 +22,7 @@ BY_RIDGE = ["A100 80GB SXM", "A100 40GB SXM", "TPU v5e", "H100 SXM", "TPU v6e"]
 RIGHT = {
     "ps1-ridge": "from fractions import Fraction\nridge = Fraction(154_800, 768)",
     "ps1-time": "import numpy as np\ntime_us = np.array([500.0])",
-    "ps1-bound": "bound = ' Memory '",
+    "ps1-bound": "bound = ' Compute-bound '",
     "ps1-order": f"lowest_first = {BY_RIDGE!r}",
     "ps1-attainable": (
         "import numpy as np\nimport warnings\n"
@@ -40,7 +40,7 @@ RIGHT = {
 HALF = {
     "ps1-ridge": "ridge = 309.7e12 / 768e9",
     "ps1-time": "time_us = 904.3",
-    "ps1-bound": "bound = 'memory'",
+    "ps1-bound": "bound = 'compute'",
     "ps1-order": f"lowest_first = {[BY_RIDGE[1], BY_RIDGE[0], *BY_RIDGE[2:]]!r}",
     "ps1-attainable": "def attainable(i, peak, bandwidth):\n    return i * bandwidth",
     "ps1-bracket": (
@@ -52,7 +52,7 @@ HALF = {
 WRONG = {
     "ps1-ridge": "ridge = 768e9 / 154.8e12",
     "ps1-time": "time_us = 404.3",
-    "ps1-bound": "bound = 'compute'",
+    "ps1-bound": "bound = 'memory'",
     "ps1-order": f"lowest_first = {BY_RIDGE[::-1]!r}",
     "ps1-attainable": "def attainable(i, peak, bandwidth):\n    return 1 / 0",
     "ps1-bracket": "bracket = 3",
@@ -71,10 +71,10 @@ MESSAGES = {
     "wrong": [
         "Upside down: the ridge is FLOP/s over bytes/s.",
         "That is T_math. On this chip the bytes take longer",
-        "180 is above the ridge of the 80 GB card, 153",
+        "40% of peak does not make it memory-bound.",
         "Exactly reversed: the lowest ridge comes first.",
         "Your function raised ZeroDivisionError: division by zero",
-        "That is of type int. Keep the def line and fill in its body.",
+        "That is a value of type int. Keep the def line and fill in its body.",
     ],
     "untouched": ["Replace the ... with your answer and run it again.", "returned None"],
 }

@@ -3,12 +3,14 @@
 import roofkit as rk
 from roofkit.judge import Choice, Function, Number, Order, Turn
 
-A6000, H200, H100, A100_40 = (
-    rk.chip(name) for name in ("RTX A6000", "H200", "H100 SXM", "A100 40GB SXM")
-)
+A6000, H200, H100 = (rk.chip(name) for name in ("RTX A6000", "H200", "H100 SXM"))
 LAYER = rk.Cost(flops=4e11, bytes=2.4e9)
 ON_H200 = H200.roofline().estimate(LAYER)
-BY_RIDGE = ("A100 80GB SXM", "A100 40GB SXM", "TPU v5e", "H100 SXM", "TPU v6e")
+TO_SORT = ("TPU v6e", "H100 SXM", "A100 40GB SXM", "TPU v5e", "A100 80GB SXM")
+
+
+def _sorted_by(key):
+    return tuple(chip.name for chip in sorted(map(rk.chip, TO_SORT), key=key))
 
 
 def _attainable(intensity, peak_flops, bandwidth):
@@ -41,13 +43,13 @@ QUESTIONS = {
         turns=(
             Turn(
                 lambda: 2 * A6000.roofline().ridge,
-                "You used 309.7 TFLOP/s. The sheet says what that takes: sparsity. For dense "
-                "matrices halve it.",
+                "You used 309.7 TFLOP/s. The sheet says what that takes: sparsity. The question "
+                "asks for dense matrices.",
                 credit=0.5,
             ),
             Turn(
                 lambda: A6000.peak_flops("fp32") / A6000.bandwidth,
-                "You used the fp32 peak. Lectures and language models compute in 16 bits.",
+                "You used the fp32 peak. The question asks for bf16 matrices.",
             ),
             Turn(
                 lambda: A6000.bandwidth / A6000.peak_flops(),
@@ -85,22 +87,36 @@ QUESTIONS = {
         praise="The memory binds, so the bytes set the time.",
     ),
     "ps1.bound": Choice(
-        lambda: A100_40.roofline().estimate(rk.Cost(flops=180e9, bytes=1e9)).bound,
+        lambda: H200.roofline().estimate(rk.Cost(flops=250e9, bytes=1e9)).bound,
         points=2,
         why_not={
-            "compute": "180 is above the ridge of the 80 GB card, 153, but below that of the "
-            "40 GB card. Look at which card it is.",
+            "memory": "40% of peak does not make it memory-bound. Compute this card's ridge and "
+            "compare.",
             "network": "One card works alone: no byte crosses a link between chips.",
-            "cannot tell": "Intensity and ridge are both known; they decide. The measured 40% "
-            "tells how far the kernel is from its roof, not which roof it has.",
+            "cannot tell": "Intensity and ridge are both known, and they say which roof it is "
+            "under. What you cannot tell is why it stays below.",
         },
         praise="Intensity against ridge decides, whatever speed was measured.",
     ),
     "ps1.order": Order(
-        lambda: tuple(sorted(BY_RIDGE, key=lambda name: rk.chip(name).roofline().ridge)),
-        reversed_message="Exactly reversed: the lowest ridge comes first.",
+        lambda: _sorted_by(lambda chip: chip.roofline().ridge),
         points=3,
-        praise="Newer chips do not always have higher ridges: memory grows too.",
+        turns=(
+            Turn(
+                lambda: _sorted_by(lambda chip: chip.roofline().ridge)[::-1],
+                "Exactly reversed: the lowest ridge comes first.",
+            ),
+            Turn(lambda: _sorted_by(lambda chip: chip.name), "That is alphabetical order."),
+            Turn(
+                lambda: _sorted_by(lambda chip: chip.bandwidth),
+                "That is the order of bandwidth; the ridge divides the peak by it.",
+            ),
+            Turn(
+                lambda: _sorted_by(lambda chip: chip.peak_flops()),
+                "That is the order of peaks; the ridge divides them by the bandwidth.",
+            ),
+        ),
+        praise="A newer chip does not always have a higher ridge: memory grows too.",
     ),
     "ps1.attainable": Function(
         _attainable,
@@ -122,6 +138,11 @@ QUESTIONS = {
                 lambda intensity, peak_flops, bandwidth: max(peak_flops, intensity * bandwidth),
                 "You returned the higher roof. A computation stays under the lower one.",
                 credit=0.25,
+            ),
+            Turn(
+                lambda intensity, peak_flops, bandwidth: min(1, intensity * bandwidth / peak_flops),
+                "That is a share of peak. Multiply by the peak.",
+                credit=0.5,
             ),
             Turn(
                 lambda intensity, peak_flops, bandwidth: min(intensity, peak_flops / bandwidth),
@@ -155,6 +176,18 @@ QUESTIONS = {
                 "Even with perfect overlap the longer time remains: lower is the maximum of the "
                 "two, upper their sum.",
                 credit=0.25,
+            ),
+            Turn(
+                lambda flops, moved, peak, bandwidth: (flops / peak, moved / bandwidth),
+                "Those are the two times themselves. Which combination is best, which worst?",
+            ),
+            Turn(
+                lambda flops, moved, peak, bandwidth: (
+                    flops / peak,
+                    flops / peak + moved / bandwidth,
+                ),
+                "The upper time is right. Is T_math always the longer one?",
+                credit=0.5,
             ),
             Turn(
                 lambda flops, moved, peak, bandwidth: (

@@ -1,18 +1,13 @@
 import os
 import shutil
 
-import lab as laboratory
+import driver
 import pytest
 
-WIDGET = """
-import roofkit as rk
-live = rk.explore.roofline("TPU v5e", intensity=0.5)
-live
-"""
 LIVE = [
     ("slide", "markdown", "# The live roofline"),
     ("slide", "markdown", "## Move the roof"),
-    ("-", "code", WIDGET.strip()),
+    ("-", "code", driver.WIDGET),
     ("notes", "markdown", "What the speaker says."),
     ("slide", "markdown", "## What the kernel knows"),
     ("-", "code", "print(live.peak_flops, live.bandwidth, live.intensity)"),
@@ -22,8 +17,8 @@ LIVE = [
 @pytest.fixture(scope="session")
 def chromium():
     try:
-        return laboratory.find_chromium()
-    except laboratory.NoBrowserError as error:
+        return driver.find_chromium()
+    except driver.NoBrowserError as error:
         if os.environ.get("CI"):
             pytest.fail(str(error))
         pytest.skip(str(error))
@@ -33,22 +28,22 @@ def chromium():
 def folder(tmp_path_factory):
     """What the server serves: copies of the lectures, and live.ipynb."""
     folder = tmp_path_factory.mktemp("notebooks")
-    for lecture in laboratory.LECTURES:
+    for lecture in driver.LECTURES:
         shutil.copy(lecture, folder)
-    laboratory.write_notebook(folder / "live.ipynb", LIVE)
+    driver.write_notebook(folder / "live.ipynb", LIVE)
     return folder
 
 
 @pytest.fixture(scope="session")
 def url(chromium, folder, tmp_path_factory):
-    with laboratory.jupyter_lab(folder, tmp_path_factory.mktemp("jupyter")) as url:
+    with driver.jupyter_lab(folder, tmp_path_factory.mktemp("jupyter")) as url:
         yield url
 
 
 # Not for the session: playwright leaves an event loop running, which other tests would trip over.
 @pytest.fixture(scope="module")
 def browser(chromium):
-    with laboratory.chromium(chromium) as browser:
+    with driver.chromium(chromium) as browser:
         yield browser
 
 
@@ -69,7 +64,7 @@ def page(context):
 @pytest.fixture
 def live(page, url):
     """The page with live.ipynb open in JupyterLab, run, its roofline drawn."""
-    laboratory.open_notebook(page, url, "live.ipynb")
-    laboratory.run_all(page)
+    driver.open_notebook(page, url, "live.ipynb")
+    driver.run_all(page)
     page.wait_for_selector(".roofkit-picture svg")
     return page

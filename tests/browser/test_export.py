@@ -6,7 +6,17 @@ import subprocess
 import sys
 
 import pytest
-from lab import ROOT, drag, drawn, save, screenshot, slider, wait_redrawn
+from driver import (
+    ROOT,
+    WIDGET,
+    drag,
+    drawn,
+    save,
+    screenshot,
+    slider,
+    wait_redrawn,
+    write_notebook,
+)
 
 
 @pytest.fixture
@@ -16,7 +26,29 @@ def npm():
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
 
 
-def test_exported_page_is_live(npm, live, browser, folder, tmp_path):
+@pytest.fixture
+def export(npm, browser, tmp_path):
+    """Exports a notebook and opens the page; it must do without errors and without a network."""
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    asked, errors = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(error))
+
+    def export(notebook):
+        command = [sys.executable, ROOT / "tools/export.py", notebook, "--into", tmp_path]
+        subprocess.run(command, check=True)
+        page.goto((tmp_path / f"{notebook.stem}.html").as_uri())
+        page.wait_for_selector(".roofkit-picture svg")
+        return page
+
+    yield export
+    assert not errors
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    context.close()
+
+
+def test_page_of_a_saved_notebook_shows_what_was_left_and_moves_on(live, export, folder):
     before = drawn(live)
     drag(live, "bandwidth", 60)
     wait_redrawn(live, before)
@@ -26,25 +58,20 @@ def test_exported_page_is_live(npm, live, browser, folder, tmp_path):
     )
     save(live)
     screenshot(live, "export-1-lab")
-    export = [sys.executable, ROOT / "tools/export.py", folder / "live.ipynb", "--into", tmp_path]
-    subprocess.run(export, check=True)
-
-    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    asked, errors = [], []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: errors.append(error))
-    page.goto((tmp_path / "live.html").as_uri())
-    page.wait_for_selector(".roofkit-picture svg")
+    page = export(folder / "live.ipynb")
     assert drawn(page) == left
     screenshot(page, "export-2-page")
-    slider(page, "peak_flops").focus()
     slider(page, "peak_flops").press("ArrowLeft")
     wait_redrawn(page, left)
     before = drawn(page)
     drag(page, "intensity", 200)
     wait_redrawn(page, before)
     screenshot(page, "export-3-moved")
-    assert not errors
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
-    context.close()
+
+
+def test_page_of_a_notebook_without_widgets_is_run_first(export, tmp_path):
+    notebook = tmp_path / "unrun.ipynb"
+    write_notebook(notebook, [("-", "code", WIDGET), ("-", "markdown", "$I_\\text{ridge}$")])
+    page = export(notebook)
+    assert page.get_by_role("status").inner_text().startswith("ridge\n240.5 FLOP/byte")
+    page.wait_for_selector("mjx-container")

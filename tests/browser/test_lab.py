@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from lab import (
+from driver import (
     LECTURES,
     SLIDERS,
     code_cells,
@@ -15,6 +15,7 @@ from lab import (
     run_cell,
     save,
     screenshot,
+    show_widget,
     slider,
     wait_redrawn,
 )
@@ -33,8 +34,7 @@ def test_run_all(page, url, name):
     for cell in code_cells(page):
         assert cell["execution_count"], cell["source"]
         assert not [out for out in cell["outputs"] if out["output_type"] == "error"], cell["source"]
-    for picture in page.locator(".roofkit-picture").all():
-        picture.scroll_into_view_if_needed()
+    show_widget(page)
     screenshot(page, f"lab-{name.removesuffix('.ipynb')}")
 
 

@@ -20,6 +20,7 @@ FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update",
 )  # fmt: skip
+WIDGET = 'import roofkit as rk\nlive = rk.explore.roofline("TPU v5e", intensity=0.5)\nlive'
 SLIDERS = ("peak_flops", "bandwidth", "intensity")
 
 
@@ -151,6 +152,21 @@ def code_cells(page):
     return page.evaluate(
         """() => window.jupyterapp.shell.currentWidget.content.widgets
           .map((cell) => cell.model.toJSON()).filter((cell) => cell.cell_type === "code")"""
+    )
+
+
+def show_widget(page):
+    """Scroll to the last cell that shows a widget, if there is one."""
+    page.evaluate(
+        """async () => {
+          const notebook = window.jupyterapp.shell.currentWidget.content;
+          const shows = (cell) => JSON.stringify(cell.model.toJSON()).includes("widget-view+json");
+          const index = notebook.widgets.findLastIndex(shows);
+          if (index < 0) return;
+          // The first brings a cell that is far away onto the page, the second to its middle.
+          await notebook.scrollToItem(index, "center");
+          notebook.widgets[index].node.scrollIntoView({ block: "center" });
+        }"""
     )
 
 

@@ -1,0 +1,98 @@
+"""The live roofline in Python: its values, its errors, and what stands in for it without a kernel.
+
+What it draws is tested in a real browser, in tests/browser.
+"""
+
+import re
+
+import matplotlib.pyplot as plt
+import nbformat
+import pytest
+from nbconvert import HTMLExporter
+
+import roofkit as rk
+from roofkit import explore
+
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+@pytest.fixture(autouse=True)
+def _no_windows():
+    plt.switch_backend("Agg")
+
+
+def picture(live):
+    return live.children[-1]
+
+
+def test_values_start_at_the_published_figures():
+    live = explore.roofline("TPU v5e", "int8", intensity=rk.Cost(flops=6, bytes=4))
+    assert (live.peak_flops, live.bandwidth, live.intensity) == (3.93e14, 8.19e11, 1.5)
+    assert live.roof == live.published == rk.chip("TPU v5e").roofline("int8")
+
+
+def test_moving_a_slider_changes_the_values_and_not_what_was_published():
+    live = explore.roofline()
+    peak, *_ = [row.children[0] for row in live.children[:-1]]
+    peak.value = 2 * peak.value
+    assert live.roof.peak_flops == live.peak_flops == 2 * 1.97e14
+    assert live.published.peak_flops == 1.97e14
+
+
+@pytest.mark.parametrize("intensity", [1e-3, 0.5, 240, 1e5])
+def test_the_picture_holds_all_that_the_sliders_reach(intensity):
+    live = explore.roofline(intensity=intensity)
+    peak, bandwidth, kernel = [row.children[0] for row in live.children[:-1]]
+    low, high = picture(live).limits["x"]
+    ends = [2**end for slider in (peak, bandwidth) for end in (slider.min, slider.max)]
+    assert low < ends[0] / ends[3]
+    assert ends[1] / ends[2] < high
+    assert (low, high) == pytest.approx((2**kernel.min, 2**kernel.max))
+    bottom, top = picture(live).limits["y"]
+    assert bottom < rk.Roofline(ends[0], ends[2]).attainable(low)
+    assert ends[1] < top
+
+
+def test_a_link_and_a_roofline_of_your_own():
+    link = rk.chip("TPU v5e").roofline("bf16", channel="link")
+    assert picture(explore.roofline(link, intensity=20)).channel == "link"
+    mine = explore.roofline(rk.Roofline(2e11, 5e10))
+    assert mine.roof.ridge == 4
+
+
+def test_text_can_be_replaced():
+    live = explore.roofline(kernel="dot", text={"ridge": "拐点", "published": "{name}：官方数据"})
+    text = picture(live).text
+    assert (text["ridge"], text["kernel"]) == ("拐点", "dot")
+    assert text["published"] == "TPU v5e bf16：官方数据"
+    assert text["x_axis"] == "arithmetic intensity (FLOP/byte)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"chip": "TPU v9"}, "no chip is named 'TPU v9'; nearest"),
+        ({"dtype": "fp8"}, "TPU v5e has no peak for dtype 'fp8'; the table has: bf16, int8"),
+        ({"intensity": 0}, "intensity must be finite and above 0, got 0"),
+        ({"intensity": rk.Cost(1, 0)}, "intensity must be finite and above 0, got inf"),
+        ({"intensity": [1, 2]}, "intensity must be one number or a Cost of numbers"),
+        ({"text": {"ridges": ""}}, "text has .'ridges'.; the entries are"),
+        ({"chip": rk.Roofline([1e12, 2e12], 1e11)}, "chip must be one Roofline"),
+    ],
+)
+def test_errors_name_what_is_wrong(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        explore.roofline(**arguments)
+
+
+def test_without_a_kernel_the_static_picture_stands_in():
+    live = explore.roofline(kernel="dot")
+    bundle = live._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html", WIDGET_VIEW}
+    assert bundle["text/plain"] == repr(live) == repr(explore.roofline(kernel="dot"))
+    output = nbformat.v4.new_output("execute_result", bundle, execution_count=1)
+    cell = nbformat.v4.new_code_cell("live", outputs=[output], execution_count=1)
+    page, _ = HTMLExporter().from_notebook_node(nbformat.v4.new_notebook(cells=[cell]))
+    [alternative] = re.findall(r'<img[^>]* alt="([^"]*)"[^>]* src="data:image/png', page)
+    assert "ridge at 240.5 FLOP/byte" in alternative
+    assert "dot" in alternative
