@@ -1,7 +1,7 @@
 const WIDTH = 680, HEIGHT = 380;
 const BOX = { left: 74, right: WIDTH - 14, top: 34, bottom: HEIGHT - 50 };
 const PREFIXES = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P"];
-const SLIDERS = ["peak_flops", "bandwidth", "intensity"];
+const BARS = { left: 96, right: WIDTH - 66, top: 36, row: 88, foot: 44, thick: 22 };
 const DISC = "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0z", TRIANGLE = "M-6,-5h12l-6,11z";
 
 // The same formulas as ring 1; tests/browser compares the two.
@@ -19,7 +19,7 @@ function engineering(value) {
 
 const fill = (template, values) => template.replace(/\{(\w+)\}/g, (_, key) => values[key]);
 
-function read(model) {
+function readRoofline(model) {
   const roof = { peak_flops: model.get("peak_flops"), bandwidth: model.get("bandwidth") };
   const intensity = model.get("intensity");
   const top = attainable(roof, intensity);
@@ -97,11 +97,10 @@ function path(roof, [low, high], x, y) {
   return "M" + [low, corner, high].map((i) => `${x(i)},${y(attainable(roof, i))}`).join("L");
 }
 
-function render({ model, el }) {
-  el.classList.add("roofkit-picture");
+function rooflinePicture(model, svg, readings) {
   const limits = model.get("limits"), text = model.get("text");
   const x = logScale(limits.x, BOX.left, BOX.right), y = logScale(limits.y, BOX.bottom, BOX.top);
-  const svg = add(el, "svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" });
+  set(svg, { viewBox: `0 0 ${WIDTH} ${HEIGHT}` });
   drawAxes(svg, limits, x, y, text);
   drawLegend(svg, text);
   add(svg, "path", { class: "published", d: path(model.get("published"), limits.x, x, y) });
@@ -111,18 +110,10 @@ function render({ model, el }) {
   const ridgeLabel = add(svg, "text");
   const kernelLabel = add(svg, "text", {}, text.kernel);
   const kernel = add(svg, "path", { class: "kernel" });
+  const cells = ["ridge", "attainable", "share", "bound"]
+    .map((key) => [key, addReading(readings, text[key])]);
 
-  const readings = el.appendChild(document.createElement("div"));
-  readings.className = "readings";
-  readings.setAttribute("role", "status");
-  const cells = ["ridge", "attainable", "share", "bound"].map((key) => {
-    const cell = readings.appendChild(document.createElement("div"));
-    cell.appendChild(document.createElement("span")).textContent = text[key];
-    return [key, cell.appendChild(document.createTextNode(""))];
-  });
-
-  function draw() {
-    const { roof, intensity, top, bound, words } = read(model);
+  return ({ roof, intensity, top, bound, words }) => {
     const ridge = { x: x(ridgeOf(roof)), y: y(roof.peak_flops) };
     const point = { x: x(intensity), y: y(top) };
     set(roofLine, { d: path(roof, limits.x, x, y) });
@@ -142,37 +133,145 @@ function render({ model, el }) {
       : { x: point.x - 12, y: point.y + 36, "text-anchor": "end" });
     set(svg, { "aria-label": fill(text.picture, { ...words, kernel: text.kernel }) });
     for (const [key, node] of cells) node.data = words[key];
-    nameSliders();
-  }
+  };
+}
 
-  // ipywidgets gives its sliders no accessible name, and their raw values are exponents of 2.
-  function nameSliders() {
-    const { words } = read(model);
+function readTimes(model) {
+  const flops = model.get("flops"), bytes = model.get("bytes");
+  const text = model.get("text"), units = model.get("units");
+  const rows = model.get("roofs").map(({ name, peak_flops, bandwidth, channel }) => {
+    const times = { math: flops / peak_flops, comms: bytes / bandwidth };
+    times.lower = Math.max(times.math, times.comms);
+    times.upper = times.math + times.comms;
+    const bound = times.math >= times.comms ? "compute" : channel;
+    const words = { name, bound: text[bound] ?? bound };
+    for (const [key, value] of Object.entries(times)) words[key] = engineering(value) + units.time;
+    return { ...times, words };
+  });
+  const words = { flops: engineering(flops) + units.flops, bytes: engineering(bytes) + units.bytes };
+  return { rows, words };
+}
+
+function linearTicks(most, count = 6) {
+  const power = 10 ** Math.floor(Math.log10(most / count));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((size) => most / size <= count);
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+}
+
+function drawTimeAxis(svg, x, bottom, most, text, second) {
+  const { left, right, top } = BARS, ticks = linearTicks(most);
+  const [, prefix] = engineering(most).split(" ");
+  const unit = 1000 ** (PREFIXES.indexOf(prefix) - 4);
+  add(svg, "path", { class: "grid", d: ticks.map((v) => `M${x(v)},${top}V${bottom}`).join("") });
+  add(svg, "path", { class: "axis", d: `M${left},${top}V${bottom}H${right}` });
+  for (const v of ticks) {
+    add(svg, "text", { x: x(v), y: bottom + 18, "text-anchor": "middle" }, significant(v / unit, 3));
+  }
+  add(svg, "text", { x: (left + right) / 2, y: bottom + 38, "text-anchor": "middle" },
+    `${text.time} (${prefix}${second})`);
+}
+
+function timesPicture(model, svg, readings) {
+  const text = model.get("text"), roofs = model.get("roofs"), [, most] = model.get("limits").x;
+  const { left, right, top, row, thick } = BARS, bottom = top + row * roofs.length;
+  const x = (time) => Number((left + ((right - left) * time) / most).toFixed(2));
+  set(svg, { viewBox: `0 0 ${WIDTH} ${bottom + BARS.foot}` });
+  const hatch = {
+    id: "roofkit-hatch", width: 9, height: 9, patternUnits: "userSpaceOnUse",
+    patternTransform: "rotate(45)",
+  };
+  add(add(svg, "pattern", hatch), "path", { class: "hatch", d: "M4.5,0V9" });
+  drawTimeAxis(svg, x, bottom, most, text, model.get("units").time);
+
+  const addBar = (kind, d = "") => {
+    const names = kind === "comms" ? ["comms", "hatching"] : [kind];
+    return names.map((name) => add(svg, "path", { class: name, d }));
+  };
+  ["math", "comms", "bracket"].forEach((kind, i) => {
+    const at = left + 12 + 120 * i;
+    addBar(kind, kind === "bracket" ? `M${at},9v10m0,-5h34m0,-5v10` : `M${at},7h34v14h-34z`);
+    add(svg, "text", { x: at + 42, y: 18.5 }, text[kind]);
+  });
+  const groups = roofs.map(({ name }, i) => {
+    const y = top + row * i + 10;
+    add(svg, "text", { x: left - 10, y: y + thick + 5, "text-anchor": "end" }, name);
+    const bars = ["math", "comms"].map((kind, k) => {
+      const from = y + k * (thick + 2);
+      return { kind, from, shapes: addBar(kind), label: add(svg, "text", { y: from + thick - 6 }) };
+    });
+    return { bars, under: y + 2 * thick + 14, bracket: addBar("bracket")[0], node: addReading(readings, name) };
+  });
+
+  return ({ rows }) => {
+    groups.forEach(({ bars, under, bracket, node }, i) => {
+      const { words, lower, upper } = rows[i];
+      for (const { kind, from, shapes, label } of bars) {
+        const end = x(rows[i][kind]);
+        for (const shape of shapes) set(shape, { d: `M${left},${from}H${end}v${thick}H${left}z` });
+        set(label, { x: end + 6 });
+        label.textContent = words[kind];
+      }
+      set(bracket, { d: `M${x(lower)},${under - 5}v10m0,-5H${x(upper)}m0,-5v10` });
+      node.data = fill(text.between, words);
+    });
+    const told = rows.map(({ words }) => fill(text.row, words)).join("; ");
+    set(svg, { "aria-label": fill(text.bars, { rows: told }) });
+  };
+}
+
+function addReading(readings, name) {
+  const cell = readings.appendChild(document.createElement("div"));
+  cell.appendChild(document.createElement("span")).textContent = name;
+  return cell.appendChild(document.createTextNode(""));
+}
+
+const KINDS = {
+  roofline: {
+    sliders: ["peak_flops", "bandwidth", "intensity"], read: readRoofline, picture: rooflinePicture,
+  },
+  times: { sliders: ["flops", "bytes"], read: readTimes, picture: timesPicture },
+};
+
+function render({ model, el }) {
+  const { sliders, read, picture } = KINDS[model.get("kind")];
+  el.classList.add("roofkit-picture");
+  const svg = add(el, "svg", { role: "img" });
+  const readings = el.appendChild(document.createElement("div"));
+  readings.className = "readings";
+  readings.setAttribute("role", "status");
+  const update = picture(model, svg, readings);
+
+  function draw() {
+    const state = read(model);
+    update(state);
+    // ipywidgets gives its sliders no accessible name, and their raw values are exponents of 2.
     el.closest(".roofkit-explorer")?.querySelectorAll(".noUi-handle").forEach((handle, i) => {
-      set(handle, { "aria-label": text[SLIDERS[i]], "aria-valuetext": words[SLIDERS[i]] });
+      const name = sliders[i];
+      set(handle, { "aria-label": model.get("text")[name], "aria-valuetext": state.words[name] });
     });
   }
 
   draw();
-  for (const name of SLIDERS) model.on(`change:${name}`, draw);
+  for (const name of sliders) model.on(`change:${name}`, draw);
   // Only once the picture is seen are its sliders on the page and do its texts have a length.
   const seen = new IntersectionObserver(draw);
   seen.observe(el);
   return () => {
     seen.disconnect();
-    for (const name of SLIDERS) model.off(`change:${name}`, draw);
+    for (const name of sliders) model.off(`change:${name}`, draw);
   };
 }
 
 // Once per model, not per view: the read-outs are values that labels beside the sliders show.
 function initialize({ model }) {
+  const { sliders, read } = KINDS[model.get("kind")];
   const write = () => {
     const { words } = read(model);
-    for (const name of SLIDERS) model.set(`${name}_readout`, words[name]);
+    for (const name of sliders) model.set(`${name}_readout`, words[name]);
   };
   write();
-  for (const name of SLIDERS) model.on(`change:${name}`, write);
-  return () => SLIDERS.forEach((name) => model.off(`change:${name}`, write));
+  for (const name of sliders) model.on(`change:${name}`, write);
+  return () => sliders.forEach((name) => model.off(`change:${name}`, write));
 }
 
 export default { initialize, render };

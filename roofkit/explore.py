@@ -1,6 +1,7 @@
-"""The live roofline: sliders and a picture joined in the browser, so it moves without a kernel."""
+"""Live pictures: sliders and an SVG joined in the browser, so they move without a kernel."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import anywidget
@@ -14,7 +15,7 @@ from roofkit.hardware import chip as find_chip
 from roofkit.roofline import Cost, Roofline
 
 HERE = Path(__file__).parent
-# Every word the widget shows; an edition in another language replaces it.
+# Every word the widgets show; an edition in another language replaces it.
 TEXT = {
     "peak_flops": "peak",
     "bandwidth": "bandwidth",
@@ -36,10 +37,24 @@ TEXT = {
         "{ridge}. At {intensity}, {kernel} is {bound} and reaches at most {attainable}, {share} "
         "of peak."
     ),
+    "flops": "work",
+    "bytes": "traffic",
+    "math": "T_math",
+    "comms": "T_comms",
+    "bracket": "max … sum",
+    "time": "time",
+    "between": "{lower} to {upper}, {bound}",
+    "bars": "Times as bars. {rows}.",
+    "row": "{name}: T_math {math}, T_comms {comms}, total between {lower} and {upper}, {bound}",
 }
-UNITS = {"peak_flops": "FLOP/s", "bandwidth": "byte/s", "intensity": "FLOP/byte"}
-# Doublings each way; ten slider steps make one, and the published figure is one of the steps.
+UNITS = {
+    "peak_flops": "FLOP/s", "bandwidth": "B/s", "intensity": "FLOP/byte",
+    "flops": "FLOP", "bytes": "B", "time": "s",
+}  # fmt: skip
+# Doublings each way; ten slider steps make one, and where a slider starts is one of the steps.
 REACH = 3
+# Bars share one linear axis: further up and the first picture would be all margin.
+REACH_UP = 1
 
 
 def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=None):
@@ -58,8 +73,8 @@ def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=N
     text : mapping, optional
         Replacements for entries of ``TEXT``.
 
-    Returns an Explorer, to end a notebook cell on. Raises ValueError for a chip or dtype that the
-    table does not have, an intensity that is not finite and above 0, and an unknown text.
+    Returns a RooflineExplorer, to end a notebook cell on. Raises ValueError for a chip or dtype
+    that the table does not have, an intensity that is not finite and above 0, and an unknown text.
 
     >>> live = roofline("TPU v5e", intensity=0.5)
     >>> live.roof.ridge
@@ -72,14 +87,66 @@ def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=N
     else:
         chip = chip if isinstance(chip, Chip) else find_chip(chip)
         roof, name = chip.roofline(dtype), f"{chip.name} {dtype}"
-    if unknown := set(text or {}) - set(TEXT):
-        raise ValueError(f"text has {sorted(unknown)}; the entries are {', '.join(TEXT)}")
-    text = {**TEXT, **(text or {})}
-    return Explorer(roof, _intensity(intensity), name, kernel or text["kernel"], text)
+    text = _text(text)
+    return RooflineExplorer(roof, _intensity(intensity), name, kernel or text["kernel"], text)
+
+
+def times(cost, chips, dtype="bf16", *, text=None):
+    """T_math and T_comms of one Cost on several chips, as bars that move with FLOPs and bytes.
+
+    Parameters
+    ----------
+    cost : Cost of numbers above 0
+        Where the sliders start.
+    chips : list of chips (Chip or name), or mapping of label to Roofline
+    dtype : str
+        Which peak of the chips; not used for Rooflines.
+    text : mapping, optional
+        Replacements for entries of ``TEXT``.
+
+    Returns a TimesExplorer, to end a notebook cell on. Raises ValueError as ``roofline()`` does.
+
+    >>> live = times(Cost(flops=1e12, bytes=2e9), ["H100", "TPU v6e"])
+    >>> live.estimates["TPU v6e"].bound
+    'memory'
+    """
+    if not isinstance(cost, Cost):
+        raise ValueError(f"cost must be a Cost(flops, bytes), got {cost!r}")
+    for key in ("flops", "bytes"):
+        if not isinstance(number(getattr(cost, key), key), (int, float)):
+            raise ValueError(f"{key} must be one number, got {getattr(cost, key)!r}")
+    if not isinstance(chips, Mapping):
+        found = [chip if isinstance(chip, Chip) else find_chip(chip) for chip in chips]
+        chips = {chip.name: chip.roofline(dtype) for chip in found}
+    for label, roof in chips.items():
+        if not isinstance(roof, Roofline) or not isinstance(roof.ridge, (int, float)):
+            raise ValueError(f"chips[{label!r}] must be one Roofline, got {roof!r}")
+    if not chips:
+        raise ValueError("chips is empty; name at least one")
+    return TimesExplorer(cost, chips, _text(text))
 
 
 class Explorer(ipywidgets.VBox):
-    """Three sliders over a live roofline; made by ``roofline()``.
+    """Sliders over a picture they move; made by ``roofline()`` and ``times()``."""
+
+    def __init__(self, picture, sliders):
+        self._sliders = sliders
+        rows = [_row(picture, key, slider) for key, slider in sliders.items()]
+        super().__init__([*rows, picture], layout={"max_width": "680px"})
+        self.add_class("roofkit-explorer")
+
+    def __repr__(self):
+        figures = ", ".join(f"{key}={slider.value:.4g}" for key, slider in self._sliders.items())
+        return f"{type(self).__name__}({figures})"
+
+    def _repr_mimebundle_(self, **kwargs):
+        # Shown where there is neither a kernel nor saved widget state.
+        fallback = plot.show(self._figure())._repr_html_()
+        return {**super()._repr_mimebundle_(**kwargs), "text/html": fallback}
+
+
+class RooflineExplorer(Explorer):
+    """Three sliders over a live roofline.
 
     ``peak_flops`` (FLOP/s), ``bandwidth`` (bytes/s) and ``intensity`` (FLOPs/byte) are where the
     sliders stand, ``roof`` is the Roofline they make, ``published`` the one they started from.
@@ -91,13 +158,13 @@ class Explorer(ipywidgets.VBox):
         # Wide enough for the ridge wherever the sliders take it.
         apart = math.log2(intensity / roof.ridge)
         below, above = (max(REACH, math.ceil(way) + 2 * REACH) for way in (apart, -apart))
-        self._sliders = {
+        sliders = {
             "peak_flops": _slider(peak, REACH, REACH, text["peak_flops"]),
             "bandwidth": _slider(bandwidth, REACH, REACH, text["bandwidth"]),
             "intensity": _slider(intensity, below, above, text["intensity"]),
         }
         fewest, most = intensity / 2**below, intensity * 2**above
-        picture = Picture(
+        picture = RooflinePicture(
             published={"peak_flops": peak, "bandwidth": bandwidth},
             channel=roof.channel,
             limits={
@@ -105,11 +172,9 @@ class Explorer(ipywidgets.VBox):
                 "y": [0.25 * min(fewest * bandwidth, peak) / 2**REACH, 1.6 * peak * 2**REACH],
             },
             text={**text, "published": text["published"].format(name=name), "kernel": kernel},
-            **{key: slider.value for key, slider in self._sliders.items()},
+            **{key: slider.value for key, slider in sliders.items()},
         )
-        rows = [_row(picture, key, slider) for key, slider in self._sliders.items()]
-        super().__init__([*rows, picture], layout={"max_width": "680px"})
-        self.add_class("roofkit-explorer")
+        super().__init__(picture, sliders)
 
     @property
     def peak_flops(self):
@@ -127,34 +192,87 @@ class Explorer(ipywidgets.VBox):
     def roof(self):
         return Roofline(self.peak_flops, self.bandwidth, self.published.channel)
 
-    def __repr__(self):
-        figures = ", ".join(f"{key}={getattr(self, key):.4g}" for key in UNITS)
-        return f"Explorer({figures})"
+    def _figure(self):
+        return plot.roofline({self._name: self.published}, {self._kernel: self.intensity})
 
-    def _repr_mimebundle_(self, **kwargs):
-        ax = plot.roofline({self._name: self.published}, {self._kernel: self.intensity})
-        # Shown where there is neither a kernel nor saved widget state.
-        fallback = plot.show(ax)._repr_html_()
-        return {**super()._repr_mimebundle_(**kwargs), "text/html": fallback}
+
+class TimesExplorer(Explorer):
+    """Two sliders over bars of time.
+
+    ``cost`` is the Cost the sliders make, ``estimates`` what it takes on each chip.
+    """
+
+    def __init__(self, cost, roofs, text):
+        self.roofs = roofs
+        sliders = {
+            "flops": _slider(float(cost.flops), REACH, REACH_UP, text["flops"]),
+            "bytes": _slider(float(cost.bytes), REACH, REACH_UP, text["bytes"]),
+        }
+        longest = max(roof.estimate(2**REACH_UP * cost).upper for roof in roofs.values())
+        picture = TimesPicture(
+            roofs=[
+                {
+                    "name": name,
+                    "peak_flops": float(roof.peak_flops),
+                    "bandwidth": float(roof.bandwidth),
+                    "channel": roof.channel,
+                }
+                for name, roof in roofs.items()
+            ],
+            limits={"x": [0, longest]},
+            text=text,
+            **{key: slider.value for key, slider in sliders.items()},
+        )
+        super().__init__(picture, sliders)
+
+    @property
+    def cost(self):
+        return Cost(self._sliders["flops"].value, self._sliders["bytes"].value)
+
+    @property
+    def estimates(self):
+        return {name: roof.estimate(self.cost) for name, roof in self.roofs.items()}
+
+    def _figure(self):
+        return plot.times(self.estimates)
 
 
 class Picture(anywidget.AnyWidget):
-    """The SVG; explore.js draws it from these values and writes the three read-outs."""
+    """An SVG; explore.js draws it from these values and writes the sliders' read-outs."""
 
     _esm = HERE / "explore.js"
     _css = HERE / "explore.css"
 
+    limits = traitlets.Dict().tag(sync=True)
+    text = traitlets.Dict().tag(sync=True)
+    units = traitlets.Dict(UNITS).tag(sync=True)
+
+
+class RooflinePicture(Picture):
+    kind = traitlets.Unicode("roofline").tag(sync=True)
     peak_flops = traitlets.Float().tag(sync=True)
     bandwidth = traitlets.Float().tag(sync=True)
     intensity = traitlets.Float().tag(sync=True)
     published = traitlets.Dict().tag(sync=True)
     channel = traitlets.Unicode().tag(sync=True)
-    limits = traitlets.Dict().tag(sync=True)
-    text = traitlets.Dict().tag(sync=True)
-    units = traitlets.Dict(UNITS).tag(sync=True)
     peak_flops_readout = traitlets.Unicode().tag(sync=True)
     bandwidth_readout = traitlets.Unicode().tag(sync=True)
     intensity_readout = traitlets.Unicode().tag(sync=True)
+
+
+class TimesPicture(Picture):
+    kind = traitlets.Unicode("times").tag(sync=True)
+    flops = traitlets.Float().tag(sync=True)
+    bytes = traitlets.Float().tag(sync=True)
+    roofs = traitlets.List().tag(sync=True)
+    flops_readout = traitlets.Unicode().tag(sync=True)
+    bytes_readout = traitlets.Unicode().tag(sync=True)
+
+
+def _text(text):
+    if unknown := set(text or {}) - set(TEXT):
+        raise ValueError(f"text has {sorted(unknown)}; the entries are {', '.join(TEXT)}")
+    return {**TEXT, **(text or {})}
 
 
 def _slider(value, below, above, label):

@@ -156,18 +156,29 @@ def code_cells(page):
 
 
 def show_widget(page):
-    """Scroll to the last cell that shows a widget, if there is one."""
-    page.evaluate(
+    """Scroll to the last live roofline of the notebook, if it has one."""
+    found = page.evaluate(
         """async () => {
           const notebook = window.jupyterapp.shell.currentWidget.content;
-          const shows = (cell) => JSON.stringify(cell.model.toJSON()).includes("widget-view+json");
+          const shows = (cell) => JSON.stringify(cell.model.toJSON()).includes("Explorer(");
           const index = notebook.widgets.findLastIndex(shows);
-          if (index < 0) return;
-          // The first brings a cell that is far away onto the page, the second to its middle.
-          await notebook.scrollToItem(index, "center");
-          notebook.widgets[index].node.scrollIntoView({ block: "center" });
+          if (index >= 0) await notebook.scrollToItem(index, "center");
+          return index >= 0;
         }"""
     )
+    if found:
+        # Until it stays: JupyterLab scrolls on as the cells that come near take their height.
+        page.wait_for_function(
+            """() => {
+              const widget = [...document.querySelectorAll(".roofkit-explorer")].at(-1);
+              const box = widget?.getBoundingClientRect();
+              const inside = box && box.top >= 0 && box.bottom <= innerHeight;
+              window.polls = inside ? (window.polls ?? 0) + 1 : 0;
+              if (!inside) widget?.scrollIntoView({ block: "center" });
+              return window.polls >= 5;
+            }""",
+            polling=100,
+        )
 
 
 def save(page):
