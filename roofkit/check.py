@@ -61,7 +61,7 @@ def check(question_id, answer=None):
     with the nearest names.
 
     >>> print(check("l02.ridge", 240))
-    Right. 240 FLOP/byte. Every byte has to earn about 240 FLOPs.
+    Right. 240 FLOP/byte. About that many FLOPs with every byte keep the arithmetic busy.
     """
     question = find_question(question_id)
     verdict = _quietly(question.judge, answer)

@@ -96,3 +96,40 @@ def test_without_a_kernel_the_static_picture_stands_in():
     [alternative] = re.findall(r'<img[^>]* alt="([^"]*)"[^>]* src="data:image/png', page)
     assert "ridge at 240.5 FLOP/byte" in alternative
     assert "dot" in alternative
+
+
+def test_time_bars_start_at_the_cost_and_follow_the_sliders():
+    live = explore.times(rk.Cost(1e12, 2e9), ["H100", rk.chip("TPU v6e")])
+    assert live.cost == rk.Cost(1e12, 2e9)
+    assert {name: e.bound for name, e in live.estimates.items()} == {
+        "H100 SXM": "compute",
+        "TPU v6e": "memory",
+    }
+    flops, _ = [row.children[0] for row in live.children[:-1]]
+    flops.value /= 2
+    assert live.estimates["H100 SXM"].bound == "memory"
+    longest = picture(live).limits["x"][1]
+    flops.value = 2**flops.max
+    assert live.estimates["TPU v6e"].upper < longest
+
+
+def test_time_bars_have_a_static_picture_and_take_rooflines_of_your_own():
+    live = explore.times(rk.Cost(1, 1), {"mine": rk.Roofline(2e11, 5e10)})
+    assert live.estimates["mine"].math == 5e-12
+    assert "mine: T_math 5 ps, T_comms 20 ps" in live._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("cost", "chips", "message"),
+    [
+        (1e12, ["H100"], "cost must be a Cost"),
+        (rk.Cost(0, 1), ["H100"], "flops must be finite and above 0, got 0"),
+        (rk.Cost([1, 2], 1), ["H100"], "flops must be one number"),
+        (rk.Cost(1, 1), [], "chips is empty"),
+        (rk.Cost(1, 1), ["H900"], "no chip is named 'H900'"),
+        (rk.Cost(1, 1), {"mine": 3}, "chips.'mine'. must be one Roofline"),
+    ],
+)
+def test_time_bars_refuse_what_they_cannot_draw(cost, chips, message):
+    with pytest.raises(ValueError, match=message):
+        explore.times(cost, chips)

@@ -13,6 +13,16 @@ LIVE = [
     ("-", "code", "print(live.peak_flops, live.bandwidth, live.intensity)"),
 ]
 
+TIMES = [
+    (
+        "-",
+        "code",
+        "import roofkit as rk\n"
+        'bars = rk.explore.times(rk.Cost(1e12, 2e9), ["H100 SXM", "TPU v6e"])\nbars',
+    ),
+    ("-", "code", "print(bars.cost.flops, bars.cost.bytes)"),
+]
+
 
 @pytest.fixture(scope="session")
 def chromium():
@@ -26,11 +36,12 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """What the server serves: copies of the lectures, and live.ipynb."""
+    """What the server serves: copies of the lectures, live.ipynb and times.ipynb."""
     folder = tmp_path_factory.mktemp("notebooks")
     for lecture in driver.LECTURES:
         shutil.copy(lecture, folder)
     driver.write_notebook(folder / "live.ipynb", LIVE)
+    driver.write_notebook(folder / "times.ipynb", TIMES)
     return folder
 
 

@@ -156,7 +156,7 @@ def code_cells(page):
 
 
 def show_widget(page):
-    """Scroll to the last live roofline of the notebook, if it has one."""
+    """Scroll to the last live picture of the notebook, if it has one."""
     found = page.evaluate(
         """async () => {
           const notebook = window.jupyterapp.shell.currentWidget.content;
@@ -185,9 +185,9 @@ def save(page):
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
 
 
-def slider(page, name):
-    """The handle of one of the live roofline's sliders."""
-    return page.locator(".roofkit-explorer .noUi-handle").nth(SLIDERS.index(name))
+def slider(page, name, of=SLIDERS):
+    """The handle of one of the sliders of the page's first live picture."""
+    return page.locator(".roofkit-explorer .noUi-handle").nth(of.index(name))
 
 
 def drag(page, name, distance):

@@ -1,0 +1,70 @@
+"""The live time bars in a real JupyterLab, compared with ring 1."""
+
+import re
+
+import pytest
+from driver import drawn, open_notebook, run_all, run_cell, screenshot, slider, wait_redrawn
+
+import roofkit as rk
+from roofkit.plot import engineering
+
+CHIPS = ("H100 SXM", "TPU v6e")
+
+
+@pytest.fixture
+def bars(page, url):
+    open_notebook(page, url, "times.ipynb")
+    run_all(page)
+    page.wait_for_selector(".roofkit-picture svg")
+    return page
+
+
+def test_halving_the_flops_moves_the_bars_as_ring_1_says(bars):
+    assert_as_ring_1(bars, rk.Cost(flops=1e12, bytes=2e9))
+    before = drawn(bars)
+    handle = slider(bars, "flops", of=("flops", "bytes"))
+    assert handle.get_attribute("aria-label") == "work"
+    handle.focus()
+    for _ in range(10):
+        handle.press("ArrowLeft")
+    wait_redrawn(bars, before)
+    bars.wait_for_function(
+        "() => document.querySelector('.readings').innerText.includes('597 µs to')"
+    )
+    screenshot(bars, "times-halved")
+    assert_as_ring_1(bars, rk.Cost(flops=5e11, bytes=2e9))
+    for _ in range(50):
+        [output] = run_cell(bars, 1)
+        if [float(word) for word in output["text"].split()] == pytest.approx([5e11, 2e9]):
+            break
+    else:
+        raise AssertionError(f"the kernel says {output['text']}")
+
+
+def assert_as_ring_1(page, cost):
+    estimates = [rk.chip(name).roofline("bf16").estimate(cost) for name in CHIPS]
+    readings = page.get_by_role("status").inner_text().split("\n")
+    assert readings[1::2] == [
+        f"{engineering(e.lower)}s to {engineering(e.upper)}s, {e.bound}-bound" for e in estimates
+    ]
+    # Lengths in pixels a second, from the grid and its labels (ms).
+    grid = page.locator(".roofkit-picture path.grid").get_attribute("d")
+    start, *_, end = (float(x) for x in re.findall(r"M([\d.]+),", grid))
+    labels = page.locator(".roofkit-picture svg > text").all_text_contents()
+    last = float(labels[len(re.findall("M", grid)) - 1])
+    second = (end - start) / (last / 1e3)
+    for kind, times in (
+        ("math", [e.math for e in estimates]),
+        ("comms", [e.comms for e in estimates]),
+    ):
+        drawn_bars = page.locator(f".roofkit-picture svg > path.{kind}").all()[1:]
+        lengths = [
+            float(re.search(r"H([\d.]+)v", bar.get_attribute("d"))[1]) - start for bar in drawn_bars
+        ]
+        assert lengths == pytest.approx([time * second for time in times], abs=0.1)
+    brackets = page.locator(".roofkit-picture svg > path.bracket").all()[1:]
+    for bracket, estimate in zip(brackets, estimates, strict=True):
+        d = bracket.get_attribute("d")
+        ends = [float(re.search(pattern, d)[1]) for pattern in (r"M([\d.]+),", r"H([\d.]+)m")]
+        wanted = [start + time * second for time in (estimate.lower, estimate.upper)]
+        assert ends == pytest.approx(wanted, abs=0.1)
