@@ -1,6 +1,5 @@
 """Chips: peaks by dtype, memory and link, each figure with its unit and its source."""
 
-import difflib
 import functools
 import html
 import math
@@ -269,6 +268,8 @@ def _names():
 
 
 def _nearest(name):
+    import difflib  # read on demand, as tomllib is
+
     key = _key(name)
     by_key = {known: chip.name for known, chip in _names().items()}
     close = [known for known in by_key if key and known.startswith(key)]

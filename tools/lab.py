@@ -17,7 +17,7 @@ def main():
     command = [
         sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}",
         f"--ServerApp.port={args.port}", f"--LabApp.default_url=/lab/tree/{FIRST_LECTURE}",
-        "--LabApp.news_url=None", "--log-level=WARN",
+        "--log-level=WARN",
     ]  # fmt: skip
     if args.browser == "none":
         command.append("--no-browser")
