@@ -49,6 +49,12 @@ _OUTER_RINGS = ("plot", "explore", "check")
 
 
 def __getattr__(name):
-    if name in _OUTER_RINGS:
+    if name not in _OUTER_RINGS:
+        raise AttributeError(f"module 'roofkit' has no attribute {name!r}")
+    try:
         return importlib.import_module(f"roofkit.{name}")
-    raise AttributeError(f"module 'roofkit' has no attribute {name!r}")
+    except ModuleNotFoundError as error:
+        package = error.name.partition(".")[0]
+        raise ModuleNotFoundError(
+            f'roofkit.{name} needs {package}: pip install "roofkit[{name}]"', name=package
+        ) from error

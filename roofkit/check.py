@@ -64,8 +64,9 @@ def check(question_id, answer=None):
     Right. 240 FLOP/byte. About that many FLOPs with every byte keep the arithmetic busy.
     """
     question = find_question(question_id)
-    verdict = _quietly(question.judge, answer)
-    return Grade(verdict, question.points)
+    if is_missing(answer):
+        return Grade(Verdict(0, TEXT["fill in"], "missing"), question.points)
+    return Grade(_quietly(question.judge, answer), question.points)
 
 
 def predict(question_id, guess=None):

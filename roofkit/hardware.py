@@ -195,11 +195,13 @@ class ChipTable(tuple):
             f"<th>{name}<br><small>{unit}</small></th>"
             for name, unit in zip(self._HEAD, self._UNITS, strict=True)
         )
+        aligned = ("left", *["right"] * (len(self._HEAD) - 1))
         body = "".join(
             "<tr>"
             + "".join(
-                f'<td title="{html.escape(title, quote=True)}">{html.escape(text)}</td>'
-                for text, title in self._cells(chip)
+                f'<td style="text-align: {side}" title="{html.escape(title, quote=True)}">'
+                f"{html.escape(text)}</td>"
+                for side, (text, title) in zip(aligned, self._cells(chip), strict=True)
             )
             + "</tr>"
             for chip in self

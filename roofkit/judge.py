@@ -126,8 +126,6 @@ class Function:
     praise: str = ""
 
     def judge(self, answer):
-        if is_missing(answer):
-            return Verdict(0, TEXT["fill in"], "missing")
         if not callable(answer):
             return Verdict(0, TEXT["not a function"].format(kind=_kind(answer)))
         results = []
@@ -178,8 +176,6 @@ class Choice:
     praise: str = ""
 
     def judge(self, answer):
-        if is_missing(answer):
-            return Verdict(0, TEXT["fill in"], "missing")
         right = self.answer()
         given = " ".join(str(answer).split()).casefold().removesuffix("-bound")
         if given == right.casefold():
@@ -201,8 +197,6 @@ class Order:
     praise: str = ""
 
     def judge(self, answer):
-        if is_missing(answer):
-            return Verdict(0, TEXT["fill in"], "missing")
         if isinstance(answer, str) or not isinstance(answer, (list, tuple, np.ndarray)):
             return Verdict(0, TEXT["not a list"])
         right = tuple(self.answer())

@@ -11,7 +11,9 @@ broadcast, or SymPy symbols. Conventions that authors disagree on are arguments:
 A bad size, dtype or convention raises ValueError naming it.
 """
 
+import functools
 import math
+import operator
 
 import numpy as np
 
@@ -227,7 +229,10 @@ def _moved(moves, **operands):
         raise ValueError(
             f"moves={moves!r} must be letters of {''.join(operands)!r}, this kernel's operands"
         )
-    return sum(size for name, size in operands.items() if name in moves)
+    # Not sum(): from Python 3.12 on it rounds floats otherwise than it does arrays.
+    return functools.reduce(
+        operator.add, (size for name, size in operands.items() if name in moves), 0
+    )
 
 
 def _conv_length(length, K, stride, padding, name):

@@ -74,6 +74,14 @@ def test_outer_rings_load_when_first_asked_for():
         rk.plots  # noqa: B018
 
 
+def test_an_outer_ring_without_its_packages_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.delitem(sys.modules, "roofkit.plot", raising=False)
+    monkeypatch.delitem(vars(rk), "plot", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "roofkit\[plot\]"'):
+        _ = rk.plot
+
+
 @pytest.mark.parametrize(
     "path", [path for path, ring in MODULES if ring == 1], ids=lambda path: path.name
 )
