@@ -75,8 +75,7 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
                 ms=9, markeredgecolor="white", zorder=3,
             )  # fmt: skip
     labels = []
-    # From the right, so that names on the flat roof stay under their points.
-    for name, intensity in sorted(points.items(), key=lambda point: -point[1]):
+    for name, intensity in points.items():
         labels.append(_label(ax, name, intensity, roofs.values(), labels))
     ax.legend(loc="lower right", fontsize=9, framealpha=0.9, edgecolor="none")
     ax.roofkit_description = _describe(roofs, points)
@@ -273,25 +272,25 @@ def _legend(label, roof):
 
 
 def _label(ax, name, intensity, roofs, others):
-    """Name a kernel once, under its lowest point, with the roofs' verdict if they agree."""
-    lowest = min(roofs, key=lambda roof: roof.attainable(intensity))
+    """Name a kernel once: above the roofs if compute binds it under each, else below the lowest."""
     verdicts = {_bound(intensity, roof) for roof in roofs}
-    flat = _bound(intensity, lowest) == "compute"
+    flat = verdicts == {"compute"}
+    heights = [roof.attainable(intensity) for roof in roofs]
     label = ax.annotate(
         f"{name} · {verdicts.pop()}" if len(verdicts) == 1 else name,
-        (intensity, lowest.attainable(intensity)),
-        xytext=(0, -9) if flat else (8, -4),
+        (intensity, max(heights) if flat else min(heights)),
+        xytext=(0, 9) if flat else (8, -4),
         textcoords="offset points",
         ha="center" if flat else "left",
-        va="top",
+        va="bottom" if flat else "top",
         fontsize=9,
         bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
     )
-    # Down until it is free; in a hopelessly crowded plot it stays where the search ends.
+    # Away from the roof until it is free; in a hopelessly crowded plot, where the search ends.
     for _ in range(50):
         if not any(_overlap(label, other) for other in others):
             break
-        label.xyann = (label.xyann[0], label.xyann[1] - 4)
+        label.xyann = (label.xyann[0], label.xyann[1] + (4 if flat else -4))
     return label
 
 
