@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import sympy
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import roofkit as rk
@@ -42,7 +42,6 @@ DTYPES = [
     if name in inspect.signature(kernel).parameters
 ]
 
-property_test = settings(deadline=None)
 dtypes = st.sampled_from(list(BYTES))
 # Three such sizes multiply to at most 2^51, which a float64 holds exactly.
 sizes = st.integers(1, 2**17)
@@ -216,7 +215,6 @@ def test_mobilenet_has_the_published_outputs_and_its_intensity_depends_on_the_co
     assert unfused.intensity == pytest.approx(19.65, abs=0.05)
 
 
-@property_test
 @given(
     N=st.integers(1, 8), H=st.integers(1, 40), W=st.integers(1, 40), K=st.integers(1, 9),
     stride=st.integers(1, 5), padding=st.integers(0, 4), groups=st.integers(1, 4),
@@ -234,20 +232,17 @@ def test_convolutions_place_one_filter_wherever_it_fits(N, H, W, K, stride, padd
     assert cost.bytes == 4 * (N * C_in * H * W + C_out * 3 * K * K + outputs)
 
 
-@property_test
 @given(sizes, sizes, sizes, dtypes, dtypes, dtypes)
 def test_a_pointwise_convolution_is_a_matmul_over_its_pixels(N, D, F, x, y, z):
     mixed = {"dtype": x, "weight_dtype": y, "out_dtype": z}
     assert rk.conv2d(N, 1, 1, D, F, 1, **mixed) == rk.matmul(N, D, F, **mixed)
 
 
-@property_test
 @given(st.integers(1, 512), sizes, sizes, sizes, dtypes)
 def test_a_batch_of_matmuls_is_so_many_matmuls(N, B, D, F, dtype):
     assert rk.batched_matmul(N, B, D, F, dtype) == N * rk.matmul(B, D, F, dtype)
 
 
-@property_test
 @given(sizes, sizes, sizes, dtypes, dtypes, dtypes)
 def test_matmul_operands_take_the_bytes_of_their_own_dtypes(B, D, F, x, y, z):
     cost = rk.matmul(B, D, F, x, weight_dtype=y, out_dtype=z)
@@ -274,14 +269,12 @@ def test_counting_multiply_adds_halves_the_flops_and_moves_as_much(kernel):
     assert _pair(flops) == (2 * macs.flops, macs.bytes)
 
 
-@property_test
 @given(sizes, sizes, sizes, sizes, dtypes)
 def test_matmul_intensity_rises_with_the_batch(B, more, D, F, dtype):
     small, large = rk.matmul(B, D, F, dtype), rk.matmul(B + more, D, F, dtype)
     assert large.intensity > small.intensity
 
 
-@property_test
 @given(kernel_calls, dtypes)
 def test_arrays_and_scalars_give_the_same_cost(call, dtype):
     kernel, sizes = call
@@ -292,7 +285,6 @@ def test_arrays_and_scalars_give_the_same_cost(call, dtype):
     assert swept.intensity.tolist() == [alone.intensity] * 2
 
 
-@property_test
 @given(st.floats(1e-3, 1e9), st.floats(1e-3, 1e9), st.floats(1e-3, 1e9), dtypes)
 def test_matmul_of_fractional_sizes_agrees_to_the_last_bit_in_arrays(B, D, F, dtype):
     swept, alone = rk.matmul(np.array([B]), D, np.array([[F]]), dtype), rk.matmul(B, D, F, dtype)
@@ -316,7 +308,6 @@ def test_every_size_may_be_an_axis_of_a_sweep(kernel):
         assert np.broadcast_to(cost.bytes, (2,) * len(names))[at] == alone.bytes
 
 
-@property_test
 @given(kernel_calls, dtypes)
 def test_formulas_in_symbols_give_the_numbers(call, dtype):
     kernel, sizes = call
@@ -496,7 +487,6 @@ def test_splitting_d_over_more_chips_raises_each_chips_critical_batch():
     assert batches.round().tolist() == [255, 263, 282, 326]
 
 
-@property_test
 @given(
     st.floats(1, 2000), st.integers(1, 10**5), st.integers(1, 10**5), dtypes, dtypes, dtypes
 )  # fmt: skip
@@ -516,7 +506,6 @@ def test_the_bound_flips_exactly_at_the_critical_batch(ridge, D, F, x, y, z):
     assert bound(critical * (1 - 1e-6)) == "memory"
 
 
-@property_test
 @given(st.floats(1, 2000), st.lists(st.tuples(sizes, sizes), min_size=1, max_size=5), dtypes)
 def test_critical_batches_of_arrays_and_scalars_agree_to_the_last_bit(ridge, shapes, dtype):
     roof, (D, F) = rk.Roofline(ridge, 1.0), np.array(shapes).T

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 import sympy
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import roofkit as rk
@@ -17,7 +17,6 @@ V5E = rk.Roofline(1.97e14, 8.2e11)
 A6000 = rk.Roofline(309.677e12 / 2, 768e9)
 GTX_1080_TI = rk.Roofline(11.3e12, 484e9)
 
-property_test = settings(deadline=None)
 work = st.floats(1e-3, 1e24)
 speeds = st.floats(1e3, 1e18)
 roofs = st.builds(rk.Roofline, speeds, speeds)
@@ -98,7 +97,6 @@ def test_intensity_is_infinite_without_bytes_and_undefined_without_work():
     np.testing.assert_array_equal(rk.Cost(np.array([0, 1]), 0).intensity, [np.nan, np.inf])
 
 
-@property_test
 @given(roofs, costs)
 def test_upper_is_at_least_lower_and_at_most_twice_lower(roof, cost):
     estimate = roof.estimate(cost)
@@ -106,20 +104,17 @@ def test_upper_is_at_least_lower_and_at_most_twice_lower(roof, cost):
     assert estimate.lower in (estimate.math, estimate.comms)
 
 
-@property_test
 @given(roofs, st.floats(0, 1e12))
 def test_attainable_is_the_lower_of_the_two_roofs(roof, intensity):
     assert roof.attainable(intensity) == min(roof.peak_flops, intensity * roof.bandwidth)
 
 
-@property_test
 @given(roofs, costs)
 def test_flops_over_lower_time_is_the_attainable_speed(roof, cost):
     speed = cost.flops / roof.estimate(cost).lower
     assert speed == pytest.approx(roof.attainable(cost.intensity), rel=1e-14)
 
 
-@property_test
 @given(roofs, costs)
 def test_bound_follows_from_intensity_against_the_ridge(roof, cost):
     assume(not math.isclose(cost.intensity, roof.ridge, rel_tol=1e-12))
@@ -127,7 +122,6 @@ def test_bound_follows_from_intensity_against_the_ridge(roof, cost):
     assert roof.estimate(cost).bound == ("compute" if above else "memory")
 
 
-@property_test
 @given(roofs, costs, st.floats(1.5, 100))
 def test_a_machine_that_is_faster_all_round_is_faster_by_that_factor(roof, cost, factor):
     faster = rk.Roofline(roof.peak_flops * factor, roof.bandwidth * factor)
@@ -135,7 +129,6 @@ def test_a_machine_that_is_faster_all_round_is_faster_by_that_factor(roof, cost,
     assert ratio == pytest.approx(factor, rel=1e-12)
 
 
-@property_test
 @given(roofs, st.lists(st.tuples(work, work), min_size=1, max_size=8))
 def test_arrays_and_scalars_agree_to_the_last_bit(roof, pairs):
     flops, moved = np.array(pairs).T
@@ -150,7 +143,6 @@ def test_arrays_and_scalars_agree_to_the_last_bit(roof, pairs):
         assert roof.attainable(together.intensity)[i] == roof.attainable(alone.intensity)
 
 
-@property_test
 @given(roofs, costs)
 def test_plain_floats_stay_plain_floats(roof, cost):
     estimate = roof.estimate(cost)
@@ -160,14 +152,12 @@ def test_plain_floats_stay_plain_floats(roof, cost):
     assert type(estimate.bound) is str
 
 
-@property_test
 @given(whole_costs, whole_costs, whole_costs)
 def test_costs_add_in_any_order_and_grouping(a, b, c):
     assert a + b == b + a
     assert (a + b) + c == a + (b + c) == sum([a, b, c])
 
 
-@property_test
 @given(whole_costs, whole_costs, st.integers(0, 1000))
 def test_scaling_a_cost_is_repeating_it_and_spreads_over_sums(a, b, times):
     assert times * a == a * times == sum([a] * times, rk.Cost(0, 0))
