@@ -177,7 +177,9 @@ class Choice:
 
     def judge(self, answer):
         right = self.answer()
-        given = " ".join(str(answer).split()).casefold().removesuffix("-bound")
+        given = (
+            " ".join(str(answer).split()).casefold().removesuffix("-bound").removesuffix(" bound")
+        )
         if given == right.casefold():
             return Verdict(1, self.praise)
         for option, message in self.why_not.items():

@@ -99,8 +99,9 @@ def course(tmp_path_factory):
     """A temporary course in which the class has handed in and everything has been graded."""
     course = tmp_path_factory.mktemp("course")
     shutil.copy(ROOT / "nbgrader_config.py", course)
-    shutil.copytree(ROOT / "solutions", course / "solutions")
-    nbgrader(course, "generate_assignment", "ps1", "--create")
+    for folder in ("solutions", "exercises"):
+        shutil.copytree(ROOT / folder, course / folder)
+    nbgrader(course, "generate_assignment", "ps1", "--create", "--force")
     for student, answers in STUDENTS.items():
         hand_in(course, student, answers)
     hand_in(course, "author", {}, source=course / "solutions/en/ps1/ps1.ipynb")

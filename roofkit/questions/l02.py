@@ -88,24 +88,24 @@ QUESTIONS = {
         ),
     ),
     "l02.attainable": Number(
-        lambda: A100_40.roofline().attainable(180),
+        lambda: A100_40.roofline().attainable(190),
         "FLOP/s",
         turns=(
             Turn(
                 lambda: A100_40.peak_flops("bf16"),
-                "180 lies left of this card's ridge, so the slope binds: intensity times "
+                "190 lies left of this card's ridge, so the slope binds: intensity times "
                 "bandwidth.",
             ),
             Turn(
-                lambda: 180 * A100_80.bandwidth,
+                lambda: 190 * A100_80.bandwidth,
                 "That is the 80 GB card's slope, and above its own roof besides.",
             ),
             Turn(
-                lambda: A100_40.bandwidth / 180,
+                lambda: A100_40.bandwidth / 190,
                 "You divided bandwidth by intensity. Multiply: byte/s times FLOP/byte is FLOP/s.",
             ),
             Turn(
-                lambda: 180 / A100_40.roofline().ridge,
+                lambda: 190 / A100_40.roofline().ridge,
                 "That is the share of peak. FLOP/s are asked.",
             ),
         ),
@@ -127,7 +127,8 @@ QUESTIONS = {
             "flat line": "The flat line is the peak, FLOP/s.",
             "area": "Areas mean nothing on logarithmic axes.",
         },
-        praise="Bandwidth is FLOP/s per FLOP/byte: a slope.",
+        praise="The slanted line: FLOP/s per FLOP/byte. On logarithmic axes all such lines are "
+        "equally steep; how high one lies is its bandwidth.",
     ),
     "l02.which-bandwidth": Number(
         lambda: 312e12 / 208,
