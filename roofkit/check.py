@@ -19,6 +19,9 @@ import warnings
 from roofkit import questions
 from roofkit.judge import TEXT, Verdict, is_missing, read_number
 
+# A message quotes what the student wrote, which has no limit of its own.
+LONGEST = 600
+
 
 class Grade(float):
     """Points as a float whose notebook display is the feedback.
@@ -49,6 +52,8 @@ class Grade(float):
 
     def _words(self):
         message = self.verdict.message
+        if len(message) > LONGEST:
+            message = f"{message[:LONGEST]} …"
         if self.points:
             message += " " + TEXT["points"].format(earned=float(self), points=self.points)
         return TEXT[self.verdict.state], message.strip()

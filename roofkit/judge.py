@@ -19,6 +19,7 @@ TEXT = {
     "no return": "Your function returned None. End it with return and the result.",
     "retry": "Not a slip this check knows. Write down what you divided by what, with units.",
     "retry call": "Not a slip this check knows. Work this call out by hand and compare.",
+    "inverted": "Upside down: the fraction is inverted.",
     "text": "That is text. Give a number, without quotes or unit.",
     "not a number": "That is {kind}, not a number.",
     "nan": "That is nan, not a number: somewhere 0/0 or inf - inf was computed.",
@@ -254,7 +255,7 @@ def _ratio_message(value, reference, rtol, otherwise=TEXT["retry"]):
             if math.isclose(value / reference, ratio, rel_tol=rtol):
                 return message
         if math.isclose(value * reference, 1, rel_tol=rtol):
-            return "Upside down: the fraction is inverted."
+            return TEXT["inverted"]
     return otherwise
 
 

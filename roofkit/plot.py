@@ -82,17 +82,21 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     return ax
 
 
-def show(ax):
+def show(ax, alt=None):
     """The Axes' figure as a PNG with alternative text, for a notebook cell to end on.
 
-    Returns an object with ``_repr_html_``; the figure itself is closed.
+    Figures drawn by this module describe themselves; give ``alt`` for any other. Returns an object
+    with ``_repr_html_``; the figure itself is closed. Raises ValueError where no text is known.
     """
     figure = ax.figure
+    alt = alt or getattr(ax, "roofkit_description", None)
+    if not alt:
+        raise ValueError('this figure has no description; give one: show(ax, alt="what it shows")')
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=144, metadata={"Software": None})
     width = round(figure.get_size_inches()[0] * 100)
     plt.close(figure)
-    return Picture(picture.getvalue(), getattr(ax, "roofkit_description", ""), width)
+    return Picture(picture.getvalue(), alt, width)
 
 
 class Picture:
@@ -120,7 +124,11 @@ def times(estimates, *, ax=None):
     estimates : mapping of label to Estimate of scalars, seconds
     ax : matplotlib Axes, optional
 
-    Returns the Axes.
+    Returns the Axes. Raises ValueError for anything else.
+
+    >>> from roofkit import Estimate
+    >>> times({"mine": Estimate(math=1e-3, comms=2e-3)}).get_xlabel()
+    'time (ms)'
     """
     if not isinstance(estimates, Mapping) or not estimates:
         raise ValueError(f"estimates must map labels to Estimates, got {estimates!r}")
@@ -150,9 +158,9 @@ def times(estimates, *, ax=None):
     ax.set_xlabel(f"time ({prefix}s)")
     ax.spines[["top", "right"]].set_visible(False)
     handles, labels = ax.get_legend_handles_labels()
-    ax.figure.legend(
-        [*handles[1:], handles[0]], [*labels[1:], labels[0]], loc="outside upper center",
-        ncols=3, frameon=False, fontsize=9,
+    ax.legend(
+        [*handles[1:], handles[0]], [*labels[1:], labels[0]], loc="lower center",
+        bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize=9,
     )  # fmt: skip
     ax.roofkit_description = "Times. " + "; ".join(
         f"{label}: T_math {engineering(e.math)}s, T_comms {engineering(e.comms)}s, "

@@ -204,6 +204,15 @@ def test_an_unknown_question_names_the_nearest():
         check(["ps1.ridge"], 1)
 
 
+def test_feedback_stays_short_whatever_the_answer_holds():
+    def loud(*arguments):
+        raise ValueError("x" * 10**6)
+
+    for grade in (check("ps1.bound", "x" * 10**6), check("ps1.attainable", loud)):
+        assert len(grade._repr_html_()) < 1000
+        assert "0 of" in str(grade)
+
+
 def test_feedback_escapes_what_the_student_wrote():
     with contextlib.redirect_stdout(io.StringIO()):
         html = check("ps1.bound", "<script>alert(1)</script>")._repr_html_()

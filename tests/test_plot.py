@@ -229,11 +229,6 @@ def test_the_same_figure_is_the_same_picture():
     assert b"Software" not in first.png  # the drawing library's version would change it
 
 
-def test_show_takes_a_figure_without_a_description():
-    _, ax = plt.subplots()
-    assert 'alt=""' in plot.show(ax)._repr_html_()
-
-
 def test_times_are_bars_with_the_bracket_between_maximum_and_sum():
     roof = rk.Roofline(1e12, 1e9)
     ax = plot.times({"a": roof.estimate(rk.Cost(2e9, 3e6)), "b": roof.estimate(rk.Cost(4e9, 1e6))})
@@ -321,3 +316,20 @@ def test_times_refuses_what_is_not_one_estimate_a_bar(estimates):
 )  # fmt: skip
 def test_engineering_rounds_before_it_picks_a_prefix(value, text):
     assert plot.engineering(value) == text
+
+
+def test_a_figure_of_ones_own_is_shown_only_with_a_description():
+    _, ax = plt.subplots()
+    with pytest.raises(ValueError, match="no description; give one"):
+        plot.show(ax)
+    assert plot.show(ax, alt="two empty axes").alt == "two empty axes"
+
+
+def test_times_draws_beside_other_axes_without_a_warning(recwarn):
+    figure, (left, right) = plt.subplots(1, 2)
+    assert plot.times({"mine": rk.Estimate(1e-3, 2e-3)}, ax=right) is right
+    figure.canvas.draw()
+    assert not figure.legends
+    assert right.get_legend()
+    assert not left.get_legend()
+    assert not recwarn.list

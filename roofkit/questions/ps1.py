@@ -43,7 +43,7 @@ QUESTIONS = {
         turns=(
             Turn(
                 lambda: 2 * A6000.roofline().ridge,
-                "You used 309.7 TFLOP/s. The sheet says what that takes: sparsity. The question "
+                "You used 309.7 TFLOP/s. Read what that takes: sparsity. The question "
                 "asks for dense matrices.",
                 credit=0.5,
             ),
