@@ -65,7 +65,8 @@ _FUNCTIONS = {
     "LLM": "models.llm", "llm": "models.configs", "llms": "models.configs",
     "Convention": "models.conventions",
     "critical_width": "network",
-    "calibrate": "calibration", "compare": "comparison", "measure": "machine",
+    "calibrate": "machine.calibration", "compare": "machine.comparison",
+    "measure": "machine.measurements",
 }  # fmt: skip
 
 

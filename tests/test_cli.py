@@ -129,7 +129,7 @@ def test_measure_prints_this_machine_and_keeps_what_it_measured(tmp_path):
     document = as_json(*MEASURE, "--save", path)
     assert document["peak_flops_per_s"]["fp32"] > 0
     assert document["machine"]["device"] == "cpu"
-    from roofkit.machine import Measurements
+    from roofkit.machine.measurements import Measurements
 
     assert Measurements.load(path).ceilings.peaks == document["peak_flops_per_s"]
 

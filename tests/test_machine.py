@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import roofkit as rk
-from roofkit import _bench, _worker, machine
-from roofkit.calibration import Calibrated, calibrate
-from roofkit.comparison import compare
-from roofkit.machine import Measurements, Timing
+from roofkit.machine import bench, measurements, worker
+from roofkit.machine.calibration import Calibrated, calibrate
+from roofkit.machine.comparison import compare
+from roofkit.machine.measurements import Measurements, Timing
 
-TINY = _bench.Plan(
+TINY = bench.Plan(
     squares=(64, 128),
     sizes=(2**14, 2**17, 2**20),
     weights=((64, 64), (128, 256)),
@@ -40,7 +40,7 @@ def _asked(device="cpu", plan=TINY):
 
 @pytest.fixture(scope="module")
 def measured():
-    return machine._measure(_asked())
+    return measurements._measure(_asked())
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ def _structure(measurements):
 
 
 def test_every_step_of_the_plan_is_measured_or_named_as_skipped(measured):
-    steps = list(TINY.steps(_bench.NumPy.dtypes))
+    steps = list(TINY.steps(bench.NumPy.dtypes))
     assert len(steps) == 2 + 3 * 3 + 2 * 2 + 2 * 5
     assert len(measured.timings) + len(measured.skipped) == len(steps)
     assert _structure(measured) <= {(s.part, s.kernel, s.dtype, s.shape) for s in steps}
@@ -67,7 +67,7 @@ def test_every_step_of_the_plan_is_measured_or_named_as_skipped(measured):
 
 def test_every_sample_is_kept_with_what_it_did(measured):
     for timing in measured.timings:
-        assert 1 <= timing.count <= _bench.ROUNDS * _bench.MAX_SAMPLES
+        assert 1 <= timing.count <= bench.ROUNDS * bench.MAX_SAMPLES
         assert 0 < timing.best <= timing.median <= max(timing.samples)
         assert timing.calls >= 1
     one = measured.select(part="sweep", shape=(16, 128, 256))[0]
@@ -78,17 +78,17 @@ def test_every_sample_is_kept_with_what_it_did(measured):
 def test_bytes_count_the_write_allocate_of_a_copy_on_a_cpu_and_of_nothing_else(measured):
     N = 2**17 // 8
     counted = {
-        kernel: measured.select(kernel=kernel, shape=(N,))[0].cost for kernel in _bench.LADDER
+        kernel: measured.select(kernel=kernel, shape=(N,))[0].cost for kernel in bench.LADDER
     }
     assert counted["add_in_place"] == rk.Cost(N, 12 * N)
     assert counted["copy"] == rk.Cost(0, 12 * N)
     assert counted["dot"] == rk.dot(N, "fp32")
-    step = _bench.Step("ladder", "copy", "fp32", (N,), 1)
-    assert step.cost(_bench.CuPy.write_allocate).bytes == 8 * N
+    step = bench.Step("ladder", "copy", "fp32", (N,), 1)
+    assert step.cost(bench.CuPy.write_allocate).bytes == 8 * N
 
 
 def test_more_work_takes_longer(measured):
-    for kernel in _bench.LADDER:
+    for kernel in bench.LADDER:
         small, large = (measured.select(kernel=kernel, shape=(n // 8,))[0] for n in (2**14, 2**20))
         assert large.best > 2 * small.best
     tiny, product = measured.select(shape=(1, 1, 1))[0], measured.select(shape=(128, 128, 128))[0]
@@ -109,7 +109,7 @@ def test_ceilings_are_peaks_a_ladder_and_an_overhead(measured):
     ceilings = measured.ceilings
     assert set(ceilings.peaks) == {"fp32", "fp64"}
     assert tuple(ceilings.bandwidth) == TINY.sizes
-    assert set(ceilings.ladders) == set(_bench.LADDER)
+    assert set(ceilings.ladders) == set(bench.LADDER)
     for size, speed in ceilings.bandwidth.items():
         assert speed == max(ceilings.ladders[kernel][size] for kernel in ("add_in_place", "dot"))
     assert 0 < ceilings.overhead < 1e-2
@@ -121,14 +121,14 @@ def test_ceilings_are_peaks_a_ladder_and_an_overhead(measured):
 def test_the_memory_bandwidth_is_that_of_the_largest_working_sets():
     def ladder(kernel, size, speed):
         N = size // 8
-        cost = _bench.Step("ladder", kernel, "fp32", (N,), 1).cost(1)
+        cost = bench.Step("ladder", kernel, "fp32", (N,), 1).cost(1)
         seconds = cost.bytes / speed
         return Timing("ladder", kernel, "fp32", (N,), cost.flops, cost.bytes, 1, (seconds,))
 
     cached = {2**14: 9e11, 2**20: 5e11, 2**26: 6e10, 2**27: 5e10, 2**28: 4e10}
     timings = [ladder("dot", size, speed) for size, speed in cached.items()]
     timings.append(ladder("copy", 2**28, 9e10))
-    somewhere = machine.Machine("a machine", "cpu", "numpy", 1, 1, "an OS")
+    somewhere = measurements.Machine("a machine", "cpu", "numpy", 1, 1, "an OS")
     mine = Measurements(somewhere, "2026-01-01", {}, timings)
     assert mine.ceilings.memory == pytest.approx(5e10)
     assert mine.chip().bandwidth == pytest.approx(5e10)
@@ -182,9 +182,9 @@ def test_a_disturbed_run_says_so(measured):
 # Plans and budgets
 
 
-@pytest.mark.parametrize(("kind", "quick"), _bench.PLANS)
+@pytest.mark.parametrize(("kind", "quick"), bench.PLANS)
 def test_a_plans_budgets_add_up_to_less_than_its_limit_and_that_to_less_than_promised(kind, quick):
-    plan = _bench.PLANS[kind, quick]
+    plan = bench.PLANS[kind, quick]
     dtypes = ("bf16", "fp16", "fp32", "tf32", "fp8") if kind == "gpu" else ("fp32", "fp64")
     steps = list(plan.steps(dtypes))
     assert sum(step.budget for step in steps) <= plan.limit
@@ -196,17 +196,17 @@ def test_a_plans_budgets_add_up_to_less_than_its_limit_and_that_to_less_than_pro
     assert plan.batches[-1] >= 1024
 
 
-class Simulated(_bench.NumPy):
+class Simulated(bench.NumPy):
     """A machine of known speed on a clock of its own."""
 
     def __init__(self, flops_per_s, bytes_per_s):
         self.clock, self.speeds = 0.0, (flops_per_s, bytes_per_s)
-        for kernel in ("matmul", *_bench.LADDER):
+        for kernel in ("matmul", *bench.LADDER):
             setattr(self, kernel, lambda *arrays, kernel=kernel: self._spend(kernel, arrays))
 
     def _spend(self, kernel, arrays):
         shape = arrays[0].shape if kernel != "matmul" else (*arrays[0].shape, arrays[1].shape[1])
-        cost = _bench.Step("", kernel, "fp32", shape, 1).cost(1)
+        cost = bench.Step("", kernel, "fp32", shape, 1).cost(1)
         self.clock += max(cost.flops / self.speeds[0], cost.bytes / self.speeds[1])
 
     def memory(self):
@@ -226,12 +226,12 @@ class Simulated(_bench.NumPy):
 
 
 def _simulate(monkeypatch, backend, plan):
-    monkeypatch.setattr(_bench, "perf_counter", lambda: backend.clock)
+    monkeypatch.setattr(bench, "perf_counter", lambda: backend.clock)
     # Few samples: this simulation runs every call in Python.
-    monkeypatch.setattr(_bench, "MAX_SAMPLES", 2)
-    monkeypatch.setattr(_bench, "MIN_SAMPLE", 1e-5)
+    monkeypatch.setattr(bench, "MAX_SAMPLES", 2)
+    monkeypatch.setattr(bench, "MIN_SAMPLE", 1e-5)
     events = []
-    _bench.run(plan, backend, lambda event, **content: events.append((event, content)))
+    bench.run(plan, backend, lambda event, **content: events.append((event, content)))
     return events
 
 
@@ -239,7 +239,7 @@ def _simulate(monkeypatch, backend, plan):
 @pytest.mark.parametrize("speed", [1e9, 1e10, 1e12])
 def test_a_slow_machine_measures_less_and_takes_no_longer(monkeypatch, quick, speed):
     backend = Simulated(speed, speed)
-    plan = _bench.PLANS["cpu", quick]
+    plan = bench.PLANS["cpu", quick]
     events = _simulate(monkeypatch, backend, plan)
     assert backend.clock < (10 if quick else 60)
     results = [event for event, _ in events if event != "step"]
@@ -278,10 +278,10 @@ def test_a_step_that_memory_does_not_hold_is_skipped(monkeypatch):
 
 
 def test_each_call_of_a_matmul_takes_another_weight():
-    backend = _bench.NumPy()
+    backend = bench.NumPy()
     pool = backend.pool(10 * 64 * 64, "fp32")
     assert pool.std() > 0.1
-    calls = _bench.calls(backend, _bench.Step("sweep", "matmul", "fp32", (8, 64, 64), 1), pool)
+    calls = bench.calls(backend, bench.Step("sweep", "matmul", "fp32", (8, 64, 64), 1), pool)
     weights = [call.args[1] for call in calls]
     assert len(weights) == 9
     assert not any(np.shares_memory(weights[0], other) for other in weights[1:])
@@ -292,7 +292,7 @@ def test_each_call_of_a_matmul_takes_another_weight():
 
 def test_torch_on_the_cpu_gives_the_same_structure(measured):
     pytest.importorskip("torch")
-    other = machine._measure(_asked("torch-cpu"))
+    other = measurements._measure(_asked("torch-cpu"))
     common = {row for row in _structure(measured) if row[2] in ("fp32", "fp64")}
     missing = common - _structure(other)
     assert len(missing) <= len(other.skipped)
@@ -307,13 +307,13 @@ def test_torch_on_the_cpu_gives_the_same_structure(measured):
 
 def test_torch_multiplies_in_every_dtype_it_offers():
     torch = pytest.importorskip("torch")
-    backend = _bench.Torch(torch, "torch-cpu", threads=torch.get_num_threads())
+    backend = bench.Torch(torch, "torch-cpu", threads=torch.get_num_threads())
     for dtype in (*backend.dtypes, "tf32"):
         backend.set_up(dtype)
         pool = backend.pool(2 * 16 * 32 + 7, dtype)
         assert pool.float().std() > 0.1
-        step = _bench.Step("peak", "matmul", dtype, (16, 32, 16), 1)
-        (call,) = _bench.calls(backend, step, pool)
+        step = bench.Step("peak", "matmul", dtype, (16, 32, 16), 1)
+        (call,) = bench.calls(backend, step, pool)
         call()
         x, y, out = call.args
         assert torch.allclose(out.float(), x.float() @ y.float(), rtol=0.05, atol=0.05)
@@ -323,7 +323,7 @@ def test_torch_multiplies_in_every_dtype_it_offers():
 def _fake_cupy():
     class Event:
         def record(self):
-            self.at = _bench.perf_counter()
+            self.at = bench.perf_counter()
 
         def synchronize(self):
             pass
@@ -353,25 +353,25 @@ def _fake_cupy():
 
 def test_cupy_measures_the_same_plan(monkeypatch):
     monkeypatch.setattr(
-        _bench, "_import", lambda name, **_: _fake_cupy() if name == "cupy" else None
+        bench, "_import", lambda name, **_: _fake_cupy() if name == "cupy" else None
     )
-    backend = _bench.find_backend("auto", 1)
-    assert isinstance(backend, _bench.CuPy)
+    backend = bench.find_backend("auto", 1)
+    assert isinstance(backend, bench.CuPy)
     events = []
-    _bench.run(TINY, backend, lambda event, **content: events.append((event, content)))
+    bench.run(TINY, backend, lambda event, **content: events.append((event, content)))
     timed = [content for event, content in events if event == "timing"]
     assert {content["dtype"] for content in timed} == {"fp16", "fp32"}
-    assert _bench.machine(backend, 1)["name"] == "a GPU"
-    assert _bench.versions(backend)["cupy"] == "13"
+    assert bench.machine(backend, 1)["name"] == "a GPU"
+    assert bench.versions(backend)["cupy"] == "13"
 
 
 def test_without_a_gpu_auto_is_numpy_and_cuda_is_refused(monkeypatch):
-    monkeypatch.setattr(_bench, "_import", lambda name, **_: None)
-    assert type(_bench.find_backend("auto", 1)) is _bench.NumPy
+    monkeypatch.setattr(bench, "_import", lambda name, **_: None)
+    assert type(bench.find_backend("auto", 1)) is bench.NumPy
     with pytest.raises(ValueError, match="neither PyTorch nor CuPy finds a GPU"):
-        _bench.find_backend("cuda", 1)
+        bench.find_backend("cuda", 1)
     with pytest.raises(ValueError, match="pip install torch"):
-        _bench.find_backend("torch-cpu", 1)
+        bench.find_backend("torch-cpu", 1)
 
 
 @pytest.mark.parametrize(
@@ -385,7 +385,7 @@ def test_without_a_gpu_auto_is_numpy_and_cuda_is_refused(monkeypatch):
 )
 def test_what_cannot_be_measured_is_refused(arguments, told):
     with pytest.raises(ValueError, match=r"must be|not known") as refusal:
-        machine.measure(**arguments)
+        measurements.measure(**arguments)
     assert told in str(refusal.value)
 
 
@@ -395,7 +395,7 @@ def test_what_cannot_be_measured_is_refused(arguments, told):
 def _worker_runs(monkeypatch, code):
     start = subprocess.Popen
     monkeypatch.setattr(
-        _worker.subprocess,
+        worker.subprocess,
         "Popen",
         lambda command, **rest: start([sys.executable, "-c", code], **rest),
     )
@@ -408,7 +408,7 @@ def test_the_worker_gets_its_threads_through_its_environment(monkeypatch):
         "os.environ['OMP_NUM_THREADS'] + os.environ['OPENBLAS_NUM_THREADS']}))",
     )
     with pytest.raises(ValueError, match=r"^11$"):
-        machine._measure(_asked())
+        measurements._measure(_asked())
 
 
 def test_a_worker_that_fails_says_where_and_why(monkeypatch):
@@ -418,7 +418,7 @@ def test_a_worker_that_fails_says_where_and_why(monkeypatch):
         "'dtype': 'fp32', 'shape': [8, 8, 8]}), flush=True); raise OSError('no BLAS')",
     )
     with pytest.raises(RuntimeError) as failure:
-        machine._measure(_asked())
+        measurements._measure(_asked())
     for part in ("exit code 1", "during peak matmul fp32 [8, 8, 8]", "OSError: no BLAS"):
         assert part in str(failure.value)
 
@@ -427,27 +427,27 @@ def test_a_worker_that_fails_says_where_and_why(monkeypatch):
 def test_a_killed_worker_names_the_signal(monkeypatch):
     _worker_runs(monkeypatch, "import os; os.kill(os.getpid(), 9)")
     with pytest.raises(RuntimeError, match=r"died \(SIGKILL: out of memory.*during its start"):
-        machine._measure(_asked())
+        measurements._measure(_asked())
 
 
 def test_a_worker_that_hangs_is_ended(monkeypatch):
-    monkeypatch.setattr(_worker, "STALLED", 0.2)
+    monkeypatch.setattr(worker, "STALLED", 0.2)
     _worker_runs(monkeypatch, "import time; time.sleep(60)")
     with pytest.raises(RuntimeError, match="died"):
-        machine._measure(_asked())
+        measurements._measure(_asked())
 
 
 def test_a_worker_that_stops_early_is_no_measurement(monkeypatch):
     _worker_runs(monkeypatch, "")
     with pytest.raises(RuntimeError, match="stopped before its last step"):
-        machine._measure(_asked())
+        measurements._measure(_asked())
 
 
 def test_a_file_in_the_readers_folder_does_not_stand_in_for_a_module(monkeypatch, tmp_path):
     (tmp_path / "json.py").write_text("raise SystemExit('wrong json')", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     brief = replace(TINY, squares=(8,), sizes=(2**14,), batches=(1,), weights=((8, 8),))
-    assert machine._measure(_asked(plan=brief)).timings
+    assert measurements._measure(_asked(plan=brief)).timings
 
 
 # Progress
@@ -457,7 +457,7 @@ def test_a_terminal_shows_the_step_and_cleans_up(monkeypatch):
     terminal = io.StringIO()
     terminal.isatty = lambda: True
     monkeypatch.setattr(sys, "stderr", terminal)
-    progress = _worker.Progress()
+    progress = worker.Progress()
     progress.show(0.5, "peak matmul fp32")
     progress.end()
     assert "measuring:  50% peak matmul fp32" in terminal.getvalue()
@@ -465,7 +465,7 @@ def test_a_terminal_shows_the_step_and_cleans_up(monkeypatch):
 
 
 def test_what_is_neither_terminal_nor_notebook_shows_nothing(capsys):
-    progress = _worker.Progress()
+    progress = worker.Progress()
     progress.show(0.5, "peak")
     progress.end()
     assert capsys.readouterr() == ("", "")
@@ -485,7 +485,7 @@ def test_a_notebook_shows_one_bar_and_nothing_on_standard_error(monkeypatch, cap
     ipython.display.display = display
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", ipython.display)
-    progress = _worker.Progress()
+    progress = worker.Progress()
     progress.show(0.25, "ladder copy fp32")
     progress.show(0.5, "peak matmul fp32")
     progress.end()

@@ -1,7 +1,7 @@
 """The process that measures: runs a plan step by step and prints every result as a line of JSON.
 
-It stands apart from machine.py because it is a program: ``measure`` starts it as
-``python -m roofkit._bench`` with the number of threads in its environment, where a BLAS reads it
+It is a program of its own: ``measure`` starts it as ``python -m roofkit.machine.bench`` with the
+number of threads in its environment, where a BLAS reads it
 once, when it loads. A plan is the same for every backend; a backend knows how to call its library.
 """
 

@@ -7,7 +7,7 @@ import numpy as np
 from roofkit._inputs import number
 from roofkit._units import engineering
 from roofkit.hardware import Chip
-from roofkit.machine import Measurements
+from roofkit.machine.measurements import Measurements
 from roofkit.roofline import Cost, Roofline
 
 FEWEST = 3  # points on each side of the ridge

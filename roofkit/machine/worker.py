@@ -26,7 +26,7 @@ def lines_of(asked):
         "PYTHONPATH": os.pathsep.join(paths),
     }
     # -P: a file in the reader's folder must not stand in for a module.
-    command = [sys.executable, "-P", "-m", "roofkit._bench", json.dumps(asked)]
+    command = [sys.executable, "-P", "-m", "roofkit.machine.bench", json.dumps(asked)]
     last = "its start"
     with tempfile.TemporaryFile() as errors:
         worker = subprocess.Popen(

@@ -17,8 +17,8 @@ from types import MappingProxyType
 from roofkit._inputs import itemsize, number
 from roofkit._tables import html_table, text_table
 from roofkit._units import engineering
-from roofkit._worker import Progress, lines_of
 from roofkit.hardware import Chip, Figure
+from roofkit.machine.worker import Progress, lines_of
 from roofkit.roofline import Cost, Roofline
 
 DEVICES = ("auto", "cpu", "cuda", "torch-cpu")
@@ -337,7 +337,7 @@ def measure(quick=False, device="auto", progress=True, threads=None):
     if device not in DEVICES:
         raise ValueError(f"device={device!r} is not known; use one of {', '.join(DEVICES)}")
     if threads is None:
-        from roofkit._bench import cores
+        from roofkit.machine.bench import cores
 
         threads = cores()
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:

@@ -1,0 +1,7 @@
+"""Live pictures: sliders and an SVG joined in the browser, so they move without a kernel."""
+
+from roofkit.explore.bars import times
+from roofkit.explore.frame import TEXT
+from roofkit.explore.rooflines import roofline
+
+__all__ = ["TEXT", "roofline", "times"]

@@ -1,0 +1,86 @@
+const BARS = { left: 96, right: WIDTH - 66, top: 36, row: 88, foot: 44, thick: 22 };
+
+function readTimes(model) {
+  const flops = model.get("flops"), bytes = model.get("bytes");
+  const text = model.get("text"), units = model.get("units");
+  const rows = model.get("roofs").map(({ name, peak_flops, bandwidth, channel }) => {
+    const times = { math: flops / peak_flops, comms: bytes / bandwidth };
+    times.lower = Math.max(times.math, times.comms);
+    times.upper = times.math + times.comms;
+    const bound = times.math >= times.comms ? "compute" : channel;
+    const words = { name, bound: text[bound] ?? bound };
+    for (const [key, value] of Object.entries(times)) words[key] = engineering(value) + units.time;
+    return { ...times, words };
+  });
+  const words = { flops: engineering(flops) + units.flops, bytes: engineering(bytes) + units.bytes };
+  return { rows, words };
+}
+
+function linearTicks(most, count = 6) {
+  const power = 10 ** Math.floor(Math.log10(most / count));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((size) => most / size <= count);
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+}
+
+function drawTimeAxis(svg, x, bottom, most, text, second) {
+  const { left, right, top } = BARS, ticks = linearTicks(most);
+  const [, prefix] = engineering(most).split(" ");
+  const unit = 1000 ** (PREFIXES.indexOf(prefix) - 4);
+  add(svg, "path", { class: "grid", d: ticks.map((v) => `M${x(v)},${top}V${bottom}`).join("") });
+  add(svg, "path", { class: "axis", d: `M${left},${top}V${bottom}H${right}` });
+  for (const v of ticks) {
+    add(svg, "text", { x: x(v), y: bottom + 18, "text-anchor": "middle" }, significant(v / unit, 3));
+  }
+  add(svg, "text", { x: (left + right) / 2, y: bottom + 38, "text-anchor": "middle" },
+    `${text.time} (${prefix}${second})`);
+}
+
+function timesPicture(model, svg, readings) {
+  const text = model.get("text"), roofs = model.get("roofs"), [, most] = model.get("limits").x;
+  const { left, right, top, row, thick } = BARS, bottom = top + row * roofs.length;
+  const x = (time) => Number((left + ((right - left) * time) / most).toFixed(2));
+  set(svg, { viewBox: `0 0 ${WIDTH} ${bottom + BARS.foot}` });
+  const hatch = {
+    id: "roofkit-hatch", width: 9, height: 9, patternUnits: "userSpaceOnUse",
+    patternTransform: "rotate(45)",
+  };
+  add(add(svg, "pattern", hatch), "path", { class: "hatch", d: "M4.5,0V9" });
+  drawTimeAxis(svg, x, bottom, most, text, model.get("units").time);
+
+  const addBar = (kind, d = "") => {
+    const names = kind === "comms" ? ["comms", "hatching"] : [kind];
+    return names.map((name) => add(svg, "path", { class: name, d }));
+  };
+  ["math", "comms", "bracket"].forEach((kind, i) => {
+    const at = left + 12 + 120 * i;
+    addBar(kind, kind === "bracket" ? `M${at},9v10m0,-5h34m0,-5v10` : `M${at},7h34v14h-34z`);
+    add(svg, "text", { x: at + 42, y: 18.5 }, text[kind]);
+  });
+  const groups = roofs.map(({ name }, i) => {
+    const y = top + row * i + 10;
+    add(svg, "text", { x: left - 10, y: y + thick + 5, "text-anchor": "end" }, name);
+    const bars = ["math", "comms"].map((kind, k) => {
+      const from = y + k * (thick + 2);
+      return { kind, from, shapes: addBar(kind), label: add(svg, "text", { y: from + thick - 6 }) };
+    });
+    return { bars, under: y + 2 * thick + 14, bracket: addBar("bracket")[0], node: addReading(readings, name) };
+  });
+
+  return ({ rows }) => {
+    groups.forEach(({ bars, under, bracket, node }, i) => {
+      const { words, lower, upper } = rows[i];
+      for (const { kind, from, shapes, label } of bars) {
+        const end = x(rows[i][kind]);
+        for (const shape of shapes) set(shape, { d: `M${left},${from}H${end}v${thick}H${left}z` });
+        set(label, { x: end + 6 });
+        label.textContent = words[kind];
+      }
+      set(bracket, { d: `M${x(lower)},${under - 5}v10m0,-5H${x(upper)}m0,-5v10` });
+      node.data = fill(text.between, words);
+    });
+    const told = rows.map(({ words }) => fill(text.row, words)).join("; ");
+    set(svg, { "aria-label": fill(text.bars, { rows: told }) });
+  };
+}
+
+export default live({ sliders: ["flops", "bytes"], read: readTimes, picture: timesPicture });

@@ -1,0 +1,77 @@
+// What every live picture shares. A picture's own file follows in the same module and ends on
+// `export default live({ sliders, read, picture })`: `sliders` names the traits that move, `read`
+// makes of the model what is shown, `picture` draws it once and returns what updates it.
+const WIDTH = 680;
+const PREFIXES = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P"];
+
+const significant = (value, digits) => String(Number(value.toPrecision(digits)));
+
+function engineering(value) {
+  // Rounded first, so that 999.6 becomes 1 k and not 1000.
+  const power = Number(value.toExponential(2).split("e")[1]);
+  const step = Math.min(Math.max(Math.floor(power / 3), -4), 5);
+  return `${significant(value / 1000 ** step, 3)} ${PREFIXES[step + 4]}`;
+}
+
+const fill = (template, values) => template.replace(/\{(\w+)\}/g, (_, key) => values[key]);
+
+function add(parent, name, attributes = {}, text = "") {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  set(element, attributes);
+  element.textContent = text;
+  return parent.appendChild(element);
+}
+
+function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+}
+
+function addReading(readings, name) {
+  const cell = readings.appendChild(document.createElement("div"));
+  cell.appendChild(document.createElement("span")).textContent = name;
+  return cell.appendChild(document.createTextNode(""));
+}
+
+function live({ sliders, read, picture }) {
+  function render({ model, el }) {
+    el.classList.add("roofkit-picture");
+    const svg = add(el, "svg", { role: "img" });
+    const readings = el.appendChild(document.createElement("div"));
+    readings.className = "readings";
+    readings.setAttribute("role", "status");
+    const update = picture(model, svg, readings);
+
+    function draw() {
+      const state = read(model);
+      update(state);
+      // ipywidgets gives its sliders no accessible name, and their raw values are exponents of 2.
+      el.closest(".roofkit-explorer")?.querySelectorAll(".noUi-handle").forEach((handle, i) => {
+        const name = sliders[i];
+        set(handle, { "aria-label": model.get("text")[name], "aria-valuetext": state.words[name] });
+      });
+    }
+
+    draw();
+    for (const name of sliders) model.on(`change:${name}`, draw);
+    // Only once the picture is seen are its sliders on the page and do its texts have a length.
+    const seen = new IntersectionObserver(draw);
+    seen.observe(el);
+    return () => {
+      seen.disconnect();
+      for (const name of sliders) model.off(`change:${name}`, draw);
+    };
+  }
+
+  // Once per model, not per view: the read-outs are values that labels beside the sliders show.
+  function initialize({ model }) {
+    const write = () => {
+      const { words } = read(model);
+      for (const name of sliders) model.set(`${name}_readout`, words[name]);
+    };
+    write();
+    for (const name of sliders) model.on(`change:${name}`, write);
+    return () => sliders.forEach((name) => model.off(`change:${name}`, write));
+  }
+
+  return { initialize, render };
+}
