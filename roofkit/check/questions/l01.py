@@ -1,0 +1,415 @@
+"""Lecture 01, "Where does the time go?"."""
+
+import math
+
+from roofkit.check.inputs import (
+    Input,
+    Instead,
+    bandwidth,
+    count,
+    figure,
+    fma,
+    itemsize,
+    link,
+    longer,
+    peak,
+    total,
+)
+from roofkit.check.kinds import Choice, Number
+from roofkit.check.slips import Slip
+
+H100, V6E, A100, A100_40 = "H100 SXM", "TPU v6e", "A100 80GB SXM", "A100 40GB SXM"
+# A model of a billion weights reads a prompt of 500 tokens.
+WORK = {
+    "weights": count(1e9, "the number of weights"),
+    "tokens": count(500, "the number of tokens"),
+    "ops": fma(),
+    "size": itemsize("bf16", "a weight"),
+}
+ON_V6E = WORK | {
+    "peak": peak(V6E, others=[H100]),
+    "bandwidth": bandwidth(V6E, others=[H100]),
+    "pick": longer(),
+}
+ON_A100 = WORK | {
+    "peak": peak(A100, others=[H100, V6E]),
+    "bandwidth": bandwidth(A100, others=[H100, V6E]),
+    "slower": figure(1.555e12, "", "byte/s", "lockwood"),
+}
+FLOPS_OVER_BANDWIDTH = Slip(
+    "FLOPs over bandwidth",
+    lambda weights, tokens, ops, bandwidth: ops * weights * tokens / bandwidth,
+    "That divides FLOPs by a bandwidth. Bytes go over a bandwidth, FLOPs over a peak.",
+)
+BYTES_OVER_PEAK = Slip(
+    "bytes over peak",
+    lambda weights, size, peak: size * weights / peak,
+    "That divides bytes by a peak. Bytes go over a bandwidth, FLOPs over a peak.",
+)
+EVERY_TOKEN = (
+    "That fetches every weight again for each token. One fetch serves all tokens of a prompt."
+)
+
+
+def t_math(weights, tokens, ops, peak):
+    return ops * weights * tokens / peak
+
+
+def t_comms(weights, size, bandwidth):
+    return size * weights / bandwidth
+
+
+def _bound(weights, tokens, ops, size, peak, bandwidth):
+    late = t_comms(weights, size, bandwidth) > t_math(weights, tokens, ops, peak)
+    return "memory" if late else "compute"
+
+
+QUESTIONS = {
+    "l01.bf16-bytes": Number(
+        asks="How many bytes does a number of {bits} bits take?",
+        inputs={
+            "bits": count(
+                16,
+                "the bits of the format",
+                instead=[
+                    Instead("fp32", 32, "4 bytes are 32 bits."),
+                    Instead("8 bits", 8, "1 byte is 8 bits: fp8 or int8."),
+                ],
+                draw=(0.5, 1, 2),
+            ),
+            "byte": Input(8, "the bits of a byte"),
+        },
+        formula=lambda bits, byte: bits / byte,
+        unit="bytes",
+        slips=[
+            Slip("product", lambda bits, byte: bits * byte, "A byte has 8 bits: divide by 8."),
+            Slip(
+                "fp64", lambda: 8, "8 is the number of bits in a byte. How many bytes are 16 bits?"
+            ),
+        ],
+        rtol=1e-6,
+        how="a byte has 8 bits",
+    ),
+    "l01.multiply-adds": Number(
+        asks="How many FLOPs are {pairs} multiply-adds?",
+        inputs={"pairs": count(5e11, "the number of multiply-adds"), "ops": fma()},
+        formula=lambda pairs, ops: pairs * ops,
+        unit="FLOPs",
+        slips=[
+            Slip(
+                "halved",
+                lambda pairs, ops: pairs / ops,
+                "Each multiply-add is 2 FLOPs: multiply by 2, do not divide.",
+            ),
+            Slip(
+                "squared",
+                lambda pairs, ops: pairs * ops * ops,
+                "That counts 4 FLOPs for each multiply-add. It is one multiplication and one "
+                "addition.",
+            ),
+        ],
+        how="a multiply-add is one multiplication and one addition",
+    ),
+    "l01.h100-math": Number(
+        asks="How many seconds do {flops} FLOPs take on the {chip}, in bf16?",
+        inputs={
+            "flops": count(1e12, "the FLOPs"),
+            "peak": peak(H100, others=[V6E]),
+            "bandwidth": bandwidth(H100),
+        },
+        formula=lambda flops, peak: flops / peak,
+        unit="s",
+        figure="math",
+        slips=[
+            Slip(
+                "FLOPs over bandwidth",
+                lambda flops, bandwidth: flops / bandwidth,
+                FLOPS_OVER_BANDWIDTH.says,
+            ),
+            Slip(
+                "FLOPs over the link",
+                lambda flops: flops / 450e9,
+                FLOPS_OVER_BANDWIDTH.says,
+            ),
+        ],
+        how="divide FLOPs by FLOP/s",
+    ),
+    "l01.v6e-comms": Number(
+        asks="{weights} bf16 weights are fetched once from the memory of the {chip}: how many "
+        "seconds does that take?",
+        inputs={name: given for name, given in ON_V6E.items() if name != "pick"},
+        formula=t_comms,
+        unit="s",
+        figure="comms",
+        slips=[
+            Slip("T_math", t_math, "That is T_math. Here bytes are divided, not FLOPs."),
+            FLOPS_OVER_BANDWIDTH,
+            BYTES_OVER_PEAK,
+            Slip(
+                "every token",
+                lambda weights, tokens, size, bandwidth: tokens * size * weights / bandwidth,
+                EVERY_TOKEN,
+            ),
+            Slip(
+                "per token",
+                lambda weights, tokens, size, bandwidth: size * weights / bandwidth / tokens,
+                "That divides by the number of tokens. All weights are fetched, once for all "
+                "tokens.",
+            ),
+            Slip(
+                "sum",
+                lambda weights, tokens, ops, size, peak, bandwidth: (
+                    t_math(weights, tokens, ops, peak) + t_comms(weights, size, bandwidth)
+                ),
+                "That is T_math + T_comms. T_comms alone is asked for.",
+            ),
+            Slip(
+                "rounded",
+                lambda weights, size: size * weights / 1.6e12,
+                "With 1.6e12, as some texts round the bandwidth.",
+                credit=1,
+            ),
+        ],
+        how="T_comms is bytes over bandwidth; each weight takes 2 bytes and crosses once",
+    ),
+    "l01.v6e-bound": Choice(
+        asks="A prompt of {tokens} tokens meets {weights} bf16 weights on the {chip}. What binds?",
+        inputs=ON_V6E,
+        formula=_bound,
+        why_not={
+            "compute": "T_comms is the longer of the two on this chip. The longer one binds.",
+            "memory": "T_math is the longer of the two on this chip. The longer one binds.",
+            "network": "One chip works alone here: nothing crosses the network.",
+        },
+        how="compute both times; the longer one binds",
+        praise="The weights arrive later than the arithmetic would need them.",
+    ),
+    "l01.link-ratio": Number(
+        asks="How many times slower is the link of the {chip}, one way, than its memory?",
+        inputs={
+            "bandwidth": bandwidth(H100, others=[V6E], link=False),
+            "link": link(H100),
+            "pcie": figure(63e9, "", "byte/s", "bekman"),
+        },
+        formula=lambda bandwidth, link: bandwidth / link,
+        unit="times",
+        slips=[
+            Slip(
+                "PCIe",
+                lambda bandwidth, pcie: bandwidth / pcie,
+                "That is the PCIe bus. The question asks for NVLink.",
+            ),
+            Slip(
+                "ridge",
+                lambda bandwidth: 989.4e12 / bandwidth,
+                "That is peak over bandwidth, the ridge. Two bandwidths are compared here.",
+            ),
+            Slip(
+                "share",
+                lambda bandwidth, link: (bandwidth - link) / link,
+                "That is how much more the memory carries. The question asks how many times as "
+                "much.",
+            ),
+        ],
+        how="memory bandwidth over link bandwidth",
+    ),
+    "l01.sum-over-max": Number(
+        asks="What is the largest value that (T_math + T_comms) / max(T_math, T_comms) can take?",
+        formula=lambda: 2.0,
+        unit="times",
+        slips=[
+            Slip(
+                "smallest",
+                lambda: 1.0,
+                "That is the smallest value, where one time is next to nothing.",
+            ),
+            Slip(
+                "unbounded",
+                lambda: math.inf,
+                "The sum cannot grow without limit: each of its terms is at most the longer time.",
+            ),
+            Slip(
+                "mean",
+                lambda: 1.5,
+                "That is one time at half the other. Can the shorter one come nearer?",
+            ),
+            Slip("three", lambda: 3.0, "There are two times, and each is at most the longer one."),
+        ],
+        rtol=0.005,
+        beyond=lambda answer: (
+            "Some pair of times gives that, and another pair gives more."
+            if 1 <= answer < 2
+            else "No pair of times gives that: the longer time is at most their sum."
+            if answer < 1
+            else "No pair of times gives that: each of the two is at most the longer one."
+        ),
+        how="let one time be 1 and move the other from 0 to far beyond 1",
+    ),
+    "l01.answer-ms": Number(
+        asks="Each of {tokens} tokens needs {weights} bf16 weights again. How many milliseconds do "
+        "they take on the {chip}, at best?",
+        inputs={
+            "tokens": count(80, "the number of tokens written"),
+            "weights": count(1e9, "the number of weights"),
+            "ops": fma(),
+            "size": itemsize("bf16", "a weight"),
+            "peak": peak(H100, others=[V6E]),
+            "bandwidth": bandwidth(H100, others=[V6E]),
+        },
+        formula=lambda tokens, weights, size, bandwidth: 1e3 * tokens * size * weights / bandwidth,
+        unit="ms",
+        figure="lower",
+        slips=[
+            Slip(
+                "T_math",
+                lambda tokens, weights, ops, peak: 1e3 * tokens * ops * weights / peak,
+                "That is T_math, the shorter of the two by far.",
+            ),
+            Slip(
+                "fetched once",
+                lambda weights, size, bandwidth: 1e3 * size * weights / bandwidth,
+                "That is one token, or weights fetched once for all. Here every token fetches "
+                "them again.",
+            ),
+            Slip(
+                "prompt",
+                lambda weights, ops, peak: 1e3 * 500 * ops * weights / peak,
+                "That is the prompt's time. Now the model writes.",
+            ),
+            Slip(
+                "a prompt each",
+                lambda tokens, weights, ops, peak: 1e3 * tokens * 500 * ops * weights / peak,
+                "That gives every token the time of the whole prompt's arithmetic.",
+            ),
+            Slip(
+                "500 tokens",
+                lambda weights, size, bandwidth: 1e3 * 500 * size * weights / bandwidth,
+                "That is 500 tokens. The answer has fewer.",
+            ),
+            Slip(
+                "a rate",
+                lambda tokens, weights, size, bandwidth: bandwidth / (size * weights),
+                "That is tokens a second. A time in milliseconds is asked for.",
+            ),
+        ],
+        # The sum, 47.9, is not told apart from the longer time, 47.8: nearly all of it is fetching.
+        how="every token moves all weights once; bytes over bandwidth",
+    ),
+    "l01.a100-lower": Number(
+        asks="A prompt of {tokens} tokens meets {weights} bf16 weights on the {chip}. How many "
+        "seconds does that take at best?",
+        inputs=ON_A100 | {"pick": longer()},
+        formula=lambda pick, weights, tokens, ops, size, peak, bandwidth: pick(
+            t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth)
+        ),
+        unit="s",
+        figure="lower",
+        slips=[
+            FLOPS_OVER_BANDWIDTH,
+            BYTES_OVER_PEAK,
+            Slip(
+                "T_comms, 40 GB",
+                lambda weights, size, slower: size * weights / slower,
+                "That is T_comms alone, and of the 40 GB card.",
+            ),
+            Slip(
+                "sum, 40 GB",
+                lambda weights, tokens, ops, peak, size, slower: (
+                    t_math(weights, tokens, ops, peak) + size * weights / slower
+                ),
+                "That is the sum, the time if nothing overlaps, and of the 40 GB card.",
+            ),
+            Slip(
+                "every token",
+                lambda weights, tokens, size, bandwidth: tokens * size * weights / bandwidth,
+                EVERY_TOKEN,
+            ),
+        ],
+        how="T_math is FLOPs over peak, T_comms bytes over bandwidth; at best they overlap",
+    ),
+    "l01.no-overlap": Number(
+        asks="A prompt of {tokens} tokens meets {weights} bf16 weights on the {chip}. How many "
+        "seconds does that take if nothing overlaps?",
+        inputs=ON_A100 | {"add": total()},
+        formula=lambda add, weights, tokens, ops, size, peak, bandwidth: add(
+            t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth)
+        ),
+        unit="s",
+        figure="upper",
+        slips=[
+            Slip(
+                "40 GB",
+                lambda weights, tokens, ops, peak, size, slower: (
+                    t_math(weights, tokens, ops, peak) + size * weights / slower
+                ),
+                "That takes the memory bandwidth of the 40 GB card; the question is about the "
+                "80 GB one.",
+            ),
+            FLOPS_OVER_BANDWIDTH,
+            Slip(
+                "every token",
+                lambda weights, tokens, ops, peak, size, bandwidth: (
+                    t_math(weights, tokens, ops, peak) + tokens * t_comms(weights, size, bandwidth)
+                ),
+                EVERY_TOKEN,
+            ),
+        ],
+        how="T_math is FLOPs over peak, T_comms bytes over bandwidth; without overlap they add",
+    ),
+    "l01.v6e-utilisation": Number(
+        asks="A prompt of {tokens} tokens meets {weights} bf16 weights on the {chip}. Which "
+        "fraction of its peak does the work reach at best?",
+        inputs=ON_V6E,
+        formula=lambda pick, weights, tokens, ops, size, peak, bandwidth: (
+            t_math(weights, tokens, ops, peak)
+            / pick(t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth))
+        ),
+        unit="of peak",
+        slips=[
+            Slip(
+                "no overlap",
+                lambda weights, tokens, ops, size, peak, bandwidth: (
+                    t_math(weights, tokens, ops, peak)
+                    / (t_math(weights, tokens, ops, peak) + t_comms(weights, size, bandwidth))
+                ),
+                "That is the share without overlap. At best, the total is the longer time alone.",
+            ),
+            Slip(
+                "all of it",
+                lambda: 1.0,
+                "Only work that compute binds reaches its peak, even at best. What binds here?",
+            ),
+            Slip(
+                "a speed",
+                lambda pick, weights, tokens, ops, size, peak, bandwidth: (
+                    ops
+                    * weights
+                    * tokens
+                    / pick(t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth))
+                ),
+                "That is a speed, FLOP/s. A fraction of peak is asked for.",
+            ),
+            Slip(
+                "share of the sum",
+                lambda weights, tokens, ops, size, peak, bandwidth: (
+                    t_comms(weights, size, bandwidth)
+                    / (t_math(weights, tokens, ops, peak) + t_comms(weights, size, bandwidth))
+                ),
+                "That is the share of T_comms in the sum. Speed is FLOPs over total time.",
+            ),
+            Slip(
+                "a time",
+                lambda weights, size, bandwidth: t_comms(weights, size, bandwidth),
+                "That is T_comms, a time. A fraction of peak is asked for.",
+            ),
+            Slip(
+                "T_math",
+                t_math,
+                "That is T_math, a time. A fraction of peak is asked for.",
+            ),
+        ],
+        beyond=lambda answer: "A fraction of peak cannot exceed 1." if answer > 1 else "",
+        praise="The rest of the time the arithmetic units wait.",
+        how="speed is FLOPs over the longer time; divide it by the peak",
+    ),
+}

@@ -1,0 +1,449 @@
+"""Lecture 02, "One number: arithmetic intensity"."""
+
+from roofkit.check.inputs import (
+    Instead,
+    bandwidth,
+    count,
+    figure,
+    fma,
+    itemsize,
+    lower_roof,
+    peak,
+)
+from roofkit.check.kinds import Choice, Formula, Number, Several
+from roofkit.check.slips import Slip
+
+V5E, A100_40, A100_80 = "TPU v5e", "A100 40GB SXM", "A100 80GB SXM"
+ATTAINABLE = {"roof": lower_roof()}
+
+
+def _attainable(roof, intensity, peak, bandwidth):
+    return roof(peak, intensity * bandwidth)
+
+
+def _below(intensity, peak, bandwidth):
+    return "memory" if intensity < peak / bandwidth else "compute"
+
+
+DIVIDED = Slip(
+    "divided",
+    lambda intensity, bandwidth: bandwidth / intensity,
+    "That divides bandwidth by intensity. byte/s times FLOP/byte is FLOP/s.",
+)
+SHARE = Slip(
+    "share",
+    lambda intensity, peak, bandwidth: intensity * bandwidth / peak,
+    "That is the share of peak. FLOP/s are asked for.",
+)
+UNCUT = Slip(
+    "uncut slope",
+    lambda intensity, bandwidth: intensity * bandwidth,
+    "That is intensity times bandwidth, and above the peak: the lower roof holds.",
+)
+
+
+def _reachable(chip, other):
+    """How fast a kernel of intensity 100 can run on one of two chips."""
+    return Number(
+        asks="How many FLOP/s can a kernel of intensity {intensity} reach on the {chip}?",
+        inputs={
+            "intensity": count(100, "the intensity, 100 FLOP/byte", draw=(0.5, 1, 2, 4)),
+            "peak": peak(chip, others=[other], dtypes=("fp32",)),
+            "bandwidth": bandwidth(chip, others=[other], link=False),
+        }
+        | ATTAINABLE,
+        formula=_attainable,
+        unit="FLOP/s",
+        slips=[DIVIDED, SHARE],
+        how="intensity times bandwidth, but no more than the peak",
+    )
+
+
+QUESTIONS = {
+    "l02.warmup-time": Number(
+        asks="How many seconds does the {chip} need for {flops} bf16 FLOPs?",
+        inputs={
+            "flops": count(5e11, "the FLOPs"),
+            "peak": peak(V5E),
+            "bandwidth": bandwidth(V5E),
+        },
+        formula=lambda flops, peak: flops / peak,
+        unit="s",
+        figure="math",
+        slips=[
+            Slip(
+                "FLOPs over bandwidth",
+                lambda flops, bandwidth: flops / bandwidth,
+                "FLOPs go over FLOP/s, not over bytes/s.",
+            ),
+        ],
+        how="divide FLOPs by FLOP/s",
+    ),
+    "l02.warmup-bound": Choice(
+        asks="T_math is {math} ms, T_comms over the memory {comms} ms. What binds?",
+        inputs={
+            "math": count(2, "T_math, 2 ms", draw=(1, 2, 4)),
+            "comms": count(3, "T_comms, 3 ms", draw=(0.5, 1)),
+        },
+        formula=lambda math, comms: "memory" if comms > math else "compute",
+        why_not={
+            "compute": "Moving outlasts the arithmetic: the longer time binds.",
+            "memory": "The arithmetic outlasts moving: the longer time binds.",
+            "network": "Neither time is one of a network.",
+        },
+        how="the longer time binds",
+        praise="The longer time binds.",
+    ),
+    "l02.axpy": Number(
+        asks="What is the intensity of y <- a x + y on vectors of bf16 numbers, in FLOP/byte?",
+        inputs={
+            "ops": fma(),
+            "size": itemsize("bf16", "an element"),
+            "arrays": count(
+                3,
+                "the arrays that cross",
+                instead=[
+                    Instead(
+                        "y once",
+                        2,
+                        "That moves two arrays. x is read, y is read and written: three cross.",
+                    ),
+                    Instead("a moved", 4, "That moves four arrays. a is one number, not N."),
+                    Instead(
+                        "two passes",
+                        5,
+                        "That moves five arrays, as two passes would. In one pass a·x never goes "
+                        "to memory.",
+                    ),
+                    Instead("one array", 1, "That moves one array. x and y both cross."),
+                ],
+                draw=(),
+            ),
+        },
+        formula=lambda ops, size, arrays: ops / (size * arrays),
+        unit="FLOP/byte",
+        slips=[
+            Slip(
+                "three FLOPs",
+                lambda size, arrays: 3 / (size * arrays),
+                "That counts 3 FLOPs an element. There is one multiplication and one addition.",
+            ),
+        ],
+        how="2 FLOPs an element; x is read, y is read, y is written, 2 bytes each",
+    ),
+    "l02.sum": Number(
+        asks="N bf16 numbers are read and their sum is written. What is the intensity, in "
+        "FLOP/byte?",
+        inputs={
+            "adds": count(
+                1,
+                "one addition an element",
+                instead=[
+                    Instead(
+                        "2 FLOPs",
+                        2,
+                        "That counts 2 FLOPs an element. A sum adds and does not multiply.",
+                    )
+                ],
+                draw=(),
+            ),
+            "size": itemsize("bf16", "an element"),
+            "arrays": count(
+                1,
+                "the array that crosses",
+                instead=[
+                    Instead(
+                        "sums written",
+                        2,
+                        "That writes N numbers. The running sum stays on the chip; one number is "
+                        "written.",
+                    ),
+                    Instead(
+                        "two vectors",
+                        3,
+                        "That is adding two vectors. Here one is read and a single number written.",
+                    ),
+                ],
+                draw=(),
+            ),
+        },
+        formula=lambda adds, size, arrays: adds / (size * arrays),
+        unit="FLOP/byte",
+        slips=[
+            Slip(
+                "one number moved",
+                lambda: 999_999 / 2,
+                "That counts the bytes of one number. N of them are read.",
+            ),
+            Slip(
+                "all N FLOPs",
+                lambda: 1e6,
+                "That is the number of FLOPs. Divide it by the bytes that cross.",
+            ),
+        ],
+        praise="One addition for every 2 bytes read.",
+        how="one addition and 2 bytes an element",
+    ),
+    "l02.add-many": Formula(
+        asks="k vectors of N bf16 numbers are added in one pass: every one is read once, the "
+        "result is written once. Give the intensity as a formula of k.",
+        arguments=("k",),
+        inputs={"size": itemsize("bf16", "an element")},
+        results={"intensity": lambda k, size: (k - 1) / (size * (k + 1))},
+        case=lambda rng, number: (rng.randint(2, 9) + 8 * number,),
+        unit="FLOP/byte",
+        slips={
+            "intensity": [
+                Slip(
+                    "k additions",
+                    lambda k, size: k / (size * (k + 1)),
+                    "That counts k additions. Adding k numbers takes k - 1.",
+                ),
+                Slip(
+                    "result not written",
+                    lambda k, size: (k - 1) / (size * k),
+                    "That reads k vectors and writes none. The result crosses too.",
+                ),
+                Slip(
+                    "both",
+                    lambda size: 1 / size,
+                    "That counts k additions, and bytes for k vectors. There are k - 1 additions, "
+                    "and the result crosses too.",
+                ),
+                Slip(
+                    "one at a time",
+                    lambda size: 1 / (3 * size),
+                    "That adds two at a time, and every running sum goes to memory and back. In "
+                    "one pass it stays on the chip.",
+                ),
+                Slip(
+                    "upside down",
+                    lambda k, size: size * (k + 1) / (k - 1),
+                    "Upside down: intensity is FLOPs over bytes.",
+                ),
+            ]
+        },
+        how="k - 1 additions an element; k arrays are read and one is written",
+        praise="It starts at 1/6 and approaches 1/2: each further vector costs one read, not three "
+        "crossings.",
+    ),
+    "l02.ridge": Number(
+        asks="How many bf16 FLOPs must be done with every byte to keep the {chip} busy?",
+        inputs={"peak": peak(V5E), "bandwidth": bandwidth(V5E)},
+        formula=lambda peak, bandwidth: peak / bandwidth,
+        unit="FLOP/byte",
+        slips=[
+            Slip(
+                "8.1e11",
+                lambda peak: peak / 8.1e11,
+                "With 8.1e11 byte/s, an older figure; the page says 819 GB/s.",
+                credit=1,
+            ),
+            Slip(
+                "product",
+                lambda peak, bandwidth: peak * bandwidth,
+                "That multiplies peak and bandwidth. Divide: FLOP/s over byte/s is FLOP/byte.",
+            ),
+            Slip(
+                "difference",
+                lambda peak, bandwidth: peak - bandwidth,
+                "That subtracts. Divide: FLOP/s over byte/s is FLOP/byte.",
+            ),
+        ],
+        praise="About that many FLOPs with every byte keep the arithmetic busy.",
+        how="the ridge is peak over bandwidth",
+    ),
+    "l02.a100-80-ridge": Number(
+        asks="What is the bf16 ridge of the {chip}, in FLOP/byte?",
+        inputs={
+            "peak": peak(A100_80),
+            "bandwidth": bandwidth(A100_80, others=[A100_40, "A100 80GB PCIe"]),
+        },
+        formula=lambda peak, bandwidth: peak / bandwidth,
+        unit="FLOP/byte",
+        slips=[
+            Slip(
+                "the kernel",
+                lambda: 180,
+                "That is the intensity of the kernel in the figure below, not the card's ridge.",
+            ),
+            Slip(
+                "1.5 TB/s",
+                lambda peak: peak / 1.5e12,
+                "That takes 1.5 TB/s, the 40 GB card's bandwidth rounded down.",
+            ),
+        ],
+        how="the ridge is peak over bandwidth, each from this card's own line",
+    ),
+    "l02.attainable": Number(
+        asks="A bf16 kernel of intensity {intensity} runs on the {chip}. How many FLOP/s can it "
+        "reach at most?",
+        inputs={
+            "intensity": count(190, "the intensity, FLOP/byte", draw=(0.25, 0.5, 1)),
+            "peak": peak(A100_40, dtypes=("fp32",)),
+            "bandwidth": bandwidth(A100_40),
+            "faster": figure(2.039e12, "", "byte/s", "lockwood"),
+        }
+        | ATTAINABLE,
+        formula=_attainable,
+        unit="FLOP/s",
+        slips=[
+            Slip(
+                "80 GB card",
+                lambda intensity, faster: intensity * faster,
+                "That is the slope of the 80 GB card, and above its own peak besides.",
+            ),
+            DIVIDED,
+            SHARE,
+            Slip(
+                "ridge",
+                lambda peak, bandwidth: peak / bandwidth,
+                "That is the ridge, FLOP/byte. FLOP/s are asked for.",
+            ),
+            Slip(
+                "peak over intensity",
+                lambda intensity, peak: peak / intensity,
+                "That divides the peak by the intensity. The slope is intensity times bandwidth.",
+            ),
+        ],
+        beyond=lambda answer, peak: (
+            "That is above the peak: no computation gets there." if answer > peak else ""
+        ),
+        how="intensity times bandwidth, but no more than the peak",
+        holds=lambda intensity, peak, bandwidth: intensity < 0.97 * peak / bandwidth,
+    ),
+    "l02.far-below": Choice(
+        asks="A kernel left of the ridge reaches a third of the roof above it. Which roof is that?",
+        formula=lambda: "memory",
+        why_not={
+            "compute": "Its intensity is left of the ridge, where the slope is the lower roof.",
+            "cannot tell": "Intensity and ridge are known, and they say which roof it is. What you "
+            "cannot tell is why the kernel stays below it.",
+        },
+        how="compare the intensity with the ridge, not the height with the roof",
+        praise="Intensity against ridge says which roof it has. What keeps it below that roof is "
+        "another question, and the plot does not answer it.",
+    ),
+    "l02.axis": Choice(
+        asks="Which part of a roofline plot shows the bandwidth?",
+        formula=lambda: "slope",
+        why_not={
+            "vertical line": "A vertical line at the ridge marks an intensity, FLOP/byte.",
+            "flat line": "The flat line is the peak, FLOP/s.",
+            "area": "Areas mean nothing on logarithmic axes.",
+        },
+        also={
+            "slope": (
+                "slanted line",
+                "the slanted part",
+                "sloped line",
+                "slanting line",
+                "diagonal",
+                "diagonal line",
+                "the sloping line",
+                "slant",
+                "slanted",
+                "inclined line",
+                "ramp",
+                "left part",
+                "rising line",
+                "sloped part",
+                "sloping part",
+                "the rise",
+            ),
+            "vertical line": ("vertical", "dotted line", "the ridge", "ridge"),
+            "flat line": (
+                "flat",
+                "flat part",
+                "horizontal line",
+                "horizontal",
+                "plateau",
+                "flat roof",
+                "the top",
+                "ceiling",
+            ),
+            "area": ("area under the roof", "surface", "shaded area", "region"),
+        },
+        how="its unit is FLOP/s per FLOP/byte",
+        praise="The slanted line: FLOP/s per FLOP/byte. On logarithmic axes all such lines are "
+        "equally steep; how high one lies is its bandwidth.",
+    ),
+    "l02.two-chips": Several(
+        asks="How many FLOP/s can a bf16 kernel of intensity 100 reach at most, on an L40S and on "
+        "an A100 40GB?",
+        parts={
+            "L40S": _reachable("L40S", A100_40),
+            "A100 40GB": _reachable(A100_40, "L40S"),
+        },
+        praise="The L40S has the higher peak and the lower speed: at this intensity only memory "
+        "counts.",
+        how="on each chip, intensity times bandwidth, but no more than the peak",
+    ),
+    "l02.which-bandwidth": Number(
+        asks="A text gives the A100, {peak}, a ridge of {ridge} FLOP/byte. Which bandwidth, in "
+        "byte/s, does that take?",
+        inputs={
+            "peak": count(
+                312e12,
+                "the peak",
+                "FLOP/s",
+                instead=[
+                    Instead(
+                        "sparse",
+                        624e12,
+                        "That takes twice the peak of the question: the figure with sparsity.",
+                    ),
+                ],
+                draw=(),
+            ),
+            "ridge": count(
+                208,
+                "the ridge",
+                instead=[
+                    Instead("153", 153, "That is the bandwidth that gives 153. Which gives 208?")
+                ],
+                draw=(0.5, 1, 1.5),
+            ),
+        },
+        formula=lambda peak, ridge: peak / ridge,
+        unit="byte/s",
+        slips=[
+            Slip(
+                "40 GB card",
+                lambda: 1.555e12,
+                "That is the 40 GB card's bandwidth; 312 / 1.555 is 200.6. Which rounded bandwidth "
+                "gives 208?",
+            ),
+            Slip(
+                "PCIe card",
+                lambda: 1.935e12,
+                "That is the 80 GB PCIe card's bandwidth; 312 / 1.935 is 161. Solve for the "
+                "bandwidth that gives 208.",
+            ),
+            Slip(
+                "80 GB card",
+                lambda: 2.039e12,
+                "That is the 80 GB card's bandwidth; 312 / 2.039 is 153. Solve for the bandwidth "
+                "that gives 208.",
+            ),
+            Slip(
+                "product",
+                lambda peak, ridge: peak * ridge,
+                "That multiplies peak and ridge. The ridge is peak over bandwidth: solve for the "
+                "bandwidth.",
+            ),
+            Slip(
+                "upside down",
+                lambda peak, ridge: ridge / peak,
+                "Upside down: the bandwidth is peak over ridge.",
+            ),
+            Slip(
+                "difference",
+                lambda peak: peak / 153 - peak / 208,
+                "That is the difference between the two bandwidths.",
+            ),
+        ],
+        praise="That is the 40 GB card's 1.555 TB/s, rounded down.",
+        how="the ridge is peak over bandwidth: solve for the bandwidth",
+    ),
+}

@@ -1,0 +1,280 @@
+"""Problem set 1, on lectures 01 and 02."""
+
+from itertools import pairwise
+
+import roofkit as rk
+from roofkit.check.inputs import bandwidth, count, longer, lower_roof, peak, total
+from roofkit.check.kinds import Choice, Function, Number, Order
+from roofkit.check.slips import Slip
+
+A6000, H200, H100 = "RTX A6000", "H200", "H100 SXM"
+TO_SORT = ("TPU v6e", "H100 SXM", "A100 40GB SXM", "TPU v5e", "A100 80GB SXM")
+
+
+def _ridge(name, dtype="bf16"):
+    return rk.chip(name).roofline(dtype).ridge
+
+
+def _chips_of_distinct_ridges(rng):
+    """Five chips whose 16-bit ridges differ by more than rounding."""
+    known = [chip for chip in rk.chips() if "bf16" in chip.peaks and chip.bandwidth]
+    known = [chip.name for chip in known if chip.peaks["bf16"].confirmed]
+    while True:
+        names = rng.sample(known, 5)
+        ridges = sorted(map(_ridge, names))
+        if all(b > 1.02 * a for a, b in pairwise(ridges)):
+            return tuple(names)
+
+
+def _one_of(item):
+    return item.name if isinstance(item, rk.Chip) else rk.chip(item).name
+
+
+def _three_digits(value):
+    return float(f"{value:.3g}")
+
+
+def _machine(rng):
+    """A peak and a bandwidth, as far apart as those of real chips."""
+    return (
+        _three_digits(10 ** rng.uniform(12.5, 15.5)),
+        _three_digits(10 ** rng.uniform(11, 13)),
+    )
+
+
+def _attainable_case(rng, number):
+    """Left of the ridge, right of it, near it on either side, in turn."""
+    peak_flops, speed = _machine(rng)
+    low, high = ((0.002, 0.5), (2, 40), (0.8, 0.95), (1.05, 1.2))[number % 4]
+    return _three_digits(rng.uniform(low, high) * peak_flops / speed), peak_flops, speed
+
+
+def _bracket_case(rng, number):
+    """T_math longer and T_comms longer, in turn."""
+    peak_flops, speed = _machine(rng)
+    low, high = ((0.05, 0.8), (1.25, 20))[number % 2]
+    moved = _three_digits(10 ** rng.uniform(8, 11))
+    flops = _three_digits(rng.uniform(low, high) * moved * peak_flops / speed)
+    return flops, moved, peak_flops, speed
+
+
+def _sum(a, b):
+    return a + b
+
+
+def _exchanged(combine):
+    """The slips of two times that are built from the wrong pairs."""
+    return [
+        Slip(
+            "FLOPs over bandwidth",
+            lambda flops, bytes_moved, peak_flops, bandwidth: combine(
+                flops / bandwidth, bytes_moved / peak_flops
+            ),
+            "That divides FLOPs by the bandwidth and bytes by the peak.",
+        ),
+        Slip(
+            "upside down",
+            lambda flops, bytes_moved, peak_flops, bandwidth: combine(
+                peak_flops / flops, bandwidth / bytes_moved
+            ),
+            "Both fractions are upside down: work over speed is time.",
+        ),
+    ]
+
+
+QUESTIONS = {
+    "ps1.ridge": Number(
+        asks="The data sheet of the {chip} gives twice {peak} in bf16 with sparsity, and "
+        "{bandwidth} of memory bandwidth. What is its ridge for dense bf16 matrices, in FLOP/byte?",
+        points=2,
+        inputs={
+            "peak": peak(A6000, dtypes=("fp32",)),
+            "bandwidth": bandwidth(A6000, link=False),
+        },
+        formula=lambda peak, bandwidth: peak / bandwidth,
+        unit="FLOP/byte",
+        half=["peak: sparse"],
+        slips=[
+            Slip(
+                "A100 40GB",
+                lambda: 312e12 / 1.555e12,
+                "That is the ridge of lecture 2's 40 GB A100, which lies near this card's.",
+            ),
+            Slip(
+                "fp32 halved",
+                lambda bandwidth: 38.7e12 / 2 / bandwidth,
+                "That takes half the fp32 peak. Only the figure with sparsity is halved, and the "
+                "work is in bf16.",
+            ),
+        ],
+        # The 40 GB A100's ridge lies half a percent away.
+        rtol=0.004,
+        praise="Dense peak over memory bandwidth.",
+        how="the ridge is the dense peak over the bandwidth; with sparsity a sheet prints twice "
+        "the dense peak",
+    ),
+    "ps1.time": Number(
+        asks="A layer takes {flops} bf16 FLOPs and moves {moved} bytes on the {chip}. With perfect "
+        "overlap, how many microseconds does it take?",
+        points=2,
+        inputs={
+            "flops": count(4e11, "the FLOPs"),
+            "moved": count(2.4e9, "the bytes", "bytes", draw=(0.5, 1, 2)),
+            "peak": peak(H200, others=[]),
+            "bandwidth": bandwidth(H200, others=[H100]),
+            "pick": longer(),
+        },
+        formula=lambda pick, flops, moved, peak, bandwidth: (
+            1e6 * pick(flops / peak, moved / bandwidth)
+        ),
+        unit="µs",
+        figure="lower",
+        half=["pick: sum", "bandwidth: another chip"],
+        slips=[
+            Slip(
+                "sum, H100",
+                lambda flops, moved, peak: 1e6 * (flops / peak + moved / 3.35e12),
+                "That is the sum, the time if nothing overlaps, and with the H100's memory.",
+            ),
+            Slip(
+                "FLOPs over bandwidth",
+                lambda flops, bandwidth: 1e6 * flops / bandwidth,
+                "That divides FLOPs by a bandwidth. Bytes go over a bandwidth, FLOPs over a peak.",
+            ),
+            Slip(
+                "bytes over peak",
+                lambda moved, peak: 1e6 * moved / peak,
+                "That divides bytes by a peak. Bytes go over a bandwidth, FLOPs over a peak.",
+            ),
+        ],
+        praise="The memory binds, so the bytes set the time.",
+        how="compute T_math and T_comms; with perfect overlap the longer one is all",
+        holds=lambda flops, moved, peak, bandwidth: moved / bandwidth > 1.05 * flops / peak,
+    ),
+    "ps1.bound": Choice(
+        asks="A bf16 kernel of intensity {intensity} runs on the {chip} at 40% of its peak. Which "
+        "roof is it under?",
+        points=2,
+        inputs={
+            "intensity": count(250, "the intensity, FLOP/byte", draw=(1, 0.5, 2)),
+            "peak": peak(H200),
+            "bandwidth": bandwidth(H200),
+        },
+        formula=lambda intensity, peak, bandwidth: (
+            "compute" if intensity >= peak / bandwidth else "memory"
+        ),
+        why_not={
+            "memory": "40% of peak does not make it memory-bound. Compute this card's ridge and "
+            "compare.",
+            "compute": "Compute this card's ridge and compare: the intensity lies left of it.",
+            "network": "One card works alone: no byte crosses a link between chips.",
+            "cannot tell": "Intensity and ridge are both known, and they say which roof it is "
+            "under. What you cannot tell is why it stays below.",
+        },
+        how="compare the intensity with peak over bandwidth; the measured share has no part in it",
+        praise="Intensity against ridge decides, whatever speed was measured.",
+        holds=lambda intensity, peak, bandwidth: abs(intensity * bandwidth / peak - 1) > 0.1,
+    ),
+    "ps1.order": Order(
+        asks="Order these chips by their bf16 ridge, lowest first.",
+        points=3,
+        items=TO_SORT,
+        key=_ridge,
+        read=_one_of,
+        again=_chips_of_distinct_ridges,
+        reversed_says="Exactly reversed: the lowest ridge comes first.",
+        wrong={
+            "by name": (str, "That is alphabetical order."),
+            "by bandwidth": (
+                lambda name: rk.chip(name).bandwidth,
+                "That is the order of bandwidth; the ridge divides the peak by it.",
+            ),
+            "by peak": (
+                lambda name: rk.chip(name).peak_flops(),
+                "That is the order of peaks; the ridge divides them by the bandwidth.",
+            ),
+        },
+        how="a ridge is peak over bandwidth; sorted(names, key=...) sorts by it",
+        praise="A newer chip does not always have a higher ridge: memory grows too.",
+    ),
+    "ps1.attainable": Function(
+        asks="Write attainable(intensity, peak_flops, bandwidth), in FLOP/s.",
+        points=4,
+        arguments=("intensity", "peak_flops", "bandwidth"),
+        inputs={"roof": lower_roof()},
+        results={
+            "attainable": lambda roof, intensity, peak_flops, bandwidth: roof(
+                peak_flops, intensity * bandwidth
+            )
+        },
+        case=_attainable_case,
+        unit="FLOP/s",
+        half=["roof: first", "roof: second", "share of peak", "an intensity"],
+        slips={
+            "attainable": [
+                Slip(
+                    "share of peak",
+                    lambda intensity, peak_flops, bandwidth: min(
+                        1, intensity * bandwidth / peak_flops
+                    ),
+                    "That is a share of peak. Multiply by the peak.",
+                ),
+                Slip(
+                    "an intensity",
+                    lambda intensity, peak_flops, bandwidth: min(intensity, peak_flops / bandwidth),
+                    "That is an intensity, FLOP/byte. Multiply by the bandwidth to get FLOP/s.",
+                ),
+                Slip(
+                    "the ridge",
+                    lambda peak_flops, bandwidth: peak_flops / bandwidth,
+                    "That is the ridge, FLOP/byte. Which speed does it allow at this intensity?",
+                ),
+                Slip(
+                    "branches swapped",
+                    lambda intensity, peak_flops, bandwidth: (
+                        intensity * bandwidth if intensity > peak_flops / bandwidth else peak_flops
+                    ),
+                    "That is the higher roof: the two branches are swapped.",
+                ),
+                Slip(
+                    "divided",
+                    lambda intensity, peak_flops, bandwidth: min(peak_flops, bandwidth / intensity),
+                    "That divides the bandwidth by the intensity. Multiply: the result is FLOP/s.",
+                ),
+                Slip(
+                    "intensity over bandwidth",
+                    lambda intensity, peak_flops, bandwidth: min(peak_flops, intensity / bandwidth),
+                    "That divides the intensity by the bandwidth. Multiply: the result is FLOP/s.",
+                ),
+                Slip(
+                    "arguments swapped",
+                    lambda intensity, peak_flops, bandwidth: min(bandwidth, intensity * peak_flops),
+                    "That takes the peak for the bandwidth and the bandwidth for the peak.",
+                ),
+            ]
+        },
+        praise="The lower of the two roofs, everywhere.",
+        how="the slope is intensity times bandwidth; a computation stays under the lower roof",
+    ),
+    "ps1.bracket": Function(
+        asks="Write bracket(flops, bytes_moved, peak_flops, bandwidth): the time with perfect "
+        "overlap and the time with none, in seconds.",
+        points=4,
+        arguments=("flops", "bytes_moved", "peak_flops", "bandwidth"),
+        inputs={"pick": longer(), "add": total()},
+        results={
+            "lower": lambda pick, flops, bytes_moved, peak_flops, bandwidth: pick(
+                flops / peak_flops, bytes_moved / bandwidth
+            ),
+            "upper": lambda add, flops, bytes_moved, peak_flops, bandwidth: add(
+                flops / peak_flops, bytes_moved / bandwidth
+            ),
+        },
+        case=_bracket_case,
+        unit="s",
+        slips={"lower": _exchanged(max), "upper": _exchanged(_sum)},
+        praise="The maximum below, the sum above.",
+        how="T_math is FLOPs over peak, T_comms bytes over bandwidth; overlapped the longer one is "
+        "all, without overlap they add",
+    ),
+}

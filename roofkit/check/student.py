@@ -1,0 +1,222 @@
+"""What a lecture or problem set calls: check an answer, note a guess, reveal what was guessed.
+
+Nothing here prints a solution, raises on a student's answer or writes to stderr, which nbgrader
+would count as a failure. Answers and guesses are remembered while the kernel lives: hints come on
+repeated tries, and a reveal says what was guessed.
+"""
+
+import contextlib
+import difflib
+import functools
+import html
+import importlib
+import io
+import math
+import pkgutil
+import warnings
+
+from roofkit._units import engineering
+from roofkit.check import questions, units
+from roofkit.check.kinds import Number, Verdict
+from roofkit.check.reading import UnreadableError, is_missing, read_number
+from roofkit.check.words import TEXT, way
+
+# A message quotes what the student wrote, which has no limit of its own.
+LONGEST = 600
+# From this factor on a guess is probably in another unit.
+FAR = 500
+
+_guesses: dict[str, float] = {}
+_tries: dict[str, list[str]] = {}
+
+
+class Grade(float):
+    """Points as a float whose notebook display is the feedback.
+
+    Its repr is a plain float, which is what nbgrader reads; its HTML is what a student sees.
+    ``verdict`` holds the credit, the message and the names of the slips.
+    """
+
+    def __new__(cls, verdict, points):
+        grade = super().__new__(cls, min(max(verdict.credit, 0.0), 1.0) * points)
+        grade.verdict, grade.points = verdict, float(points)
+        return grade
+
+    def __repr__(self):
+        return float.__repr__(self)
+
+    def __str__(self):
+        state, message = self._words()
+        return f"{state}. {message}".strip()
+
+    def _repr_html_(self):
+        colour = {"right": "#009E73", "partly": "#E69F00", "wrong": "#D55E00"}
+        state, message = map(html.escape, self._words())
+        return (
+            '<div style="border-left: 4px solid '
+            f'{colour.get(self.verdict.state, "#0072B2")}; padding: 0.4em 0.8em">'
+            f"<b>{state}.</b> {message}</div>"
+        )
+
+    def _words(self):
+        message = self.verdict.message
+        if len(message) > LONGEST:
+            message = f"{message[:LONGEST]} …"
+        if self.points:
+            message += " " + TEXT["points"].format(earned=float(self), points=self.points)
+        return TEXT[self.verdict.state], message.strip()
+
+
+class Revealed:
+    """An answer beside the guess that was noted for it."""
+
+    def __init__(self, message):
+        self.message = message
+
+    def __repr__(self):
+        return self.message
+
+    def _repr_html_(self):
+        return f"<b>{html.escape(self.message)}</b>"
+
+
+def check(question_id, answer=...):
+    """Judge an answer to a question of the table.
+
+    Returns a Grade of 0 to the question's points. From the second different wrong answer on, the
+    message ends on a hint. Raises ValueError only for an unknown question, with the nearest names.
+
+    >>> print(check("l02.ridge", 240))
+    Right. 240 FLOP/byte. About that many FLOPs with every byte keep the arithmetic busy.
+    """
+    question = find_question(question_id)
+    verdict = _quietly(question.judge, answer)
+    hint = _hint(question_id, question, verdict, answer)
+    return Grade(_with(verdict, hint), question.points)
+
+
+def predict(question_id, guess=...):
+    """Note a guess before the answer is shown: how far off it is, in which direction.
+
+    Returns a Grade of 0 points: a guess is never wrong. Raises ValueError for an unknown question
+    or one that asks for no number.
+    """
+    question = _number_question(question_id)
+    if is_missing(guess):
+        return Grade(Verdict(0, TEXT["guess first"], "missing"), 0)
+    return Grade(_quietly(_compare_guess, question_id, question, guess), 0)
+
+
+def reveal(question_id, value):
+    """The answer, as computed in the cell, beside the guess that ``predict`` noted.
+
+    Returns an object that shows "You said 5 ms; it is 1.01 ms." Raises ValueError if ``value``, in
+    the question's unit, is not what the question table computes: the lecture and its table differ.
+
+    >>> reveal("l02.ridge", 197e12 / 819e9)
+    It is 240.5 FLOP/byte.
+    """
+    question = _number_question(question_id)
+    if not math.isclose(value, question.reference(), rel_tol=1e-3):
+        raise ValueError(
+            f"{question_id}: the cell computes {value:g}, its question {question.reference():g}"
+        )
+    answer = _in_units(float(value), question.unit)
+    guess = _guesses.get(question_id)
+    if guess is None:
+        return Revealed(TEXT["revealed"].format(answer=answer))
+    said = _in_units(guess, question.unit)
+    return Revealed(TEXT["you said"].format(guess=said, answer=answer))
+
+
+def find_question(question_id):
+    """The question of this id, such as "ps1.ridge", or ValueError with the nearest ids."""
+    table = tables()
+    if not isinstance(question_id, str) or question_id not in table:
+        nearest = difflib.get_close_matches(str(question_id), table, n=3, cutoff=0.3)
+        raise ValueError(
+            f"no question is named {question_id!r}; nearest: {', '.join(nearest or table)}"
+        )
+    return table[question_id]
+
+
+@functools.cache
+def tables():
+    """Every question by its id."""
+    found = {}
+    for module in pkgutil.iter_modules(questions.__path__):
+        found |= importlib.import_module(f"{questions.__name__}.{module.name}").QUESTIONS
+    return found
+
+
+def _number_question(question_id):
+    question = find_question(question_id)
+    if not isinstance(question, Number):
+        raise ValueError(f"{question_id} asks for no single number; use check()")
+    return question
+
+
+def _quietly(judge, *arguments):
+    """Run a judgement so that nothing a student's code prints to stderr or raises gets out."""
+    stderr = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(stderr), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            verdict = judge(*arguments)
+    except Exception as error:
+        verdict = Verdict(0, TEXT["unreadable"].format(error=f"{type(error).__name__}: {error}"))
+        caught = []
+    said = [f"{warning.category.__name__}: {warning.message}" for warning in caught[:1]]
+    said += stderr.getvalue().strip().splitlines()[-1:]
+    return _with(verdict, TEXT["warned"].format(warning="; ".join(said)) if said else "")
+
+
+def _with(verdict, addition):
+    if not addition:
+        return verdict
+    message = f"{verdict.message} {addition}".strip()
+    return Verdict(verdict.credit, message, verdict.state, verdict.slips)
+
+
+def _hint(question_id, question, verdict, answer):
+    """What helps after several different wrong answers: first what matters, then how."""
+    if verdict.state not in ("wrong", "partly"):
+        return ""
+    tries = _tries.setdefault(question_id, [])
+    key = verdict.message
+    if isinstance(answer, (int, float, str)):
+        # The repr of a subclass is the student's code.
+        with contextlib.suppress(Exception):
+            key += f"{answer!r}"[:200]
+    if key not in tries:
+        tries.append(key)
+    hints = question.hints()
+    step = tries.index(key) - 1
+    return hints[min(step, len(hints) - 1)] if hints and step >= 0 else ""
+
+
+def _compare_guess(question_id, question, guess):
+    try:
+        value = read_number(guess, question.unit, question.figure).value
+    except UnreadableError as error:
+        return Verdict(0, str(error), "missing" if error.missing else "wrong")
+    if not 0 < value < math.inf:
+        return Verdict(0, TEXT["no guess"])
+    _guesses[question_id] = value
+    ratio = value / question.reference()
+    if 0.5 <= ratio <= 2:
+        return Verdict(0, TEXT["guess close"], "guess")
+    off = max(ratio, 1 / ratio)
+    words = {
+        "way": way(ratio),
+        "factor": f"{float(f'{off:.1g}'):,.0f}" if off < 1e6 else f"10^{math.log10(off):.0f}",
+        "unit": units.name(question.unit),
+    }
+    return Verdict(0, TEXT["guess unit" if off >= FAR else "guess far"].format(**words), "guess")
+
+
+def _in_units(value, unit):
+    """A value as a sentence shows it: 1.01 ms, 240.5 FLOP/byte, 7.4 times."""
+    if unit in ("s", "FLOP/s", "byte/s", "FLOPs"):
+        return f"{engineering(value)}{unit}"
+    return f"{value:.4g} {unit}".strip()

@@ -1,0 +1,113 @@
+"""Units as people write them: "1.22 ms", "240 FLOPs/byte", "3.35 TB/s", "89 %"."""
+
+import re
+
+# What a question's unit measures.
+DIMENSIONS = {
+    "s": "time", "ms": "time", "µs": "time", "FLOPs": "work", "bytes": "data", "FLOP/s": "speed",
+    "byte/s": "bandwidth", "FLOP/byte": "intensity", "times": "ratio", "of peak": "ratio",
+    "tokens": "tokens", "": "ratio",
+}  # fmt: skip
+SYMBOLS = {
+    "p": 1e-12, "n": 1e-9, "µ": 1e-6, "μ": 1e-6, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "K": 1e3,
+    "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40,
+}  # fmt: skip
+PREFIX_WORDS = {
+    "pico": 1e-12, "nano": 1e-9, "micro": 1e-6, "milli": 1e-3, "": 1.0, "kilo": 1e3, "mega": 1e6,
+    "giga": 1e9, "tera": 1e12, "peta": 1e15,
+}  # fmt: skip
+SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+# Quantity and factor of each base, by its symbol and by its word.
+SHORT = {"s": ("time", 1), "B": ("data", 1), "b": ("data", 1 / 8), "F": ("work", 1)}
+LONG = {
+    "s": ("time", 1), "sec": ("time", 1), "second": ("time", 1), "byte": ("data", 1),
+    "bit": ("data", 1 / 8), "flop": ("work", 1), "op": ("work", 1), "operation": ("work", 1),
+    "token": ("tokens", 1),
+}  # fmt: skip
+RATIOS = {"": 1, "x": 1, "×": 1, "times": 1, "fold": 1, "%": 0.01, "percent": 0.01}
+QUOTIENTS = {
+    ("work", "time"): "speed", ("data", "time"): "bandwidth", ("work", "data"): "intensity",
+}  # fmt: skip
+# The wrong units that a number of this unit usually comes in, and how many of each make one.
+ALSO = {
+    "s": {"ms": 1e3, "µs": 1e6, "ns": 1e9},
+    "ms": {"s": 1e-3, "µs": 1e3, "ns": 1e6},
+    "µs": {"s": 1e-6, "ms": 1e-3, "ns": 1e3},
+    "FLOPs": {"GFLOPs": 1e-9, "TFLOPs": 1e-12},
+    "FLOP/s": {"GFLOP/s": 1e-9, "TFLOP/s": 1e-12},
+    "byte/s": {"GB/s": 1e-9, "TB/s": 1e-12, "bit/s": 8},
+    "bytes": {"bits": 8, "kB": 1e-3, "MB": 1e-6, "GB": 1e-9},
+    "times": {"%": 100},
+    "of peak": {"%": 100},
+}
+# In a sentence: "..., seconds are asked for".
+NAMES = {"s": "seconds", "ms": "milliseconds", "µs": "microseconds", "ns": "nanoseconds",
+         "%": "percent", "times": "a plain ratio", "of peak": "a fraction of peak"}  # fmt: skip
+
+
+def name(unit):
+    """A unit as a sentence names it.
+
+    >>> name("ms"), name("FLOP/byte")
+    ('milliseconds', 'FLOP/byte')
+    """
+    return NAMES.get(unit, unit)
+
+
+def factor(written, unit):
+    """How many of a question's ``unit`` make one of a unit as written; None if it cannot be one.
+
+    >>> factor("ms", "s"), factor("FLOPs per byte", "FLOP/byte"), factor("Gbit/s", "byte/s")
+    (0.001, 1.0, 125000000.0)
+    >>> factor("GB", "s") is None
+    True
+    """
+    dimension = DIMENSIONS[unit]
+    own = _read(unit, dimension) if dimension != "ratio" else 1.0
+    found = _read(written, dimension)
+    return None if found is None else found / own
+
+
+def _read(text, dimension):
+    """The size of a written unit in base units, if it measures this dimension."""
+    text = " ".join(text.split())
+    text = re.sub(r"\s+of (the )?peak$|^of (the )?peak$|\.$", "", text)
+    text = re.sub(r"^(times|x) (slower|faster|as (fast|slow|much))$", "times", text)
+    scale = 1.0
+    for word, size in SCALES.items():
+        if text.startswith(word):
+            text, scale = text.removeprefix(word).strip(), scale * size
+    if dimension == "ratio":
+        ratio = RATIOS.get(text.casefold().lstrip("-"))
+        return None if ratio is None else scale * ratio
+    if not text:
+        return scale
+    above, *below = re.split(r"\s*/\s*|\s+per\s+", text)
+    if not below and dimension in ("speed", "bandwidth"):
+        # FLOPS, GBps: a rate without a stroke.
+        above, below = re.sub(r"(?<=[Bb])ps$", "", above), ["s"]
+    if len(below) > 1 or not (top := _atom(above)):
+        return None
+    if not below:
+        return scale * top[1] if top[0] == dimension else None
+    bottom = _atom(below[0])
+    if not bottom or QUOTIENTS.get((top[0], bottom[0])) != dimension:
+        return None
+    return scale * top[1] / bottom[1]
+
+
+def _atom(text):
+    """(quantity, size) of a unit with its prefix, in symbols or in words."""
+    for prefix, size in SYMBOLS.items():
+        rest = text.removeprefix(prefix)
+        if rest in SHORT and text == prefix + rest:
+            return SHORT[rest][0], SHORT[rest][1] * size
+    for prefix, size in [*PREFIX_WORDS.items(), *SYMBOLS.items()]:
+        if not text.startswith(prefix):
+            continue
+        rest = text.removeprefix(prefix).casefold()
+        rest = re.sub(r"^(floating[- ]point )?(?=operation)", "", rest)
+        for word in (rest, rest.removesuffix("s")):
+            if word in LONG:
+                return LONG[word][0], LONG[word][1] * size
+    return None

@@ -1,0 +1,118 @@
+"""Every sentence that the checks say themselves; an edition in another language replaces it.
+
+What belongs to one question stands in that question's table.
+"""
+
+TEXT = {
+    # How a verdict opens.
+    "right": "Right",
+    "partly": "Partly right",
+    "wrong": "Not yet",
+    "missing": "No answer yet",
+    "guess": "Noted",
+    "points": "{earned:g} of {points:g} points.",
+    "warned": "(It also printed: {warning})",
+    # Nothing there.
+    "fill in": "Replace the ... with your answer and run it again.",
+    "none": "That is None: nothing was assigned, or a function ended without return.",
+    "sorted none": "That is None. list.sort() sorts in place and returns None; sorted(...) returns "
+    "the list.",
+    "some missing": "Still to be filled in: {names}.",
+    # What cannot be read.
+    "unreadable": "Your answer could not be read. It raised {error}.",
+    "not a number": "That is {kind}, not a number.",
+    "several": "That is {kind} of {count} values; one number is asked for.",
+    "function": "a function (call it, with parentheses)",
+    "of type": "a value of type {name}",
+    "boolean": "a yes or no",
+    "object": "That is {kind}. Give the number itself: {how}.",
+    "no number": "No number could be read from the text {text}: {why}.",
+    "no digits": "it does not begin with one",
+    "wrong unit": "{unit} cannot be the unit here; {wanted} is asked for.",
+    "nan": "That is nan, not a number: somewhere 0/0 or inf - inf was computed.",
+    "caret": "In Python ^ is a bitwise operation: {written} gives {value}. Write {python}.",
+    "one digit": "To one digit that agrees. Give two or more.",
+    # What went wrong, whatever the question.
+    "retry": "Not a slip this check knows. Write down what you divided by what, with units.",
+    "retry call": "Work the first call that differs out by hand and compare: {call}.",
+    "negative": "A negative value has no meaning here. Check the order of a subtraction.",
+    "zero": "Zero cannot be: something was lost on the way.",
+    "infinite": "That is infinite: somewhere a division by zero, or a unit far off.",
+    "either": "Several slips give this value. Either: {first} Or: {second}",
+    "or": " Or: ",
+    "besides": "{first} Besides, {second}",
+    "in unit": "The value is right as {other}, but the question asks for {unit}.",
+    "besides in unit": "the unit: this comes out as {other}, and the question asks for {unit}.",
+    "prefix": "A factor of 10^{power} too {way}: a prefix (k, M, G, T or m, µ, n) was lost or "
+    "doubled.",
+    "besides prefix": "a factor of 10^{power} too {way}: a prefix (k, M, G, T or m, µ, n).",
+    "ten": "{factor} times too {way}: count the zeros.",
+    "twice": "Too {way} by exactly a factor of 2.{where}",
+    "where 2": " In this question a 2 belongs to {places}.",
+    "besides twice": "a factor of 2 too {way}.",
+    "eight": "Too {way} by exactly a factor of 8, the bits of a byte.",
+    "besides eight": "a factor of 8 too {way}, the bits of a byte.",
+    "an input": "That is {what} itself, one of the figures to compute with.",
+    "across": "That multiplies by {what} where it should divide, or the other way round.",
+    "other chip": "That comes out with the figures of the {other}; the question is about the "
+    "{chip}.",
+    "other figure": "That takes {what}; the question is about the {chip}.",
+    "parentheses": "A factor of 10^{power} too {way}: a / b * 10**{half} multiplies by the power. "
+    "Write the divisor in parentheses, or as one number such as 9.9e14.",
+    "inverted": "Upside down: that is 1 over the value asked for.",
+    "besides inverted": "it is upside down.",
+    "share": "That is the rest, 1 minus the share asked for.",
+    # Functions and formulas.
+    "not a function": "That is {kind}. Keep the def line and fill in its body.",
+    "raised": "Your function raised {error} for {call}.",
+    "no return": "For {call} your function returned None. End every branch with return and a "
+    "result.",
+    "result": "For {call} your function returned {kind}. {reason}",
+    "plain values": "Return numbers, separated by commas where there are several.",
+    "length": "For {call} your function returned {found} value(s); asked for: {wanted}.",
+    "first off": "It first shows for {call}.",
+    "elsewhere": "In the other cases it is right.",
+    "part right": "{names}: right.",
+    "part": "{name}: {message}",
+    "swapped": "The values are right, in the wrong order: {names}.",
+    "not a formula": "That is {kind}. Give a formula of {symbols}: text, a SymPy expression or a "
+    "function.",
+    "formula": "The formula could not be read: {why}.",
+    "no symbol": "That is a number. A formula of {symbols} is asked for.",
+    # Several numbers, choices, orders.
+    "parts": "Give {count} values, in this order: {names}.",
+    "unlisted": "{answer} is not among the options: {options}.",
+    "both": "That names {found}. Give one of the options alone: {options}.",
+    "not a list": "Give a list of names, in order.",
+    "no order": "A {kind} has no order. Give a list.",
+    "wrong names": "The list must hold each of these once: {options}.",
+    "first slip": "{a} does not come before {b}.",
+    # Guesses and reveals.
+    "no guess": "A guess is a number above 0, and not infinity.",
+    "guess close": "Within a factor of 2. Read on and see why.",
+    "guess far": "Too {way}, by a factor of about {factor}. Read on and see why.",
+    "guess unit": "Too {way}, by a factor of about {factor}. Is your guess in {unit}? Read on.",
+    "guess first": "Put a number in place of the ... and run the cell. A wrong guess made now "
+    "teaches more than the right answer read later.",
+    "revealed": "It is {answer}.",
+    "you said": "You said {guess}; it is {answer}.",
+    # Hints, from the second wrong try on.
+    "hint what": "Hint: what matters here is {inputs}.",
+    "hint how": "Hint: {how}",
+    "large": "large",
+    "small": "small",
+    "and": " and ",
+}
+
+
+def listed(items):
+    """Items in a sentence: "a, b and c"."""
+    items = list(items)
+    if len(items) < 2:
+        return "".join(items)
+    return ", ".join(items[:-1]) + TEXT["and"] + items[-1]
+
+
+def way(ratio):
+    """Which way off an answer is that is ``ratio`` times the right one."""
+    return TEXT["large" if ratio > 1 else "small"]
