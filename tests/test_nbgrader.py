@@ -58,19 +58,19 @@ WRONG = {
     "ps1-bracket": "bracket = 3",
 }
 STUDENTS = {"right": RIGHT, "half": HALF, "wrong": WRONG, "untouched": {}}
-EXPECTED = {"right": 17, "half": 1 + 1 + 2 + 1.5 + 2 + 3, "wrong": 0, "untouched": 0}
+EXPECTED = {"right": 17, "half": 1 + 1 + 2 + 1.5 + 2 + 2, "wrong": 0, "untouched": 0}
 MESSAGES = {
     "right": ["Dense peak over memory bandwidth.", "The lower of the two roofs, everywhere."],
     "half": [
-        "You used 309.7 TFLOP/s.",
+        "That takes the peak with sparsity, twice the dense one.",
         "That is the sum: the time if nothing overlaps.",
-        "A100 40GB SXM does not come before A100 80GB SXM.",
-        "beyond the ridge it promises more than the peak",
-        "Both times are right, in the wrong order: lower first.",
+        "Neighbours have changed places; nothing else is wrong.",
+        "That is intensity times bandwidth alone, one roof of two.",
+        "The values are right, in the wrong order: with overlap and without overlap.",
     ],
     "wrong": [
-        "Upside down: the ridge is FLOP/s over bytes/s.",
-        "That is T_math. On this chip the bytes take longer",
+        "Upside down: that is 1 over the value asked for.",
+        "That is T_math alone. The longer time decides.",
         "40% of peak does not make it memory-bound.",
         "Exactly reversed: the lowest ridge comes first.",
         "Your function raised ZeroDivisionError: division by zero",

@@ -19,11 +19,15 @@ BITS = "bits"
 
 @dataclass(frozen=True)
 class Instead:
-    """What is taken for an input by mistake: a name, the value it gives, what to say of it."""
+    """What is taken for an input by mistake: a name, the value it gives, what to say of it.
+
+    An answer of fewer than so many ``digits`` is not told it: it could be many other things.
+    """
 
     name: str
     value: Any
     says: str
+    digits: int = 2
 
 
 @dataclass(frozen=True)
@@ -98,8 +102,8 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True):
             Instead(
                 "sparse",
                 2 * value,
-                "That takes the sparse peak, twice the dense one. It holds only for matrices "
-                "pruned 2:4.",
+                "That takes the peak with sparsity, twice the dense one. It holds only where two "
+                "of every four weights are zero.",
             )
         )
     instead += _of_others(chip, others, "peak", lambda c: c.peaks.get(dtype))
@@ -141,7 +145,7 @@ def bandwidth(chip, *, others=(), link=True):
         f"the memory bandwidth of the {chip}",
         "byte/s",
         found.bandwidth.source,
-        (*instead, *_sizes(value, "bandwidth")),
+        (*instead, *_sizes(value)),
         rarely=(
             *_tebi(value, "bandwidth"),
             *(
@@ -182,7 +186,7 @@ def link(chip, *, others=()):
         (
             both,
             *_of_others(chip, others, "link", lambda c: c.link),
-            *_sizes(value, "link"),
+            *_sizes(value),
         ),
         two="the link, one way or both",
         chips=(chip, *others),
@@ -217,7 +221,10 @@ def itemsize(dtype="bf16", what="a number"):
         )
     return Input(
         value, f"the bytes of {what} in {dtype}", "bytes", "IEEE 754 and its 16-bit kin",
-        tuple(instead), two=f"the {value} bytes of {what}" if value == 2 else "",
+        tuple(instead),
+        rarely=(Instead("fp64", 8, f"That gives each number 8 bytes, as fp64 takes; {dtype} has "
+                        "fewer."),),
+        two=f"the {value} bytes of {what}" if value == 2 else "",
     )  # fmt: skip
 
 
@@ -270,9 +277,14 @@ def longer(a="T_math", b="T_comms"):
             Instead("first", lambda x, y: x, f"That is {a} alone. The longer time decides."),
             Instead("second", lambda x, y: y, f"That is {b} alone. The longer time decides."),
             Instead("shorter", min, "That is the shorter time. The longer one decides."),
-            Instead("mean", lambda x, y: (x + y) / 2, f"That is the mean of {a} and {b}."),
-            Instead("twice", lambda x, y: 2 * max(x, y), "That is twice the longer time."),
-            Instead("difference", lambda x, y: abs(x - y), f"That is {a} and {b} subtracted."),
+            Instead("mean", lambda x, y: (x + y) / 2, f"That is the mean of {a} and {b}.", 3),
+            Instead(
+                "twice",
+                lambda x, y: 2 * max(x, y),
+                "That is twice the longer time. It bounds the sum; at best the longer time is all.",
+                3,
+            ),
+            Instead("difference", lambda x, y: abs(x - y), f"That subtracts {a} and {b}.", 3),
         ),
     )
 
@@ -290,9 +302,9 @@ def total(a="T_math", b="T_comms"):
             ),
             Instead("first", lambda x, y: x, f"That is {a} alone. With no overlap the times add."),
             Instead("second", lambda x, y: y, f"That is {b} alone. With no overlap the times add."),
-            Instead("mean", lambda x, y: (x + y) / 2, f"That is the mean of {a} and {b}."),
-            Instead("difference", lambda x, y: abs(x - y), f"That is {a} and {b} subtracted."),
-            Instead("product", lambda x, y: x * y, f"That is {a} and {b} multiplied."),
+            Instead("mean", lambda x, y: (x + y) / 2, f"That is the mean of {a} and {b}.", 3),
+            Instead("difference", lambda x, y: abs(x - y), f"That subtracts {a} and {b}.", 3),
+            Instead("product", lambda x, y: x * y, f"That multiplies {a} and {b}.", 3),
         ),
     )
 
@@ -302,9 +314,9 @@ def lower_roof(a="the peak", b="intensity times bandwidth"):
     return Input(
         min,
         instead=(
-            Instead("higher", max, "That is the higher roof. A computation stays under the lower."),
             Instead("first", lambda x, y: x, f"That is {a} alone, one roof of two."),
             Instead("second", lambda x, y: y, f"That is {b} alone, one roof of two."),
+            Instead("higher", max, "That is the higher roof. A computation stays under the lower."),
             Instead("sum", lambda x, y: x + y, "That is the sum of the two roofs."),
             Instead(
                 "harmonic",
@@ -337,19 +349,16 @@ def _tebi(value, what):
     )
 
 
-def _sizes(value, what):
+def _sizes(value):
     """The slips of every figure in byte/s."""
+    bits = "That is off by the 8 bits of a byte. Bytes and bandwidth are both in bytes here."
+    giga = (
+        "That takes 2^30 for a giga, in the bytes or in the bandwidth. Data sheets and this "
+        "course mean 10^9."
+    )
     return (
-        Instead(BITS, 8 * value, f"That turns the {what} into bits. Bytes go over it."),
-        Instead("from bits", value / 8, f"That divides the {what} by 8. It is in bytes already."),
-        Instead(
-            "binary",
-            value * 2**30 / 1e9,
-            f"That takes 2^30 for the giga of the {what}. Data sheets mean 10^9.",
-        ),
-        Instead(
-            "binary, backwards",
-            value * 1e9 / 2**30,
-            f"That divides the {what} by 2^30 where 10^9 is meant.",
-        ),
+        Instead(BITS, 8 * value, bits),
+        Instead("from bits", value / 8, bits),
+        Instead("binary", value * 2**30 / 1e9, giga, 3),
+        Instead("binary, backwards", value * 1e9 / 2**30, giga, 3),
     )

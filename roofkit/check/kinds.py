@@ -12,6 +12,7 @@ import numpy as np
 
 import roofkit as rk
 from roofkit._units import engineering
+from roofkit.check import units
 from roofkit.check.expressions import evaluate
 from roofkit.check.inputs import Input
 from roofkit.check.reading import (
@@ -106,7 +107,9 @@ class Question:
         return what + ([TEXT["hint how"].format(how=self.how)] if self.how else [])
 
     def _drawn_once(self, rng):
-        return replace(self, inputs=_drawn_inputs(self.inputs, rng))
+        """One draw. Praise goes with the figures it was written for."""
+        chips = _other_chips(self.inputs.values(), rng)
+        return replace(self, inputs=_drawn_inputs(self.inputs, rng, chips), praise="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +118,7 @@ class Number(Question):
 
     ``slips`` are the question's own wrong turns, ``half`` names those that keep half the credit,
     ``figure`` is the attribute that it means of an Estimate. ``beyond`` says of an ``answer``, by
-    the inputs, why it cannot be, or nothing.
+    the inputs, why it cannot be, or nothing. ``exact`` says that all is small whole numbers.
 
     >>> from roofkit.check.inputs import bandwidth, peak
     >>> ridge = Number(
@@ -135,33 +138,48 @@ class Number(Question):
     half: Sequence[str] = ()
     figure: str = ""
     beyond: Callable | None = None
+    exact: bool = False
 
     @functools.cached_property
     def known(self) -> Slips:
         """Its slips and what each gives."""
         return Slips(
             self.formula, self.inputs, own=self.slips, unit=self.unit, half=self.half,
-            rtol=self.rtol,
+            rtol=self.rtol, exact=self.exact,
         )  # fmt: skip
 
     def reference(self) -> float:
         """The right answer."""
         return self.known.right[0]
 
+    def _wrong_label(self):
+        text = TEXT["wrong label"].format(wanted=units.name(self.unit))
+        return Verdict(HALF, text, slips=("wrong label",))
+
     def problems(self):
         return [f"the slip {name!r} lies within the tolerance" for name in self.known.too_close()]
+
+    def _drawn_once(self, rng):
+        kept = [slip for slip in self.slips if not slip.here]
+        return replace(super()._drawn_once(rng), slips=kept)
 
     def judge(self, answer):
         try:
             given = read_number(answer, self.unit, self.figure)
         except UnreadableError as error:
+            if error.number and self.known.is_right([error.number]) is not None:
+                return self._wrong_label()
             return _unreadable(error)
         remark = self.known.is_right([given])
         if remark is not None:
             unit = "" if self.unit == "times" else self.unit
             shown = f"{given.value:.4g} {unit}".strip()
             return Verdict(1, f"{shown}. {remark or self.praise}".strip())
-        if found := self.known.diagnose([given]):
+        written = given.written and self.known.is_right([given.written]) is not None
+        found = self.known.diagnose([given])
+        if written or (given.written and found and found.names[0].startswith("unit: ")):
+            return self._wrong_label()
+        if found:
             return Verdict(found.credit, found.message, slips=found.names)
         reference = self.reference()
         if given.digits == 1 and rounds_to(reference, given, at_least=1):
@@ -222,15 +240,16 @@ class Several(Question):
         return [f"{n}: {problem}" for n, part in self.parts.items() for problem in part.problems()]
 
     def _drawn_once(self, rng):
-        inputs = _drawn_inputs(
-            {name: given for part in self.parts.values() for name, given in part.inputs.items()},
-            rng,
-        )
+        inputs = [given for part in self.parts.values() for given in part.inputs.values()]
+        chips, seed = _other_chips(inputs, rng), rng.random()
+        # The same seed for each part: what they share stays the same.
         parts = {
-            name: replace(part, inputs={key: inputs[key] for key in part.inputs})
+            chips.get(name, name): replace(
+                part, inputs=_drawn_inputs(part.inputs, random.Random(seed), chips)
+            )
             for name, part in self.parts.items()
         }
-        return replace(self, parts=parts, inputs={key: inputs[key] for key in self.inputs})
+        return replace(self, parts=parts, praise="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,6 +352,8 @@ class Function(Question):
                 message = f"{diagnosis.message} {TEXT['first off'].format(call=call)}"
             elif any(given.value < 0 for given in column):
                 message = TEXT["negative"]
+            elif len({given.value for given in column}) == 1:
+                message = TEXT["ignores"]
             else:
                 message = TEXT["retry call"].format(call=call)
             several = len(columns) > 1
@@ -355,20 +376,19 @@ class Function(Question):
         if is_missing(raw):
             text = TEXT["no return"].format(call=call)
             raise _TroubleError(Verdict(0, text, slips=("no return",)))
-        if isinstance(raw, (str, Mapping)):
-            text = TEXT["result"].format(call=call, kind=kind_of(raw), reason=TEXT["plain values"])
+        if isinstance(raw, (str, Mapping, set, frozenset)):
+            reason = TEXT["plain values"].format(kind=kind_of(raw))
+            text = TEXT["result"].format(call=call, reason=reason)
             raise _TroubleError(Verdict(0, text))
         found = as_sequence(raw)
         if len(found) != len(self.results):
             text = TEXT["length"].format(call=call, found=len(found), wanted=len(self.results))
             raise _TroubleError(Verdict(0, text))
         try:
-            return tuple(read_number(value, self.unit) for value in found)
+            # A function's results are computed: all their digits count.
+            return tuple(Given(read_number(value, self.unit).value) for value in found)
         except UnreadableError as error:
-            kind = next(
-                (kind_of(v) for v in found if not isinstance(v, (int, float))), kind_of(found[0])
-            )
-            text = TEXT["result"].format(call=call, kind=kind, reason=error)
+            text = TEXT["result"].format(call=call, reason=error)
             raise _TroubleError(Verdict(0, text)) from None
 
     def _text_of(self, case):
@@ -478,7 +498,9 @@ class Choice(Question):
             ]
             for option in self.options
         }
-        exact = {option for option, wording in wordings.items() if text in wording}
+        # What follows a comma or a because is the reason, unless it is another option.
+        text, *reasons = (part.strip() for part in re.split(r"[,;:]| because | since ", text))
+        exact = {option for option, wording in wordings.items() if {text, *reasons} & set(wording)}
         if exact or re.search(r"\b(not|no|neither|nor|or|isn't|than)\b", text):
             return exact
         return {
@@ -536,10 +558,10 @@ class Order(Question):
             if given == column or given == column[::-1]:
                 return Verdict(0, says, slips=(name,))
         places = [right.index(name) for name in given]
-        slip = next(i for i, place in enumerate(places) if place > places[i + 1])
-        near = all(abs(place - i) <= 1 for i, place in enumerate(places))
-        text = TEXT["first slip"].format(a=right[places[slip]], b=right[places[slip + 1]])
-        return Verdict(HALF if near else 0, text, slips=("neighbours",) if near else ())
+        first = next(i for i, place in enumerate(places) if place != i)
+        if all(abs(place - i) <= 1 for i, place in enumerate(places)):
+            return Verdict(HALF, TEXT["neighbours"], slips=("neighbours",))
+        return Verdict(0, TEXT["out of place"].format(place=first + 1))
 
     def problems(self):
         orders = [self.reference(), self.reference()[::-1]]
@@ -572,16 +594,17 @@ SYNONYMS = {
     "compute": (
         "compute bound", "computation", "computing", "compute limited", "arithmetic", "math",
         "T_math", "FLOPs", "FLOP/s", "peak", "peak compute", "the processor", "compute roof",
-        "flat roof", "flat line", "flat part", "cpu bound", "calculation",
+        "flat roof", "flat line", "flat part", "cpu bound", "calculation", "the matrix unit",
     ),
     "memory": (
         "memory bound", "memory bandwidth", "bandwidth", "memory limited", "HBM", "HBM bandwidth",
         "bandwidth bound", "DRAM", "T_comms", "mem", "memory traffic", "the weights",
-        "memory roof", "slanted roof", "slope", "slanted line", "slanted part", "RAM", "communication", "comms",
+        "memory roof", "slanted roof", "slope", "slanted line", "slanted part", "RAM",
+        "communication", "comms",
     ),
     "network": (
-        "network bound", "link", "the link", "NVLink", "ICI", "interconnect", "network bandwidth",
-        "link bandwidth", "link bound",
+        "network bound", "link", "the link", "NVLink", "ICI", "PCIe", "the bus", "interconnect",
+        "network bandwidth", "link bandwidth", "link bound",
     ),
     "cannot tell": (
         "can't tell", "cant tell", "can not tell", "unknown", "undecidable", "impossible to tell",
@@ -607,7 +630,7 @@ def _call(function, case):
             found = function(*(np.array([value]) for value in case))
         except (Exception, SystemExit):
             raise _raised(error, case, function) from None
-        if is_missing(found):
+        if not any(isinstance(value, np.ndarray) for value in (found, *as_sequence(found))):
             raise _raised(error, case, function) from None
         return found
 
@@ -657,7 +680,7 @@ def _in_another_order(parts, found):
 
 def _plain(text):
     """A wording without its case, quotes, articles and marks."""
-    text = " ".join(re.sub(r"[-_\"'`.,;:!?()]", " ", text.casefold()).split())
+    text = " ".join(re.sub(r"[-_\"'`.!?()\[\]]", " ", text.casefold()).split())
     text = re.sub(r"^(the|a|an|it is|it's|its|by|by the) ", "", text)
     return text.removesuffix(" bound")
 
@@ -674,12 +697,12 @@ def _figure(given):
     return f"{float(mantissa):g} · 10{str(int(power)).translate(RAISED)}"
 
 
-def _drawn_inputs(inputs, rng):
-    """Every input drawn anew, the figures of a chip from one other chip together."""
-    names = dict.fromkeys(name for given in inputs.values() for name in given.chips)
+def _other_chips(inputs, rng):
+    """For each chip of the inputs another that has the same figures."""
+    inputs = list(inputs)
     mapping: dict[str, str] = {}
-    for name in names:
-        wanted = [given.has for given in inputs.values() if name in given.chips and given.has]
+    for name in dict.fromkeys(name for given in inputs for name in given.chips):
+        wanted = [given.has for given in inputs if name in given.chips and given.has]
         pool = [
             chip.name
             for chip in rk.chips()
@@ -688,4 +711,8 @@ def _drawn_inputs(inputs, rng):
         if not pool:
             raise ValueError(f"no chip of the table can stand in for {name}")
         mapping[name] = rng.choice(pool)
-    return {name: given.drawn(rng, mapping) for name, given in inputs.items()}
+    return mapping
+
+
+def _drawn_inputs(inputs, rng, chips):
+    return {name: given.drawn(rng, chips) for name, given in inputs.items()}

@@ -29,6 +29,8 @@ ABOUT = re.compile(
 WORDS = {
     "one half": "1/2", "a half": "1/2", "half": "1/2", "one third": "1/3", "a third": "1/3",
     "two thirds": "2/3", "one quarter": "1/4", "a quarter": "1/4", "one sixth": "1/6",
+    "infinity": "1e999", "infinite": "1e999", "inf": "1e999", "unbounded": "1e999",
+    "unlimited": "1e999", "no limit": "1e999",
     "twice": "2", "double": "2", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5",
     "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
 }  # fmt: skip
@@ -40,19 +42,26 @@ ARITHMETIC = re.compile(
 
 
 class UnreadableError(Exception):
-    """An answer that is no number; says why. ``missing`` where there is no answer at all."""
+    """An answer that is no number; says why. ``missing`` where there is no answer at all.
 
-    def __init__(self, message, missing=False):
+    ``number`` is what stands before a unit that cannot be right.
+    """
+
+    def __init__(self, message, missing=False, number=None):
         super().__init__(message)
-        self.missing = missing
+        self.missing, self.number = missing, number
 
 
 @dataclass(frozen=True)
 class Given:
-    """A number and the digits it was given to; EXACT for one that was computed."""
+    """A number and the digits it was given to; EXACT for one that was computed.
+
+    ``written`` is the number as it stands beside a unit, before it is converted.
+    """
 
     value: float
     digits: int = EXACT
+    written: "Given | None" = None
 
 
 def is_missing(answer):
@@ -135,7 +144,9 @@ def _of_roofkit(answer, unit, figure):
     names = {Estimate: ".lower, .upper, .math or .comms", Cost: ".flops, .bytes or .intensity",
              Roofline: ".ridge, .peak_flops or .bandwidth"}  # fmt: skip
     how = names.get(type(answer), '.peak_flops("bf16") or .bandwidth')
-    raise UnreadableError(TEXT["object"].format(kind=kind_of(answer), how=how))
+    raise UnreadableError(
+        TEXT["object"].format(kind=kind_of(answer), how=how, unit=units.name(unit))
+    )
 
 
 def _of_text(text, unit):
@@ -175,9 +186,10 @@ def _of_text(text, unit):
         scale = units.factor(written, unit)
         if scale is None:
             raise UnreadableError(
-                TEXT["wrong unit"].format(unit=repr(written), wanted=units.name(unit))
+                TEXT["wrong unit"].format(unit=repr(written), wanted=units.name(unit)),
+                number=Given(float(value), digits),
             )
-        value *= scale
+        return Given(float(value * scale), digits, Given(float(value), digits))
     return Given(float(value), digits)
 
 

@@ -10,7 +10,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import roofkit as rk
 from roofkit.check import units
@@ -21,13 +21,15 @@ from roofkit.check.words import TEXT, listed, way
 # The share that a half-right answer keeps: right but for its unit, one of two, one branch of two.
 HALF = 0.5
 # Two computed values agree if they differ by less: figures are rounded to three digits on the way.
-CLOSE = 2e-3
+CLOSE = 1.5e-3
 # Of answers spread evenly (in logarithm) over three decades around the right one, at most this
 # share may meet a slip by chance; the rarest pairs of slips give way.
-CHANCE = 0.014
+CHANCE = 0.012
 DECADES = 3
 # A computed answer may also be told a rarer slip, of many, if it is that slip's to four digits.
 EXACTLY = 1e-4
+# As good as equal, but for the rounding of floats.
+SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,15 @@ class Slip:
     """A step of the question's own gone wrong.
 
     ``formula`` takes any of the question's inputs by name. ``credit`` is the share of the points
-    that it keeps; with 1 it is another right answer, and ``says`` remarks on it.
+    that it keeps; with 1 it is another right answer, and ``says`` remarks on it. ``here`` marks a
+    slip that goes with the question's own figures: a new draw leaves it out.
     """
 
     name: str
     formula: Callable
     says: str
     credit: float = 0.0
+    here: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Candidate:
     column: tuple[float, ...]
     says: str
     credit: float = 0.0
+    digits: int = 2
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,7 @@ class Slips:
     unit : the unit of the result
     half : names of slips that keep half the credit
     rtol : how far from the reference an answer may lie
+    exact : whether all is small whole numbers, so that a stray factor 2 or 8 fits everything
     """
 
     def __init__(
@@ -104,7 +110,9 @@ class Slips:
         unit: str = "",
         half: Sequence[str] = (),
         rtol: float = 0.01,
+        exact: bool = False,
     ):
+        self._exact = exact
         self.unit, self.rtol, self.inputs, self._formula = unit, rtol, inputs, formula
         base = {name: given.value for name, given in inputs.items()}
         self._cases = [base | case for case in cases]
@@ -121,9 +129,7 @@ class Slips:
             if slip.credit < 1
         ]
         steps += self._replaced()
-        steps = [
-            Candidate(s.names, s.column, s.says, HALF) if s.names[0] in half else s for s in steps
-        ]
+        steps = [replace(step, credit=HALF) if step.names[0] in half else step for step in steps]
         self._steps = [step for step in steps if self._tells(step.column)]
         scales = [self._scaled(scale) for scale in self._scales()]
         scales += self._inverted()
@@ -135,12 +141,25 @@ class Slips:
 
     def diagnose(self, given: Sequence[Given]) -> Diagnosis | None:
         """The slips that agree with an answer, which is not right; None if there is none."""
-        for candidates in (self.singles, self.pairs):
-            if found := [one for one in candidates if agrees(given, one.column)]:
-                return _told(found)
-        if not all(map(_telling, given)):
-            return None
-        found = [one for one in self.rare if agrees_exactly(given, one.column)]
+        digits = min(one.digits for one in given)
+        telling = all(map(_telling, given))
+
+        def fitting(candidates, least=0):
+            return [
+                one
+                for one in candidates
+                if (digits >= max(one.digits, least) and agrees(given, one.column))
+                or agrees_exactly(given, one.column, SAME)
+            ]
+
+        fits = fitting(self.singles)
+        # A value to the last digit says more than one that rounds to the same.
+        found = [one for one in fits if agrees_exactly(given, one.column, SAME)]
+        if telling and not found:
+            found = [one for one in self.inputs_given if agrees_exactly(given, one.column, SAME)]
+        found = found or fits or fitting(self.pairs, least=3)
+        if telling and not found:
+            found = [one for one in self.rare if agrees_exactly(given, one.column)]
         return _told(found) if found else None
 
     def is_right(self, given: Sequence[Given]) -> str | None:
@@ -180,16 +199,23 @@ class Slips:
         return tuple(column)
 
     def _replaced(self) -> Iterator[Candidate]:
+        """Each input replaced. An operation goes first: a figure that only tips it is no slip."""
         named = inspect.signature(self._formula).parameters
-        for name, given in self.inputs.items():
+        operations: list[tuple] = []
+        for name, given in sorted(
+            self.inputs.items(), key=lambda pair: not callable(pair[1].value)
+        ):
             if name in self._given or name not in named:
                 continue
-            seen: list[tuple] = []
+            seen = [*operations]
             for other in given.instead:
                 column = self._column(self._formula, {name: other.value})
                 if not any(same(column, before) for before in seen):
                     seen.append(column)
-                    yield Candidate((f"{name}: {other.name}",), column, other.says)
+                    names = (f"{name}: {other.name}",)
+                    yield Candidate(names, column, other.says, digits=other.digits)
+            if callable(given.value):
+                operations += seen
 
     def _tells(self, column):
         """Whether a column is another than the right one, and one that an answer can agree with."""
@@ -202,7 +228,7 @@ class Slips:
     @functools.cached_property
     def rare(self) -> list[Candidate]:
         """Slips of which there are too many to be told from a rounded value."""
-        found = [*self._inputs_themselves(), *self._across(), *self._other_chips()]
+        found = [*self.inputs_given, *self._across(), *self._other_chips()]
         for power in range(16, 31):
             for sign in (power, -power):
                 words = {"power": power, "way": way(10.0**sign), "half": power // 2}
@@ -222,12 +248,16 @@ class Slips:
             if given.what and not callable(given.value) and name not in self._given:
                 yield name, given
 
-    def _inputs_themselves(self):
-        for _, given in self._figures():
+    @functools.cached_property
+    def inputs_given(self) -> list[Candidate]:
+        """Answers that are one of the inputs as it stands."""
+        found = []
+        for name, given in self._figures():
             says = TEXT["an input"].format(what=given.what)
             for scale in (1, 1e-9, 1e-12) if given.unit.endswith("/s") else (1,):
                 column = (scale * given.value,) * len(self._cases)
-                yield Candidate((f"an input: {given.what}",), column, says)
+                found.append(Candidate((f"{name} itself",), column, says))
+        return [one for one in found if self._tells(one.column)]
 
     def _across(self):
         """Multiplied where it should be divided, or the other way round; and rare replacements."""
@@ -245,30 +275,32 @@ class Slips:
         of_chip = {name: given for name, given in self._figures() if given.chips}
         for main in dict.fromkeys(given.chips[0] for given in of_chip.values()):
             names = [name for name, given in of_chip.items() if given.chips[0] == main]
-            choices = [[name] for name in names] + ([names] if len(names) > 1 else [])
+            # What several chips share names them all.
+            owners: dict[tuple, list[str]] = {}
             for other in (chip for chip in rk.chips() if chip.name != main):
-                for chosen in choices:
+                for chosen in [[name] for name in names] + [names]:
+                    if not all(of_chip[name].has(other) for name in chosen):
+                        continue
                     replaced = {}
                     for name in chosen:
-                        given = of_chip[name]
-                        if given.has(other):
-                            same_chips = {chip: chip for chip in given.chips}
-                            replaced[name] = given.again(None, same_chips | {main: other.name})
-                    if len(replaced) < len(chosen):
-                        continue
-                    whole = len(chosen) == len(names)
-                    says = TEXT["other chip" if whole else "other figure"].format(
-                        what=listed(given.what for given in replaced.values()),
-                        other=other.name,
-                        chip=main,
-                    )
-                    column = self._column(
-                        self._formula, {name: given.value for name, given in replaced.items()}
-                    )
-                    yield Candidate(("another chip of the table",), column, says)
+                        others = {chip: chip for chip in of_chip[name].chips}
+                        replaced[name] = (
+                            of_chip[name].again(None, others | {main: other.name}).value
+                        )
+                    listed_under = owners.setdefault(self._column(self._formula, replaced), [])
+                    if other.name not in listed_under:
+                        listed_under.append(other.name)
+            for column, listed_under in owners.items():
+                says = TEXT["other chip"].format(other=TEXT["or"].join(listed_under), chip=main)
+                yield Candidate(("another chip of the table",), column, says)
 
     def _inverted(self):
-        if all(self.right) and units.DIMENSIONS[self.unit] in ("intensity", "ratio", "time"):
+        if all(self.right) and units.DIMENSIONS[self.unit] in (
+            "intensity",
+            "ratio",
+            "time",
+            "data",
+        ):
             column = tuple(1 / value for value in self.right)
             if self._tells(column):
                 yield Candidate(("upside down",), column, TEXT["inverted"])
@@ -295,13 +327,12 @@ class Slips:
                     10.0**power,
                     TEXT["prefix"].format(**words),
                     TEXT["besides prefix"].format(**words),
-                    HALF,
                 )
 
     def _factor_scales(self) -> Iterator[Scale]:
-        places = [given.two for given in self.inputs.values() if given.two]
-        where = TEXT["where 2"].format(places=listed(dict.fromkeys(places))) if places else ""
         for factor in (2.0, 0.5):
+            places = listed(dict.fromkeys(self._twos(factor)))
+            where = TEXT["where 2"].format(places=places) if places else ""
             words = {"way": way(factor), "where": where}
             yield Scale(
                 f"factor {factor:g}",
@@ -319,6 +350,15 @@ class Slips:
                     TEXT["besides eight"].format(**words),
                 )
 
+    def _twos(self, factor):
+        """Where a factor of 2 in an input is one in the result."""
+        wanted = tuple(factor * value for value in self.right)
+        for name, given in self._figures():
+            for change in (2.0, 0.5):
+                column = self._column(self._formula, {name: change * given.value})
+                if given.two and same(column, wanted):
+                    yield given.two
+
     def _scales(self) -> Iterator[Scale]:
         yield from self._unit_scales()
         yield from self._factor_scales()
@@ -334,7 +374,9 @@ class Slips:
         meets = sum(map(self._in_window, self.singles))
         room = CHANCE * DECADES * math.log(10) / (2 * CLOSE)
         known = [self.right, *(single.column for single in self.singles)]
-        firsts = [*self._steps, *map(self._scaled, self._factor_scales())]
+        factors = {scale.name for scale in self._factor_scales()}
+        firsts = [one for one in self.singles if one in self._steps or one.names[0] in factors]
+        seconds = [second for second in seconds if not self._exact or "unit" in second.name]
         for second in seconds:
             for step in firsts:
                 column = tuple(second.factor * value for value in step.column)
@@ -354,7 +396,6 @@ class Slips:
                     if meets + 1 > room:
                         continue
                     meets += 1
-                known.append(column)
                 yield pair
 
     def _in_window(self, candidate):
@@ -373,10 +414,10 @@ def _agrees(given, target, rtol):
     return rounds_to(target, given, at_least=2)
 
 
-def agrees_exactly(given: Sequence[Given], column: Sequence[float]) -> bool:
-    """Whether each number is its value to four digits."""
+def agrees_exactly(given: Sequence[Given], column: Sequence[float], rtol: float = EXACTLY) -> bool:
+    """Whether each number is its value, however few digits it was given to."""
     return all(
-        math.isclose(one.value, value, rel_tol=EXACTLY)
+        math.isclose(one.value, value, rel_tol=rtol)
         for one, value in zip(given, column, strict=True)
     )
 
@@ -397,7 +438,7 @@ def rounds_to(target, given, at_least):
 
 def same(column, other):
     """Whether two columns hold the same values: one cannot tell their slips apart."""
-    return all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(column, other, strict=True))
+    return all(math.isclose(a, b, rel_tol=SAME) for a, b in zip(column, other, strict=True))
 
 
 def caret(value, targets):
@@ -410,10 +451,7 @@ def caret(value, targets):
             if not 1 <= front <= 10**6:
                 continue
             if math.isclose(front * 10.0**power, target) and (10 * front) ^ power == value:
-                start = f"{front}*" if front > 1 else ""
-                return TEXT["caret"].format(
-                    written=f"{start}10^{power}", value=value, python=f"{front}e{power}"
-                )
+                return TEXT["caret"].format(value=value)
     return None
 
 

@@ -88,6 +88,7 @@ QUESTIONS = {
             ),
         ],
         rtol=1e-6,
+        exact=True,
         how="a byte has 8 bits",
     ),
     "l01.multiply-adds": Number(
@@ -130,6 +131,7 @@ QUESTIONS = {
                 "FLOPs over the link",
                 lambda flops: flops / 450e9,
                 FLOPS_OVER_BANDWIDTH.says,
+                here=True,
             ),
         ],
         how="divide FLOPs by FLOP/s",
@@ -168,6 +170,7 @@ QUESTIONS = {
                 lambda weights, size: size * weights / 1.6e12,
                 "With 1.6e12, as some texts round the bandwidth.",
                 credit=1,
+                here=True,
             ),
         ],
         how="T_comms is bytes over bandwidth; each weight takes 2 bytes and crosses once",
@@ -198,11 +201,13 @@ QUESTIONS = {
                 "PCIe",
                 lambda bandwidth, pcie: bandwidth / pcie,
                 "That is the PCIe bus. The question asks for NVLink.",
+                here=True,
             ),
             Slip(
                 "ridge",
                 lambda bandwidth: 989.4e12 / bandwidth,
                 "That is peak over bandwidth, the ridge. Two bandwidths are compared here.",
+                here=True,
             ),
             Slip(
                 "share",
@@ -231,11 +236,12 @@ QUESTIONS = {
             Slip(
                 "mean",
                 lambda: 1.5,
-                "That is one time at half the other. Can the shorter one come nearer?",
+                "Some pair of times gives that, and another pair gives more.",
             ),
             Slip("three", lambda: 3.0, "There are two times, and each is at most the longer one."),
         ],
         rtol=0.005,
+        exact=True,
         beyond=lambda answer: (
             "Some pair of times gives that, and another pair gives more."
             if 1 <= answer < 2
@@ -311,6 +317,7 @@ QUESTIONS = {
                 "T_comms, 40 GB",
                 lambda weights, size, slower: size * weights / slower,
                 "That is T_comms alone, and of the 40 GB card.",
+                here=True,
             ),
             Slip(
                 "sum, 40 GB",
@@ -318,6 +325,7 @@ QUESTIONS = {
                     t_math(weights, tokens, ops, peak) + size * weights / slower
                 ),
                 "That is the sum, the time if nothing overlaps, and of the 40 GB card.",
+                here=True,
             ),
             Slip(
                 "every token",
@@ -344,6 +352,7 @@ QUESTIONS = {
                 ),
                 "That takes the memory bandwidth of the 40 GB card; the question is about the "
                 "80 GB one.",
+                here=True,
             ),
             FLOPS_OVER_BANDWIDTH,
             Slip(

@@ -42,6 +42,22 @@ UNCUT = Slip(
 )
 
 
+def _of_a_million(flops, moved):
+    """What a million elements take, given for the intensity."""
+    return [
+        Slip(
+            "FLOPs",
+            lambda: 1e6 * flops,
+            "That is the number of FLOPs. Divide it by the bytes that cross.",
+        ),
+        Slip(
+            "bytes",
+            lambda: 1e6 * moved,
+            "That is the number of bytes. Intensity is FLOPs over bytes.",
+        ),
+    ]
+
+
 def _reachable(chip, other):
     """How fast a kernel of intensity 100 can run on one of two chips."""
     return Number(
@@ -128,7 +144,9 @@ QUESTIONS = {
                 lambda size, arrays: 3 / (size * arrays),
                 "That counts 3 FLOPs an element. There is one multiplication and one addition.",
             ),
+            *_of_a_million(flops=2, moved=6),
         ],
+        exact=True,
         how="2 FLOPs an element; x is read, y is read, y is written, 2 bytes each",
     ),
     "l02.sum": Number(
@@ -172,15 +190,17 @@ QUESTIONS = {
         slips=[
             Slip(
                 "one number moved",
-                lambda: 999_999 / 2,
+                lambda: 1e6 / 2,
                 "That counts the bytes of one number. N of them are read.",
             ),
+            *_of_a_million(flops=1, moved=2),
             Slip(
-                "all N FLOPs",
-                lambda: 1e6,
-                "That is the number of FLOPs. Divide it by the bytes that cross.",
+                "axpy",
+                lambda: 1 / 3,
+                "That is y <- a x + y. Here one vector is read, and nothing is multiplied.",
             ),
         ],
+        exact=True,
         praise="One addition for every 2 bytes read.",
         how="one addition and 2 bytes an element",
     ),
@@ -238,6 +258,7 @@ QUESTIONS = {
                 lambda peak: peak / 8.1e11,
                 "With 8.1e11 byte/s, an older figure; the page says 819 GB/s.",
                 credit=1,
+                here=True,
             ),
             Slip(
                 "product",
@@ -266,11 +287,13 @@ QUESTIONS = {
                 "the kernel",
                 lambda: 180,
                 "That is the intensity of the kernel in the figure below, not the card's ridge.",
+                here=True,
             ),
             Slip(
                 "1.5 TB/s",
                 lambda peak: peak / 1.5e12,
-                "That takes 1.5 TB/s, the 40 GB card's bandwidth rounded down.",
+                "That takes the 40 GB card's bandwidth, and rounded down at that.",
+                here=True,
             ),
         ],
         how="the ridge is peak over bandwidth, each from this card's own line",
@@ -292,6 +315,7 @@ QUESTIONS = {
                 "80 GB card",
                 lambda intensity, faster: intensity * faster,
                 "That is the slope of the 80 GB card, and above its own peak besides.",
+                here=True,
             ),
             DIVIDED,
             SHARE,
@@ -353,6 +377,7 @@ QUESTIONS = {
             ),
             "vertical line": ("vertical", "dotted line", "the ridge", "ridge"),
             "flat line": (
+                "peak",
                 "flat",
                 "flat part",
                 "horizontal line",
@@ -373,7 +398,7 @@ QUESTIONS = {
         "an A100 40GB?",
         parts={
             "L40S": _reachable("L40S", A100_40),
-            "A100 40GB": _reachable(A100_40, "L40S"),
+            A100_40: _reachable(A100_40, "L40S"),
         },
         praise="The L40S has the higher peak and the lower speed: at this intensity only memory "
         "counts.",
@@ -413,18 +438,21 @@ QUESTIONS = {
                 lambda: 1.555e12,
                 "That is the 40 GB card's bandwidth; 312 / 1.555 is 200.6. Which rounded bandwidth "
                 "gives 208?",
+                here=True,
             ),
             Slip(
                 "PCIe card",
                 lambda: 1.935e12,
                 "That is the 80 GB PCIe card's bandwidth; 312 / 1.935 is 161. Solve for the "
                 "bandwidth that gives 208.",
+                here=True,
             ),
             Slip(
                 "80 GB card",
                 lambda: 2.039e12,
                 "That is the 80 GB card's bandwidth; 312 / 2.039 is 153. Solve for the bandwidth "
                 "that gives 208.",
+                here=True,
             ),
             Slip(
                 "product",
@@ -441,6 +469,7 @@ QUESTIONS = {
                 "difference",
                 lambda peak: peak / 153 - peak / 208,
                 "That is the difference between the two bandwidths.",
+                here=True,
             ),
         ],
         praise="That is the 40 GB card's 1.555 TB/s, rounded down.",

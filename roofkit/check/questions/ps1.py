@@ -43,9 +43,11 @@ def _machine(rng):
 
 
 def _attainable_case(rng, number):
-    """Left of the ridge, right of it, near it on either side, in turn."""
+    """From far left of the ridge to far right of it, in six steps."""
     peak_flops, speed = _machine(rng)
-    low, high = ((0.002, 0.5), (2, 40), (0.8, 0.95), (1.05, 1.2))[number % 4]
+    low, high = (
+        (0.002, 0.02), (0.1, 0.5), (0.8, 0.95), (1.05, 1.2), (2, 10), (20, 60),
+    )[number % 6]  # fmt: skip
     return _three_digits(rng.uniform(low, high) * peak_flops / speed), peak_flops, speed
 
 
@@ -99,12 +101,14 @@ QUESTIONS = {
                 "A100 40GB",
                 lambda: 312e12 / 1.555e12,
                 "That is the ridge of lecture 2's 40 GB A100, which lies near this card's.",
+                here=True,
             ),
             Slip(
                 "fp32 halved",
                 lambda bandwidth: 38.7e12 / 2 / bandwidth,
                 "That takes half the fp32 peak. Only the figure with sparsity is halved, and the "
                 "work is in bf16.",
+                here=True,
             ),
         ],
         # The 40 GB A100's ridge lies half a percent away.
@@ -135,6 +139,7 @@ QUESTIONS = {
                 "sum, H100",
                 lambda flops, moved, peak: 1e6 * (flops / peak + moved / 3.35e12),
                 "That is the sum, the time if nothing overlaps, and with the H100's memory.",
+                here=True,
             ),
             Slip(
                 "FLOPs over bandwidth",
@@ -247,9 +252,9 @@ QUESTIONS = {
                     "That divides the intensity by the bandwidth. Multiply: the result is FLOP/s.",
                 ),
                 Slip(
-                    "arguments swapped",
-                    lambda intensity, peak_flops, bandwidth: min(bandwidth, intensity * peak_flops),
-                    "That takes the peak for the bandwidth and the bandwidth for the peak.",
+                    "bandwidth alone",
+                    lambda bandwidth: bandwidth,
+                    "That is the bandwidth in every call. The slope is intensity times bandwidth.",
                 ),
             ]
         },
@@ -263,16 +268,16 @@ QUESTIONS = {
         arguments=("flops", "bytes_moved", "peak_flops", "bandwidth"),
         inputs={"pick": longer(), "add": total()},
         results={
-            "lower": lambda pick, flops, bytes_moved, peak_flops, bandwidth: pick(
+            "with overlap": lambda pick, flops, bytes_moved, peak_flops, bandwidth: pick(
                 flops / peak_flops, bytes_moved / bandwidth
             ),
-            "upper": lambda add, flops, bytes_moved, peak_flops, bandwidth: add(
+            "without overlap": lambda add, flops, bytes_moved, peak_flops, bandwidth: add(
                 flops / peak_flops, bytes_moved / bandwidth
             ),
         },
         case=_bracket_case,
         unit="s",
-        slips={"lower": _exchanged(max), "upper": _exchanged(_sum)},
+        slips={"with overlap": _exchanged(max), "without overlap": _exchanged(_sum)},
         praise="The maximum below, the sum above.",
         how="T_math is FLOPs over peak, T_comms bytes over bandwidth; overlapped the longer one is "
         "all, without overlap they add",

@@ -1,0 +1,273 @@
+"""Every question of every table, as thousands of right and wrong answers meet it."""
+
+import itertools
+import random
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+
+import roofkit as rk
+from roofkit.check import units
+from roofkit.check.kinds import Choice, Formula, Function, Number, Order, Several
+from roofkit.check.reading import Given, read_number
+from roofkit.check.slips import agrees, agrees_exactly
+from roofkit.check.student import tables
+
+DRAWS = 4
+TABLE = tables()
+# Each question as it stands, and with figures drawn anew.
+VARIANTS = {
+    f"{name}~{draw}" if draw else name: question.drawn(draw) if draw else question
+    for name, question in TABLE.items()
+    for draw in range(DRAWS + 1)
+}
+NUMBERS = {
+    **{name: q for name, q in VARIANTS.items() if isinstance(q, Number)},
+    **{
+        f"{name}/{part}": number
+        for name, q in VARIANTS.items()
+        if isinstance(q, Several)
+        for part, number in q.parts.items()
+    },
+}
+FUNCTIONS = {name: q for name, q in VARIANTS.items() if isinstance(q, Function)}
+CHOICES = {name: q for name, q in VARIANTS.items() if isinstance(q, Choice)}
+ORDERS = {name: q for name, q in VARIANTS.items() if isinstance(q, Order)}
+
+
+def rounded(value, digits):
+    return float(f"{value:.{digits - 1}e}")
+
+
+def forms(question):
+    """Every honest way to write the right number."""
+    value, unit = question.reference(), question.unit
+    yield from (value, [value], (value,), np.float64(value), np.float32(value), np.array(value))
+    yield from (np.array([value]), Fraction(value), Decimal(repr(value)), sympy.Float(value))
+    yield from (sympy.Rational(Fraction(value)), f"{value!r}", f" about {value:.4g} ", f'"{value}"')
+    yield from (f"{Fraction(value).limit_denominator(10**6)}" if 1e-3 < value < 1e3 else value,)
+    if value == int(value) and value < 1e15:
+        yield from (int(value), np.int64(value), sympy.Integer(int(value)), f"{int(value):,}")
+    for digits in (2, 3, 4, 6):
+        yield from (rounded(value, digits), f"~{value:.{digits - 1}e}", [rounded(value, digits)])
+        yield Decimal(f"{value:.{digits - 1}e}")
+        mantissa, power = f"{value:.{digits - 1}e}".split("e")
+        yield from (f"{mantissa} · 10^{int(power)}", f"{mantissa}*10**{int(power)}")
+    if value >= 100:
+        yield from (round(value, -1) if value < 1e3 else round(value), int(rounded(value, 3)))
+    words = {"times": ["", "x", " times"], "of peak": ["", " of peak"]}.get(unit, ["", f" {unit}"])
+    for word in words:
+        yield from (f"{value:.4g}{word}", f"{value:.3g}{word}", f"≈ {value:.2e}{word}")
+    for other, factor in units.ALSO.get(unit, {}).items():
+        yield from (f"{value * factor:.4g} {other}", f"{value * factor:.3g}{other}")
+
+
+def far(question, value):
+    """Whether a value is neither right nor another right answer, however it is rounded."""
+    return question.known.is_right([Given(value)]) is None
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_every_honest_form_of_the_right_number_is_right(name):
+    question = NUMBERS[name]
+    for answer in forms(question):
+        assert question.judge(answer).credit == 1, repr(answer)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_every_slip_is_told_by_its_name_and_never_the_solution(name):
+    question = NUMBERS[name]
+    known = question.known
+    solution = f"{question.reference():.4g}"
+    tiers = [
+        (known.singles, agrees),
+        (known.pairs, agrees),
+        (known.rare, agrees_exactly),
+    ]
+    for level, (candidates, fits) in enumerate(tiers):
+        for candidate in candidates:
+            [value] = candidate.column
+            for answer in (value, float(f"{value:.6g}")):
+                verdict = question.judge(answer)
+                if known.is_right([Given(answer)]) is not None:
+                    # A rare slip, or two at once, that the tolerance takes for right.
+                    assert level, candidate.names
+                    continue
+                assert verdict.credit < 1
+                if len(solution) > 4:
+                    assert solution not in verdict.message
+                # A commoner slip of the same value comes first.
+                given = [read_number(answer, question.unit)]
+                commoner = any(
+                    agrees(given, other.column) for tier, _ in tiers[:level] for other in tier
+                ) or (level and any(agrees_exactly(given, c.column) for c in known.inputs_given))
+                told = " and ".join(candidate.names) in verdict.slips
+                same = [c for c in candidates if fits(given, c.column)]
+                merged = any(c.says == candidate.says for c in same if c is not candidate)
+                # A number of one or two digits may be a guess.
+                guess = level and given[0].digits < 3
+                assert told or commoner or merged or guess or value <= 0, candidate.names
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_near_miss_is_never_right(name):
+    question = NUMBERS[name]
+    rng = random.Random(name)
+    for _ in range(60):
+        off = question.rtol * rng.uniform(1.001, 4) * rng.choice((-1, 1))
+        value = question.reference() * (1 + off)
+        if far(question, value):
+            assert question.judge(value).credit < 1
+
+
+@pytest.mark.parametrize("name", [n for n in NUMBERS if "~" not in n or "~1" in n])
+def test_a_random_wrong_answer_seldom_meets_a_slip(name):
+    question = NUMBERS[name]
+    rng = random.Random(name)
+    answers = [question.reference() * 10 ** rng.uniform(-1.5, 1.5) for _ in range(2000)]
+    wrong = [answer for answer in answers if far(question, answer)]
+    met = sum(question.known.diagnose([Given(answer)]) is not None for answer in wrong)
+    assert met <= 0.02 * len(wrong)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_no_slip_lies_within_the_tolerance(name):
+    assert VARIANTS[name].problems() == []
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_question_can_be_asked_and_hinted_at(name):
+    question = TABLE[name]
+    assert "{" not in question.text()
+    assert question.hints()
+    if isinstance(question, Number):
+        assert set(question.half) <= {c.names[0] for c in question.known.singles}
+        assert question.unit in units.DIMENSIONS
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_draw_depends_on_its_seed_alone(name):
+    question = TABLE[name]
+    assert question.drawn(7).text() == question.drawn(7).text()
+    if isinstance(question, Function):
+        assert question.drawn(7).cases == question.drawn(7).cases != question.cases
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_reference_is_right_in_every_style(name):
+    question = FUNCTIONS[name]
+    reference = question.reference
+
+    def listed(*arguments):
+        return list(np.atleast_1d(reference(*arguments)))
+
+    def array(*arguments):
+        return np.array(reference(*arguments))
+
+    for style in (reference, listed, array):
+        assert question.judge(style).credit == 1
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_with_a_slip_is_told_so(name):
+    question = FUNCTIONS[name]
+    for result, known in question.known.items():
+        for candidate in [*known.singles, *known.pairs]:
+            values = dict(zip(question.cases, candidate.column, strict=True))
+
+            def wrong(*arguments, values=values, result=result):
+                found = dict(
+                    zip(
+                        question.results, np.atleast_1d(question.reference(*arguments)), strict=True
+                    )
+                )
+                found[result] = values[arguments]
+                return tuple(found.values()) if len(found) > 1 else found[result]
+
+            verdict = question.judge(wrong)
+            assert verdict.credit < 1
+            assert any(part in verdict.message for part in candidate.says.split(" Besides, "))
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_every_option_in_every_wording(name):
+    question = CHOICES[name]
+    for option in question.options:
+        for wording in (option, option.upper(), f"'{option}'", f'"{option}"', f" the {option} "):
+            verdict = question.judge(wording)
+            right = option == question.reference()
+            assert verdict.credit == right
+            if not right:
+                assert verdict.message == question.why_not[option]
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_every_order_but_the_right_one_is_wrong(name):
+    question = ORDERS[name]
+    for order in itertools.permutations(question.items):
+        right = order == question.reference()
+        assert (question.judge(order).credit == 1) == right
+    for kind in (list, tuple, np.array, iter, dict.fromkeys, ", ".join, " < ".join):
+        assert question.judge(kind(question.reference())).credit == 1
+
+
+@pytest.mark.parametrize("name", [n for n, q in VARIANTS.items() if isinstance(q, Several)])
+def test_several_numbers_in_every_form(name):
+    question = VARIANTS[name]
+    right = [part.reference() for part in question.parts.values()]
+    for answer in (
+        right,
+        tuple(right),
+        np.array(right),
+        dict(zip(question.parts, right, strict=True)),
+    ):
+        assert question.judge(answer).credit == 1
+    if abs(right[0] / right[1] - 1) > 0.1:
+        assert question.judge(right[::-1]).credit == 0.5
+    half = question.judge([right[0], 3 * right[1]])
+    assert half.credit == 0.5
+    assert f"{next(iter(question.parts))}: right" in half.message
+    assert question.judge([..., ...]).state == "missing"
+    assert "2 values" in question.judge(right[:1]).message
+
+
+@pytest.mark.parametrize("name", [n for n, q in FUNCTIONS.items() if isinstance(q, Formula)])
+def test_a_formula_in_every_form(name):
+    question = FUNCTIONS[name]
+    k = sympy.Symbol("k")
+    size = question.inputs["size"].value
+    for answer in (
+        "(k-1)/(2*(k+1))", "0.5·(k−1)/(k+1)", "I = (k - 1) / (2k + 2)", "1/2 - 1/(k+1)",
+        (k - 1) / (size * (k + 1)), sympy.Rational(1, 2) - 1 / (k + 1), (k - 1) / (2 * k + 2),
+        lambda k: (k - 1) / size / (k + 1), lambda n: (n - 1) / (size * n + size),
+    ):  # fmt: skip
+        assert question.judge(answer).credit == 1, answer
+    for answer, says in (
+        ("k/(2(k+1))", "k - 1"), ("(k-1)/(k+1)", "elements as bytes"), ("1/6", "two at a time"),
+        ("(n-1)/(2n+2)", "'n' is not among its symbols (k)"), ("k-1)/2", "could not be read"),
+        (0.3, "formula of k is asked for"), (sympy.Symbol("N") / 2, "'N' is not among"),
+        (..., "..."),
+    ):  # fmt: skip
+        verdict = question.judge(answer)
+        assert verdict.credit < 1
+        assert says in verdict.message
+
+
+def test_enough_answers_are_tried():
+    right = sum(len(list(forms(question))) for question in NUMBERS.values())
+    wrong = sum(
+        2 * len([*q.known.singles, *q.known.pairs, *q.known.rare]) for q in NUMBERS.values()
+    )
+    assert (right >= 2000, wrong >= 4000) == (True, True), (right, wrong)
+
+
+def test_names_of_slips_are_the_same_in_every_draw():
+    """So that a class's slips can be counted over its variants."""
+    chips = {chip.name for chip in rk.chips()}
+    for name, question in NUMBERS.items():
+        if "~" in name:
+            named = " ".join(c.names[0] for c in question.known.singles)
+            assert not {chip for chip in chips if chip in named}, name
