@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 
 
@@ -13,6 +15,25 @@ def engineering(value):
     """
     scale, prefix = prefixed(value)
     return f"{value / scale:.3g} {prefix}"
+
+
+def quantity(value, unit):
+    """A number in its unit; of an array the range and the shape, a symbol as it is.
+
+    >>> quantity(2e9, "B"), quantity(np.array([1e9, 4e9]), "B"), quantity(240.24, "FLOP/byte")
+    ('2 GB', '1 GB to 4 GB [2]', '240.2 FLOP/byte')
+    """
+    if isinstance(value, np.ndarray):
+        if not value.size:
+            return f"{unit} {list(value.shape)}"
+        low, high = quantity(float(value.min()), unit), quantity(float(value.max()), unit)
+        return f"{low if low == high else f'{low} to {high}'} {list(value.shape)}"
+    if not isinstance(value, (int, float)):
+        return f"{value} {unit}"
+    # A ratio of units takes no prefix.
+    if unit == "FLOP/byte":
+        return f"{value:.4g} {unit}"
+    return f"{engineering(value)}{unit}"
 
 
 def prefixed(value):

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from roofkit._inputs import check_broadcast, is_symbolic, number
+from roofkit._units import quantity
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Cost:
     """What a computation asks of a machine.
 
@@ -26,8 +27,8 @@ class Cost:
 
     Raises ValueError for negative or NaN entries and for shapes that do not broadcast.
 
-    >>> Cost(flops=1e12, bytes=2e9).intensity
-    500.0
+    >>> Cost(flops=1e12, bytes=2e9)
+    Cost(1 TFLOP, 2 GB, 500 FLOP/byte)
     """
 
     flops: Any
@@ -39,6 +40,12 @@ class Cost:
         check_broadcast(flops=flops, bytes=moved)
         object.__setattr__(self, "flops", flops)
         object.__setattr__(self, "bytes", moved)
+
+    def __repr__(self):
+        parts = [quantity(self.flops, "FLOP"), quantity(self.bytes, "B")]
+        if not is_symbolic(self.flops) and not is_symbolic(self.bytes):
+            parts.append(quantity(self.intensity, "FLOP/byte"))
+        return f"Cost({', '.join(parts)})"
 
     @property
     def intensity(self):
@@ -75,7 +82,7 @@ class Cost:
 Cost.__array_ufunc__ = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Roofline:
     """A machine as two numbers: how fast it computes and how fast it is fed.
 
@@ -92,8 +99,8 @@ class Roofline:
 
     Source: Williams, Waterman and Patterson, CACM 52(4), 2009.
 
-    >>> Roofline(peak_flops=1.97e14, bandwidth=8.2e11).ridge
-    240.2439024390244
+    >>> Roofline(peak_flops=1.97e14, bandwidth=8.2e11)
+    Roofline(197 TFLOP/s, 820 GB/s, ridge 240.2 FLOP/byte)
     """
 
     peak_flops: Any
@@ -106,6 +113,13 @@ class Roofline:
         check_broadcast(peak_flops=peak, bandwidth=bandwidth)
         object.__setattr__(self, "peak_flops", peak)
         object.__setattr__(self, "bandwidth", bandwidth)
+
+    def __repr__(self):
+        speed = quantity(self.bandwidth, "B/s")
+        if self.channel != "memory":
+            speed += f" {self.channel}"
+        ridge = quantity(self.ridge, "FLOP/byte")
+        return f"Roofline({quantity(self.peak_flops, 'FLOP/s')}, {speed}, ridge {ridge})"
 
     @property
     def ridge(self):
@@ -139,7 +153,7 @@ class Roofline:
         return Estimate(cost.flops / self.peak_flops, cost.bytes / self.bandwidth, self.channel)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Estimate:
     """How long a computation takes: the two times, and the bracket they give.
 
@@ -151,8 +165,8 @@ class Estimate:
     ``together`` fills it. Lower and upper then cover all times, and c channels bring upper to at
     most c + 1 times lower.
 
-    >>> Estimate(math=2e-3, comms=1e-3).upper
-    0.003
+    >>> Estimate(math=2e-3, comms=1e-3)
+    Estimate(compute 2 ms, memory 1 ms: 2 ms to 3 ms, compute-bound)
     """
 
     math: Any
@@ -181,6 +195,13 @@ class Estimate:
             )
         math = functools.reduce(larger, (estimate.math for estimate in estimates))
         return cls(math, times[0][1], times[0][0], tuple(times[1:]))
+
+    def __repr__(self):
+        times = ", ".join(f"{name} {quantity(time, 's')}" for name, time in self.times.items())
+        if not all(isinstance(time, (int, float)) for time in self.times.values()):
+            return f"Estimate({times})"
+        lower, upper = quantity(self.lower, "s"), quantity(self.upper, "s")
+        return f"Estimate({times}: {lower} to {upper}, {self.bound}-bound)"
 
     @property
     def times(self):

@@ -145,7 +145,9 @@ def markdown(source, options=""):
         (markdown("1. item"), None),
         (markdown("Prose."), "notes"),
         (markdown("-1 is prose, $x$ too"), "notes"),
+        (markdown("<details><summary>Answer</summary></details>"), "notes"),
         (markdown("Prose.", ', "slide": "fragment"'), "fragment"),
+        (code("x = 1", ":tags: [reveal]"), "fragment"),
         (markdown("# Title", ', "slide": "-"'), None),
         (code("x = 1"), None),
         (code("%timeit 1"), None),
@@ -160,7 +162,9 @@ def markdown(source, options=""):
 def test_slide_type_follows_from_the_cell(source, slide_type):
     metadata = mystcells.read_lecture("a.md", source).notebook.cells[0].metadata
     assert metadata.get("slideshow", {}).get("slide_type") == slide_type
-    assert set(metadata) <= {"slideshow", "tags"}
+    assert set(metadata) <= {"slideshow", "tags", "jupyter"}
+    revealed = "reveal" in metadata.get("tags", [])
+    assert metadata.get("jupyter") == ({"outputs_hidden": True} if revealed else None)
 
 
 @pytest.mark.parametrize(

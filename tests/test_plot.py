@@ -90,7 +90,7 @@ def test_markers_and_labels_say_which_roof_binds():
     ax = plot.roofline(V5E, {"dot": DOT, "large": LARGE})
     markers = {round(point.get_xdata()[0], 1): point.get_marker() for point in _points(ax)}
     assert markers == {0.5: "v", 1365.3: "o"}
-    labels = {text.get_text() for text in ax.texts}
+    labels = {text.get_text() for text in ax.texts} - {"memory-bound", "compute-bound"}
     assert len(labels) == 2
     assert any("dot" in label and "memory" in label for label in labels)
     assert any("large" in label and "compute" in label for label in labels)
@@ -120,7 +120,7 @@ def test_labels_of_neighbouring_kernels_do_not_overlap():
     ax = plot.roofline(V5E, kernels)
     ax.figure.canvas.draw()
     boxes = [text.get_window_extent() for text in ax.texts]
-    assert len(boxes) == len(kernels)
+    assert len(boxes) == len(kernels) + 2
     for i, box in enumerate(boxes):
         assert not any(box.overlaps(other) for other in boxes[i + 1 :])
 
@@ -338,3 +338,37 @@ def test_times_draws_beside_other_axes_without_a_warning(recwarn):
     assert right.get_legend()
     assert not left.get_legend()
     assert not recwarn.list
+
+
+def test_a_single_roof_shades_what_binds_under_it():
+    ax = plot.roofline({"mine": V5E.roofline("bf16", channel="link")})
+    assert [text.get_text() for text in ax.texts] == ["link-bound", "compute-bound"]
+    left, right = (region.get_paths()[0].get_extents() for region in ax.collections)
+    ridge = V5E.roofline("bf16", channel="link").ridge
+    assert left.x1 == pytest.approx(ridge) == right.x0
+    assert not plot.roofline([V5E, H100]).collections
+
+
+def test_measured_times_stand_beside_the_bracket():
+    ideal = rk.Estimate(math=np.array([1.0, 2.0, 4.0]), comms=np.array([4.0, 2.0, 1.0]))
+    ax = plot.measured({"mine": (ideal, [5.5, 3.0, 4.4])})
+    band = ax.collections[0].get_paths()[0].get_extents()
+    assert (band.y0, band.y1) == pytest.approx((1, 2))
+    [points] = [line for line in ax.lines if line.get_label() == "mine"]
+    assert points.get_xdata() == pytest.approx([0.25, 1, 4])
+    assert points.get_ydata() == pytest.approx([1.375, 1.5, 1.1])
+    assert ax.roofkit_description.endswith("1.38 times in the median, 33% above the sum.")
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ({}, "must map 1 to 5 labels"),
+        ({"mine": (3, [1])}, "must begin with an Estimate"),
+        ({"mine": (rk.Estimate(1.0, 2.0), [0.0])}, "measured seconds must all be finite and above"),
+        ({"mine": (rk.Estimate(0, 2.0), [1.0])}, "T_math must all be finite and above 0"),
+    ],
+)
+def test_measured_refuses_what_it_cannot_draw(groups, message):
+    with pytest.raises(ValueError, match=message):
+        plot.measured(groups)

@@ -17,9 +17,11 @@ Slides. In a lecture the slide type follows from the cell; the option `slide` ov
 - a Markdown cell that starts with `#` or `##` opens a slide, with `###` a subslide;
 - a Markdown cell that starts with `>` (call-out), `|` (table), `$$` (display math), `- ` or `1. `
   (list) continues the slide;
-- any other Markdown cell is speaker notes;
+- any other Markdown cell, a folded `<details>` among them, is speaker notes;
 - a code cell continues the slide, but is skipped if it is one `check(...)` or `predict(...)` call
-  or is tagged `setup`.
+  or is tagged `setup`;
+- a code cell tagged `reveal` is a fragment, and its output stays folded until its cell is run: the
+  answer is not on the screen of the guess.
 
 Grading. In a problem set nbgrader's metadata follows from the cell; its grade_id is the cell's id:
 
@@ -82,6 +84,8 @@ def read_lecture(name: str, source: str) -> Text:
             raise text.error(cell, f"slide is {slide_type!r}; it must be one of {known}")
         if slide_type != "-":
             cell.metadata.slideshow = {"slide_type": slide_type}
+        if "reveal" in cell.metadata.get("tags", []):
+            cell.metadata.jupyter = {"outputs_hidden": True}
     return text
 
 
@@ -157,7 +161,8 @@ def _slide_type(cell: NotebookNode) -> str:
         match _call(cell):
             case ast.Call(func=ast.Name("check" | "predict")):
                 return "skip"
-        return "skip" if "setup" in cell.metadata.get("tags", []) else "-"
+        tags = cell.metadata.get("tags", [])
+        return "skip" if "setup" in tags else "fragment" if "reveal" in tags else "-"
     if re.match(r"##? ", cell.source):
         return "slide"
     if cell.source.startswith("### "):

@@ -15,6 +15,7 @@ import math
 import pkgutil
 import warnings
 
+from roofkit._html import output
 from roofkit._units import engineering
 from roofkit.check import questions, units
 from roofkit.check.kinds import Number, Verdict
@@ -77,7 +78,7 @@ class Revealed:
         return self.message
 
     def _repr_html_(self):
-        return f"<b>{html.escape(self.message)}</b>"
+        return output(f"<b>{html.escape(self.message)}</b>")
 
 
 def check(question_id, answer=...):

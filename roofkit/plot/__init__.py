@@ -4,10 +4,12 @@ import matplotlib.pyplot  # noqa: F401  first, so that an installation without i
 
 from roofkit._units import engineering
 from roofkit.plot.figures import COLOURS, LINES, Picture, show
+from roofkit.plot.measured import measured
 from roofkit.plot.models import layers
 from roofkit.plot.rooflines import roofline, times
 from roofkit.plot.serving import kv_memory, throughput
 from roofkit.plot.stacks import breakdown
+from roofkit.plot.tables import table
 
 __all__ = [
     "COLOURS",
@@ -17,8 +19,10 @@ __all__ = [
     "engineering",
     "kv_memory",
     "layers",
+    "measured",
     "roofline",
     "show",
+    "table",
     "throughput",
     "times",
 ]

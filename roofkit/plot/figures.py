@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator
 from matplotlib.transforms import Bbox
 
+from roofkit._html import output
 from roofkit._units import engineering
 
 # Okabe and Ito's colours, in the order that also steps in grey; line styles tell them apart too.
@@ -48,7 +49,7 @@ class Picture:
 
     def _repr_html_(self):
         data = base64.b64encode(self.png).decode()
-        return (
+        return output(
             f'<img alt="{html.escape(self.alt, quote=True)}" width="{self.width}" '
             f'style="max-width: 100%" src="data:image/png;base64,{data}">'
         )

@@ -15,6 +15,8 @@ from roofkit.roofline import Cost, Estimate, Roofline
 def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     """Draw one roofline or several, with kernels as labelled points on them.
 
+    Under a single roof the regions are shaded in which its channel binds, and compute.
+
     Parameters
     ----------
     roofs : Roofline, Chip, or a mapping of label to either
@@ -73,12 +75,38 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
                 intensity, roof.attainable(intensity), "o" if compute else "v", color=colour,
                 ms=9, markeredgecolor="white", zorder=3,
             )  # fmt: skip
-    labels = []
+    labels = _shade(ax, *roofs.values()) if len(roofs) == 1 else []
     for name, intensity in points.items():
         labels.append(_label(ax, name, intensity, roofs.values(), labels))
-    ax.legend(loc="lower right", fontsize=9, framealpha=0.9, edgecolor="none")
+    # Under a single roof stand the names of its regions.
+    place = "upper left" if len(roofs) == 1 else "lower right"
+    ax.legend(loc=place, fontsize=9, framealpha=0.9, edgecolor="none")
     ax.roofkit_description = _describe(roofs, points)
     return ax
+
+
+def _shade(ax, roof):
+    """Under the slope the channel binds, under the flat part compute. Returns the two names."""
+    names = []
+    (left, right), (floor, _) = ax.get_xlim(), ax.get_ylim()
+    middle = min(max(roof.ridge, left), right)
+    for low, high, colour, strength, bound in (
+        (left, middle, COLOURS[1], 0.1, roof.channel),
+        (middle, right, COLOURS[0], 0.13, "compute"),
+    ):
+        if low < high:
+            xs = [low, high]
+            ax.fill_between(
+                xs, floor, roof.attainable(np.array(xs)), fc=colour, alpha=strength, lw=0
+            )
+        share = math.log(high / low) / math.log(right / left)
+        if share > 0.2:
+            name = ax.annotate(
+                f"{bound}-bound", (math.sqrt(low * high), floor), xytext=(0, 5),
+                textcoords="offset points", ha="center", color="0.4", fontsize=9,
+            )  # fmt: skip
+            names.append(name)
+    return names
 
 
 def times(estimates, *, ax=None):

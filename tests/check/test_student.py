@@ -214,7 +214,7 @@ def test_a_reveal_says_what_was_guessed():
     predict("l01.h100-math", "5 ms")
     shown = reveal("l01.h100-math", answer)
     assert repr(shown) == "You said 5 ms; it is 1.01 ms."
-    assert shown._repr_html_() == "<b>You said 5 ms; it is 1.01 ms.</b>"
+    assert shown._repr_html_().strip() == "<b>You said 5 ms; it is 1.01 ms.</b>"
 
 
 def test_a_reveal_refuses_what_its_question_does_not_compute():

@@ -274,6 +274,26 @@ QUESTIONS = {
         praise="About that many FLOPs with every byte keep the arithmetic busy.",
         how="the ridge is peak over bandwidth",
     ),
+    "l02.one-token": Number(
+        asks="A kernel of intensity {intensity} runs on the {chip}. Which fraction of its bf16 "
+        "peak can it reach?",
+        inputs={
+            "intensity": count(1, "the intensity", draw=(1, 2, 4)),
+            "peak": peak(V5E),
+            "bandwidth": bandwidth(V5E),
+        },
+        formula=lambda intensity, peak, bandwidth: intensity * bandwidth / peak,
+        unit="of peak",
+        slips=[
+            Slip(
+                "a speed",
+                lambda intensity, bandwidth: intensity * bandwidth,
+                "That is a speed, FLOP/s. A fraction of peak is asked for.",
+            ),
+        ],
+        beyond=lambda answer: "A fraction of peak cannot exceed 1." if answer > 1 else "",
+        how="intensity times bandwidth is the speed; divide it by the peak",
+    ),
     "l02.a100-80-ridge": Number(
         asks="What is the bf16 ridge of the {chip}, in FLOP/byte?",
         inputs={

@@ -1,0 +1,53 @@
+"""Columns of text and numbers as a table."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from roofkit._html import output
+from roofkit._tables import html_table, text_table
+
+
+def table(columns):
+    """A table of columns for a notebook cell to end on.
+
+    Parameters
+    ----------
+    columns : mapping of head to a sequence of text or numbers, all of one length
+        Numbers show four digits; format them yourself for more or fewer.
+
+    Raises ValueError for columns of different lengths, or none.
+
+    >>> table({"chip": ["TPU v5e", "H100"], "ridge": [240.537, 295.343]})
+    chip     ridge
+    TPU v5e  240.5
+    H100     295.3
+    """
+    if not isinstance(columns, Mapping) or not columns:
+        raise ValueError(f"columns must map heads to sequences, got {columns!r}")
+    listed = {head: list(values) for head, values in columns.items()}
+    if len({len(values) for values in listed.values()}) > 1:
+        lengths = ", ".join(f"{head!r} {len(values)}" for head, values in listed.items())
+        raise ValueError(f"columns must be of one length, got {lengths}")
+    return Table(
+        tuple(listed), [tuple(map(_text, row)) for row in zip(*listed.values(), strict=True)]
+    )
+
+
+class Table:
+    """Rows of text under a head; made by ``table()``."""
+
+    def __init__(self, head, rows):
+        self.head, self.rows = head, rows
+
+    def __repr__(self):
+        return text_table(self.head, [""] * len(self.head), self.rows)
+
+    def _repr_html_(self):
+        return output(html_table(self.head, [""] * len(self.head), self.rows))
+
+
+def _text(value):
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return f"{value:,}"
+    return f"{value:,.4g}" if isinstance(value, (float, np.floating)) else str(value)
