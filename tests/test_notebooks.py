@@ -1,3 +1,4 @@
+import dataclasses
 import importlib
 import json
 import re
@@ -6,6 +7,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
+
+from roofkit.check.student import find_question, tables
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 notebooks = importlib.import_module("notebooks")
@@ -160,7 +163,7 @@ def markdown(source, options=""):
     ],
 )
 def test_slide_type_follows_from_the_cell(source, slide_type):
-    metadata = mystcells.read_lecture("a.md", source).notebook.cells[0].metadata
+    metadata = mystcells.read_lecture("a.md", source, lambda name: 1).notebook.cells[0].metadata
     assert metadata.get("slideshow", {}).get("slide_type") == slide_type
     assert set(metadata) <= {"slideshow", "tags", "jupyter"}
     revealed = "reveal" in metadata.get("tags", [])
@@ -178,18 +181,19 @@ def test_slide_type_follows_from_the_cell(source, slide_type):
         ("+++ {id}\nProse.\n", r"a.md: .* at line 1 could not be read"),
         (code("x", ":slide: big"), r"a.md:4: cell x: slide is 'big'"),
         (code("x", ":tag: [setup]"), r"a.md:4: cell x: unknown option 'tag'"),
+        (code('y = reveal("l09.x", 1)'), r"a.md:4: cell x: question 'l09.x' cannot be asked: no"),
     ],
 )
 def test_a_text_in_error_is_reported_with_its_line(source, message):
     with pytest.raises(mystcells.BuildError, match=message):
-        mystcells.read_lecture("a.md", source)
+        mystcells.read_lecture("a.md", source, notebooks.question_points)
 
 
 @pytest.mark.parametrize(
     ("source", "message"),
     [
         (code("check(question, x)"), r"a.md:4: cell x: write check"),
-        (code('check("ps1.other", x)'), r"a.md:4: cell x: no points for question 'ps1.other'"),
+        (code('check("ps1.other", x)'), r"a.md:4: cell x: question 'ps1.other' cannot"),
         (code("x = 1", ":points: 3"), r"a.md:4: cell x: a code cell takes no points"),
         (markdown("### BEGIN SOLUTION"), r"a.md:2: cell x: an answer graded by hand needs"),
         (markdown("Why?", ', "points": 4'), r"a.md:2: cell x: an answer graded by hand needs"),
@@ -199,6 +203,13 @@ def test_a_text_in_error_is_reported_with_its_line(source, message):
 def test_a_problem_set_in_error_is_reported_with_its_line(source, message):
     with pytest.raises(mystcells.BuildError, match=message):
         mystcells.read_problem_set("a.md", source, points)
+
+
+def test_a_question_that_takes_a_slip_for_right_stops_the_build(monkeypatch):
+    ridge = find_question("ps1.ridge")
+    monkeypatch.setitem(tables(), "ps1.ridge", dataclasses.replace(ridge, rtol=0.01))
+    with pytest.raises(ValueError, match="the slip 'A100 40GB' lies within the tolerance"):
+        notebooks.question_points("ps1.ridge")
 
 
 # Building

@@ -73,11 +73,16 @@ class Text:
             yield cell, {key: cell.metadata.pop(key) for key in options if key in cell.metadata}
 
 
-def read_lecture(name: str, source: str) -> Text:
-    """A lecture's text as a notebook with slide types, not yet run."""
+def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text:
+    """A lecture's text as a notebook with slide types, not yet run.
+
+    `points` is a question's worth, by id; it raises for one that is unknown or in error.
+    """
     text = _read(name, source)
     text.notebook.metadata.rise = {"scroll": True, "start_slideshow_at": "beginning"}
     for cell, options in text.cells("slide"):
+        for question in _asked(cell):
+            _points(text, cell, question, points)
         slide_type = options.get("slide", _slide_type(cell))
         if slide_type not in SLIDE_TYPES:
             known = ", ".join(SLIDE_TYPES)
@@ -170,6 +175,18 @@ def _slide_type(cell: NotebookNode) -> str:
     return "-" if re.match(r"> ?|\||\$\$|- |\d+\. ", cell.source) else "notes"
 
 
+def _asked(cell: NotebookNode) -> Iterator[str]:
+    """The questions that a code cell asks or reveals."""
+    try:
+        tree = ast.parse(cell.source if cell.cell_type == "code" else "")
+    except SyntaxError:
+        return
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(ast.Name("check" | "predict" | "reveal"), [ast.Constant(str(name)), *_]):
+                yield name
+
+
 def _call(cell: NotebookNode) -> ast.Call | None:
     """The call that is all of a code cell, if it is one."""
     try:
@@ -186,4 +203,4 @@ def _points(text: Text, cell: NotebookNode, question: str, points: Callable[[str
     try:
         return points(question)
     except (LookupError, ValueError) as error:
-        raise text.error(cell, f"no points for question {question!r}: {error}") from None
+        raise text.error(cell, f"question {question!r} cannot be asked: {error}") from None

@@ -71,11 +71,14 @@ def main(
     return 1 if problems else 0
 
 
-def question_points(question: str) -> float:
-    """What a question of the course is worth."""
+def question_points(name: str) -> float:
+    """What a question of the course is worth; ValueError if it cannot tell its slips apart."""
     from roofkit.check import find_question
 
-    return find_question(question).points
+    question = find_question(name)
+    if problems := question.problems():
+        raise ValueError("; ".join(problems))
+    return question.points
 
 
 def find_texts(root: Path, paths: list[Path]) -> list[str]:
@@ -113,7 +116,8 @@ def build(
         try:
             source = (root / text).read_text(encoding="utf-8")
             if text.startswith("course/"):
-                contents = [build_lecture(read_lecture(text, source), root / "course/en", timeout)]
+                lecture = read_lecture(text, source, points)
+                contents = [build_lecture(lecture, root / "course/en", timeout)]
             else:
                 contents = build_problem_set(read_problem_set(text, source, points), root)
             return text, dict(zip(targets(text), contents, strict=True))
