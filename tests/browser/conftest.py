@@ -37,7 +37,10 @@ def chromium():
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """What the server serves: copies of the lectures, live.ipynb and times.ipynb."""
-    folder = tmp_path_factory.mktemp("notebooks")
+    course = tmp_path_factory.mktemp("course")
+    folder = course / "en"
+    folder.mkdir()
+    shutil.copytree(driver.ROOT / "course/data", course / "data")
     for lecture in driver.LECTURES:
         shutil.copy(lecture, folder)
     driver.write_notebook(folder / "live.ipynb", LIVE)

@@ -1,0 +1,50 @@
+"""A reveal in a real JupyterLab: folded beside the guess, and then it says what was guessed."""
+
+import nbformat
+import pytest
+from driver import LECTURES, open_notebook, run_cell, screenshot
+
+SET_SOURCE = """async ([index, source]) => {
+  const panel = window.jupyterapp.shell.currentWidget;
+  await panel.context.ready;
+  await panel.sessionContext.ready;
+  panel.content.widgets[index].model.sharedModel.setSource(source);
+}"""
+SHOW = "index => window.jupyterapp.shell.currentWidget.content.scrollToItem(index, 'center')"
+
+
+def cells_of(lecture):
+    return nbformat.read(lecture, as_version=4).cells
+
+
+@pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
+def test_a_folded_reveal_shows_nothing_of_its_answer(page, url, lecture):
+    cells = cells_of(lecture)
+    open_notebook(page, url, lecture.name)
+    reveals = [i for i, cell in enumerate(cells) if "reveal" in cell.metadata.get("tags", [])]
+    assert reveals
+    for index in reveals:
+        page.evaluate(SHOW, index)
+        cell = page.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
+        placeholder = cell.locator(".jp-OutputPlaceholder")
+        placeholder.wait_for()
+        assert not placeholder.inner_text().strip()
+        assert not cell.locator(".jp-OutputArea-output").is_visible()
+    screenshot(page, f"reveal-folded-{lecture.stem}")
+
+
+def test_a_reveal_says_what_was_guessed(page, url):
+    cells = cells_of(LECTURES[0])
+    index = {cell.id: place for place, cell in enumerate(cells)}
+    open_notebook(page, url, LECTURES[0].name)
+    guess = index["l01-guess-math-answer"]
+    page.evaluate(SET_SOURCE, [guess, 'predict("l01.h100-math", 5)'])
+    for name in ("l01-setup", "l01-cost"):
+        run_cell(page, index[name])
+    [noted] = run_cell(page, guess)
+    assert "Too large, by a factor of about 5,000. Is your guess in seconds?" in str(noted)
+    [shown] = run_cell(page, index["l01-math-reveal"])
+    assert "You said 5 s; it is 1.01 ms." in str(shown)
+    page.evaluate(SHOW, guess)
+    page.get_by_text("You said 5 s; it is 1.01 ms.").wait_for()
+    screenshot(page, "reveal-open")
