@@ -26,16 +26,16 @@ def html_table(head, units, rows):
     """The table as a ``<table>`` element."""
     from html import escape  # read on demand: its list of entities is long
 
+    sides = ["left", *["right"] * (len(head) - 1)]
     heads = "".join(
-        f"<th>{escape(name)}<br><small>{escape(unit)}</small></th>"
-        for name, unit in zip(head, units, strict=True)
+        f'<th style="text-align: {side}">{escape(name)}<br><small>{escape(unit)}</small></th>'
+        for side, name, unit in zip(sides, head, units, strict=True)
     )
 
     def cell_of(column, cell):
         remark = "" if isinstance(cell, str) else cell[1]
         title = f' title="{escape(remark, quote=True)}"' if remark else ""
-        side = "right" if column else "left"
-        return f'<td style="text-align: {side}"{title}>{escape(_text(cell))}</td>'
+        return f'<td style="text-align: {sides[column]}"{title}>{escape(_text(cell))}</td>'
 
     body = "".join(f"<tr>{''.join(map(cell_of, range(len(row)), row))}</tr>" for row in rows)
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"

@@ -72,8 +72,9 @@ def roofline_axes(ax, xlim, ylim):
 
 
 def ticks(axis, limits, text):
-    """Label the decades of a log axis, and 2 and 5 between them where there are too few."""
-    between = (2, 5) if limits[1] / limits[0] < 100 else ()
+    """Label the decades of a log axis, and as many digits between as few decades leave room for."""
+    decades_shown = math.log10(limits[1] / limits[0])
+    between = (2, 3, 4, 5, 6, 8) if decades_shown < 1 else (2, 5) if decades_shown < 2 else ()
     axis.set_major_locator(LogLocator(numticks=12))
     axis.set_major_formatter(lambda value, _: text(value))
     axis.set_minor_formatter(
