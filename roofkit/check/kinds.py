@@ -102,7 +102,11 @@ class Question:
 
     def hints(self) -> list[str]:
         """What to say on a second wrong try, and on every further one."""
-        named = list(dict.fromkeys(given.what for given in self.inputs.values() if given.what))
+        formula = getattr(self, "formula", None)
+        used = inspect.signature(formula).parameters if formula else self.inputs
+        named = dict.fromkeys(
+            given.what for name, given in self.inputs.items() if given.what and name in used
+        )
         what = [TEXT["hint what"].format(inputs=listed(named))] if named else []
         return what + ([TEXT["hint how"].format(how=self.how)] if self.how else [])
 
@@ -416,9 +420,12 @@ class Formula(Function):
                 evaluate(text, dict(zip(self.arguments, self.cases[0], strict=True)))
             except ValueError as error:
                 return Verdict(0, TEXT["formula"].format(why=error))
-            return self._judge_calls(
-                lambda *case: evaluate(text, dict(zip(self.arguments, case, strict=True)))
-            )
+            verdict = self._judge_calls(self._written(text))
+            if verdict.credit < 1 and "/" in text:
+                above, _, below = text.rpartition("/")
+                if self._judge_calls(self._written(f"{above}/({below})")).credit == 1:
+                    return Verdict(HALF, TEXT["divisor"], slips=("divisor",))
+            return verdict
         if free := getattr(answer, "free_symbols", None):
             named = {str(symbol): symbol for symbol in free}
             if unknown := sorted(set(named) - set(self.arguments)):
@@ -444,6 +451,10 @@ class Formula(Function):
         if judged.credit == 1 or judged.slips:
             return judged
         return Verdict(0, TEXT["no symbol"].format(symbols=symbols))
+
+    def _written(self, text):
+        """The function that a formula as text is."""
+        return lambda *case: evaluate(text, dict(zip(self.arguments, case, strict=True)))
 
 
 @dataclass(frozen=True, kw_only=True)

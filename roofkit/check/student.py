@@ -181,7 +181,7 @@ def _with(verdict, addition):
 
 def _hint(question_id, question, verdict, answer):
     """What helps after several different wrong answers: first what matters, then how."""
-    if verdict.state not in ("wrong", "partly"):
+    if verdict.state not in ("wrong", "partly") or "one digit" in verdict.slips:
         return ""
     tries = _tries.setdefault(question_id, [])
     key = verdict.message
@@ -201,23 +201,22 @@ def _compare_guess(question_id, question, guess):
         value = read_number(guess, question.unit, question.figure).value
     except UnreadableError as error:
         return Verdict(0, str(error), "missing" if error.missing else "wrong")
-    if not 0 < value < math.inf:
+    if not value > 0:
         return Verdict(0, TEXT["no guess"])
     _guesses[question_id] = value
     ratio = value / question.reference()
-    if 0.5 <= ratio <= 2:
-        return Verdict(0, TEXT["guess close"], "guess")
     off = max(ratio, 1 / ratio)
-    words = {
-        "way": way(ratio),
-        "factor": f"{float(f'{off:.1g}'):,.0f}" if off < 1e6 else f"10^{math.log10(off):.0f}",
-        "unit": units.name(question.unit),
-    }
-    return Verdict(0, TEXT["guess unit" if off >= FAR else "guess far"].format(**words), "guess")
+    # The direction, not the factor: that would be the answer.
+    said = "close" if off < 1.1 else "near" if off < 2 else "far" if off < FAR else "unit"
+    said = "far" if math.isinf(value) else said
+    words = {"way": way(ratio), "unit": units.name(question.unit)}
+    return Verdict(0, TEXT[f"guess {said}"].format(**words), "guess")
 
 
 def _in_units(value, unit):
     """A value as a sentence shows it: 1.01 ms, 240.5 FLOP/byte, 7.4 times."""
     if unit in ("s", "FLOP/s", "byte/s", "FLOPs"):
         return f"{engineering(value)}{unit}"
-    return f"{value:.4g} {unit}".strip()
+    if unit == "of peak":
+        return f"{100 * value:.3g}% {unit}"
+    return f"{value:.{3 if value < 100 else 4}g} {unit}"

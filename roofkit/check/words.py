@@ -81,6 +81,8 @@ TEXT = {
     "not a formula": "That is {kind}. Give a formula of {symbols}: text, a SymPy expression or a "
     "function.",
     "formula": "The formula could not be read: {why}.",
+    "divisor": "a / b(c + d) divides by b and then multiplies: put the whole divisor in "
+    "parentheses.",
     "no symbol": "That is a number. A formula of {symbols} is asked for.",
     # Several numbers, choices, orders.
     "parts": "Give {count} values, in this order: {names}.",
@@ -92,10 +94,11 @@ TEXT = {
     "neighbours": "Neighbours have changed places; nothing else is wrong. Compare them closely.",
     "out of place": "Number {place} is the first out of place.",
     # Guesses and reveals.
-    "no guess": "A guess is a number above 0, and not infinity.",
-    "guess close": "Within a factor of 2. Read on and see why.",
-    "guess far": "Too {way}, by a factor of about {factor}. Read on and see why.",
-    "guess unit": "Too {way}, by a factor of about {factor}. Is your guess in {unit}? Read on.",
+    "no guess": "A guess is a number above 0.",
+    "guess close": "That is it, or nearly. Run the next cell.",
+    "guess near": "A little too {way}. Run the next cell.",
+    "guess far": "Too {way}. Run the next cell.",
+    "guess unit": "Far too {way}, a thousand times or more. Is your guess in {unit}?",
     "guess first": "Put a number in place of the ... and run the cell. A wrong guess made now "
     "teaches more than the right answer read later.",
     "revealed": "It is {answer}.",

@@ -246,6 +246,7 @@ def test_a_formula_in_every_form(name):
     ):  # fmt: skip
         assert question.judge(answer).credit == 1, answer
     for answer, says in (
+        ("(k-1)/2(k+1)", "put the whole divisor"),
         ("k/(2(k+1))", "k - 1"), ("(k-1)/(k+1)", "elements as bytes"), ("1/6", "two at a time"),
         ("(n-1)/(2n+2)", "'n' is not among its symbols (k)"), ("k-1)/2", "could not be read"),
         (0.3, "formula of k is asked for"), (sympy.Symbol("N") / 2, "'N' is not among"),

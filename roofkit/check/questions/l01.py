@@ -29,7 +29,6 @@ WORK = {
 ON_V6E = WORK | {
     "peak": peak(V6E, others=[H100]),
     "bandwidth": bandwidth(V6E, others=[H100]),
-    "pick": longer(),
 }
 ON_A100 = WORK | {
     "peak": peak(A100, others=[H100, V6E]),
@@ -139,7 +138,7 @@ QUESTIONS = {
     "l01.v6e-comms": Number(
         asks="{weights} bf16 weights are fetched once from the memory of the {chip}: how many "
         "seconds does that take?",
-        inputs={name: given for name, given in ON_V6E.items() if name != "pick"},
+        inputs=ON_V6E,
         formula=t_comms,
         unit="s",
         figure="comms",
@@ -369,9 +368,9 @@ QUESTIONS = {
         asks="A prompt of {tokens} tokens meets {weights} bf16 weights on the {chip}. Which "
         "fraction of its peak does the work reach at best?",
         inputs=ON_V6E,
-        formula=lambda pick, weights, tokens, ops, size, peak, bandwidth: (
+        formula=lambda weights, tokens, ops, size, peak, bandwidth: (
             t_math(weights, tokens, ops, peak)
-            / pick(t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth))
+            / max(t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth))
         ),
         unit="of peak",
         slips=[
@@ -390,11 +389,11 @@ QUESTIONS = {
             ),
             Slip(
                 "a speed",
-                lambda pick, weights, tokens, ops, size, peak, bandwidth: (
+                lambda weights, tokens, ops, size, peak, bandwidth: (
                     ops
                     * weights
                     * tokens
-                    / pick(t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth))
+                    / max(t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth))
                 ),
                 "That is a speed, FLOP/s. A fraction of peak is asked for.",
             ),

@@ -147,7 +147,7 @@ QUESTIONS = {
             *_of_a_million(flops=2, moved=6),
         ],
         exact=True,
-        how="2 FLOPs an element; x is read, y is read, y is written, 2 bytes each",
+        how="list what is read and what is written, in bytes; then the FLOPs of one element",
     ),
     "l02.sum": Number(
         asks="N bf16 numbers are read and their sum is written. What is the intensity, in "
@@ -243,7 +243,7 @@ QUESTIONS = {
                 ),
             ]
         },
-        how="k - 1 additions an element; k arrays are read and one is written",
+        how="count the additions for k = 2 and k = 3, then the arrays that cross",
         praise="It starts at 1/6 and approaches 1/2: each further vector costs one read, not three "
         "crossings.",
     ),
@@ -357,7 +357,8 @@ QUESTIONS = {
         holds=lambda intensity, peak, bandwidth: intensity < 0.97 * peak / bandwidth,
     ),
     "l02.far-below": Choice(
-        asks="A kernel left of the ridge reaches a third of the roof above it. Which roof is that?",
+        asks="On the TPU v5e a kernel of intensity 80 is measured at a tenth of the peak. Under "
+        "which roof does it stand?",
         formula=lambda: "memory",
         why_not={
             "compute": "Its intensity is left of the ridge, where the slope is the lower roof.",

@@ -177,7 +177,7 @@ QUESTIONS = {
             "under. What you cannot tell is why it stays below.",
         },
         how="compare the intensity with peak over bandwidth; the measured share has no part in it",
-        praise="Intensity against ridge decides, whatever speed was measured.",
+        praise="It lies right of this card's ridge.",
         holds=lambda intensity, peak, bandwidth: abs(intensity * bandwidth / peak - 1) > 0.1,
     ),
     "ps1.order": Order(
@@ -235,13 +235,6 @@ QUESTIONS = {
                     "That is the ridge, FLOP/byte. Which speed does it allow at this intensity?",
                 ),
                 Slip(
-                    "branches swapped",
-                    lambda intensity, peak_flops, bandwidth: (
-                        intensity * bandwidth if intensity > peak_flops / bandwidth else peak_flops
-                    ),
-                    "That is the higher roof: the two branches are swapped.",
-                ),
-                Slip(
                     "divided",
                     lambda intensity, peak_flops, bandwidth: min(peak_flops, bandwidth / intensity),
                     "That divides the bandwidth by the intensity. Multiply: the result is FLOP/s.",
@@ -259,7 +252,7 @@ QUESTIONS = {
             ]
         },
         praise="The lower of the two roofs, everywhere.",
-        how="the slope is intensity times bandwidth; a computation stays under the lower roof",
+        how="write down both roofs for one intensity; which of them is reached first?",
     ),
     "ps1.bracket": Function(
         asks="Write bracket(flops, bytes_moved, peak_flops, bandwidth): the time with perfect "
@@ -279,7 +272,6 @@ QUESTIONS = {
         unit="s",
         slips={"with overlap": _exchanged(max), "without overlap": _exchanged(_sum)},
         praise="The maximum below, the sum above.",
-        how="T_math is FLOPs over peak, T_comms bytes over bandwidth; overlapped the longer one is "
-        "all, without overlap they add",
+        how="compute the two times first; then ask what is left to see of the shorter one",
     ),
 }
