@@ -1,9 +1,15 @@
 """Questions, slips, and the student's check.
 
-``check("ps1.ridge", answer)`` judges an answer by the question's table (``questions``): right, a
-known slip with its reason, or neither. ``kinds`` holds what sorts of question there are, ``inputs``
-what they compute with, ``slips`` which step went wrong, ``reading`` what a student wrote, ``units``
-and ``expressions`` how it is written, ``words`` every sentence.
+``check("ps1.ridge", answer)`` judges an answer by its question: right, a known slip with its
+reason, or neither. From the question inwards:
+
+- ``questions``: the tables, one a lecture or problem set; ``kinds``: what sorts of question there
+  are; ``inputs``: what they compute with, and what is taken for it
+- ``computation``: the formula, worked out; ``slips``: which step went wrong, with ``scales`` (a
+  factor alone) and ``rare`` (too many to tell from a rounded value); ``agreement``: when a number
+  is a value
+- ``reading``: what a student wrote, with ``units`` and ``expressions``
+- ``student``: check, predict, reveal; ``words``: every sentence
 """
 
 from roofkit.check.student import Grade, check, find_question, predict, reveal

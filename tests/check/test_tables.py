@@ -11,9 +11,9 @@ import sympy
 
 import roofkit as rk
 from roofkit.check import units
+from roofkit.check.agreement import agrees, agrees_exactly
 from roofkit.check.kinds import Choice, Formula, Function, Number, Order, Several
 from roofkit.check.reading import Given, read_number
-from roofkit.check.slips import agrees, agrees_exactly
 from roofkit.check.student import tables
 
 DRAWS = 4

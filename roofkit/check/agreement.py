@@ -1,0 +1,66 @@
+"""When a number agrees with a value: within a tolerance, or to the digits it was given to."""
+
+import math
+from collections.abc import Sequence
+
+from roofkit.check.reading import EXACT, Given
+from roofkit.check.words import TEXT
+
+# Two computed values agree if they differ by less: figures are rounded to three digits on the way.
+CLOSE = 1.5e-3
+# A computed answer may also be told a rarer slip, of many, if it is that slip's to four digits.
+EXACTLY = 1e-4
+# As good as equal, but for the rounding of floats.
+SAME = 1e-9
+
+
+def agrees(given: Sequence[Given], column: Sequence[float], rtol: float = CLOSE) -> bool:
+    """Whether each number agrees with its value, within ``rtol`` or to the digits given."""
+    return all(_agrees(one, value, rtol) for one, value in zip(given, column, strict=True))
+
+
+def _agrees(given, target, rtol):
+    if math.isclose(given.value, target, rel_tol=rtol):
+        return True
+    return rounds_to(target, given, at_least=2)
+
+
+def agrees_exactly(given: Sequence[Given], column: Sequence[float], rtol: float = EXACTLY) -> bool:
+    """Whether each number is its value, however few digits it was given to."""
+    return all(
+        math.isclose(one.value, value, rel_tol=rtol)
+        for one, value in zip(given, column, strict=True)
+    )
+
+
+def telling(given):
+    """Whether a number has digits enough, or is large enough, to be no guess."""
+    return given.digits >= 3 or given.value >= 1e6
+
+
+def rounds_to(target, given, at_least):
+    """Whether a value, rounded to the digits of a number (``at_least`` so many), is that number."""
+    if given.digits >= EXACT or not target or not math.isfinite(target):
+        return False
+    digits = max(given.digits, at_least)
+    last = 10.0 ** (math.floor(math.log10(abs(target))) - digits + 1)
+    return abs(given.value - target) <= 0.5 * last * (1 + 1e-9)
+
+
+def same(column, other):
+    """Whether two columns hold the same values: one cannot tell their slips apart."""
+    return all(math.isclose(a, b, rel_tol=SAME) for a, b in zip(column, other, strict=True))
+
+
+def caret(value, targets):
+    """What an int tells if it is ``5*10^11`` as Python reads it, for a target of 5e11, or None."""
+    for target in targets:
+        if not (math.isfinite(target) and abs(target) >= 1e3):
+            continue
+        for power in range(2, 31):
+            front = round(target / 10.0**power)
+            if not 1 <= front <= 10**6:
+                continue
+            if math.isclose(front * 10.0**power, target) and (10 * front) ^ power == value:
+                return TEXT["caret"].format(value=value)
+    return None

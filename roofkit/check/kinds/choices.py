@@ -1,0 +1,105 @@
+"""One option of a few."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from roofkit.check.computation import apply
+from roofkit.check.kinds.question import Question, Verdict
+from roofkit.check.reading import is_missing
+from roofkit.check.words import TEXT, listed
+from roofkit.roofline import Estimate
+
+# How people say the options that several questions share.
+SYNONYMS = {
+    "compute": (
+        "compute bound", "computation", "computing", "compute limited", "arithmetic", "math",
+        "T_math", "FLOPs", "FLOP/s", "peak", "peak compute", "the processor", "compute roof",
+        "flat roof", "flat line", "flat part", "cpu bound", "calculation", "the matrix unit",
+    ),
+    "memory": (
+        "memory bound", "memory bandwidth", "bandwidth", "memory limited", "HBM", "HBM bandwidth",
+        "bandwidth bound", "DRAM", "T_comms", "mem", "memory traffic", "the weights",
+        "memory roof", "slanted roof", "slope", "slanted line", "slanted part", "RAM",
+        "communication", "comms",
+    ),
+    "network": (
+        "network bound", "link", "the link", "NVLink", "ICI", "PCIe", "the bus", "interconnect",
+        "network bandwidth", "link bandwidth", "link bound",
+    ),
+    "cannot tell": (
+        "can't tell", "cant tell", "can not tell", "unknown", "undecidable", "impossible to tell",
+        "cannot say", "can't say", "not enough information", "it depends", "depends",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Question):
+    """Asks for one option; ``formula`` of the inputs gives it, every wrong one has its reason.
+
+    ``also`` maps options to other ways of saying them, beside the usual ones (``SYNONYMS``).
+    """
+
+    formula: Callable
+    why_not: Mapping[str, str]
+    also: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def reference(self) -> str:
+        """The right option."""
+        return apply(self.formula, {name: given.value for name, given in self.inputs.items()})
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*self.why_not, self.reference()]))
+
+    def problems(self):
+        right = self.reference()
+        missing = [] if self.inputs else [right] if right in self.why_not else []
+        return [f"the right option {option!r} has a why_not" for option in missing]
+
+    def judge(self, answer):
+        if is_missing(answer):
+            return Verdict(0, TEXT["fill in" if answer is ... else "none"], "missing")
+        if isinstance(answer, Estimate):
+            answer = answer.bound
+        if isinstance(answer, (list, tuple, set)) and len(answer) == 1:
+            [answer] = answer
+        options = ", ".join(sorted(self.options))
+        found = self._found(_plain(str(answer)))
+        if len(found) == 1:
+            [option] = found
+            if option == self.reference():
+                return Verdict(1, self.praise)
+            return Verdict(0, self.why_not[option], slips=(option,))
+        if found:
+            named = listed(sorted(found))
+            return Verdict(0, TEXT["both"].format(found=named, options=options))
+        text = TEXT["unlisted"].format(answer=repr(answer)[:80], options=options)
+        return Verdict(0, text)
+
+    def _found(self, text):
+        """The options that a text names: exactly, or else somewhere in it."""
+        wordings = {
+            option: [
+                _plain(w) for w in (option, *SYNONYMS.get(option, ()), *self.also.get(option, ()))
+            ]
+            for option in self.options
+        }
+        # What follows a comma or a because is the reason, unless it is another option.
+        text, *reasons = (part.strip() for part in re.split(r"[,;:]| because | since ", text))
+        exact = {option for option, wording in wordings.items() if {text, *reasons} & set(wording)}
+        if exact or re.search(r"\b(not|no|neither|nor|or|isn't|than)\b", text):
+            return exact
+        return {
+            option
+            for option, wording in wordings.items()
+            if any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", text) for w in wording)
+        }
+
+
+def _plain(text):
+    """A wording without its case, quotes, articles and marks."""
+    text = " ".join(re.sub(r"[-_\"'`.!?()\[\]]", " ", text.casefold()).split())
+    text = re.sub(r"^(the|a|an|it is|it's|its|by|by the) ", "", text)
+    return text.removesuffix(" bound")

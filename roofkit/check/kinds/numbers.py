@@ -1,0 +1,182 @@
+"""One number, or several."""
+
+import functools
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from roofkit.check import units
+from roofkit.check.agreement import caret, rounds_to
+from roofkit.check.computation import apply
+from roofkit.check.kinds.question import Question, Verdict, drawn_inputs, other_chips
+from roofkit.check.reading import UnreadableError, as_sequence, is_missing, read_number
+from roofkit.check.scales import HALF
+from roofkit.check.slips import Slip, Slips
+from roofkit.check.words import TEXT, listed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Question):
+    """Asks for one number: ``formula`` of the inputs, in ``unit``, within ``rtol``.
+
+    ``slips`` are the question's own wrong turns, ``half`` names those that keep half the credit,
+    ``figure`` is the attribute that it means of an Estimate. ``beyond`` says of an ``answer``, by
+    the inputs, why it cannot be, or nothing. ``exact`` says that all is small whole numbers.
+
+    >>> from roofkit.check.inputs import bandwidth, peak
+    >>> ridge = Number(
+    ...     asks="What is the bf16 ridge of the {chip}, in FLOP/byte?",
+    ...     inputs={"peak": peak("TPU v5e"), "bandwidth": bandwidth("TPU v5e")},
+    ...     formula=lambda peak, bandwidth: peak / bandwidth,
+    ...     unit="FLOP/byte",
+    ... )
+    >>> ridge.judge("about 240").state, ridge.judge(1 / 240.5).message
+    ('right', 'Upside down: that is 1 over the value asked for.')
+    """
+
+    formula: Callable
+    unit: str = ""
+    rtol: float = 0.01
+    slips: Sequence[Slip] = ()
+    half: Sequence[str] = ()
+    figure: str = ""
+    beyond: Callable | None = None
+    exact: bool = False
+
+    @functools.cached_property
+    def known(self) -> Slips:
+        """Its slips and what each gives."""
+        return Slips(
+            self.formula, self.inputs, own=self.slips, unit=self.unit, half=self.half,
+            rtol=self.rtol, exact=self.exact,
+        )  # fmt: skip
+
+    def reference(self) -> float:
+        """The right answer."""
+        return self.known.right[0]
+
+    def _wrong_label(self):
+        text = TEXT["wrong label"].format(wanted=units.name(self.unit))
+        return Verdict(HALF, text, slips=("wrong label",))
+
+    def problems(self):
+        return [f"the slip {name!r} lies within the tolerance" for name in self.known.too_close()]
+
+    def _drawn_once(self, rng):
+        kept = [slip for slip in self.slips if not slip.here]
+        return replace(super()._drawn_once(rng), slips=kept)
+
+    def judge(self, answer):
+        try:
+            given = read_number(answer, self.unit, self.figure)
+        except UnreadableError as error:
+            if error.number and self.known.is_right([error.number]) is not None:
+                return self._wrong_label()
+            return _unreadable(error)
+        remark = self.known.is_right([given])
+        if remark is not None:
+            unit = "" if self.unit == "times" else self.unit
+            shown = f"{given.value:.4g} {unit}".strip()
+            return Verdict(1, f"{shown}. {remark or self.praise}".strip())
+        written = given.written and self.known.is_right([given.written]) is not None
+        found = self.known.diagnose([given])
+        if written or (given.written and found and found.names[0].startswith("unit: ")):
+            return self._wrong_label()
+        if found:
+            return Verdict(found.credit, found.message, slips=found.names)
+        reference = self.reference()
+        if given.digits == 1 and rounds_to(reference, given, at_least=1):
+            return Verdict(0, TEXT["one digit"], slips=("one digit",))
+        if type(answer) is int:
+            targets = [reference, *(single.column[0] for single in self.known.singles)]
+            if said := caret(answer, targets):
+                return Verdict(0, said, slips=("caret",))
+        values = {name: known.value for name, known in self.inputs.items()}
+        if self.beyond and (why := apply(self.beyond, values | {"answer": given.value})):
+            return Verdict(0, why)
+        return _beside(given.value, reference)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Several(Question):
+    """Asks for several numbers, as a list, tuple, array or mapping; each part is a Number.
+
+    A part's points are its weight. The right values in another order keep half the credit.
+    """
+
+    parts: Mapping[str, Number]
+
+    def judge(self, answer):
+        if is_missing(answer):
+            return Verdict(0, TEXT["fill in" if answer is ... else "none"], "missing")
+        if isinstance(answer, Mapping) and set(answer) == set(self.parts):
+            answer = [answer[name] for name in self.parts]
+        found = as_sequence(answer)
+        names = listed(self.parts)
+        if len(found) != len(self.parts):
+            return Verdict(0, TEXT["parts"].format(count=len(self.parts), names=names))
+        empty = [name for name, value in zip(self.parts, found, strict=True) if is_missing(value)]
+        if len(empty) == len(found):
+            return Verdict(0, TEXT["fill in"], "missing")
+        verdicts = {
+            name: part.judge(value)
+            for (name, part), value in zip(self.parts.items(), found, strict=True)
+        }
+        weights = {name: part.points or 1.0 for name, part in self.parts.items()}
+        credit = sum(weights[n] * v.credit for n, v in verdicts.items()) / sum(weights.values())
+        if credit < HALF and _in_another_order(list(self.parts.values()), found):
+            return Verdict(HALF, TEXT["swapped"].format(names=names), slips=("order",))
+        if credit == 1:
+            return Verdict(1, self.praise)
+        said = [
+            TEXT["part"].format(name=name, message=verdict.message)
+            for name, verdict in verdicts.items()
+            if verdict.credit < 1
+        ]
+        good = [name for name, verdict in verdicts.items() if verdict.credit == 1]
+        if good:
+            said.insert(0, TEXT["part right"].format(names=listed(good)))
+        slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
+        return Verdict(credit, " ".join(said), slips=slips)
+
+    def problems(self):
+        return [f"{n}: {problem}" for n, part in self.parts.items() for problem in part.problems()]
+
+    def _drawn_once(self, rng):
+        inputs = [given for part in self.parts.values() for given in part.inputs.values()]
+        chips, seed = other_chips(inputs, rng), rng.random()
+        # The same seed for each part: what they share stays the same.
+        parts = {
+            chips.get(name, name): replace(
+                part, inputs=drawn_inputs(part.inputs, random.Random(seed), chips)
+            )
+            for name, part in self.parts.items()
+        }
+        return replace(self, parts=parts, praise="")
+
+
+def _unreadable(error):
+    return Verdict(0, str(error), "missing" if error.missing else "wrong")
+
+
+def _beside(value, reference):
+    """What can be said of a number that agrees with no slip."""
+    if value < 0 <= reference:
+        return Verdict(0, TEXT["negative"], slips=("negative",))
+    if value == 0:
+        return Verdict(0, TEXT["zero"])
+    if math.isinf(value):
+        return Verdict(0, TEXT["infinite"])
+    return Verdict(0, TEXT["retry"])
+
+
+def _in_another_order(parts, found):
+    """Whether every part is answered by one of the values, each by another."""
+    left = list(found)
+    for part in parts:
+        match = next((v for v in left if part.judge(v).credit == 1), None)
+        if match is None:
+            return False
+        left.remove(match)
+    return True

@@ -1,0 +1,94 @@
+"""Names in order."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from roofkit.check.kinds.question import Question, Verdict
+from roofkit.check.reading import is_missing
+from roofkit.check.scales import HALF
+from roofkit.check.words import TEXT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order(Question):
+    """Asks for ``items`` in rising order of ``key``; half the credit if only neighbours swap.
+
+    ``wrong`` maps the name of a slip to its key and what to say of it. ``read`` gives an item's
+    name for what a student wrote: an alias, or the thing itself. ``again`` draws other items.
+    """
+
+    items: Sequence[str]
+    key: Callable
+    wrong: Mapping[str, tuple[Callable, str]] = field(default_factory=dict)
+    reversed_says: str = ""
+    read: Callable = str
+    again: Callable | None = None
+
+    def reference(self) -> tuple[str, ...]:
+        """The items in order."""
+        return tuple(sorted(self.items, key=self.key))
+
+    def judge(self, answer):
+        if answer is ...:
+            return Verdict(0, TEXT["fill in"], "missing")
+        if answer is None:
+            return Verdict(0, TEXT["sorted none"], "missing", slips=("list.sort()",))
+        if isinstance(answer, (set, frozenset)):
+            return Verdict(0, TEXT["no order"].format(kind="set"))
+        if isinstance(answer, str):
+            answer = [part for part in re.split(r"\s*(?:,|;|<=?|->|→|\n)\s*", answer) if part]
+            if len(answer) < 2:
+                return Verdict(0, TEXT["not a list"])
+        try:
+            given = [self._name(item) for item in answer]
+        except TypeError:
+            return Verdict(0, TEXT["not a list"])
+        right = self.reference()
+        if given and all(is_missing(item) for item in given):
+            return Verdict(0, TEXT["fill in"], "missing")
+        if sorted(map(str, given)) != sorted(right):
+            return Verdict(0, TEXT["wrong names"].format(options=", ".join(sorted(right))))
+        if given == list(right):
+            return Verdict(1, self.praise)
+        if given == list(right[::-1]):
+            return Verdict(0, self.reversed_says, slips=("reversed",))
+        for name, (key, says) in self.wrong.items():
+            column = sorted(self.items, key=key)
+            if given == column or given == column[::-1]:
+                return Verdict(0, says, slips=(name,))
+        places = [right.index(name) for name in given]
+        first = next(i for i, place in enumerate(places) if place != i)
+        if all(abs(place - i) <= 1 for i, place in enumerate(places)):
+            return Verdict(HALF, TEXT["neighbours"], slips=("neighbours",))
+        return Verdict(0, TEXT["out of place"].format(place=first + 1))
+
+    def problems(self):
+        orders = [self.reference(), self.reference()[::-1]]
+        found = []
+        for name, (key, _) in self.wrong.items():
+            order = tuple(sorted(self.items, key=key))
+            if order in orders:
+                found.append(f"the slip {name!r} gives the right order")
+        return found
+
+    def _name(self, item):
+        """The item that is meant, or what was written."""
+        # sorted() over pairs of a key and a name.
+        if isinstance(item, (tuple, list)) and not isinstance(item, str):
+            names = [part for part in item if not isinstance(part, (int, float, np.number))]
+            item = names[0] if len(names) == 1 else item
+        try:
+            name = self.read(item)
+        except ValueError:
+            name = str(item)
+        known = {option.casefold(): option for option in self.items}
+        return known.get(" ".join(str(name).split()).casefold(), item)
+
+    def _drawn_once(self, rng):
+        return replace(self, items=self.again(rng)) if self.again else self
+
+
+# How people say the options that several questions share.

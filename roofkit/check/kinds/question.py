@@ -1,0 +1,131 @@
+"""What all questions share: inputs, hints, new draws, and the verdict."""
+
+import inspect
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import roofkit as rk
+from roofkit._units import engineering
+from roofkit.check.computation import apply
+from roofkit.check.inputs import Input
+from roofkit.check.words import TEXT, listed
+
+TRIES = 500
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a question says of an answer: credit from 0 to 1, why, and the slips it recognised.
+
+    ``state`` is right, partly, wrong or missing; ``slips`` is empty where none is known.
+    """
+
+    credit: float
+    message: str
+    state: str = ""
+    slips: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        if not self.state:
+            state = "right" if self.credit == 1 else "partly" if self.credit else "wrong"
+            object.__setattr__(self, "state", state)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What all kinds share.
+
+    Parameters
+    ----------
+    asks : what is asked, in a sentence; {name} stands for an input's value, {chip} for the chips
+    inputs : mapping of name to Input
+    how : how the inputs combine, the last of the hints
+    praise : what to say of a right answer beside "Right"
+    points : what it is worth in a problem set
+    holds : function of inputs by name that a new draw must satisfy
+    """
+
+    asks: str
+    inputs: Mapping[str, Input] = field(default_factory=dict)
+    how: str = ""
+    praise: str = ""
+    points: float = 0.0
+    holds: Callable | None = None
+
+    def judge(self, answer) -> Verdict:
+        """A Verdict on an answer of any type; raises only what the answer itself raises."""
+        raise NotImplementedError
+
+    def drawn(self, seed) -> "Question":
+        """The same question with figures drawn anew: other chips, other shapes, the same slips.
+
+        Every seed gives one draw, the same everywhere. Raises ValueError if no draw satisfies
+        ``holds`` with every slip apart from the right answer.
+        """
+        rng = random.Random(f"{seed}")
+        for _ in range(TRIES):
+            fresh = self._drawn_once(rng)
+            values = {name: given.value for name, given in fresh.inputs.items()}
+            if (not self.holds or apply(self.holds, values)) and not fresh.problems():
+                return fresh
+        raise ValueError(f"no draw of {self.asks!r} in {TRIES} keeps its slips apart")
+
+    def problems(self) -> list[str]:
+        """What is wrong with the question itself: slips that would be taken for right."""
+        return []
+
+    def text(self) -> str:
+        """What is asked, with the figures filled in."""
+        words = {name: _figure(given) for name, given in self.inputs.items()}
+        chips = dict.fromkeys(given.chips[0] for given in self.inputs.values() if given.chips)
+        return self.asks.format(**words, chip=listed(chips))
+
+    def hints(self) -> list[str]:
+        """What to say on a second wrong try, and on every further one."""
+        formula = getattr(self, "formula", None)
+        used = inspect.signature(formula).parameters if formula else self.inputs
+        named = dict.fromkeys(
+            given.what for name, given in self.inputs.items() if given.what and name in used
+        )
+        what = [TEXT["hint what"].format(inputs=listed(named))] if named else []
+        return what + ([TEXT["hint how"].format(how=self.how)] if self.how else [])
+
+    def _drawn_once(self, rng):
+        """One draw. Praise goes with the figures it was written for."""
+        chips = other_chips(self.inputs.values(), rng)
+        return replace(self, inputs=drawn_inputs(self.inputs, rng, chips), praise="")
+
+
+def _figure(given):
+    """An input's value as a sentence shows it: 3.35 TB/s, 80, 5·10¹¹."""
+    if callable(given.value):
+        return ""
+    if given.unit in ("FLOP/s", "byte/s"):
+        return f"{engineering(given.value)}{given.unit.replace('byte', 'B')}"
+    if given.value < 1e8:
+        return f"{given.value:,.10g}"
+    mantissa, _, power = f"{given.value:.10e}".partition("e+")
+    return f"{float(mantissa):g} · 10{str(int(power)).translate(RAISED)}"
+
+
+def other_chips(inputs, rng):
+    """For each chip of the inputs another that has the same figures."""
+    inputs = list(inputs)
+    mapping: dict[str, str] = {}
+    for name in dict.fromkeys(name for given in inputs for name in given.chips):
+        wanted = [given.has for given in inputs if name in given.chips and given.has]
+        pool = [
+            chip.name
+            for chip in rk.chips()
+            if chip.name not in mapping.values() and all(has(chip) for has in wanted)
+        ]
+        if not pool:
+            raise ValueError(f"no chip of the table can stand in for {name}")
+        mapping[name] = rng.choice(pool)
+    return mapping
+
+
+def drawn_inputs(inputs, rng, chips):
+    return {name: given.drawn(rng, chips) for name, given in inputs.items()}
