@@ -8,13 +8,14 @@ sum, the mean, one time alone.
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import roofkit as rk
 from roofkit._inputs import ITEMSIZE
 
 BITS = "bits"
+ANOTHER_CHIP = "another chip"
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,12 @@ class Input:
         return self.again(rng, chips) if self.again else self
 
 
-def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True):
-    """A chip's dense peak, FLOP/s. ``dtypes`` are those it may be mistaken for, all by default."""
+def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_sparse=False):
+    """A chip's dense peak, FLOP/s.
+
+    ``dtypes`` are those it may be mistaken for, all by default; ``printed_sparse`` if the question
+    prints the figure with sparsity, so that a new draw needs a chip that has one.
+    """
     found = rk.chip(chip)
     value = float(found.peak_flops(dtype))
     instead = []
@@ -76,8 +81,7 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True):
     for other in found.peaks if dtypes is None else dtypes:
         if other in found.peaks and abs(found.peaks[other] / value - 1) > 0.01:
             names.setdefault(float(found.peaks[other]), []).append(other)
-    # 2:4 sparsity came to NVIDIA's matrix units together with bf16.
-    doubled = sparse and found.sku.startswith("NVIDIA") and "bf16" in found.peaks
+    doubled = sparse and _has_sparsity(found)
     for figure, listed in names.items():
         if doubled and abs(figure / value - 2) < 0.01:
             doubled = False
@@ -113,15 +117,20 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True):
         "FLOP/s",
         found.peaks[dtype].source,
         tuple(instead),
-        two="the peak, dense or sparse" if sparse and found.sku.startswith("NVIDIA") else "",
+        two="the peak, dense or sparse" if sparse and _has_sparsity(found) else "",
         chips=(chip, *others),
-        has=lambda c: dtype in c.peaks and c.peaks[dtype].confirmed,
+        has=lambda c: (
+            dtype in c.peaks
+            and c.peaks[dtype].confirmed
+            and (_has_sparsity(c) or not printed_sparse)
+        ),
         again=lambda rng, chips: peak(
             chips[chip],
             dtype,
             others=[chips[other] for other in others],
             dtypes=dtypes,
             sparse=sparse,
+            printed_sparse=printed_sparse,
         ),
     )
 
@@ -212,12 +221,17 @@ def itemsize(dtype="bf16", what="a number"):
             Instead(
                 "elements",
                 1,
-                f"That counts elements as bytes. Each takes {value} bytes in {dtype}.",
+                f"That comes to 1 byte for {what}. Each takes {value} bytes in {dtype}.",
             ),
         )
     if value < 4:
         instead.append(
-            Instead("fp32", 4, f"That gives each number 4 bytes, as fp32 takes; {dtype} has fewer.")
+            Instead(
+                "fp32",
+                4,
+                f"That comes to 4 bytes for {what}, as in fp32 or for one that crosses twice; "
+                f"{dtype} takes {value}.",
+            )
         )
     return Input(
         value, f"the bytes of {what} in {dtype}", "bytes", "IEEE 754 and its 16-bit kin",
@@ -249,15 +263,13 @@ def fma():
 def count(value, what, unit="", *, instead=(), draw=(0.25, 0.5, 2, 3, 4)):
     """A number that the question gives. ``draw`` are the factors that a new draw may change it by.
 
-    ``instead`` holds Instead entries; they are scaled along.
+    ``instead`` holds Instead entries, which a new draw leaves out.
     """
 
     def again(rng, chips):
-        factor = rng.choice(draw) if draw else 1
-        scaled = tuple(replace(other, value=other.value * factor) for other in instead)
-        return count(value * factor, what, unit, instead=scaled, draw=draw)
+        return count(value * rng.choice(draw), what, unit, draw=draw)
 
-    return Input(value, what, unit, "the question", tuple(instead), again=again)
+    return Input(value, what, unit, "the question", tuple(instead), again=again if draw else None)
 
 
 def figure(value, what, unit, source, *, instead=()):
@@ -328,10 +340,15 @@ def lower_roof(a="the peak", b="intensity times bandwidth"):
     )
 
 
+def _has_sparsity(chip):
+    # 2:4 sparsity came to NVIDIA's matrix units together with bf16.
+    return chip.sku.startswith("NVIDIA") and "bf16" in chip.peaks
+
+
 def _of_others(chip, others, what, read):
     return [
         Instead(
-            f"another chip{f' {number}' if number > 1 else ''}",
+            f"{ANOTHER_CHIP}{f' {number}' if number > 1 else ''}",
             float(read(rk.chip(other))),
             f"That takes the {what} of the {other}; the question is about the {chip}.",
         )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import roofkit as rk
 from roofkit.check import units
 from roofkit.check.computation import Candidate, Computation
+from roofkit.check.inputs import ANOTHER_CHIP
 from roofkit.check.words import TEXT, way
 
 
@@ -62,8 +63,8 @@ def _other_chips(computation) -> Iterator[Candidate]:
             for choice in choices:
                 owners.setdefault(computation.column(choice), {})[other.name] = None
         for column, chips in owners.items():
-            says = TEXT["other chip"].format(other=TEXT["or"].join(chips), chip=main)
-            yield Candidate(("another chip of the table",), column, says)
+            says = TEXT["other chip"].format(other=TEXT["or else"].join(chips), chip=main)
+            yield Candidate((f"{ANOTHER_CHIP} of the table",), column, says)
 
 
 def _value_on(given, main, other):

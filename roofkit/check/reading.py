@@ -1,5 +1,6 @@
 """What a student wrote, read as a number: its value and how many digits of it were given."""
 
+import contextlib
 import math
 import re
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ import numpy as np
 
 from roofkit import hardware
 from roofkit.check import units
-from roofkit.check.expressions import evaluate, python_of
+from roofkit.check.expressions import LONGEST, evaluate, python_of
 from roofkit.check.words import TEXT
 from roofkit.roofline import Cost, Estimate, Roofline
 
@@ -131,7 +132,8 @@ def _digits(answer, value):
     else:
         text = repr(value)
     mantissa = re.split("[eE]", text)[0].replace(".", "").lstrip("-0").rstrip("0")
-    return max(len(mantissa), 1)
+    # The zeros of 200 may be digits too; those of 0.002 are not.
+    return max(len(mantissa), 2 if abs(value) >= 10 else 1)
 
 
 def _of_roofkit(answer, unit, figure):
@@ -150,22 +152,26 @@ def _of_roofkit(answer, unit, figure):
 
 
 def _of_text(text, unit):
-    words = text.strip().strip("\"'`$").strip()
+    words = text[:LONGEST].strip().strip("\"'`$").strip()
     # A derivation ends on its result, and a remark may follow in parentheses.
-    words = re.sub(r"(?<=.)\s+\([^()]*\)$", "", words.rpartition("=")[2].strip())
+    words = re.sub(r"(\.\.\.|…)$", "", words.rpartition("=")[2].strip())
+    words = re.sub(r"(?<=.)\s+\((?=[^()]*[A-Za-z]{2})[^()]*\)$", "", words)
     while (shorter := ABOUT.sub("", words)) != words:
         words = shorter
     for word, number in WORDS.items():
-        words = re.sub(rf"^{word}\b", number, words, flags=re.I)
+        words = re.sub(rf"^{word.replace(' ', '[- ]')}\b", number, words, flags=re.I)
     if words in ("", "..."):
         raise UnreadableError(TEXT["fill in"], missing=True)
-    words = re.sub(r"(?<=\d),(?=\d{3}(\D|$))", "", words)
+    if re.match(r"[1-9]\d{0,2}(,\d{3})+(?!\d)", words):
+        words = words.replace(",", "")
     # A comma that is left stands before decimals.
     words = re.sub(r"(?<=\d),(?=\d)", ".", words, count=1)
     # "1.22e-3 s" is a number and a unit; in "5 x 10^11" the x is a sign.
     words = re.sub(r"(?<=\d)\s*[xX]\s*(?=\d)", "*", words)
     found = ARITHMETIC.match(words)
     if not found or not re.search(r"\d", found[0]):
+        with contextlib.suppress(ValueError):
+            return Given(float(evaluate(words)))
         raise UnreadableError(_no_number(text, TEXT["no digits"]))
     # A stroke before the unit belongs to the unit.
     number = found[0].rstrip()
@@ -179,7 +185,10 @@ def _of_text(text, unit):
     digits = EXACT
     if NUMBER.fullmatch(number.strip()):
         mantissa = re.split("[eE]", number)[0].replace(".", "").replace("_", "")
-        digits = max(len(mantissa.strip("-+− ").lstrip("0").rstrip("0")), 1)
+        mantissa = mantissa.strip("-+− ").lstrip("0")
+        # 2.0e2 has two digits, and so may 200.
+        exact = "." in number or abs(value) < 10
+        digits = max(len(mantissa if "." in number else mantissa.rstrip("0")), 1 if exact else 2)
     elif tens := re.fullmatch(rf"({NUMBER.pattern})\s*\*+\s*10\*\*\S+", python_of(number)):
         digits = read_number(tens[1]).digits
     if written:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from roofkit.check import units
 from roofkit.check.agreement import CLOSE, SAME, agrees, agrees_exactly, same, telling
 from roofkit.check.computation import Candidate, Computation
-from roofkit.check.inputs import Input
+from roofkit.check.inputs import ANOTHER_CHIP, Input
 from roofkit.check.rare import inputs_given, rare_slips
 from roofkit.check.reading import Given
 from roofkit.check.scales import HALF, factor_scales, unit_scales, zero_scales
@@ -24,6 +24,8 @@ from roofkit.check.words import TEXT
 # this share may meet a slip by chance; the rarest pairs of slips give way.
 CHANCE = 0.012
 DECADES = 3
+# A number of more digits was computed, not rounded by hand.
+ROUNDED = 5
 
 
 @dataclass(frozen=True)
@@ -113,13 +115,19 @@ class Slips:
             ]
 
         # A value to the last digit says more than one that rounds to the same.
-        found = (
-            exactly(self.singles)
-            or (tells and exactly(self.inputs_given))
-            or fitting(self.singles)
-            or fitting(self.pairs, least=3)
-            or (tells and [one for one in self.rare if agrees_exactly(given, one.column)])
-        )
+        found = exactly(self.singles)
+        if tells and all(one not in self._steps for one in found):
+            found += exactly(self.inputs_given)
+        if digits > ROUNDED:
+            found += exactly(self.rare)
+        if not found:
+            found = fitting(self.singles)
+            # Two digits that a subtler slip fits too tell neither.
+            if any(one.digits > digits and agrees(given, one.column) for one in self.singles):
+                return None
+        found = found or fitting(self.pairs, least=3)
+        if tells and not found:
+            found = [one for one in self.rare if agrees_exactly(given, one.column)]
         return _told(found) if found else None
 
     @functools.cached_property
@@ -130,14 +138,19 @@ class Slips:
     @functools.cached_property
     def rare(self) -> list[Candidate]:
         """Slips that only an exact answer is told."""
-        return rare_slips(self._computation, self._steps)
+        told = [step.column for step in self._steps if ANOTHER_CHIP in step.names[0]]
+        return [
+            one
+            for one in rare_slips(self._computation, self._steps)
+            if not any(same(one.column, column) for column in told)
+        ]
 
     def is_right(self, given: Sequence[Given]) -> str | None:
         """What to remark on an answer that is right; None if it is not."""
         if agrees(given, self.right, self.rtol):
             return ""
         for other in self.alternatives:
-            if agrees(given, other.column):
+            if agrees_exactly(given, other.column, CLOSE):
                 return other.says
         return None
 
@@ -188,9 +201,13 @@ class Slips:
         room = CHANCE * DECADES * math.log(10) / (2 * CLOSE)
         known = [self.right, *(single.column for single in self.singles)]
         plain = {scale.name for scale in factors}
-        firsts = [one for one in self.singles if one in self._steps or one.names[0] in plain]
-        for second in [*unit_scales(self._computation.unit), *factors]:
-            for step in firsts:
+        named = [scale for scale in unit_scales(self._computation.unit) if scale.credit]
+        for second in [*named, *factors]:
+            for step in self.singles:
+                # A factor besides a factor is another factor; a subtle slip is enough by itself.
+                usual = step in self._steps and step.digits < 3
+                if not usual and (second in factors or step.names[0] not in plain):
+                    continue
                 column = tuple(second.factor * value for value in step.column)
                 # Two slips that cancel are none that an answer shows.
                 right = agrees([Given(value) for value in column], self.right, self.rtol)

@@ -164,7 +164,7 @@ def _quietly(judge, *arguments):
         with contextlib.redirect_stderr(stderr), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             verdict = judge(*arguments)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         verdict = Verdict(0, TEXT["unreadable"].format(error=f"{type(error).__name__}: {error}"))
         caught = []
     said = [f"{warning.category.__name__}: {warning.message}" for warning in caught[:1]]
@@ -208,7 +208,8 @@ def _compare_guess(question_id, question, guess):
     off = max(ratio, 1 / ratio)
     # The direction, not the factor: that would be the answer.
     said = "close" if off < 1.1 else "near" if off < 2 else "far" if off < FAR else "unit"
-    said = "far" if math.isinf(value) else said
+    if math.isinf(value) or units.DIMENSIONS[question.unit] == "ratio":
+        said = "far" if said == "unit" else said
     words = {"way": way(ratio), "unit": units.name(question.unit)}
     return Verdict(0, TEXT[f"guess {said}"].format(**words), "guess")
 

@@ -83,9 +83,14 @@ def _read(text, dimension):
     if not text:
         return scale
     above, *below = re.split(r"\s*/\s*|\s+per\s+", text)
-    if not below and dimension in ("speed", "bandwidth"):
-        # FLOPS, GBps: a rate without a stroke.
-        above, below = re.sub(r"(?<=[Bb])ps$", "", above), ["s"]
+    if not below and dimension == "bandwidth" and re.search(r"[Bb]ps$", above):
+        above, below = above[:-2], ["s"]
+    if not below and dimension == "speed":
+        # TFLOPS, a rate without a stroke.
+        below = ["s"]
+    if not below and dimension == "intensity":
+        # FLOPs with every byte.
+        below = ["byte"]
     if len(below) > 1 or not (top := _atom(above)):
         return None
     if not below:

@@ -42,7 +42,7 @@ def test_a_reveal_says_what_was_guessed(page, url):
     for name in ("l01-setup", "l01-cost"):
         run_cell(page, index[name])
     [noted] = run_cell(page, guess)
-    assert "Far too large, a thousand times or more. Is your guess in seconds?" in str(noted)
+    assert "Far too large, by hundreds of times or more. Is your guess in seconds?" in str(noted)
     [shown] = run_cell(page, index["l01-math-reveal"])
     assert "You said 5 s; it is 1.01 ms." in str(shown)
     page.evaluate(SHOW, guess)

@@ -104,6 +104,8 @@ def test_every_slip_is_told_by_its_name_and_never_the_solution(name):
                 commoner = any(
                     agrees(given, other.column) for tier, _ in tiers[:level] for other in tier
                 ) or (level and any(agrees_exactly(given, c.column) for c in known.inputs_given))
+                # One rare slip is likelier than two at once.
+                commoner |= level == 1 and any(agrees_exactly(given, c.column) for c in known.rare)
                 told = " and ".join(candidate.names) in verdict.slips
                 same = [c for c in candidates if fits(given, c.column)]
                 merged = any(c.says == candidate.says for c in same if c is not candidate)
@@ -247,9 +249,9 @@ def test_a_formula_in_every_form(name):
         assert question.judge(answer).credit == 1, answer
     for answer, says in (
         ("(k-1)/2(k+1)", "put the whole divisor"),
-        ("k/(2(k+1))", "k - 1"), ("(k-1)/(k+1)", "elements as bytes"), ("1/6", "two at a time"),
-        ("(n-1)/(2n+2)", "'n' is not among its symbols (k)"), ("k-1)/2", "could not be read"),
-        (0.3, "formula of k is asked for"), (sympy.Symbol("N") / 2, "'N' is not among"),
+        ("k/(2(k+1))", "k - 1"), ("(k-1)/(k+1)", "1 byte for an element"), ("1/6", "two at a time"),
+        ("(n-1)/(2n+2)", "'n' is not among its symbols"), ("k-1)/2", "could not be read"),
+        (0.3, "formula of k is asked for"), (sympy.Symbol("M") / 2, "'M' is not among"),
         (..., "..."),
     ):  # fmt: skip
         verdict = question.judge(answer)

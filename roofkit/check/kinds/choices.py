@@ -5,17 +5,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from roofkit.check.computation import apply
+from roofkit.check.expressions import LONGEST
 from roofkit.check.kinds.question import Question, Verdict
 from roofkit.check.reading import is_missing
 from roofkit.check.words import TEXT, listed
 from roofkit.roofline import Estimate
 
+# What turns a text that names an option into no answer, or into its conclusion.
+DENIAL = re.compile(
+    r"\b(not|no|non|never|neither|nor|or|but|than|hardly|instead|unless|maybe|perhaps)\b|n['’]t\b"
+)
+CONCLUSION = re.compile(r"\b(?:so|therefore|hence|thus)\b")
+REASON = re.compile(r"\b(?:because|since|as|for)\b")
 # How people say the options that several questions share.
 SYNONYMS = {
     "compute": (
         "compute bound", "computation", "computing", "compute limited", "arithmetic", "math",
         "T_math", "FLOPs", "FLOP/s", "peak", "peak compute", "the processor", "compute roof",
-        "flat roof", "flat line", "flat part", "cpu bound", "calculation", "the matrix unit",
+        "flat roof", "flat", "flat line", "flat part", "cpu bound", "calculation",
+        "the matrix unit",
     ),
     "memory": (
         "memory bound", "memory bandwidth", "bandwidth", "memory limited", "HBM", "HBM bandwidth",
@@ -63,10 +71,10 @@ class Choice(Question):
             return Verdict(0, TEXT["fill in" if answer is ... else "none"], "missing")
         if isinstance(answer, Estimate):
             answer = answer.bound
-        if isinstance(answer, (list, tuple, set)) and len(answer) == 1:
-            [answer] = answer
+        if isinstance(answer, (list, tuple, set)):
+            answer = ", ".join(map(str, answer))
         options = ", ".join(sorted(self.options))
-        found = self._found(_plain(str(answer)))
+        found = self._found(answer.casefold()[:LONGEST]) if isinstance(answer, str) else set()
         if len(found) == 1:
             [option] = found
             if option == self.reference():
@@ -79,23 +87,33 @@ class Choice(Question):
         return Verdict(0, text)
 
     def _found(self, text):
-        """The options that a text names: exactly, or else somewhere in it."""
+        """The options that a text names: as a whole, or else somewhere in it, undenied."""
         wordings = {
-            option: [
-                _plain(w) for w in (option, *SYNONYMS.get(option, ()), *self.also.get(option, ()))
-            ]
+            option: {
+                _plain(wording)
+                for wording in (option, *SYNONYMS.get(option, ()), *self.also.get(option, ()))
+            }
             for option in self.options
         }
-        # What follows a comma or a because is the reason, unless it is another option.
-        text, *reasons = (part.strip() for part in re.split(r"[,;:]| because | since ", text))
-        exact = {option for option, wording in wordings.items() if {text, *reasons} & set(wording)}
-        if exact or re.search(r"\b(not|no|neither|nor|or|isn't|than)\b", text):
+
+        def whole(part):
+            return {option for option, wording in wordings.items() if _plain(part) in wording}
+
+        def within(part):
+            return {
+                option
+                for option, wording in wordings.items()
+                if any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", _plain(part)) for w in wording)
+            }
+
+        if exact := whole(text):
             return exact
-        return {
-            option
-            for option, wording in wordings.items()
-            if any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", text) for w in wording)
-        }
+        # "A, so B" answers B; what follows a because is the reason.
+        text = REASON.split(CONCLUSION.split(text)[-1])[0]
+        head, *rest = re.split(r"[,;:]", text)
+        if DENIAL.search(text):
+            return set()
+        return (whole(head) or within(head)).union(*map(within, rest))
 
 
 def _plain(text):

@@ -60,6 +60,7 @@ class Function(Question):
             name: Slips(
                 formula, self.inputs, cases, own=self.slips.get(name, ()), unit=self.unit,
                 half=self.half, rtol=self.rtol,
+                exact=isinstance(self, Formula),
             )
             for name, formula in self.results.items()
         }  # fmt: skip
@@ -179,17 +180,21 @@ class Function(Question):
 class Formula(Function):
     """Asks for a formula of ``arguments``, its symbols: text, a SymPy expression or a function.
 
-    Any equivalent form is right: it is compared with the reference on drawn values.
+    Any equivalent form is right: it is compared with the reference on drawn values. ``cancels``
+    gives values to symbols that may stand in the formula and drop out of it.
     """
+
+    cancels: Mapping[str, float] = field(default_factory=dict)
 
     def judge(self, answer):
         symbols = listed(self.arguments)
         if is_missing(answer) or (isinstance(answer, str) and answer.strip() in ("", "...")):
             return Verdict(0, TEXT["fill in" if answer is not None else "none"], "missing")
         if isinstance(answer, str):
-            text = re.sub(r"^[^=]*=", "", answer.strip().strip("$"))
+            text = re.sub(r"^[^=]*=|FLOPs?\s*/\s*(byte|B)\s*$", "", answer.strip().strip("$"))
+            text = text.replace("[", "(").replace("]", ")")
             try:
-                evaluate(text, dict(zip(self.arguments, self.cases[0], strict=True)))
+                evaluate(text, self._values(self.cases[0]))
             except ValueError as error:
                 return Verdict(0, TEXT["formula"].format(why=error))
             verdict = self._judge_calls(self._written(text))
@@ -200,14 +205,14 @@ class Formula(Function):
             return verdict
         if free := getattr(answer, "free_symbols", None):
             named = {str(symbol): symbol for symbol in free}
-            if unknown := sorted(set(named) - set(self.arguments)):
+            if unknown := sorted(set(named) - set(self.arguments) - set(self.cancels)):
                 why = f"{unknown[0]!r} is not among its symbols ({', '.join(self.arguments)})"
                 return Verdict(0, TEXT["formula"].format(why=why))
             return self._judge_calls(
                 lambda *case: answer.subs(
                     {
                         named[name]: value
-                        for name, value in zip(self.arguments, case, strict=True)
+                        for name, value in self._values(case).items()
                         if name in named
                     }
                 )
@@ -226,7 +231,11 @@ class Formula(Function):
 
     def _written(self, text):
         """The function that a formula as text is."""
-        return lambda *case: evaluate(text, dict(zip(self.arguments, case, strict=True)))
+        return lambda *case: evaluate(text, self._values(case))
+
+    def _values(self, case):
+        """The symbols' values; as floats, which overflow where whole numbers would grow on."""
+        return dict(zip(self.arguments, map(float, case), strict=True)) | self.cancels
 
 
 class _TroubleError(Exception):

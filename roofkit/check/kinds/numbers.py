@@ -3,13 +3,14 @@
 import functools
 import math
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from roofkit.check import units
 from roofkit.check.agreement import caret, rounds_to
 from roofkit.check.computation import apply
-from roofkit.check.kinds.question import Question, Verdict, drawn_inputs, other_chips
+from roofkit.check.kinds.question import Question, Verdict, drawn_inputs, other_chips, shown
 from roofkit.check.reading import UnreadableError, as_sequence, is_missing, read_number
 from roofkit.check.scales import HALF
 from roofkit.check.slips import Slip, Slips
@@ -110,8 +111,10 @@ class Several(Question):
     def judge(self, answer):
         if is_missing(answer):
             return Verdict(0, TEXT["fill in" if answer is ... else "none"], "missing")
-        if isinstance(answer, Mapping) and set(answer) == set(self.parts):
-            answer = [answer[name] for name in self.parts]
+        if isinstance(answer, str):
+            answer = re.split(r"\s*;\s*|,\s+|\s+and\s+", answer.strip().strip("()[]"))
+        if isinstance(answer, Mapping):
+            answer = self._in_order(answer)
         found = as_sequence(answer)
         names = listed(self.parts)
         if len(found) != len(self.parts):
@@ -139,6 +142,19 @@ class Several(Question):
             said.insert(0, TEXT["part right"].format(names=listed(good)))
         slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
         return Verdict(credit, " ".join(said), slips=slips)
+
+    def text(self):
+        words = {n: shown(g) for part in self.parts.values() for n, g in part.inputs.items()}
+        return self.asks.format(**words, parts=listed(self.parts))
+
+    def _in_order(self, answer):
+        """The values of a mapping in the order of the parts, if its keys name them."""
+        keys = {
+            name: [key for key in answer if str(key).casefold() in name.casefold()]
+            for name in self.parts
+        }
+        named = all(len(found) == 1 for found in keys.values())
+        return [answer[keys[name][0]] for name in self.parts] if named else list(answer.values())
 
     def problems(self):
         return [f"{n}: {problem}" for n, part in self.parts.items() for problem in part.problems()]

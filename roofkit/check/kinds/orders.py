@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 
+from roofkit.check.expressions import LONGEST
 from roofkit.check.kinds.question import Question, Verdict
 from roofkit.check.reading import is_missing
 from roofkit.check.scales import HALF
@@ -39,11 +41,14 @@ class Order(Question):
         if isinstance(answer, (set, frozenset)):
             return Verdict(0, TEXT["no order"].format(kind="set"))
         if isinstance(answer, str):
-            answer = [part for part in re.split(r"\s*(?:,|;|<=?|->|→|\n)\s*", answer) if part]
+            answer = [
+                part for part in re.split(r"\s*(?:,|;|<=?|->|→|\n)\s*", answer[:LONGEST]) if part
+            ]
             if len(answer) < 2:
                 return Verdict(0, TEXT["not a list"])
         try:
-            given = [self._name(item) for item in answer]
+            # One more than there are, of what may never end.
+            given = [self._name(item) for item in islice(answer, len(self.items) + 1)]
         except TypeError:
             return Verdict(0, TEXT["not a list"])
         right = self.reference()
@@ -56,8 +61,8 @@ class Order(Question):
         if given == list(right[::-1]):
             return Verdict(0, self.reversed_says, slips=("reversed",))
         for name, (key, says) in self.wrong.items():
-            column = sorted(self.items, key=key)
-            if given == column or given == column[::-1]:
+            values = [key(name) for name in given]
+            if values in (sorted(values), sorted(values, reverse=True)):
                 return Verdict(0, says, slips=(name,))
         places = [right.index(name) for name in given]
         first = next(i for i, place in enumerate(places) if place != i)

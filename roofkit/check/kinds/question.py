@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import roofkit as rk
-from roofkit._units import engineering
+from roofkit._units import prefixed
 from roofkit.check.computation import apply
 from roofkit.check.inputs import Input
 from roofkit.check.words import TEXT, listed
@@ -78,7 +78,7 @@ class Question:
 
     def text(self) -> str:
         """What is asked, with the figures filled in."""
-        words = {name: _figure(given) for name, given in self.inputs.items()}
+        words = {name: shown(given) for name, given in self.inputs.items()}
         chips = dict.fromkeys(given.chips[0] for given in self.inputs.values() if given.chips)
         return self.asks.format(**words, chip=listed(chips))
 
@@ -90,7 +90,8 @@ class Question:
             given.what for name, given in self.inputs.items() if given.what and name in used
         )
         what = [TEXT["hint what"].format(inputs=listed(named))] if named else []
-        return what + ([TEXT["hint how"].format(how=self.how)] if self.how else [])
+        how = self.how if self.how.endswith("?") else f"{self.how}."
+        return what + ([TEXT["hint how"].format(how=how)] if self.how else [])
 
     def _drawn_once(self, rng):
         """One draw. Praise goes with the figures it was written for."""
@@ -98,12 +99,13 @@ class Question:
         return replace(self, inputs=drawn_inputs(self.inputs, rng, chips), praise="")
 
 
-def _figure(given):
+def shown(given):
     """An input's value as a sentence shows it: 3.35 TB/s, 80, 5·10¹¹."""
     if callable(given.value):
         return ""
     if given.unit in ("FLOP/s", "byte/s"):
-        return f"{engineering(given.value)}{given.unit.replace('byte', 'B')}"
+        scale, prefix = prefixed(given.value)
+        return f"{given.value / scale:.5g} {prefix}{given.unit.replace('byte', 'B')}"
     if given.value < 1e8:
         return f"{given.value:,.10g}"
     mantissa, _, power = f"{given.value:.10e}".partition("e+")

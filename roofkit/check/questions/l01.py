@@ -74,7 +74,7 @@ QUESTIONS = {
                     Instead("fp32", 32, "4 bytes are 32 bits."),
                     Instead("8 bits", 8, "1 byte is 8 bits: fp8 or int8."),
                 ],
-                draw=(0.5, 1, 2),
+                draw=(),
             ),
             "byte": Input(8, "the bits of a byte"),
         },
@@ -280,16 +280,19 @@ QUESTIONS = {
                 "prompt",
                 lambda weights, ops, peak: 1e3 * 500 * ops * weights / peak,
                 "That is the prompt's time. Now the model writes.",
+                here=True,
             ),
             Slip(
                 "a prompt each",
                 lambda tokens, weights, ops, peak: 1e3 * tokens * 500 * ops * weights / peak,
                 "That gives every token the time of the whole prompt's arithmetic.",
+                here=True,
             ),
             Slip(
                 "500 tokens",
                 lambda weights, size, bandwidth: 1e3 * 500 * size * weights / bandwidth,
                 "That is 500 tokens. The answer has fewer.",
+                here=True,
             ),
             Slip(
                 "a rate",

@@ -63,7 +63,7 @@ def _reachable(chip, other):
     return Number(
         asks="How many FLOP/s can a kernel of intensity {intensity} reach on the {chip}?",
         inputs={
-            "intensity": count(100, "the intensity, 100 FLOP/byte", draw=(0.5, 1, 2, 4)),
+            "intensity": count(100, "the intensity", draw=(0.5, 1, 2, 4)),
             "peak": peak(chip, others=[other], dtypes=("fp32",)),
             "bandwidth": bandwidth(chip, others=[other], link=False),
         }
@@ -98,8 +98,8 @@ QUESTIONS = {
     "l02.warmup-bound": Choice(
         asks="T_math is {math} ms, T_comms over the memory {comms} ms. What binds?",
         inputs={
-            "math": count(2, "T_math, 2 ms", draw=(1, 2, 4)),
-            "comms": count(3, "T_comms, 3 ms", draw=(0.5, 1)),
+            "math": count(2, "T_math", draw=(1, 2, 4)),
+            "comms": count(3, "T_comms", draw=(0.5, 1)),
         },
         formula=lambda math, comms: "memory" if comms > math else "compute",
         why_not={
@@ -124,12 +124,17 @@ QUESTIONS = {
                         2,
                         "That moves two arrays. x is read, y is read and written: three cross.",
                     ),
-                    Instead("a moved", 4, "That moves four arrays. a is one number, not N."),
+                    Instead(
+                        "a moved",
+                        4,
+                        "That moves four arrays. x is read, y is read and written; a is one "
+                        "number.",
+                    ),
                     Instead(
                         "two passes",
                         5,
-                        "That moves five arrays, as two passes would. In one pass a·x never goes "
-                        "to memory.",
+                        "That moves five arrays. x is read, y is read and written: in one pass "
+                        "a·x never goes to memory.",
                     ),
                     Instead("one array", 1, "That moves one array. x and y both cross."),
                 ],
@@ -173,13 +178,13 @@ QUESTIONS = {
                     Instead(
                         "sums written",
                         2,
-                        "That writes N numbers. The running sum stays on the chip; one number is "
-                        "written.",
+                        "That moves 2N numbers. N are read, once, and only one is written.",
                     ),
                     Instead(
                         "two vectors",
                         3,
-                        "That is adding two vectors. Here one is read and a single number written.",
+                        "That moves 3N numbers, as adding two vectors does. Here N are read and "
+                        "one is written.",
                     ),
                 ],
                 draw=(),
@@ -202,7 +207,7 @@ QUESTIONS = {
         ],
         exact=True,
         praise="One addition for every 2 bytes read.",
-        how="one addition and 2 bytes an element",
+        how="count the operations of one element, and the bytes it brings along",
     ),
     "l02.add-many": Formula(
         asks="k vectors of N bf16 numbers are added in one pass: every one is read once, the "
@@ -211,6 +216,7 @@ QUESTIONS = {
         inputs={"size": itemsize("bf16", "an element")},
         results={"intensity": lambda k, size: (k - 1) / (size * (k + 1))},
         case=lambda rng, number: (rng.randint(2, 9) + 8 * number,),
+        cancels={"N": 1e6},
         unit="FLOP/byte",
         slips={
             "intensity": [
@@ -227,8 +233,8 @@ QUESTIONS = {
                 Slip(
                     "both",
                     lambda size: 1 / size,
-                    "That counts k additions, and bytes for k vectors. There are k - 1 additions, "
-                    "and the result crosses too.",
+                    "That does not depend on k. Count k = 2 and k = 3 by hand: the additions, and "
+                    "the arrays that cross.",
                 ),
                 Slip(
                     "one at a time",
@@ -307,6 +313,13 @@ QUESTIONS = {
                 "the kernel",
                 lambda: 180,
                 "That is the intensity of the kernel in the figure below, not the card's ridge.",
+                here=True,
+            ),
+            Slip(
+                "2 TB/s",
+                lambda peak: peak / 2e12,
+                "With 2.0 TB/s, as the bandwidth is often rounded.",
+                credit=1,
                 here=True,
             ),
             Slip(
@@ -390,6 +403,8 @@ QUESTIONS = {
                 "slanted",
                 "inclined line",
                 "ramp",
+                "left of the ridge",
+                "the roof left of the ridge",
                 "left part",
                 "rising line",
                 "sloped part",
@@ -415,8 +430,8 @@ QUESTIONS = {
         "equally steep; how high one lies is its bandwidth.",
     ),
     "l02.two-chips": Several(
-        asks="How many FLOP/s can a bf16 kernel of intensity 100 reach at most, on an L40S and on "
-        "an A100 40GB?",
+        asks="How many FLOP/s can a bf16 kernel of intensity {intensity} reach at most, on each of "
+        "{parts}?",
         parts={
             "L40S": _reachable("L40S", A100_40),
             A100_40: _reachable(A100_40, "L40S"),

@@ -8,7 +8,7 @@ from roofkit.check.kinds import Choice, Function, Number, Order
 from roofkit.check.slips import Slip
 
 A6000, H200, H100 = "RTX A6000", "H200", "H100 SXM"
-TO_SORT = ("TPU v6e", "H100 SXM", "A100 40GB SXM", "TPU v5e", "A100 80GB SXM")
+TO_SORT = ("H100 SXM", "TPU v5e", "A100 80GB SXM", "TPU v6e", "A100 40GB SXM")
 
 
 def _ridge(name, dtype="bf16"):
@@ -90,7 +90,7 @@ QUESTIONS = {
         "{bandwidth} of memory bandwidth. What is its ridge for dense bf16 matrices, in FLOP/byte?",
         points=2,
         inputs={
-            "peak": peak(A6000, dtypes=("fp32",)),
+            "peak": peak(A6000, dtypes=("fp32",), printed_sparse=True),
             "bandwidth": bandwidth(A6000, link=False),
         },
         formula=lambda peak, bandwidth: peak / bandwidth,
@@ -178,7 +178,9 @@ QUESTIONS = {
         },
         how="compare the intensity with peak over bandwidth; the measured share has no part in it",
         praise="It lies right of this card's ridge.",
-        holds=lambda intensity, peak, bandwidth: abs(intensity * bandwidth / peak - 1) > 0.1,
+        holds=lambda intensity, peak, bandwidth: (
+            intensity * bandwidth / peak > 0.5 and abs(intensity * bandwidth / peak - 1) > 0.1
+        ),
     ),
     "ps1.order": Order(
         asks="Order these chips by their bf16 ridge, lowest first.",
