@@ -121,6 +121,11 @@ def listed(items):
     return ", ".join(items[:-1]) + TEXT["and"] + items[-1]
 
 
+def capital(text):
+    """The text with a capital first letter, as a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
 def way(ratio):
     """Which way off an answer is that is ``ratio`` times the right one."""
     return TEXT["large" if ratio > 1 else "small"]

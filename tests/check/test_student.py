@@ -295,8 +295,8 @@ def test_one_branch_keeps_half_whichever_it_is(side):
 
 def test_a_partial_answer_says_which_half_is_right():
     grade = check("ps1.bracket", lambda f, m, p, b: (f / p, f / p + m / b))
-    assert "without overlap: right." in str(grade)
-    assert "with overlap: That is T_math alone." in str(grade)
+    assert "Without overlap: right." in str(grade)
+    assert "With overlap: That is T_math alone." in str(grade)
     assert "It first shows for (flops=" in str(grade)
 
 

@@ -22,7 +22,7 @@ from roofkit.check.reading import (
 )
 from roofkit.check.scales import HALF
 from roofkit.check.slips import Slip, Slips
-from roofkit.check.words import TEXT, listed
+from roofkit.check.words import TEXT, capital, listed
 
 # So many cases judge a function; one short of a branch would be luck.
 CASES = 12
@@ -134,7 +134,9 @@ class Function(Question):
             else:
                 message = TEXT["retry call"].format(call=call)
             several = len(columns) > 1
-            said.append(TEXT["part"].format(name=name, message=message) if several else message)
+            said.append(
+                TEXT["part"].format(name=capital(name), message=message) if several else message
+            )
         if len(right) == len(columns):
             return Verdict(1, self.praise)
         names = listed(columns)
@@ -145,7 +147,7 @@ class Function(Question):
         ):
             return Verdict(HALF, TEXT["swapped"].format(names=names), slips=("order",))
         if right:
-            said.insert(0, TEXT["part right"].format(names=listed(right)))
+            said.insert(0, TEXT["part right"].format(names=capital(listed(right))))
         return Verdict(credit / len(columns), " ".join(said), slips=tuple(slips))
 
     def _read(self, raw, case):

@@ -14,7 +14,7 @@ from roofkit.check.kinds.question import Question, Verdict, drawn_inputs, other_
 from roofkit.check.reading import UnreadableError, as_sequence, is_missing, read_number
 from roofkit.check.scales import HALF
 from roofkit.check.slips import Slip, Slips
-from roofkit.check.words import TEXT, listed
+from roofkit.check.words import TEXT, capital, listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,13 +133,13 @@ class Several(Question):
         if credit == 1:
             return Verdict(1, self.praise)
         said = [
-            TEXT["part"].format(name=name, message=verdict.message)
+            TEXT["part"].format(name=capital(name), message=verdict.message)
             for name, verdict in verdicts.items()
             if verdict.credit < 1
         ]
         good = [name for name, verdict in verdicts.items() if verdict.credit == 1]
         if good:
-            said.insert(0, TEXT["part right"].format(names=listed(good)))
+            said.insert(0, TEXT["part right"].format(names=capital(listed(good))))
         slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
         return Verdict(credit, " ".join(said), slips=slips)
 

@@ -187,7 +187,7 @@ QUESTIONS = {
         praise="The weights arrive later than the arithmetic would need them.",
     ),
     "l01.link-ratio": Number(
-        asks="How many times slower is the link of the {chip}, one way, than its memory?",
+        asks="How many times as fast as the link of the {chip}, one way, is its own memory?",
         inputs={
             "bandwidth": bandwidth(H100, others=[V6E], link=False),
             "link": link(H100),
