@@ -17,7 +17,6 @@ TEXT = {
     "none": "That is None: nothing was assigned, or a function ended without return.",
     "sorted none": "That is None. list.sort() sorts in place and returns None; sorted(...) returns "
     "the list.",
-    "some missing": "Still to be filled in: {names}.",
     # What cannot be read.
     "unreadable": "Your answer could not be read. It raised {error}.",
     "not a number": "That is {kind}, not a number.",

@@ -45,6 +45,8 @@ class Function(Question):
     half: Sequence[str] = ()
     rtol: float = 1e-3
     seed: str = "public"
+    # Whether all is small whole numbers, as in Number.
+    exact = False
 
     @functools.cached_property
     def cases(self) -> tuple[tuple, ...]:
@@ -60,7 +62,7 @@ class Function(Question):
             name: Slips(
                 formula, self.inputs, cases, own=self.slips.get(name, ()), unit=self.unit,
                 half=self.half, rtol=self.rtol,
-                exact=isinstance(self, Formula),
+                exact=self.exact,
             )
             for name, formula in self.results.items()
         }  # fmt: skip
@@ -187,6 +189,7 @@ class Formula(Function):
     """
 
     cancels: Mapping[str, float] = field(default_factory=dict)
+    exact = True
 
     def judge(self, answer):
         symbols = listed(self.arguments)

@@ -64,9 +64,10 @@ class Number(Question):
     def problems(self):
         return [f"the slip {name!r} lies within the tolerance" for name in self.known.too_close()]
 
-    def _drawn_once(self, rng):
+    def with_inputs(self, inputs):
+        """The same question of other figures, without what went with its own."""
         kept = [slip for slip in self.slips if not slip.here]
-        return replace(super()._drawn_once(rng), slips=kept)
+        return replace(self, inputs=inputs, slips=kept, praise="")
 
     def judge(self, answer):
         try:
@@ -93,7 +94,7 @@ class Number(Question):
             targets = [reference, *(single.column[0] for single in self.known.singles)]
             if said := caret(answer, targets):
                 return Verdict(0, said, slips=("caret",))
-        values = {name: known.value for name, known in self.inputs.items()}
+        values = {name: figure.value for name, figure in self.inputs.items()}
         if self.beyond and (why := apply(self.beyond, values | {"answer": given.value})):
             return Verdict(0, why)
         return _beside(given.value, reference)
@@ -164,8 +165,8 @@ class Several(Question):
         chips, seed = other_chips(inputs, rng), rng.random()
         # The same seed for each part: what they share stays the same.
         parts = {
-            chips.get(name, name): replace(
-                part, inputs=drawn_inputs(part.inputs, random.Random(seed), chips)
+            chips.get(name, name): part.with_inputs(
+                drawn_inputs(part.inputs, random.Random(seed), chips)
             )
             for name, part in self.parts.items()
         }

@@ -93,10 +93,13 @@ class Question:
         how = self.how if self.how.endswith("?") else f"{self.how}."
         return what + ([TEXT["hint how"].format(how=how)] if self.how else [])
 
+    def with_inputs(self, inputs: Mapping[str, Input]) -> "Question":
+        """The same question of other figures. Praise goes with those it was written for."""
+        return replace(self, inputs=inputs, praise="")
+
     def _drawn_once(self, rng):
-        """One draw. Praise goes with the figures it was written for."""
         chips = other_chips(self.inputs.values(), rng)
-        return replace(self, inputs=drawn_inputs(self.inputs, rng, chips), praise="")
+        return self.with_inputs(drawn_inputs(self.inputs, rng, chips))
 
 
 def shown(given):
