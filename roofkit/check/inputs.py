@@ -329,12 +329,13 @@ def lower_roof(a="the peak", b="intensity times bandwidth"):
             Instead("first", lambda x, y: x, f"That is {a} alone, one roof of two."),
             Instead("second", lambda x, y: y, f"That is {b} alone, one roof of two."),
             Instead("higher", max, "That is the higher roof. A computation stays under the lower."),
-            Instead("sum", lambda x, y: x + y, "That is the sum of the two roofs."),
+            Instead("sum", lambda x, y: x + y, "That is the sum of the two roofs.", 3),
             Instead(
                 "harmonic",
                 lambda x, y: 1 / (1 / x + 1 / y),
                 "That adds the times of both, as if nothing overlapped. The roof is the lower of "
                 "the two.",
+                3,
             ),
         ),
     )

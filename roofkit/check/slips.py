@@ -65,7 +65,7 @@ class Slips:
     unit : the unit of the result
     half : names of slips that keep half the credit
     rtol : how far from the reference an answer may lie
-    exact : whether all is small whole numbers, so that a stray factor 2 or 8 fits everything
+    exact : whether all is small whole numbers, so that two slips at once fit everything
     """
 
     def __init__(
@@ -196,13 +196,13 @@ class Slips:
 
     def _likely_pairs(self) -> Iterator[Candidate]:
         """A step and a unit, then a 2, then the bits, while chance matches stay rare."""
-        factors = [] if self._exact else [*factor_scales(self._computation)]
+        factors = [*factor_scales(self._computation)]
         meets = sum(map(self._in_window, self.singles))
         room = CHANCE * DECADES * math.log(10) / (2 * CLOSE)
         known = [self.right, *(single.column for single in self.singles)]
         plain = {scale.name for scale in factors}
         named = [scale for scale in unit_scales(self._computation.unit) if scale.credit]
-        for second in [*named, *factors]:
+        for second in [] if self._exact else [*named, *factors]:
             for step in self.singles:
                 # A factor besides a factor is another factor; a subtle slip is enough by itself.
                 usual = step in self._steps and step.digits < 3

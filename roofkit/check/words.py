@@ -50,10 +50,10 @@ TEXT = {
     "or taken in once too often, or a / b * 10**n without parentheses around the divisor.",
     "besides prefix": "it is 10^{power} times too {way}.",
     "ten": "{factor} times too {way}: count the zeros.",
-    "twice": "Too {way} by exactly a factor of 2.{where}",
+    "twice": "Too {way} by a factor of 2.{where}",
     "where 2": " A 2 may hide in {places}.",
     "besides twice": "it is a factor of 2 too {way}.",
-    "eight": "Too {way} by exactly a factor of 8, the bits of a byte.",
+    "eight": "Too {way} by a factor of 8, the bits of a byte.",
     "besides eight": "it is a factor of 8 too {way}, the bits of a byte.",
     "an input": "That is {what} itself, one of the figures to compute with.",
     "across": "That multiplies where a division is due, or divides where a multiplication is: look "
