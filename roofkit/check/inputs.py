@@ -330,6 +330,7 @@ def lower_roof(a="the peak", b="intensity times bandwidth"):
             Instead("second", lambda x, y: y, f"That is {b} alone, one roof of two."),
             Instead("higher", max, "That is the higher roof. A computation stays under the lower."),
             Instead("sum", lambda x, y: x + y, "That is the sum of the two roofs.", 3),
+            Instead("mean", lambda x, y: (x + y) / 2, "That is the mean of the two roofs.", 3),
             Instead(
                 "harmonic",
                 lambda x, y: 1 / (1 / x + 1 / y),

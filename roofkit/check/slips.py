@@ -120,11 +120,9 @@ class Slips:
             found += exactly(self.inputs_given)
         if digits > ROUNDED:
             found += exactly(self.rare)
-        if not found:
-            found = fitting(self.singles)
-            # Two digits that a subtler slip fits too tell neither.
-            if any(one.digits > digits and agrees(given, one.column) for one in self.singles):
-                return None
+        if not found and fitting(self.singles):
+            # Where a usual slip fits, so may a subtle one: both are told.
+            found = [one for one in self.singles if agrees(given, one.column)]
         found = found or fitting(self.pairs, least=3)
         if tells and not found:
             found = [one for one in self.rare if agrees_exactly(given, one.column)]

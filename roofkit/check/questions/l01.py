@@ -45,6 +45,44 @@ BYTES_OVER_PEAK = Slip(
     lambda weights, size, peak: size * weights / peak,
     "That divides bytes by a peak. Bytes go over a bandwidth, FLOPs over a peak.",
 )
+# What else one can work out of the same figures, and give for the time.
+NOT_A_TIME = [
+    Slip(
+        "intensity",
+        lambda ops, weights, tokens, size: ops * tokens / size,
+        "That is FLOPs over bytes, FLOP/byte. A time is asked for: work over speed.",
+    ),
+    Slip(
+        "ridge",
+        lambda peak, bandwidth: peak / bandwidth,
+        "That is peak over bandwidth, FLOP/byte. A time is asked for: work over speed.",
+    ),
+    Slip(
+        "share",
+        lambda ops, tokens, size, peak, bandwidth: ops * tokens / size / (peak / bandwidth),
+        "That is T_math over T_comms, a ratio. A time is asked for.",
+    ),
+    Slip(
+        "speed",
+        lambda weights, tokens, ops, size, peak, bandwidth: (
+            ops
+            * weights
+            * tokens
+            / max(t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth))
+        ),
+        "That is a speed, FLOP/s. A time is asked for.",
+    ),
+    Slip(
+        "FLOPs themselves",
+        lambda ops, weights, tokens: ops * weights * tokens,
+        "Those are the FLOPs. Divide them by the peak, the bytes by the bandwidth.",
+    ),
+    Slip(
+        "bytes themselves",
+        lambda size, weights: size * weights,
+        "Those are the bytes. Divide them by the bandwidth.",
+    ),
+]
 EVERY_TOKEN = (
     "That fetches every weight again for each token. One fetch serves all tokens of a prompt."
 )
@@ -97,6 +135,21 @@ QUESTIONS = {
         unit="FLOPs",
         slips=[
             Slip(
+                "three",
+                lambda pairs: 3 * pairs,
+                "That counts 3 FLOPs for each multiply-add. Storing the result is none.",
+            ),
+            Slip(
+                "powers added",
+                lambda pairs, ops: (pairs * ops) ** 2,
+                "That squares. Each multiply-add is 2 FLOPs: multiply by 2.",
+            ),
+            Slip(
+                "number squared",
+                lambda pairs: pairs**2,
+                "That squares. Each multiply-add is 2 FLOPs: multiply by 2.",
+            ),
+            Slip(
                 "halved",
                 lambda pairs, ops: pairs / ops,
                 "Each multiply-add is 2 FLOPs: multiply by 2, do not divide.",
@@ -144,6 +197,19 @@ QUESTIONS = {
         figure="comms",
         slips=[
             Slip("T_math", t_math, "That is T_math. Here bytes are divided, not FLOPs."),
+            *NOT_A_TIME,
+            Slip(
+                "bytes of the prompt",
+                lambda tokens, size, bandwidth: tokens * size / bandwidth,
+                "That moves the bytes of the tokens. The weights are fetched, 2 bytes each.",
+            ),
+            Slip(
+                "difference",
+                lambda weights, tokens, ops, size, peak, bandwidth: abs(
+                    t_comms(weights, size, bandwidth) - t_math(weights, tokens, ops, peak)
+                ),
+                "That subtracts T_math and T_comms. T_comms alone is asked for.",
+            ),
             FLOPS_OVER_BANDWIDTH,
             BYTES_OVER_PEAK,
             Slip(
@@ -200,6 +266,12 @@ QUESTIONS = {
                 "PCIe",
                 lambda bandwidth, pcie: bandwidth / pcie,
                 "That is the PCIe bus. The question asks for NVLink.",
+                here=True,
+            ),
+            Slip(
+                "one link",
+                lambda bandwidth: bandwidth / 25e9,
+                "That is one NVLink of eighteen. All of them together are asked for.",
                 here=True,
             ),
             Slip(
@@ -278,6 +350,19 @@ QUESTIONS = {
                 "That is T_math + T_comms, the time if nothing overlaps.",
             ),
             Slip(
+                "prompt added",
+                lambda tokens, weights, ops, size, peak, bandwidth: (
+                    1e3 * tokens * size * weights / bandwidth + 1e3 * 500 * ops * weights / peak
+                ),
+                "That adds the prompt's time. Only the writing is asked for.",
+                here=True,
+            ),
+            Slip(
+                "answers a second",
+                lambda tokens, weights, size, bandwidth: bandwidth / (tokens * size * weights),
+                "That is answers a second. A time in milliseconds is asked for.",
+            ),
+            Slip(
                 "fetched once",
                 lambda weights, size, bandwidth: 1e3 * size * weights / bandwidth,
                 "That is one token, or weights fetched once for all. Here every token fetches "
@@ -323,6 +408,7 @@ QUESTIONS = {
         slips=[
             FLOPS_OVER_BANDWIDTH,
             BYTES_OVER_PEAK,
+            *NOT_A_TIME,
             Slip(
                 "T_comms, 40 GB",
                 lambda weights, size, slower: size * weights / slower,
@@ -365,6 +451,22 @@ QUESTIONS = {
                 here=True,
             ),
             FLOPS_OVER_BANDWIDTH,
+            *NOT_A_TIME,
+            Slip(
+                "upper over lower",
+                lambda weights, tokens, ops, size, peak, bandwidth: (
+                    (t_math(weights, tokens, ops, peak) + t_comms(weights, size, bandwidth))
+                    / max(t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth))
+                ),
+                "That is T_upper over T_lower, a ratio. A time is asked for.",
+            ),
+            Slip(
+                "FLOPs doubled",
+                lambda weights, tokens, ops, size, peak, bandwidth: (
+                    2 * t_math(weights, tokens, ops, peak) + t_comms(weights, size, bandwidth)
+                ),
+                "That takes T_math twice: the FLOPs count each multiply-add as 2 already.",
+            ),
             Slip(
                 "every token",
                 lambda weights, tokens, ops, peak, size, bandwidth: (

@@ -35,10 +35,10 @@ SHARE = Slip(
     lambda intensity, peak, bandwidth: intensity * bandwidth / peak,
     "That is the share of peak. FLOP/s are asked for.",
 )
-UNCUT = Slip(
-    "uncut slope",
-    lambda intensity, bandwidth: intensity * bandwidth,
-    "That is intensity times bandwidth, and above the peak: the lower roof holds.",
+RIDGE = Slip(
+    "ridge",
+    lambda peak, bandwidth: peak / bandwidth,
+    "That is the ridge, FLOP/byte. FLOP/s are asked for.",
 )
 
 
@@ -70,7 +70,22 @@ def _reachable(chip, other):
         | ATTAINABLE,
         formula=_attainable,
         unit="FLOP/s",
-        slips=[DIVIDED, SHARE],
+        slips=[
+            DIVIDED,
+            SHARE,
+            RIDGE,
+            Slip(
+                "peak over intensity",
+                lambda intensity, peak: peak / intensity,
+                "That divides the peak by the intensity. The slope is intensity times bandwidth.",
+            ),
+            Slip(
+                "peak times intensity",
+                lambda intensity, peak: peak * intensity,
+                "That multiplies the peak by the intensity. The slope is intensity times "
+                "bandwidth.",
+            ),
+        ],
         how="intensity times bandwidth, but no more than the peak",
     )
 
@@ -352,11 +367,7 @@ QUESTIONS = {
             ),
             DIVIDED,
             SHARE,
-            Slip(
-                "ridge",
-                lambda peak, bandwidth: peak / bandwidth,
-                "That is the ridge, FLOP/byte. FLOP/s are asked for.",
-            ),
+            RIDGE,
             Slip(
                 "peak over intensity",
                 lambda intensity, peak: peak / intensity,

@@ -104,6 +104,12 @@ QUESTIONS = {
                 here=True,
             ),
             Slip(
+                "both peaks",
+                lambda peak, bandwidth: (2 * peak + 38.7e12) / bandwidth,
+                "That adds the fp32 peak. The work is in bf16 alone.",
+                here=True,
+            ),
+            Slip(
                 "fp32 halved",
                 lambda bandwidth: 38.7e12 / 2 / bandwidth,
                 "That takes half the fp32 peak. Only the figure with sparsity is halved, and the "
@@ -135,6 +141,16 @@ QUESTIONS = {
         figure="lower",
         half=["pick: sum", "bandwidth: another chip"],
         slips=[
+            Slip(
+                "intensity",
+                lambda flops, moved: flops / moved,
+                "That is FLOPs over bytes, FLOP/byte. A time is asked for: work over speed.",
+            ),
+            Slip(
+                "ridge",
+                lambda peak, bandwidth: peak / bandwidth,
+                "That is the ridge, FLOP/byte. A time is asked for: work over speed.",
+            ),
             Slip(
                 "sum, H100",
                 lambda flops, moved, peak: 1e6 * (flops / peak + moved / 3.35e12),
