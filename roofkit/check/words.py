@@ -104,7 +104,7 @@ TEXT = {
     "revealed": "It is {answer}.",
     "you said": "You said {guess}; it is {answer}.",
     # Hints, from the second wrong try on.
-    "hint what": "Hint: what matters here is {inputs}.",
+    "hint what": "Hint: what matters here: {inputs}.",
     "hint how": "Hint: {how}",
     "large": "large",
     "small": "small",

@@ -230,7 +230,7 @@ def test_a_reveal_refuses_what_its_question_does_not_compute():
 def test_hints_come_in_steps_and_only_for_new_answers():
     first, again, second, third = (str(check("ps1.ridge", n)) for n in (123, 123, 124, 125))
     assert "Hint" not in first + again
-    assert "Hint: what matters here is the dense bf16 peak of the RTX A6000 and" in second
+    assert "Hint: what matters here: the dense bf16 peak of the RTX A6000 and" in second
     assert "Hint: the ridge is the dense peak over the bandwidth" in third
     assert "Hint" in str(check("ps1.ridge", 2 * RIDGE))
     assert "Hint" not in str(check("ps1.ridge", RIDGE))

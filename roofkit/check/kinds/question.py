@@ -85,7 +85,7 @@ class Question:
     def hints(self) -> list[str]:
         """What to say on a second wrong try, and on every further one."""
         formula = getattr(self, "formula", None)
-        used = inspect.signature(formula).parameters if formula else self.inputs
+        used = inspect.signature(formula).parameters if formula else ()
         named = dict.fromkeys(
             given.what for name, given in self.inputs.items() if given.what and name in used
         )

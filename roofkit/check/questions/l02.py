@@ -175,7 +175,7 @@ QUESTIONS = {
         inputs={
             "adds": count(
                 1,
-                "one addition an element",
+                "the additions of an element",
                 instead=[
                     Instead(
                         "2 FLOPs",
@@ -188,7 +188,7 @@ QUESTIONS = {
             "size": itemsize("bf16", "an element"),
             "arrays": count(
                 1,
-                "the array that crosses",
+                "the arrays that cross",
                 instead=[
                     Instead(
                         "sums written",
@@ -350,7 +350,7 @@ QUESTIONS = {
         asks="A bf16 kernel of intensity {intensity} runs on the {chip}. How many FLOP/s can it "
         "reach at most?",
         inputs={
-            "intensity": count(190, "the intensity, FLOP/byte", draw=(0.25, 0.5, 1)),
+            "intensity": count(190, "the intensity", draw=(0.25, 0.5, 1)),
             "peak": peak(A100_40, dtypes=("fp32",)),
             "bandwidth": bandwidth(A100_40),
             "faster": figure(2.039e12, "", "byte/s", "lockwood"),

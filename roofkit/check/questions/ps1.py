@@ -177,7 +177,7 @@ QUESTIONS = {
         "roof is it under?",
         points=2,
         inputs={
-            "intensity": count(250, "the intensity, FLOP/byte", draw=(1, 0.5, 2)),
+            "intensity": count(250, "the intensity", draw=(1, 0.5, 2)),
             "peak": peak(H200),
             "bandwidth": bandwidth(H200),
         },
