@@ -162,7 +162,7 @@ def bandwidth(chip, *, others=(), link=True):
                     Instead(
                         "capacity",
                         float(found.capacity),
-                        "That takes the memory's capacity, bytes, for its bandwidth, bytes/s.",
+                        "That takes the memory's capacity, bytes, for its bandwidth, byte/s.",
                     )
                 ]
                 if found.capacity
@@ -170,7 +170,9 @@ def bandwidth(chip, *, others=(), link=True):
             ),
         ),
         chips=(chip, *others),
-        has=lambda c: c.bandwidth is not None and c.bandwidth.confirmed and bool(c.link),
+        has=lambda c: (
+            c.bandwidth is not None and c.bandwidth.confirmed and bool(c.link or not link)
+        ),
         again=lambda rng, chips: bandwidth(
             chips[chip], others=[chips[other] for other in others], link=link
         ),
@@ -234,7 +236,7 @@ def itemsize(dtype="bf16", what="a number"):
             )
         )
     return Input(
-        value, f"the bytes of {what} in {dtype}", "bytes", "IEEE 754 and its 16-bit kin",
+        value, f"the bytes of {what} in {dtype}", "bytes", "the format's definition",
         tuple(instead),
         rarely=(Instead("fp64", 8, f"That gives each number 8 bytes, as fp64 takes; {dtype} has "
                         "fewer."),),
@@ -272,11 +274,6 @@ def count(value, what, unit="", *, instead=(), draw=(0.25, 0.5, 2, 3, 4)):
     return Input(value, what, unit, "the question", tuple(instead), again=again if draw else None)
 
 
-def figure(value, what, unit, source, *, instead=()):
-    """A figure with a source of its own, the same in every draw."""
-    return Input(value, what, unit, source, tuple(instead))
-
-
 # Operations, under the names that a sentence gives their two operands.
 
 
@@ -293,7 +290,7 @@ def longer(a="T_math", b="T_comms"):
             Instead(
                 "twice",
                 lambda x, y: 2 * max(x, y),
-                "That is twice the longer time. It bounds the sum; at best the longer time is all.",
+                "That is twice the longer time. It bounds the sum; overlapped, the longer time is all.",
                 3,
             ),
             Instead("difference", lambda x, y: abs(x - y), f"That subtracts {a} and {b}.", 3),

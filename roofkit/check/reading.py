@@ -90,6 +90,7 @@ def read_number(answer, unit="", figure=""):
     if isinstance(answer, (Cost, Roofline, Estimate, hardware.Chip)):
         return _of_roofkit(answer, unit, figure)
     if isinstance(answer, hardware.Figure) and answer.unit != unit:
+        # A figure of another quantity is judged as the number it is: the slip is to have given it.
         return Given(float(answer) * (units.factor(answer.unit, unit) or 1.0))
     answer = _alone(answer)
     if isinstance(answer, str):

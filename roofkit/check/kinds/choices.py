@@ -62,9 +62,10 @@ class Choice(Question):
         return tuple(dict.fromkeys([*self.why_not, self.reference()]))
 
     def problems(self):
-        right = self.reference()
-        missing = [] if self.inputs else [right] if right in self.why_not else []
-        return [f"the right option {option!r} has a why_not" for option in missing]
+        # With inputs, each option is right in some draw.
+        if not self.inputs and self.reference() in self.why_not:
+            return [f"the right option {self.reference()!r} has a why_not"]
+        return []
 
     def judge(self, answer):
         if is_missing(answer):

@@ -82,7 +82,7 @@ class Order(Question):
     def _name(self, item):
         """The item that is meant, or what was written."""
         # sorted() over pairs of a key and a name.
-        if isinstance(item, (tuple, list)) and not isinstance(item, str):
+        if isinstance(item, (tuple, list)):
             names = [part for part in item if not isinstance(part, (int, float, np.number))]
             item = names[0] if len(names) == 1 else item
         try:

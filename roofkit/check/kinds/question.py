@@ -1,5 +1,6 @@
 """What all questions share: inputs, hints, new draws, and the verdict."""
 
+import abc
 import inspect
 import random
 from collections.abc import Callable, Mapping
@@ -34,7 +35,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class Question(abc.ABC):
     """What all kinds share.
 
     Parameters
@@ -54,9 +55,9 @@ class Question:
     points: float = 0.0
     holds: Callable | None = None
 
+    @abc.abstractmethod
     def judge(self, answer) -> Verdict:
         """A Verdict on an answer of any type; raises only what the answer itself raises."""
-        raise NotImplementedError
 
     def drawn(self, seed) -> "Question":
         """The same question with figures drawn anew: other chips, other shapes, the same slips.

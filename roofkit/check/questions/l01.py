@@ -2,12 +2,12 @@
 
 import math
 
+import roofkit as rk
 from roofkit.check.inputs import (
     Input,
     Instead,
     bandwidth,
     count,
-    figure,
     fma,
     itemsize,
     link,
@@ -33,8 +33,39 @@ ON_V6E = WORK | {
 ON_A100 = WORK | {
     "peak": peak(A100, others=[H100, V6E]),
     "bandwidth": bandwidth(A100, others=[H100, V6E]),
-    "slower": figure(1.555e12, "", "byte/s", "lockwood"),
 }
+
+
+def t_math(weights, tokens, ops, peak):
+    return ops * weights * tokens / peak
+
+
+def t_comms(weights, size, bandwidth):
+    return size * weights / bandwidth
+
+
+def t_lower(weights, tokens, ops, size, peak, bandwidth):
+    return max(t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth))
+
+
+def t_upper(weights, tokens, ops, size, peak, bandwidth):
+    return t_math(weights, tokens, ops, peak) + t_comms(weights, size, bandwidth)
+
+
+def on_40_gb(weights, tokens, ops, size, peak):
+    """T_upper with the memory of the 40 GB card."""
+    return t_upper(weights, tokens, ops, size, peak, rk.chip(A100_40).bandwidth)
+
+
+def speed(weights, tokens, ops, size, peak, bandwidth):
+    return ops * weights * tokens / t_lower(weights, tokens, ops, size, peak, bandwidth)
+
+
+def _bound(weights, tokens, ops, size, peak, bandwidth):
+    late = t_comms(weights, size, bandwidth) > t_math(weights, tokens, ops, peak)
+    return "memory" if late else "compute"
+
+
 FLOPS_OVER_BANDWIDTH = Slip(
     "FLOPs over bandwidth",
     lambda weights, tokens, ops, bandwidth: ops * weights * tokens / bandwidth,
@@ -64,12 +95,7 @@ NOT_A_TIME = [
     ),
     Slip(
         "speed",
-        lambda weights, tokens, ops, size, peak, bandwidth: (
-            ops
-            * weights
-            * tokens
-            / max(t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth))
-        ),
+        speed,
         "That is a speed, FLOP/s. A time is asked for.",
     ),
     Slip(
@@ -86,19 +112,6 @@ NOT_A_TIME = [
 EVERY_TOKEN = (
     "That fetches every weight again for each token. One fetch serves all tokens of a prompt."
 )
-
-
-def t_math(weights, tokens, ops, peak):
-    return ops * weights * tokens / peak
-
-
-def t_comms(weights, size, bandwidth):
-    return size * weights / bandwidth
-
-
-def _bound(weights, tokens, ops, size, peak, bandwidth):
-    late = t_comms(weights, size, bandwidth) > t_math(weights, tokens, ops, peak)
-    return "memory" if late else "compute"
 
 
 QUESTIONS = {
@@ -121,7 +134,9 @@ QUESTIONS = {
         slips=[
             Slip("product", lambda bits, byte: bits * byte, "A byte has 8 bits: divide by 8."),
             Slip(
-                "fp64", lambda: 8, "8 is the number of bits in a byte. How many bytes are 16 bits?"
+                "bits of a byte",
+                lambda byte: byte,
+                "8 is the number of bits in a byte. How many bytes are 16 bits?",
             ),
         ],
         rtol=1e-6,
@@ -181,7 +196,7 @@ QUESTIONS = {
             ),
             Slip(
                 "FLOPs over the link",
-                lambda flops: flops / 450e9,
+                lambda flops: flops / rk.chip(H100).link,
                 FLOPS_OVER_BANDWIDTH.says,
                 here=True,
             ),
@@ -225,9 +240,7 @@ QUESTIONS = {
             ),
             Slip(
                 "sum",
-                lambda weights, tokens, ops, size, peak, bandwidth: (
-                    t_math(weights, tokens, ops, peak) + t_comms(weights, size, bandwidth)
-                ),
+                t_upper,
                 "That is T_math + T_comms. T_comms alone is asked for.",
             ),
             Slip(
@@ -257,26 +270,25 @@ QUESTIONS = {
         inputs={
             "bandwidth": bandwidth(H100, others=[V6E], link=False),
             "link": link(H100),
-            "pcie": figure(63e9, "", "byte/s", "bekman"),
         },
         formula=lambda bandwidth, link: bandwidth / link,
         unit="times",
         slips=[
             Slip(
                 "PCIe",
-                lambda bandwidth, pcie: bandwidth / pcie,
+                lambda bandwidth: bandwidth / rk.chip("H100 PCIe").link,
                 "That is the PCIe bus. The question asks for NVLink.",
                 here=True,
             ),
             Slip(
                 "one link",
-                lambda bandwidth: bandwidth / 25e9,
+                lambda bandwidth, link: bandwidth / (link / 18),
                 "That is one NVLink of eighteen. All of them together are asked for.",
                 here=True,
             ),
             Slip(
                 "ridge",
-                lambda bandwidth: 989.4e12 / bandwidth,
+                lambda bandwidth: rk.chip(H100).peak_flops() / bandwidth,
                 "That is peak over bandwidth, the ridge. Two bandwidths are compared here.",
                 here=True,
             ),
@@ -324,7 +336,7 @@ QUESTIONS = {
     ),
     "l01.answer-ms": Number(
         asks="Each of {tokens} tokens needs {weights} bf16 weights again. How many milliseconds do "
-        "they take on the {chip}, at best?",
+        "they take on the {chip}, with full overlap?",
         inputs={
             "tokens": count(80, "the number of tokens written"),
             "weights": count(1e9, "the number of weights"),
@@ -398,7 +410,7 @@ QUESTIONS = {
     ),
     "l01.a100-lower": Number(
         asks="A prompt of {tokens} tokens meets {weights} bf16 weights on the {chip}. How many "
-        "seconds does that take at best?",
+        "seconds does that take with full overlap?",
         inputs=ON_A100 | {"pick": longer()},
         formula=lambda pick, weights, tokens, ops, size, peak, bandwidth: pick(
             t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth)
@@ -411,15 +423,13 @@ QUESTIONS = {
             *NOT_A_TIME,
             Slip(
                 "T_comms, 40 GB",
-                lambda weights, size, slower: size * weights / slower,
+                lambda weights, size: size * weights / rk.chip(A100_40).bandwidth,
                 "That is T_comms alone, and of the 40 GB card.",
                 here=True,
             ),
             Slip(
                 "sum, 40 GB",
-                lambda weights, tokens, ops, peak, size, slower: (
-                    t_math(weights, tokens, ops, peak) + size * weights / slower
-                ),
+                on_40_gb,
                 "That is the sum, the time if nothing overlaps, and of the 40 GB card.",
                 here=True,
             ),
@@ -429,7 +439,7 @@ QUESTIONS = {
                 EVERY_TOKEN,
             ),
         ],
-        how="T_math is FLOPs over peak, T_comms bytes over bandwidth; at best they overlap",
+        how="T_math is FLOPs over peak, T_comms bytes over bandwidth; they overlap",
     ),
     "l01.no-overlap": Number(
         asks="A prompt of {tokens} tokens meets {weights} bf16 weights on the {chip}. How many "
@@ -443,9 +453,7 @@ QUESTIONS = {
         slips=[
             Slip(
                 "40 GB",
-                lambda weights, tokens, ops, peak, size, slower: (
-                    t_math(weights, tokens, ops, peak) + size * weights / slower
-                ),
+                on_40_gb,
                 "That takes the memory bandwidth of the 40 GB card; the question is about the "
                 "80 GB one.",
                 here=True,
@@ -455,8 +463,8 @@ QUESTIONS = {
             Slip(
                 "upper over lower",
                 lambda weights, tokens, ops, size, peak, bandwidth: (
-                    (t_math(weights, tokens, ops, peak) + t_comms(weights, size, bandwidth))
-                    / max(t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth))
+                    t_upper(weights, tokens, ops, size, peak, bandwidth)
+                    / t_lower(weights, tokens, ops, size, peak, bandwidth)
                 ),
                 "That is T_upper over T_lower, a ratio. A time is asked for.",
             ),
@@ -479,11 +487,11 @@ QUESTIONS = {
     ),
     "l01.v6e-utilisation": Number(
         asks="A prompt of {tokens} tokens meets {weights} bf16 weights on the {chip}. Which "
-        "fraction of its peak does the work reach at best?",
+        "fraction of its peak does the work reach, with full overlap?",
         inputs=ON_V6E,
         formula=lambda weights, tokens, ops, size, peak, bandwidth: (
             t_math(weights, tokens, ops, peak)
-            / max(t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth))
+            / t_lower(weights, tokens, ops, size, peak, bandwidth)
         ),
         unit="of peak",
         slips=[
@@ -491,36 +499,31 @@ QUESTIONS = {
                 "no overlap",
                 lambda weights, tokens, ops, size, peak, bandwidth: (
                     t_math(weights, tokens, ops, peak)
-                    / (t_math(weights, tokens, ops, peak) + t_comms(weights, size, bandwidth))
+                    / t_upper(weights, tokens, ops, size, peak, bandwidth)
                 ),
-                "That is the share without overlap. At best, the total is the longer time alone.",
+                "That is the share without overlap. With it, the total is the longer time.",
             ),
             Slip(
                 "all of it",
                 lambda: 1.0,
-                "Only work that compute binds reaches its peak, even at best. What binds here?",
+                "Only work that compute binds reaches its peak. What binds here?",
             ),
             Slip(
                 "a speed",
-                lambda weights, tokens, ops, size, peak, bandwidth: (
-                    ops
-                    * weights
-                    * tokens
-                    / max(t_math(weights, tokens, ops, peak), t_comms(weights, size, bandwidth))
-                ),
+                speed,
                 "That is a speed, FLOP/s. A fraction of peak is asked for.",
             ),
             Slip(
                 "share of the sum",
                 lambda weights, tokens, ops, size, peak, bandwidth: (
                     t_comms(weights, size, bandwidth)
-                    / (t_math(weights, tokens, ops, peak) + t_comms(weights, size, bandwidth))
+                    / t_upper(weights, tokens, ops, size, peak, bandwidth)
                 ),
                 "That is the share of T_comms in the sum. Speed is FLOPs over total time.",
             ),
             Slip(
                 "a time",
-                lambda weights, size, bandwidth: t_comms(weights, size, bandwidth),
+                t_comms,
                 "That is T_comms, a time. A fraction of peak is asked for.",
             ),
             Slip(

@@ -1,10 +1,10 @@
 """Lecture 02, "One number: arithmetic intensity"."""
 
+import roofkit as rk
 from roofkit.check.inputs import (
     Instead,
     bandwidth,
     count,
-    figure,
     fma,
     itemsize,
     lower_roof,
@@ -19,10 +19,6 @@ ATTAINABLE = {"roof": lower_roof()}
 
 def _attainable(roof, intensity, peak, bandwidth):
     return roof(peak, intensity * bandwidth)
-
-
-def _below(intensity, peak, bandwidth):
-    return "memory" if intensity < peak / bandwidth else "compute"
 
 
 DIVIDED = Slip(
@@ -353,7 +349,6 @@ QUESTIONS = {
             "intensity": count(190, "the intensity", draw=(0.25, 0.5, 1)),
             "peak": peak(A100_40, dtypes=("fp32",)),
             "bandwidth": bandwidth(A100_40),
-            "faster": figure(2.039e12, "", "byte/s", "lockwood"),
         }
         | ATTAINABLE,
         formula=_attainable,
@@ -361,7 +356,7 @@ QUESTIONS = {
         slips=[
             Slip(
                 "80 GB card",
-                lambda intensity, faster: intensity * faster,
+                lambda intensity: intensity * rk.chip(A100_80).bandwidth,
                 "That is the slope of the 80 GB card, and above its own peak besides.",
                 here=True,
             ),
@@ -456,13 +451,13 @@ QUESTIONS = {
         "byte/s, does that take?",
         inputs={
             "peak": count(
-                312e12,
+                float(rk.chip(A100_40).peak_flops()),
                 "the peak",
                 "FLOP/s",
                 instead=[
                     Instead(
                         "sparse",
-                        624e12,
+                        2 * float(rk.chip(A100_40).peak_flops()),
                         "That takes twice the peak of the question: the figure with sparsity.",
                     ),
                 ],
@@ -482,21 +477,21 @@ QUESTIONS = {
         slips=[
             Slip(
                 "40 GB card",
-                lambda: 1.555e12,
+                lambda: rk.chip(A100_40).bandwidth,
                 "That is the 40 GB card's bandwidth; 312 / 1.555 is 200.6. Which rounded bandwidth "
                 "gives 208?",
                 here=True,
             ),
             Slip(
                 "PCIe card",
-                lambda: 1.935e12,
+                lambda: rk.chip("A100 80GB PCIe").bandwidth,
                 "That is the 80 GB PCIe card's bandwidth; 312 / 1.935 is 161. Solve for the "
                 "bandwidth that gives 208.",
                 here=True,
             ),
             Slip(
                 "80 GB card",
-                lambda: 2.039e12,
+                lambda: rk.chip(A100_80).bandwidth,
                 "That is the 80 GB card's bandwidth; 312 / 2.039 is 153. Solve for the bandwidth "
                 "that gives 208.",
                 here=True,

@@ -99,19 +99,19 @@ QUESTIONS = {
         slips=[
             Slip(
                 "A100 40GB",
-                lambda: 312e12 / 1.555e12,
+                lambda: _ridge("A100 40GB SXM"),
                 "That is the ridge of lecture 2's 40 GB A100, which lies near this card's.",
                 here=True,
             ),
             Slip(
                 "both peaks",
-                lambda peak, bandwidth: (2 * peak + 38.7e12) / bandwidth,
+                lambda peak, bandwidth: (2 * peak + rk.chip(A6000).peak_flops("fp32")) / bandwidth,
                 "That adds the fp32 peak. The work is in bf16 alone.",
                 here=True,
             ),
             Slip(
                 "fp32 halved",
-                lambda bandwidth: 38.7e12 / 2 / bandwidth,
+                lambda bandwidth: rk.chip(A6000).peak_flops("fp32") / 2 / bandwidth,
                 "That takes half the fp32 peak. Only the figure with sparsity is halved, and the "
                 "work is in bf16.",
                 here=True,
@@ -124,7 +124,7 @@ QUESTIONS = {
         "the dense peak",
     ),
     "ps1.time": Number(
-        asks="A layer takes {flops} bf16 FLOPs and moves {moved} bytes on the {chip}. With perfect "
+        asks="A layer takes {flops} bf16 FLOPs and moves {moved} bytes on the {chip}. With full "
         "overlap, how many microseconds does it take?",
         points=2,
         inputs={
@@ -153,7 +153,7 @@ QUESTIONS = {
             ),
             Slip(
                 "sum, H100",
-                lambda flops, moved, peak: 1e6 * (flops / peak + moved / 3.35e12),
+                lambda flops, moved, peak: 1e6 * (flops / peak + moved / rk.chip(H100).bandwidth),
                 "That is the sum, the time if nothing overlaps, and with the H100's memory.",
                 here=True,
             ),
@@ -169,7 +169,7 @@ QUESTIONS = {
             ),
         ],
         praise="The memory binds, so the bytes set the time.",
-        how="compute T_math and T_comms; with perfect overlap the longer one is all",
+        how="compute T_math and T_comms; with full overlap the longer one is all",
         holds=lambda flops, moved, peak, bandwidth: moved / bandwidth > 1.05 * flops / peak,
     ),
     "ps1.bound": Choice(
@@ -273,7 +273,7 @@ QUESTIONS = {
         how="write down both roofs for one intensity; which of them is reached first?",
     ),
     "ps1.bracket": Function(
-        asks="Write bracket(flops, bytes_moved, peak_flops, bandwidth): the time with perfect "
+        asks="Write bracket(flops, bytes_moved, peak_flops, bandwidth): the time with full "
         "overlap and the time with none, in seconds.",
         points=4,
         arguments=("flops", "bytes_moved", "peak_flops", "bandwidth"),
