@@ -40,11 +40,14 @@ def telling(given):
 
 def rounds_to(target, given, at_least):
     """Whether a value, rounded to the digits of a number (``at_least`` so many), is that number."""
-    if given.digits >= EXACT or not target or not math.isfinite(target):
+    finite = math.isfinite(target) and math.isfinite(given.value)
+    if given.digits >= EXACT or not target or not finite:
         return False
     digits = max(given.digits, at_least)
     last = 10.0 ** (math.floor(math.log10(abs(target))) - digits + 1)
-    return abs(given.value - target) <= 0.5 * last * (1 + 1e-9)
+    # 0.00098 is near 0.00101 but no rounding of it, which ends on a whole 0.0001.
+    whole = math.isclose(given.value / last, round(given.value / last), rel_tol=SAME)
+    return whole and abs(given.value - target) <= 0.5 * last * (1 + SAME)
 
 
 def same(column, other):

@@ -290,7 +290,8 @@ def longer(a="T_math", b="T_comms"):
             Instead(
                 "twice",
                 lambda x, y: 2 * max(x, y),
-                "That is twice the longer time. It bounds the sum; overlapped, the longer time is all.",
+                "That is twice the longer time. It bounds the sum; overlapped, the longer time is "
+                "all.",
                 3,
             ),
             Instead("difference", lambda x, y: abs(x - y), f"That subtracts {a} and {b}.", 3),

@@ -83,6 +83,8 @@ class Slips:
         self._computation = Computation(formula, inputs, cases, unit)
         self.rtol, self._exact = rtol, exact
         self.right = self._computation.right
+        # What an operation replaced gives.
+        self._operations: list[tuple[float, ...]] = []
         written = [
             Candidate((s.name,), self._computation.column(formula=s.formula), s.says, s.credit)
             for s in own
@@ -137,6 +139,7 @@ class Slips:
     def rare(self) -> list[Candidate]:
         """Slips that only an exact answer is told."""
         told = [step.column for step in self._steps if ANOTHER_CHIP in step.names[0]]
+        told += self._operations
         return [
             one
             for one in rare_slips(self._computation, self._steps)
@@ -171,9 +174,8 @@ class Slips:
 
     def _replaced(self) -> Iterator[Candidate]:
         """Each input replaced. An operation goes first: a figure that only tips it is no slip."""
-        operations: list[tuple] = []
         for name, given in self._computation.used():
-            seen = [*operations]
+            seen = [*self._operations]
             for other in given.instead:
                 column = self._computation.column({name: other.value})
                 if not any(same(column, before) for before in seen):
@@ -181,7 +183,7 @@ class Slips:
                     names = (f"{name}: {other.name}",)
                     yield Candidate(names, column, other.says, digits=other.digits)
             if callable(given.value):
-                operations += seen
+                self._operations += seen
 
     def _inverted(self) -> Iterator[Candidate]:
         dimension = units.DIMENSIONS[self._computation.unit]
