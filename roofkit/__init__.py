@@ -49,6 +49,7 @@ __all__ = [
     "critical_width",
     "dot",
     "elementwise",
+    "group",
     "llm",
     "llms",
     "load_chips",
@@ -64,7 +65,7 @@ _FUNCTIONS = {
     "CNN": "models.cnn", "cnn": "models.cnn", "cnns": "models.cnn",
     "LLM": "models.llm", "llm": "models.configs", "llms": "models.configs",
     "Convention": "models.conventions",
-    "critical_width": "network",
+    "critical_width": "network", "group": "network",
     "calibrate": "machine.calibration", "compare": "machine.comparison",
     "measure": "machine.measurements",
 }  # fmt: skip

@@ -55,6 +55,10 @@ def _answers(command):
 
 chip_option = click.option("--chip", required=True, help="A chip's name or alias, such as h100.")
 dtype_option = click.option("--dtype", default="bf16", show_default=True)
+joined_option = click.option(
+    "--joined", help="ring, line, switch or all-pairs, for chips that the table does not join."
+)
+latency_option = click.option("--latency", is_flag=True, help="Count the latency of hops.")
 
 
 @main.command()
@@ -91,9 +95,11 @@ def chips(names, form):
 
 def _figures(chip):
     yield from ((f"peak {dtype}", figure) for dtype, figure in chip.peaks.items())
-    for name in ("bandwidth", "capacity", "link", "on_chip"):
+    for name in ("bandwidth", "capacity", "allocatable", "on_chip"):
         if getattr(chip, name) is not None:
             yield name, getattr(chip, name)
+    if chip.interconnect:
+        yield f"{chip.interconnect.links} links, each", chip.interconnect.bandwidth
 
 
 @main.command()
@@ -124,35 +130,36 @@ def matmul(b, d, f, chip, dtype, weight_dtype, form):
 @click.option("--along", type=click.Choice(["B", "D", "F"]), default="D", show_default=True,
               help="The dimension that is split.")  # fmt: skip
 @click.option("--collective", help="all-reduce, reduce-scatter, 'all-gather Y', none, …")
-@click.option("--topology", help="ring, line or switch; the chip's own unless given.")
+@joined_option
 @click.option("--one-way", is_flag=True, help="Use each link of a ring one way only.")
-@click.option("--hop-latency", default=0.0, help="Seconds that one hop takes at least.")
+@click.option("--nodes", type=int, default=1, help="So many nodes of n chips each.")
+@click.option("--card", type=float, help="Bytes/s one way of each chip's card between nodes.")
+@latency_option
 @_answers
-def shard(b, d, f, n, chip, dtype, along, collective, topology, one_way, hop_latency, form):
-    """X[B, D] times Y[D, F] split over n chips: compute, memory and link at once."""
-    chip = rk.chip(chip)
-    memory, link = chip.roofline(dtype), chip.roofline(dtype, channel="link")
-    how = {
-        "topology": topology or network.topology_of(chip, n),
-        "bidirectional": not one_way,
-    }
+def shard(b, d, f, n, chip, dtype, along, collective, joined, one_way, nodes, card, latency, form):
+    """X[B, D] times Y[D, F] split over n chips: compute, memory and links at once."""
+    group = rk.group(chip, n, kind=joined, bidirectional=not one_way, nodes=nodes, card=card)
     split = network.sharded_matmul(
-        b, d, f, n, along=along, collective=collective, dtype=dtype,
-        hop_bytes=hop_latency * link.bandwidth, **how,
-    )  # fmt: skip
-    estimate = split.estimate(memory, link)
+        b, d, f, group, along=along, collective=collective, dtype=dtype, latency=latency
+    )
+    estimate = split.estimate(group.chip.roofline(dtype))
     figures = [
-        ("topology", "topology", how["topology"], ""),
+        ("joined", "joined", group.shape, ""),
+        ("over links", "egress", group.egress, "B/s"),
         ("FLOPs a chip", "flops", split.local.flops, ""),
         ("bytes over memory", "memory_bytes", split.local.bytes, "B"),
         ("bytes over link", "link_bytes", split.link.bytes, "B"),
         ("T_math", "math_seconds", estimate.math, "s"),
         ("T_memory", "memory_seconds", estimate.times["memory"], "s"),
-        ("T_link", "link_seconds", estimate.times["link"], "s"),
+        *(
+            (f"T_{channel}", f"{channel}_seconds", estimate.times[channel], "s")
+            for channel in ("link", "network")
+            if channel in estimate.times
+        ),
         *_bracket(estimate),
     ]
-    if along == "D" and n > 1:
-        width = network.critical_width(link, n, collective=collective or "all-reduce", **how)
+    if along == "D" and group.n > 1:
+        width = network.critical_width(group, dtype, collective=collective or "all-reduce")
         figures.append(("critical width D", "critical_width", width, ""))
     _print_figures(form, figures)
 
@@ -169,8 +176,8 @@ def shard(b, d, f, n, chip, dtype, along, collective, topology, one_way, hop_lat
 @click.option("--chips", type=int, default=1, show_default=True, help="Tensor parallelism.")
 @click.option("--attention", type=click.Choice(["flash", "unfused"]), default="flash",
               show_default=True)  # fmt: skip
-@click.option("--topology", help="How the chips are joined; the chip's own unless given.")
-@click.option("--hop-latency", default=0.0, help="Seconds that one hop takes at least.")
+@joined_option
+@latency_option
 @click.option("--convention", default="roofkit", show_default=True, help="roofkit or llm-viewer.")
 @click.option("--must-fit", is_flag=True, help=f"Exit with {DOES_NOT_FIT} if memory is too small.")
 @_answers

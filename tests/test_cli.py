@@ -60,9 +60,12 @@ def test_shard_names_the_roof_that_binds():
     assert figures["upper_seconds"] == pytest.approx(
         sum(figures[f"{name}_seconds"] for name in ("math", "memory", "link"))
     )
-    slow = as_json("shard", 1, 8192, 8192, 2, "--chip", "v5e", "--hop-latency", 1e-6)
+    slow = as_json("shard", 1, 8192, 8192, 2, "--chip", "v5e", "--latency")
     assert slow["link_seconds"] == pytest.approx(2e-6)
     assert as_json(*SHARD, "--along", "B")["link_bytes"] == 0
+    two = as_json("shard", 64, 8192, 8192, 8, "--chip", "h100", "--nodes", 2, "--card", 25e9)
+    assert two["bound"] == "network"
+    assert two["joined"] == "switch of 8"
 
 
 def test_llm_prints_both_tables_and_the_totals():
@@ -144,8 +147,8 @@ def test_measure_prints_this_machine_and_keeps_what_it_measured(tmp_path):
         (["llm", "absent.json", "--chip", "h100"], "cannot read absent.json"),
         ([*LLM, "--chips", 3], "32 query heads cannot be split among 3 chips"),
         ([*LLM, "--output", 0], "output must be a whole number of at least 1, got 0"),
-        ([*SHARD, "--topology", "ring"], "n=2 is no ring"),
-        (["shard", 1, 1, 1, 2, "--chip", "l40"], "L40 has no topology in the table"),
+        ([*SHARD, "--joined", "ring"], "TPU v5e are joined by a torus; leave kind='ring' out"),
+        (["shard", 1, 1, 1, 2, "--chip", "l40"], "the table does not say how several are joined"),
         (["cnn", "lenet", "--chip", "h100"], "no network is named 'lenet'"),
         (["measure", "--device", "abacus"], "device='abacus' is not known"),
     ],

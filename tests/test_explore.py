@@ -54,7 +54,7 @@ def test_the_picture_holds_all_that_the_sliders_reach(intensity):
 
 
 def test_a_link_and_a_roofline_of_your_own():
-    link = rk.chip("TPU v5e").roofline("bf16", channel="link")
+    link = rk.group("TPU v5e", 2).roofline("bf16")
     assert picture(explore.roofline(link, intensity=20)).channel == "link"
     mine = explore.roofline(rk.Roofline(2e11, 5e10))
     assert mine.roof.ridge == 4

@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 import roofkit as rk
-from roofkit.hardware import TABLE, ChipTable, Topology
+from roofkit.hardware import ChipTable, Interconnect
+from roofkit.hardware.chips import TABLE
 
-# Dense TFLOP/s at 16 bits, fp8, int8 and fp32; memory in GB and TB/s; link in GB/s one way.
+GIB = 2**30 / 1e9
+
+# Dense TFLOP/s at 16 bits, fp8, int8 and fp32; memory in GB and TB/s; all links in GB/s one way.
 # Copied from a survey of the vendors' pages that was made apart from the table.
 PUBLISHED = {
     "V100 SXM2": (125, None, None, 15.7, 16, 0.900, 150),
@@ -23,7 +26,7 @@ PUBLISHED = {
     "H100 SXM": (989.4, 1978.9, 1978.9, 66.9, 80, 3.35, 450),
     "H100 PCIe": (756, 1513, 1513, 51, 80, 2.0, 63),
     "H200": (989.4, 1979, 1979, 67, 141, 4.8, 450),
-    "B200": (2250, 4500, 4500, 80, 180, 8.0, 900),
+    "B200": (2250, 4500, 4500, 80, 180, 7.672, 900),
     "GB200": (2500, 5000, 5000, 80, 186, 8.0, 900),
     "L40": (181.05, 362, 362, 90.5, 48, 0.864, 31),
     "L40S": (362.05, 733, 733, 91.6, 48, 0.864, 31),
@@ -32,32 +35,39 @@ PUBLISHED = {
     "GTX 1080 Ti": (None, None, None, 11.3, 11, 0.484, None),
     "MI250X": (383, None, 383, 47.9, 128, 3.28, 350),
     "MI300X": (1307.4, 2614.9, 2614.9, 163.4, 192, 5.3, 448),
-    "TPU v3": (123, None, None, None, 32, 0.900, 100),
-    "TPU v4": (275, None, 275, None, 32, 1.23, 45),
-    "TPU v5e": (197, None, 393, None, 16, 0.819, 45),
-    "TPU v5p": (459, None, 918, None, 95, 2.765, 90),
-    "TPU v6e": (918, 918, 1836, None, 32, 1.638, 90),
-    "TPU7x": (2307, 4614, None, None, 192, 7.38, 100),
+    "TPU v3": (123, None, None, None, 32, 0.900, 400),
+    "TPU v4": (275, None, 275, None, 32 * GIB, 1.23, 270),
+    "TPU v5e": (197, None, 393, None, 16, 0.819, 180),
+    "TPU v5p": (459, None, 918, None, 95 * GIB, 2.765, 540),
+    "TPU v6e": (918, 918, 1836, None, 32, 1.638, 360),
+    "TPU7x": (2307, 4614, None, None, 192 * GIB, 7.38, 600),
     "AGX Orin": (None, None, 85.5, 5.3, 64, 0.2048, None),
     "Xeon DDR4-2666 x6": (None, None, None, None, None, 0.128, None),
     "Quadro RTX 6000": (None, None, None, 16.3, 24, 0.672, None),
 }
 
-# kind, chips, axes and the length whose multiples wrap around, of the chips whose pages say so.
+# kind, most chips in one, the largest slice and the length whose multiples wrap around.
 JOINED = {
     "A100 40GB SXM": ("switch", 8, None, None),
     "A100 80GB SXM": ("switch", 8, None, None),
-    "A100 80GB PCIe": ("pair", 2, None, None),
+    "A100 80GB PCIe": ("all-pairs", 2, None, None),
     "H100 SXM": ("switch", 8, None, None),
     "H200": ("switch", 8, None, None),
     "B200": ("switch", 8, None, None),
     "GB200": ("switch", 72, None, None),
-    "RTX A6000": ("pair", 2, None, None),
-    "TPU v4": ("torus", 16, 3, 4),
-    "TPU v5e": ("torus", 16, 2, 16),
-    "TPU v5p": ("torus", 28, 3, 4),
-    "TPU v6e": ("torus", 16, 2, 16),
+    "RTX A6000": ("all-pairs", 2, None, None),
+    "MI300X": ("all-pairs", 8, None, None),
+    "TPU v4": ("torus", None, (16, 16, 16), 4),
+    "TPU v5e": ("torus", None, (16, 16), 16),
+    "TPU v5p": ("torus", None, (16, 16, 24), 4),
+    "TPU v6e": ("torus", None, (16, 16), 16),
 }
+
+# What drivers and runtimes report, in bytes.
+ALLOCATABLE = {
+    "A100 80GB SXM": 85.9e9, "H100 SXM": 85.52e9, "H200": 150.75e9, "TPU v5e": 15.75 * 2**30,
+    "B200": 192.27e9,
+}  # fmt: skip
 
 TOY = """\
 [sources]
@@ -69,8 +79,9 @@ sku = "Toy 1"
 aliases = ["desk"]
 peak.fp32 = { value = 1e12, unit = "FLOP/s", kind = "dense", source = "me" }
 memory.bandwidth = { value = 1e11, unit = "byte/s", source = "me" }
-link.bandwidth = { value = 1e9, unit = "byte/s", kind = "one-way", source = "me" }
-link.topology = { kind = "torus", chips = 12, axes = 2, wraps = 3, note = "cables", source = "me" }
+interconnect.bandwidth = { value = 1e9, unit = "byte/s", kind = "one-way", source = "me" }
+interconnect.layout = { links = 4, kind = "torus", slices = ["2x3"], wraps = 3, source = "me" }
+interconnect.latency = { value = 1e-6, unit = "s", source = "me" }
 
 [[chip]]
 name = "toy too"
@@ -80,7 +91,10 @@ sku = "Toy 2"
 
 def _figures(chip):
     named = {f"peak.{dtype}": peak for dtype, peak in chip.peaks.items()}
-    named |= {name: getattr(chip, name) for name in ("bandwidth", "capacity", "link", "on_chip")}
+    names = ("bandwidth", "capacity", "allocatable", "on_chip")
+    named |= {name: getattr(chip, name) for name in names}
+    if chip.interconnect:
+        named |= {"link": chip.interconnect.bandwidth, "latency": chip.interconnect.latency}
     return {name: figure for name, figure in named.items() if figure is not None}
 
 
@@ -102,9 +116,9 @@ def test_every_chip_is_in_the_table_with_the_published_figures(name):
         "peak.fp32": fp32 and fp32 * 1e12,
         "capacity": capacity and capacity * 1e9,
         "bandwidth": bandwidth * 1e12,
-        "link": link and link * 1e9,
+        "links": link and link * 1e9,
     }
-    found = _figures(chip)
+    found = _figures(chip) | {"links": chip.interconnect and chip.interconnect.total}
     assert {name: found.get(name) for name in expected} == {
         name: value and pytest.approx(value, rel=1e-12) for name, value in expected.items()
     }
@@ -113,7 +127,8 @@ def test_every_chip_is_in_the_table_with_the_published_figures(name):
 @pytest.mark.parametrize("chip", rk.chips(), ids=lambda chip: chip.name)
 def test_every_figure_has_its_unit_kind_and_source(chip):
     assert chip.sku
-    units = {"bandwidth": "byte/s", "link": "byte/s", "capacity": "byte", "on_chip": "byte"}
+    units = dict.fromkeys(("bandwidth", "link"), "byte/s") | {"latency": "s"}
+    units |= dict.fromkeys(("capacity", "allocatable", "on_chip"), "byte")
     kinds = {"link": "one-way"}
     listed = tomllib.loads(TABLE.read_text(encoding="utf-8"))["sources"].values()
     for name, figure in _figures(chip).items():
@@ -126,24 +141,37 @@ def test_every_figure_has_its_unit_kind_and_source(chip):
 
 def test_no_peak_is_unconfirmed_and_every_source_is_used():
     cited = {figure.source for chip in rk.chips() for figure in _figures(chip).values()}
-    cited |= {chip.topology.source for chip in rk.chips() if chip.topology}
+    cited |= {chip.interconnect.source for chip in rk.chips() if chip.interconnect}
     assert all(peak.confirmed for chip in rk.chips() for peak in chip.peaks.values())
     assert cited == set(tomllib.loads(TABLE.read_text(encoding="utf-8"))["sources"].values())
 
 
-def test_topologies_are_the_published_ones_and_belong_to_a_link():
+def test_layouts_are_the_published_ones():
     found = {
         chip.name: (
-            chip.topology.kind,
-            chip.topology.chips,
-            chip.topology.axes,
-            chip.topology.wraps,
+            chip.interconnect.kind,
+            chip.interconnect.chips,
+            max(chip.interconnect.slices, default=None),
+            chip.interconnect.wraps,
         )
         for chip in rk.chips()
-        if chip.topology
+        if chip.interconnect and chip.interconnect.kind
     }
     assert found == JOINED
-    assert all(rk.chip(name).link for name in JOINED)
+
+
+def test_rings_of_cubes_close_together_and_those_of_a_pod_each_alone():
+    v5e, v5p = (rk.chip(name).interconnect for name in ("TPU v5e", "TPU v5p"))
+    assert v5e.rings((8, 16)) == (False, True)
+    assert v5p.rings((2, 4, 4)) == (False, False, False)
+    assert v5p.rings((4, 4, 8)) == (True, True, True)
+
+
+@pytest.mark.parametrize(("name", "held"), ALLOCATABLE.items())
+def test_what_can_be_allocated_is_what_the_driver_reports(name, held):
+    chip = rk.chip(name)
+    assert chip.usable == chip.allocatable == pytest.approx(held, rel=1e-3)
+    assert dataclasses.replace(chip, allocatable=None).usable == chip.capacity
 
 
 @pytest.mark.parametrize(
@@ -156,7 +184,7 @@ def test_topologies_are_the_published_ones_and_belong_to_a_link():
         ("H100", "bf16", 295.3),
         ("H100 PCIe", "bf16", 378.0),
         ("H200", "bf16", 206.1),
-        ("B200", "bf16", 281.25),
+        ("B200", "bf16", 293.3),
         ("GB200", "bf16", 312.5),
         ("L40", "bf16", 209.5),
         ("L40S", "bf16", 419.0),
@@ -175,13 +203,10 @@ def test_ridges_are_the_published_ones(name, dtype, ridge):
     assert rk.chip(name).roofline(dtype).ridge == pytest.approx(ridge, rel=4e-4)
 
 
-@pytest.mark.parametrize(("name", "times"), [("H100", 7.4), ("v5e", 18.2), ("v5p", 30.7)])
-def test_memory_is_so_many_times_faster_than_the_link(name, times):
+@pytest.mark.parametrize(("name", "times"), [("H100", 7.4), ("v5e", 18.2 / 4), ("v5p", 30.7 / 6)])
+def test_memory_is_so_many_times_faster_than_all_links(name, times):
     chip = rk.chip(name)
-    memory, link = chip.roofline("bf16"), chip.roofline("bf16", channel="link")
-    assert memory.bandwidth / link.bandwidth == pytest.approx(times, abs=0.05)
-    assert link.ridge / memory.ridge == pytest.approx(times, abs=0.05)
-    assert link.estimate(rk.Cost(1, 1)).bound == "link"
+    assert chip.bandwidth / chip.interconnect.total == pytest.approx(times, rel=0.01)
 
 
 def test_1e12_flops_take_an_h100_1011_microseconds():
@@ -264,11 +289,10 @@ def test_a_chip_without_any_peak_says_so():
         rk.chip("Xeon").peak_flops("fp32")
 
 
-def test_missing_bandwidths_and_unknown_channels_are_refused_with_the_way_out():
-    with pytest.raises(ValueError, match=r"no link bandwidth.*Roofline\(peak_flops, bandwidth\)"):
-        rk.chip("GTX 1080 Ti").roofline("fp32", channel="link")
-    with pytest.raises(ValueError, match='channel=\'pcie\' must be "memory" or "link"'):
-        rk.chip("H100").roofline("bf16", channel="pcie")
+def test_a_missing_bandwidth_is_refused_with_the_way_out():
+    mine = rk.Chip("mine", {"fp32": 1e12})
+    with pytest.raises(ValueError, match=r"no memory bandwidth.*Roofline\(peak_flops, bandwidth\)"):
+        mine.roofline("fp32")
 
 
 def test_an_unconfirmed_figure_is_refused_unless_asked_for():
@@ -295,7 +319,7 @@ def test_the_table_lines_up_and_gives_units():
         assert unit in units
     v5e = next(row for row in rows if row.startswith("TPU v5e"))
     assert re.split(r"\s{2,}", v5e) == [
-        "TPU v5e", "197", "–", "–", "393", "–", "16", "819", "45", "240.5",
+        "TPU v5e", "197", "–", "–", "393", "–", "16", "16.91", "819", "4 × 45", "240.5",
     ]  # fmt: skip
 
 
@@ -339,12 +363,12 @@ def test_your_own_chip_works_like_those_of_the_table():
         ({"bandwidth": True}, "bandwidth"),
         ({"bandwidth": np.ones(2)}, "bandwidth"),
         ({"capacity": math.inf}, "capacity"),
-        ({"link": "45e9"}, "link"),
+        ({"allocatable": -1}, "allocatable"),
         ({"on_chip": b"1"}, "on_chip"),
         ({"bandwidth": rk.Figure(-1, "byte/s", source="a slip")}, "bandwidth"),
         ({"bandwidth": rk.Figure(1e11, "byte", source="a slip")}, "bandwidth"),
-        ({"topology": "switch"}, "topology must be a Topology, such as Topology"),
-        ({"topology": ("switch", 8)}, "topology"),
+        ({"interconnect": "switch"}, "must be an Interconnect, such as Interconnect(18, 25e9"),
+        ({"interconnect": ("switch", 8)}, "interconnect"),
     ],
 )
 def test_your_own_chip_is_checked_too(given, figure):
@@ -357,12 +381,12 @@ def test_your_own_table_is_read_with_all_its_figures(tmp_path):
     toy, empty = rk.load_chips(_write(tmp_path, TOY))
     assert (toy.name, toy.sku, toy.aliases) == ("toy", "Toy 1", ("desk",))
     assert toy.roofline("fp32") == rk.Roofline(1e12, 1e11)
-    assert toy.link.source == "measured at my desk"
-    assert toy.topology == Topology(
-        "torus", chips=12, axes=2, wraps=3, source="measured at my desk", note="cables"
+    assert toy.interconnect.bandwidth.source == "measured at my desk"
+    assert toy.interconnect == Interconnect(
+        4, 1e9, "torus", slices=((2, 3),), wraps=3, latency=1e-6, source="measured at my desk"
     )
     assert not _figures(empty)
-    assert empty.topology is None
+    assert empty.interconnect is None
 
 
 @pytest.mark.parametrize(
@@ -402,7 +426,7 @@ def test_a_flaw_in_the_tables_first_peak_is_refused_by_chip_and_figure(
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('kind = "one-way"', 'kind = "bidirectional"', "chip 'toy': link.bandwidth"),
+        ('kind = "one-way"', 'kind = "bidirectional"', "chip 'toy': interconnect.bandwidth"),
         ("memory.bandwidth", "memory.bandwith", "chip 'toy' has an unknown key 'memory.bandwith'"),
         ("memory.bandwidth", "cores", "chip 'toy' has an unknown key 'cores"),
         ("peak.fp32 =", "peak.fp31 =", "toy: peaks has dtype 'fp31'"),
@@ -415,24 +439,28 @@ def test_a_flaw_in_the_tables_first_peak_is_refused_by_chip_and_figure(
         ('name = "toy too"', 'name = "Toy"', "toy and Toy share the name 'toy'"),
         ('["desk"]', '"desk"', "chip 'toy' has aliases 'desk'"),
         ('["desk"]', "[1]", "chip 'toy' has aliases [1]"),
-        ('kind = "torus", ', "", "chip 'toy': link.topology: topology None is not known"),
-        ('"torus"', '"mesh"', "topology 'mesh' is not known; use one of torus, switch, pair"),
-        ('"torus"', "[1]", "topology [1] is not known"),
-        ("chips = 12, ", "", "chips of a torus must be a whole number, 2 or more, got None"),
-        ("chips = 12", "chips = 1", "chips of a torus must be a whole number, 2 or more, got 1"),
-        ("chips = 12", "chips = 12.0", "got 12.0"),
-        ("chips = 12", "chips = true", "got True"),
-        ("axes = 2, ", "", "axes of a torus must be a whole number, 1 or more, got None"),
-        ("axes = 2", "axes = 0", "axes of a torus must be a whole number, 1 or more, got 0"),
-        ("wraps = 3, ", "", "wraps of a torus must be a whole number, 3 or more, got None"),
-        ("wraps = 3", "wraps = 2", "wraps of a torus must be a whole number, 3 or more, got 2"),
-        ('"torus"', '"switch"', "chip 'toy': link.topology: a switch has no axes, got axes=2"),
-        ("axes = 2", "sauce = 2", "link.topology has unknown entries: sauce"),
-        ('"cables", source = "me"', '"cables"', "link.topology has source None"),
-        ('"cables", source = "me"', '"", source = "he"', "link.topology has source 'he', which"),
-        ("link.topology = {", 'link.topology = "ring" # {', "link.topology must be a table"),
-        ("link.topology", "memory.topology", "unknown key 'memory.topology'; known: peak"),
-        ("link.topology", "link.topologie", "unknown key 'link.topologie'"),
+        ('kind = "torus", ', "", "interconnect: a layout of no kind has no wraps: 3"),
+        ('"torus"', '"mesh"', "kind 'mesh' is not known; use one of torus, switch, all-pairs"),
+        ('"torus"', "[1]", "kind [1] is not known"),
+        ("links = 4, ", "", "links must be a whole number, 1 or more, got None"),
+        ("links = 4", "links = 4.0", "links must be a whole number, 1 or more, got 4.0"),
+        ("links = 4", "links = 2", "slice (2, 3) must be a tuple of lengths, one for each two"),
+        ('slices = ["2x3"], ', "", "a torus needs its slices"),
+        ('["2x3"]', '["2 by 3"]', "has slice '2 by 3'; write lengths as in '2x4'"),
+        ('["2x3"]', '["0x3"]', "a length of a slice must be a whole number, 1 or more, got 0"),
+        ('["2x3"]', '"2x3"', "has slices '2x3'; write a list"),
+        ("wraps = 3, ", "", "wraps must be a whole number, 3 or more, got None"),
+        ("wraps = 3", "wraps = 2", "wraps must be a whole number, 3 or more, got 2"),
+        ("wraps = 3", "wraps = 3, reduces = 1", "reduces must be true or false, got 1"),
+        ("wraps = 3", "wraps = 3, reduces = true", "only a switch can add up"),
+        ('"torus"', '"switch"', "interconnect: a switch has no wraps: 3"),
+        ("wraps = 3", "sauce = 2", "interconnect.layout has unknown entries: sauce"),
+        ('wraps = 3, source = "me"', "wraps = 3", "interconnect.layout has source None"),
+        ('wraps = 3, source = "me"', 'wraps = 3, source = "he"', "has source 'he', which"),
+        ("layout = {", 'layout = "ring" # {', "interconnect.layout must be a table"),
+        ("interconnect.layout", "memory.layout", "unknown key 'memory.layout'; known: peak"),
+        ("interconnect.layout", "interconnect.layot", "unknown key 'interconnect.layot'"),
+        ("interconnect.layout", "# ", "interconnect must have both bandwidth and layout"),
         ("[[chip]]", "[[chop]]", "no [[chip]]"),
         ('"measured at my desk"', '""', "has source 'me'"),
         ("[sources]", "sources = 1\n[sauces]", "[sources] must map"),
@@ -450,25 +478,26 @@ def test_a_flaw_in_your_own_table_is_refused(tmp_path, old, new, told):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (("ring", 8), "topology 'ring' is not known; use one of torus, switch, pair"),
-        (("switch", 8.0), "chips of a switch must be a whole number, 2 or more, got 8.0"),
-        (("switch", 8, 2), "a switch has no axes, got axes=2"),
-        (("switch", 8, None, 4), "a switch has no wraps, got wraps=4"),
-        (("pair", 4), "a pair joins 2 chips, got chips=4"),
-        (("torus", 16), "axes of a torus must be a whole number, 1 or more, got None"),
-        (("torus", 16, 2), "wraps of a torus must be a whole number, 3 or more, got None"),
+        ((4, 1e9, "ring"), "kind 'ring' is not known; use one of torus, switch, all-pairs"),
+        ((4, 1e9, "switch", 8.0), "chips must be a whole number, 2 or more, got 8.0"),
+        ((4, 1e9, "switch", 8, ((2, 2),)), "a switch has no slices"),
+        ((4, 1e9, "all-pairs", 8), "8 chips in all pairs need 7 links a chip, got links=4"),
+        ((4, 1e9, None, 8), "a layout of no kind has no chips: 8"),
+        ((4, -1, "switch", 8), "link bandwidth must be finite and above 0"),
+        ((4, 1e9, "torus", None, ((2, 2),)), "wraps must be a whole number, 3 or more, got None"),
     ],
 )
-def test_a_topology_that_cannot_be_is_refused(given, told):
+def test_an_interconnect_that_cannot_be_is_refused(given, told):
     with pytest.raises(ValueError, match=re.escape(told)):
-        Topology(*given)
+        Interconnect(*given)
 
 
 def test_your_own_chip_may_say_how_it_is_joined_and_need_not():
-    switch = Topology("switch", chips=4)
-    assert rk.Chip("mine", {"fp32": 1e12}, link=1e9, topology=switch).topology is switch
-    assert switch.source == "given by the user"
-    assert rk.Chip("mine", {"fp32": 1e12}, 1e11, 1e9, 1e9, 1e6, "sku", ("alias",)).topology is None
+    joined = Interconnect(4, 25e9, "switch", chips=4)
+    mine = rk.Chip("mine", {"fp32": 1e12}, interconnect=joined)
+    assert rk.group(mine, 4).egress == 100e9
+    assert joined.source == joined.bandwidth.source == "given by the user"
+    assert rk.Chip("mine", {"fp32": 1e12}, 1e11).interconnect is None
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path):

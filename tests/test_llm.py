@@ -256,9 +256,9 @@ def test_precisions_scale_their_own_bytes_alone():
         ({"chips": 3}, "32 query heads cannot be split among 3 chips"),
         ({"chips": 64}, "32 query heads cannot be split among 64 chips"),
         ({"chips": 32}, "a switch joins at most"),
-        ({"chips": 2, "topology": "star"}, "topology"),
-        ({"chips": 2, "topology": "ring"}, "ring"),
-        ({"hop_latency": -1}, "hop_latency must be finite and at least 0"),
+        ({"chips": 2, "joined": "ring"}, "leave kind='ring' out"),
+        ({"chips": 2, "joined": rk.group("H100", 4)}, "joined is a group of 4 chips"),
+        ({"latency": 1e-6}, "latency=1e-06 must be True or False"),
         ({"on_chip": 0}, "on_chip must be finite and above 0"),
     ],
 )
@@ -288,12 +288,22 @@ def test_lengths_that_do_not_broadcast_are_named():
         LLAMA.on("H100").time_per_token(np.ones(2), np.ones(3))
 
 
-def test_a_chip_without_link_or_topology_says_so():
+def test_a_chip_without_links_says_so_and_takes_a_group_of_yours():
     lonely = rk.Chip("mine", peaks={"bf16": 1e12}, bandwidth=1e11)
-    with pytest.raises(ValueError, match="mine has no topology"):
+    with pytest.raises(ValueError, match="mine has no links in the table"):
         LLAMA.on(lonely, chips=2)
-    with pytest.raises(ValueError, match="mine has no link bandwidth"):
-        LLAMA.on(lonely, chips=2, topology="line")
+    joined = rk.network.switch(2, 1e9)
+    assert LLAMA.on(lonely, chips=2, joined=joined).decode()["attn_all_reduce"].bound == "link"
+    with pytest.raises(ValueError, match="the table does not say how several are joined"):
+        LLAMA.on("L40", chips=2)
+    assert LLAMA.on("L40", chips=2, joined="switch").decode()["attn_all_reduce"].link > 0
+
+
+def test_two_nodes_wait_for_the_slower_level():
+    two = rk.group("H100", 8, nodes=2, card=25e9)
+    layer = LLAMA.on("H100", chips=16, joined=two).decode(64)["attn_all_reduce"]
+    size = 2 * 64 * LLAMA.hidden
+    assert layer.time == pytest.approx(rk.network.all_reduce(size, two).times["network"])
 
 
 # Configs
@@ -543,14 +553,23 @@ def test_experts_touched_grow_from_those_of_one_token_to_all():
     assert weights[2] == pytest.approx(8 * each)
 
 
-def test_a_ring_without_full_duplex_takes_twice_as_long():
-    both, one = (
-        LLAMA.on("TPU v5e", chips=4, topology="ring", bidirectional=way).decode(8)
-        for way in (True, False)
-    )
-    assert one["attn_all_reduce"].link == 2 * both["attn_all_reduce"].link
-    slow = LLAMA.on("TPU v5e", chips=4, hop_latency=1e-6).decode(1)["attn_all_reduce"]
-    assert slow.time == pytest.approx(6e-6)
+def test_a_collective_takes_what_the_network_says_of_the_chips_own_group():
+    for chip, chips in (("TPU v5e", 4), ("TPU v5e", 8), ("H100", 8), ("MI300X", 4)):
+        layer = LLAMA.on(chip, chips=chips).decode(8)["attn_all_reduce"]
+        size = 2 * 8 * LLAMA.hidden
+        expected = rk.network.all_reduce(size, rk.group(chip, chips)).seconds
+        assert layer.time == pytest.approx(expected, rel=1e-14)
+    slow = LLAMA.on("TPU v5e", chips=4, latency=True).decode(1)["attn_all_reduce"]
+    assert slow.time == pytest.approx(4e-6)
+
+
+def test_chips_that_are_joined_differently_stand_in_one_table():
+    both = LLAMA.on(["H100", "TPU v5e"], chips=8, latency=True).decode(8)["attn_all_reduce"]
+    alone = [
+        LLAMA.on(chip, chips=8, latency=True).decode(8)["attn_all_reduce"].time
+        for chip in ("H100", "TPU v5e")
+    ]
+    assert both.time.tolist() == alone
 
 
 # Tables

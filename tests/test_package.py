@@ -108,7 +108,7 @@ def test_an_installation_needs_numpy_alone():
 
 def test_data_files_are_part_of_the_package():
     patterns = PYPROJECT["tool"]["setuptools"]["package-data"]
-    data = {PACKAGE / name for name in ("hardware.toml", "explore/frame.js")} | {
+    data = {PACKAGE / name for name in ("hardware/chips.toml", "explore/frame.js")} | {
         path
         for path in PACKAGE.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".py", ".pyc")

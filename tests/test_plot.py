@@ -110,7 +110,7 @@ def test_a_kernel_that_roofs_disagree_on_is_not_labelled_with_either_bound():
 
 
 def test_a_link_binds_under_its_own_name():
-    ax = plot.roofline(V5E.roofline("bf16", channel="link"), {"exchange": 10})
+    ax = plot.roofline(rk.group(V5E, 2).roofline("bf16"), {"exchange": 10})
     assert "link" in ax.texts[0].get_text()
     assert "exchange at 10 FLOP/byte is link-bound" in ax.roofkit_description
 
@@ -341,10 +341,10 @@ def test_times_draws_beside_other_axes_without_a_warning(recwarn):
 
 
 def test_a_single_roof_shades_what_binds_under_it():
-    ax = plot.roofline({"mine": V5E.roofline("bf16", channel="link")})
+    ax = plot.roofline({"mine": rk.group(V5E, 2).roofline("bf16")})
     assert [text.get_text() for text in ax.texts] == ["link-bound", "compute-bound"]
     left, right = (region.get_paths()[0].get_extents() for region in ax.collections)
-    ridge = V5E.roofline("bf16", channel="link").ridge
+    ridge = rk.group(V5E, 2).roofline("bf16").ridge
     assert left.x1 == pytest.approx(ridge) == right.x0
     assert not plot.roofline([V5E, H100]).collections
 

@@ -178,7 +178,9 @@ def test_a_window_keeps_the_cache_from_growing():
 def test_the_memory_of_each_of_several_chips_is_meant():
     ax = plot.kv_memory(LARGE)
     assert ax.get_ylabel() == "KV cache on each chip (bytes)"
-    assert "Llama-2-70B on 8 × H100 SXM; weights 17.2 GB, capacity 80 GB" in ax.roofkit_description
+    assert (
+        "Llama-2-70B on 8 × H100 SXM; weights 17.2 GB, capacity 85.5 GB" in ax.roofkit_description
+    )
     assert plot.kv_memory(H100).get_ylabel() == "KV cache (bytes)"
 
 
@@ -233,7 +235,7 @@ def test_what_would_mislead_is_refused(draw, told):
 
 
 def test_a_chip_of_unknown_capacity_has_no_full_memory():
-    chip = dataclasses.replace(rk.chip("H100"), capacity=None)
+    chip = dataclasses.replace(rk.chip("H100"), capacity=None, allocatable=None)
     ax = plot.kv_memory(LLAMA.on(chip))
     assert not _marked(ax, "X")
     assert "capacity unknown" in ax.roofkit_description

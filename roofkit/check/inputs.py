@@ -140,11 +140,11 @@ def bandwidth(chip, *, others=(), link=True):
     found = rk.chip(chip)
     value = float(found.bandwidth)
     instead = _of_others(chip, others, "memory bandwidth", lambda c: c.bandwidth)
-    if link and found.link:
+    if link and found.interconnect:
         instead.append(
             Instead(
                 "link",
-                float(found.link),
+                found.interconnect.total,
                 "That goes over the chip-to-chip link. These bytes come from the chip's own "
                 "memory.",
             )
@@ -171,7 +171,7 @@ def bandwidth(chip, *, others=(), link=True):
         ),
         chips=(chip, *others),
         has=lambda c: (
-            c.bandwidth is not None and c.bandwidth.confirmed and bool(c.link or not link)
+            c.bandwidth is not None and c.bandwidth.confirmed and bool(c.interconnect or not link)
         ),
         again=lambda rng, chips: bandwidth(
             chips[chip], others=[chips[other] for other in others], link=link
@@ -180,9 +180,9 @@ def bandwidth(chip, *, others=(), link=True):
 
 
 def link(chip, *, others=()):
-    """A chip's link to others of its kind, byte/s one way."""
-    found = rk.chip(chip)
-    value = float(found.link)
+    """All links of a chip to others of its kind together, byte/s one way."""
+    found = rk.chip(chip).interconnect
+    value = found.total
     both = Instead(
         "both ways",
         2 * value,
@@ -191,17 +191,28 @@ def link(chip, *, others=()):
     )
     return Input(
         value,
-        f"the link of the {chip}, one way",
+        f"the links of the {chip}, one way",
         "byte/s",
-        found.link.source,
+        found.bandwidth.source,
         (
             both,
-            *_of_others(chip, others, "link", lambda c: c.link),
+            *(
+                [
+                    Instead(
+                        "one link",
+                        float(found.bandwidth),
+                        f"That is one link of the {found.links} that the {chip} has. All are asked for.",
+                    )
+                ]
+                if found.links > 1
+                else ()
+            ),
+            *_of_others(chip, others, "links", lambda c: c.interconnect.total),
             *_sizes(value),
         ),
-        two="the link, one way or both",
+        two="the links, one way or both",
         chips=(chip, *others),
-        has=lambda c: bool(c.link),
+        has=lambda c: bool(c.interconnect),
         again=lambda rng, chips: link(chips[chip], others=[chips[other] for other in others]),
     )
 

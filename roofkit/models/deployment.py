@@ -13,7 +13,7 @@ from roofkit.models.conventions import convention_named
 from roofkit.models.layers import Layer, LayerTable, layer_time
 from roofkit.models.llm import LLM
 from roofkit.models.transformer import count_pass, head_bytes
-from roofkit.network import topology_of
+from roofkit.network import Group, all_gather, group
 from roofkit.roofline import larger, smaller
 
 # Points of all steps that a generation works on at a time.
@@ -44,8 +44,11 @@ class Deployment:
         Memory that holds a head's K and V during fused prefill; the chip's own unless given, and
         without limit where the table has none. Where they do not fit they are read again for every
         block of query rows that does (a quarter of it each for Q, K, V and the output).
-    topology, bidirectional, hop_latency : str, bool, seconds, optional
-        How the chips are joined; the topology is the chip's own unless given.
+    joined : Group, or kind of one, optional
+        How the chips are joined: a Group of roofkit.network, or, for chips of which the table does
+        not say it, "ring", "line", "switch" or "all-pairs". The chip's own unless given.
+    latency : bool
+        Whether a collective waits for its hops one after another.
     convention : name or Convention
 
     Every count is that of the ideal machine: an operand crosses the memory once, layers follow one
@@ -67,9 +70,8 @@ class Deployment:
     chips: int = 1
     attention: str = "flash"
     on_chip: float | None = None
-    topology: str | None = None
-    bidirectional: bool = True
-    hop_latency: float = 0.0
+    joined: Any = None
+    latency: bool = False
     convention: Any = "roofkit"
     split: Any = field(init=False, repr=False, compare=False)
     itemsizes: Any = field(init=False, repr=False, compare=False)
@@ -106,7 +108,8 @@ class Deployment:
             raise ValueError(f'attention={self.attention!r} must be "flash" or "unfused"')
         settle("split", self.model.split(self.chips))
         settle("itemsizes", Itemsizes(*map(itemsize, (self.weights, self.activations, self.kv))))
-        settle("hop_latency", number(self.hop_latency, "hop_latency", above=False))
+        if not isinstance(self.latency, bool):
+            raise ValueError(f"latency={self.latency!r} must be True or False")
         if self.on_chip is not None:
             settle("on_chip", number(self.on_chip, "on_chip"))
         settle("_rates", _Rates.of(self, chips, several))
@@ -338,8 +341,9 @@ class _Rates(NamedTuple):
     bandwidth: Any
     capacity: Any
     on_chip: Any
-    link: Any
-    topology: Any
+    link: Any  # egress of a chip in its group
+    share: Any  # bytes that go over it in one pass of a collective, for each byte of the array
+    wait: Any  # at least so many in a pass, because of the hops
 
     @classmethod
     def of(cls, served, chips, several):
@@ -351,33 +355,42 @@ class _Rates(NamedTuple):
         else:
             linear = _multiplied_in(served.activations, served.weights)
             attention = _multiplied_in(served.activations, served.kv)
-        link = topology = None
+        link = [(None, None, None)]
         if served.chips > 1:
-            named = {served.topology or topology_of(chip, served.chips) for chip in chips}
-            if len(named) > 1:
-                raise ValueError(
-                    f"the chips are joined in different ways ({', '.join(sorted(named))}); give "
-                    "topology= for all, or take them one at a time"
-                )
-            (topology,) = named
-            link = [chip.roofline(linear, channel="link").bandwidth for chip in chips]
+            link = [_over_links(served, chip) for chip in chips]
         figures = (
             [chip.roofline(linear).peak_flops for chip in chips],
             [chip.roofline(attention).peak_flops for chip in chips],
             [chip.roofline(linear).bandwidth for chip in chips],
-            [math.nan if chip.capacity is None else chip.capacity for chip in chips],
+            [math.nan if chip.usable is None else chip.usable for chip in chips],
             [served.on_chip or chip.on_chip or UNLIMITED for chip in chips],
-            link,
+            *zip(*link, strict=True),
         )
         return cls(
             *(
-                None if each is None
+                None if each[0] is None
                 else np.array(each, dtype=float) if several
                 else float(each[0])
                 for each in figures
             ),
-            topology,
         )  # fmt: skip
+
+
+def _over_links(served, chip):
+    """What one chip's links take in a collective: egress, share and wait of _Rates."""
+    joined = served.joined
+    if not isinstance(joined, Group):
+        joined = group(chip, served.chips, kind=joined)
+    if joined.n != served.chips:
+        raise ValueError(
+            f"joined is a group of {joined.n} chips, but chips={served.chips}; give the same"
+        )
+    least = np.finfo(float).tiny
+    wait = all_gather(least, joined, latency=True).bytes if served.latency else 0.0
+    gathered = all_gather(1.0, joined)
+    # Over several nodes as many bytes as the links carry while the slower level works.
+    share = gathered.bytes if joined.card is None else gathered.seconds * joined.egress
+    return joined.egress, share, wait
 
 
 def _multiplied_in(first, second):

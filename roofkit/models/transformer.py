@@ -11,10 +11,11 @@ import math
 import numpy as np
 
 from roofkit.models.llm import ACTIVATION_FLOPS
-from roofkit.network import all_gather, all_reduce
 from roofkit.roofline import larger, smaller
 
 SOFTMAX_FLOPS = 5  # an element: maximum, subtraction, exponential, sum, division
+# Passes over the links: an all-reduce is a reduce-scatter and an all-gather.
+ALL_GATHER, ALL_REDUCE = 1, 2
 NORM_FLOPS = {"layer": 7, "rms": 4}
 
 
@@ -52,19 +53,16 @@ def count_pass(served, rates, add, batch, new, cached=None):
     def residual(name):
         add(name, n, stream, 0.0, a * (how.add_operands + 1) * stream)
 
-    def share(name, times, collective, elements):
+    def share(name, times, passes, elements):
         if chips > 1:
-            moved = collective(
-                a * elements, chips, topology=rates.topology, bidirectional=served.bidirectional,
-                hop_bytes=served.hop_latency * rates.link,
-            )  # fmt: skip
-            add(name, times, 0.0, link=moved.bytes)
+            add(name, times, 0.0,
+                link=passes * larger(rates.share * a * elements, rates.wait))  # fmt: skip
 
     if how.ends:
         placed = model.positions > 0
         gathered = tokens + new if placed else tokens
         add("embedding", 1, placed * stream, w * d * gathered, a * stream)
-        share("embedding_all_reduce", 1, all_reduce, stream)
+        share("embedding_all_reduce", 1, ALL_REDUCE, stream)
 
     norm("attn_norm", n, tokens, d)
     linear("q_proj", n, d, q_dim, model.qkv_bias)
@@ -82,7 +80,7 @@ def count_pass(served, rates, add, batch, new, cached=None):
         add("rotary", n, 3 * turned, 0.0, a * (turned + tokens * q_dim), k * (tokens * kv_dim))
     _attention(served, rates, add, batch, new, cached)
     linear("o_proj", n, q_dim, d, model.out_bias)
-    share("attn_all_reduce", n, all_reduce, stream)
+    share("attn_all_reduce", n, ALL_REDUCE, stream)
     residual("attn_add")
 
     norm("mlp_norm", n, tokens, d)
@@ -90,7 +88,7 @@ def count_pass(served, rates, add, batch, new, cached=None):
         _mlp(model, linear, mlp_act, dense, model.mlp // chips, "{}_proj", "mlp_act")
     if model.expert_mlps:
         _experts(served, add, linear, mlp_act, tokens)
-    share("mlp_all_reduce", n, all_reduce, stream)
+    share("mlp_all_reduce", n, ALL_REDUCE, stream)
     residual("mlp_add")
 
     if how.ends:
@@ -99,7 +97,7 @@ def count_pass(served, rates, add, batch, new, cached=None):
     rows = batch if how.lm_head_batched else 1.0
     add("lm_head", 1, how.lm_head_fma * d * vocabulary * batch, w * float(d * vocabulary),
         a * (rows * d + rows * vocabulary))  # fmt: skip
-    share("logits_all_gather", 1, all_gather, batch * model.vocabulary)
+    share("logits_all_gather", 1, ALL_GATHER, batch * model.vocabulary)
 
 
 def head_bytes(served, keys):

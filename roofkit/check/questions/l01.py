@@ -196,7 +196,7 @@ QUESTIONS = {
             ),
             Slip(
                 "FLOPs over the link",
-                lambda flops: flops / rk.chip(H100).link,
+                lambda flops: flops / rk.chip(H100).interconnect.total,
                 FLOPS_OVER_BANDWIDTH.says,
                 here=True,
             ),
@@ -266,7 +266,7 @@ QUESTIONS = {
         praise="The weights arrive later than the arithmetic would need them.",
     ),
     "l01.link-ratio": Number(
-        asks="How many times as fast as the link of the {chip}, one way, is its own memory?",
+        asks="How many times as fast as all links of the {chip}, one way, is its own memory?",
         inputs={
             "bandwidth": bandwidth(H100, others=[V6E], link=False),
             "link": link(H100),
@@ -276,14 +276,8 @@ QUESTIONS = {
         slips=[
             Slip(
                 "PCIe",
-                lambda bandwidth: bandwidth / rk.chip("H100 PCIe").link,
+                lambda bandwidth: bandwidth / rk.chip("H100 PCIe").interconnect.total,
                 "That is the PCIe bus. The question asks for NVLink.",
-                here=True,
-            ),
-            Slip(
-                "one link",
-                lambda bandwidth, link: bandwidth / (link / 18),
-                "That is one NVLink of eighteen. All of them together are asked for.",
                 here=True,
             ),
             Slip(

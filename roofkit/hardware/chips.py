@@ -1,0 +1,206 @@
+"""Chips: peaks by dtype, memory and interconnect, each figure with its unit and its source."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from roofkit._inputs import ITEMSIZE
+from roofkit._names import index, look_up
+from roofkit._tables import html_table, text_table
+from roofkit.hardware.figures import figure
+from roofkit.hardware.interconnect import Interconnect
+from roofkit.roofline import Roofline
+
+TABLE = Path(__file__).with_name("chips.toml")
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A machine to put under a roofline.
+
+    Parameters
+    ----------
+    name : str
+    peaks : mapping of dtype to FLOP/s, dense
+    bandwidth : bytes/s of the main memory, or None where no figure is known
+    capacity : bytes of the main memory as the data sheet has it, or None
+    allocatable : bytes of it that a program can have, as the driver reports them, or None
+    on_chip : bytes of the on-chip memory, or None
+    interconnect : an Interconnect, the links to other chips, or None
+    sku : the exact product the figures belong to
+    aliases : other names ``chip()`` finds it by
+
+    Plain numbers become Figures whose source is "given by the user". Raises ValueError for a dtype
+    that is not known and for a figure that is not finite and above zero.
+
+    >>> mine = Chip("my laptop", peaks={"fp32": 2e11}, bandwidth=5e10)
+    >>> mine.roofline("fp32").ridge
+    4.0
+    """
+
+    name: str
+    peaks: Mapping = field(hash=False)  # a mapping proxy does not hash
+    bandwidth: float | None = None
+    capacity: float | None = None
+    on_chip: float | None = None
+    sku: str = ""
+    aliases: tuple = field(default=(), repr=False)
+    interconnect: Interconnect | None = None
+    allocatable: float | None = None
+
+    def __post_init__(self):
+        set_field = functools.partial(object.__setattr__, self)
+        if not isinstance(self.peaks, Mapping):
+            raise ValueError(
+                f"{self.name}: peaks must map dtypes to FLOP/s, such as "
+                f'{{"bf16": 1.97e14}}, got {self.peaks!r}'
+            )
+        for dtype in self.peaks:
+            if dtype not in ITEMSIZE:
+                raise ValueError(
+                    f"{self.name}: peaks has dtype {dtype!r}; use one of {', '.join(ITEMSIZE)}"
+                )
+        peaks = {
+            dtype: figure(value, "peak", f"{self.name}: peaks[{dtype!r}]")
+            for dtype, value in self.peaks.items()
+        }
+        set_field("peaks", MappingProxyType(peaks))
+        for name, key in (
+            ("bandwidth", "memory.bandwidth"),
+            ("capacity", "memory.capacity"),
+            ("allocatable", "memory.allocatable"),
+            ("on_chip", "on_chip.capacity"),
+        ):
+            value = getattr(self, name)
+            if value is not None:
+                set_field(name, figure(value, key, f"{self.name}: {name}"))
+        if not isinstance(self.interconnect, Interconnect | None):
+            raise ValueError(
+                f"{self.name}: interconnect must be an Interconnect, such as "
+                f'Interconnect(18, 25e9, "switch", chips=8), got {self.interconnect!r}'
+            )
+
+    @property
+    def usable(self):
+        """Bytes of memory that a program can have: allocatable, or else capacity; None if unknown.
+
+        >>> chip("H100").capacity, chip("H100").usable
+        (8e+10 byte, 8.552e+10 byte)
+        """
+        return self.capacity if self.allocatable is None else self.allocatable
+
+    def peak_flops(self, dtype="bf16"):
+        """The dense peak at this dtype, FLOP/s.
+
+        Raises ValueError, listing the dtypes there are, where the table has no such peak: a peak
+        is never guessed from another.
+        """
+        try:
+            return self.peaks[dtype]
+        except (KeyError, TypeError):
+            listed = ", ".join(self.peaks) or "no peak at all, only bandwidth"
+            raise ValueError(
+                f"{self.name} has no peak for dtype {dtype!r}; the table has: {listed}"
+            ) from None
+
+    def roofline(self, dtype="bf16", *, unconfirmed=False):
+        """The Roofline of this chip at a dtype, over its memory.
+
+        What its links can do depends on the chips they lead to: ``rk.group(chip, n)``.
+        Raises ValueError where a figure is missing, or is unconfirmed and ``unconfirmed`` is False.
+        """
+        peak, bandwidth = self.peak_flops(dtype), self.bandwidth
+        if bandwidth is None:
+            raise ValueError(
+                f"{self.name} has no memory bandwidth in the table; "
+                "give your own: Roofline(peak_flops, bandwidth)"
+            )
+        if not (unconfirmed or (peak.confirmed and bandwidth.confirmed)):
+            raise ValueError(
+                f"a figure of {self.name} is not confirmed (peak {peak!r}, memory "
+                f"{bandwidth!r}); pass unconfirmed=True to use it all the same"
+            )
+        return Roofline(peak, bandwidth)
+
+    def __reduce__(self):
+        # A mapping proxy does not pickle.
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return functools.partial(Chip, **{**values, "peaks": dict(self.peaks)}), ()
+
+
+class ChipTable(tuple):
+    """Chips that show as a table, in a terminal and in a notebook."""
+
+    __slots__ = ()
+    _HEAD = (
+        "chip", "bf16", "fp16", "fp8", "int8", "fp32", "memory", "allocatable", "bandwidth",
+        "links", "ridge",
+    )  # fmt: skip
+    _UNITS = (
+        "", *["TFLOP/s"] * 5, "GB", "GB", "GB/s", "GB/s, one way", "FLOP/byte, 16-bit",
+    )  # fmt: skip
+
+    def _figures(self, chip):
+        peaks = (chip.peaks.get(dtype) for dtype in self._HEAD[1:6])
+        scaled = [(value, 1e12) for value in peaks]
+        memory = (chip.capacity, chip.allocatable, chip.bandwidth)
+        return scaled + [(value, 1e9) for value in memory]
+
+    def _cells(self, chip):
+        cells = [
+            ("–", "")
+            if value is None
+            else (f"{value / unit:.4g}{'' if value.confirmed else ' (?)'}", _told(value))
+            for value, unit in self._figures(chip)
+        ]
+        half = next((dtype for dtype in ("bf16", "fp16") if dtype in chip.peaks), None)
+        known = half and chip.bandwidth is not None
+        known = known and chip.peaks[half].confirmed and chip.bandwidth.confirmed
+        ridge = f"{chip.roofline(half).ridge:.1f}" if known else "–"
+        return [(chip.name, chip.sku), *cells, _links(chip), (ridge, "peak / bandwidth")]
+
+    def __repr__(self):
+        return text_table(self._HEAD, self._UNITS, map(self._cells, self))
+
+    def _repr_html_(self):
+        return html_table(self._HEAD, self._UNITS, map(self._cells, self))
+
+
+def _told(value):
+    return "; ".join(filter(None, (value.kind, value.note, value.source)))
+
+
+def _links(chip):
+    joined = chip.interconnect
+    if joined is None:
+        return "–", ""
+    text = f"{joined.bandwidth / 1e9:.4g}"
+    return (text if joined.links == 1 else f"{joined.links} × {text}"), _told(joined.bandwidth)
+
+
+@functools.cache
+def chips():
+    """Every chip of the table; shows as a table."""
+    from roofkit.hardware.tables import load_chips  # it makes Chips, and so imports this file
+
+    return load_chips(TABLE)
+
+
+def chip(name):
+    """The chip of this name or alias, in any case, spaces and hyphens aside.
+
+    Raises ValueError with the nearest names for one that is not in the table.
+
+    >>> chip("tpu-v5e").bandwidth
+    8.19e+11 byte/s
+    >>> chip("H100").sku
+    'NVIDIA H100 SXM5 80GB'
+    """
+    return look_up(name, _index(), "chip")
+
+
+@functools.cache
+def _index():
+    return index({name: chip for chip in chips() for name in (chip.name, *chip.aliases)})

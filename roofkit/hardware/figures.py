@@ -1,0 +1,62 @@
+"""Numbers that remember their unit and their source."""
+
+import math
+
+KINDS = {"peak": "dense", "interconnect.bandwidth": "one-way"}
+UNITS = {
+    "peak": "FLOP/s",
+    "memory.bandwidth": "byte/s",
+    "memory.capacity": "byte",
+    "memory.allocatable": "byte",
+    "interconnect.bandwidth": "byte/s",
+    "interconnect.latency": "s",
+    "on_chip.capacity": "byte",
+}
+
+
+class Figure(float):
+    """A float that remembers its unit and its source; arithmetic gives plain floats.
+
+    >>> bandwidth = Figure(819e9, "byte/s", source="data sheet")
+    >>> bandwidth.unit, 1.97e14 / bandwidth
+    ('byte/s', 240.53724053724054)
+    """
+
+    __slots__ = ("confirmed", "kind", "note", "source", "unit")
+
+    def __new__(cls, value, unit, *, source, kind="", note="", confirmed=True):
+        figure = super().__new__(cls, value)
+        figure.unit, figure.source, figure.kind = unit, source, kind
+        figure.note, figure.confirmed = note, confirmed
+        return figure
+
+    def __getnewargs_ex__(self):
+        return (float(self), self.unit), {
+            name: getattr(self, name) for name in ("source", "kind", "note", "confirmed")
+        }
+
+    def __repr__(self):
+        return f"{float(self):.4g} {self.unit}" + ("" if self.confirmed else " (?)")
+
+
+def figure(value, key, where):
+    """The value as a Figure in the unit of its key, or ValueError saying where it is wrong."""
+    found = checked(value, where)
+    if not isinstance(value, Figure):
+        return Figure(found, UNITS[key], source="given by the user", kind=KINDS.get(key, ""))
+    if value.unit != UNITS[key]:
+        raise ValueError(f"{where} has unit {value.unit!r}; it must be {UNITS[key]!r}")
+    return value
+
+
+def checked(value, where):
+    """The value as a float above 0, or ValueError saying where it is not."""
+    try:
+        if isinstance(value, (bool, str, bytes)):
+            raise TypeError
+        value = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{where} must be a number, got {value!r}") from None
+    if not 0 < value < math.inf:
+        raise ValueError(f"{where} must be finite and above 0, got {value:g}")
+    return value

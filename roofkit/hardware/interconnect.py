@@ -1,0 +1,109 @@
+"""What joins a chip to others of its kind: its links, and how they are laid out."""
+
+from dataclasses import dataclass
+
+from roofkit.hardware.figures import figure
+
+KINDS = ("torus", "switch", "all-pairs")
+
+
+@dataclass(frozen=True)
+class Interconnect:
+    """The links of one chip, and what they lead to.
+
+    Parameters
+    ----------
+    links : how many links one chip has
+    bandwidth : bytes/s of one link, one way; a link carries as much the other way at once
+    kind : "torus" (links to the neighbours along every axis), "switch" (all links of a chip reach
+        any other), "all-pairs" (links straight to each other chip), or None where that is the
+        server's choice
+    chips : the most chips behind one switch, or in one set of all pairs
+    slices : the lengths of the axes of every torus that exists, such as ((2, 2), (4, 4))
+    wraps : an axis is a ring where wraps divides its length, else a line
+    wraps_together : True where axes are rings only if wraps divides all of their lengths
+    reduces : True where the switch can add up what passes through it
+    latency : seconds that one hop takes at least, or None
+    source, note : where the layout is from, and what else to know
+
+    Raises ValueError for a kind that is not known and for figures that do not fit it.
+
+    >>> from roofkit import chip
+    >>> v5e = chip("TPU v5e").interconnect
+    >>> v5e.links, v5e.bandwidth, v5e.total, v5e.rings((8, 16))
+    (4, 4.5e+10 byte/s, 180000000000.0, (False, True))
+    """
+
+    links: int
+    bandwidth: float
+    kind: str | None = None
+    chips: int | None = None
+    slices: tuple = ()
+    wraps: int | None = None
+    wraps_together: bool = False
+    reduces: bool = False
+    latency: float | None = None
+    source: str = "given by the user"
+    note: str = ""
+
+    def __post_init__(self):
+        _check_count("links", self.links, 1)
+        object.__setattr__(
+            self, "bandwidth", figure(self.bandwidth, "interconnect.bandwidth", "link bandwidth")
+        )
+        if self.latency is not None:
+            object.__setattr__(
+                self, "latency", figure(self.latency, "interconnect.latency", "link latency")
+            )
+        if self.kind not in (None, *KINDS):
+            raise ValueError(
+                f"an interconnect of kind {self.kind!r} is not known; use one of {', '.join(KINDS)}"
+            )
+        for name in ("wraps_together", "reduces"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
+        torus, joined = self.kind == "torus", self.kind in ("switch", "all-pairs")
+        for name, has in (("chips", joined), ("wraps", torus), ("slices", torus)):
+            value = getattr(self, name)
+            if not has and value not in (None, ()):
+                raise ValueError(f"a {self.kind or 'layout of no kind'} has no {name}: {value!r}")
+        if joined:
+            _check_count("chips", self.chips, 2)
+        if self.kind == "all-pairs" and self.chips - 1 > self.links:
+            raise ValueError(
+                f"{self.chips} chips in all pairs need {self.chips - 1} links a chip, "
+                f"got links={self.links}"
+            )
+        if torus:
+            self._check_slices()
+        if self.reduces and self.kind != "switch":
+            raise ValueError("only a switch can add up what passes through it")
+
+    def _check_slices(self):
+        # A ring needs three chips.
+        _check_count("wraps", self.wraps, 3)
+        slices = self.slices
+        if not isinstance(slices, tuple) or not slices:
+            raise ValueError(f"a torus needs its slices, such as ((2, 2), (4, 4)), got {slices!r}")
+        for axes in slices:
+            if not isinstance(axes, tuple) or 2 * len(axes) > self.links:
+                raise ValueError(
+                    f"slice {axes!r} must be a tuple of lengths, one for each two links"
+                )
+            for length in axes:
+                _check_count("a length of a slice", length, 1)
+
+    @property
+    def total(self):
+        """Bytes/s that one chip can send over all its links at once, one way."""
+        return self.links * self.bandwidth
+
+    def rings(self, axes):
+        """Which axes of these lengths are rings: a bool each."""
+        whole = [length % self.wraps == 0 for length in axes]
+        return tuple(all(whole) if self.wraps_together else ring for ring in whole)
+
+
+def _check_count(name, value, least):
+    if type(value) is not int or value < least:
+        raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")

@@ -1,0 +1,157 @@
+"""Reading chips from a TOML file, with all that is asked of a figure."""
+
+from pathlib import Path
+
+from roofkit._names import key_of
+from roofkit.hardware.chips import Chip, ChipTable
+from roofkit.hardware.figures import KINDS, UNITS, Figure, checked
+from roofkit.hardware.interconnect import Interconnect
+
+
+def load_chips(path):
+    """Read a TOML of chips in the format of chips.toml, with all its checks, as a ChipTable.
+
+    Raises ValueError naming the file, the chip and the figure for a missing unit, source or kind,
+    an unknown key, or a name that stands for two chips.
+    """
+    import tomllib  # read on demand: importing roofkit stays cheap
+
+    path = Path(path)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name} is not valid TOML: {error}") from None
+    entries = table.get("chip")
+    if not entries or not isinstance(entries, list) or not isinstance(entries[0], dict):
+        raise ValueError(f"{path.name}: no [[chip]] found")
+    sources = table.get("sources", {})
+    if not isinstance(sources, dict):
+        raise ValueError(f"{path.name}: [sources] must map short names to references")
+    chips = ChipTable(_read_chip(entry, sources, path.name) for entry in entries)
+    owners = {}
+    for chip in chips:
+        for key in {key_of(name) for name in (chip.name, *chip.aliases)}:
+            if key in owners:
+                raise ValueError(
+                    f"{path.name}: {owners[key]} and {chip.name} share the name {key!r}; rename one"
+                )
+            owners[key] = chip.name
+    return chips
+
+
+def _read_chip(entry, sources, file):
+    entry = dict(entry)
+    name = entry.pop("name", None)
+    where = f"{file}: chip {name!r}"
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"{file}: a [[chip]] has no name")
+    sku = entry.pop("sku", None)
+    if not isinstance(sku, str) or not sku:
+        raise ValueError(f"{where} has no sku; name the exact product its figures belong to")
+    aliases = entry.pop("aliases", [])
+    if not isinstance(aliases, list) or not all(isinstance(a, str) and a for a in aliases):
+        raise ValueError(f"{where} has aliases {aliases!r}; write a list of names")
+    peaks = entry.pop("peak", {})
+    if not isinstance(peaks, dict):
+        raise ValueError(f"{where}: peak must be a table of dtypes, got {peaks!r}")
+    peaks = {
+        dtype: _read_figure(raw, "peak", sources, f"{where}: peak.{dtype}")
+        for dtype, raw in peaks.items()
+    }
+    layout = None
+    if isinstance(entry.get("interconnect"), dict):
+        entry["interconnect"] = dict(entry["interconnect"])
+        layout = entry["interconnect"].pop("layout", None)
+    figures = {}
+    for group, members in entry.items():
+        for member, raw in members.items() if isinstance(members, dict) else ((None, None),):
+            key = f"{group}.{member}" if member else group
+            if key not in UNITS:
+                known = ", ".join((*UNITS, "interconnect.layout"))
+                raise ValueError(f"{where} has an unknown key {key!r}; known: {known}")
+            figures[key] = _read_figure(raw, key, sources, f"{where}: {key}")
+    return Chip(
+        name,
+        peaks,
+        bandwidth=figures.get("memory.bandwidth"),
+        capacity=figures.get("memory.capacity"),
+        allocatable=figures.get("memory.allocatable"),
+        on_chip=figures.get("on_chip.capacity"),
+        sku=sku,
+        aliases=tuple(aliases),
+        interconnect=_read_interconnect(layout, figures, sources, where),
+    )
+
+
+def _read_interconnect(layout, figures, sources, where):
+    bandwidth = figures.get("interconnect.bandwidth")
+    if layout is None and bandwidth is None:
+        return None
+    where = f"{where}: interconnect"
+    if layout is None or bandwidth is None:
+        raise ValueError(f"{where} must have both bandwidth and layout")
+    if not isinstance(layout, dict):
+        raise ValueError(f"{where}.layout must be a table with links and source, got {layout!r}")
+    unknown = set(layout) - {
+        "links", "kind", "chips", "slices", "wraps", "wraps_together", "reduces", "source", "note",
+    }  # fmt: skip
+    if unknown:
+        raise ValueError(f"{where}.layout has unknown entries: {', '.join(sorted(unknown))}")
+    cited = _cited(layout, sources, f"{where}.layout")
+    slices = layout.get("slices", [])
+    if not isinstance(slices, list):
+        raise ValueError(f"{where}.layout has slices {slices!r}; write a list such as ['2x4']")
+    slices = tuple(_read_slice(text, where) for text in slices)
+    layout = {"links": None, **layout, "slices": slices, "source": cited}
+    try:
+        return Interconnect(
+            bandwidth=bandwidth, latency=figures.get("interconnect.latency"), **layout
+        )
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _read_slice(text, where):
+    lengths = text.split("x") if isinstance(text, str) else []
+    if not lengths or not all(length.isdecimal() for length in lengths):
+        raise ValueError(f"{where} has slice {text!r}; write lengths as in '2x4'")
+    return tuple(map(int, lengths))
+
+
+def _cited(raw, sources, where):
+    source = raw.get("source")
+    cited = sources.get(source) if isinstance(source, str) else None
+    if not isinstance(cited, str) or not cited:
+        raise ValueError(
+            f"{where} has source {source!r}, which [sources] does not list; every figure needs one"
+        )
+    return cited
+
+
+def _read_figure(raw, key, sources, where):
+    if not isinstance(raw, dict):
+        raise ValueError(f"{where} must be a table with value, unit and source, got {raw!r}")
+    unknown = set(raw) - {"value", "unit", "kind", "source", "note", "confirmed"}
+    if unknown:
+        raise ValueError(f"{where} has unknown entries: {', '.join(sorted(unknown))}")
+    cited = _cited(raw, sources, where)
+    if raw.get("unit") != UNITS[key]:
+        raise ValueError(f"{where} has unit {raw.get('unit')!r}; it must be {UNITS[key]!r}")
+    if raw.get("kind", "") != KINDS.get(key, ""):
+        raise ValueError(
+            f"{where} has kind {raw.get('kind', '')!r}; it must be {KINDS.get(key, '')!r} "
+            "(halve a sparse peak, halve a bidirectional link)"
+        )
+    confirmed = raw.get("confirmed", True)
+    if not isinstance(confirmed, bool):
+        raise ValueError(f"{where} has confirmed = {confirmed!r}; it must be true or false")
+    if key == "peak" and not confirmed:
+        raise ValueError(f"{where} is not confirmed; leave an unconfirmed peak out")
+    return Figure(
+        checked(raw.get("value"), where),
+        raw["unit"],
+        source=cited,
+        kind=raw.get("kind", ""),
+        note=raw.get("note", ""),
+        confirmed=confirmed,
+    )

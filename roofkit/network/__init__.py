@@ -1,0 +1,39 @@
+"""What several chips send each other: groups of chips, collectives, matmuls that are split.
+
+A Group is so many chips and the links between them; a collective over it costs the bytes that go
+through the links of one chip, so that its time is bytes over the group's ``egress``:
+
+>>> import roofkit as rk
+>>> v5e = rk.network.group("TPU v5e", 8)
+>>> v5e, rk.network.all_gather(16e6, v5e).seconds
+(Group(8 × TPU v5e, 2x4, egress 90 GB/s), 0.00015555555555555556)
+"""
+
+from roofkit.network.collectives import (
+    Transfer,
+    all_gather,
+    all_reduce,
+    all_to_all,
+    reduce_scatter,
+)
+from roofkit.network.groups import Group, all_pairs, group, line, ring, switch, torus
+from roofkit.network.sharding import Sharded, critical_width, most_chips, sharded_matmul
+
+__all__ = [
+    "Group",
+    "Sharded",
+    "Transfer",
+    "all_gather",
+    "all_pairs",
+    "all_reduce",
+    "all_to_all",
+    "critical_width",
+    "group",
+    "line",
+    "most_chips",
+    "reduce_scatter",
+    "ring",
+    "sharded_matmul",
+    "switch",
+    "torus",
+]

@@ -1,0 +1,204 @@
+"""Collectives: what it takes to move one array among the chips of a group.
+
+``size`` is that of the whole array in bytes: after a gather, before a scatter. Sizes and counts may
+be numbers, arrays of any shapes that broadcast, or SymPy symbols. A collective costs the bytes that
+go through the links of the chip that has fewest of them, so that its time is bytes over the group's
+``egress``. One chip alone communicates nothing.
+
+``exact=False`` is the usual approximation for many chips, which counts a chip's own share as if it
+travelled too: V instead of (n-1)/n V, twice too much for two chips.
+
+``latency=True`` heeds that a small array is late rather than slow: it waits for one hop after
+another, hops × the group's latency at least. On TPU v5e a hop takes about 1 µs:
+
+>>> from roofkit.network import group
+>>> small, large = (
+...     all_gather(size, group("TPU v5e", (16,)), latency=True) for size in (1e5, 1e7)
+... )
+>>> [f"{transfer.seconds * 1e6:.0f} µs" for transfer in (small, large)]
+['8 µs', '104 µs']
+
+Several nodes take every collective in two levels: within a node the whole array, between nodes the
+k-th part of it through the card of each of a node's k chips. With full overlap the slower level is
+the time.
+
+Bad sizes and unknown options raise ValueError.
+
+Source: "How to Scale Your Model", chapter 3 (collectives, hops, latency). That no schedule gathers
+faster is checked by brute force over every cut through the graph of links (tests/test_network.py).
+"""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from roofkit._inputs import check_broadcast, is_symbolic, number
+from roofkit._units import quantity
+from roofkit.network.groups import Group, _between
+from roofkit.roofline import larger
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Transfer:
+    """What a collective moves.
+
+    ``bytes`` go through the links of one chip within its node, ``between`` through its network
+    card. Bytes count for latency too: as many as the links could carry while the hops pass.
+
+    >>> all_gather(16e6, Group("switch", (8,), 450e9))
+    Transfer(14 MB over 450 GB/s, 31.1 µs)
+    """
+
+    group: Group
+    bytes: Any
+    between: Any = 0.0
+
+    @property
+    def times(self):
+        """Seconds by channel: {"link": …}, and "network" where there are several nodes."""
+        times = {"link": self.bytes / self.group.egress}
+        if self.group.card is not None:
+            times["network"] = self.between / self.group.card
+        return times
+
+    @property
+    def seconds(self):
+        """Seconds with full overlap of the two levels."""
+        return functools.reduce(larger, self.times.values())
+
+    def __repr__(self):
+        moved = f"{quantity(self.bytes, 'B')} over {quantity(self.group.egress, 'B/s')}"
+        if self.group.card is not None:
+            moved += f", {quantity(self.between, 'B')} over {quantity(self.group.card, 'B/s')}"
+        return f"Transfer({moved}, {quantity(self.seconds, 's')})"
+
+
+def all_gather(size, group, *, exact=True, latency=False):
+    """Every chip holds 1/n of an array of ``size`` bytes, and ends with all of it: a Transfer.
+
+    Each chip lacks (n-1)/n of the array, and all of that comes in over its links.
+
+    >>> from roofkit.network import line, ring
+    >>> all_gather(16e6, ring(4, 45e9)), all_gather(16e6, line(4, 45e9))
+    (Transfer(12 MB over 90 GB/s, 133 µs), Transfer(12 MB over 45 GB/s, 267 µs))
+    """
+    return _passes(1, size, group, exact, latency)
+
+
+def reduce_scatter(size, group, *, exact=True, latency=False):
+    """Every chip holds ``size`` bytes of partial sums, and ends with 1/n of the sums: a Transfer.
+
+    An all-gather backwards: the same bytes. The additions are not counted.
+
+    >>> from roofkit.network import ring
+    >>> reduce_scatter(16e6, ring(4, 45e9)).bytes
+    12000000.0
+    """
+    return _passes(1, size, group, exact, latency)
+
+
+def all_reduce(size, group, *, exact=True, latency=False, in_network=False):
+    """Every chip holds ``size`` bytes of partial sums, and ends with all the sums: a Transfer.
+
+    A reduce-scatter, then an all-gather. The additions are not counted. Where a switch can add up
+    (NVLink SHARP), ``in_network=True`` sends the partial sums up once and the sums down once. Two
+    phases that overlap can do better where links idle: on a line V / W at best.
+
+    >>> from roofkit.network import group
+    >>> all_reduce(16e6, group("TPU v5e", 2)).bytes
+    16000000.0
+    >>> h100 = group("H100", 8)
+    >>> all_reduce(16e6, h100).bytes, all_reduce(16e6, h100, in_network=True).bytes
+    (28000000.0, 16000000.0)
+    """
+    _flags(in_network=in_network)
+    if not in_network:
+        return _passes(2, size, group, exact, latency)
+    size = _checked(size, group, exact, latency)
+    if not group.reduces:
+        raise ValueError(f"in_network=True needs a switch that adds up; {group!r} has none")
+    if group.card is not None:
+        raise ValueError("in_network=True is for one node: between nodes cards carry the sums")
+    moved = _between(1, group.chips) * size
+    return Transfer(group, _with_floor(moved, 2 * group.hops, group, latency))
+
+
+def all_to_all(size, group, *, exact=True, latency=False):
+    """Every chip holds 1/n of an array of ``size`` bytes, and sends 1/n of that to every chip.
+
+    Each of the n² pieces takes the shortest way. The busiest link carries 1/8 of size on a ring of
+    evenly many chips, a quarter of what a gather over many chips takes; (n-1)/2n on a one-way
+    ring; 1/4 in the middle of a line; (n-1)/n² at a switch. On a torus it lies on the longest axis.
+    The Transfer counts that for each link of a chip.
+
+    >>> from roofkit.network import ring
+    >>> all_to_all(16e6, ring(4, 45e9)), all_to_all(16e6, ring(4, 45e9, bidirectional=False))
+    (Transfer(4 MB over 90 GB/s, 44.4 µs), Transfer(6 MB over 45 GB/s, 133 µs))
+    """
+    size = _checked(size, group, exact, latency)
+    chips, nodes = group.chips, group.nodes
+    # The part of the array that stays within its node.
+    inside = size / (nodes * nodes)
+    if group.kind == "torus":
+        busiest = functools.reduce(
+            larger,
+            (
+                inside * _crossings(length, ring, group.bidirectional, exact) / (length * chips)
+                for length, ring in zip(group.axes, group.rings, strict=True)
+            ),
+        )
+        moved = busiest * group.links
+    elif exact:
+        moved = inside * (chips - 1) / (chips * chips)
+    else:
+        moved = _between(inside / chips, chips)
+    moved = _with_floor(moved, group.hops, group, latency)
+    return Transfer(group, moved, size * (nodes - 1) / (chips * nodes * nodes))
+
+
+def _passes(passes, size, group, exact, latency):
+    size = _checked(size, group, exact, latency)
+    moved, between = (
+        passes * part * (n - 1) / n if exact else _between(passes * part, n)
+        for part, n in ((size, group.chips), (size / group.chips, group.nodes))
+    )
+    return Transfer(group, _with_floor(moved, passes * group.hops, group, latency), between)
+
+
+def _crossings(length, ring, bidirectional, exact):
+    """How many of the length² pieces of an all-to-all cross the busiest link of an axis."""
+    if not ring:
+        return length * length // 4 if exact else _between(length * length / 4, length)
+    if bidirectional:
+        return (length * length // 4) / 2 if exact else _between(length * length / 8, length)
+    return length * (length - 1) / 2 if exact else _between(length * length / 2, length)
+
+
+def _with_floor(moved, hops, group, latency):
+    return larger(moved, hops * group.latency * group.egress) if latency else moved
+
+
+def _checked(size, group, exact, latency):
+    if not isinstance(group, Group):
+        raise ValueError(
+            f"group must be a Group, got {type(group).__name__}: {group!r}; "
+            'roofkit.network.group("TPU v5e", 8) gives one'
+        )
+    size = number(size, "size")
+    _flags(exact=exact, latency=latency)
+    if latency and isinstance(group.latency, (int, float)) and not group.latency:
+        raise ValueError(f"latency=True, but {group!r} has no latency; build the group with one")
+    lengths = {f"axes[{place}]": length for place, length in enumerate(group.axes)}
+    check_broadcast(size=size, **lengths, nodes=group.nodes)
+    # Floats round as arrays do; beside symbols, whole numbers keep fractions exact.
+    if type(size) is int and not any(map(is_symbolic, group.axes)):
+        size = float(size)
+    return size
+
+
+def _flags(**named):
+    for name, flag in named.items():
+        if not isinstance(flag, (bool, np.bool_)):
+            raise ValueError(f"{name}={flag!r} must be True or False")

@@ -1,0 +1,343 @@
+"""Groups of chips that work on one array, and the links between them.
+
+``group`` looks up how chips of the table are joined; ``ring``, ``line``, ``torus``, ``switch`` and
+``all_pairs`` make groups of links of your own.
+"""
+
+import functools
+import math
+import operator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from roofkit._inputs import check_broadcast, is_symbolic, number
+from roofkit._units import quantity
+from roofkit.hardware import Chip
+from roofkit.hardware import chip as find_chip
+from roofkit.roofline import Roofline, larger
+
+KINDS = ("torus", "switch", "all-pairs")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Group:
+    """So many chips, the links of each, and where they lead.
+
+    Parameters
+    ----------
+    kind : "torus" (a chain along each axis), "switch" or "all-pairs"
+    axes : chips along each axis of a torus, or the one count of the others; numbers, arrays that
+        broadcast or SymPy symbols
+    bandwidth : bytes/s, one way: of one link, or of all links to a switch together
+    rings : for a torus, whether each axis closes to a ring
+    bidirectional : False to use the links of a ring one way only
+    latency : seconds that one hop takes at least; 0 leaves hops out
+    reduces : True where a switch can add up what passes through it
+    chip : the Chip it is made of, or None
+    nodes : so many such groups, joined by a slower network: every chip has a card of ``card``
+        bytes/s one way to the chips of the same place in the other nodes
+
+    Made by the functions of this module. Raises ValueError for counts that are no whole number of
+    chips, for a ring of two and for figures that do not fit the kind.
+    """
+
+    kind: str
+    axes: tuple
+    bandwidth: Any
+    rings: tuple = ()
+    bidirectional: bool = True
+    latency: Any = 0.0
+    reduces: bool = False
+    chip: Chip | None = None
+    nodes: Any = 1
+    card: Any = None
+
+    def __post_init__(self):
+        def settle(name, value):
+            object.__setattr__(self, name, value)
+
+        if self.kind not in KINDS:
+            raise ValueError(f"kind={self.kind!r} is not known; use one of {', '.join(KINDS)}")
+        if not isinstance(self.axes, tuple) or not self.axes:
+            raise ValueError(
+                f"axes={self.axes!r} must be a tuple, such as (4, 4): the chips along each axis"
+            )
+        names = [f"axes[{place}]" for place in range(len(self.axes))]
+        rings = self.rings or (False,) * len(self.axes)
+        settle("axes", tuple(map(_length, self.axes, names, rings)))
+        settle("rings", tuple(rings))
+        settle("bandwidth", number(self.bandwidth, "bandwidth"))
+        settle("latency", number(self.latency, "latency", above=False))
+        settle("nodes", _length(self.nodes, "nodes", False))
+        lengths = dict(zip(names, self.axes, strict=True))
+        check_broadcast(**lengths, bandwidth=self.bandwidth, latency=self.latency, nodes=self.nodes)
+        if not isinstance(self.bidirectional, (bool, np.bool_)):
+            raise ValueError(f"bidirectional={self.bidirectional!r} must be True or False")
+        if not self.bidirectional and not all(self.rings):
+            raise ValueError(
+                "only a ring can be used one way: on any other, chips would be cut off"
+            )
+        several = is_symbolic(self.nodes) or np.any(np.asarray(self.nodes) > 1)
+        if several and self.card is None:
+            raise ValueError(
+                f"{self.nodes} nodes need card=, the bytes/s one way of each chip's network card, "
+                "such as card=50e9 for 400 Gbit/s InfiniBand"
+            )
+        if self.card is not None:
+            settle("card", number(self.card, "card"))
+
+    @property
+    def chips(self):
+        """Chips of one node."""
+        return math.prod(self.axes)
+
+    @property
+    def n(self):
+        """Chips in all."""
+        return self.chips * self.nodes
+
+    @property
+    def links(self):
+        """The links of the chip that has fewest, within its node."""
+        if self.kind == "switch":
+            return 1
+        if self.kind == "all-pairs":
+            return _at_least(self.chips - 1, 1)
+        each = (
+            _between(2 if ring and self.bidirectional else 1, length)
+            for length, ring in zip(self.axes, self.rings, strict=True)
+        )
+        return _at_least(functools.reduce(operator.add, each), 1)
+
+    @property
+    def egress(self):
+        """Bytes/s, one way, that leave the chip that has fewest links, within its node."""
+        return self.links * self.bandwidth
+
+    @property
+    def hops(self):
+        """Links from one chip to the farthest other, within its node."""
+        if self.kind != "torus":
+            return _between(1, self.axes[0])
+        each = (
+            length // 2 if ring and self.bidirectional else length - 1
+            for length, ring in zip(self.axes, self.rings, strict=True)
+        )
+        return functools.reduce(operator.add, each)
+
+    def roofline(self, dtype="bf16", *, peak_flops=None):
+        """The Roofline of one chip over its links in this group: peak over egress.
+
+        Raises ValueError where the group has no chip of the table and ``peak_flops`` is missing.
+
+        >>> group("TPU v5e", 2).roofline("bf16").ridge
+        4377.777777777777
+        """
+        return Roofline(self.peak_flops(dtype, peak_flops), self.egress, "link")
+
+    def peak_flops(self, dtype="bf16", given=None):
+        """The peak of one chip, FLOP/s: the given one, or that of its chip."""
+        if given is not None:
+            return number(given, "peak_flops")
+        if self.chip is None:
+            raise ValueError(f"{self!r} is of no chip of the table; give peak_flops=")
+        return float(self.chip.peak_flops(dtype))
+
+    @property
+    def shape(self):
+        """How the chips of a node are joined, in a word: "ring of 4", "2x4", "switch of 8"."""
+        if len(self.axes) > 1:
+            return "x".join(map(str, self.axes))
+        kind = self.kind
+        if kind == "torus":
+            kind = "ring" if self.rings[0] else "line"
+        return f"{kind} of {self.axes[0]}"
+
+    def __repr__(self):
+        name = f" {self.chip.name}" if self.chip else " chips"
+        nodes = f"{self.nodes} nodes of " if self.card is not None else ""
+        card = f", card {quantity(self.card, 'B/s')}" if self.card is not None else ""
+        chips = f"{nodes}{self.chips}" + (f" ×{name}" if self.chip else name)
+        return f"Group({chips}, {self.shape}, egress {quantity(self.egress, 'B/s')}{card})"
+
+
+def ring(n, bandwidth, *, bidirectional=True, latency=0.0):
+    """n chips, each with a link to the next, the last one to the first; three chips or more.
+
+    >>> ring(4, 45e9).egress, ring(4, 45e9, bidirectional=False).egress
+    (90000000000.0, 45000000000.0)
+    """
+    return Group("torus", (n,), bandwidth, (True,), bidirectional, latency)
+
+
+def line(n, bandwidth, *, latency=0.0):
+    """A ring without its closing link: all that an end chip lacks comes over one link.
+
+    >>> line(4, 45e9).egress
+    45000000000.0
+    """
+    return Group("torus", (n,), bandwidth, (False,), latency=latency)
+
+
+def torus(axes, bandwidth, *, bidirectional=True, latency=0.0):
+    """A ring along every axis, all axes at work at once.
+
+    >>> torus((16, 16), 45e9).egress
+    180000000000.0
+    """
+    rings = (True,) * len(axes) if isinstance(axes, tuple) else ()
+    return Group("torus", axes, bandwidth, rings, bidirectional, latency)
+
+
+def switch(n, bandwidth, *, latency=0.0, reduces=False):
+    """n chips whose links all lead to a switch; ``bandwidth`` is that of all links of a chip.
+
+    >>> switch(8, 450e9).egress
+    450000000000.0
+    """
+    return Group("switch", (n,), bandwidth, latency=latency, reduces=reduces)
+
+
+def all_pairs(n, bandwidth, *, latency=0.0):
+    """n chips with a link straight from each to each other, of ``bandwidth`` bytes/s one way.
+
+    With fewer chips a chip has fewer links to use:
+
+    >>> all_pairs(8, 64e9).egress, all_pairs(2, 64e9).egress
+    (448000000000.0, 64000000000.0)
+    """
+    return Group("all-pairs", (n,), bandwidth, latency=latency)
+
+
+def group(chip, n, *, kind=None, bidirectional=True, nodes=1, card=None):
+    """So many chips of the table, joined as they are.
+
+    Parameters
+    ----------
+    chip : Chip or name
+    n : chips. Of TPUs those of a whole slice, or 2 for two neighbours; a tuple of lengths names a
+        slice, such as (4, 4), or, shorter than the torus has axes, chips along some axes of the
+        largest slices: (16,)
+    kind : "ring", "line", "switch" or "all-pairs", for chips of which the table does not say how
+        they are joined; each chip then uses all its links
+    bidirectional : False to use rings one way only
+    nodes, card : so many such nodes, and the bytes/s one way of each chip's network card
+
+    Latency is the interconnect's, which ``collectives`` leave out unless asked.
+    Raises ValueError where the table does not say how such chips are joined, and for a number of
+    them that does not exist.
+
+    >>> group("TPU v5e", 4), group("H100", 8)
+    (Group(4 × TPU v5e, 2x2, egress 90 GB/s), Group(8 × H100 SXM, switch of 8, egress 450 GB/s))
+    >>> group("H100", 8, nodes=2, card=50e9)
+    Group(2 nodes of 8 × H100 SXM, switch of 8, egress 450 GB/s, card 50 GB/s)
+    """
+    chip = chip if isinstance(chip, Chip) else find_chip(chip)
+    joined = chip.interconnect
+    if joined is None:
+        raise ValueError(f"{chip.name} has no links in the table; build a group of your own links")
+    latency = float(joined.latency or 0)
+    if joined.kind is None:
+        made = _as_told(chip, _whole(n), kind, bidirectional)
+    elif kind is not None:
+        raise ValueError(f"{chip.name} are joined by a {joined.kind}; leave kind={kind!r} out")
+    elif joined.kind == "torus":
+        axes, rings = _place_in_torus(chip, n)
+        made = Group("torus", axes, joined.bandwidth, rings, latency=latency, chip=chip)
+        if not bidirectional:
+            made = replace(made, bidirectional=False)
+    else:
+        count = _whole(n)
+        if count > joined.chips:
+            place = "a switch" if joined.kind == "switch" else "a set of all pairs"
+            raise ValueError(
+                f"{place} joins at most {joined.chips} {chip.name}, got n={n}; for more, give "
+                "n for one node, nodes= and card="
+            )
+        if not bidirectional:
+            raise ValueError(f"{chip.name} has no rings to use one way; leave bidirectional out")
+        width = joined.total if joined.kind == "switch" else joined.total / (joined.chips - 1)
+        made = Group(
+            joined.kind, (count,), width, latency=latency, reduces=joined.reduces, chip=chip
+        )
+    return made if card is None and nodes == 1 else replace(made, nodes=nodes, card=card)
+
+
+def _as_told(chip, n, kind, bidirectional):
+    """The group of chips that the table does not join, joined as the caller says."""
+    width = chip.interconnect.total
+    if kind == "ring":
+        return replace(ring(n, width / 2, bidirectional=bidirectional), chip=chip)
+    if kind == "all-pairs":
+        return replace(all_pairs(n, width / max(n - 1, 1)), chip=chip)
+    makers = {
+        "line": lambda: line(n, width / (2 if n > 2 else 1)),
+        "switch": lambda: switch(n, width),
+    }
+    if kind not in makers:
+        raise ValueError(
+            f"{chip.name}: the table does not say how several are joined; say kind='ring', 'line', "
+            f"'switch' or 'all-pairs', got {kind!r}"
+        )
+    return replace(makers[kind](), chip=chip)
+
+
+def _place_in_torus(chip, n):
+    """The axes of n chips of a torus, and whether each is a ring."""
+    joined = chip.interconnect
+    slices = {tuple(sorted(axes)): axes for axes in joined.slices}
+    named = ", ".join("x".join(map(str, axes)) for axes in joined.slices)
+    if not isinstance(n, tuple):
+        count = _whole(n)
+        if count <= 2:
+            return (count,), (False,)
+        found = next((axes for axes in joined.slices if math.prod(axes) == count), None)
+        if found is None:
+            raise ValueError(
+                f"{chip.name} has no slice of n={n} chips; slices are {named}. "
+                "A tuple counts chips along axes of a slice: (16,)"
+            )
+        return found, joined.rings(found)
+    lengths = tuple(map(_whole, n))
+    most = max(map(len, joined.slices))
+    longest = max(map(max, joined.slices))
+    if len(lengths) == most and tuple(sorted(lengths)) in slices:
+        return lengths, joined.rings(lengths)
+    if len(lengths) < most and lengths and max(lengths) <= longest:
+        return lengths, joined.rings(lengths)
+    raise ValueError(f"{chip.name} has no slice with axes {n!r}; slices are {named}")
+
+
+def _whole(n):
+    found = number(n, "n", minimum=1, above=False)
+    if isinstance(found, np.ndarray) or is_symbolic(found) or found % 1:
+        raise ValueError(f"n must be a whole number of chips, got {n!r}")
+    return int(found)
+
+
+def _length(n, name, ring):
+    n = number(n, name, minimum=1, above=False)
+    if is_symbolic(n):
+        return n
+    counts = np.asarray(n)
+    if np.any(counts % 1):
+        raise ValueError(
+            f"{name} must be a whole number of chips, got {counts[counts % 1 != 0].flat[0]:g}"
+        )
+    if ring and np.any(counts == 2):
+        raise ValueError(
+            f"{name}=2 is no ring: two chips share one link, and a ring needs 3 chips or more; "
+            "use a line"
+        )
+    return n
+
+
+def _between(amount, chips):
+    """The amount where there are several chips, zero where one is alone."""
+    return amount if is_symbolic(chips) else amount * (1 * (chips > 1))
+
+
+def _at_least(value, least):
+    return value if is_symbolic(value) else larger(value, least)

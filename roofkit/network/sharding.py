@@ -1,0 +1,192 @@
+"""A matmul split over the chips of a group, and how wide it must be to be worth it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, sizes
+from roofkit.hardware import Chip
+from roofkit.hardware import chip as find_chip
+from roofkit.kernels import matmul
+from roofkit.network.collectives import Transfer, all_gather, all_reduce, reduce_scatter
+from roofkit.network.groups import Group, group
+from roofkit.roofline import Cost, Estimate, Roofline
+
+
+@dataclass(frozen=True, slots=True)
+class Sharded:
+    """A matmul split over several chips, as one of them sees it.
+
+    ``local`` is its Cost over the chip's memory, ``transfer`` what goes over its links, or None
+    where nothing does.
+
+    >>> from roofkit.network import group
+    >>> half = sharded_matmul(B=128, D=8192, F=4096, group=group("TPU v5e", 2))
+    >>> round(half.local.intensity, 1), half.link.intensity
+    (120.5, 4096.0)
+    """
+
+    local: Cost
+    transfer: Transfer | None
+
+    @property
+    def link(self):
+        """The Cost over the chip's links: an intensity of its own, with a ridge of its own."""
+        return Cost(self.local.flops, 0 if self.transfer is None else self.transfer.bytes)
+
+    def estimate(self, roof):
+        """The Estimate under the roof of the memory and over the links at once.
+
+        Its bound is "compute", "memory", "link" or, between nodes, "network". Raises ValueError
+        for anything but a Roofline over the memory.
+
+        >>> import roofkit as rk
+        >>> v5e = rk.chip("TPU v5e")
+        >>> half = sharded_matmul(B=1024, D=8192, F=8192, group=rk.group(v5e, 2))
+        >>> half.estimate(v5e.roofline("bf16")).bound
+        'link'
+        """
+        if not isinstance(roof, Roofline) or roof.channel != "memory":
+            raise ValueError(
+                f"roof must be a Roofline over the memory, got {roof!r}; the links are the "
+                'group\'s: estimate(chip.roofline("bf16"))'
+            )
+        over_memory = roof.estimate(self.local)
+        times = self.transfer.times if self.transfer else {}
+        return Estimate.together(
+            over_memory,
+            *(Estimate(over_memory.math, seconds, channel) for channel, seconds in times.items()),
+        )
+
+
+# What may travel for each way to split a matmul, and which array it is; the first is the default.
+COLLECTIVES = {
+    "D": {"all-reduce": (all_reduce, "Z"), "reduce-scatter": (reduce_scatter, "Z")},
+    "B": {"none": None, "all-gather Y": (all_gather, "Y"), "all-gather Z": (all_gather, "Z")},
+    "F": {"none": None, "all-gather X": (all_gather, "X"), "all-gather Z": (all_gather, "Z")},
+}
+
+
+def sharded_matmul(
+    B, D, F, group, *, along="D", collective=None, exact=True, latency=False, dtype="bf16",
+    weight_dtype=None, out_dtype=None,
+):  # fmt: skip
+    """X[B, D] · Y[D, F] -> Z[B, F] on a group, each chip doing 1/n of the multiplications.
+
+    ``along`` is the dimension that is split, ``collective`` what it takes:
+
+    - "D": each chip has X[B, D/n] and Y[D/n, F] and gets partial sums of all of Z. "all-reduce"
+      (the default) leaves Z on every chip, "reduce-scatter" 1/n of it. Sums travel in out_dtype;
+      adding them up, fewer than BF FLOPs a chip, is not counted.
+    - "B": each chip has X[B/n, D], all of Y, and gets Z[B/n, F]; "none" (the default) travels.
+      "all-gather Y" is for weights that are stored split, "all-gather Z" for results that every
+      chip needs.
+    - "F": each chip has all of X, Y[D, F/n], and gets Z[B, F/n]; "none" (the default) travels.
+      "all-gather X" is for inputs that arrive split, "all-gather Z" as above.
+
+    Memory moves each chip's operands and results once; what a collective reads and writes there
+    is not counted. Split along D, each chip's critical batch is ``critical_batch(roof, D / n, F)``.
+
+    Returns a Sharded. Source: "How to Scale Your Model", chapter 1 (along D) and chapter 3.
+
+    >>> import roofkit as rk
+    >>> half = sharded_matmul(B=128, D=1024, F=4096, group=rk.group("TPU v5e", 2))
+    >>> both = half.estimate(rk.chip("TPU v5e").roofline("bf16"))
+    >>> round(both.math / both.times["link"], 3)
+    0.117
+    """
+    B, D, F = sizes(B=B, D=D, F=F)
+    if not isinstance(group, Group):
+        raise ValueError(
+            f"group must be a Group, got {type(group).__name__}: {group!r}; "
+            'roofkit.group("TPU v5e", 2) gives one'
+        )
+    if not isinstance(along, str) or along not in COLLECTIVES:
+        raise ValueError(f"along={along!r} must be the dimension to split: B, D or F")
+    choice = _collective(along, collective)
+    check_broadcast(B=B, D=D, F=F, n=group.n)
+    lengths = {"B": B, "D": D, "F": F}
+    lengths[along] = lengths[along] / group.n
+    local = matmul(**lengths, dtype=dtype, weight_dtype=weight_dtype, out_dtype=out_dtype)
+    if choice is None:
+        return Sharded(local, None)
+    collect, array = choice
+    elements, its_dtype = {
+        "X": (B * D, dtype), "Y": (D * F, weight_dtype), "Z": (B * F, out_dtype),
+    }[array]  # fmt: skip
+    size = elements * itemsize(dtype if its_dtype is None else its_dtype)
+    return Sharded(local, collect(size, group, exact=exact, latency=latency))
+
+
+def critical_width(
+    group, dtype="bf16", *, collective="all-reduce", exact=True, out_dtype=None, peak_flops=None
+):
+    """The width D above which a matmul split along D is compute-bound against the links.
+
+    T_math = 2BDF / nC falls with n; T_comms = f(n) · s · BF / W hardly does, where f V are the
+    bytes of the ``collective`` ("all-reduce" or "reduce-scatter"), s those of an element of
+    out_dtype and W the group's egress. So D = n f(n) · s/2 · C/W, whatever B and F are: for an
+    all-reduce in bf16 that is 2 (n-1) C/W. One chip alone has width 0.
+
+    ``dtype`` says which peak C of the group's chip is meant, and what the sums travel as unless
+    out_dtype does; ``peak_flops`` stands in for a chip. The latency of hops, which does depend on
+    B and F, is left out. Raises ValueError where there is no peak.
+
+    Source: "How to Scale Your Model", chapter 1, for two chips.
+
+    >>> from roofkit.network import group
+    >>> [round(critical_width(group("TPU v5e", n)), 1) for n in (2, (16,))]
+    [8755.6, 65666.7]
+    """
+    if not isinstance(group, Group):
+        raise ValueError(
+            f"group must be a Group, got {type(group).__name__}: {group!r}; "
+            'roofkit.group("TPU v5e", 2) gives one'
+        )
+    collect, _ = _collective("D", collective)
+    peak = group.peak_flops(dtype, peak_flops)
+    moved = collect(itemsize(out_dtype or dtype), group, exact=exact)
+    return group.n * peak / 2 * moved.seconds
+
+
+def most_chips(chip, D, dtype="bf16", **how):
+    """The most chips of one node or slice that a matmul of width D can be split over.
+
+    The largest group of the table whose ``critical_width`` is at most D; 1 if there is none.
+    ``how`` goes to critical_width.
+
+    >>> most_chips("TPU v5e", 8192), most_chips("TPU v5e", 8756), most_chips("H100", 8192)
+    (1, 2, 2)
+    """
+    chip = chip if isinstance(chip, Chip) else find_chip(chip)
+    D = number(D, "D")
+    if isinstance(D, np.ndarray) or is_symbolic(D):
+        raise ValueError(f"most_chips takes one number for D, got {D!r}")
+    fitting = [n for n in group_sizes(chip) if critical_width(group(chip, n), dtype, **how) <= D]
+    return max(fitting, default=1)
+
+
+def group_sizes(chip):
+    """How many chips of a kind can work together in one node or slice: an increasing list.
+
+    >>> group_sizes(find_chip("TPU v5e"))
+    [1, 2, 4, 8, 16, 32, 64, 128, 256]
+    """
+    joined = chip.interconnect
+    if joined is None or joined.kind is None:
+        return [1]
+    if joined.kind == "torus":
+        return sorted({1, 2, *(int(np.prod(axes)) for axes in joined.slices)})
+    return list(range(1, joined.chips + 1))
+
+
+def _collective(along, collective):
+    known = COLLECTIVES[along]
+    if collective is None:
+        return next(iter(known.values()))
+    if not isinstance(collective, str) or collective not in known:
+        raise ValueError(
+            f"collective={collective!r} is not one for a matmul split along {along}; "
+            f"use one of {', '.join(known)}"
+        )
+    return known[collective]

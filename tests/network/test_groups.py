@@ -1,0 +1,170 @@
+"""Groups of chips: what the table joins, and what it refuses."""
+
+import dataclasses
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+import sympy
+
+import roofkit as rk
+from roofkit.network import Group, all_pairs, group, line, ring, switch, torus
+from roofkit.network.sharding import group_sizes
+
+
+@pytest.mark.parametrize(
+    ("chip", "n", "shape", "egress"),
+    [
+        ("TPU v5e", 1, "line of 1", 45e9),
+        ("TPU v5e", 2, "line of 2", 45e9),
+        ("TPU v5e", 4, "2x2", 90e9),
+        ("TPU v5e", 8, "2x4", 90e9),
+        ("TPU v5e", (4, 2), "4x2", 90e9),
+        ("TPU v5e", 16, "4x4", 90e9),
+        ("TPU v5e", (16,), "ring of 16", 90e9),
+        ("TPU v5e", (4,), "line of 4", 45e9),
+        ("TPU v5e", 128, "8x16", 135e9),
+        ("TPU v5e", 256, "16x16", 180e9),
+        ("TPU v6e", 8, "2x4", 180e9),
+        ("TPU v5p", 8, "2x2x2", 270e9),
+        ("TPU v5p", 32, "2x4x4", 270e9),
+        ("TPU v5p", (4, 4), "4x4", 360e9),
+        ("TPU v5p", 64, "4x4x4", 540e9),
+        ("TPU v4", (4,), "ring of 4", 90e9),
+        ("H100", 8, "switch of 8", 450e9),
+        ("H100", 2, "switch of 2", 450e9),
+        ("A100 80GB SXM", 4, "switch of 4", 300e9),
+        ("A100 80GB PCIe", 2, "all-pairs of 2", 300e9),
+        ("GB200", 72, "switch of 72", 900e9),
+        ("MI300X", 8, "all-pairs of 8", 448e9),
+        ("MI300X", 2, "all-pairs of 2", 64e9),
+    ],
+)
+def test_chips_of_the_table_are_joined_as_they_are(chip, n, shape, egress):
+    made = group(chip, n)
+    assert (made.shape, made.egress) == (shape, egress)
+    assert made.n == (math.prod(n) if isinstance(n, tuple) else n)
+    assert made.chip is rk.chip(chip)
+
+
+@pytest.mark.parametrize(
+    ("chip", "n", "told"),
+    [
+        ("TPU v5e", 3, "has no slice of n=3 chips; slices are 2x2, 2x4"),
+        ("TPU v5e", 512, "has no slice of n=512"),
+        ("TPU v5e", (3, 3), r"has no slice with axes \(3, 3\)"),
+        ("TPU v5e", (17,), r"has no slice with axes \(17,\)"),
+        ("TPU v5e", (2, 2, 2), "has no slice with axes"),
+        ("TPU v5e", (), "has no slice with axes"),
+        ("H100", 16, "a switch joins at most 8 H100 SXM, got n=16; for more, give n for one node"),
+        ("RTX A6000", 3, "a set of all pairs joins at most 2"),
+        ("L40", 2, "the table does not say how several are joined; say kind="),
+        ("GTX 1080 Ti", 2, "has no links in the table"),
+        ("H100", 2.5, "n must be a whole number of chips, got 2.5"),
+        ("H100", 0, "n must be finite and at least 1, got 0"),
+        ("H100", np.array([2, 4]), "n must be a whole number of chips"),
+        ("H1000", 2, "no chip is named 'H1000'"),
+    ],
+)
+def test_numbers_of_chips_that_do_not_exist_are_refused(chip, n, told):
+    with pytest.raises(ValueError, match=told):
+        group(chip, n)
+
+
+def test_a_kind_is_said_only_where_the_table_does_not_know_it():
+    assert group("L40", 4, kind="switch").egress == 31e9
+    assert group("L40", 4, kind="ring").egress == 31e9
+    assert group("MI250X", 4, kind="all-pairs").egress == pytest.approx(350e9)
+    assert group("MI250X", 4, kind="line").egress == 175e9
+    assert group("H100 PCIe", 2, kind="line").egress == 63e9
+    with pytest.raises(ValueError, match="are joined by a switch; leave kind='ring' out"):
+        group("H100", 8, kind="ring")
+    with pytest.raises(ValueError, match=r"say kind='ring'.* got 'star'"):
+        group("L40", 4, kind="star")
+    with pytest.raises(ValueError, match="has no rings to use one way"):
+        group("H100", 8, bidirectional=False)
+
+
+def test_a_ring_can_be_used_one_way_and_nothing_else_can():
+    assert group("TPU v5e", (16,), bidirectional=False).egress == 45e9
+    with pytest.raises(ValueError, match="only a ring can be used one way"):
+        group("TPU v5e", 8, bidirectional=False)
+
+
+def test_two_levels_need_a_card():
+    assert group("H100", 8, nodes=4, card=50e9).n == 32
+    with pytest.raises(ValueError, match="4 nodes need card=, the bytes/s one way"):
+        group("H100", 8, nodes=4)
+    with pytest.raises(ValueError, match="card must be"):
+        group("H100", 8, nodes=4, card=-1)
+
+
+@pytest.mark.parametrize("made", [ring, lambda n, w: torus((4, n), w)])
+def test_two_chips_are_no_ring(made):
+    with pytest.raises(ValueError, match="=2 is no ring: two chips share one link"):
+        made(2, 45e9)
+
+
+@pytest.mark.parametrize(
+    ("bad", "shown"),
+    [(0, "at least 1, got 0"), (2.5, "got 2.5"), (math.nan, "nan"), ("8", "'8'"), (True, "True")],
+)
+@pytest.mark.parametrize("made", [ring, line, switch, all_pairs])
+def test_a_bad_number_of_chips_is_named(made, bad, shown):
+    with pytest.raises(ValueError, match=r"^axes\[0\] must be ") as refusal:
+        made(bad, 45e9)
+    assert shown in str(refusal.value)
+
+
+@pytest.mark.parametrize("made", [ring, line, switch, all_pairs])
+def test_a_bad_bandwidth_is_named(made):
+    with pytest.raises(ValueError, match="bandwidth must be"):
+        made(4, 0)
+    with pytest.raises(ValueError, match="latency must be"):
+        made(4, 1e9, latency=-1)
+
+
+def test_axes_are_a_tuple():
+    with pytest.raises(ValueError, match="must be a tuple, such as"):
+        torus(16, 45e9)
+    with pytest.raises(ValueError, match="kind='mesh' is not known"):
+        Group("mesh", (4,), 45e9)
+
+
+def test_counts_may_be_arrays_or_symbols():
+    n, w = sympy.symbols("n w", positive=True)
+    assert ring(n, w).egress == 2 * w
+    assert ring(np.array([1, 4, 8]), 45e9).egress.tolist() == [45e9, 90e9, 90e9]
+    assert all_pairs(np.array([1, 2, 8]), 64e9).egress.tolist() == [64e9, 64e9, 448e9]
+
+
+def test_a_group_shows_itself_and_pickles():
+    made = group("H100", 8, nodes=2, card=50e9)
+    assert repr(made) == (
+        "Group(2 nodes of 8 × H100 SXM, switch of 8, egress 450 GB/s, card 50 GB/s)"
+    )
+    assert repr(ring(4, 45e9)) == "Group(4 chips, ring of 4, egress 90 GB/s)"
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert dataclasses.replace(made, nodes=3).n == 24
+
+
+def test_a_roof_over_links_needs_a_peak():
+    assert group("TPU v5e", 2).roofline("bf16").ridge == pytest.approx(197e12 / 45e9)
+    assert ring(4, 45e9).roofline(peak_flops=9e10).ridge == 1
+    with pytest.raises(ValueError, match="is of no chip of the table; give peak_flops="):
+        ring(4, 45e9).roofline()
+
+
+def test_every_size_of_the_table_makes_a_group():
+    for chip in rk.chips():
+        for n in group_sizes(chip) if chip.interconnect else ():
+            if chip.interconnect.kind:
+                assert group(chip, n).n == n
+
+
+def test_more_chips_of_a_slice_never_have_fewer_links():
+    for name in ("TPU v4", "TPU v5e", "TPU v5p", "TPU v6e"):
+        egress = [group(name, n).egress for n in group_sizes(rk.chip(name))]
+        assert all(one <= other for one, other in itertools.pairwise(egress))

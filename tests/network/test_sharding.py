@@ -1,0 +1,334 @@
+"""Matmuls split over chips: published widths, laws and refusals."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+import roofkit as rk
+from roofkit.network import (
+    all_gather,
+    all_reduce,
+    critical_width,
+    line,
+    most_chips,
+    reduce_scatter,
+    ring,
+    sharded_matmul,
+    switch,
+)
+from roofkit.network.sharding import COLLECTIVES, group_sizes
+
+C, W = 1.97e14, 4.5e10
+MEMORY = rk.Roofline(C, 8.2e11)
+MAKERS = (
+    lambda n: ring(n, W),
+    lambda n: ring(n, W, bidirectional=False),
+    lambda n: line(n, W),
+    lambda n: switch(n, W),
+)
+makers, counts, lengths = st.sampled_from(MAKERS), st.integers(3, 2**12), st.integers(1, 2**16)
+width = functools.partial(critical_width, peak_flops=C)
+
+TABLE = [
+    # n, all-reduce and reduce-scatter one way, the same both ways, all-reduce for many chips
+    (2, 8_756, 4_378, None, None, 8_756),
+    (4, 26_267, 13_133, 13_133, 6_567, 17_511),
+    (8, 61_289, 30_644, 30_644, 15_322, 35_022),
+    (16, 131_333, 65_667, 65_667, 32_833, 70_044),
+]
+
+
+@pytest.mark.parametrize(("n", "ar_one_way", "rs_one_way", "ar", "rs", "many"), TABLE)
+def test_critical_widths_are_the_published_ones(n, ar_one_way, rs_one_way, ar, rs, many):
+    scatter = {"collective": "reduce-scatter"}
+    for chain in (line(n, W), switch(n, W), *([ring(n, W, bidirectional=False)] if ar else [])):
+        assert round(width(chain)) == ar_one_way
+        assert round(width(chain, **scatter)) == rs_one_way
+    if ar:
+        assert round(width(ring(n, W))) == ar
+        assert round(width(ring(n, W), **scatter)) == rs
+        assert round(width(ring(n, W), exact=False)) == many
+
+
+@pytest.mark.parametrize(
+    ("n", "wide"), [(2, 8_756), (4, 13_133), (8, 30_644), ((16,), 65_667), ((4,), 26_267)]
+)
+def test_slices_of_v5e_have_the_widths_of_the_rings_they_contain(n, wide):
+    assert round(critical_width(rk.group("TPU v5e", n))) == wide
+
+
+def test_two_v5e_need_a_width_of_8755_6_and_not_twice_that():
+    found = critical_width(rk.group("TPU v5e", 2))
+    assert found == pytest.approx(8755.6, abs=0.05)
+    # Taking BDF / 2 multiply-adds for BDF / 2 FLOPs gives this one.
+    assert found != pytest.approx(17_511, rel=0.4)
+
+
+@pytest.mark.parametrize(("n", "wide"), [(2, 4_397), (8, 30_781)])
+def test_critical_widths_of_an_h100_are_the_published_ones(n, wide):
+    # Published for 989e12; the table has 989.4e12.
+    assert round(critical_width(rk.group("H100", n))) == wide
+    rounded = critical_width(rk.group("H100", n), peak_flops=989e12)
+    assert round(rounded) == {2: 4_396, 8: 30_769}[n]
+
+
+def test_two_nodes_are_as_wide_as_their_slower_level_asks():
+    one, two = rk.group("H100", 8), rk.group("H100", 8, nodes=2, card=25e9)
+    C = float(rk.chip("H100").peak_flops())
+    # Each card carries 1/8 of the array twice, half of it each time.
+    assert critical_width(two) == pytest.approx(16 * C / 2 * 2 * (1 / 2 / 8) * 2 / 25e9)
+    assert critical_width(two) > critical_width(one)
+
+
+def test_critical_widths_broadcast_and_one_chip_has_none():
+    n = np.array([1, 2, 4, 8, 16])
+    assert width(line(n, W)).round().tolist() == [0, *(row[1] for row in TABLE)]
+    peaks = np.array([[1e14], [2e14]])
+    assert critical_width(line(n, W), peak_flops=peaks).shape == (2, 5)
+
+
+def test_the_critical_width_in_symbols_is_the_formula_of_the_lecture():
+    C, W, n = sympy.symbols("C W n", positive=True)
+    for group, how, formula in [
+        (ring(n, W), {}, (n - 1) * C / W),
+        (line(n, W), {}, 2 * (n - 1) * C / W),
+        (switch(n, W), {}, 2 * (n - 1) * C / W),
+        (line(n, W), {"collective": "reduce-scatter"}, (n - 1) * C / W),
+        (ring(n, W), {"collective": "reduce-scatter"}, (n - 1) * C / W / 2),
+        (ring(n, W), {"exact": False}, n * C / W),
+    ]:
+        assert sympy.simplify(critical_width(group, peak_flops=C, **how) - formula) == 0
+
+
+def test_the_critical_width_follows_from_the_two_times():
+    B, D, F, C, W = sympy.symbols("B D F C W", positive=True)
+    half = sharded_matmul(B, D, F, line(2, W))
+    math_time, link_time = half.local.flops / C, half.transfer.seconds
+    assert sympy.simplify(math_time - B * D * F / C) == 0
+    assert sympy.simplify(link_time - 2 * B * F / W) == 0
+    (found,) = sympy.solve(sympy.nsimplify(math_time - link_time), D)
+    assert sympy.simplify(found - 2 * C / W) == 0
+
+
+@given(
+    lengths, lengths, counts, makers, st.booleans(),
+    st.sampled_from(["all-reduce", "reduce-scatter"]), st.sampled_from(["bf16", "fp32", "fp8"]),
+)  # fmt: skip
+def test_the_bound_flips_at_the_critical_width_whatever_b_and_f(
+    B, F, n, make, exact, collective, out_dtype
+):
+    group = make(n)
+    how = {"exact": exact, "collective": collective, "out_dtype": out_dtype}
+    critical = width(group, **how)
+    roof = group.roofline(peak_flops=C)
+
+    def bound(D):
+        return roof.estimate(sharded_matmul(B, D, F, group, **how).link).bound
+
+    assert bound(critical * (1 + 1e-9)) == "compute"
+    assert bound(critical * (1 - 1e-9)) == "link"
+
+
+@pytest.mark.parametrize("chip", ["TPU v5e", "TPU v5p", "H100", "MI300X"])
+@given(D=st.floats(1, 1e7), collective=st.sampled_from(["all-reduce", "reduce-scatter"]))
+def test_the_most_chips_pay_and_more_do_not(chip, D, collective):
+    n = most_chips(chip, D, collective=collective)
+    for other in group_sizes(rk.chip(chip)):
+        wide = critical_width(rk.group(chip, other), collective=collective)
+        if other == n:
+            assert wide <= D
+        if other > n:
+            assert wide > D
+
+
+def test_a_width_of_1024_on_two_v5e_is_8_6_times_too_narrow():
+    half = sharded_matmul(B=128, D=1024, F=4096, group=line(2, W))
+    estimate = half.estimate(MEMORY)
+    assert estimate.math / estimate.times["link"] == pytest.approx(0.117, abs=5e-4)
+    assert estimate.times["link"] / estimate.math == pytest.approx(8.6, abs=0.06)
+    assert estimate.bound == "link"
+
+
+@pytest.mark.parametrize("along", ["B", "D", "F"])
+def test_one_chip_does_the_whole_matmul_and_sends_nothing(along):
+    whole = MEMORY.estimate(rk.matmul(300, 500, 700))
+    for collective in COLLECTIVES[along]:
+        alone = sharded_matmul(300, 500, 700, line(1, W), along=along, collective=collective)
+        assert alone.local == rk.matmul(300, 500, 700)
+        assert alone.link == rk.Cost(alone.local.flops, 0)
+        assert alone.estimate(MEMORY).lower == whole.lower
+        assert alone.estimate(MEMORY).bound == whole.bound
+
+
+@given(
+    lengths, lengths, lengths, st.integers(1, 64),
+    st.sampled_from([(a, c) for a, known in COLLECTIVES.items() for c in known]),
+)  # fmt: skip
+def test_the_chips_share_the_multiplications_evenly(B, D, F, n, split):
+    along, collective = split
+    part = sharded_matmul(B, D, F, switch(n, W), along=along, collective=collective)
+    assert n * part.local.flops == pytest.approx(2 * B * D * F, rel=1e-14)
+    assert part.link.flops == part.local.flops
+    # Operands that are not split are read by every chip.
+    assert n * part.local.bytes >= rk.matmul(B, D, F).bytes * (1 - 1e-12)
+
+
+@given(lengths, lengths, lengths, counts, makers)
+def test_swapping_b_and_f_is_transposing_the_product(B, D, F, n, make):
+    def pair(B, F, along, collective=None):
+        part = sharded_matmul(B, D, F, make(n), along=along, collective=collective)
+        return part.local.flops, part.local.bytes, part.link.bytes
+
+    close = functools.partial(pytest.approx, rel=1e-14)
+    assert pair(B, F, "D") == close(pair(F, B, "D"))
+    assert pair(B, F, "B") == close(pair(F, B, "F"))
+    assert pair(B, F, "B", "all-gather Y") == close(pair(F, B, "F", "all-gather X"))
+    assert pair(B, F, "B", "all-gather Z") == close(pair(F, B, "F", "all-gather Z"))
+
+
+SIZES = {"X": 4 * 10 * 20, "Y": 1 * 20 * 30, "Z": 2 * 10 * 30}
+
+
+@pytest.mark.parametrize(
+    ("along", "collective", "collect", "array", "lengths"),
+    [
+        ("D", None, all_reduce, "Z", (10, 4, 30)),
+        ("D", "all-reduce", all_reduce, "Z", (10, 4, 30)),
+        ("D", "reduce-scatter", reduce_scatter, "Z", (10, 4, 30)),
+        ("B", None, None, None, (2, 20, 30)),
+        ("B", "none", None, None, (2, 20, 30)),
+        ("B", "all-gather Y", all_gather, "Y", (2, 20, 30)),
+        ("B", "all-gather Z", all_gather, "Z", (2, 20, 30)),
+        ("F", None, None, None, (10, 20, 6)),
+        ("F", "none", None, None, (10, 20, 6)),
+        ("F", "all-gather X", all_gather, "X", (10, 20, 6)),
+        ("F", "all-gather Z", all_gather, "Z", (10, 20, 6)),
+    ],
+)
+@pytest.mark.parametrize("latency", [False, True])
+def test_each_way_to_split_sends_the_array_it_says_in_that_arrays_dtype(
+    along, collective, collect, array, lengths, latency
+):
+    mixed = {"dtype": "fp32", "weight_dtype": "fp8", "out_dtype": "bf16"}
+    group = line(5, W, latency=1e-3)
+    part = sharded_matmul(
+        10, 20, 30, group, along=along, collective=collective, latency=latency, **mixed
+    )
+    assert part.local == rk.matmul(*lengths, **mixed)
+    sent = 0 if collect is None else collect(SIZES[array], group, latency=latency).bytes
+    assert part.link.bytes == sent
+    assert (sent > 0) == (collect is not None)
+
+
+def test_sharded_matmuls_broadcast_over_shapes_and_chips():
+    B, n = np.array([[1], [8], [64]]), np.array([1, 2, 4, 8])
+    part = sharded_matmul(B, 8192, 8192, line(n, W))
+    assert part.local.bytes.shape == part.link.bytes.shape == (3, 4)
+    assert part.estimate(MEMORY).bound.shape == (3, 4)
+    alone = sharded_matmul(8, 8192, 8192, line(4, W))
+    assert part.link.bytes[1, 2] == alone.link.bytes
+    assert part.estimate(MEMORY).lower[1, 2] == alone.estimate(MEMORY).lower
+
+
+@given(lengths, lengths, lengths, counts, makers, st.sampled_from("BDF"))
+def test_upper_is_at_most_three_times_lower_under_two_channels(B, D, F, n, make, along):
+    estimate = sharded_matmul(B, D, F, make(n), along=along).estimate(MEMORY)
+    assert estimate.lower <= estimate.upper <= 3 * estimate.lower
+    assert estimate.lower == max(estimate.times.values()) == estimate.times[estimate.bound]
+    assert set(estimate.times) <= {"compute", "memory", "link"}
+
+
+@pytest.mark.parametrize(
+    ("B", "D", "bound"), [(8, 65_536, "memory"), (1024, 8_000, "link"), (1024, 65_536, "compute")]
+)
+def test_each_of_the_three_roofs_can_bind(B, D, bound):
+    assert sharded_matmul(B, D, 8192, line(2, W)).estimate(MEMORY).bound == bound
+
+
+def test_between_nodes_the_network_can_bind():
+    two = rk.group("H100", 8, nodes=2, card=25e9)
+    estimate = sharded_matmul(4096, 16384, 4096, two).estimate(rk.chip("H100").roofline())
+    assert estimate.bound == "network"
+    assert list(estimate.times) == ["compute", "memory", "link", "network"]
+
+
+@pytest.mark.parametrize(("n", "batch"), [(1, 255), (2, 263), (4, 282), (8, 326)])
+def test_each_chips_memory_asks_for_a_larger_batch(n, batch):
+    """Splitting D leaves Z whole: a chip's critical batch is that of a matmul of width D / n."""
+    critical = rk.critical_batch(MEMORY, D=8192 / n, F=8192)
+    assert round(critical) == batch
+
+    def bound(B):
+        return MEMORY.estimate(sharded_matmul(B, 8192, 8192, line(n, W)).local).bound
+
+    assert bound(critical * (1 + 1e-9)) == "compute"
+    assert bound(critical * (1 - 1e-9)) == "memory"
+
+
+def test_sums_travel_in_a_dtype_of_their_own():
+    group = line(4, W)
+    wide, narrow = (width(group, out_dtype=dtype) for dtype in ("fp32", "fp8"))
+    assert wide == 2 * width(group) == 4 * narrow
+    assert critical_width(rk.group("TPU v5e", 2), "int8") == pytest.approx(393e12 / 45e9)
+    with pytest.raises(ValueError, match="'bf61' is not known"):
+        width(group, out_dtype="bf61")
+
+
+@pytest.mark.parametrize("name", ["B", "D", "F"])
+@pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, "8", None, True])
+def test_a_bad_length_is_named_and_shown(name, bad):
+    with pytest.raises(ValueError, match=rf"^{name} must be .*{bad}"):
+        sharded_matmul(**{"B": 8, "D": 8, "F": 8, "group": line(4, W), name: bad})
+
+
+@pytest.mark.parametrize("bad", ["X", "d", "", None, 1, ["D"]])
+def test_only_b_d_and_f_can_be_split(bad):
+    with pytest.raises(ValueError, match="must be the dimension to split: B, D or F"):
+        sharded_matmul(8, 8, 8, line(4, W), along=bad)
+
+
+@pytest.mark.parametrize(
+    ("along", "collective", "known"),
+    [
+        ("D", "all-gather Z", "all-reduce, reduce-scatter"),
+        ("B", "all-reduce", "none, all-gather Y, all-gather Z"),
+        ("F", "all-gather Y", "none, all-gather X, all-gather Z"),
+        ("F", ["none"], "none, all-gather X, all-gather Z"),
+    ],
+)
+def test_a_collective_that_does_not_fit_the_split_is_answered_with_those_that_do(
+    along, collective, known
+):
+    told = f"is not one for a matmul split along {along}; use one of {known}$"
+    with pytest.raises(ValueError, match=told):
+        sharded_matmul(8, 8, 8, line(4, W), along=along, collective=collective)
+    if along == "D":
+        with pytest.raises(ValueError, match=told):
+            width(line(4, W), collective=collective)
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda bad: sharded_matmul(8, 8, 8, bad), lambda bad: critical_width(bad)]
+)
+@pytest.mark.parametrize("bad", [2, "TPU v5e", MEMORY])
+def test_a_split_is_over_a_group(ask, bad):
+    with pytest.raises(ValueError, match="group must be a Group, got"):
+        ask(bad)
+
+
+def test_an_estimate_takes_the_memorys_roof():
+    half = sharded_matmul(8, 8, 8, line(2, W))
+    for bad in (line(2, W).roofline(peak_flops=C), 1e12, None):
+        with pytest.raises(ValueError, match="roof must be a Roofline over the memory"):
+            half.estimate(bad)
+
+
+@pytest.mark.parametrize("bad", [0, -1, math.nan, "8192", None, np.ones(2)])
+def test_most_chips_refuses_a_bad_width(bad):
+    with pytest.raises(ValueError, match=r"D must be|one number for D"):
+        most_chips("TPU v5e", bad)
