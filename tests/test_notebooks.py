@@ -11,6 +11,7 @@ import pytest
 from roofkit.check.student import find_question, tables
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
+inline = importlib.import_module("inline")
 notebooks = importlib.import_module("notebooks")
 mystcells = importlib.import_module("mystcells")
 
@@ -54,6 +55,35 @@ import os, sys
 os.path.basename(os.getcwd()), sys.executable
 ```
 """
+EXPRESSIONS = """\
++++ {"id": "t03-title"}
+# {eval}`N` squares
+
+{eval}`total:,.0f` = {eval}`"+".join(map(str, squares[1:4]))` + ..., $x = {eval}`total / 2:.1f`$
+
++++ {"id": "t03-folded"}
+<details><summary>Answer</summary>
+
+| {eval}`{"a": total}["a"]:>+7d` | {eval}`(lambda x: x / 3)(squares[-1]):.2f` | {eval}`"é"!a` |
+|---|---|---|
+| {eval}`2.95e14:.3g` FLOPs | {eval}`1e12:.3g` | {eval}`1.5e-6:.1e` | {eval}`f"{2e9:.0e} 1e5"` |
+
+{eval}``"`" * 2`` {eval}`reference("l02.ridge"):.0f`
+
+</details>
+
+```{code-cell}
+:id: t03-setup
+squares = [n * n for n in range(10)]
+N = 1
+```
+
+```{code-cell}
+:id: t03-change
+N, total = len(squares), sum(squares)
+total
+```
+"""
 PROBLEM_SET = """\
 +++ {"id": "ps1-title"}
 # Problems
@@ -86,6 +116,7 @@ c.CourseDirectory.release_directory = "exercises/en"
 TEXTS = {
     "course/text/01-a.md": LECTURE,
     "course/text/02-b.md": SECOND,
+    "course/text/03-c.md": EXPRESSIONS,
     "solutions/text/ps1-first.md": PROBLEM_SET,
     "nbgrader_config.py": CONFIG,
 }
@@ -238,6 +269,7 @@ def test_building_leaves_nothing_but_the_notebooks(built):
     assert set(files(built)) - set(TEXTS) == {
         "course/en/01-a.ipynb",
         "course/en/02-b.ipynb",
+        "course/en/03-c.ipynb",
         "solutions/en/ps1/ps1.ipynb",
         "exercises/en/ps1/ps1.ipynb",
     }
@@ -270,6 +302,51 @@ def test_outputs_keep_pictures_and_text_but_no_widget(built):
     slider = lecture["t01-slider"]
     assert [output.text for output in slider.outputs] == ["x = 3\n"]
     assert slider.metadata.tags == ["nbval-ignore-output"]
+
+
+def test_expressions_in_prose_have_the_values_that_the_run_leaves(built):
+    lecture = cells(built, "course/en/03-c.ipynb")
+    assert lecture["t03-title"].source == "# 10 squares\n\n285 = 1+4+9 + ..., $x = 142.5$"
+    assert lecture["t03-folded"].source.splitlines()[2:] == [
+        r"|    +285 | 27.00 | '\xe9' |",
+        "|---|---|---|",
+        "| 2.95 · 10¹⁴ FLOPs | 10¹² | 1.5 · 10⁻⁶ | 2 · 10⁹ 1e5 |",
+        "",
+        "`` 241",
+        "",
+        "</details>",
+    ]
+
+
+def test_expressions_leave_no_trace_but_their_text(built):
+    lecture = cells(built, "course/en/03-c.ipynb")
+    assert list(lecture) == ["t03-title", "t03-folded", "t03-setup", "t03-change"]
+    assert [lecture[i].execution_count for i in ("t03-setup", "t03-change")] == [1, 2]
+    assert [output.data["text/plain"] for output in lecture["t03-change"].outputs] == ["285"]
+
+
+@pytest.mark.parametrize(
+    ("prose", "message"),
+    [
+        ("\nA\n\n$x$ {eval}`1 +`", "a.md:5: cell x: {eval}`1 +`: SyntaxError: f-string"),
+        ("{eval}`a} and {b`", "a.md:2: cell x: {eval}`a} and {b`: write one expression"),
+        ("{eval}`a=`", "a.md:2: cell x: {eval}`a=`: write one expression"),
+        ("A\n{eval}`a` {eval}(b)", "a.md:3: cell x: write {eval}`expression`"),
+        ("A {eval}`a\n+ b`", "a.md:2: cell x: write {eval}`expression`"),
+    ],
+)
+def test_an_expression_that_cannot_be_read_is_reported_with_its_line(prose, message):
+    text = mystcells.read_lecture("a.md", markdown(prose), points)
+    with pytest.raises(mystcells.BuildError, match=re.escape(message)):
+        inline.probes(text)
+
+
+def test_a_problem_set_takes_no_expressions(tmp_path, capsys):
+    source = PROBLEM_SET.replace("Why?", "Why\n{eval}`ridge`?")
+    root = course(tmp_path, {"solutions/text/ps1-a.md": source, "nbgrader_config.py": CONFIG})
+    assert build(root) == 1
+    message = capsys.readouterr().err
+    assert "ps1-a.md:19: cell ps1-why: a problem set is built without being run" in message
 
 
 def test_a_problem_set_carries_nbgrader_metadata(built):
@@ -360,6 +437,18 @@ FAILURES = {
         "7: cell x: ZeroDivisionError",
     ),
     "06-death": (lecture("import os\nos._exit(1)"), "7: cell x: the kernel died while running it"),
+    "07-prose": (
+        lecture("a = 1") + '\n+++ {"id": "y"}\nAn {eval}`a` and\na {eval}`b / a:.1f`.',
+        "12: cell y: {eval}`b / a:.1f`: NameError: name 'b' is not defined\n",
+    ),
+    "08-format": (
+        '+++ {"id": "y"}\n{eval}`[1]:.1f`\n',
+        "2: cell y: {eval}`[1]:.1f`: TypeError: unsupported format string",
+    ),
+    "09-warning": (
+        '+++ {"id": "y"}\n{eval}`__import__("warnings").warn("careful")`\n',
+        '2: cell y: {eval}`__import__("warnings").warn("careful")`: writes to stderr',
+    ),
 }
 
 

@@ -9,7 +9,8 @@ Markdown cells begin with `+++ {"id": "l01-hook"}`; code cells are fences:
     ```
 
 Every cell has an id, unique in its text. `tags` and `jupyter` (`{"source_hidden": true}`) go
-through to the notebook. A YAML header is optional; only its `title` is kept.
+through to the notebook. A YAML header is optional; only its `title` is kept. `inline.py` says what
+expressions a lecture's prose may hold.
 
 Slides. In a lecture the slide type follows from the cell; the option `slide` overrides it
 (slide, subslide, fragment, skip, notes, or "-" to continue the slide):

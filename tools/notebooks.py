@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import inline
 import nbformat
 from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpecManager
@@ -132,9 +133,14 @@ def build(
 
 
 def build_lecture(text: Text, directory: Path, timeout: int) -> str:
-    """The lecture after a run in `directory`; an error or any stderr is a BuildError."""
+    """The lecture after a run in `directory`; an error or any stderr is a BuildError.
+
+    The expressions in its prose run after its cells, and leave their values there.
+    """
     notebook = text.notebook
     metadata = notebook.metadata.copy()
+    cells, probes = notebook.cells, inline.probes(text)
+    notebook.cells = cells + probes
     run(text, directory, timeout)
     notebook.metadata = metadata
     for cell in notebook.cells:
@@ -148,6 +154,8 @@ def build_lecture(text: Text, directory: Path, timeout: int) -> str:
                 cell.metadata.tags = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
         if cell.cell_type == "code":
             cell.outputs = tidy(cell.outputs)
+    notebook.cells = cells
+    inline.fill(text, probes)
     return serialise(text)
 
 
@@ -218,6 +226,7 @@ def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
     from nbgrader.utils import capture_log
     from traitlets.config import PyFileConfigLoader
 
+    inline.refuse(text)
     source = serialise(text)
     source_path, release_path = targets(text.name)
     with tempfile.TemporaryDirectory() as course:

@@ -201,7 +201,8 @@ def link(chip, *, others=()):
                     Instead(
                         "one link",
                         float(found.bandwidth),
-                        f"That is one link of the {found.links} that the {chip} has. All are asked for.",
+                        f"That is one link of the {found.links} that the {chip} has. "
+                        "All are asked for.",
                     )
                 ]
                 if found.links > 1

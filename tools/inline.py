@@ -1,0 +1,104 @@
+"""Expressions within a lecture's prose, worked out in its kernel once all its cells have run.
+
+    The ridge is {eval}`roof.ridge:.1f`.          ->  The ridge is 240.5.
+    {eval}`work.flops:.3g` FLOPs                  ->  10¹² FLOPs
+
+What stands between the backticks is what stands between the braces of an f-string: an expression,
+then, if wanted, a conversion and a format. A lambda's colon would start the format, so it goes into
+parentheses. An expression with a backtick in it stands between double backticks. A number that
+Python writes as 2.95e+14 comes out as 2.95 · 10¹⁴.
+
+Besides the names that the lecture's cells leave behind, `reference("l02.ridge")` is a question's
+right answer.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from mystcells import Text
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
+
+ROLE = re.compile(r"\{eval\}(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+")
+NAMES = """\
+from roofkit.check import find_question
+def reference(question):
+    return find_question(question).reference()
+"""
+
+
+def probes(text: Text) -> list[NotebookNode]:
+    """Code cells, to run after the lecture's own: one with the names, one for each expression.
+
+    A probe's id is not a cell's: it is there to say in an error where the expression stands.
+    """
+    found = []
+    for cell in _prose(text):
+        for match in ROLE.finditer(cell.source):
+            line = _line(cell, match.start())
+            code = f"f'''{{ {match[2].strip()}}}'''"
+            probe = new_code_cell(code)
+            probe.id = f"{cell.id}: {match[0]}"
+            text.lines.setdefault(probe.id, text.lines[cell.id] + line - 1)
+            if reason := _unreadable(code):
+                raise text.error(probe, reason)
+            found.append(probe)
+        rest = ROLE.sub(lambda match: " " * len(match[0]), cell.source)
+        if "{eval}" in rest:
+            line = _line(cell, rest.index("{eval}"))
+            raise text.error(cell, "write {eval}`expression` or {eval}`expression:format`", line)
+    names = new_code_cell(NAMES)
+    text.lines[names.id] = 1
+    return [names, *found] if found else []
+
+
+def fill(text: Text, run: list[NotebookNode]) -> None:
+    """Put into the prose what its probes, which have run, have shown."""
+    shown = (
+        next(output for output in probe.outputs if output.output_type == "execute_result")
+        for probe in run[1:]
+    )
+    values = (ast.literal_eval(output.data["text/plain"]) for output in shown)
+    for cell in _prose(text):
+        cell.source = ROLE.sub(lambda _: powers_of_ten(next(values)), cell.source)
+
+
+def refuse(text: Text) -> None:
+    """Raise BuildError if the prose of a problem set holds an expression."""
+    for cell in _prose(text):
+        if "{eval}" in cell.source:
+            line = _line(cell, cell.source.index("{eval}"))
+            reason = "a problem set is built without being run: write the figure for {eval}"
+            raise text.error(cell, reason, line)
+
+
+def powers_of_ten(written: str) -> str:
+    """A text with its e-notation as powers of ten: 2.95e+14 as 2.95 · 10¹⁴, 1e+12 as 10¹²."""
+
+    def power(match):
+        exponent = str(int(match[2])).translate(SUPERSCRIPTS)
+        return f"10{exponent}" if match[1] == "1" else f"{match[1]} · 10{exponent}"
+
+    return re.sub(r"\b(\d+(?:\.\d+)?)e([+-]\d+)\b", power, written)
+
+
+def _prose(text: Text) -> Iterator[NotebookNode]:
+    return (cell for cell in text.notebook.cells if cell.cell_type == "markdown")
+
+
+def _line(cell: NotebookNode, place: int) -> int:
+    """The line of a place in a cell, from 1 for the first that is not blank."""
+    return cell.source[:place].lstrip("\n").count("\n") + 1
+
+
+def _unreadable(code: str) -> str | None:
+    """Why this f-string is not one expression with a format, if it is not."""
+    try:
+        parts = ast.parse(code, mode="eval").body.values
+    except SyntaxError as error:
+        return f"SyntaxError: {error.msg}"
+    if len(parts) != 1 or not isinstance(parts[0], ast.FormattedValue):
+        return "write one expression, as between the braces of an f-string"
+    return None
