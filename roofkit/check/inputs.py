@@ -218,6 +218,44 @@ def link(chip, *, others=()):
     )
 
 
+def one_link(chip):
+    """One of a chip's links, byte/s one way."""
+    found = rk.chip(chip).interconnect
+    value = float(found.bandwidth)
+    instead = [
+        Instead(
+            "both ways",
+            2 * value,
+            "That counts the link in both directions. Each direction has its own traffic here.",
+        ),
+        Instead(
+            "memory",
+            float(rk.chip(chip).bandwidth),
+            "That takes the chip's memory bandwidth. These bytes cross a link.",
+        ),
+    ]
+    if found.links > 2:
+        instead.append(
+            Instead(
+                "all links",
+                found.total,
+                f"That takes all {found.links} links of the chip. Only those that lead to the "
+                "other chips of this group count.",
+            )
+        )
+    return Input(
+        value,
+        f"one link of the {chip}, one way",
+        "byte/s",
+        found.bandwidth.source,
+        (*instead, *_sizes(value)),
+        two="the link, one way or both",
+        chips=(chip,),
+        has=lambda c: c.interconnect is not None and c.interconnect.kind == "torus",
+        again=lambda rng, chips: one_link(chips[chip]),
+    )
+
+
 def itemsize(dtype="bf16", what="a number"):
     """The bytes of one element of a dtype."""
     value = ITEMSIZE[dtype]

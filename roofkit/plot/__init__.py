@@ -3,11 +3,13 @@
 import matplotlib.pyplot  # noqa: F401  first, so that an installation without it is told so here
 
 from roofkit._units import engineering
+from roofkit.plot.collectives import collective, joined
 from roofkit.plot.figures import COLOURS, LINES, Picture, show
 from roofkit.plot.measured import measured
 from roofkit.plot.models import layers
 from roofkit.plot.rooflines import roofline, times
 from roofkit.plot.serving import kv_memory, throughput
+from roofkit.plot.sharding import split_times
 from roofkit.plot.stacks import breakdown
 from roofkit.plot.tables import table
 
@@ -16,12 +18,15 @@ __all__ = [
     "LINES",
     "Picture",
     "breakdown",
+    "collective",
     "engineering",
+    "joined",
     "kv_memory",
     "layers",
     "measured",
     "roofline",
     "show",
+    "split_times",
     "table",
     "throughput",
     "times",

@@ -1,0 +1,236 @@
+"""Collectives as figures: who holds what after each step, and which links a group has."""
+
+import math
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.patches import Rectangle
+
+from roofkit.network import Group
+from roofkit.plot.figures import COLOURS
+
+# Chips are lettered, pieces of the array numbered.
+LETTERS = "ABCDEFGH"
+
+
+def collective(name, n=4, *, axes=None):
+    """Draw a collective step by step, on a one-way ring: a row a chip, a column a piece.
+
+    Parameters
+    ----------
+    name : "all-gather", "reduce-scatter", "all-reduce" or "all-to-all"
+    n : chips, 2 to 5
+    axes : sequence of matplotlib Axes, one for each state, optional
+
+    A cell is filled where the chip holds the piece; of partial sums it says how many chips' parts
+    are in it. What has just come over a link has a thick frame. In an all-to-all a piece has the
+    colour and letter of the chip it is for, and travels on as far as that. Returns the Axes. Raises ValueError for anything else.
+
+    >>> len(collective("all-gather", 4))
+    4
+    """
+    if name not in STATES:
+        raise ValueError(f"no collective is named {name!r}; there are {', '.join(STATES)}")
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 2 <= n <= len(COLOURS):
+        raise ValueError(f"n must be a whole number from 2 to {len(COLOURS)}, got {n!r}")
+    states = STATES[name](n)
+    if axes is None:
+        columns = min(len(states), 4)
+        rows = math.ceil(len(states) / columns)
+        width = 6.4 / 4 * columns
+        _, grid = plt.subplots(
+            rows, columns, figsize=(width, 1.75 * rows), layout="constrained", squeeze=False
+        )
+        for empty in grid.flat[len(states) :]:
+            empty.axis("off")
+        axes = grid.flat[: len(states)]
+    before = None
+    for step, (ax, held) in enumerate(zip(axes, states, strict=True)):
+        _draw_state(ax, step, held, before, targets=name == "all-to-all")
+        before = held
+    axes[0].roofkit_description = (
+        f"{name} among {n} chips, in {len(states) - 1} steps: "
+        + "; ".join(f"after {step}, {_told(held)}" for step, held in enumerate(states))
+        + "."
+    )
+    return tuple(axes)
+
+
+def _gathering(n, held=None):
+    """Each chip passes on to the next what it got last."""
+    held = [{chip: (chip, n)} for chip in range(n)] if held is None else held
+    yield held
+    for step in range(n - 1):
+        held = [dict(pieces) for pieces in held]
+        for chip in range(n):
+            piece = (chip - step) % n
+            held[(chip + 1) % n][piece] = held[chip][piece]
+        yield held
+
+
+def _scattering(n):
+    """Each piece goes around once and collects a part at every chip; it ends at its own."""
+    held = [{piece: (piece, 1) for piece in range(n)} for _ in range(n)]
+    yield held
+    for step in range(n - 1):
+        now = [dict(pieces) for pieces in held]
+        for chip in range(n):
+            piece = (chip - step - 1) % n
+            _, parts = held[chip][piece]
+            now[(chip + 1) % n][piece] = (piece, parts + 1)
+            del now[chip][piece]
+        held = now
+        yield held
+
+
+def _reducing(n):
+    scattered = list(_scattering(n))
+    yield from scattered
+    yield from list(_gathering(n, scattered[-1]))[1:]
+
+
+def _exchanging(n):
+    """Each chip's pieces go to the chip that they are for, a distance further at each step."""
+    held = [{target: (target, n) for target in range(n)} for _ in range(n)]
+    yield held
+    for step in range(1, n):
+        held = [dict(pieces) for pieces in held]
+        for chip in range(n):
+            held[(chip + step) % n][chip] = ((chip + step) % n, n)
+        yield held
+
+
+STATES = {
+    "all-gather": lambda n: list(_gathering(n)),
+    "reduce-scatter": lambda n: list(_scattering(n)),
+    "all-reduce": lambda n: list(_reducing(n)),
+    "all-to-all": lambda n: list(_exchanging(n)),
+}
+
+
+def _draw_state(ax, step, held, before, targets):
+    n = len(held)
+    partial = any(parts < n for pieces in held for _, parts in pieces.values())
+    ax.set(xlim=(-0.75, n), ylim=(n, -0.6), aspect="equal")
+    ax.axis("off")
+    for row, pieces in enumerate(held):
+        ax.text(-0.4, row + 0.5, LETTERS[row], ha="center", va="center", fontsize=9)
+        for column in range(n):
+            ax.add_patch(Rectangle((column, row), 1, 1, fc="none", ec="0.75", lw=0.6))
+        for column, (colour, parts) in pieces.items():
+            cell = (column + 0.07, row + 0.07)
+            ax.add_patch(
+                Rectangle(cell, 0.86, 0.86, fc=COLOURS[colour], alpha=parts / n * 0.85, lw=0)
+            )
+            new = before is not None and before[row].get(column) != (colour, parts)
+            if new:
+                ax.add_patch(Rectangle(cell, 0.86, 0.86, fc="none", ec="black", lw=1.8))
+            if partial:
+                ax.text(column + 0.5, row + 0.5, parts, ha="center", va="center", fontsize=8)
+            if targets:
+                ax.text(column + 0.5, row + 0.5, LETTERS[colour], ha="center", va="center",
+                        fontsize=8, color="white")  # fmt: skip
+    ax.text(n / 2, -0.3, step, ha="center", va="center", fontsize=9, color="0.3")
+
+
+def _told(held):
+    return ", ".join(
+        f"{LETTERS[chip]} holds "
+        + " ".join(
+            f"{piece}" if parts == len(held) else f"{piece} ({parts} of {len(held)} parts)"
+            for piece, (_, parts) in sorted(pieces.items())
+        )
+        for chip, pieces in enumerate(held)
+    )
+
+
+def joined(groups, *, axes=None):
+    """Draw the chips of groups and the links between them, side by side.
+
+    Parameters
+    ----------
+    groups : mapping of label to Group, of at most 16 chips along an axis and two axes
+    axes : sequence of matplotlib Axes, optional
+
+    The chip that has fewest links is dark, and so are its links: their bandwidth is the group's
+    egress. Returns the Axes. Raises ValueError for anything else.
+
+    >>> from roofkit.network import group
+    >>> axes = joined({"4": group("TPU v5e", 4)})
+    >>> axes[0].roofkit_description
+    '4: 4 chips, 2x2, 2 links at the chip with fewest.'
+    """
+    for label, group in groups.items():
+        if not isinstance(group, Group):
+            raise ValueError(f"groups[{label!r}] must be a Group, got {group!r}")
+    if axes is None:
+        size = (1.75 * len(groups), 1.9)
+        _, grid = plt.subplots(1, len(groups), figsize=size, layout="constrained", squeeze=False)
+        axes = grid[0]
+    for ax, (label, group) in zip(axes, groups.items(), strict=True):
+        _draw_group(ax, label, group)
+    axes[0].roofkit_description = "; ".join(
+        f"{label}: {group.n} chips, {group.shape}, "
+        + ("all links to a switch" if group.kind == "switch" else f"{group.links} link"
+           f"{'s' * (group.links != 1)} at the chip with fewest")
+        for label, group in groups.items()
+    ) + "."  # fmt: skip
+    return tuple(axes)
+
+
+def _draw_group(ax, label, group):
+    ax.axis("off")
+    ax.set_aspect("equal")
+    places, links = _layout(group)
+    degree = {chip: sum(chip in link for link, _ in links) for chip in places}
+    chips = [chip for chip in places if chip != "switch"]
+    poorest = min(chips, key=degree.get)
+    for (a, b), bend in links:
+        dark = poorest in (a, b)
+        ax.annotate(
+            "", places[a], places[b],
+            arrowprops={
+                "arrowstyle": "-", "color": COLOURS[0] if dark else "0.72",
+                "lw": 2.4 if dark else 1.2, "connectionstyle": f"arc3,rad={bend}",
+                "shrinkA": 0, "shrinkB": 0,
+            },
+        )  # fmt: skip
+    for chip, place in places.items():
+        style = {"marker": "s", "ms": 9, "mec": "0.3", "color": "white", "zorder": 3}
+        if chip == "switch":
+            style |= {"marker": "D", "ms": 10, "color": "0.85"}
+        elif chip == poorest:
+            style |= {"color": COLOURS[0]}
+        ax.plot(*place, **style)
+    # Boxes of one shape, so that the titles stand in line.
+    least, most = np.min(list(places.values()), axis=0), np.max(list(places.values()), axis=0)
+    half = max(most - least) / 2 + 0.7
+    for limits, middle in zip((ax.set_xlim, ax.set_ylim), (least + most) / 2, strict=True):
+        limits(middle - half, middle + half)
+    ax.set_title(label, fontsize=9)
+
+
+def _layout(group):
+    """Where each chip is drawn, and the links as pairs of chips with a bend."""
+    if group.kind != "torus" or (len(group.axes) == 1 and group.rings[0]):
+        n = group.n
+        places = {
+            chip: (1.4 * math.sin(2 * math.pi * chip / n), 1.4 * math.cos(2 * math.pi * chip / n))
+            for chip in range(n)
+        }
+        if group.kind == "switch":
+            return places | {"switch": (0, 0)}, [((chip, "switch"), 0) for chip in range(n)]
+        if group.kind == "all-pairs":
+            return places, [((a, b), 0) for a in range(n) for b in range(a)]
+        return places, [((chip, (chip + 1) % n), 0) for chip in range(n)]
+    rows, columns = (1, *group.axes)[-2:]
+    row_ring, column_ring = (False, *group.rings)[-2:]
+    places = {(r, c): (c, -r) for r in range(rows) for c in range(columns)}
+    links = [(((r, a), (r, b)), 0) for r in range(rows) for a, b in pairwise(range(columns))]
+    links += [(((a, c), (b, c)), 0) for c in range(columns) for a, b in pairwise(range(rows))]
+    if column_ring:
+        links += [(((r, 0), (r, columns - 1)), -0.25) for r in range(rows)]
+    if row_ring:
+        links += [(((0, c), (rows - 1, c)), 0.25) for c in range(columns)]
+    return places, links
