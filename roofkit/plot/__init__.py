@@ -10,6 +10,7 @@ from roofkit.plot.rooflines import roofline, times
 from roofkit.plot.serving import kv_memory, throughput
 from roofkit.plot.stacks import breakdown
 from roofkit.plot.tables import table
+from roofkit.plot.traffic import traffic
 
 __all__ = [
     "COLOURS",
@@ -25,4 +26,5 @@ __all__ = [
     "table",
     "throughput",
     "times",
+    "traffic",
 ]
