@@ -280,6 +280,10 @@ def test_a_formula_in_every_form(name):
         assert says in verdict.message
 
 
+def test_one_is_not_told_upside_down_besides():
+    assert "upside down" not in TABLE["l03.own-length"].judge("1").message
+
+
 def test_enough_answers_are_tried():
     right = sum(len(list(forms(question))) for question in NUMBERS.values())
     wrong = sum(

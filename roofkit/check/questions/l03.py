@@ -1,17 +1,21 @@
 """Lecture 03, "The dot product"."""
 
-import roofkit as rk
 from roofkit.check.inputs import Instead, bandwidth, count, fma, itemsize, peak
 from roofkit.check.kinds import Choice, Formula, Number
 from roofkit.check.slips import Slip
 
 V5E, H100, A6000 = "TPU v5e", "H100 SXM", "RTX A6000"
-V5P_BANDWIDTH = rk.chip("TPU v5p").bandwidth
 # GELU written out: nine operations on each element, three of which read two arrays.
 KERNELS, READS = 9, 12
 GELU = {
     "ops": count(KERNELS, "the operations on an element", draw=()),
-    "size": itemsize("bf16", "an element"),
+    "size": count(
+        2,
+        "the bytes of an element",
+        "bytes",
+        instead=[Instead("elements", 1, "That comes to 1 byte for an element. bf16 takes 2.")],
+        draw=(),
+    ),
     "apart": count(
         READS + KERNELS,
         "the arrays that cross as nine kernels",
@@ -70,7 +74,7 @@ QUESTIONS = {
                 instead=[Instead("one", 1, "That fetches one vector. There are two.")],
                 draw=(),
             ),
-            "N": count(1e6, "the numbers of a vector"),
+            "N": count(1e9, "the numbers of a vector"),
             "size": itemsize("bf16"),
             "bandwidth": bandwidth(V5E),
             "peak": peak(V5E),
@@ -83,6 +87,11 @@ QUESTIONS = {
                 "bytes over peak",
                 lambda vectors, N, size, peak: vectors * N * size / peak,
                 "That divides bytes by a peak. Bytes go over a bandwidth, FLOPs over a peak.",
+            ),
+            Slip(
+                "bytes themselves",
+                lambda vectors, N, size: vectors * N * size,
+                "Those are the bytes. Divide them by the bandwidth.",
             ),
         ],
         how="bytes over bandwidth",
@@ -166,6 +175,11 @@ QUESTIONS = {
                     "That counts the additions alone. Each number is multiplied by itself, too.",
                 ),
                 Slip(
+                    "limit of x · y",
+                    lambda size: 1 / size,
+                    "That is what two vectors approach. Here is one, and N does not cancel.",
+                ),
+                Slip(
                     "limit",
                     lambda size: 2 / size,
                     "That is what it approaches for long vectors. Count the one result, too.",
@@ -195,6 +209,11 @@ QUESTIONS = {
                 lambda peak, bandwidth: bandwidth / peak,
                 "That is 1 over the ridge: what intensity 1 reaches. Here it is 0.5.",
                 here=True,
+            ),
+            Slip(
+                "the intensity",
+                lambda intensity: intensity,
+                "That is the intensity itself. Which fraction of the ridge is it?",
             ),
             Slip(
                 "the text's",
@@ -238,9 +257,10 @@ QUESTIONS = {
                 "the FLOPs of an element",
                 instead=[
                     Instead(
-                        "silu alone",
+                        "one missing",
                         4,
-                        "That counts 4 FLOPs an element. The product with u is the fifth.",
+                        "That counts 4 FLOPs an element. Minus, exponential, addition, division, "
+                        "product: which is missing?",
                     ),
                     Instead(
                         "silu as one",
@@ -384,14 +404,7 @@ QUESTIONS = {
         "many times as fast is the one, with full overlap?",
         inputs=GELU
         | {
-            "ridge": count(
-                1,
-                "the ridge",
-                instead=[
-                    Instead("v5p", 14e12 / V5P_BANDWIDTH, "That takes the ridge of the TPU v5p.")
-                ],
-                draw=(1, 1.25, 1.5),
-            ),
+            "ridge": count(1, "the ridge", draw=(1, 1.25, 1.5)),
         },
         # In units of the bytes of one element over the bandwidth.
         formula=lambda ops, size, apart, fused, ridge: (
@@ -446,8 +459,8 @@ QUESTIONS = {
         holds=lambda ops, size, fused, ridge: ops / ridge > 1.2 * size * fused,
     ),
     "l03.residual-norm": Number(
-        asks="r = x + y, then n = norm(r), both wanted: how many times as fast is one kernel as "
-        "two, if memory binds?",
+        asks="r = x + y, then n = norm(r), both wanted: which fraction of the time does one kernel "
+        "save over two, if memory binds?",
         inputs={
             "apart": count(
                 5,
@@ -490,18 +503,27 @@ QUESTIONS = {
                 draw=(),
             ),
         },
-        formula=lambda apart, fused: apart / fused,
-        unit="times",
+        formula=lambda apart, fused: 1 - fused / apart,
         slips=[
             Slip(
                 "kernels",
-                lambda: 2,
-                "That is the number of kernels. The ratio of bytes decides: which arrays cross?",
+                lambda: 0.5,
+                "That takes half the kernels for half the time. Memory binds: which arrays cross?",
             ),
             Slip(
-                "saved share",
-                lambda apart, fused: 1 - fused / apart,
-                "That is the share of bytes saved. How many times as fast is it?",
+                "what is left",
+                lambda apart, fused: fused / apart,
+                "That is the fraction that is left. How much is saved?",
+            ),
+            Slip(
+                "of the one kernel",
+                lambda apart, fused: apart / fused - 1,
+                "That is the saving as a fraction of the one kernel's time. Divide by the two's.",
+            ),
+            Slip(
+                "times as fast",
+                lambda apart, fused: apart / fused,
+                "That is how many times as fast. Which fraction of the time is saved?",
             ),
         ],
         exact=True,
@@ -512,7 +534,15 @@ QUESTIONS = {
         asks="A kernel takes {floor} µs on the {chip}, however few bytes it moves. How many bytes "
         "could the memory move in that time?",
         inputs={
-            "floor": count(4, "the floor", "µs"),
+            "floor": count(
+                4,
+                "the floor",
+                "µs",
+                instead=[
+                    Instead("addition", 1, "That takes the addition's floor. The norm's is 4 µs."),
+                    Instead("activation", 6, "That takes the activation's. The norm's is 4 µs."),
+                ],
+            ),
             "bandwidth": bandwidth(H100),
             "peak": peak(H100),
         },
