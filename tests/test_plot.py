@@ -372,3 +372,45 @@ def test_measured_times_stand_beside_the_bracket():
 def test_measured_refuses_what_it_cannot_draw(groups, message):
     with pytest.raises(ValueError, match=message):
         plot.measured(groups)
+
+
+def test_traffic_stands_above_what_the_memory_takes():
+    ax = plot.traffic({"mine": ([1e4, 1e6, 1e8], [2e-6, 3e-6, 1.5e-4])}, bandwidth=1e12)
+    bound, floor, points = ax.lines
+    assert np.divide(*bound.get_data()) == pytest.approx([1e12, 1e12])
+    assert bound.get_label() == "bytes / 1 TB/s"
+    # From the smallest kernel's time to where the memory takes as long.
+    assert floor.get_ydata() == pytest.approx([2e-6, 2e-6])
+    assert floor.get_xdata()[1] == pytest.approx(2e6)
+    assert points.get_xdata() == pytest.approx([1e4, 1e6, 1e8])
+    assert points.get_ydata() == pytest.approx([2e-6, 3e-6, 1.5e-4])
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+
+
+def test_traffic_takes_the_median_of_kernels_of_one_size():
+    ax = plot.traffic({"mine": ([8e6, 8e6, 8e6], [1e-6, 2e-6, 9e-6])}, bandwidth=4e12)
+    assert "3 kernels: 8 MB in 2 µs, 1 times as long" in ax.roofkit_description
+
+
+def test_traffic_is_told_apart_in_grey_and_drawn_on_your_axes():
+    _, ax = plt.subplots()
+    groups = {name: ([1e6, 1e7], [1e-6, 1e-5]) for name in "abc"}
+    assert plot.traffic(groups, 1e12, ax=ax) is ax
+    named = [line for line in ax.lines if line.get_label() in "abc"]
+    assert len({line.get_marker() for line in named}) == 3
+
+
+@pytest.mark.parametrize(
+    ("groups", "bandwidth", "message"),
+    [
+        ({}, 1e12, "must map 1 to 5 labels"),
+        ({"mine": ([1.0], [1.0])}, 0, "bandwidth"),
+        ({"mine": ([1.0, 2.0], [1.0])}, 1e12, "as many bytes as seconds, got 2 and 1"),
+        ({"mine": ([1.0], [0.0])}, 1e12, "measured seconds must all be finite and above 0"),
+        ({"mine": ([np.inf], [1.0])}, 1e12, "bytes must all be finite and above 0"),
+    ],
+)
+def test_traffic_refuses_what_it_cannot_draw(groups, bandwidth, message):
+    with pytest.raises(ValueError, match=message):
+        plot.traffic(groups, bandwidth)
+    assert not plt.get_fignums()

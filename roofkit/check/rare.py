@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import roofkit as rk
 from roofkit.check import units
+from roofkit.check.agreement import same
 from roofkit.check.computation import Candidate, Computation
 from roofkit.check.inputs import ANOTHER_CHIP
 from roofkit.check.words import TEXT, way
@@ -85,7 +86,8 @@ def _turned(computation, steps) -> Iterator[Candidate]:
     """A usual slip, and upside down besides."""
     if units.DIMENSIONS[computation.unit] in ("intensity", "ratio"):
         for step in steps:
-            if all(step.column):
+            # 1 upside down is 1.
+            turned = tuple(1 / value for value in step.column) if all(step.column) else step.column
+            if not same(turned, step.column):
                 says = TEXT["besides"].format(first=step.says, second=TEXT["besides inverted"])
-                column = tuple(1 / value for value in step.column)
-                yield Candidate((*step.names, "upside down"), column, says)
+                yield Candidate((*step.names, "upside down"), turned, says)

@@ -12,6 +12,7 @@ from roofkit.plot.serving import kv_memory, throughput
 from roofkit.plot.sharding import split_times
 from roofkit.plot.stacks import breakdown
 from roofkit.plot.tables import table
+from roofkit.plot.traffic import traffic
 
 __all__ = [
     "COLOURS",
@@ -30,4 +31,5 @@ __all__ = [
     "table",
     "throughput",
     "times",
+    "traffic",
 ]

@@ -237,27 +237,52 @@ def test_several_numbers_in_every_form(name):
     assert "2 values" in question.judge(right[:1]).message
 
 
+k, N = sympy.symbols("k N")
+# A formula's right forms, and what is said of its wrong ones.
+FORMULAS = {
+    "l02.add-many": (
+        [
+            "(k-1)/(2*(k+1))", "0.5·(k−1)/(k+1)", "I = (k - 1) / (2k + 2)", "1/2 - 1/(k+1)",
+            (k - 1) / (2 * (k + 1)), sympy.Rational(1, 2) - 1 / (k + 1), (k - 1) / (2 * k + 2),
+            lambda k: (k - 1) / 2 / (k + 1), lambda n: (n - 1) / (2 * n + 2),
+        ],
+        {
+            "(k-1)/2(k+1)": "put the whole divisor", "k/(2(k+1))": "k - 1",
+            "(k-1)/(k+1)": "1 byte for an element", "1/6": "two at a time",
+            "(n-1)/(2n+2)": "'n' is not among its symbols", "k-1)/2": "could not be read",
+            0.3: "formula of k is asked for", sympy.Symbol("M") / 2: "'M' is not among", ...: "...",
+        },
+    ),
+    "l03.own-length": (
+        [
+            "(2N-1)/(2N+2)", "(N - 0.5)/(N + 1)", "I = (2·N − 1) / (2·(N + 1))", "1 - 1.5/(N+1)",
+            "N/(N+1)", (2 * N - 1) / (2 * N + 2), lambda n: (2 * n - 1) / 2 / (n + 1),
+        ],
+        {
+            "(2N-1)/2(N+1)": "put the whole divisor", "(2N-1)/(4N+2)": "it is fetched once",
+            "2N/(4N+2)": "it is fetched once", "(2N-1)/(2N)": "writes nothing",
+            "(2N-1)/(4N)": "only one, the sum, is written", "N/(2N+2)": "N - 1 additions",
+            "(N-1)/(2N+2)": "the additions alone", "1": "what it approaches",
+            "(2N-1)/(N+1)": "1 byte for an element", "(2N+2)/(2N-1)": "Upside down",
+        },
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", [n for n, q in FUNCTIONS.items() if isinstance(q, Formula)])
 def test_a_formula_in_every_form(name):
     question = FUNCTIONS[name]
-    k = sympy.Symbol("k")
-    size = question.inputs["size"].value
-    for answer in (
-        "(k-1)/(2*(k+1))", "0.5·(k−1)/(k+1)", "I = (k - 1) / (2k + 2)", "1/2 - 1/(k+1)",
-        (k - 1) / (size * (k + 1)), sympy.Rational(1, 2) - 1 / (k + 1), (k - 1) / (2 * k + 2),
-        lambda k: (k - 1) / size / (k + 1), lambda n: (n - 1) / (size * n + size),
-    ):  # fmt: skip
+    right, wrong = FORMULAS[name.partition("~")[0]]
+    for answer in right:
         assert question.judge(answer).credit == 1, answer
-    for answer, says in (
-        ("(k-1)/2(k+1)", "put the whole divisor"),
-        ("k/(2(k+1))", "k - 1"), ("(k-1)/(k+1)", "1 byte for an element"), ("1/6", "two at a time"),
-        ("(n-1)/(2n+2)", "'n' is not among its symbols"), ("k-1)/2", "could not be read"),
-        (0.3, "formula of k is asked for"), (sympy.Symbol("M") / 2, "'M' is not among"),
-        (..., "..."),
-    ):  # fmt: skip
+    for answer, says in wrong.items():
         verdict = question.judge(answer)
         assert verdict.credit < 1
         assert says in verdict.message
+
+
+def test_one_is_not_told_upside_down_besides():
+    assert "upside down" not in TABLE["l03.own-length"].judge("1").message
 
 
 def test_enough_answers_are_tried():

@@ -1,0 +1,98 @@
+"""Measured times against the bytes moved, above the time that the memory takes for them."""
+
+import math
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from roofkit._inputs import number
+from roofkit._units import engineering
+from roofkit.plot.figures import COLOURS, bare, decades, rounded, ticks
+from roofkit.plot.measured import MARKERS
+
+
+def traffic(groups, bandwidth, *, ax=None):
+    """Draw the measured times of memory-bound kernels against their bytes.
+
+    Parameters
+    ----------
+    groups : mapping of label to a pair (bytes, measured seconds), arrays of one length
+    bandwidth : float
+        Bytes/s of the memory; the line of bytes / bandwidth is the bound.
+    ax : matplotlib Axes, optional
+
+    A dotted line goes on from the time of each group's smallest kernel to the bytes that the memory
+    moves in that time. Returns the Axes. Raises ValueError for lengths that differ, and for
+    anything that is not finite and above zero.
+
+    >>> ax = traffic({"x + y": ([3e4, 3e8], [1e-6, 1.2e-4])}, bandwidth=3e12)
+    >>> ax.roofkit_description
+    'Measured time against bytes moved. x + y, 2 kernels: 30 kB in 1 µs, 100 times as long as \
+the memory takes at 3 TB/s; 300 MB in 120 µs, 1.2 times.'
+    """
+    if not isinstance(groups, Mapping) or not 1 <= len(groups) <= len(MARKERS):
+        raise ValueError(
+            f"groups must map 1 to {len(MARKERS)} labels to (bytes, seconds), got {groups!r}"
+        )
+    bandwidth = number(bandwidth, "bandwidth")
+    read = {label: _read(label, *pair) for label, pair in groups.items()}
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    xlim = decades(np.concatenate([moved for moved, _ in read.values()]), 0.2, 0.2)
+    ylim = decades(np.concatenate([seconds for _, seconds in read.values()]), 0.5, 0.1)
+    ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
+    ends = np.array(xlim)
+    speed = f"{engineering(bandwidth)}B/s"
+    ax.fill_between(ends, ylim[0], ends / bandwidth, color="0.93", lw=0)
+    ax.plot(ends, ends / bandwidth, color="0.2", lw=1.6, label=f"bytes / {speed}")
+    for (label, (moved, seconds)), colour, marker in zip(
+        read.items(), COLOURS, MARKERS, strict=False
+    ):
+        floor = _at(moved, seconds, moved.min())
+        ax.plot([xlim[0], floor * bandwidth], [floor] * 2, ":", color=colour, lw=1.2)
+        ax.plot(moved, seconds, marker, color=colour, ms=4.5, mec="white", mew=0.4, label=label)
+    ax.set_xlabel("bytes moved")
+    ax.set_ylabel("time")
+    ticks(ax.xaxis, xlim, lambda value: f"{engineering(value)}B")
+    ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
+    bare(ax)
+    ax.legend(loc="upper left", fontsize=9, framealpha=0.9, edgecolor="none")
+    ax.roofkit_description = "Measured time against bytes moved. " + "; ".join(
+        _describe(label, moved, seconds, bandwidth, speed if i == 0 else "")
+        for i, (label, (moved, seconds)) in enumerate(read.items())
+    ) + "."  # fmt: skip
+    return ax
+
+
+def _read(label, moved, seconds):
+    """Bytes and seconds as arrays of one length."""
+    moved, seconds = np.atleast_1d(np.asarray(moved, float), np.asarray(seconds, float))
+    if moved.shape != seconds.shape:
+        raise ValueError(
+            f"groups[{label!r}] must hold as many bytes as seconds, got {moved.size} and "
+            f"{seconds.size}"
+        )
+    for name, values in (("bytes", moved), ("measured seconds", seconds)):
+        if not (values > 0).all() or not math.isfinite(values.max()):
+            raise ValueError(f"groups[{label!r}]: {name} must all be finite and above 0")
+    return moved, seconds
+
+
+def _at(moved, seconds, size):
+    """The median time of the kernels that move so many bytes."""
+    return float(np.median(seconds[moved == size]))
+
+
+def _describe(label, moved, seconds, bandwidth, speed):
+    """The fewest bytes and the most: in what time, and how many times the memory's."""
+    said = []
+    for size in (moved.min(), moved.max()):
+        time = _at(moved, seconds, size)
+        said.append(
+            f"{engineering(size)}B in {engineering(time)}s, "
+            f"{rounded(time * bandwidth / size)} times"
+        )
+        if speed and len(said) == 1:
+            said[0] += f" as long as the memory takes at {speed}"
+    return f"{label}, {len(moved)} kernels: {'; '.join(said)}"
