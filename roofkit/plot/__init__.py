@@ -10,6 +10,7 @@ from roofkit.plot.rooflines import roofline, times
 from roofkit.plot.serving import kv_memory, throughput
 from roofkit.plot.stacks import breakdown
 from roofkit.plot.tables import table
+from roofkit.plot.tokens import over_tokens
 
 __all__ = [
     "COLOURS",
@@ -20,6 +21,7 @@ __all__ = [
     "kv_memory",
     "layers",
     "measured",
+    "over_tokens",
     "roofline",
     "show",
     "table",
