@@ -151,8 +151,8 @@ QUESTIONS = {
         _stored(8),
     ),
     "l06.forgotten": Choice(
-        asks="A text: int8 moves half the bytes for the same FLOPs, so the critical batch falls "
-        "from 240 to 120. What did it leave as it was in bf16?",
+        asks="A text on int8 times int8: half the bytes for the same FLOPs, so the critical batch "
+        "falls from 240 to 120. What did it forget?",
         formula=lambda: "peak",
         why_not={
             "bytes": "Those it did halve. What else changes when both matrices are int8?",
