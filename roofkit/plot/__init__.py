@@ -12,6 +12,7 @@ from roofkit.plot.serving import kv_memory, throughput
 from roofkit.plot.sharding import split_times
 from roofkit.plot.stacks import breakdown
 from roofkit.plot.tables import table
+from roofkit.plot.tokens import over_tokens
 from roofkit.plot.traffic import traffic
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "kv_memory",
     "layers",
     "measured",
+    "over_tokens",
     "roofline",
     "show",
     "split_times",

@@ -1,0 +1,117 @@
+"""What formats reach over the tokens that pass at once."""
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from roofkit._units import engineering, prefixed
+from roofkit.plot.figures import COLOURS, bare, place_labels, rounded, ticks
+from roofkit.roofline import Estimate
+
+# Where lines run together, each shows beside those drawn over it.
+WIDEST, STEP = 7.2, 1.4
+
+
+def over_tokens(tokens, estimates, *, flops=None, ax=None):
+    """Draw T_lower against the tokens that pass at once or, given the FLOPs, the speed.
+
+    Parameters
+    ----------
+    tokens : two or more rising numbers above 0
+    estimates : mapping of label to Estimate, up to five, with a time for each of the tokens
+    flops : FLOPs of all tokens at once, one number for each of the tokens, optional
+        Draws FLOPs over T_lower, FLOP/s, in place of seconds.
+    ax : matplotlib Axes, optional
+
+    A circle marks where a line turns: up to it data come late, from it on compute binds. It lies
+    where T_math = T_comms, between the two tokens that enclose it. Lines may run together; later
+    ones are narrower. Returns the Axes. Raises ValueError for anything else.
+
+    >>> import roofkit as rk
+    >>> B = np.array([1, 10, 100, 1000])
+    >>> a100 = rk.chip("A100 80GB SXM").roofline("bf16")
+    >>> step = a100.estimate(rk.Cost(flops=2 * 7e9 * B, bytes=7e9 / 2))
+    >>> over_tokens(B, {"W4A16": step}).texts[0].get_text()
+    'W4A16: 38.3'
+    """
+    tokens = _rising(tokens)
+    if flops is not None:
+        flops = _along(flops, tokens, "flops")
+    if not isinstance(estimates, Mapping) or not 1 <= len(estimates) <= len(COLOURS):
+        raise ValueError(
+            f"estimates must map 1 to {len(COLOURS)} labels to Estimates, got {estimates!r}"
+        )
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
+    told, labels, lines = [], [], []
+    for number, ((label, estimate), colour) in enumerate(
+        zip(estimates.items(), COLOURS, strict=False)
+    ):
+        if not isinstance(estimate, Estimate):
+            raise ValueError(f"estimates[{label!r}] must be an Estimate, got {estimate!r}")
+        math, comms = (
+            _along(getattr(estimate, name), tokens, f"estimates[{label!r}].{name}")
+            for name in ("math", "comms")
+        )
+        turn = _turn(tokens, math - comms)
+        xs = np.union1d(tokens, turn)
+        ys = np.interp(xs, tokens, math).clip(np.interp(xs, tokens, comms))
+        if flops is not None:
+            ys = np.interp(xs, tokens, flops) / ys
+        ax.plot(xs, ys, color=colour, lw=WIDEST - STEP * number, solid_capstyle="butt", zorder=2)
+        lines.append((xs, ys))
+        said = f"{label}: {_quantity(ys[0], flops)} at {xs[0]:g}, {_quantity(ys[-1], flops)} at "
+        said += f"{xs[-1]:g}"
+        for x in turn:
+            y = ys[xs == x][0]
+            ax.plot(x, y, "o", ms=8, color="white", mec=colour, mew=2, zorder=4)
+            labels.append((f"{label}: {rounded(x)}", (x, y), 6, "0.15"))
+            said += f", compute-bound from {rounded(x)}"
+        told.append(said)
+    least, most = (bound([bound(ys) for _, ys in lines]) for bound in (min, max))
+    scale, prefix = prefixed(least)
+    # Speeds crowd their labels at the top.
+    ylim = least / 1.7, most * (1.5 if flops is None else 2.6)
+    ax.set(xscale="log", yscale="log", xlim=(tokens[0], tokens[-1]), ylim=ylim)
+    ax.set_xlabel("tokens B")
+    ax.set_ylabel(f"$T_\\mathrm{{lower}}$ ({prefix}s)" if flops is None else "attainable (FLOP/s)")
+    ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
+    ticks(
+        ax.yaxis, ax.get_ylim(),
+        lambda y: f"{y / scale:g}" if flops is None else engineering(y).strip(),
+    )  # fmt: skip
+    bare(ax)
+    place_labels(ax, labels, lines=lines)
+    what = "time" if flops is None else "attainable FLOP/s"
+    ax.roofkit_description = f"Log-log plot of {what} against tokens. {'; '.join(told)}."
+    return ax
+
+
+def _rising(tokens):
+    array = np.asarray(tokens, dtype=float)
+    if array.ndim != 1 or len(array) < 2 or array[0] <= 0 or np.any(np.diff(array) <= 0):
+        raise ValueError(f"tokens must be two or more rising numbers above 0, got {tokens!r}")
+    return array
+
+
+def _along(values, tokens, name):
+    """One number for each of the tokens."""
+    try:
+        return np.broadcast_to(np.asarray(values, dtype=float), tokens.shape)
+    except ValueError:
+        raise ValueError(
+            f"{name} must be one number, or one for each of {len(tokens)} tokens, got shape "
+            f"{np.shape(values)}"
+        ) from None
+
+
+def _turn(tokens, ahead):
+    """Where T_math - T_comms rises through 0, if it does: straight between two tokens."""
+    at = np.flatnonzero((ahead[:-1] < 0) & (ahead[1:] >= 0))
+    share = -ahead[at] / (ahead[at + 1] - ahead[at])
+    return tokens[at] + share * (tokens[at + 1] - tokens[at])
+
+
+def _quantity(value, flops):
+    return f"{engineering(value)}{'s' if flops is None else 'FLOP/s'}"
