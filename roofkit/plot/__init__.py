@@ -4,6 +4,7 @@ import matplotlib.pyplot  # noqa: F401  first, so that an installation without i
 
 from roofkit._units import engineering
 from roofkit.plot.figures import COLOURS, LINES, Picture, show
+from roofkit.plot.matmuls import matmul_batches, matmul_shapes, matmul_times
 from roofkit.plot.measured import measured
 from roofkit.plot.models import layers
 from roofkit.plot.rooflines import roofline, times
@@ -19,6 +20,9 @@ __all__ = [
     "engineering",
     "kv_memory",
     "layers",
+    "matmul_batches",
+    "matmul_shapes",
+    "matmul_times",
     "measured",
     "roofline",
     "show",
