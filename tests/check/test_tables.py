@@ -236,24 +236,45 @@ def test_several_numbers_in_every_form(name):
     assert "2 values" in question.judge(right[:1]).message
 
 
+k, B, D, F = sympy.symbols("k B D F")
+# A formula's right forms, and what is said of its wrong ones.
+FORMULAS = {
+    "l02.add-many": (
+        [
+            "(k-1)/(2*(k+1))", "0.5·(k−1)/(k+1)", "I = (k - 1) / (2k + 2)", "1/2 - 1/(k+1)",
+            (k - 1) / (2 * (k + 1)), sympy.Rational(1, 2) - 1 / (k + 1), (k - 1) / (2 * k + 2),
+            lambda k: (k - 1) / 2 / (k + 1), lambda n: (n - 1) / (2 * n + 2),
+        ],
+        {
+            "(k-1)/2(k+1)": "put the whole divisor", "k/(2(k+1))": "k - 1",
+            "(k-1)/(k+1)": "1 byte for an element", "1/6": "two at a time",
+            "(n-1)/(2n+2)": "'n' is not among its symbols", "k-1)/2": "could not be read",
+            0.3: "formula of k is asked for", sympy.Symbol("M") / 2: "'M' is not among", ...: "...",
+        },
+    ),
+    "l04.own-weights": (
+        [
+            "DF/(D+DF+F)", "I = 2BDF / (2(BD + BDF + BF))", "1/(1 + 1/D + 1/F)",
+            "B*D*F/(B*D + B*D*F + B*F)", D * F / (D + D * F + F), B * D * F / (B * (D + D * F + F)),
+            lambda B, D, F: D * F / (D + F + D * F),
+        ],
+        {
+            "BDF/(BD+DF+BF)": "shares one matrix", "2DF/(D+DF+F)": "1 byte for an element",
+            "1": "what it approaches", 1: "what it approaches", "DF/(D+DF)": "leaves out Z",
+            "BDF/(D+DF+F)": "the bytes of one", "DF/(2(D+DF+F))": "multiply-add",
+            "(D+DF+F)/(DF)": "Upside down", "DF/D+DF+F": "put the whole divisor",
+        },
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", [n for n, q in FUNCTIONS.items() if isinstance(q, Formula)])
 def test_a_formula_in_every_form(name):
     question = FUNCTIONS[name]
-    k = sympy.Symbol("k")
-    size = question.inputs["size"].value
-    for answer in (
-        "(k-1)/(2*(k+1))", "0.5·(k−1)/(k+1)", "I = (k - 1) / (2k + 2)", "1/2 - 1/(k+1)",
-        (k - 1) / (size * (k + 1)), sympy.Rational(1, 2) - 1 / (k + 1), (k - 1) / (2 * k + 2),
-        lambda k: (k - 1) / size / (k + 1), lambda n: (n - 1) / (size * n + size),
-    ):  # fmt: skip
+    right, wrong = FORMULAS[name.partition("~")[0]]
+    for answer in right:
         assert question.judge(answer).credit == 1, answer
-    for answer, says in (
-        ("(k-1)/2(k+1)", "put the whole divisor"),
-        ("k/(2(k+1))", "k - 1"), ("(k-1)/(k+1)", "1 byte for an element"), ("1/6", "two at a time"),
-        ("(n-1)/(2n+2)", "'n' is not among its symbols"), ("k-1)/2", "could not be read"),
-        (0.3, "formula of k is asked for"), (sympy.Symbol("M") / 2, "'M' is not among"),
-        (..., "..."),
-    ):  # fmt: skip
+    for answer, says in wrong.items():
         verdict = question.judge(answer)
         assert verdict.credit < 1
         assert says in verdict.message
