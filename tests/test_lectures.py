@@ -61,10 +61,11 @@ def test_a_worked_answer_holds_the_answer(cells):
         elif cell.source.startswith("<details>") and waiting:
             for name in waiting:
                 question = find_question(name)
-                if isinstance(question, Number):
-                    found = [question.judge(number).credit for number in numbers_in(cell.source)]
-                    assert 1 in found, name
-                elif isinstance(question, Choice):
+                for part in getattr(question, "parts", {name: question}).values():
+                    if isinstance(part, Number):
+                        found = [part.judge(number).credit for number in numbers_in(cell.source)]
+                        assert 1 in found, name
+                if isinstance(question, Choice):
                     bold = " ".join(re.findall(r"\*\*(.*?)\*\*", cell.source))
                     assert question.reference() in bold, name
             waiting = []

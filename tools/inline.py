@@ -1,6 +1,6 @@
 """Expressions within a lecture's prose, worked out in its kernel once all its cells have run.
 
-    The ridge is {eval}`roof.ridge:.0f`.          ->  The ridge is 240.
+    The ridge is {eval}`roof.ridge:.1f`.          ->  The ridge is 240.5.
     {eval}`work.flops:.3g` FLOPs                  ->  10¹² FLOPs
 
 What stands between the backticks is what stands between the braces of an f-string: an expression,

@@ -225,6 +225,7 @@ def test_several_numbers_in_every_form(name):
         tuple(right),
         np.array(right),
         dict(zip(question.parts, right, strict=True)),
+        question.reference(),
     ):
         assert question.judge(answer).credit == 1
     if abs(right[0] / right[1] - 1) > 0.1:

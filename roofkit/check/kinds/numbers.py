@@ -109,6 +109,10 @@ class Several(Question):
 
     parts: Mapping[str, Number]
 
+    def reference(self) -> dict[str, float]:
+        """The right answer of each part."""
+        return {name: part.reference() for name, part in self.parts.items()}
+
     def judge(self, answer):
         if is_missing(answer):
             return Verdict(0, TEXT["fill in" if answer is ... else "none"], "missing")
