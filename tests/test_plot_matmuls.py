@@ -157,6 +157,11 @@ def test_times_may_stand_alone():
     )
 
 
+def test_labels_are_said_without_their_type():
+    ax = plot.matmul_times([1], [1], {r"⌈n⌉ · $T_\mathrm{tile}$": ([1], [1])})
+    assert ax.roofkit_description.endswith("; ⌈n⌉ · T_tile: 1 s at 1 to 1 s at 1.")
+
+
 @pytest.mark.parametrize(
     ("batches", "seconds", "models", "message"),
     [

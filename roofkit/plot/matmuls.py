@@ -1,6 +1,7 @@
 """Matrix multiplications as figures: their shapes, what a batch reaches, what it takes."""
 
 import math
+import re
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
@@ -203,7 +204,10 @@ def matmul_times(batches, seconds, models, *, ax=None):
         ]
     ]  # fmt: skip
     ax.roofkit_description = "; ".join(
-        [f"Measured times, {ends[0]}", *(f"{n}: {e}" for n, e in zip(read, ends[1:], strict=True))]
+        [
+            f"Measured times, {ends[0]}",
+            *(f"{_plain(n)}: {e}" for n, e in zip(read, ends[1:], strict=True)),
+        ]
     ) + "."  # fmt: skip
     return ax
 
@@ -215,6 +219,11 @@ def _write(ax, text, xy, side, **style):
         text, xy, xytext=offset, textcoords="offset points", ha=across, va=along,
         **{"fontsize": 10, **style},
     )  # fmt: skip
+
+
+def _plain(label):
+    """A label without the signs of mathematical type: $T_\\mathrm{tile}$ is T_tile."""
+    return re.sub(r"\\mathrm|[${}]", "", label)
 
 
 def _pairs(name, batches, seconds):

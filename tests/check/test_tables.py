@@ -281,6 +281,10 @@ def test_a_formula_in_every_form(name):
         assert says in verdict.message
 
 
+def test_a_slip_that_is_one_upside_down_too_is_told_once():
+    assert TABLE["l04.own-weights"].judge("1").message.count("approaches") == 1
+
+
 def test_enough_answers_are_tried():
     right = sum(len(list(forms(question))) for question in NUMBERS.values())
     wrong = sum(

@@ -1,7 +1,9 @@
 """Lecture 04, "Matrix multiplication"."""
 
 import math
+from dataclasses import replace
 
+import roofkit as rk
 from roofkit.check.inputs import bandwidth, count, fma, itemsize, longer, peak
 from roofkit.check.kinds import Choice, Formula, Number, Several
 from roofkit.check.slips import Slip
@@ -33,9 +35,19 @@ def _layer(chip, D, F, others=()):
     } | BF16
 
 
+def _but_bits(given):
+    """An input without the slips of 8 bits: the batch in bf16 is 8 times that in fp32."""
+    kept = tuple(one for one in given.instead if "bits" not in one.name)
+    return replace(given, instead=kept)
+
+
 def _reaches(ops, size, peak, bandwidth, D, F):
     """Whether some batch reaches the ridge, and not only a vast one."""
-    return 0.6 * ops * bandwidth / (size * peak) > 1 / D + 1 / F
+    return 0.4 * ops * bandwidth / (size * peak) > 1 / D + 1 / F
+
+
+def _ridge(chip):
+    return rk.chip(chip).roofline("bf16").ridge
 
 
 def _sum(math, comms):
@@ -155,6 +167,11 @@ CRITICAL = [
         "That is 1/B. Turn it over.",
     ),
     Slip(
+        "twice",
+        lambda peak, bandwidth, D, F: 1 / (bandwidth / peak - 2 * (1 / D + 1 / F)),
+        "That counts X and Z twice. Each crosses once.",
+    ),
+    Slip(
         "lengths subtracted",
         lambda peak, bandwidth, D, F: D * F / (D + F) - peak / bandwidth,
         "That subtracts lengths. It is their inverses that add: 1/I = 1/B + 1/D + 1/F.",
@@ -176,12 +193,12 @@ QUESTIONS = {
             ),
             Slip(
                 "TPU v5e",
-                lambda: 240,
+                lambda: _ridge(V5E),
                 "That is the TPU v5e's. Take the figures of this chip.",
                 here=True,
             ),
         ],
-        praise="Keep it: it comes back in every section.",
+        praise="Keep it at hand.",
         how="the ridge is peak over bandwidth",
     ),
     "l04.warmup-dot": Number(
@@ -200,6 +217,12 @@ QUESTIONS = {
                 "three vectors",
                 lambda N, size: (2 * N - 1) / (size * 3 * N),
                 "That moves three vectors. Two are read; the result is one number.",
+            ),
+            Slip(
+                "half of the bytes",
+                lambda: 1.0,
+                "That counts half of the bytes. Two vectors are read, 2 bytes a number.",
+                here=True,
             ),
             Slip("FLOPs", lambda N: 2 * N - 1, "Those are the FLOPs. Divide them by the bytes."),
             Slip("bytes", lambda N, size: size * (2 * N + 1), "Those are the bytes."),
@@ -271,7 +294,16 @@ QUESTIONS = {
         inputs=_layer(H100, 8192, 8192, others=[V5E]),
         formula=_critical,
         unit="tokens",
-        slips=CRITICAL,
+        slips=[
+            *CRITICAL,
+            Slip(
+                "1 byte, rounded peak",
+                lambda peak, bandwidth: 1e15 / bandwidth / 2,
+                "That counts 1 byte for an element, as in int8, beside a bf16 peak, and leaves "
+                "out D and F.",
+                here=True,
+            ),
+        ],
         holds=_reaches,
         how="set I to the ridge in 1/I = 1/B + 1/D + 1/F",
     ),
@@ -297,14 +329,13 @@ QUESTIONS = {
         praise="A third above the ridge: X and Z are not small beside weights as narrow as these.",
     ),
     "l04.small-layer": Choice(
-        asks="D = F = 512 in bf16 on an H100 SXM. From which B on does compute bind?",
+        asks="D = F = 512 in bf16 on an H100 SXM: does compute bind from B = ridge on, from a "
+        "larger B on, or never?",
         formula=lambda: "never",
         why_not={
-            "from 295": "That is the ridge, for D and F without end. 1/D and 1/F alone are "
-            "2/512 here: what does that leave for 1/B?",
-            "from 512": "B may grow beyond D and F. What does I approach as it does?",
-            "from 591": "That doubles the ridge. Put D = F = 512 into 1/B = 1/ridge - 1/D - 1/F: "
-            "what sign has it?",
+            "ridge": "That holds for D and F without end. Here 1/D + 1/F is 1/256: what does that "
+            "leave for 1/B?",
+            "larger": "Put D = F = 512 into 1/B = 1/ridge - 1/D - 1/F: which sign does it have?",
         },
         also={
             "never": (
@@ -322,12 +353,19 @@ QUESTIONS = {
                 "there is no such B",
                 "no",
             ),
-            "from 295": ("295", "295 tokens", "the ridge", "ridge", "B > 295", "296"),
-            "from 512": ("512", "512 tokens"),
-            "from 591": ("591", "590", "590 tokens", "591 tokens", "from 590"),
+            "ridge": ("from the ridge on", "from B = ridge on", "B = ridge", "at the ridge"),
+            "larger": (
+                "a larger B",
+                "from a larger B on",
+                "bigger",
+                "above",
+                "more",
+                "beyond the ridge",
+                "higher",
+            ),
         },
         how="1/I = 1/B + 1/D + 1/F: let B grow without end",
-        praise="However large B is, I stays below 256, and the ridge is 295.",
+        praise=f"However large B is, I stays below 256, and the ridge is {_ridge(H100):.0f}.",
     ),
     "l04.tokens": Several(
         asks="A server has {prompts} prompts of {length} tokens in hand; each of its {replicas} "
@@ -342,22 +380,27 @@ QUESTIONS = {
         "the {chip}?",
         inputs={
             "peak": peak(A100, "fp32", dtypes=("bf16", "int8"), sparse=False),
-            "bandwidth": bandwidth(A100),
+            "bandwidth": _but_bits(bandwidth(A100)),
             "ops": fma(),
-            "size": itemsize("fp32", "an element"),
+            "size": _but_bits(itemsize("fp32", "an element")),
         },
         formula=lambda peak, bandwidth, ops, size: size / ops * peak / bandwidth,
         unit="tokens",
         slips=[
             Slip(
+                "ridge",
+                lambda peak, bandwidth: peak / bandwidth,
+                "That is the ridge. With 4 bytes for a number, I is B/2.",
+            ),
+            Slip(
                 "as in bf16",
-                lambda: 312e12 / 2.039e12,
+                lambda: _ridge(A100),
                 "That is the batch in bf16. Peak and bytes both change.",
                 here=True,
             ),
             Slip(
                 "bytes the wrong way",
-                lambda: 312e12 / 2.039e12 / 2,
+                lambda: _ridge(A100) / 2,
                 "That halves the batch of bf16. Wider numbers lower the intensity; and the peak "
                 "changes too.",
                 here=True,
@@ -463,12 +506,6 @@ QUESTIONS = {
                 "its elements",
                 lambda rows, columns: rows * columns,
                 "Those are the elements of the tile. Divide its FLOPs by the bytes of the strips.",
-            ),
-            Slip(
-                "Z in every step",
-                lambda rows, columns, ops, size: _intensity(ops, size, rows, columns, 0.5 * rows),
-                "That moves the tile itself in and out again. It stays on the chip.",
-                here=True,
             ),
         ],
         exact=True,
@@ -591,7 +628,7 @@ QUESTIONS = {
     ),
     "l04.waves": Number(
         asks="B = {B} tokens, F = {F}, tiles of {side} × {side}, {units} SMs that take a tile "
-        "each: how many waves?",
+        "each: how many times as long as one tile does the layer take?",
         inputs={
             "B": count(1680, "B", draw=()),
             "F": count(2560, "F", draw=()),
@@ -601,7 +638,7 @@ QUESTIONS = {
         formula=lambda B, F, side, units: math.ceil(
             math.ceil(B / side) * math.ceil(F / side) / units
         ),
-        unit="",
+        unit="times",
         slips=[
             Slip(
                 "parts of a tile",
