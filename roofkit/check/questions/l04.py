@@ -520,8 +520,7 @@ QUESTIONS = {
             Slip(
                 "empty",
                 lambda: 0.0,
-                "The inner loop does nothing yet: load a block of X and a block of Y, and multiply "
-                "them into z.",
+                "No FLOP was counted: multiply the two blocks into z.",
             ),
             Slip(
                 "Z loaded",
