@@ -535,6 +535,12 @@ QUESTIONS = {
                 "complete.",
             ),
             Slip(
+                "Z once more",
+                lambda N, b, ops, size: _intensity(ops, size, b, b, N / (N / b + 1)),
+                "The loop stores the tile in every step along D, and once more. Store it once, "
+                "when it is complete.",
+            ),
+            Slip(
                 "Z in and out",
                 lambda N, b, ops, size: _intensity(ops, size, b, b, b, b),
                 "The loop loads and stores the tile in every step along D. It can stay on the "
