@@ -5,7 +5,8 @@
 >>> roof.estimate(rk.matmul(B=256, D=8192, F=8192)).bound
 'compute'
 
-Numbers need NumPy alone; ``roofkit.network`` holds what several chips send each other.
+Numbers need NumPy alone; ``roofkit.network`` holds what several chips send each other,
+``roofkit.scratchpad`` a fast and a slow memory to write loops on.
 ``roofkit.plot`` draws (matplotlib), ``roofkit.explore`` moves sliders (ipywidgets), ``measure``,
 ``calibrate`` and ``compare`` put this very machine under a roof, ``roofkit.check`` answers
 students; they are imported when first used.
@@ -60,7 +61,7 @@ __all__ = [
 ]
 
 # What is imported when first asked for: import roofkit stays near the cost of import numpy.
-_MODULES = ("network", "plot", "explore", "check")
+_MODULES = ("network", "scratchpad", "plot", "explore", "check")
 _FUNCTIONS = {
     "CNN": "models.cnn", "cnn": "models.cnn", "cnns": "models.cnn",
     "LLM": "models.llm", "llm": "models.configs", "llms": "models.configs",

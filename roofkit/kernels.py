@@ -1,11 +1,13 @@
 """What the common kernels cost: FLOPs, and bytes over the memory channel.
 
-Every count is the ideal one: each operand crosses the memory channel once, nothing is read twice,
-and whatever fits on the chip stays there. Sizes may be numbers, NumPy arrays of any shapes that
-broadcast, or SymPy symbols. Conventions that authors disagree on are arguments:
+Every count is the ideal one, unless ``tile`` says otherwise: each operand crosses the memory
+channel once, nothing is read twice, and whatever fits on the chip stays there. Sizes may be
+numbers, NumPy arrays of any shapes that broadcast, or SymPy symbols. Conventions that authors
+disagree on are arguments:
 
 - ``fma``: operations a multiply-add counts for; 2 gives FLOPs (the default), 1 gives MACs.
 - ``moves``: which operands cross the memory channel; leave one out if it stays on the chip.
+- ``tile``: rows and columns of the result that the chip works on at a time.
 - ``flops_per_element``: what a softmax or a norm is charged for each element.
 
 A bad size, dtype or convention raises ValueError naming it.
@@ -68,19 +70,29 @@ def elementwise(N, dtype="bf16", *, flops_per_element=1, reads=1, writes=1):
     return Cost(flops * N, itemsize(dtype) * (reads + writes) * N)
 
 
-def matmul(B, D, F, dtype="bf16", *, weight_dtype=None, out_dtype=None, fma=2, moves="XYZ"):
+def matmul(
+    B, D, F, dtype="bf16", *, weight_dtype=None, out_dtype=None, fma=2, moves="XYZ", tile=None
+):
     """X[B, D] · Y[D, F] -> Z[B, F].
 
     2BDF FLOPs: B·F outputs, each D multiply-adds. Moves X, Y and Z once each; in bf16 that is
     2(BD + DF + BF) bytes. Y is the weight: ``weight_dtype`` and ``out_dtype`` default to dtype.
 
-    Source: the intensity BDF / (BD + DF + BF) of "How to Scale Your Model", chapter 1.
+    ``tile=(b_m, b_n)``: the chip holds b_m rows by b_n columns of Z until they are done, and no
+    more of X and Y than passes by. X then crosses once for each column of tiles, ⌈F / b_n⌉ times, Y
+    once for each row of tiles, ⌈B / b_m⌉ times, and Z once. With symbols the tiles divide B and F.
+
+    Source: the intensity BDF / (BD + DF + BF) of "How to Scale Your Model", chapter 1, and that of
+    a tile, b_m·b_n / (b_m + b_n), in a note there.
 
     >>> matmul(B=256, D=8192, F=8192).intensity
     240.94117647058823
+    >>> matmul(B=256, D=8192, F=8192, tile=(128, 128)).intensity
+    63.50387596899225
     """
     B, D, F = sizes(B=B, D=D, F=F)
-    return _matmul(1, B, D, F, dtype, weight_dtype, out_dtype, fma, moves)
+    crossings = (1, 1) if tile is None else _crossings(B, F, tile)
+    return _matmul(1, B, D, F, dtype, weight_dtype, out_dtype, fma, moves, crossings)
 
 
 def batched_matmul(
@@ -203,10 +215,29 @@ def critical_batch(
     return roof.ridge * y / slack if slack > 0 else math.inf
 
 
-def _matmul(N, B, D, F, dtype, weight_dtype, out_dtype, fma, moves):
+def _matmul(N, B, D, F, dtype, weight_dtype, out_dtype, fma, moves, crossings=(1, 1)):
     x, y, z = _itemsizes(dtype, weight_dtype, out_dtype)
+    x, y = x * crossings[0], y * crossings[1]
     moved = _moved(moves, X=x * N * B * D, Y=y * N * D * F, Z=z * N * B * F)
     return Cost(_fma(fma) * N * B * D * F, moved)
+
+
+def _crossings(B, F, tile):
+    """How many times X and Y cross."""
+    if not isinstance(tile, (tuple, list)) or len(tile) != 2:
+        raise ValueError(f"tile must be a pair, rows and columns of the result, got {tile!r}")
+    rows, columns = (
+        number(edge, name, minimum=1, above=False)
+        for edge, name in zip(tile, ("tile[0]", "tile[1]"), strict=True)
+    )
+    check_broadcast(B=B, F=F, **{"tile[0]": rows, "tile[1]": columns})
+    return _pieces(F, columns), _pieces(B, rows)
+
+
+def _pieces(length, edge):
+    if is_symbolic(length) or is_symbolic(edge):
+        return length / edge
+    return -(-length // edge)
 
 
 def _itemsizes(dtype, weight_dtype, out_dtype):

@@ -250,6 +250,46 @@ def test_matmul_operands_take_the_bytes_of_their_own_dtypes(B, D, F, x, y, z):
     assert cost.bytes == BYTES[x] * B * D + BYTES[y] * D * F + BYTES[z] * B * F
 
 
+@given(sizes, sizes, sizes, sizes, sizes, dtypes)
+def test_a_tile_fetches_x_for_each_column_of_tiles_and_y_for_each_row(
+    B, D, F, rows, columns, dtype
+):
+    tile = rows, columns
+    x, y, z = (rk.matmul(B, D, F, dtype, tile=tile, moves=operand).bytes for operand in "XYZ")
+    assert x == BYTES[dtype] * B * D * math.ceil(F / columns)
+    assert y == BYTES[dtype] * D * F * math.ceil(B / rows)
+    assert z == BYTES[dtype] * B * F
+    cost, once = rk.matmul(B, D, F, dtype, tile=tile), rk.matmul(B, D, F, dtype)
+    assert (cost.flops, cost.bytes) == (once.flops, x + y + z)
+    assert cost.bytes >= once.bytes
+    assert rk.matmul(B, D, F, dtype, tile=(B, F)) == once
+    swept = rk.matmul(B, D, F, dtype, tile=(np.array([rows, B]), np.array([[columns], [F]])))
+    assert swept.bytes[[0, 1], [0, 1]].tolist() == [cost.bytes, once.bytes]
+
+
+def test_a_tile_has_the_published_intensity():
+    B, D, F, b_m, b_n = sympy.symbols("B D F b_m b_n", positive=True)
+    intensity = rk.matmul(B, D, F, tile=(b_m, b_n)).intensity
+    assert sympy.simplify(sympy.limit(intensity, D, sympy.oo) - b_m * b_n / (b_m + b_n)) == 0
+    assert rk.matmul(4096, 10**9, 4096, tile=(128, 128)).intensity == pytest.approx(64, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("tile", "message"),
+    [
+        (128, "tile must be a pair, rows and columns of the result, got 128"),
+        ((128,), "tile must be a pair"),
+        ("ab", "tile must be a pair"),
+        ((0, 128), r"tile\[0\] must be finite and at least 1, got 0"),
+        ((128, math.inf), r"tile\[1\] must be finite and at least 1, got inf"),
+        ((128, [1, 2]), r"shapes do not broadcast: B\[3\], tile\[1\]\[2\]"),
+    ],
+)
+def test_a_tile_that_cannot_be_is_named(tile, message):
+    with pytest.raises(ValueError, match=message):
+        rk.matmul([1, 2, 3], 4, 5, tile=tile)
+
+
 @pytest.mark.parametrize(
     ("kernel", "operands"),
     [(rk.dot, "xyz"), (rk.axpy, "xyz"), (rk.matmul, "XYZ"), (rk.batched_matmul, "XYZ"),

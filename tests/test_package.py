@@ -70,6 +70,9 @@ def test_looking_up_a_chip_still_loads_nothing_heavy():
 def test_outer_rings_load_when_first_asked_for():
     loaded = _loaded_by("import roofkit; roofkit.plot.engineering")
     assert {"roofkit.plot", "matplotlib"} <= loaded
+    loaded = _loaded_by("import roofkit; roofkit.scratchpad.Scratchpad")
+    assert "roofkit.scratchpad" in loaded - _loaded_by("import roofkit")
+    assert "matplotlib" not in loaded
     with pytest.raises(AttributeError, match="module 'roofkit' has no attribute 'plots'"):
         _ = rk.plots
 

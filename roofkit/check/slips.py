@@ -139,7 +139,7 @@ class Slips:
     def rare(self) -> list[Candidate]:
         """Slips that only an exact answer is told."""
         told = [step.column for step in self._steps if ANOTHER_CHIP in step.names[0]]
-        told += self._operations
+        told += [*self._operations, *(single.column for single in self.singles)]
         return [
             one
             for one in rare_slips(self._computation, self._steps)

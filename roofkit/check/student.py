@@ -220,4 +220,5 @@ def _in_units(value, unit):
         return f"{engineering(value)}{unit}"
     if unit == "of peak":
         return f"{100 * value:.3g}% {unit}"
-    return f"{value:.{3 if value < 100 else 4}g} {unit}"
+    digits = 3 if value < 100 else max(4, min(6, len(f"{value:.0f}")))
+    return f"{float(f'{value:.{digits}g}'):,.10g} {unit}".strip()

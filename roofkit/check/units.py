@@ -42,7 +42,8 @@ ALSO = {
 }
 # In a sentence: "..., seconds are asked for".
 NAMES = {"s": "seconds", "ms": "milliseconds", "µs": "microseconds", "ns": "nanoseconds",
-         "%": "percent", "times": "a plain ratio", "of peak": "a fraction of peak"}  # fmt: skip
+         "%": "percent", "": "a plain number", "times": "a plain ratio",
+         "of peak": "a fraction of peak"}  # fmt: skip
 
 
 def name(unit):

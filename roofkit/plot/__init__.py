@@ -5,6 +5,7 @@ import matplotlib.pyplot  # noqa: F401  first, so that an installation without i
 from roofkit._units import engineering
 from roofkit.plot.collectives import collective, joined
 from roofkit.plot.figures import COLOURS, LINES, Picture, show
+from roofkit.plot.matmuls import matmul_batches, matmul_shapes, matmul_times
 from roofkit.plot.measured import measured
 from roofkit.plot.models import layers
 from roofkit.plot.rooflines import roofline, times
@@ -25,6 +26,9 @@ __all__ = [
     "joined",
     "kv_memory",
     "layers",
+    "matmul_batches",
+    "matmul_shapes",
+    "matmul_times",
     "measured",
     "over_tokens",
     "roofline",

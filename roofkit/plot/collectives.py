@@ -25,7 +25,8 @@ def collective(name, n=4, *, axes=None):
 
     A cell is filled where the chip holds the piece; of partial sums it says how many chips' parts
     are in it. What has just come over a link has a thick frame. In an all-to-all a piece has the
-    colour and letter of the chip it is for, and travels on as far as that. Returns the Axes. Raises ValueError for anything else.
+    colour and letter of the chip it is for, and travels as far as that. Returns the Axes. Raises
+    ValueError for anything else.
 
     >>> len(collective("all-gather", 4))
     4

@@ -237,7 +237,7 @@ def test_several_numbers_in_every_form(name):
     assert "2 values" in question.judge(right[:1]).message
 
 
-k, N = sympy.symbols("k N")
+k, B, D, F, N = sympy.symbols("k B D F N")
 # A formula's right forms, and what is said of its wrong ones.
 FORMULAS = {
     "l02.add-many": (
@@ -266,6 +266,19 @@ FORMULAS = {
             "(2N-1)/(N+1)": "1 byte for an element", "(2N+2)/(2N-1)": "Upside down",
         },
     ),
+    "l04.own-weights": (
+        [
+            "DF/(D+DF+F)", "I = 2BDF / (2(BD + BDF + BF))", "1/(1 + 1/D + 1/F)",
+            "B*D*F/(B*D + B*D*F + B*F)", D * F / (D + D * F + F), B * D * F / (B * (D + D * F + F)),
+            lambda B, D, F: D * F / (D + F + D * F),
+        ],
+        {
+            "BDF/(BD+DF+BF)": "shares one matrix", "2DF/(D+DF+F)": "1 byte for an element",
+            "1": "what it approaches", 1: "what it approaches", "DF/(D+DF)": "leaves out Z",
+            "BDF/(D+DF+F)": "the bytes of one", "DF/(2(D+DF+F))": "multiply-add",
+            "(D+DF+F)/(DF)": "Upside down", "DF/D+DF+F": "put the whole divisor",
+        },
+    ),
 }  # fmt: skip
 
 
@@ -281,8 +294,11 @@ def test_a_formula_in_every_form(name):
         assert says in verdict.message
 
 
-def test_one_is_not_told_upside_down_besides():
-    assert "upside down" not in TABLE["l03.own-length"].judge("1").message
+@pytest.mark.parametrize("name", ["l03.own-length", "l04.own-weights"])
+def test_a_slip_that_is_one_is_not_told_upside_down_besides(name):
+    message = TABLE[name].judge("1").message
+    assert "upside down" not in message
+    assert message.count("approaches") == 1
 
 
 def test_enough_answers_are_tried():

@@ -1,0 +1,134 @@
+"""Handles on the two memories of a scratchpad: a place and a shape, no numbers to read."""
+
+import numpy as np
+
+
+class Memory:
+    """A piece of one of the two memories. It has a shape; its numbers are the pad's alone."""
+
+    __slots__ = ("_name", "_pad", "_values", "_whole")
+    __iter__ = None  # else Python would walk over it by index
+
+    def __init__(self, pad, values, name, whole=None):
+        self._pad, self._values, self._name = pad, values, name
+        self._whole = self if whole is None else whole
+
+    @property
+    def shape(self):
+        """The lengths of its axes."""
+        return self._values.shape
+
+    @property
+    def nbytes(self):
+        """Bytes it takes in the pad's dtype."""
+        return self._values.size * self._pad._itemsize
+
+    def __array__(self, *args, **kwargs):
+        raise ValueError(
+            f"{self._label()} has no numbers to read here; compute with blocks: pad.matmul, "
+            "pad.apply, pad.sum, pad.max"
+        )
+
+    def _part(self, index):
+        """The key for NumPy and the values under it, or ValueError."""
+        key = index if isinstance(index, tuple) else (index,)
+        for each in key:
+            if not isinstance(each, (int, np.integer, slice)) or isinstance(each, bool):
+                raise ValueError(f"{self._label()} takes ranges such as [0:4, 8:16], got {each!r}")
+        key = (*key, ...)  # a view even where no axis is left
+        try:
+            values = self._values[key]
+        except (IndexError, TypeError) as error:
+            raise ValueError(f"{self._label()} is {by(self.shape)}: {error}") from None
+        if not values.size:
+            raise ValueError(
+                f"{self._label()}[{_ranges(key)}] is empty; the whole is {by(self.shape)}"
+            )
+        return key, values
+
+    def _label(self):
+        if isinstance(self._name, Memory):
+            return f"block of {self._name._label()}"
+        if isinstance(self._name, tuple):
+            whole, key = self._name
+            return f"{whole._label()}[{_ranges(key)}]"
+        return self._name
+
+
+class Array(Memory):
+    """A handle on slow memory: an array or a region of one; ``Scratchpad.array`` makes it.
+
+    Ranges are NumPy's: they end at the edge of the array at the latest, and ``shape`` says where.
+    """
+
+    __slots__ = ("_loaded", "_stored", "_written")
+
+    def __init__(self, pad, values, name, written, whole=None):
+        super().__init__(pad, values, name, whole)
+        self._written = written
+        if whole is None:
+            self._loaded = self._stored = 0
+
+    def __getitem__(self, index):
+        key, values = self._part(index)
+        return Array(self._pad, values, (self, key), self._written[key], self._whole)
+
+    @property
+    def loaded(self):
+        """Bytes loaded from anywhere in the whole array."""
+        return self._whole._loaded
+
+    @property
+    def stored(self):
+        """Bytes stored to anywhere in the whole array."""
+        return self._whole._stored
+
+    def __repr__(self):
+        return f"Array({self._label()}, {by(self.shape)}, {self.nbytes:,} bytes in slow memory)"
+
+
+class Block(Memory):
+    """A handle on fast memory: a block or a part of one; load, zeros and full make it.
+
+    Parts such as ``x[0:1, 4:8]`` and the transpose ``x.T`` are free and share its numbers. ``with``
+    frees the block at the end.
+    """
+
+    __slots__ = ()
+
+    def __getitem__(self, index):
+        key, values = self._part(index)
+        return Block(self._pad, values, (self, key), self._whole)
+
+    @property
+    def T(self):  # noqa: N802, NumPy's name
+        """The transpose: the same numbers with the axes reversed."""
+        return Block(self._pad, self._values.T, self._name, self._whole)
+
+    def __enter__(self):
+        self._pad._block(self)
+        return self
+
+    def __exit__(self, *error):
+        if self in self._pad._blocks:
+            self._pad.free(self)
+
+    def __repr__(self):
+        held = "in fast memory" if self._whole in self._pad._blocks else "freed"
+        return f"Block({self._label()}, {by(self.shape)}, {self.nbytes:,} bytes, {held})"
+
+
+def by(shape):
+    """A shape in words: 4 × 8."""
+    return " × ".join(map(str, shape)) or "one number"
+
+
+def _ranges(key):
+    return ", ".join(_range(each) for each in key if each is not ...)
+
+
+def _range(each):
+    if not isinstance(each, slice):
+        return str(each)
+    ends = [each.start, each.stop] if each.step is None else [each.start, each.stop, each.step]
+    return ":".join("" if end is None else str(end) for end in ends)

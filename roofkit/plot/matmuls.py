@@ -1,0 +1,240 @@
+"""Matrix multiplications as figures: their shapes, what a batch reaches, what it takes."""
+
+import math
+import re
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.patches import Rectangle
+
+import roofkit as rk
+from roofkit._units import engineering, prefixed
+from roofkit.plot.figures import COLOURS, LINES, bare, ticks
+from roofkit.roofline import Roofline
+
+# How thick a single row or column is drawn, as a share of the figure's width.
+THIN = 0.006
+# Offset in points and alignment of a text beside a point.
+SIDES = {
+    "on": ((0, 0), "center", "center"),
+    "left": ((-5, 0), "right", "center"),
+    "above": ((0, 4), "center", "bottom"),
+    "below": ((0, -5), "center", "top"),
+}
+# The batches that a curve is drawn for.
+FEWEST, MOST = 16, 4096
+
+
+def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, ax=None):
+    """Draw X[B, D] · Y[D, F] = Z[B, F] to scale, Z below Y and beside X, each with its bytes.
+
+    Parameters
+    ----------
+    B, D, F : whole numbers of at least 1
+    dtype : str
+    tile : pair of whole numbers, optional
+        Rows and columns of one block of Z, no more than B and F; drawn with the rows of X and the
+        columns of Y that it takes. Otherwise it is one element with one row and one column.
+    ax : matplotlib Axes, optional
+
+    Returns the Axes. Raises ValueError for sizes that are not whole and for a tile that is too
+    large.
+
+    >>> ax = matmul_shapes(512, 4096, 4096)
+    >>> ax.roofkit_description[:57]
+    'Drawn to scale: X[512, 4096], 4.19 MB, times Y[4096, 4096'
+    """
+    rows, columns = tile or (1, 1)
+    for name, size, most in (
+        ("B", B, math.inf), ("D", D, math.inf), ("F", F, math.inf),
+        ("tile[0]", rows, B), ("tile[1]", columns, F),
+    ):  # fmt: skip
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, got {size!r}")
+        if size > most:
+            raise ValueError(f"{name}={size} is more than the {most} that there are")
+    # Y stands over Z and X beside it, in lengths of elements; Z begins at (right, 0).
+    gap = 0.06 * (D + F)
+    right, above = D + gap, B + gap
+    width, height = right + F, above + D
+    flat = B / width < 0.16
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6.4, 0.8 + 4.6 * height / width), layout="constrained")
+    ax.set(xlim=(-0.1 * width, 1.01 * width), ylim=(-(0.1 if flat else 0.06) * width, height))
+    ax.set_aspect("equal")
+    ax.axis("off")
+    # The block is about a third of the way in, on a boundary of tiles.
+    thick, wide = max(rows, THIN * width), max(columns, THIN * width)
+    under = B - rows * (B // rows // 3) - thick
+    left = right + columns * (F // columns // 3)
+    for corner, size, inner, part, colour in (
+        ((0, 0), (D, B), (0, under), (D, thick), COLOURS[0]),
+        ((right, above), (F, D), (left, above), (wide, D), COLOURS[1]),
+        ((right, 0), (F, B), (left, under), (wide, thick), COLOURS[2]),
+    ):
+        ax.add_patch(Rectangle(corner, *size, fc=colour, alpha=0.2, lw=0))
+        ax.add_patch(Rectangle(inner, *part, fc=colour, lw=0))
+        ax.add_patch(Rectangle(corner, *size, fc="none", ec=colour, lw=1.2))
+    moved = {name: f"{engineering(rk.matmul(B, D, F, dtype, moves=name).bytes)}B" for name in "XYZ"}
+    free = (left + wide + width) / 2
+    _write(ax, f"Y[D, F]\n{moved['Y']}", (free, above + D / 2), "on")
+    if flat:
+        _write(ax, f"X[B, D]  {moved['X']}", (D / 2, B), "above")
+        _write(ax, f"Z[B, F]  {moved['Z']}", (free, 0), "below")
+    else:
+        _write(ax, f"X[B, D]\n{moved['X']}", (D / 2, under / 2), "on")
+        _write(ax, f"Z[B, F]\n{moved['Z']}", (free, under / 2), "on")
+    edge = {"fontsize": 9, "color": "0.3"}
+    _write(ax, f"B = {B:,}", (0, B / 2), "left", rotation=0 if flat else 90, **edge)
+    _write(ax, f"D = {D:,}", (D / 2, 0), "below", **edge)
+    _write(ax, f"D = {D:,}", (right, above + D / 2), "left", rotation=90, **edge)
+    _write(ax, f"F = {F:,}", (right + F / 2, height), "above", **edge)
+    block = f"a block of {rows} by {columns}" if tile else "one element"
+    strips = f"{rows} rows of X and {columns} columns" if tile else "one row of X and one column"
+    ax.roofkit_description = (
+        f"Drawn to scale: X[{B}, {D}], {moved['X']}, times Y[{D}, {F}], {moved['Y']}, gives "
+        f"Z[{B}, {F}], {moved['Z']}; {block} of Z takes {strips} of Y."
+    )
+    return ax
+
+
+def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
+    """Draw the FLOP/s that X[B, D] · Y[D, F] can reach on one roofline, against B.
+
+    Parameters
+    ----------
+    chip : Chip or Roofline
+        A Chip stands for its roofline at this dtype and its own name.
+    layers : mapping of label to a pair (D, F)
+    dtype : str
+        Of all three matrices.
+    ax : matplotlib Axes, optional
+
+    A circle marks the critical batch of each layer, where it has one. The pale line is speed =
+    B · bandwidth · 2 / bytes of an element, up to the peak: what a layer without end would reach.
+    Returns the Axes. Raises ValueError for anything else.
+
+    >>> ax = matmul_batches(rk.chip("TPU v5e"), {"1k": (1024, 1024)})
+    >>> ax.get_xlabel()
+    'B (tokens)'
+    """
+    roof = chip.roofline(dtype) if isinstance(chip, rk.Chip) else chip
+    name = getattr(chip, "name", "")
+    if not isinstance(roof, Roofline) or not isinstance(roof.ridge, (int, float)):
+        raise ValueError(f"chip must be a Chip or a Roofline of two numbers, got {chip!r}")
+    if not isinstance(layers, Mapping) or not 1 <= len(layers) <= len(COLOURS):
+        raise ValueError(f"layers must map 1 to {len(COLOURS)} labels to (D, F), got {layers!r}")
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    xs = np.geomspace(FEWEST, MOST, 400)
+    rule = rk.critical_batch(roof, dtype=dtype)
+    ax.set(xscale="log", yscale="log", xlim=(FEWEST, MOST))
+    ax.plot(xs, roof.peak_flops * np.minimum(xs / rule, 1), color="0.75", lw=5,
+            label=f"D, F → ∞: B = {rule:.4g}")  # fmt: skip
+    told = []
+    for (label, (D, F)), colour, line in zip(layers.items(), COLOURS, LINES, strict=False):
+        reached = roof.attainable(rk.matmul(xs, D, F, dtype).intensity)
+        critical = rk.critical_batch(roof, D, F, dtype)
+        shown = f"{critical:.4g}" if math.isfinite(critical) else "∞"
+        ax.plot(xs, reached, ls=line, color=colour, lw=1.8, label=f"{label}: B = {shown}")
+        if critical <= MOST:
+            ax.plot(critical, roof.peak_flops, "o", color=colour, ms=8, mec="white", zorder=3)
+            ax.plot([critical] * 2, [0, roof.peak_flops], ":", color=colour, lw=1, zorder=1)
+        told.append(
+            f"{label} reaches the peak from B = {shown}"
+            if math.isfinite(critical)
+            else f"{label} never reaches the peak"
+        )
+    ax.set_ylim(roof.peak_flops * FEWEST / rule * 0.7, roof.peak_flops * 1.6)
+    ax.set_xlabel("B (tokens)")
+    ax.set_ylabel("attainable (FLOP/s)")
+    marks = [4**i for i in range(2, 7)]
+    ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
+    ax.set_xticks([], minor=True)
+    ticks(ax.yaxis, ax.get_ylim(), lambda value: engineering(value).strip())
+    bare(ax)
+    legend = ax.legend(loc="lower right", fontsize=9, framealpha=0.9, edgecolor="none", title=name)
+    legend.get_title().set_fontsize(9)
+    ax.roofkit_description = (
+        f"Attainable FLOP/s against B on {name or 'a roofline'}, both axes logarithmic: "
+        f"{'; '.join(told)}; without end, from B = {rule:.4g}."
+    )
+    return ax
+
+
+def matmul_times(batches, seconds, models, *, ax=None):
+    """Draw the measured times of one layer at several batches, beside times that models give.
+
+    Parameters
+    ----------
+    batches, seconds : arrays of the same length, tokens and measured times
+    models : mapping of label to a pair (array of batches, seconds of each)
+    ax : matplotlib Axes, optional
+
+    Both axes are linear, so that equal steps look equal. Returns the Axes. Raises ValueError for
+    lengths that differ and for times that are not above zero.
+
+    >>> ax = matmul_times([1, 64], [19e-6, 21e-6], {"T_lower": ([1, 64], [12e-6, 13e-6])})
+    >>> ax.roofkit_description
+    'Measured times, 19 µs at 1 token to 21 µs at 64; T_lower: 12 µs at 1 to 13 µs at 64.'
+    """
+    batches, seconds = _pairs("the measured", batches, seconds)
+    if not isinstance(models, Mapping) or len(models) > len(COLOURS):
+        raise ValueError(f"models must map up to {len(COLOURS)} labels to pairs, got {models!r}")
+    read = {label: _pairs(label, *pair) for label, pair in models.items()}
+    scale, prefix = prefixed(
+        max(times.max() for times in [seconds, *(times for _, times in read.values())])
+    )
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    for (label, (at, times)), colour, line in zip(read.items(), COLOURS, LINES, strict=False):
+        ax.plot(at, times / scale, ls=line, color=colour, lw=1.8, label=label)
+    ax.plot(batches, seconds / scale, "ko", ms=5, mec="white", mew=0.6, label="measured", zorder=3)
+    ax.set(xlim=(0, 1.02 * batches.max()), ylim=(0, None))
+    ax.set_xlabel("B (tokens)")
+    ax.set_ylabel(f"time ({prefix}s)")
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    bare(ax)
+    ax.legend(loc="upper left", fontsize=9, framealpha=0.9, edgecolor="none")
+    ends = [
+        f"{engineering(times[0])}s at {at[0]:g}{token} to {engineering(times[-1])}s at {at[-1]:g}"
+        for (at, times), token in [
+            ((batches, seconds), " token"), *((pair, "") for pair in read.values())
+        ]
+    ]  # fmt: skip
+    ax.roofkit_description = "; ".join(
+        [
+            f"Measured times, {ends[0]}",
+            *(f"{_plain(n)}: {e}" for n, e in zip(read, ends[1:], strict=True)),
+        ]
+    ) + "."  # fmt: skip
+    return ax
+
+
+def _write(ax, text, xy, side, **style):
+    """Write on a point or beside it."""
+    offset, across, along = SIDES[side]
+    ax.annotate(
+        text, xy, xytext=offset, textcoords="offset points", ha=across, va=along,
+        **{"fontsize": 10, **style},
+    )  # fmt: skip
+
+
+def _plain(label):
+    """A label without the signs of mathematical type: $T_\\mathrm{tile}$ is T_tile."""
+    return re.sub(r"\\mathrm|[${}]", "", label)
+
+
+def _pairs(name, batches, seconds):
+    batches, seconds = np.asarray(batches, float), np.asarray(seconds, float)
+    if batches.ndim != 1 or batches.shape != seconds.shape or not batches.size:
+        raise ValueError(
+            f"{name} batches and seconds must be lists of the same length, got "
+            f"{batches.shape} and {seconds.shape}"
+        )
+    for what, values in (("batches", batches), ("seconds", seconds)):
+        if not (values > 0).all() or not np.isfinite(values).all():
+            raise ValueError(f"{name} {what} must all be finite and above 0")
+    order = np.argsort(batches)
+    return batches[order], seconds[order]
