@@ -201,7 +201,7 @@ def link(chip, *, others=()):
                     Instead(
                         "one link",
                         float(found.bandwidth),
-                        f"That is one link of the {found.links} that the {chip} has. "
+                        f"That takes one link of the {found.links} that the {chip} has. "
                         "All are asked for.",
                     )
                 ]

@@ -295,6 +295,35 @@ QUESTIONS = {
         ],
         how="memory bandwidth over link bandwidth",
     ),
+    "l01.h100-send": Number(
+        asks="{weights} bf16 weights leave the {chip} over all its links at once, one way: how "
+        "many seconds does that take?",
+        inputs={
+            "weights": count(1e9, "the number of weights"),
+            "size": itemsize("bf16", "a weight"),
+            "link": link(H100),
+            "bandwidth": bandwidth(H100, link=False),
+        },
+        formula=lambda weights, size, link: size * weights / link,
+        unit="s",
+        figure="comms",
+        slips=[
+            Slip(
+                "memory",
+                lambda weights, size, bandwidth: size * weights / bandwidth,
+                "That goes over the memory's bandwidth. These bytes leave the chip, over its "
+                "links.",
+            ),
+            Slip(
+                "memory added",
+                lambda weights, size, link, bandwidth: (
+                    size * weights / link + size * weights / bandwidth
+                ),
+                "That adds the time of the memory. Only the links' is asked for.",
+            ),
+        ],
+        how="bytes over the bandwidth of all links together; each weight takes 2 bytes",
+    ),
     "l01.sum-over-max": Number(
         asks="What is the largest value that (T_math + T_comms) / max(T_math, T_comms) can take?",
         formula=lambda: 2.0,
