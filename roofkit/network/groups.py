@@ -66,6 +66,10 @@ class Group:
             )
         names = [f"axes[{place}]" for place in range(len(self.axes))]
         rings = self.rings or (False,) * len(self.axes)
+        if len(rings) != len(self.axes):
+            raise ValueError(
+                f"rings={rings!r} must say of each of {len(self.axes)} axes if it is one"
+            )
         settle("axes", tuple(map(_length, self.axes, names, rings)))
         settle("rings", tuple(rings))
         settle("bandwidth", number(self.bandwidth, "bandwidth"))
@@ -323,9 +327,7 @@ def _length(n, name, ring):
         return n
     counts = np.asarray(n)
     if np.any(counts % 1):
-        raise ValueError(
-            f"{name} must be a whole number of chips, got {counts[counts % 1 != 0].flat[0]:g}"
-        )
+        raise ValueError(f"{name} must be a whole number, got {counts[counts % 1 != 0].flat[0]:g}")
     if ring and np.any(counts == 2):
         raise ValueError(
             f"{name}=2 is no ring: two chips share one link, and a ring needs 3 chips or more; "

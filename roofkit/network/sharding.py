@@ -162,7 +162,8 @@ def most_chips(chip, D, dtype="bf16", **how):
     D = number(D, "D")
     if isinstance(D, np.ndarray) or is_symbolic(D):
         raise ValueError(f"most_chips takes one number for D, got {D!r}")
-    fitting = [n for n in group_sizes(chip) if critical_width(group(chip, n), dtype, **how) <= D]
+    several = (n for n in group_sizes(chip) if n > 1)
+    fitting = [n for n in several if critical_width(group(chip, n), dtype, **how) <= D]
     return max(fitting, default=1)
 
 

@@ -131,6 +131,8 @@ def test_axes_are_a_tuple():
         torus(16, 45e9)
     with pytest.raises(ValueError, match="kind='mesh' is not known"):
         Group("mesh", (4,), 45e9)
+    with pytest.raises(ValueError, match="must say of each of 1 axes"):
+        Group("torus", (4,), 45e9, (True, True))
 
 
 def test_counts_may_be_arrays_or_symbols():

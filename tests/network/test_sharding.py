@@ -328,6 +328,10 @@ def test_an_estimate_takes_the_memorys_roof():
             half.estimate(bad)
 
 
+def test_a_chip_that_is_joined_to_none_works_alone():
+    assert most_chips("GTX 1080 Ti", 1e9, peak_flops=1e12) == 1
+
+
 @pytest.mark.parametrize("bad", [0, -1, math.nan, "8192", None, np.ones(2)])
 def test_most_chips_refuses_a_bad_width(bad):
     with pytest.raises(ValueError, match=r"D must be|one number for D"):
