@@ -8,6 +8,16 @@ from roofkit.check.slips import Slip
 V5E, H100 = "TPU v5e", "H100 SXM"
 
 
+# Two chips that swap partial sums over the one link between them.
+PAIR = {
+    "chips": count(2, "the chips", draw=()),
+    "size": itemsize("bf16", "a partial sum"),
+    "ops": fma(),
+    "peak": peak(V5E, dtypes=("int8",)),
+    "link": one_link(V5E),
+}
+
+
 def _two_chips(D):
     return {
         "B": count(1024, "the tokens", draw=(0.5, 2)),
@@ -175,13 +185,7 @@ QUESTIONS = {
     "l05.threshold": Number(
         asks="Two {chip}s split a bf16 matmul along D and swap partial sums over one link. Above "
         "which D does the arithmetic take longer than the exchange?",
-        inputs={
-            "chips": count(2, "the chips", draw=()),
-            "size": itemsize("bf16", "a partial sum"),
-            "ops": fma(),
-            "peak": peak(V5E, dtypes=("int8",)),
-            "link": one_link(V5E),
-        },
+        inputs=PAIR,
         formula=lambda chips, size, ops, peak, link: chips * size * peak / (ops * link),
         slips=[
             Slip(
@@ -380,14 +384,7 @@ QUESTIONS = {
     "l05.narrow": Number(
         asks="A layer has D = {D}. Two {chip}s split it. How many times as long as the arithmetic "
         "does the exchange take?",
-        inputs={
-            "D": count(1024, "the width", draw=(0.5, 2, 4)),
-            "chips": count(2, "the chips", draw=()),
-            "size": itemsize("bf16", "a partial sum"),
-            "ops": fma(),
-            "peak": peak(V5E, dtypes=()),
-            "link": one_link(V5E),
-        },
+        inputs={"D": count(1024, "the width", draw=(0.5, 2, 4))} | PAIR,
         formula=lambda D, chips, size, ops, peak, link: chips * size * peak / (ops * link) / D,
         unit="times",
         slips=[
