@@ -33,7 +33,8 @@ GELU = {
             Instead(
                 "kernels for arrays",
                 KERNELS,
-                "That is the number of kernels. Each reads at least one array and writes one.",
+                "That has nine arrays cross, one for each of nine kernels. Each reads at least one "
+                "and writes one.",
             ),
             Instead(
                 "two reads each",
@@ -61,6 +62,8 @@ GELU = {
         draw=(),
     ),
 }
+
+IDLE = "That is idle, and at another intensity than 0.5. Which fraction is used at 0.5?"
 
 
 QUESTIONS = {
@@ -92,6 +95,12 @@ QUESTIONS = {
                 "bytes themselves",
                 lambda vectors, N, size: vectors * N * size,
                 "Those are the bytes. Divide them by the bandwidth.",
+            ),
+            Slip(
+                "one vector, 1 byte",
+                lambda N, bandwidth: N / bandwidth,
+                "That divides the numbers of one vector. There are two vectors, and each number "
+                "takes 2 bytes.",
             ),
         ],
         how="bytes over bandwidth",
@@ -155,6 +164,21 @@ QUESTIONS = {
                     "That writes nothing. The result is one number more.",
                 ),
                 Slip(
+                    "result of 1 byte",
+                    lambda N, size: (2 * N - 1) / (size * N + 1),
+                    "That counts 1 byte for the result. It is a bf16 number, too.",
+                ),
+                Slip(
+                    "FLOPs",
+                    lambda N: 2 * N - 1,
+                    "Those are the FLOPs. Divide them by the bytes.",
+                ),
+                Slip(
+                    "bytes",
+                    lambda N, size: size * (N + 1),
+                    "Those are the bytes. Intensity is FLOPs over bytes.",
+                ),
+                Slip(
                     "products written",
                     lambda N, size: (2 * N - 1) / (size * 2 * N),
                     "That moves 2N numbers. N are read, and only one, the sum, is written.",
@@ -211,6 +235,24 @@ QUESTIONS = {
                 here=True,
             ),
             Slip(
+                "one over 240",
+                lambda: 1 / 240,
+                "That is 1 over the ridge: what intensity 1 reaches. Here it is 0.5.",
+                here=True,
+            ),
+            Slip(
+                "rest of one over ridge",
+                lambda peak, bandwidth: 1 - bandwidth / peak,
+                IDLE,
+                here=True,
+            ),
+            Slip(
+                "the text's rest",
+                lambda: 0.995,
+                IDLE,
+                here=True,
+            ),
+            Slip(
                 "the intensity",
                 lambda intensity: intensity,
                 "That is the intensity itself. Which fraction of the ridge is it?",
@@ -240,12 +282,19 @@ QUESTIONS = {
         asks="How many times lower is an intensity of {intensity} than the fp32 ridge of the "
         "{chip}?",
         inputs={
-            "intensity": count(0.5, "the intensity", draw=(1, 2)),
-            "peak": peak(H100, "fp32"),
+            "intensity": count(0.5, "the intensity", draw=()),
+            "peak": peak(H100, "fp32", sparse=False),
             "bandwidth": bandwidth(H100),
         },
         formula=lambda intensity, peak, bandwidth: peak / bandwidth / intensity,
         unit="times",
+        slips=[
+            Slip(
+                "ridge",
+                lambda peak, bandwidth: peak / bandwidth,
+                "That is the ridge. How many times the intensity is it?",
+            ),
+        ],
         how="the ridge over the intensity",
     ),
     "l03.act": Number(
@@ -261,6 +310,18 @@ QUESTIONS = {
                         4,
                         "That counts 4 FLOPs an element. Minus, exponential, addition, division, "
                         "product: which is missing?",
+                    ),
+                    Instead(
+                        "two missing",
+                        3,
+                        "That counts 3 FLOPs an element. Minus, exponential, addition, division, "
+                        "product: which are missing?",
+                    ),
+                    Instead(
+                        "g times",
+                        6,
+                        "That is what 6 FLOPs an element give. g over the sum is one division, "
+                        "with no product besides.",
                     ),
                     Instead(
                         "silu as one",
@@ -302,13 +363,13 @@ QUESTIONS = {
         slips=[
             Slip(
                 "FLOPs",
-                lambda ops: 1e6 * ops,
-                "That is the number of FLOPs. Divide it by the bytes that cross.",
+                lambda ops: ops,
+                "Those are the FLOPs of an element. Divide them by the bytes that cross for it.",
             ),
             Slip(
                 "bytes",
-                lambda size, arrays: 1e6 * size * arrays,
-                "That is the number of bytes. Intensity is FLOPs over bytes.",
+                lambda size, arrays: size * arrays,
+                "Those are the bytes of an element. Intensity is FLOPs over bytes.",
             ),
         ],
         exact=True,
@@ -351,6 +412,18 @@ QUESTIONS = {
                 "bandwidth over intensity",
                 lambda adds, size, arrays, bandwidth: bandwidth * size * arrays / adds,
                 "That divides the bandwidth by the intensity. byte/s times FLOP/byte is FLOP/s.",
+            ),
+            Slip(
+                "intensity",
+                lambda adds, size, arrays: adds / (size * arrays),
+                "That is an intensity, FLOP/byte. Times the bandwidth it is a speed.",
+            ),
+            Slip(
+                "the table's intensity",
+                lambda: 0.25,
+                "That is the table's intensity. Count again what crosses; then times the "
+                "bandwidth it is a speed.",
+                here=True,
             ),
         ],
         how="the intensity of x + y, times the bandwidth",
@@ -453,6 +526,7 @@ QUESTIONS = {
                 "T_comms, for each.",
             ),
         ],
+        exact=True,
         how="find which roof each kernel is under, then both times",
         praise="As nine kernels it waits for memory, as one for the arithmetic: less than the "
         "ratio of bytes.",
@@ -525,7 +599,18 @@ QUESTIONS = {
                 lambda apart, fused: apart / fused,
                 "That is how many times as fast. Which fraction of the time is saved?",
             ),
+            Slip(
+                "percent",
+                lambda apart, fused: 100 * (1 - fused / apart),
+                "That is right in percent. A fraction is asked for; a % sign would do.",
+            ),
+            Slip(
+                "arrays",
+                lambda apart, fused: apart - fused,
+                "That is how many arrays are saved. Which fraction of all is it?",
+            ),
         ],
+        half=["percent"],
         exact=True,
         how="write down what each kernel reads and writes",
         praise="Only one read is saved: what others need must still be written.",
@@ -566,7 +651,7 @@ QUESTIONS = {
             ),
         ],
         how="byte/s times s",
-        praise="A kernel that moves less waits for its own start, not for the memory.",
+        praise="A kernel that moves less in that time waits for something else.",
     ),
     "l03.one-token": Number(
         asks="x + y of {width} numbers took {measured} µs on the {chip}. How many times as long is "
@@ -614,6 +699,14 @@ QUESTIONS = {
         },
         formula=lambda floor, kernels: kernels * floor / floor,
         unit="times",
+        slips=[
+            Slip(
+                "slow unit",
+                lambda: (READS + KERNELS) * 2 / KERNELS,
+                "That is the answer for the slow vector unit. Here no kernel waits for its FLOPs.",
+                here=True,
+            ),
+        ],
         exact=True,
         how="how long do nine kernels take, and how long does one?",
         praise="Small kernels gain by the number of launches, large ones by the ratio of bytes.",

@@ -8,7 +8,7 @@ from roofkit.check.inputs import bandwidth, count, fma, itemsize, longer, peak
 from roofkit.check.kinds import Choice, Formula, Number, Several
 from roofkit.check.slips import Slip
 
-H100, V5E, A100 = "H100 SXM", "TPU v5e", "A100 80GB SXM"
+H100, V5E, A100, A100_40 = "H100 SXM", "TPU v5e", "A100 80GB SXM", "A100 40GB SXM"
 # The layer whose times were published, a pair of matrices for every other question.
 LAYER = {"D": count(8192, "D", draw=(0.5, 1, 2)), "F": count(2560, "F", draw=(1, 2, 4))}
 BF16 = {"ops": fma(), "size": itemsize("bf16", "an element")}
@@ -91,6 +91,11 @@ def _batch(reads):
                     "Those are the tokens of all replicas. Each chip multiplies its own share.",
                 ),
                 Slip(
+                    "a prompt shared out",
+                    lambda length, replicas: length / replicas,
+                    "That shares the tokens of one prompt out. Whole prompts go to the replicas.",
+                ),
+                Slip(
                     "multiplied",
                     lambda prompts, length, replicas: prompts * length * replicas,
                     "That multiplies by the replicas. They share the prompts out.",
@@ -111,6 +116,12 @@ def _batch(reads):
                     "all replicas",
                     lambda prompts: prompts,
                     "That is B of all replicas together. Each chip multiplies its own share.",
+                ),
+                Slip(
+                    "one prompt",
+                    lambda length: length,
+                    "Those are the tokens of one prompt, read before. Writing, each sequence sends "
+                    "one token at a time.",
                 ),
                 Slip(
                     "one sequence",
@@ -172,6 +183,11 @@ CRITICAL = [
         "That counts X and Z twice. Each crosses once.",
     ),
     Slip(
+        "without end",
+        lambda D, F: D * F / (D + F),
+        "That is the intensity that B without end approaches. Which B gives the ridge?",
+    ),
+    Slip(
         "lengths subtracted",
         lambda peak, bandwidth, D, F: D * F / (D + F) - peak / bandwidth,
         "That subtracts lengths. It is their inverses that add: 1/I = 1/B + 1/D + 1/F.",
@@ -195,6 +211,19 @@ QUESTIONS = {
                 "TPU v5e",
                 lambda: _ridge(V5E),
                 "That is the TPU v5e's. Take the figures of this chip.",
+                here=True,
+            ),
+            Slip(
+                "A100",
+                lambda: _ridge(A100),
+                "That is the A100 80GB's. Take the figures of this chip.",
+                here=True,
+            ),
+            Slip(
+                "rounded peak",
+                lambda bandwidth: 1e15 / bandwidth,
+                "With 10¹⁵ FLOP/s, the peak rounded up.",
+                credit=1,
                 here=True,
             ),
         ],
@@ -224,8 +253,24 @@ QUESTIONS = {
                 "That counts half of the bytes. Two vectors are read, 2 bytes a number.",
                 here=True,
             ),
+            Slip(
+                "bytes over FLOPs",
+                lambda: 2.0,
+                "That is about bytes over FLOPs: intensity upside down.",
+                here=True,
+            ),
+            Slip(
+                "eight numbers",
+                lambda: 15 / 34,
+                "That is for 8 numbers. Here there are more.",
+                here=True,
+            ),
             Slip("FLOPs", lambda N: 2 * N - 1, "Those are the FLOPs. Divide them by the bytes."),
-            Slip("bytes", lambda N, size: size * (2 * N + 1), "Those are the bytes."),
+            Slip(
+                "bytes",
+                lambda N, size: size * (2 * N + 1),
+                "Those are the bytes. Intensity is FLOPs over bytes.",
+            ),
         ],
         exact=True,
         how="N multiplications and N - 1 additions, over the bytes of 2N + 1 numbers",
@@ -380,7 +425,7 @@ QUESTIONS = {
         "the {chip}?",
         inputs={
             "peak": peak(A100, "fp32", dtypes=("bf16", "int8"), sparse=False),
-            "bandwidth": _but_bits(bandwidth(A100)),
+            "bandwidth": _but_bits(bandwidth(A100, others=[A100_40])),
             "ops": fma(),
             "size": _but_bits(itemsize("fp32", "an element")),
         },
@@ -428,6 +473,33 @@ QUESTIONS = {
                     "limit",
                     lambda ops, size: ops / size,
                     "That is what it approaches as D and F grow. X and Z cross too.",
+                ),
+                Slip(
+                    "limit in int8",
+                    lambda ops: ops,
+                    "That is what it approaches at 1 byte for an element. bf16 takes 2, and X and "
+                    "Z cross too.",
+                ),
+                Slip(
+                    "as if shared, roughly",
+                    lambda B: B,
+                    "That is I ≈ B, which comes of sharing one matrix. Here each token has its "
+                    "own.",
+                ),
+                Slip(
+                    "Y not read",
+                    lambda D, F, ops, size: _intensity(ops, size, D, F),
+                    "That leaves out Y, most of the bytes.",
+                ),
+                Slip(
+                    "FLOPs",
+                    lambda B, D, F, ops: ops * B * D * F,
+                    "Those are the FLOPs. Divide them by the bytes.",
+                ),
+                Slip(
+                    "bytes",
+                    lambda B, D, F, size: size * (B * D + B * D * F + B * F),
+                    "Those are the bytes. Intensity is FLOPs over bytes.",
                 ),
                 Slip(
                     "Z not written",
@@ -586,6 +658,11 @@ QUESTIONS = {
                 "That moves two matrices. A and B are read, C is written: three cross.",
             ),
             Slip(
+                "four matrices",
+                lambda side, ops, size: _intensity(ops, size, side, side, side, side),
+                "That moves four matrices. A and B are read, C is written and not read.",
+            ),
+            Slip(
                 "side",
                 lambda side: side,
                 "That is I ≈ B, which holds while B is far below D and F.",
@@ -598,8 +675,8 @@ QUESTIONS = {
         asks="A tile of {rows} × {columns} has as many elements as one of 128 × 128. What is its "
         "intensity in bf16, D without end?",
         inputs={
-            "rows": count(256, "its rows", draw=(0.5, 2, 4)),
-            "columns": count(64, "its columns", draw=(1, 2)),
+            "rows": count(256, "the number of rows", draw=(0.5, 2, 4)),
+            "columns": count(64, "the number of columns", draw=(1, 2)),
         }
         | BF16,
         formula=lambda rows, columns, ops, size: _intensity(ops, size, rows, columns),
@@ -626,6 +703,22 @@ QUESTIONS = {
                 lambda rows, columns: (rows + columns) / 4,
                 "That averages the sides. It is their inverses that add.",
             ),
+            Slip(
+                "mean of the sides",
+                lambda rows, columns: (rows + columns) / 2,
+                "That averages the sides. It is their inverses that add.",
+            ),
+            Slip(
+                "numbers brought",
+                lambda rows, columns: rows + columns,
+                "Those are the numbers that a step along D brings. Divide its FLOPs by their "
+                "bytes.",
+            ),
+            Slip(
+                "its elements",
+                lambda rows, columns: rows * columns,
+                "Those are the elements of the tile. Divide its FLOPs by the bytes of the strips.",
+            ),
         ],
         exact=True,
         how="rows · columns / (rows + columns)",
@@ -651,6 +744,18 @@ QUESTIONS = {
                 "That counts a part of a tile as a part. The last row of tiles is whole too.",
             ),
             Slip(
+                "waves rounded down",
+                lambda B, F, side, units: math.floor(
+                    math.ceil(B / side) * math.ceil(F / side) / units
+                ),
+                "That drops the last wave. However few its tiles, it takes as long as a full one.",
+            ),
+            Slip(
+                "rows rounded down",
+                lambda B, F, side, units: B // side * math.ceil(F / side) / units,
+                "That drops the last row of tiles. However few its tokens, it is computed whole.",
+            ),
+            Slip(
                 "parts of a wave",
                 lambda B, F, side, units: math.ceil(B / side) * math.ceil(F / side) / units,
                 "That is tiles over SMs. The last wave takes as long as a full one.",
@@ -664,6 +769,24 @@ QUESTIONS = {
                 "tiles",
                 lambda B, F, side: math.ceil(B / side) * math.ceil(F / side),
                 "Those are the tiles. Divide them among the SMs.",
+            ),
+            Slip(
+                "tiles and parts",
+                lambda B, F, side: B / side * F / side,
+                "Those are tiles and parts of tiles. Count whole ones, then divide them among the "
+                "SMs.",
+            ),
+            Slip(
+                "columns of tiles",
+                lambda F, side: math.ceil(F / side),
+                "Those are the tiles of one row. How many rows of them are there?",
+            ),
+            Slip(
+                "rows and parts",
+                lambda B, side: B / side,
+                "Those are rows of tiles and a part of one. Count whole rows; each has F / 128 "
+                "tiles.",
+                here=True,
             ),
             Slip(
                 "rows of tiles",
