@@ -49,10 +49,13 @@ WATCH = """
   });
 }
 """
+# The slider and what it moves; of several chips the second slider, their width.
 VARIANTS = {
-    "roofkit.explore": (".roofkit-explorer .noUi-handle", ".roofkit-picture svg > path.roof"),
+    "explore.roofline": (".noUi-handle >> nth=0", ".roofkit-picture svg > path.roof"),
+    "explore.chips": (".noUi-handle >> nth=4", ".roofkit-picture svg > path.math"),
     "interact + matplotlib": (".widget-interact .noUi-handle", ".widget-interact .widget-output"),
 }
+OURS = [name for name in VARIANTS if name.startswith("explore")]
 
 
 def main():
@@ -63,9 +66,9 @@ def main():
         driver.jupyter_lab(folder, private) as url,
         driver.chromium(driver.find_chromium()) as browser,
     ):
-        cells = [("-", "code", source.strip()) for source in (driver.WIDGET, PEER)]
+        cells = [("-", "code", source.strip()) for source in (driver.WIDGET, driver.CHIPS, PEER)]
         driver.write_notebook(Path(folder, "slider.ipynb"), cells)
-        page = browser.new_page(viewport={"width": 1280, "height": 1600})
+        page = browser.new_page(viewport={"width": 1280, "height": 2200})
         driver.open_notebook(page, url, "slider.ipynb")
         driver.run_all(page)
         page.wait_for_selector(".widget-interact img")
@@ -89,12 +92,15 @@ def steps(page, handle, picture, key, count=20, warm_up=2):
 
 
 def report(taken):
-    ours, peer = (np.percentile(times, [50, 95]) for times in taken.values())
-    for (name, times), (p50, p95) in zip(taken.items(), (ours, peer), strict=True):
-        print(f"{name:24} {len(times)} steps  p50 {p50:6.1f} ms  p95 {p95:6.1f} ms")
-    verdict = "met" if ours[1] <= 50 else "missed"
-    print(f"{'slider to picture, p95':24} {ours[1]:.1f} ms  bound: at most 50 ms, {verdict}")
-    print(f"{'peer / ours':24} p50 {peer[0] / ours[0]:.0f}x  p95 {peer[1] / ours[1]:.0f}x")
+    points = {name: np.percentile(times, [50, 95]) for name, times in taken.items()}
+    for name, (p50, p95) in points.items():
+        print(f"{name:24} {len(taken[name])} steps  p50 {p50:6.1f} ms  p95 {p95:6.1f} ms")
+    *_, peer = points.values()
+    for name in OURS:
+        p50, p95 = points[name]
+        verdict = "met" if p95 <= 50 else "missed"
+        print(f"{name:24} p95 {p95:.1f} ms  bound: at most 50 ms, {verdict}")
+        print(f"{f'peer / {name}':24} p50 {peer[0] / p50:.0f}x  p95 {peer[1] / p95:.0f}x")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""The live roofline in Python: its values, its errors, and what stands in for it without a kernel.
+"""The live pictures in Python: values, errors, and what stands in for them without a kernel.
 
-What it draws is tested in a real browser, in tests/browser.
+What they draw is tested in a real browser, in tests/browser.
 """
 
 import re
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import nbformat
@@ -133,3 +134,92 @@ def test_time_bars_have_a_static_picture_and_take_rooflines_of_your_own():
 def test_time_bars_refuse_what_they_cannot_draw(cost, chips, message):
     with pytest.raises(ValueError, match=message):
         explore.times(cost, chips)
+
+
+def joined(live, label):
+    live.children[0].label = label
+    return live
+
+
+def test_chips_start_where_they_are_told():
+    live = explore.chips(B=300, D=5000, F=6000, n=8, dtype="int8")
+    assert (live.n, live.B, live.D, live.F) == (8, 300, 5000, 6000)
+    assert repr(live.group) == "Group(8 × TPU v5e, 2x4, egress 90 GB/s)"
+    v5e = rk.chip("TPU v5e")
+    split = rk.network.sharded_matmul(300, 5000, 6000, rk.group(v5e, 8), dtype="int8")
+    assert live.estimate == split.estimate(v5e.roofline("int8"))
+    assert live.critical_width == rk.critical_width(rk.group(v5e, 8), "int8")
+
+
+def test_chips_have_their_own_groups_and_neighbours_a_line_and_a_ring():
+    live = explore.chips(("H100", "TPU v5p", rk.chip("TPU v5e"), "A100 80GB PCIe"))
+    assert live.children[0].options == (
+        "H100 SXM: switch", "TPU v5p: slice", "TPU v5p: line", "TPU v5p: ring", "TPU v5e: slice",
+        "A100 80GB PCIe: all pairs",
+    )  # fmt: skip
+    assert explore.chips("H100").children[0].options == ("H100 SXM: switch",)
+
+
+def test_a_line_is_half_as_fast_as_a_ring_and_two_chips_are_a_line():
+    live = explore.chips(n=16)
+    assert live.critical_width == pytest.approx(15 * 2 * 1.97e14 / 90e9)
+    ring, line = (joined(live, f"TPU v5e: {kind}").critical_width for kind in ("ring", "line"))
+    assert line == 2 * ring
+    two = joined(explore.chips(), "TPU v5e: ring")
+    assert two.group.shape == "line of 2"
+    shapes = {size["n"]: size["shape"] for size in picture(two).groups[2]["sizes"]}
+    assert shapes[2] == "line of 2: a ring needs 3 chips"
+    assert shapes[4] == "ring of 4"
+
+
+def test_n_ends_where_the_group_does():
+    live = joined(explore.chips(n=256), "H100 SXM: switch")
+    assert (live.n, live.group.chip.name) == (8, "H100 SXM")
+
+
+def test_sliders_step_through_whole_sizes_and_the_threshold_lies_between_two_steps():
+    live = explore.chips()
+    widths, batches = picture(live).widths, picture(live).batches
+    assert widths[widths.index(8192) + 1] == 9216 > live.critical_width > live.D
+    # Every slice of the TPU v5e has its critical width on the strip.
+    assert widths[-1] > rk.critical_width(rk.group("TPU v5e", 256))
+    assert batches[:9] == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert explore.chips(D=100).children[-1].widths[0] == 100
+    assert explore.chips(B=2**20).children[-1].batches[-1] == 2**20
+    for sizes in (widths, batches):
+        assert all(type(size) is int for size in sizes)
+        assert max(b / a for a, b in pairwise(sizes[8:])) <= 1.125
+
+
+def test_words_of_chips_can_be_replaced():
+    words = {"choice": "{chip}（{kind}）", "line": "链", "shape": "{n} 片{kind}", "n": "芯片数 n"}
+    live = explore.chips(text=words)
+    assert live.children[0].options[1] == "TPU v5e（链）"
+    assert picture(live).groups[0]["sizes"][1]["shape"] == "2 片链"
+    assert live._sliders["n"].description == "芯片数 n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"chips": []}, "chips is empty"),
+        ({"chips": "TPU v9"}, "no chip is named 'TPU v9'"),
+        ({"chips": "L40S"}, "the table does not say how several L40S are joined"),
+        ({"chips": "AGX Orin"}, "the table does not say how several AGX Orin are joined"),
+        ({"n": 3}, "n=3 is no number of TPU v5e that work together: 1, 2, 4, 8"),
+        ({"D": 0}, "D must be finite and above 0, got 0"),
+        ({"B": 1.5}, "B must be one whole number, got 1.5"),
+        ({"F": [1, 2]}, "F must be one whole number"),
+        ({"dtype": "fp8"}, "TPU v5e has no peak for dtype 'fp8'"),
+        ({"text": {"rings": ""}}, "text has .'rings'.; the entries are"),
+    ],
+)
+def test_chips_refuse_what_they_cannot_draw(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        explore.chips(**arguments)
+
+
+def test_chips_have_a_static_picture():
+    page = explore.chips()._repr_mimebundle_()["text/html"]
+    assert "n = 2: T_math 349 µs, T_memory 113 µs, T_link 373 µs, total between" in page
+    assert "link-bound" in page

@@ -246,6 +246,23 @@ def test_times_are_bars_with_the_bracket_between_maximum_and_sum():
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b"]
 
 
+def test_several_channels_have_a_bar_each():
+    several = rk.Estimate(2e-3, 1e-3, "memory", (("link", 4e-3),))
+    ax = plot.times({"a": several, "b": rk.Estimate(3e-3, 2e-3)})
+    widths = sorted(bar.get_width() for bar in ax.patches)
+    assert widths == pytest.approx([0, 1, 2, 2, 3, 4])
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert [re.sub(r"\W|mathrm", "", name) for name in names[:3]] == [
+        "T_math",
+        "T_memory",
+        "T_link",
+    ]
+    assert len({bar.get_hatch() for bar in ax.patches}) == 3
+    spans = [(bar.get_y(), bar.get_y() + bar.get_height()) for bar in ax.patches]
+    assert all(below <= above for (_, below), (above, _) in pairwise(sorted(spans)))
+    assert "T_memory 1 ms, T_link 4 ms, total between 4 ms and 7 ms, link" in ax.roofkit_description
+
+
 def test_times_are_told_apart_in_grey_and_told_in_words():
     roof = rk.Roofline(1e12, 1e9)
     ax = plot.times({"a": roof.estimate(rk.Cost(2e9, 3e6))})

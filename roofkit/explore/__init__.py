@@ -1,7 +1,8 @@
 """Live pictures: sliders and an SVG joined in the browser, so they move without a kernel."""
 
 from roofkit.explore.bars import times
+from roofkit.explore.chips import chips
 from roofkit.explore.frame import TEXT
 from roofkit.explore.rooflines import roofline
 
-__all__ = ["TEXT", "roofline", "times"]
+__all__ = ["TEXT", "chips", "roofline", "times"]

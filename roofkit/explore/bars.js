@@ -16,36 +16,13 @@ function readTimes(model) {
   return { rows, words };
 }
 
-function linearTicks(most, count = 6) {
-  const power = 10 ** Math.floor(Math.log10(most / count));
-  const step = [1, 2, 5, 10].map((n) => n * power).find((size) => most / size <= count);
-  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
-}
-
-function drawTimeAxis(svg, x, bottom, most, text, second) {
-  const { left, right, top } = BARS, ticks = linearTicks(most);
-  const [, prefix] = engineering(most).split(" ");
-  const unit = 1000 ** (PREFIXES.indexOf(prefix) - 4);
-  add(svg, "path", { class: "grid", d: ticks.map((v) => `M${x(v)},${top}V${bottom}`).join("") });
-  add(svg, "path", { class: "axis", d: `M${left},${top}V${bottom}H${right}` });
-  for (const v of ticks) {
-    add(svg, "text", { x: x(v), y: bottom + 18, "text-anchor": "middle" }, significant(v / unit, 3));
-  }
-  add(svg, "text", { x: (left + right) / 2, y: bottom + 38, "text-anchor": "middle" },
-    `${text.time} (${prefix}${second})`);
-}
-
 function timesPicture(model, svg, readings) {
   const text = model.get("text"), roofs = model.get("roofs"), [, most] = model.get("limits").x;
   const { left, right, top, row, thick } = BARS, bottom = top + row * roofs.length;
   const x = (time) => Number((left + ((right - left) * time) / most).toFixed(2));
   set(svg, { viewBox: `0 0 ${WIDTH} ${bottom + BARS.foot}` });
-  const hatch = {
-    id: "roofkit-hatch", width: 9, height: 9, patternUnits: "userSpaceOnUse",
-    patternTransform: "rotate(45)",
-  };
-  add(add(svg, "pattern", hatch), "path", { class: "hatch", d: "M4.5,0V9" });
-  drawTimeAxis(svg, x, bottom, most, text, model.get("units").time);
+  addHatch(svg, "roofkit-hatch", 45);
+  drawTimeAxis(svg, { left, right, top, bottom }, most, text.time, model.get("units").time);
 
   const addBar = (kind, d = "") => {
     const names = kind === "comms" ? ["comms", "hatching"] : [kind];

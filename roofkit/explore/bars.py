@@ -92,7 +92,7 @@ class TimesExplorer(Explorer):
 
 
 class TimesPicture(Picture):
-    _esm = javascript("bars.js")
+    _esm = javascript("marks.js", "bars.js")
 
     flops = traitlets.Float().tag(sync=True)
     bytes = traitlets.Float().tag(sync=True)

@@ -1,6 +1,7 @@
 // What every live picture shares. A picture's own file follows in the same module and ends on
 // `export default live({ sliders, read, picture })`: `sliders` names the traits that move, `read`
-// makes of the model what is shown, `picture` draws it once and returns what updates it.
+// makes of the model what is shown, `picture` draws it once and returns what updates it. Where
+// there are buttons, `choice` names their trait, and `choose` fits the sliders to what is chosen.
 const WIDTH = 680;
 const PREFIXES = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P"];
 
@@ -32,7 +33,9 @@ function addReading(readings, name) {
   return cell.appendChild(document.createTextNode(""));
 }
 
-function live({ sliders, read, picture }) {
+function live({ sliders, choice, choose, read, picture }) {
+  const moved = choice ? [...sliders, choice] : sliders;
+
   function render({ model, el }) {
     el.classList.add("roofkit-picture");
     const svg = add(el, "svg", { role: "img" });
@@ -42,23 +45,30 @@ function live({ sliders, read, picture }) {
     const update = picture(model, svg, readings);
 
     function draw() {
-      const state = read(model);
+      const state = read(model), text = model.get("text");
       update(state);
       // ipywidgets gives its sliders no accessible name, and their raw values are exponents of 2.
-      el.closest(".roofkit-explorer")?.querySelectorAll(".noUi-handle").forEach((handle, i) => {
+      const explorer = el.closest(".roofkit-explorer");
+      explorer?.querySelectorAll(".noUi-handle").forEach((handle, i) => {
         const name = sliders[i];
-        set(handle, { "aria-label": model.get("text")[name], "aria-valuetext": state.words[name] });
+        set(handle, { "aria-label": text[name], "aria-valuetext": state.words[name] });
+      });
+      // Nor does it say what its buttons are for and which of them is pressed.
+      explorer?.querySelectorAll(".widget-toggle-buttons").forEach((buttons) => {
+        set(buttons, { role: "group", "aria-label": text[choice] });
+        buttons.querySelectorAll("button").forEach((button, i) =>
+          set(button, { "aria-pressed": i === model.get(choice) }));
       });
     }
 
     draw();
-    for (const name of sliders) model.on(`change:${name}`, draw);
+    for (const name of moved) model.on(`change:${name}`, draw);
     // Only once the picture is seen are its sliders on the page and do its texts have a length.
     const seen = new IntersectionObserver(draw);
     seen.observe(el);
     return () => {
       seen.disconnect();
-      for (const name of sliders) model.off(`change:${name}`, draw);
+      for (const name of moved) model.off(`change:${name}`, draw);
     };
   }
 
@@ -68,9 +78,15 @@ function live({ sliders, read, picture }) {
       const { words } = read(model);
       for (const name of sliders) model.set(`${name}_readout`, words[name]);
     };
+    const fit = () => choose(model);
     write();
-    for (const name of sliders) model.on(`change:${name}`, write);
-    return () => sliders.forEach((name) => model.off(`change:${name}`, write));
+    // First, since what is chosen may move a slider.
+    if (choice) model.on(`change:${choice}`, fit);
+    for (const name of moved) model.on(`change:${name}`, write);
+    return () => {
+      if (choice) model.off(`change:${choice}`, fit);
+      for (const name of moved) model.off(`change:${name}`, write);
+    };
   }
 
   return { initialize, render };

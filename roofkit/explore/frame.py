@@ -41,6 +41,32 @@ TEXT = {
     "between": "{lower} to {upper}, {bound}",
     "bars": "Times as bars. {rows}.",
     "row": "{name}: T_math {math}, T_comms {comms}, total between {lower} and {upper}, {bound}",
+    "joined": "joined as",
+    "choice": "{chip}: {kind}",
+    "shape": "{kind} of {n}",
+    "slice": "slice",
+    "switch": "switch",
+    "all-pairs": "all pairs",
+    "line": "line",
+    "ring": "ring",
+    "no_ring": "{shape}: a ring needs 3 chips",
+    "n": "chips n",
+    "D": "width D",
+    "B": "batch B",
+    "math_time": "T_math",
+    "memory_time": "T_memory",
+    "link_time": "T_link",
+    "all_reduce": "all-reduce of Z",
+    "alone": "one chip sends nothing",
+    "span": "{lower} to {upper}",
+    "total_reading": "max … sum",
+    "critical_reading": "critical D*",
+    "speedup_reading": "against one chip",
+    "chips": (
+        "Times as bars. n = {n}, D = {D}, B = {B}, {shape}: T_math {math}, T_memory {memory}, "
+        "T_link {link}, total between {lower} and {upper}, {bound}. T_math equals T_link at "
+        "D* = {critical}."
+    ),
 }
 UNITS = {
     "peak_flops": "FLOP/s", "bandwidth": "B/s", "intensity": "FLOP/byte",
@@ -49,12 +75,12 @@ UNITS = {
 
 
 class Explorer(ipywidgets.VBox):
-    """Sliders over a picture they move; made by ``roofline()`` and ``times()``."""
+    """Sliders over a picture they move; made by the functions of this package."""
 
-    def __init__(self, picture, sliders):
+    def __init__(self, picture, sliders, above=()):
         self._sliders = sliders
         rows = [_row(picture, key, slider) for key, slider in sliders.items()]
-        super().__init__([*rows, picture], layout={"max_width": "680px"})
+        super().__init__([*above, *rows, picture], layout={"max_width": "680px"})
         self.add_class("roofkit-explorer")
 
     def __repr__(self):
@@ -67,9 +93,9 @@ class Explorer(ipywidgets.VBox):
         return {**super()._repr_mimebundle_(**kwargs), "text/html": fallback}
 
 
-def javascript(name):
-    """The module of one picture: what all share, then its own file."""
-    return "\n".join((HERE / file).read_text(encoding="utf-8") for file in ("frame.js", name))
+def javascript(*names):
+    """The module of one picture: what all share, then the named files, its own the last."""
+    return "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("frame.js", *names))
 
 
 class Picture(anywidget.AnyWidget):

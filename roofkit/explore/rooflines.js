@@ -24,16 +24,6 @@ function readRoofline(model) {
   return { roof, intensity, top, bound, words };
 }
 
-function logScale([low, high], start, end) {
-  const slope = (end - start) / Math.log(high / low);
-  return (value) => Number((start + slope * Math.log(value / low)).toFixed(2));
-}
-
-function decades([low, high]) {
-  const first = Math.ceil(Math.log10(low)), last = Math.floor(Math.log10(high));
-  return Array.from({ length: last - first + 1 }, (_, i) => 10 ** (first + i));
-}
-
 const minors = ([low, high]) =>
   decades([low / 10, high]).flatMap((decade) => [2, 3, 4, 5, 6, 7, 8, 9].map((n) => n * decade))
     .filter((value) => value >= low && value <= high);

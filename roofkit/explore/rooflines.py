@@ -101,7 +101,7 @@ class RooflineExplorer(Explorer):
 
 
 class RooflinePicture(Picture):
-    _esm = javascript("rooflines.js")
+    _esm = javascript("marks.js", "rooflines.js")
 
     peak_flops = traitlets.Float().tag(sync=True)
     bandwidth = traitlets.Float().tag(sync=True)

@@ -11,6 +11,9 @@ from roofkit.hardware import Chip
 from roofkit.plot.figures import COLOURS, LINES, decades, roofline_axes, rounded
 from roofkit.roofline import Cost, Estimate, Roofline
 
+# Of the bars of times, by place: neighbours differ in grey.
+HATCHES = ("", "//", "\\\\", "..")
+
 
 def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     """Draw one roofline or several, with kernels as labelled points on them.
@@ -110,7 +113,10 @@ def _shade(ax, roof):
 
 
 def times(estimates, *, ax=None):
-    """Draw each Estimate's T_math and T_comms as bars, with the bracket from lower to upper.
+    """Draw each Estimate's times as bars, with the bracket from lower to upper.
+
+    The bars are T_math and T_comms; where several channels feed a computation, T_math and a bar for
+    each of them.
 
     Parameters
     ----------
@@ -130,21 +136,24 @@ def times(estimates, *, ax=None):
             raise ValueError(
                 f"estimates[{label!r}] must be an Estimate of two numbers, got {estimate!r}"
             )
+    bars = {label: _bars(estimate, estimates.values()) for label, estimate in estimates.items()}
+    names = list(dict.fromkeys(name for times in bars.values() for name in times))
+    # Bars and bracket share a row; two bars leave a quarter of it free.
+    step = 0.78 / (len(names) + 1)
     if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 0.9 + 0.95 * len(estimates)), layout="constrained")
+        size = (6.4, 0.9 + 0.95 * len(estimates) * (len(names) + 1) / 3)
+        _, ax = plt.subplots(figsize=size, layout="constrained")
     rows = np.arange(len(estimates))[::-1]
     scale, prefix = prefixed(max(estimate.upper for estimate in estimates.values()))
-    for row, estimate in zip(rows, estimates.values(), strict=True):
-        for offset, name, value, colour, hatch in (
-            (0.26, r"$T_\mathrm{math}$", estimate.math, COLOURS[0], ""),
-            (0, r"$T_\mathrm{comms}$", estimate.comms, COLOURS[1], "//"),
-        ):
+    for row, (label, estimate) in zip(rows, estimates.items(), strict=True):
+        for place, (name, colour, hatch) in enumerate(zip(names, COLOURS, HATCHES, strict=False)):
             ax.barh(
-                row + offset, value / scale, height=0.24, color=colour, hatch=hatch,
-                edgecolor="white", label=name if row == rows[0] else None,
+                row + step * (len(names) / 2 - place), bars[label].get(name, 0) / scale,
+                height=step * 12 / 13, color=colour, hatch=hatch, edgecolor="white",
+                label=rf"$T_\mathrm{{{name}}}$" if row == rows[0] else None,
             )  # fmt: skip
         lower, upper = estimate.lower / scale, estimate.upper / scale
-        ax.plot([lower, upper], [row - 0.26] * 2, "k|-", lw=1.5, ms=9,
+        ax.plot([lower, upper], [row - step * len(names) / 2] * 2, "k|-", lw=1.5, ms=9,
                 label="max … sum" if row == rows[0] else None)  # fmt: skip
     ax.set_yticks(rows, list(estimates))
     ax.set_xlim(left=0)
@@ -153,14 +162,22 @@ def times(estimates, *, ax=None):
     handles, labels = ax.get_legend_handles_labels()
     ax.legend(
         [*handles[1:], handles[0]], [*labels[1:], labels[0]], loc="lower center",
-        bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize=9,
+        bbox_to_anchor=(0.5, 1), ncols=len(handles), frameon=False, fontsize=9,
     )  # fmt: skip
     ax.roofkit_description = "Times. " + "; ".join(
-        f"{label}: T_math {engineering(e.math)}s, T_comms {engineering(e.comms)}s, "
-        f"total between {engineering(e.lower)}s and {engineering(e.upper)}s, {e.bound}-bound"
+        f"{label}: "
+        + ", ".join(f"T_{name} {engineering(time)}s" for name, time in bars[label].items())
+        + f", total between {engineering(e.lower)}s and {engineering(e.upper)}s, {e.bound}-bound"
         for label, e in estimates.items()
     )
     return ax
+
+
+def _bars(estimate, beside):
+    """The times of one Estimate by name; a channel has its own where some have several."""
+    if not any(other.beside for other in beside):
+        return {"math": estimate.math, "comms": estimate.comms}
+    return {"math": estimate.math, estimate.channel: estimate.comms, **dict(estimate.beside)}
 
 
 def _named_roofs(roofs):

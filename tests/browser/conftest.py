@@ -23,6 +23,11 @@ TIMES = [
     ("-", "code", "print(bars.cost.flops, bars.cost.bytes)"),
 ]
 
+CHIPS = [
+    ("-", "code", driver.CHIPS),
+    ("-", "code", "print(split.n, split.D, split.B, split.estimate.bound)"),
+]
+
 
 @pytest.fixture(scope="session")
 def chromium():
@@ -36,7 +41,7 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """What the server serves: copies of the lectures, live.ipynb and times.ipynb."""
+    """What the server serves: copies of the lectures and a notebook for each live picture."""
     course = tmp_path_factory.mktemp("course")
     folder = course / "en"
     folder.mkdir()
@@ -45,6 +50,7 @@ def folder(tmp_path_factory):
         shutil.copy(lecture, folder)
     driver.write_notebook(folder / "live.ipynb", LIVE)
     driver.write_notebook(folder / "times.ipynb", TIMES)
+    driver.write_notebook(folder / "chips.ipynb", CHIPS)
     return folder
 
 

@@ -21,6 +21,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update",
 )  # fmt: skip
 WIDGET = 'import roofkit as rk\nlive = rk.explore.roofline("TPU v5e", intensity=0.5)\nlive'
+CHIPS = "import roofkit as rk\nsplit = rk.explore.chips()\nsplit"
 SLIDERS = ("peak_flops", "bandwidth", "intensity")
 
 

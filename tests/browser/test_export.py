@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from driver import (
+    CHIPS,
     ROOT,
     WIDGET,
     drag,
@@ -75,3 +76,26 @@ def test_page_of_a_notebook_without_widgets_is_run_first(export, tmp_path):
     page = export(notebook)
     assert page.get_by_role("status").inner_text().startswith("ridge\n240.5 FLOP/byte")
     page.wait_for_selector("mjx-container")
+
+
+def test_page_of_several_chips_does_without_a_kernel(export, tmp_path):
+    notebook = tmp_path / "chips.ipynb"
+    write_notebook(notebook, [("-", "code", CHIPS)])
+    page = export(notebook)
+    before, status = drawn(page), page.get_by_role("status")
+    assert status.inner_text().startswith("verdict\nlink-bound\nmax … sum\n373 µs to 834 µs")
+    chips, width, batch = (slider(page, name, of=("n", "D", "B")) for name in ("n", "D", "B"))
+    width.press("ArrowRight")
+    wait_redrawn(page, before)
+    assert status.inner_text().startswith("verdict\ncompute-bound")
+    chips.press("End")
+    page.get_by_role("button", name="H100 SXM: switch").click()
+    page.wait_for_function(
+        "() => document.querySelector('.noUi-handle').getAttribute('aria-valuetext') === '8'"
+    )
+    assert chips.get_attribute("aria-valuenow") == chips.get_attribute("aria-valuemax")
+    before = drawn(page)
+    batch.press("Home")
+    wait_redrawn(page, before)
+    assert status.inner_text().startswith("verdict\nmemory-bound")
+    screenshot(page, "export-4-chips")

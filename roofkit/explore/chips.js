@@ -1,0 +1,208 @@
+const SPLIT = { left: 104, right: WIDTH - 66, top: 10, row: 46, thick: 20 };
+SPLIT.bottom = SPLIT.top + 3 * SPLIT.row + 28;
+const STRIP = { top: SPLIT.bottom + 72, thick: 18 };
+const RESOURCES = ["math", "memory", "link"];
+const BOUNDS = { math: "compute", memory: "memory", link: "link" };
+
+const grouped = (value) => Math.round(value).toLocaleString("en-US");
+
+// The same formulas as ring 1; tests/browser compares the two.
+function timesOf({ B, D, F, n, itemsize, peak_flops, bandwidth, egress }) {
+  const times = {
+    math: (2 * B * D * F) / n / peak_flops,
+    memory: (itemsize * ((B * D) / n + (D * F) / n + B * F)) / bandwidth,
+    link: (((2 * (n - 1)) / n) * itemsize * B * F) / egress,
+  };
+  times.lower = Math.max(times.math, times.memory, times.link);
+  times.upper = times.math + times.memory + times.link;
+  return times;
+}
+
+// T_math grows with D from 0, T_memory from that of Z, T_link stays: so first the link is slowest,
+// then perhaps memory, last perhaps compute. Where each piece ends, if it comes at all:
+function piecesOf({ B, F, n, itemsize, peak_flops, bandwidth, egress }) {
+  const math = (2 * B * F) / n / peak_flops;
+  const memory = (itemsize * (B + F)) / n / bandwidth, written = (itemsize * B * F) / bandwidth;
+  const link = (((2 * (n - 1)) / n) * itemsize * B * F) / egress;
+  const critical = link / math;
+  return {
+    critical,
+    link: Math.min(critical, (link - written) / memory),
+    memory: math > memory ? written / (math - memory) : Infinity,
+    math: Infinity,
+  };
+}
+
+function readChips(model) {
+  const text = model.get("text"), units = model.get("units"), F = model.get("F");
+  const { sizes, ...chip } = model.get("groups")[model.get("joined")];
+  const { shape, ...size } = sizes[Math.min(model.get("n"), sizes.length - 1)];
+  const B = model.get("batches")[model.get("B")], D = model.get("widths")[model.get("D")];
+  const split = { B, D, F, itemsize: model.get("itemsize"), ...chip, ...size };
+  const { n } = split;
+  const times = timesOf(split), pieces = piecesOf(split);
+  // Of equals the first, as in Estimate.bound.
+  const bound = RESOURCES.find((name) => times[name] === times.lower);
+  const share = significant(D / n, 5);
+  const quotient = (time, speed, unit) =>
+    `${engineering(time * speed)}${unit} / ${engineering(speed)}${unit}/s`;
+  const words = {
+    n: String(n), B: grouped(B), D: grouped(D), shape,
+    bound: text[BOUNDS[bound]],
+    critical: grouped(pieces.critical),
+    speedup: `${significant(timesOf({ ...split, n: 1 }).lower / times.lower, 3)}×`,
+  };
+  for (const name of [...RESOURCES, "lower", "upper"]) {
+    words[name] = engineering(times[name]) + units.time;
+  }
+  const work = {
+    math: `X[${B}, ${share}] · Y[${share}, ${F}]: ` +
+      quotient(times.math, split.peak_flops, units.flops),
+    memory: `X, Y, Z: ${quotient(times.memory, split.bandwidth, units.bytes)}`,
+    link: n === 1 ? text.alone
+      : `${text.all_reduce}: ${quotient(times.link, split.egress, units.bytes)}, ${shape}`,
+  };
+  return { D, times, pieces, bound, words, work };
+}
+
+// Keeps the number of chips, or comes as near to it as the chosen group can.
+function chooseGroup(model) {
+  const { sizes } = model.get("groups")[model.get("joined")];
+  const shown = Number(model.get("n_readout")), far = ({ n }) => Math.abs(n - shown);
+  const nearest = sizes.reduce((best, size, i) => (far(size) < far(sizes[best]) ? i : best), 0);
+  const longer = sizes.length - 1 > model.get("last");
+  // A slider never stands beyond its end.
+  if (longer) model.set("last", sizes.length - 1);
+  model.set("n", nearest);
+  if (!longer) model.set("last", sizes.length - 1);
+}
+
+function roundLimit(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 5, 10].map((n) => n * power).find((limit) => limit >= value);
+}
+
+// A colour, and the hatch that tells it from the others without colour.
+const addShapes = (svg, name, more = "") =>
+  [name, `hatching-${name}`].map((shape) => add(svg, "path", { class: shape + more }));
+
+// Which time is longest at every width, where D is and where T_math and T_link are equal.
+function drawStrip(svg, widths, text) {
+  const { left, right } = SPLIT, { top, thick } = STRIP, bottom = top + thick;
+  const limits = [widths[0], widths.at(-1)], x = logScale(limits, left, right);
+  const caption = { class: "caption", "text-anchor": "middle", y: top + thick - 5 };
+  const tick = { class: "quiet", "text-anchor": "middle", y: bottom + 18 };
+  add(svg, "text", { x: left - 10, y: top + thick - 5, "text-anchor": "end" }, text.D);
+  const pieces = ["link", "memory", "math"].map((name) => ({
+    name,
+    shapes: addShapes(svg, name, " piece"),
+    caption: add(svg, "text", caption, text[BOUNDS[name]]),
+  }));
+  const ticks = decades(limits).map((width) =>
+    ({ at: x(width), label: add(svg, "text", { ...tick, x: x(width) }, engineering(width)) }));
+  const marks = ticks.map(({ at }) => `M${at},${bottom}v5`).join("");
+  add(svg, "path", { class: "axis", d: `M${left},${bottom}H${right}${marks}` });
+  const edge = add(svg, "path", { class: "axis" });
+  const critical = add(svg, "text", { y: bottom + 18 });
+  const place = add(svg, "path", { class: "place" });
+  const label = add(svg, "text", { y: top - 12 });
+
+  // In the middle of its piece, or aside where a line would strike it through.
+  const putCaption = (caption, from, end, lines) => {
+    const half = caption.getComputedTextLength() / 2 + 6;
+    const ways = [(from + end) / 2, from + half, end - half];
+    const free = ways.find((at) => lines.every((line) => Math.abs(line - at) > half));
+    set(caption, { x: free ?? ways[0], visibility: 2 * half < end - from ? "visible" : "hidden" });
+  };
+
+  // Beside the place, and within the picture.
+  const write = (node, words, at) => {
+    node.textContent = words;
+    const half = node.getComputedTextLength() / 2;
+    const middle = Math.min(Math.max(at, half), WIDTH - half);
+    set(node, { x: middle, "text-anchor": "middle" });
+    return [middle - half - 6, middle + half + 6];
+  };
+  return ({ D, pieces: ends, words }) => {
+    const inside = ends.critical >= limits[0] && ends.critical <= limits[1];
+    const at = inside ? x(ends.critical) : right;
+    let from = left;
+    for (const { name, shapes, caption } of pieces) {
+      const end = Math.max(from, x(Math.min(Math.max(ends[name], limits[0]), limits[1])));
+      for (const shape of shapes) set(shape, { d: `M${from},${top}H${end}v${thick}H${from}z` });
+      putCaption(caption, from, end, [x(D), at]);
+      from = end;
+    }
+    set(edge, { d: `M${at},${top - 4}V${bottom + 5}`, visibility: inside ? "visible" : "hidden" });
+    const shown = ends.critical > 0;
+    set(critical, { visibility: shown ? "visible" : "hidden" });
+    const [start, stop] = write(critical, `D* = ${words.critical}${inside ? "" : " →"}`, at);
+    for (const { at, label } of ticks) {
+      const half = label.getComputedTextLength() / 2;
+      const covered = shown && at + half > start && at - half < stop;
+      set(label, { visibility: covered ? "hidden" : "visible" });
+    }
+    set(place, { d: `M${x(D)},${bottom}V${top - 2}m-5,-7h10l-5,8z` });
+    write(label, `D = ${words.D}`, x(D));
+  };
+}
+
+function chipsPicture(model, svg, readings) {
+  const text = model.get("text"), widths = model.get("widths"), second = model.get("units").time;
+  const { left, right, top, bottom, row, thick } = SPLIT;
+  set(svg, { class: "dense", viewBox: `0 0 ${WIDTH} ${STRIP.top + STRIP.thick + 26}` });
+  readings.classList.add("dense");
+  addHatch(svg, "roofkit-hatch", 45);
+  addHatch(svg, "roofkit-hatch-link", -45);
+  const axis = add(svg, "g"), guide = add(svg, "path", { class: "guide" });
+  const bars = RESOURCES.map((name, i) => {
+    const y = top + row * i;
+    const before = { x: left - 10, y: y + thick - 5, "text-anchor": "end" };
+    add(svg, "text", before, text[`${name}_time`]);
+    return {
+      name, y,
+      shapes: addShapes(svg, name),
+      label: add(svg, "text", { y: y + thick - 5 }),
+      caption: add(svg, "text", { class: "quiet", x: left + 6, y: y + thick + 15 }),
+    };
+  });
+  const under = top + 3 * row + 12;
+  add(svg, "text", { x: left - 10, y: under + 5, "text-anchor": "end" }, text.bracket);
+  const bracket = add(svg, "path", { class: "bracket" });
+  const updateStrip = drawStrip(svg, widths, text);
+  const cells = ["bound", "total", "critical", "speedup"]
+    .map((key) => [key, addReading(readings, text[key === "bound" ? key : `${key}_reading`])]);
+  let drawn;
+
+  return (state) => {
+    const { times, bound, words, work } = state, most = roundLimit(times.upper);
+    const x = (time) => Number((left + ((right - left) * time) / most).toFixed(2));
+    if (most !== drawn) {
+      axis.replaceChildren();
+      drawTimeAxis(axis, { left, right, top: top - 6, bottom }, most, text.time, second);
+      drawn = most;
+    }
+    for (const { name, y, shapes, label, caption } of bars) {
+      const end = x(times[name]);
+      for (const shape of shapes) {
+        set(shape, { d: `M${left},${y}H${end}v${thick}H${left}z` });
+        shape.classList.toggle("waits", name !== bound);
+      }
+      set(label, { x: end + 6 });
+      label.classList.toggle("binds", name === bound);
+      label.textContent = words[name];
+      caption.textContent = work[name];
+    }
+    set(guide, { d: `M${x(times.lower)},${top - 6}V${under}` });
+    set(bracket, { d: `M${x(times.lower)},${under - 5}v10m0,-5H${x(times.upper)}m0,-5v10` });
+    updateStrip(state);
+    set(svg, { "aria-label": fill(text.chips, words) });
+    const told = { ...words, total: fill(text.span, words) };
+    for (const [key, node] of cells) node.data = told[key];
+  };
+}
+
+export default live({
+  sliders: ["n", "D", "B"], choice: "joined", choose: chooseGroup, read: readChips,
+  picture: chipsPicture,
+});

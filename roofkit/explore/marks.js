@@ -1,0 +1,37 @@
+// Scales, axes and hatches that several pictures share.
+function logScale([low, high], start, end) {
+  const slope = (end - start) / Math.log(high / low);
+  return (value) => Number((start + slope * Math.log(value / low)).toFixed(2));
+}
+
+function decades([low, high]) {
+  const first = Math.ceil(Math.log10(low)), last = Math.floor(Math.log10(high));
+  return Array.from({ length: last - first + 1 }, (_, i) => 10 ** (first + i));
+}
+
+function linearTicks(most, count = 6) {
+  const power = 10 ** Math.floor(Math.log10(most / count));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((size) => most / size <= count);
+  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
+}
+
+function drawTimeAxis(parent, { left, right, top, bottom }, most, name, second) {
+  const x = (time) => Number((left + ((right - left) * time) / most).toFixed(2));
+  // An axis up to 1 ms counts in µs, as the times do that it shows.
+  const ticks = linearTicks(most), [, prefix] = engineering(0.99 * most).split(" ");
+  const unit = 1000 ** (PREFIXES.indexOf(prefix) - 4);
+  add(parent, "path", { class: "grid", d: ticks.map((v) => `M${x(v)},${top}V${bottom}`).join("") });
+  add(parent, "path", { class: "axis", d: `M${left},${top}V${bottom}H${right}` });
+  for (const v of ticks) {
+    add(parent, "text", { x: x(v), y: bottom + 18, "text-anchor": "middle" }, significant(v / unit, 3));
+  }
+  add(parent, "text", { x: (left + right) / 2, y: bottom + 38, "text-anchor": "middle" },
+    `${name} (${prefix}${second})`);
+}
+
+function addHatch(svg, id, angle) {
+  const pattern = {
+    id, width: 9, height: 9, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${angle})`,
+  };
+  add(add(svg, "pattern", pattern), "path", { class: "hatch", d: "M4.5,0V9" });
+}

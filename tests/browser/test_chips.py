@@ -1,0 +1,236 @@
+"""The live picture of several chips, compared with ring 1 on a grid of all that it can show."""
+
+import bisect
+import itertools
+import re
+
+import numpy as np
+import pytest
+from driver import drawn, open_notebook, run_all, run_cell, screenshot, slider, wait_redrawn
+
+import roofkit as rk
+from roofkit.plot import engineering
+from roofkit.plot.figures import rounded
+
+SLIDERS = ("n", "D", "B")
+SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+PICTURES = {
+    "bf16": {},
+    "int8": {"chips": ("TPU v6e", "MI300X", "H100"), "n": 4, "F": 14336, "dtype": "int8"},
+    "A100 pairs": {"chips": ["A100 80GB PCIe", "TPU v5p"], "D": 5000, "B": 1},
+}
+# Renders a picture without JupyterLab, and gives what it shows at each of the settings.
+SHOW = """
+async ([source, state, settings]) => {
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  const widget = (await import(url)).default;
+  const values = { ...state }, handlers = {};
+  const model = {
+    get: (name) => values[name],
+    set(name, value) {
+      if (values[name] === value) return;
+      values[name] = value;
+      for (const handler of handlers[`change:${name}`] ?? []) handler();
+    },
+    on: (event, handler) => (handlers[event] ??= []).push(handler),
+    off: () => {},
+  };
+  document.body.innerHTML = "<div></div>";
+  const el = document.body.firstChild;
+  widget.initialize({ model });
+  widget.render({ model, el });
+  const all = (selector, read) => [...el.querySelectorAll(selector)].map(read);
+  return settings.map(([joined, ...sliders]) => {
+    model.set("joined", joined);
+    ["n", "D", "B"].forEach((name, i) => model.set(name, sliders[i]));
+    return {
+      words: ["n", "D", "B"].map((name) => model.get(`${name}_readout`)),
+      last: model.get("last"),
+      grid: el.querySelector("g path.grid").getAttribute("d"),
+      ticks: all("g text", (node) => node.textContent),
+      bars: ["math", "memory", "link"].map((name) => {
+        const bar = el.querySelector(`path.${name}:not(.piece)`);
+        return { d: bar.getAttribute("d"), waits: bar.classList.contains("waits") };
+      }),
+      bracket: el.querySelector("path.bracket").getAttribute("d"),
+      pieces: ["link", "memory", "math"].map((name) =>
+        el.querySelector(`path.${name}.piece`).getAttribute("d")),
+      place: el.querySelector("path.place").getAttribute("d"),
+      binds: all("text.binds", (node) => node.textContent),
+      readings: all(".readings > div", (node) => node.lastChild.data),
+      label: el.querySelector("svg").getAttribute("aria-label"),
+    };
+  });
+}
+"""
+
+
+@pytest.fixture(scope="module", params=PICTURES)
+def picture(request, context):
+    """A picture and, for each of many places of its buttons and sliders, what it shows."""
+    live = rk.explore.chips(**PICTURES[request.param])
+    widget = live.children[-1]
+    widths, batches = (
+        [0, end // 3, end // 2, end] for end in (len(widget.widths) - 1, len(widget.batches) - 1)
+    )
+    # The first width above D* is where the verdict turns.
+    widths.append(bisect.bisect(widget.widths, live.critical_width))
+    settings = [
+        (joined, n, D, B)
+        for joined, group in enumerate(widget.groups)
+        for n, D, B in itertools.product(range(len(group["sizes"])), widths, batches)
+    ]
+    kept = {"n", "D", "B", "joined", "groups", "widths", "batches", "F", "itemsize", "last"}
+    state = {name: getattr(widget, name) for name in kept | {"text", "units"}}
+    page = context.new_page()
+    shown = page.evaluate(SHOW, [widget._esm, state, settings])
+    page.close()
+    return live, list(zip(settings, shown, strict=True))
+
+
+def test_every_setting_is_as_ring_1_says(picture):
+    live, settings = picture
+    bounds = set()
+    for places, shown in settings:
+        move(live, places)
+        estimate, group = live.estimate, live.group
+        bounds.add(estimate.bound)
+        alone = rk.network.sharded_matmul(
+            live.B, live.D, live.F, rk.network.line(1, 1e9), dtype=live.dtype
+        ).estimate(group.chip.roofline(live.dtype))
+        assert shown["words"] == [f"{live.n}", f"{live.D:,}", f"{live.B:,}"]
+        assert shown["readings"][:3] == [
+            f"{estimate.bound}-bound",
+            f"{engineering(estimate.lower)}s to {engineering(estimate.upper)}s",
+            f"{live.critical_width:,.0f}",
+        ]
+        assert shown["readings"][3] == f"{rounded(alone.lower / estimate.lower)}×"
+        times = {name: estimate.times[name] for name in ("compute", "memory", "link")}
+        assert [bar["waits"] for bar in shown["bars"]] == [name != estimate.bound for name in times]
+        assert shown["binds"] == [f"{engineering(times[estimate.bound])}s"]
+        start, second = time_scale(shown)
+        lengths = [end_of(bar["d"]) - start for bar in shown["bars"]]
+        assert lengths == pytest.approx([time * second for time in times.values()], abs=0.02)
+        [first, *_], last = starts_of(shown["bracket"]), end_of(shown["bracket"])
+        wanted = [start + time * second for time in (estimate.lower, estimate.upper)]
+        assert [first, last] == pytest.approx(wanted, abs=0.02)
+        assert shown["label"].startswith(f"Times as bars. n = {live.n}, D = {live.D:,}, B = ")
+        assert f"T_link {engineering(times['link'])}s" in shown["label"]
+    assert bounds == {"compute", "memory", "link"}
+
+
+def test_the_strip_says_what_binds_at_every_width(picture):
+    live, settings = picture
+    widths = np.array(live.children[-1].widths, dtype=float)
+    for places, shown in settings:
+        move(live, places)
+        split = rk.network.sharded_matmul(live.B, widths, live.F, live.group, dtype=live.dtype)
+        wanted = split.estimate(live.group.chip.roofline(live.dtype)).bound
+        [left, *_], right = starts_of(shown["pieces"][0]), end_of(shown["pieces"][-1])
+        at = left + (right - left) * np.log(widths / widths[0]) / np.log(widths[-1] / widths[0])
+        ends = [end_of(piece) for piece in shown["pieces"]]
+        said = np.array(["link", "memory", "compute", "compute"])[np.searchsorted(ends, at)]
+        clear = np.min(np.abs(np.subtract.outer(at, [left, *ends[:2]])), axis=1) > 0.02
+        assert list(said[clear]) == list(wanted[clear])
+        [place] = starts_of(shown["place"])
+        assert place == pytest.approx(at[places[2]], abs=0.02)
+
+
+@pytest.fixture
+def chips(page, url):
+    open_notebook(page, url, "chips.ipynb")
+    run_all(page)
+    page.wait_for_selector(".roofkit-picture svg")
+    return page
+
+
+def test_one_step_wider_and_compute_binds(chips):
+    assert readings(chips) == ["link-bound", "373 µs to 834 µs", "8,756", "1.87×"]
+    screenshot(chips, "chips-1-start")
+    press(chips, "D", "ArrowRight")
+    assert readings(chips) == ["compute-bound", "392 µs to 889 µs", "8,756", "2×"]
+    wait_kernel(chips, "2 9216 1024 compute")
+
+
+def test_buttons_keep_the_number_of_chips_where_such_a_group_exists(chips):
+    press(chips, "n", "End")
+    assert slider(chips, "n", of=SLIDERS).get_attribute("aria-valuetext") == "256"
+    choose(chips, "H100 SXM: switch")
+    assert place_of_n(chips) == ("7.0", "7.0", "8")
+    wait_kernel(chips, "8 8192 1024 link")
+    press(chips, "n", "ArrowLeft")
+    choose(chips, "TPU v5e: line")
+    assert place_of_n(chips) == ("3.0", "8.0", "8")
+    screenshot(chips, "chips-2-line")
+    press(chips, "n", "ArrowLeft", 2)
+    choose(chips, "TPU v5e: ring")
+    assert "line of 2: a ring needs 3 chips" in drawn(chips)
+    assert readings(chips)[2] == "8,756"
+    wait_kernel(chips, "2 8192 1024 link")
+
+
+def test_controls_have_names(chips):
+    for name, word in zip(SLIDERS, ("chips n", "width D", "batch B"), strict=True):
+        assert slider(chips, name, of=SLIDERS).get_attribute("aria-label") == word
+    group = chips.get_by_role("group", name="joined as")
+    group.get_by_role("button", name="TPU v5e: slice", pressed=True).press("Tab")
+    chips.keyboard.press("Enter")
+    group.get_by_role("button", name="TPU v5e: line", pressed=True).wait_for()
+    assert group.get_by_role("button", pressed=True).count() == 1
+
+
+def readings(page):
+    return page.get_by_role("status").inner_text().split("\n")[1::2]
+
+
+def press(page, name, key, times=1):
+    before = drawn(page)
+    handle = slider(page, name, of=SLIDERS)
+    handle.focus()
+    for _ in range(times):
+        handle.press(key)
+    wait_redrawn(page, before)
+
+
+def choose(page, name):
+    before = drawn(page)
+    page.get_by_role("button", name=name).click()
+    wait_redrawn(page, before)
+
+
+def place_of_n(page):
+    handle = slider(page, "n", of=SLIDERS)
+    return tuple(handle.get_attribute(f"aria-value{of}") for of in ("now", "max", "text"))
+
+
+def wait_kernel(page, words):
+    # The last step may still be on its way.
+    for _ in range(50):
+        [output] = run_cell(page, 1)
+        if output["text"].strip() == words:
+            return
+    raise AssertionError(f"the kernel says {output['text']}")
+
+
+def move(live, places):
+    """The sliders and buttons in Python, as they are in the browser."""
+    live.children[0].index = places[0]
+    for name, place in zip(SLIDERS, places[1:], strict=True):
+        live._sliders[name].max = max(place, live._sliders[name].max)
+        live._sliders[name].value = place
+
+
+def time_scale(shown):
+    """Where the axis of times starts and how many pixels make a second, off grid and labels."""
+    lines = [float(x) for x in re.findall(r"M([\d.]+),", shown["grid"])]
+    *ticks, title = shown["ticks"]
+    unit = SECONDS[re.search(r"\((\w+)\)", title)[1]]
+    return lines[0], (lines[-1] - lines[0]) / (float(ticks[-1]) * unit)
+
+
+def starts_of(d):
+    return [float(x) for x in re.findall(r"M([\d.]+)", d)]
+
+
+def end_of(d):
+    return float(re.search(r"H([\d.]+)", d)[1])
