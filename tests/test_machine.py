@@ -144,7 +144,7 @@ def test_a_measured_chip_is_a_chip(measured):
     chip = measured.chip()
     day = measured.date[:10]
     assert chip.sku == f"measured, {measured.machine.name}, {day}"
-    assert (chip.on_chip, chip.link, chip.capacity) == (None, None, None)
+    assert (chip.on_chip, chip.interconnect, chip.usable) == (None, None, None)
     for figure in (*chip.peaks.values(), chip.bandwidth):
         assert figure.source.startswith("measured on ")
         assert figure.source.endswith(day)
