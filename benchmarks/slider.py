@@ -49,11 +49,13 @@ WATCH = """
   });
 }
 """
-# The slider and what it moves; of several chips the second slider, their width.
+# Where the slider and the picture are; each is the first of its kind there, but for the width of
+# several chips, their second slider.
 VARIANTS = {
-    "explore.roofline": (".noUi-handle >> nth=0", ".roofkit-picture svg > path.roof"),
-    "explore.chips": (".noUi-handle >> nth=4", ".roofkit-picture svg > path.math"),
-    "interact + matplotlib": (".widget-interact .noUi-handle", ".widget-interact .widget-output"),
+    "explore.roofline": (".jp-Cell >> nth=0", ".noUi-handle", "svg > path.roof"),
+    "explore.matmul": (".jp-Cell >> nth=1", ".noUi-handle", "svg > path.kernel"),
+    "explore.chips": (".jp-Cell >> nth=2", ".noUi-handle >> nth=1", "svg > path.math"),
+    "interact + matplotlib": (".jp-Cell >> nth=3", ".noUi-handle", ".widget-output"),
 }
 OURS = [name for name in VARIANTS if name.startswith("explore")]
 
@@ -66,22 +68,24 @@ def main():
         driver.jupyter_lab(folder, private) as url,
         driver.chromium(driver.find_chromium()) as browser,
     ):
-        cells = [("-", "code", source.strip()) for source in (driver.WIDGET, driver.CHIPS, PEER)]
+        sources = driver.WIDGET, driver.MATMUL, driver.CHIPS, PEER
+        cells = [("-", "code", source.strip()) for source in sources]
         driver.write_notebook(Path(folder, "slider.ipynb"), cells)
-        page = browser.new_page(viewport={"width": 1280, "height": 2200})
+        page = browser.new_page(viewport={"width": 1280, "height": 3000})
         driver.open_notebook(page, url, "slider.ipynb")
         driver.run_all(page)
         page.wait_for_selector(".widget-interact img")
         # Taking turns, so that a slow minute of the machine meets both.
-        for key in ("ArrowRight", "ArrowLeft") * 2:
+        for key in ("ArrowRight", "ArrowLeft") * 5:
             for name, selectors in VARIANTS.items():
                 taken[name] += steps(page, *selectors, key)
     report(taken)
 
 
-def steps(page, handle, picture, key, count=20, warm_up=2):
-    """The times of so many key presses, ms."""
-    handle, picture = page.locator(handle).first, page.locator(picture).first
+def steps(page, cell, handle, picture, key, count=8, warm_up=1):
+    """The times of so many key presses, ms; more would reach the end of a slider."""
+    cell = page.locator(cell)
+    handle, picture = cell.locator(handle).first, cell.locator(picture).first
     handle.focus()
     times = []
     for _ in range(count):

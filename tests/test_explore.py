@@ -41,7 +41,7 @@ def test_moving_a_slider_changes_the_values_and_not_what_was_published():
 
 
 @pytest.mark.parametrize("intensity", [1e-3, 0.5, 240, 1e5])
-def test_the_picture_holds_all_that_the_sliders_reach(intensity):
+def test_the_picture_holds_all_that_the_controls_reach(intensity):
     live = explore.roofline(intensity=intensity)
     peak, bandwidth, kernel = [row.children[0] for row in live.children[:-1]]
     low, high = picture(live).limits["x"]
@@ -99,7 +99,7 @@ def test_without_a_kernel_the_static_picture_stands_in():
     assert "dot" in alternative
 
 
-def test_time_bars_start_at_the_cost_and_follow_the_sliders():
+def test_time_bars_start_at_the_cost_and_follow_the_controls():
     live = explore.times(rk.Cost(1e12, 2e9), ["H100", rk.chip("TPU v6e")])
     assert live.cost == rk.Cost(1e12, 2e9)
     assert {name: e.bound for name, e in live.estimates.items()} == {
@@ -177,7 +177,7 @@ def test_n_ends_where_the_group_does():
     assert (live.n, live.group.chip.name) == (8, "H100 SXM")
 
 
-def test_sliders_step_through_whole_sizes_and_the_threshold_lies_between_two_steps():
+def test_controls_step_through_whole_sizes_and_the_threshold_lies_between_two_steps():
     live = explore.chips()
     widths, batches = picture(live).widths, picture(live).batches
     assert widths[widths.index(8192) + 1] == 9216 > live.critical_width > live.D
@@ -196,7 +196,7 @@ def test_words_of_chips_can_be_replaced():
     live = explore.chips(text=words)
     assert live.children[0].options[1] == "TPU v5e（链）"
     assert picture(live).groups[0]["sizes"][1]["shape"] == "2 片链"
-    assert live._sliders["n"].description == "芯片数 n"
+    assert live._controls["n"].description == "芯片数 n"
 
 
 @pytest.mark.parametrize(
@@ -223,3 +223,81 @@ def test_chips_have_a_static_picture():
     page = explore.chips()._repr_mimebundle_()["text/html"]
     assert "n = 2: T_math 349 µs, T_memory 113 µs, T_link 373 µs, total between" in page
     assert "link-bound" in page
+
+
+def controls(live):
+    return [getattr(row, "children", [row])[0] for row in live.children[:-1]]
+
+
+def test_a_matmul_starts_where_it_is_told_and_follows_its_controls():
+    live = explore.matmul("TPU v5e", B=256, tile=128)
+    assert repr(live) == "MatmulExplorer(B=256, D=8192, F=8192, tile=128, dtype=bf16)"
+    assert live.cost == rk.matmul(256, 8192, 8192, tile=(128, 128))
+    assert live.roof == rk.chip("TPU v5e").roofline("bf16")
+    assert live.estimate.bound == "memory"
+    B, D, F, tile, dtype = controls(live)
+    tile.index = len(tile.options) - 1
+    assert live.tile is None
+    B.index += 1
+    D.index = F.index = 0
+    dtype.index = 1
+    assert live.cost == rk.matmul(512, 128, 128, "int8")
+    assert live.roof == rk.chip("TPU v5e").roofline("int8")
+
+
+def test_sizes_that_are_no_powers_of_two_are_stops_among_them():
+    live = explore.matmul(B=1, D=5120, F=100_000, tile=96)
+    stops = picture(live).stops
+    assert stops["B"] == [2**k for k in range(17)]
+    assert stops["D"] == sorted([*(2**k for k in range(7, 17)), 5120])
+    assert stops["F"] == [*(2**k for k in range(7, 17)), 100_000, 2**17]
+    assert stops["tile"] == [*(2**k for k in range(7)), 96, 128, 256, 512, 1024, None]
+    assert explore.matmul(D=3).D == 3
+    assert picture(explore.matmul(D=3)).stops["D"][:4] == [2, 3, 4, 8]
+
+
+@pytest.mark.parametrize("chip", ["TPU v5e", "H100", "GTX 1080 Ti"])
+def test_the_axes_of_a_matmul_hold_all_that_the_controls_reach(chip):
+    dtypes = list(rk.chip(chip).peaks)
+    live = explore.matmul(chip, dtype=dtypes[0])
+    (low, high), (bottom, top) = picture(live).limits["x"], picture(live).limits["y"]
+    for index, dtype in enumerate(dtypes):
+        for end in (0, -1):
+            for control in controls(live)[:4]:
+                control.index = end % len(control.options)
+            controls(live)[4].index = index
+            assert live.dtype == dtype
+            assert low < live.cost.intensity < high
+            assert bottom < live.roof.attainable(live.cost.intensity) < top
+        assert low < live.roof.ridge < high
+
+
+def test_a_matmul_has_a_static_picture():
+    page = explore.matmul(tile=128)._repr_mimebundle_()["text/html"]
+    assert "X · Y, b = 128 at 63.5 FLOP/byte is memory-bound" in page
+    assert "X · Y at 241 FLOP/byte is compute-bound" in page
+    assert "b = " not in explore.matmul()._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"chip": "TPU v9"}, "no chip is named 'TPU v9'; nearest"),
+        ({"dtype": "fp8"}, "TPU v5e has no peak for dtype 'fp8'; the table has: bf16, int8"),
+        ({"B": 0}, "B must be a whole number above 0, got 0"),
+        ({"D": 8192.0}, "D must be a whole number above 0, got 8192.0"),
+        ({"F": None}, "F must be a whole number above 0, got None"),
+        ({"tile": True}, "tile must be a whole number above 0, got True"),
+        ({"tile": (128, 128)}, "tile must be a whole number above 0"),
+        ({"text": {"tiles": ""}}, "text has .'tiles'.; the entries are"),
+    ],
+)
+def test_a_matmul_refuses_what_it_cannot_draw(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        explore.matmul(**arguments)
+
+
+def test_the_words_of_a_matmul_can_be_replaced():
+    live = explore.matmul(text={"B": "rows", "dtype": "type", "again": "wieder"})
+    assert [control.description for control in controls(live)] == ["rows", "D", "F", "tile", "type"]
+    assert picture(live).text["again"] == "wieder"

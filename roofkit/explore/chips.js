@@ -203,6 +203,6 @@ function chipsPicture(model, svg, readings) {
 }
 
 export default live({
-  sliders: ["n", "D", "B"], choice: "joined", choose: chooseGroup, read: readChips,
+  sliders: ["n", "D", "B"], choices: ["joined"], choose: chooseGroup, read: readChips,
   picture: chipsPicture,
 });

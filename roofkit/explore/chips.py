@@ -124,7 +124,7 @@ class ChipsExplorer(Explorer):
     @property
     def group(self):
         groups = self._choices[self._joined.index].groups
-        return groups[min(self._sliders["n"].value, len(groups) - 1)]
+        return groups[min(self._controls["n"].value, len(groups) - 1)]
 
     @property
     def n(self):
@@ -132,11 +132,11 @@ class ChipsExplorer(Explorer):
 
     @property
     def D(self):  # noqa: N802
-        return self._widths[self._sliders["D"].value]
+        return self._widths[self._controls["D"].value]
 
     @property
     def B(self):  # noqa: N802
-        return self._batches[self._sliders["B"].value]
+        return self._batches[self._controls["B"].value]
 
     @property
     def estimate(self):

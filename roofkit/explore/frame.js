@@ -1,7 +1,7 @@
 // What every live picture shares. A picture's own file follows in the same module and ends on
-// `export default live({ sliders, read, picture })`: `sliders` names the traits that move, `read`
-// makes of the model what is shown, `picture` draws it once and returns what updates it. Where
-// there are buttons, `choice` names their trait, and `choose` fits the sliders to what is chosen.
+// `export default live({ sliders, choices, choose, read, picture })`: `sliders` and `choices` name the
+// traits that move, sliders with a read-out; `choose` fits the sliders to what buttons choose; `read`
+// makes of the model what is shown, `picture` draws it once and returns what updates it.
 const WIDTH = 680;
 const PREFIXES = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P"];
 
@@ -33,8 +33,8 @@ function addReading(readings, name) {
   return cell.appendChild(document.createTextNode(""));
 }
 
-function live({ sliders, choice, choose, read, picture }) {
-  const moved = choice ? [...sliders, choice] : sliders;
+function live({ sliders, choices = [], choose, read, picture }) {
+  const moving = [...sliders, ...choices];
 
   function render({ model, el }) {
     el.classList.add("roofkit-picture");
@@ -54,21 +54,22 @@ function live({ sliders, choice, choose, read, picture }) {
         set(handle, { "aria-label": text[name], "aria-valuetext": state.words[name] });
       });
       // Nor does it say what its buttons are for and which of them is pressed.
-      explorer?.querySelectorAll(".widget-toggle-buttons").forEach((buttons) => {
-        set(buttons, { role: "group", "aria-label": text[choice] });
+      explorer?.querySelectorAll(".widget-toggle-buttons").forEach((buttons, place) => {
+        const name = choices[place];
+        set(buttons, { role: "group", "aria-label": text[name] });
         buttons.querySelectorAll("button").forEach((button, i) =>
-          set(button, { "aria-pressed": i === model.get(choice) }));
+          set(button, { "aria-pressed": i === model.get(name) }));
       });
     }
 
     draw();
-    for (const name of moved) model.on(`change:${name}`, draw);
+    for (const name of moving) model.on(`change:${name}`, draw);
     // Only once the picture is seen are its sliders on the page and do its texts have a length.
     const seen = new IntersectionObserver(draw);
     seen.observe(el);
     return () => {
       seen.disconnect();
-      for (const name of moved) model.off(`change:${name}`, draw);
+      for (const name of moving) model.off(`change:${name}`, draw);
     };
   }
 
@@ -81,11 +82,11 @@ function live({ sliders, choice, choose, read, picture }) {
     const fit = () => choose(model);
     write();
     // First, since what is chosen may move a slider.
-    if (choice) model.on(`change:${choice}`, fit);
-    for (const name of moved) model.on(`change:${name}`, write);
+    if (choose) for (const name of choices) model.on(`change:${name}`, fit);
+    for (const name of moving) model.on(`change:${name}`, write);
     return () => {
-      if (choice) model.off(`change:${choice}`, fit);
-      for (const name of moved) model.off(`change:${name}`, write);
+      if (choose) choices.forEach((name) => model.off(`change:${name}`, fit));
+      moving.forEach((name) => model.off(`change:${name}`, write));
     };
   }
 

@@ -28,6 +28,11 @@ CHIPS = [
     ("-", "code", "print(split.n, split.D, split.B, split.estimate.bound)"),
 ]
 
+MATMUL = [
+    ("-", "code", driver.MATMUL),
+    ("-", "code", "print(live.B, live.D, live.F, live.tile, live.dtype)"),
+]
+
 
 @pytest.fixture(scope="session")
 def chromium():
@@ -41,7 +46,7 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """What the server serves: copies of the lectures and a notebook for each live picture."""
+    """What the server serves: copies of the lectures, and a notebook a picture."""
     course = tmp_path_factory.mktemp("course")
     folder = course / "en"
     folder.mkdir()
@@ -51,6 +56,7 @@ def folder(tmp_path_factory):
     driver.write_notebook(folder / "live.ipynb", LIVE)
     driver.write_notebook(folder / "times.ipynb", TIMES)
     driver.write_notebook(folder / "chips.ipynb", CHIPS)
+    driver.write_notebook(folder / "matmul.ipynb", MATMUL)
     return folder
 
 

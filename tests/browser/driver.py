@@ -22,6 +22,7 @@ FLAGS = (
 )  # fmt: skip
 WIDGET = 'import roofkit as rk\nlive = rk.explore.roofline("TPU v5e", intensity=0.5)\nlive'
 CHIPS = "import roofkit as rk\nsplit = rk.explore.chips()\nsplit"
+MATMUL = 'import roofkit as rk\nlive = rk.explore.matmul("TPU v5e", tile=128)\nlive'
 SLIDERS = ("peak_flops", "bandwidth", "intensity")
 
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 from driver import (
     CHIPS,
+    MATMUL,
     ROOT,
     WIDGET,
     drag,
@@ -99,3 +100,23 @@ def test_page_of_several_chips_does_without_a_kernel(export, tmp_path):
     wait_redrawn(page, before)
     assert status.inner_text().startswith("verdict\nmemory-bound")
     screenshot(page, "export-4-chips")
+
+
+def test_page_with_a_choice_of_dtype_moves_without_a_kernel(export, tmp_path):
+    notebook = tmp_path / "matmul.ipynb"
+    write_notebook(notebook, [("-", "code", MATMUL)])
+    page = export(notebook)
+    status = page.get_by_role("status")
+    assert "63.5 FLOP/byte" in status.inner_text()
+    screenshot(page, "export-matmul")
+    before = drawn(page)
+    slider(page, "tile", of=("B", "D", "F", "tile")).press("End")
+    wait_redrawn(page, before)
+    assert "241 FLOP/byte" in status.inner_text()
+    before = drawn(page)
+    page.get_by_role("button", name="int8").click()
+    wait_redrawn(page, before)
+    assert "482 FLOP/byte" in status.inner_text()
+    assert page.get_by_text("whole: all fits").is_visible()
+    page.set_viewport_size({"width": 400, "height": 900})
+    screenshot(page, "export-matmul-narrow")
