@@ -49,9 +49,11 @@ WATCH = """
   });
 }
 """
+# Where the slider and the picture are; each is the first of its kind there.
 VARIANTS = {
-    "roofkit.explore": (".roofkit-explorer .noUi-handle", ".roofkit-picture svg > path.roof"),
-    "interact + matplotlib": (".widget-interact .noUi-handle", ".widget-interact .widget-output"),
+    "explore.roofline": (".jp-Cell >> nth=0", ".noUi-handle", "svg > path.roof"),
+    "explore.matmul": (".jp-Cell >> nth=1", ".noUi-handle", "svg > path.kernel"),
+    "interact + matplotlib": (".jp-Cell >> nth=2", ".noUi-handle", ".widget-output"),
 }
 
 
@@ -63,22 +65,24 @@ def main():
         driver.jupyter_lab(folder, private) as url,
         driver.chromium(driver.find_chromium()) as browser,
     ):
-        cells = [("-", "code", source.strip()) for source in (driver.WIDGET, PEER)]
+        sources = driver.WIDGET, driver.MATMUL, PEER
+        cells = [("-", "code", source.strip()) for source in sources]
         driver.write_notebook(Path(folder, "slider.ipynb"), cells)
-        page = browser.new_page(viewport={"width": 1280, "height": 1600})
+        page = browser.new_page(viewport={"width": 1280, "height": 2200})
         driver.open_notebook(page, url, "slider.ipynb")
         driver.run_all(page)
         page.wait_for_selector(".widget-interact img")
         # Taking turns, so that a slow minute of the machine meets both.
-        for key in ("ArrowRight", "ArrowLeft") * 2:
+        for key in ("ArrowRight", "ArrowLeft") * 5:
             for name, selectors in VARIANTS.items():
                 taken[name] += steps(page, *selectors, key)
     report(taken)
 
 
-def steps(page, handle, picture, key, count=20, warm_up=2):
-    """The times of so many key presses, ms."""
-    handle, picture = page.locator(handle).first, page.locator(picture).first
+def steps(page, cell, handle, picture, key, count=8, warm_up=1):
+    """The times of so many key presses, ms; more would reach the end of a slider."""
+    cell = page.locator(cell)
+    handle, picture = cell.locator(handle).first, cell.locator(picture).first
     handle.focus()
     times = []
     for _ in range(count):
@@ -89,12 +93,14 @@ def steps(page, handle, picture, key, count=20, warm_up=2):
 
 
 def report(taken):
-    ours, peer = (np.percentile(times, [50, 95]) for times in taken.values())
-    for (name, times), (p50, p95) in zip(taken.items(), (ours, peer), strict=True):
+    *ours, peer = (np.percentile(times, [50, 95]) for times in taken.values())
+    for (name, times), (p50, p95) in zip(taken.items(), (*ours, peer), strict=True):
         print(f"{name:24} {len(times)} steps  p50 {p50:6.1f} ms  p95 {p95:6.1f} ms")
-    verdict = "met" if ours[1] <= 50 else "missed"
-    print(f"{'slider to picture, p95':24} {ours[1]:.1f} ms  bound: at most 50 ms, {verdict}")
-    print(f"{'peer / ours':24} p50 {peer[0] / ours[0]:.0f}x  p95 {peer[1] / ours[1]:.0f}x")
+    slowest = max(p95 for _, p95 in ours)
+    verdict = "met" if slowest <= 50 else "missed"
+    print(f"{'slider to picture, p95':24} {slowest:.1f} ms  bound: at most 50 ms, {verdict}")
+    for name, (p50, p95) in zip(taken, ours, strict=False):
+        print(f"{f'peer / {name}':24} p50 {peer[0] / p50:.0f}x  p95 {peer[1] / p95:.0f}x")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The live roofline in Python: its values, its errors, and what stands in for it without a kernel.
+"""The live pictures in Python: values, errors, and what stands in for them without a kernel.
 
 What it draws is tested in a real browser, in tests/browser.
 """
@@ -133,3 +133,81 @@ def test_time_bars_have_a_static_picture_and_take_rooflines_of_your_own():
 def test_time_bars_refuse_what_they_cannot_draw(cost, chips, message):
     with pytest.raises(ValueError, match=message):
         explore.times(cost, chips)
+
+
+def controls(live):
+    return [getattr(row, "children", [row])[0] for row in live.children[:-1]]
+
+
+def test_a_matmul_starts_where_it_is_told_and_follows_its_controls():
+    live = explore.matmul("TPU v5e", B=256, tile=128)
+    assert repr(live) == "MatmulExplorer(B=256, D=8192, F=8192, tile=128, dtype=bf16)"
+    assert live.cost == rk.matmul(256, 8192, 8192, tile=(128, 128))
+    assert live.roof == rk.chip("TPU v5e").roofline("bf16")
+    assert live.estimate.bound == "memory"
+    B, D, F, tile, dtype = controls(live)
+    tile.index = len(tile.options) - 1
+    assert live.tile is None
+    B.index += 1
+    D.index = F.index = 0
+    dtype.index = 1
+    assert live.cost == rk.matmul(512, 128, 128, "int8")
+    assert live.roof == rk.chip("TPU v5e").roofline("int8")
+
+
+def test_sizes_that_are_no_powers_of_two_are_stops_among_them():
+    live = explore.matmul(B=1, D=5120, F=100_000, tile=96)
+    stops = picture(live).stops
+    assert stops["B"] == [2**k for k in range(17)]
+    assert stops["D"] == sorted([*(2**k for k in range(7, 17)), 5120])
+    assert stops["F"] == [*(2**k for k in range(7, 17)), 100_000, 2**17]
+    assert stops["tile"] == [*(2**k for k in range(7)), 96, 128, 256, 512, 1024, None]
+    assert explore.matmul(D=3).D == 3
+    assert picture(explore.matmul(D=3)).stops["D"][:4] == [2, 3, 4, 8]
+
+
+@pytest.mark.parametrize("chip", ["TPU v5e", "H100", "GTX 1080 Ti"])
+def test_the_axes_of_a_matmul_hold_all_that_the_controls_reach(chip):
+    dtypes = list(rk.chip(chip).peaks)
+    live = explore.matmul(chip, dtype=dtypes[0])
+    (low, high), (bottom, top) = picture(live).limits["x"], picture(live).limits["y"]
+    for index, dtype in enumerate(dtypes):
+        for end in (0, -1):
+            for control in controls(live)[:4]:
+                control.index = end % len(control.options)
+            controls(live)[4].index = index
+            assert live.dtype == dtype
+            assert low < live.cost.intensity < high
+            assert bottom < live.roof.attainable(live.cost.intensity) < top
+        assert low < live.roof.ridge < high
+
+
+def test_a_matmul_has_a_static_picture():
+    page = explore.matmul(tile=128)._repr_mimebundle_()["text/html"]
+    assert "X · Y, b = 128 at 63.5 FLOP/byte is memory-bound" in page
+    assert "X · Y at 241 FLOP/byte is compute-bound" in page
+    assert "b = " not in explore.matmul()._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"chip": "TPU v9"}, "no chip is named 'TPU v9'; nearest"),
+        ({"dtype": "fp8"}, "TPU v5e has no peak for dtype 'fp8'; the table has: bf16, int8"),
+        ({"B": 0}, "B must be a whole number above 0, got 0"),
+        ({"D": 8192.0}, "D must be a whole number above 0, got 8192.0"),
+        ({"F": None}, "F must be a whole number above 0, got None"),
+        ({"tile": True}, "tile must be a whole number above 0, got True"),
+        ({"tile": (128, 128)}, "tile must be a whole number above 0"),
+        ({"text": {"tiles": ""}}, "text has .'tiles'.; the entries are"),
+    ],
+)
+def test_a_matmul_refuses_what_it_cannot_draw(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        explore.matmul(**arguments)
+
+
+def test_the_words_of_a_matmul_can_be_replaced():
+    live = explore.matmul(text={"B": "rows", "dtype": "type", "again": "wieder"})
+    assert [control.description for control in controls(live)] == ["rows", "D", "F", "tile", "type"]
+    assert picture(live).text["again"] == "wieder"

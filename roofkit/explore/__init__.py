@@ -2,6 +2,7 @@
 
 from roofkit.explore.bars import times
 from roofkit.explore.frame import TEXT
+from roofkit.explore.matmul import matmul
 from roofkit.explore.rooflines import roofline
 
-__all__ = ["TEXT", "roofline", "times"]
+__all__ = ["TEXT", "matmul", "roofline", "times"]

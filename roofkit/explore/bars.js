@@ -40,11 +40,7 @@ function timesPicture(model, svg, readings) {
   const { left, right, top, row, thick } = BARS, bottom = top + row * roofs.length;
   const x = (time) => Number((left + ((right - left) * time) / most).toFixed(2));
   set(svg, { viewBox: `0 0 ${WIDTH} ${bottom + BARS.foot}` });
-  const hatch = {
-    id: "roofkit-hatch", width: 9, height: 9, patternUnits: "userSpaceOnUse",
-    patternTransform: "rotate(45)",
-  };
-  add(add(svg, "pattern", hatch), "path", { class: "hatch", d: "M4.5,0V9" });
+  addHatch(svg);
   drawTimeAxis(svg, x, bottom, most, text, model.get("units").time);
 
   const addBar = (kind, d = "") => {

@@ -81,7 +81,7 @@ class TimesExplorer(Explorer):
 
     @property
     def cost(self):
-        return Cost(self._sliders["flops"].value, self._sliders["bytes"].value)
+        return Cost(self._controls["flops"].value, self._controls["bytes"].value)
 
     @property
     def estimates(self):

@@ -1,6 +1,7 @@
 // What every live picture shares. A picture's own file follows in the same module and ends on
-// `export default live({ sliders, read, picture })`: `sliders` names the traits that move, `read`
-// makes of the model what is shown, `picture` draws it once and returns what updates it.
+// `export default live({ sliders, choices, read, picture })`: `sliders` and `choices` name the
+// traits that move, sliders with a read-out; `read` makes of the model what is shown, `picture`
+// draws it once and returns what updates it.
 const WIDTH = 680;
 const PREFIXES = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P"];
 
@@ -32,7 +33,17 @@ function addReading(readings, name) {
   return cell.appendChild(document.createTextNode(""));
 }
 
-function live({ sliders, read, picture }) {
+function addHatch(svg) {
+  const hatch = {
+    id: "roofkit-hatch", width: 9, height: 9, patternUnits: "userSpaceOnUse",
+    patternTransform: "rotate(45)",
+  };
+  add(add(svg, "pattern", hatch), "path", { class: "hatch", d: "M4.5,0V9" });
+}
+
+function live({ sliders, choices = [], read, picture }) {
+  const moving = [...sliders, ...choices];
+
   function render({ model, el }) {
     el.classList.add("roofkit-picture");
     const svg = add(el, "svg", { role: "img" });
@@ -45,20 +56,28 @@ function live({ sliders, read, picture }) {
       const state = read(model);
       update(state);
       // ipywidgets gives its sliders no accessible name, and their raw values are exponents of 2.
-      el.closest(".roofkit-explorer")?.querySelectorAll(".noUi-handle").forEach((handle, i) => {
+      const explorer = el.closest(".roofkit-explorer");
+      explorer?.querySelectorAll(".noUi-handle").forEach((handle, i) => {
         const name = sliders[i];
         set(handle, { "aria-label": model.get("text")[name], "aria-valuetext": state.words[name] });
+      });
+      // Nor does it say which of several buttons is pressed.
+      explorer?.querySelectorAll(".widget-toggle-buttons").forEach((group, i) => {
+        set(group, { role: "group", "aria-label": model.get("text")[choices[i]] });
+        for (const button of group.querySelectorAll("button")) {
+          set(button, { "aria-pressed": button.textContent === state.words[choices[i]] });
+        }
       });
     }
 
     draw();
-    for (const name of sliders) model.on(`change:${name}`, draw);
+    for (const name of moving) model.on(`change:${name}`, draw);
     // Only once the picture is seen are its sliders on the page and do its texts have a length.
     const seen = new IntersectionObserver(draw);
     seen.observe(el);
     return () => {
       seen.disconnect();
-      for (const name of sliders) model.off(`change:${name}`, draw);
+      for (const name of moving) model.off(`change:${name}`, draw);
     };
   }
 
@@ -69,8 +88,8 @@ function live({ sliders, read, picture }) {
       for (const name of sliders) model.set(`${name}_readout`, words[name]);
     };
     write();
-    for (const name of sliders) model.on(`change:${name}`, write);
-    return () => sliders.forEach((name) => model.off(`change:${name}`, write));
+    for (const name of moving) model.on(`change:${name}`, write);
+    return () => moving.forEach((name) => model.off(`change:${name}`, write));
   }
 
   return { initialize, render };

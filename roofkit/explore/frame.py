@@ -38,6 +38,18 @@ TEXT = {
     "comms": "T_comms",
     "bracket": "max … sum",
     "time": "time",
+    "B": "B",
+    "D": "D",
+    "F": "F",
+    "tile": "tile",
+    "dtype": "dtype",
+    "whole": "whole: all fits",
+    "product": "X · Y",
+    "once": "once",
+    "again": "again",
+    "crossings": "once × crossings = bytes",
+    "part": "share of the traffic",
+    "operands": "Of {bytes} moved, X takes {X}, Y {Y} and Z {Z}.",
     "between": "{lower} to {upper}, {bound}",
     "bars": "Times as bars. {rows}.",
     "row": "{name}: T_math {math}, T_comms {comms}, total between {lower} and {upper}, {bound}",
@@ -49,16 +61,20 @@ UNITS = {
 
 
 class Explorer(ipywidgets.VBox):
-    """Sliders over a picture they move; made by ``roofline()`` and ``times()``."""
+    """Controls over a picture they move; made by ``roofline()``, ``times()`` and ``matmul()``."""
 
-    def __init__(self, picture, sliders):
-        self._sliders = sliders
-        rows = [_row(picture, key, slider) for key, slider in sliders.items()]
+    def __init__(self, picture, controls):
+        self._controls = controls
+        rows = [_row(picture, key, control) for key, control in controls.items()]
         super().__init__([*rows, picture], layout={"max_width": "680px"})
         self.add_class("roofkit-explorer")
 
     def __repr__(self):
-        figures = ", ".join(f"{key}={slider.value:.4g}" for key, slider in self._sliders.items())
+        values = {key: control.value for key, control in self._controls.items()}
+        figures = ", ".join(
+            f"{key}={f'{value:.4g}' if isinstance(value, float) else value}"
+            for key, value in values.items()
+        )
         return f"{type(self).__name__}({figures})"
 
     def _repr_mimebundle_(self, **kwargs):
@@ -67,9 +83,9 @@ class Explorer(ipywidgets.VBox):
         return {**super()._repr_mimebundle_(**kwargs), "text/html": fallback}
 
 
-def javascript(name):
-    """The module of one picture: what all share, then its own file."""
-    return "\n".join((HERE / file).read_text(encoding="utf-8") for file in ("frame.js", name))
+def javascript(*names):
+    """The module of one picture: what all share, what some share, then its own file."""
+    return "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("frame.js", *names))
 
 
 class Picture(anywidget.AnyWidget):
@@ -98,8 +114,19 @@ def slider(value, below, above, label):
     )  # fmt: skip
 
 
-def _row(picture, key, slider):
+def selection(stops, index, label):
+    """A slider through a list of values; its picture gets the place in the list."""
+    return ipywidgets.SelectionSlider(
+        options=[(str(stop), stop) for stop in stops], index=index, description=label,
+        readout=False, style={"description_width": "40px"}, layout={"flex": "1 1 auto"},
+    )  # fmt: skip
+
+
+def _row(picture, key, control):
+    moves = "index" if control.has_trait("index") else "value"
+    ipywidgets.jslink((control, moves), (picture, key))
+    if not picture.has_trait(f"{key}_readout"):
+        return control
     readout = ipywidgets.Label(layout={"width": "120px", "margin": "2px 2px 2px 12px"})
-    ipywidgets.jslink((slider, "value"), (picture, key))
     ipywidgets.jsdlink((picture, f"{key}_readout"), (readout, "value"))
-    return ipywidgets.HBox([slider, readout])
+    return ipywidgets.HBox([control, readout])

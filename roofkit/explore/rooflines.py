@@ -82,15 +82,15 @@ class RooflineExplorer(Explorer):
 
     @property
     def peak_flops(self):
-        return self._sliders["peak_flops"].value
+        return self._controls["peak_flops"].value
 
     @property
     def bandwidth(self):
-        return self._sliders["bandwidth"].value
+        return self._controls["bandwidth"].value
 
     @property
     def intensity(self):
-        return self._sliders["intensity"].value
+        return self._controls["intensity"].value
 
     @property
     def roof(self):
@@ -101,7 +101,7 @@ class RooflineExplorer(Explorer):
 
 
 class RooflinePicture(Picture):
-    _esm = javascript("rooflines.js")
+    _esm = javascript("loglog.js", "rooflines.js")
 
     peak_flops = traitlets.Float().tag(sync=True)
     bandwidth = traitlets.Float().tag(sync=True)

@@ -23,6 +23,11 @@ TIMES = [
     ("-", "code", "print(bars.cost.flops, bars.cost.bytes)"),
 ]
 
+MATMUL = [
+    ("-", "code", driver.MATMUL),
+    ("-", "code", "print(live.B, live.D, live.F, live.tile, live.dtype)"),
+]
+
 
 @pytest.fixture(scope="session")
 def chromium():
@@ -36,7 +41,7 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """What the server serves: copies of the lectures, live.ipynb and times.ipynb."""
+    """What the server serves: copies of the lectures, and a notebook a picture."""
     course = tmp_path_factory.mktemp("course")
     folder = course / "en"
     folder.mkdir()
@@ -45,6 +50,7 @@ def folder(tmp_path_factory):
         shutil.copy(lecture, folder)
     driver.write_notebook(folder / "live.ipynb", LIVE)
     driver.write_notebook(folder / "times.ipynb", TIMES)
+    driver.write_notebook(folder / "matmul.ipynb", MATMUL)
     return folder
 
 

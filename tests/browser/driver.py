@@ -21,6 +21,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update",
 )  # fmt: skip
 WIDGET = 'import roofkit as rk\nlive = rk.explore.roofline("TPU v5e", intensity=0.5)\nlive'
+MATMUL = 'import roofkit as rk\nlive = rk.explore.matmul("TPU v5e", tile=128)\nlive'
 SLIDERS = ("peak_flops", "bandwidth", "intensity")
 
 

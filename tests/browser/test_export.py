@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from driver import (
+    MATMUL,
     ROOT,
     WIDGET,
     drag,
@@ -75,3 +76,23 @@ def test_page_of_a_notebook_without_widgets_is_run_first(export, tmp_path):
     page = export(notebook)
     assert page.get_by_role("status").inner_text().startswith("ridge\n240.5 FLOP/byte")
     page.wait_for_selector("mjx-container")
+
+
+def test_page_with_a_choice_of_dtype_moves_without_a_kernel(export, tmp_path):
+    notebook = tmp_path / "matmul.ipynb"
+    write_notebook(notebook, [("-", "code", MATMUL)])
+    page = export(notebook)
+    status = page.get_by_role("status")
+    assert "63.5 FLOP/byte" in status.inner_text()
+    screenshot(page, "export-matmul")
+    before = drawn(page)
+    slider(page, "tile", of=("B", "D", "F", "tile")).press("End")
+    wait_redrawn(page, before)
+    assert "241 FLOP/byte" in status.inner_text()
+    before = drawn(page)
+    page.get_by_role("button", name="int8").click()
+    wait_redrawn(page, before)
+    assert "482 FLOP/byte" in status.inner_text()
+    assert page.get_by_text("whole: all fits").is_visible()
+    page.set_viewport_size({"width": 400, "height": 900})
+    screenshot(page, "export-matmul-narrow")

@@ -1,0 +1,201 @@
+"""The live matmul: a grid of settings against ring 1, then keys and mouse in JupyterLab."""
+
+import itertools
+import math
+import re
+
+import numpy as np
+import pytest
+from driver import drawn, open_notebook, run_all, run_cell, screenshot, slider, wait_redrawn
+
+import roofkit as rk
+from roofkit import explore
+from roofkit.plot import engineering
+
+SLIDERS = ("B", "D", "F", "tile")
+PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+# Draws each setting in turn, as the browser would when a slider moves, and tells what is shown.
+DRAW = """
+async ([module, state, settings]) => {
+  const { default: picture } = await import(URL.createObjectURL(
+    new Blob([module], { type: "text/javascript" })));
+  const listeners = [];
+  const model = {
+    get: (name) => state[name], set: (name, value) => { state[name] = value; },
+    on: (_, listener) => listeners.push(listener), off: () => {},
+  };
+  const el = document.body.appendChild(document.createElement("div"));
+  picture.initialize({ model });
+  picture.render({ model, el });
+  const paths = (name) =>
+    [...el.querySelectorAll(`path.${name}`)].map((path) => path.getAttribute("d"));
+  return settings.map((setting) => {
+    Object.assign(state, setting);
+    for (const listener of new Set(listeners)) listener();
+    const texts = [...el.querySelectorAll("svg > text")].map((text) => text.textContent);
+    return {
+      readings: [...el.querySelector(".readings").children].map((cell) => cell.lastChild.data),
+      sums: texts.slice(-12).filter((_, i) => i % 4), bars: paths("bar"), grid: paths("grid"),
+      roof: paths("roof")[0], mark: paths("kernel")[0],
+      kernel: el.querySelector("path.kernel").getAttribute("transform"),
+      best: el.querySelector("path.best").parentNode.getAttribute("transform"),
+      told: ["B", "D", "F", "tile"].map((name) => state[`${name}_readout`]),
+      label: el.querySelector("svg").getAttribute("aria-label"),
+    };
+  });
+}
+"""
+
+
+def numbers(text):
+    return [float(each) for each in re.findall(r"-?[\d.]+", text)]
+
+
+def value(shown):
+    """4.19 MB as 4.19e6."""
+    number, prefix = re.fullmatch(r"[=× ]*([\d.]+) ?([kMGTP]?)[\w/]*", shown).groups()
+    return float(number) * PREFIXES[prefix]
+
+
+@pytest.mark.parametrize("chip", ["TPU v5e", "RTX 4090"])
+def test_all_settings_show_what_ring_1_counts(page, chip):
+    live = explore.matmul(chip, B=100, D=5120)
+    picture = live.children[-1]
+    names = ("limits", "text", "units", "stops", "peaks", "bandwidth", "channel", *SLIDERS, "dtype")
+    state = {name: getattr(picture, name) for name in names}
+    some = [range(0, len(picture.stops[name]), 3 if name in "BDF" else 1) for name in SLIDERS]
+    settings = [
+        dict(zip((*SLIDERS, "dtype"), places, strict=True))
+        for places in itertools.product(*some, range(len(picture.peaks)))
+    ]
+    assert len(settings) > 1000
+    page.goto("about:blank")
+    page.set_content("<!doctype html>")
+    shown = page.evaluate(DRAW, [picture._esm, state, settings])
+    for setting, seen in zip(settings, shown, strict=True):
+        B, D, F, tile = (picture.stops[name][setting[name]] for name in SLIDERS)
+        dtype = picture.peaks[setting["dtype"]]["dtype"]
+        assert_as_ring_1(seen, live.chip.roofline(dtype), B, D, F, dtype, tile, picture.limits)
+
+
+def assert_as_ring_1(seen, roof, B, D, F, dtype, tile, limits):
+    pair = None if tile is None else (tile, tile)
+    cost, once = rk.matmul(B, D, F, dtype, tile=pair), rk.matmul(B, D, F, dtype)
+    top, bound = roof.attainable(cost.intensity), roof.estimate(cost).bound
+    *readings, verdict = seen["readings"]
+    assert verdict == f"{bound}-bound"
+    assert [value(each) for each in readings] == pytest.approx(
+        [cost.flops, cost.bytes, cost.intensity, top], rel=5e-3
+    )
+    # The three operands: once, times, together; and their bars, of solid and hatched parts.
+    wanted, lengths = [], []
+    for operand in "XYZ":
+        whole, least = (
+            rk.matmul(B, D, F, dtype, tile=each, moves=operand).bytes for each in (pair, None)
+        )
+        wanted += [least, whole / least, whole]
+        lengths.append((least / cost.bytes, whole / cost.bytes))
+    sums = [value(each) for each in seen["sums"]]
+    assert sums == pytest.approx(wanted, rel=5e-3)
+    assert sums[1::3] == wanted[1::3]  # times are whole
+    left, *_, right = numbers(seen["grid"][1])[0::3]
+    for i, (first, whole) in enumerate(lengths):
+        solid, hatched, above = seen["bars"][3 * i : 3 * i + 3]
+        assert hatched == above
+        start, _, middle, *_ = numbers(solid)
+        assert (start, numbers(hatched)[0]) == (left, middle)
+        ends = middle, numbers(hatched)[2]
+        assert ends == pytest.approx(
+            [left + share * (right - left) for share in (first, whole)], abs=0.01
+        )
+    x, y = axes(seen, limits)
+    assert numbers(seen["kernel"]) == pytest.approx([x(cost.intensity), y(top)], abs=0.02)
+    assert seen["mark"].startswith("M-5" if bound == "compute" else "M-6")
+    ideal = once.intensity, roof.attainable(once.intensity)
+    assert numbers(seen["best"]) == pytest.approx([x(ideal[0]), y(ideal[1])], abs=0.02)
+    corner = numbers(seen["roof"])[2:4]
+    assert corner == pytest.approx([x(roof.ridge), y(roof.peak_flops)], abs=0.02)
+    edges = "whole: all fits" if tile is None else f"{tile} × {tile}"
+    assert seen["told"] == [str(B), str(D), str(F), edges]
+    assert f"X · Y is {bound}-bound and reaches at most" in seen["label"]
+    assert "NaN" not in str(seen)
+    assert "undefined" not in str(seen)
+
+
+def axes(seen, limits):
+    """From a value to its pixel, read off the grid: a line a decade."""
+    xs = [float(x) for x in re.findall(r"M([\d.]+),[\d.]+V", seen["grid"][0])]
+    ys = [float(y) for y in re.findall(r"M[\d.]+,([\d.]+)H", seen["grid"][0])]
+    scales = []
+    for (low, _), pixels in ((limits["x"], xs), (limits["y"], ys)):
+        first = math.ceil(math.log10(low))
+        slope, start = np.polyfit(range(first, first + len(pixels)), pixels, 1)
+        scales.append(lambda at, slope=slope, start=start: start + slope * math.log10(at))
+    return scales
+
+
+@pytest.fixture
+def tiled(page, url):
+    open_notebook(page, url, "matmul.ipynb")
+    run_all(page)
+    page.wait_for_selector(".roofkit-picture svg")
+    return page
+
+
+def readings(page):
+    return page.get_by_role("status").inner_text().split("\n")[1::2]
+
+
+def expected(*sizes, chip="TPU v5e", **how):
+    cost = rk.matmul(*sizes, **how)
+    roof = rk.chip(chip).roofline(how["dtype"])
+    return [
+        f"{engineering(cost.flops)}FLOP",
+        f"{engineering(cost.bytes)}B",
+        f"{cost.intensity:.3g} FLOP/byte",
+        f"{engineering(roof.attainable(cost.intensity))}FLOP/s",
+        f"{roof.estimate(cost).bound}-bound",
+    ]
+
+
+def press(page, name, key, times=1):
+    before = drawn(page)
+    handle = slider(page, name, of=SLIDERS)
+    handle.focus()
+    for _ in range(times):
+        handle.press(key)
+    wait_redrawn(page, before)
+
+
+def test_keys_and_buttons_move_picture_and_kernel(tiled):
+    assert readings(tiled) == expected(256, 8192, 8192, dtype="bf16", tile=(128, 128))
+    screenshot(tiled, "matmul-1-start")
+    press(tiled, "B", "ArrowRight")
+    press(tiled, "D", "ArrowLeft", 3)
+    press(tiled, "F", "ArrowLeft")
+    assert readings(tiled) == expected(512, 1024, 4096, dtype="bf16", tile=(128, 128))
+    press(tiled, "tile", "End")
+    assert slider(tiled, "tile", of=SLIDERS).get_attribute("aria-valuetext") == "whole: all fits"
+    before = drawn(tiled)
+    tiled.get_by_role("group", name="dtype").get_by_role("button", name="int8").click()
+    wait_redrawn(tiled, before)
+    assert readings(tiled) == expected(512, 1024, 4096, dtype="int8")
+    pressed = [
+        button.get_attribute("aria-pressed")
+        for button in tiled.locator(".widget-toggle-button").all()
+    ]
+    assert pressed == ["false", "true"]
+    screenshot(tiled, "matmul-2-moved")
+    for _ in range(50):
+        [output] = run_cell(tiled, 1)
+        if output["text"].split() == ["512", "1024", "4096", "None", "int8"]:
+            break
+    else:
+        raise AssertionError(f"the kernel says {output['text']}")
+
+
+def test_sliders_have_names_and_values(tiled):
+    for name, told in zip(SLIDERS, ("256", "8192", "8192", "128 × 128"), strict=True):
+        handle = slider(tiled, name, of=SLIDERS)
+        assert handle.get_attribute("aria-label") == name
+        assert handle.get_attribute("aria-valuetext") == told
