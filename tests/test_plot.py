@@ -392,21 +392,21 @@ def test_measured_refuses_what_it_cannot_draw(groups, message):
 
 
 def test_traffic_stands_above_what_the_memory_takes():
-    ax = plot.traffic({"mine": ([1e4, 1e6, 1e8], [2e-6, 3e-6, 1.5e-4])}, bandwidth=1e12)
+    ax = plot.traffic({"mine": ([1e4, 1e5, 1e6, 1e8], [1e-6, 3e-6, 3e-6, 1.5e-4])}, bandwidth=1e12)
     bound, floor, points = ax.lines
     assert np.divide(*bound.get_data()) == pytest.approx([1e12, 1e12])
     assert bound.get_label() == "bytes / 1 TB/s"
-    # From the smallest kernel's time to where the memory takes as long.
+    # From the median of the smallest to where the memory takes as long.
     assert floor.get_ydata() == pytest.approx([2e-6, 2e-6])
     assert floor.get_xdata()[1] == pytest.approx(2e6)
-    assert points.get_xdata() == pytest.approx([1e4, 1e6, 1e8])
-    assert points.get_ydata() == pytest.approx([2e-6, 3e-6, 1.5e-4])
+    assert points.get_xdata() == pytest.approx([1e4, 1e5, 1e6, 1e8])
+    assert points.get_ydata() == pytest.approx([1e-6, 3e-6, 3e-6, 1.5e-4])
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
 
 
 def test_traffic_takes_the_median_of_kernels_of_one_size():
     ax = plot.traffic({"mine": ([8e6, 8e6, 8e6], [1e-6, 2e-6, 9e-6])}, bandwidth=4e12)
-    assert "3 kernels: 8 MB in 2 µs, 1 times as long" in ax.roofkit_description
+    assert "3 points: 8 MB in 2 µs, 1 times as long" in ax.roofkit_description
 
 
 def test_traffic_is_told_apart_in_grey_and_drawn_on_your_axes():

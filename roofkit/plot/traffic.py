@@ -1,4 +1,4 @@
-"""Measured times against the bytes moved, above the time that the memory takes for them."""
+"""Measured times against the bytes moved, above the time that a memory or link takes for them."""
 
 import math
 from collections.abc import Mapping
@@ -13,23 +13,23 @@ from roofkit.plot.measured import MARKERS
 
 
 def traffic(groups, bandwidth, *, ax=None):
-    """Draw the measured times of memory-bound kernels against their bytes.
+    """Draw measured times against the bytes moved, over a memory or over links.
 
     Parameters
     ----------
     groups : mapping of label to a pair (bytes, measured seconds), arrays of one length
     bandwidth : float
-        Bytes/s of the memory; the line of bytes / bandwidth is the bound.
+        Bytes/s of the memory or of the links; the line of bytes / bandwidth is the bound.
     ax : matplotlib Axes, optional
 
-    A dotted line goes on from the time of each group's smallest kernel to the bytes that the memory
-    moves in that time. Returns the Axes. Raises ValueError for lengths that differ, and for
-    anything that is not finite and above zero.
+    A dotted line goes on from each group's floor, the median of those that move up to ten times its
+    fewest bytes, to the bytes that are moved in that time. Returns the Axes. Raises ValueError for
+    lengths that differ, and for anything that is not finite and above zero.
 
     >>> ax = traffic({"x + y": ([3e4, 3e8], [1e-6, 1.2e-4])}, bandwidth=3e12)
     >>> ax.roofkit_description
-    'Measured time against bytes moved. x + y, 2 kernels: 30 kB in 1 µs, 100 times as long as \
-the memory takes at 3 TB/s; 300 MB in 120 µs, 1.2 times.'
+    'Measured time against bytes moved. x + y, 2 points: 30 kB in 1 µs, 100 times as long as \
+bytes take at 3 TB/s; 300 MB in 120 µs, 1.2 times.'
     """
     if not isinstance(groups, Mapping) or not 1 <= len(groups) <= len(MARKERS):
         raise ValueError(
@@ -49,7 +49,7 @@ the memory takes at 3 TB/s; 300 MB in 120 µs, 1.2 times.'
     for (label, (moved, seconds)), colour, marker in zip(
         read.items(), COLOURS, MARKERS, strict=False
     ):
-        floor = _at(moved, seconds, moved.min())
+        floor = float(np.median(seconds[moved <= 10 * moved.min()]))
         ax.plot([xlim[0], floor * bandwidth], [floor] * 2, ":", color=colour, lw=1.2)
         ax.plot(moved, seconds, marker, color=colour, ms=4.5, mec="white", mew=0.4, label=label)
     ax.set_xlabel("bytes moved")
@@ -80,12 +80,12 @@ def _read(label, moved, seconds):
 
 
 def _at(moved, seconds, size):
-    """The median time of the kernels that move so many bytes."""
+    """The median time of what moves so many bytes."""
     return float(np.median(seconds[moved == size]))
 
 
 def _describe(label, moved, seconds, bandwidth, speed):
-    """The fewest bytes and the most: in what time, and how many times the memory's."""
+    """The fewest bytes and the most: in what time, and how many times bytes / bandwidth."""
     said = []
     for size in (moved.min(), moved.max()):
         time = _at(moved, seconds, size)
@@ -94,5 +94,5 @@ def _describe(label, moved, seconds, bandwidth, speed):
             f"{rounded(time * bandwidth / size)} times"
         )
         if speed and len(said) == 1:
-            said[0] += f" as long as the memory takes at {speed}"
-    return f"{label}, {len(moved)} kernels: {'; '.join(said)}"
+            said[0] += f" as long as bytes take at {speed}"
+    return f"{label}, {len(moved)} points: {'; '.join(said)}"

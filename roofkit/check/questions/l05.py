@@ -90,13 +90,20 @@ def _split(n, links=2):
 WHOLE_ARRAY = Slip(
     "own share too",
     lambda n, passes, size, ops, peak, links, link: n * passes * size * peak / (ops * links * link),
-    "That lets the whole array travel. A chip has 1/n of it already: the rest is (n − 1)/n.",
+    "That grows with n, as if the whole array travelled. A chip has 1/n of it already: the rest "
+    "is (n − 1)/n.",
 )
 LIKE_TWO = Slip(
     "as for two",
     lambda size, ops, peak, link: 2 * size * peak / (ops * link),
     "That is the width for two chips, over one link. Count the passes and links of this slice.",
 )
+
+HALVED_TWICE = "That halves the FLOPs twice. 2BDF FLOPs, half of them on each chip, are BDF."
+FEWER = (
+    "That needs fewer tokens, the more chips there are. A share has narrower weights, and X and Z "
+)
+FEWER += "weigh more beside them: it needs more."
 
 QUESTIONS = {
     "l05.warmup-flops": Number(
@@ -191,7 +198,7 @@ QUESTIONS = {
             Slip(
                 "halved twice",
                 lambda size, ops, peak, link: 4 * size * peak / (ops * link),
-                "That halves the FLOPs twice. 2BDF FLOPs, half of them on each chip, are BDF.",
+                HALVED_TWICE,
             ),
             Slip(
                 "break even",
@@ -234,9 +241,10 @@ QUESTIONS = {
                 "left side",
                 "the left",
                 "the numerator on the left",
+                "T_math",
             ),
             "C": ("peak", "the peak"),
-            "2BF": ("bytes", "the bytes", "2 BF"),
+            "2BF": ("bytes", "the bytes", "2 BF", "BF", "the right side"),
             "W": ("link", "the link", "bandwidth"),
         },
         how="how many FLOPs are left for each chip, of 2BDF?",
@@ -312,6 +320,12 @@ QUESTIONS = {
                 lambda volume, n, links, link: 2 * (n - 1) / n * volume / (links * link),
                 "That is an all-reduce, two passes. A gather is one.",
             ),
+            Slip(
+                "memory",
+                lambda volume, n: (n - 1) / n * volume / float(rk.chip(V5E).bandwidth),
+                "That takes the chip's memory bandwidth. These bytes cross its links.",
+                here=True,
+            ),
         ],
         how="each chip lacks (n − 1)/n of the array, and it comes in over two links",
     ),
@@ -330,6 +344,12 @@ QUESTIONS = {
                 "one way",
                 lambda n: (n - 1) / n * 8,
                 "That puts the gather on one direction. Both carry half of it.",
+            ),
+            Slip(
+                "gather alone",
+                lambda n: (n - 1) / n / 2,
+                "Those are the bytes of the gather on one link, in V. Divide by those of the "
+                "all-to-all.",
             ),
             Slip(
                 "more chips",
@@ -394,9 +414,19 @@ QUESTIONS = {
                 "That compares with the arithmetic of one chip alone. Each does half here.",
             ),
             Slip(
+                "halved twice",
+                lambda D, size, ops, peak, link: 4 * size * peak / (ops * link) / D,
+                HALVED_TWICE,
+            ),
+            Slip(
                 "difference",
                 lambda D, chips, size, ops, peak, link: chips * size * peak / (ops * link) / D - 1,
                 "That is how much longer. How many times as long is asked for.",
+            ),
+            Slip(
+                "width",
+                lambda chips, size, ops, peak, link: chips * size * peak / (ops * link),
+                "That is the width at which the two take equally long. How far is D from it?",
             ),
         ],
         how="the two times are equal at the critical width; the arithmetic shrinks with D",
@@ -432,6 +462,29 @@ QUESTIONS = {
                 "both split",
                 lambda D, F, n, ridge: ridge * D * F / (D * F - n * ridge * (D + F)),
                 "That splits F too. Only D is split; Z stays whole on each chip.",
+            ),
+            Slip(
+                "fewer, one chip",
+                lambda D, F, n, ridge: ridge * D * F / (D * F - ridge * (D + F)) / n,
+                FEWER,
+            ),
+            Slip("fewer, rule of thumb", lambda n, ridge: ridge / n, FEWER),
+            Slip(
+                "more, rule of thumb",
+                lambda n, ridge: ridge * n,
+                "That multiplies the rule of thumb by n. Count the share, a matmul of width D/n.",
+            ),
+            Slip(
+                "two chips",
+                lambda D, F, ridge: ridge * D * F / (D * F - ridge * (D + 2 * F)),
+                "That is for two chips.",
+                here=True,
+            ),
+            Slip(
+                "eight chips",
+                lambda D, F, ridge: ridge * D * F / (D * F - ridge * (D + 8 * F)),
+                "That is for eight chips.",
+                here=True,
             ),
         ],
         rtol=0.004,
@@ -480,9 +533,22 @@ QUESTIONS = {
                 "2 (n − 1)/n · V.",
             ),
             Slip(
+                "whole array",
+                lambda wait, passes, links: wait * links / passes,
+                "That lets the whole array travel in each pass. A chip has 1/n of it already.",
+            ),
+            Slip(
                 "multiplied",
                 lambda wait, n, passes, links: wait * links * passes * (n - 1) / n,
                 "That multiplies by 2 (n − 1)/n. Solve 2 (n − 1)/n · V / W = wait for V.",
+            ),
+            Slip(
+                "memory",
+                lambda wait, n, passes: (
+                    wait * float(rk.chip(H100).bandwidth) * n / (passes * (n - 1))
+                ),
+                "That takes the memory's bandwidth. An all-reduce goes over the links.",
+                here=True,
             ),
         ],
         how="solve 2 (n − 1)/n · V / W = wait for V",
@@ -505,6 +571,11 @@ QUESTIONS = {
                 "That is C/W, where two chips are as fast as one. The threshold is 2C/W.",
             ),
             Slip(
+                "halved twice",
+                lambda size, ops, peak, links: 4 * size * peak / (ops * links),
+                HALVED_TWICE,
+            ),
+            Slip(
                 "v5e",
                 lambda: 2 * 197e12 / 45e9,
                 "That is the pair of TPUs. The H100 has another peak and other links.",
@@ -514,6 +585,16 @@ QUESTIONS = {
                 "memory",
                 lambda peak: peak / float(rk.chip(H100).bandwidth),
                 "That is the ridge over the memory. The links are asked about.",
+            ),
+            Slip(
+                "four chips",
+                lambda size, ops, peak, links: 6 * size * peak / (ops * links),
+                "That is the width for four of them behind the switch. Two are asked about.",
+            ),
+            Slip(
+                "eight chips",
+                lambda size, ops, peak, links: 14 * size * peak / (ops * links),
+                "That is the width for eight of them behind the switch. Two are asked about.",
             ),
         ],
         how="D = 2C/W, with W all that one chip can send to the switch",

@@ -93,6 +93,14 @@ QUESTIONS = {
         peak(A100),
         bandwidth(A100, others=["A100 40GB SXM"]),
         itemsize("bf16", "a number"),
+        slips=[
+            Slip(
+                "rounded",
+                lambda peak: peak / 2e12,
+                "That rounds the bandwidth to 2 · 10¹². The question has two digits more.",
+                here=True,
+            ),
+        ],
     ),
     "l06.warmup-width": Number(
         asks="Two {chip} split the width D of a bf16 matmul between them. From which D on does the "
@@ -127,6 +135,23 @@ QUESTIONS = {
                 lambda peak: 2 * peak / rk.chip(H100).bandwidth,
                 "That takes the memory's bandwidth. The partial sums cross the link.",
                 here=True,
+            ),
+            Slip(
+                "memory ridge",
+                lambda peak: peak / rk.chip(H100).bandwidth,
+                "That is the ridge over the memory. The partial sums cross the link.",
+                here=True,
+            ),
+            Slip(
+                "v5e",
+                lambda: rk.critical_width(rk.group(V5E, 2)),
+                "That is the width of two TPU v5e. The H100 has another peak and other links.",
+                here=True,
+            ),
+            Slip(
+                "four chips",
+                lambda peak, link: 6 * peak / link,
+                "That is the width for four of them. Two are asked about.",
             ),
             Slip(
                 "upside down",
@@ -173,7 +198,13 @@ QUESTIONS = {
             "peak": "3.94 is twice 1.97, to the last digit. Compare the other input.",
         },
         also={
-            "bandwidth": ("rounding", "the rounded bandwidth", "rounding of the bandwidth", "8.1"),
+            "bandwidth": (
+                "memory",
+                "rounding",
+                "the rounded bandwidth",
+                "rounding of the bandwidth",
+                "8.1",
+            ),
             "int8": ("the format", "quantisation", "the bytes"),
         },
         praise="One memory in two roundings. A figure moved by its rounding is no effect.",
@@ -471,6 +502,11 @@ QUESTIONS = {
         formula=lambda ops, size: ops / size,
         unit="FLOP/byte",
         slips=[
+            Slip(
+                "bytes for a FLOP",
+                lambda ops, size: size / ops,
+                "That is bytes over FLOPs. Intensity is FLOPs over bytes.",
+            ),
             Slip(
                 "shared, exactly",
                 lambda: rk.matmul(512, 4096, 4096, "int8").intensity,
