@@ -28,7 +28,8 @@ REMEDY = "Work each out with {eval}`...`; what nothing works out goes into the h
 RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 # 8,755 and 2.95 · 10¹⁴ and 10¹²; not the digits of v5e, 40GB or 6N.
 IN_PROSE = re.compile(
-    r"(?<![\w.])(\d++(?:,\d{3})*+(?:\.\d+)?+)(?![A-Za-z_])(?:( · 10)?([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?"
+    r"(?<![\w.])(\d+(?:,\d{3})*(?:\.\d+)?)(?![A-Za-z_\d]|,\d{3}|\.\d)"
+    r"(?:( · 10)?([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?"
 )
 IN_CODE = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?")
 
