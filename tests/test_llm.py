@@ -299,6 +299,17 @@ def test_a_chip_without_links_says_so_and_takes_a_group_of_yours():
     assert LLAMA.on("L40", chips=2, joined="switch").decode()["attn_all_reduce"].link > 0
 
 
+def test_a_batch_that_was_run_fits_what_the_driver_has_and_not_the_sheets_round_figure():
+    """60 sequences of 2176 tokens of Llama-2-7B in fp16, published by TensorRT-LLM 0.6.1."""
+    a100 = rk.chip("A100 80GB SXM")
+    of_the_sheet = dataclasses.replace(a100, allocatable=None)
+    fits = [
+        LLAMA.on(chip, weights="fp16", kv="fp16").memory(60, 128, 2048).fits
+        for chip in (a100, of_the_sheet)
+    ]
+    assert fits == [True, False]
+
+
 def test_two_nodes_wait_for_the_slower_level():
     two = rk.group("H100", 8, nodes=2, card=25e9)
     layer = LLAMA.on("H100", chips=16, joined=two).decode(64)["attn_all_reduce"]
