@@ -101,7 +101,7 @@ class Block(Memory):
         return Block(self._pad, values, (self, key), self._whole)
 
     @property
-    def T(self):  # noqa: N802, NumPy's name
+    def T(self):
         """The transpose: the same numbers with the axes reversed."""
         return Block(self._pad, self._values.T, self._name, self._whole)
 

@@ -131,11 +131,11 @@ class ChipsExplorer(Explorer):
         return self.group.n
 
     @property
-    def D(self):  # noqa: N802
+    def D(self):
         return self._widths[self._controls["D"].value]
 
     @property
-    def B(self):  # noqa: N802
+    def B(self):
         return self._batches[self._controls["B"].value]
 
     @property

@@ -385,6 +385,7 @@ def _over_links(served, chip):
         raise ValueError(
             f"joined is a group of {joined.n} chips, but chips={served.chips}; give the same"
         )
+    # An array so small that it waits for hops alone.
     least = np.finfo(float).tiny
     wait = all_gather(least, joined, latency=True).bytes if served.latency else 0.0
     gathered = all_gather(1.0, joined)

@@ -90,7 +90,4 @@ def page(context):
 @pytest.fixture
 def live(page, url):
     """The page with live.ipynb open in JupyterLab, run, its roofline drawn."""
-    driver.open_notebook(page, url, "live.ipynb")
-    driver.run_all(page)
-    page.wait_for_selector(".roofkit-picture svg")
-    return page
+    return driver.open_picture(page, url, "live.ipynb")

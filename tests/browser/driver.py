@@ -119,6 +119,19 @@ def open_notebook(page, url, path):
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
 
 
+def open_picture(page, url, path):
+    """Open a notebook, run it and wait for its live picture; the page."""
+    open_notebook(page, url, path)
+    run_all(page)
+    page.wait_for_selector(".roofkit-picture svg")
+    return page
+
+
+def readings(page):
+    """What the picture's read-outs say, without their names."""
+    return page.get_by_role("status").inner_text().split("\n")[1::2]
+
+
 def run_all(page):
     """Run every cell and wait for the last to be done."""
     # A click on Run All just after "idle" sometimes runs nothing.

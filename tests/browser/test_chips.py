@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from driver import drawn, open_notebook, run_all, run_cell, screenshot, slider, wait_redrawn
+from driver import drawn, open_picture, readings, run_cell, screenshot, slider, wait_redrawn
 
 import roofkit as rk
 from roofkit.plot import engineering
@@ -138,10 +138,7 @@ def test_the_strip_says_what_binds_at_every_width(picture):
 
 @pytest.fixture
 def chips(page, url):
-    open_notebook(page, url, "chips.ipynb")
-    run_all(page)
-    page.wait_for_selector(".roofkit-picture svg")
-    return page
+    return open_picture(page, url, "chips.ipynb")
 
 
 def test_one_step_wider_and_compute_binds(chips):
@@ -177,10 +174,6 @@ def test_controls_have_names(chips):
     chips.keyboard.press("Enter")
     group.get_by_role("button", name="TPU v5e: line", pressed=True).wait_for()
     assert group.get_by_role("button", pressed=True).count() == 1
-
-
-def readings(page):
-    return page.get_by_role("status").inner_text().split("\n")[1::2]
 
 
 def press(page, name, key, times=1):

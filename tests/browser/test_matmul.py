@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from driver import drawn, open_notebook, run_all, run_cell, screenshot, slider, wait_redrawn
+from driver import drawn, open_picture, readings, run_cell, screenshot, slider, wait_redrawn
 
 import roofkit as rk
 from roofkit import explore
@@ -136,14 +136,7 @@ def axes(seen, limits):
 
 @pytest.fixture
 def tiled(page, url):
-    open_notebook(page, url, "matmul.ipynb")
-    run_all(page)
-    page.wait_for_selector(".roofkit-picture svg")
-    return page
-
-
-def readings(page):
-    return page.get_by_role("status").inner_text().split("\n")[1::2]
+    return open_picture(page, url, "matmul.ipynb")
 
 
 def expected(*sizes, chip="TPU v5e", **how):

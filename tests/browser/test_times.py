@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from driver import drawn, open_notebook, run_all, run_cell, screenshot, slider, wait_redrawn
+from driver import drawn, open_picture, run_cell, screenshot, slider, wait_redrawn
 
 import roofkit as rk
 from roofkit.plot import engineering
@@ -13,10 +13,7 @@ CHIPS = ("H100 SXM", "TPU v6e")
 
 @pytest.fixture
 def bars(page, url):
-    open_notebook(page, url, "times.ipynb")
-    run_all(page)
-    page.wait_for_selector(".roofkit-picture svg")
-    return page
+    return open_picture(page, url, "times.ipynb")
 
 
 def test_halving_the_flops_moves_the_bars_as_ring_1_says(bars):
