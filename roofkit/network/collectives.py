@@ -36,7 +36,7 @@ import numpy as np
 
 from roofkit._inputs import check_broadcast, is_symbolic, number
 from roofkit._units import quantity
-from roofkit.network.groups import Group, _between
+from roofkit.network.groups import Group, unless_alone
 from roofkit.roofline import larger
 
 
@@ -121,7 +121,7 @@ def all_reduce(size, group, *, exact=True, latency=False, in_network=False):
         raise ValueError(f"in_network=True needs a switch that adds up; {group!r} has none")
     if group.card is not None:
         raise ValueError("in_network=True is for one node: between nodes cards carry the sums")
-    moved = _between(1, group.chips) * size
+    moved = unless_alone(1, group.chips) * size
     return Transfer(group, _with_floor(moved, 2 * group.hops, group, latency))
 
 
@@ -153,7 +153,7 @@ def all_to_all(size, group, *, exact=True, latency=False):
     elif exact:
         moved = inside * (chips - 1) / (chips * chips)
     else:
-        moved = _between(inside / chips, chips)
+        moved = unless_alone(inside / chips, chips)
     moved = _with_floor(moved, group.hops, group, latency)
     return Transfer(group, moved, size * (nodes - 1) / (chips * nodes * nodes))
 
@@ -161,7 +161,7 @@ def all_to_all(size, group, *, exact=True, latency=False):
 def _passes(passes, size, group, exact, latency):
     size = _checked(size, group, exact, latency)
     moved, between = (
-        passes * part * (n - 1) / n if exact else _between(passes * part, n)
+        passes * part * (n - 1) / n if exact else unless_alone(passes * part, n)
         for part, n in ((size, group.chips), (size / group.chips, group.nodes))
     )
     return Transfer(group, _with_floor(moved, passes * group.hops, group, latency), between)
@@ -170,10 +170,10 @@ def _passes(passes, size, group, exact, latency):
 def _crossings(length, ring, bidirectional, exact):
     """How many of the length² pieces of an all-to-all cross the busiest link of an axis."""
     if not ring:
-        return length * length // 4 if exact else _between(length * length / 4, length)
+        return length * length // 4 if exact else unless_alone(length * length / 4, length)
     if bidirectional:
-        return (length * length // 4) / 2 if exact else _between(length * length / 8, length)
-    return length * (length - 1) / 2 if exact else _between(length * length / 2, length)
+        return (length * length // 4) / 2 if exact else unless_alone(length * length / 8, length)
+    return length * (length - 1) / 2 if exact else unless_alone(length * length / 2, length)
 
 
 def _with_floor(moved, hops, group, latency):

@@ -110,7 +110,7 @@ class Group:
         if self.kind == "all-pairs":
             return _at_least(self.chips - 1, 1)
         each = (
-            _between(2 if ring and self.bidirectional else 1, length)
+            unless_alone(2 if ring and self.bidirectional else 1, length)
             for length, ring in zip(self.axes, self.rings, strict=True)
         )
         return _at_least(functools.reduce(operator.add, each), 1)
@@ -124,7 +124,7 @@ class Group:
     def hops(self):
         """Links from one chip to the farthest other, within its node."""
         if self.kind != "torus":
-            return _between(1, self.axes[0])
+            return unless_alone(1, self.axes[0])
         each = (
             length // 2 if ring and self.bidirectional else length - 1
             for length, ring in zip(self.axes, self.rings, strict=True)
@@ -336,7 +336,7 @@ def _length(n, name, ring):
     return n
 
 
-def _between(amount, chips):
+def unless_alone(amount, chips):
     """The amount where there are several chips, zero where one is alone."""
     return amount if is_symbolic(chips) else amount * (1 * (chips > 1))
 
