@@ -16,7 +16,7 @@ from roofkit.check.student import tables
 
 PUZZLES = {name: q for name, q in tables().items() if isinstance(q, Puzzle)}
 MATMUL, SOFTMAX, GATHER = "ps2.matmul-bytes", "ps2.softmax-bytes", "ps3.gather"
-SEEDS = range(6)
+SEEDS = range(4)
 
 
 def matmul(pad, X, Y, Z):
@@ -222,9 +222,9 @@ class Ignoring:
 
 
 def resting(pad, S, V, Z):
-    """The reference; then results come back and go out, twelve times."""
+    """The reference; then results come back and go out, sixteen times."""
     attend(pad, S, V, Z)
-    for i in 12 * list(range(Z.shape[0])):
+    for i in 16 * list(range(Z.shape[0])):
         with pad.load(Z[i : i + 1]) as z:
             pad.store(z, Z[i : i + 1])
 
@@ -284,7 +284,8 @@ POOR = {
         "once for every column of Z, and Y",
     ),
     "a strip a column": (
-        MATMUL, kept(strip, one, one), (0.1, 0.6), {"X for every column"}, "once for every column of Z.",
+        MATMUL, kept(strip, one, one), (0.1, 0.6), {"X for every column"},
+        "once for every column of Z.",
     ),
     "a strip a row": (
         MATMUL, kept(one, strip, one), (0.1, 0.6), {"Y for every row"}, "once for every row of Z.",
@@ -391,7 +392,9 @@ def test_a_wrong_schedule_gets_nothing_and_is_told_where(name, function, slips, 
 def test_every_slip_is_met_by_some_schedule():
     told = {(name, slip) for name, _, _, slips, _ in POOR.values() for slip in slips}
     told |= {(name, slip) for name, _, slips, _ in WRONG.values() for slip in slips}
-    assert told == {(name, slip.name) for name, q in PUZZLES.items() for slip in q.slips}
+    assert told == {
+        (name, slip.name) for name, q in PUZZLES.items() for slip in [*q.slips, *q.faults]
+    }
 
 
 @pytest.mark.parametrize("name", PUZZLES)
@@ -524,10 +527,8 @@ LOAD = ["load", [0, [[0, 1, None], [0, 1, None]]]]
     ids=lambda program: repr(program)[:40],
 )  # fmt: skip
 def test_a_malformed_program_is_refused(program):
-    for name in PUZZLES:
-        question = PUZZLES[name]
-        programs = question.record(GOOD[name])
-        verdict = question.judge_programs([program, *programs[1:]])
+    for name, question in PUZZLES.items():
+        verdict = question.judge_programs([program] * len(question.cases))
         assert verdict.credit == 0, name
         assert verdict.message.startswith("For "), name
         assert len(verdict.message) < 1000
