@@ -84,6 +84,25 @@ TEXT = {
     "divisor": "a / b(c + d) divides by b and then multiplies: put the whole divisor in "
     "parentheses.",
     "no symbol": "That is a number. A formula of {symbols} is asked for.",
+    # Puzzles.
+    "puzzle raised": "your function raised {kind}: {error}.",
+    "too long": "your function takes more than {most:,} operations, or does not end. Take larger "
+    "blocks.",
+    "malformed": "operation {place} could not be done again. {why}",
+    "no programs": "No record of what your function did was found.",
+    "nothing done": "Your function did nothing. Fill in its body.",
+    "in case": "For {sizes}: {message}",
+    "least": "{times} times the least bytes{over}.",
+    "at most": "Never more than {times} times the least bytes{over}.",
+    "at least": "The least bytes there can be{over}.",
+    "fast memory": "{room} of fast memory",
+    "loaded": "{name} crosses {times}",
+    "once": "once",
+    "so many times": "{count} times",
+    "over the link": " over the busiest link",
+    "chips": "chips",
+    "pieces": "It carries {busiest:g} pieces, in {steps} steps.",
+    "lacks": "chip {chip} still lacks the pieces {pieces}.",
     # Variants, progress, review.
     "who are you": "Your figures depend on your id: write it into the cell that says me = ..., and "
     "run that again.",
