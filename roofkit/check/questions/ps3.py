@@ -269,7 +269,8 @@ QUESTIONS = {
     ),
     "ps3.derive": Order(
         asks="From which width on are n chips compute-bound that split a bf16 matmul along D and "
-        f"all-reduce the sums? Order the steps. {' '.join(f'{at}: {s}' for at, s in STEPS.items())}",
+        "all-reduce the sums? Order the steps. "
+        + " ".join(f"{letter}: {step}" for letter, step in STEPS.items()),
         points=2,
         items=tuple(STEPS),
         key="ECGAFDB".index,
