@@ -120,13 +120,13 @@ def _layer_with(elements):
 
 
 STEPS = {
-    "A": "FLOPs over these bytes are the intensity towards the links, D / (2 (n − 1)).",
-    "B": "Between two chips n − 1 is 1: D > 2C/W.",
-    "C": "With its 2BDF/n FLOPs each chip has a part of every sum in Z: an array of V = 2BF bytes.",
-    "D": "Solved for the width: D > 2 (n − 1) · C/W.",
-    "E": "The matmul takes 2BDF FLOPs. The chips share them: 2BDF/n each.",
-    "F": "Compute binds where this intensity lies above the ridge of the links, C/W.",
-    "G": "Of these V bytes the all-reduce sends 2 (n − 1)/n over the links of each chip.",
+    "K": "FLOPs over these bytes are the intensity towards the links, D / (2 (n − 1)).",
+    "L": "Between two chips n − 1 is 1: D > 2C/W.",
+    "M": "With its 2BDF/n FLOPs each chip has a part of every sum in Z: an array of V = 2BF bytes.",
+    "P": "Solved for the width: D > 2 (n − 1) · C/W.",
+    "Q": "The matmul takes 2BDF FLOPs. The chips share them: 2BDF/n each.",
+    "R": "Compute binds where this intensity lies above the ridge of the links, C/W.",
+    "S": "Of these V bytes the all-reduce sends 2 (n − 1)/n over the links of each chip.",
 }
 
 QUESTIONS = {
@@ -273,14 +273,14 @@ QUESTIONS = {
         + " ".join(f"{letter}: {step}" for letter, step in STEPS.items()),
         points=2,
         items=tuple(STEPS),
-        key="ECGAFDB".index,
+        key="QMSKRPL".index,
         needs={
-            ("E", "C"): "C speaks of each chip's FLOPs: count them before.",
-            ("C", "G"): "G sends V bytes: say before which array that is.",
-            ("G", "A"): "A divides by the bytes sent: count them before.",
-            ("A", "F"): "F compares the intensity with a ridge: form it before.",
-            ("F", "D"): "D solves for the width: write down before what is to hold.",
-            ("D", "B"): "B sets n = 2: find the width for n chips before.",
+            ("Q", "M"): "M speaks of each chip's FLOPs: count them before.",
+            ("M", "S"): "S sends V bytes: say before which array that is.",
+            ("S", "K"): "K divides by the bytes sent: count them before.",
+            ("K", "R"): "R compares the intensity with a ridge: form it before.",
+            ("R", "P"): "P solves for the width: write down before what is to hold.",
+            ("P", "L"): "L sets n = 2: find the width for n chips before.",
         },
         how="FLOPs, bytes, intensity, bound; each step names what the one before it found",
         praise="FLOPs, bytes, intensity, bound.",
