@@ -1,5 +1,7 @@
 """Problem set 3, on lecture 05."""
 
+import math
+
 import roofkit as rk
 from roofkit.check.inputs import (
     Input,
@@ -106,6 +108,15 @@ def _three_digits(value):
 
 def _whole_array_sent(pick, passes, size, ops, n, B, D, F, peak_flops, egress):
     return pick(ops * B * D * F / (n * peak_flops), passes * size * B * F / egress)
+
+
+def _rounded(way, whole):
+    return Slip(
+        f"rounded {way}",
+        lambda D, peak_flops, egress: whole(1 + D * egress / (2 * peak_flops)),
+        "That is rounded to whole chips. Return the number itself.",
+        credit=0.5,
+    )
 
 
 def _layer(pick, B, D, F, n, ops, size, peak, links):
@@ -442,6 +453,14 @@ QUESTIONS = {
                     "already; one alone sends nothing.",
                 ),
                 Slip(
+                    "as for two",
+                    lambda pick, size, ops, n, B, D, F, peak_flops, egress: pick(
+                        ops * B * D * F / (n * peak_flops), size * B * F / egress
+                    ),
+                    "That sends all of Z once, as two chips do. Among n it is two passes, each of "
+                    "(n − 1)/n of it.",
+                ),
+                Slip(
                     "not shared",
                     lambda pick, passes, size, ops, n, B, D, F, peak_flops, egress: pick(
                         ops * B * D * F / peak_flops, passes * (n - 1) / n * size * B * F / egress
@@ -487,6 +506,8 @@ QUESTIONS = {
                     "That is the critical width of n chips. Solve for the number of chips at this "
                     "D instead.",
                 ),
+                _rounded("up", math.ceil),
+                _rounded("down", math.floor),
                 Slip(
                     "upside down",
                     lambda passes, size, ops, D, peak_flops, egress: (
