@@ -114,8 +114,9 @@ QUESTIONS = {
             ),
             Slip(
                 "room left empty",
-                lambda used: used < 0.7,
-                "Of fast memory {used:.0%} is used, and no more.",
+                lambda M, N, X, Y, used: used < 0.7 and X < N and Y < M,
+                "X crosses {X:g} times and Y {Y:g} times, while never more than {used:.0%} of fast "
+                "memory is taken.",
             ),
             Slip(
                 "all fits",
@@ -202,7 +203,9 @@ QUESTIONS = {
             ),
             Slip(
                 "one link",
-                lambda one_way, n, busiest, idlest: not one_way and busiest >= n - 1 > 2 * idlest,
+                lambda one_way, again, n, busiest, idlest: (
+                    not (one_way or again) and busiest >= n - 1 > 2 * idlest
+                ),
                 "One link carries {busiest:g} pieces, as good as all there are, and another "
                 "{idlest:g}.",
             ),
