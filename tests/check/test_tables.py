@@ -302,7 +302,7 @@ FORMULAS = {
             "2B/U": "weights' bytes alone", "BDF/(2BD+UDF+2BF)": "multiply-add",
             "2BDF/(U(2BD+DF+2BF))": "once for each user", "2BF/(2B+UF)": "leaves out Z",
             "2BDF/(U(2BD+UDF+2BF))": "FLOPs of one user", "2BDF/2BD+UDF+2BF": "whole divisor",
-            "2BDFU/(2BD+UDF+2BF)": "weights of every user", 2: "formula of B", "2BDF/(2BD+KDF)": "'KDF'",
+            "2BDFU/(2BD+UDF+2BF)": "weights of every user", "2": "for each token", "2BDF/(2BD+KDF)": "'KDF'",
         },
     ),
     "ps2.attention": (
@@ -315,7 +315,7 @@ FORMULAS = {
             "2TSh/(2Th+2Sh+TS)": "moves the scores", "2TSh/(2Th+2Sh+2TS)": "reads them again",
             "2TSh/(2Th+2Sh+4TS)": "before and after", "2TS/(T+2S)": "leaves out Z",
             "2TS/(2T+S)": "leaves out K or V", "T": "leaves out Q", "T/2": "T = S",
-            "S/(S+1)": "a single query", "2TS/(T+S)": "1 byte for a number",
+            "S/(S+1)": "a single query", 1: "approaches", "2TS/(T+S)": "1 byte for a number",
             "TS/T+S": "whole divisor", "(T+S)/(TS)": "Upside down", "TSd/(T+S)": "'TSd'",
         },
     ),

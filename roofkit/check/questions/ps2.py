@@ -493,6 +493,18 @@ QUESTIONS = {
                     "That fetches a matrix for each token. The tokens of one user share theirs.",
                 ),
                 Slip(
+                    "shared, roughly",
+                    lambda B: 2 * B,
+                    "That is about the intensity where all users share one matrix. U of them are "
+                    "fetched.",
+                ),
+                Slip(
+                    "limit of a matrix for each token",
+                    lambda: 2,
+                    "That is what a matrix for each token approaches. The tokens of one user "
+                    "share theirs.",
+                ),
+                Slip(
                     "weights alone",
                     lambda B, U: 2 * B / U,
                     "That counts the weights' bytes alone. X is read and Z is written besides.",
@@ -609,6 +621,11 @@ QUESTIONS = {
                     "decode",
                     lambda S: S / (S + 1),
                     "That is the case of a single query.",
+                ),
+                Slip(
+                    "limit of decode",
+                    lambda: 1,
+                    "That is what a single query approaches. Here there are T.",
                 ),
                 Slip(
                     "FLOPs",
