@@ -231,7 +231,8 @@ def test_several_numbers_in_every_form(name):
     if abs(right[0] / right[1] - 1) > 0.1:
         assert question.judge(right[::-1]).credit == 0.5
     first = question.judge([right[0], *(0.37 * value for value in right[1:])])
-    assert first.credit == pytest.approx(1 / len(right))
+    points = [part.points or 1 for part in question.parts.values()]
+    assert first.credit == pytest.approx(points[0] / sum(points))
     assert f"{next(iter(question.parts))}: right".casefold() in first.message.casefold()
     assert question.judge([...] * len(right)).state == "missing"
     assert f"{len(right)} values" in question.judge(right[:1]).message
@@ -302,7 +303,8 @@ FORMULAS = {
             "2B/U": "weights' bytes alone", "BDF/(2BD+UDF+2BF)": "multiply-add",
             "2BDF/(U(2BD+DF+2BF))": "once for each user", "2BF/(2B+UF)": "leaves out Z",
             "2BDF/(U(2BD+UDF+2BF))": "FLOPs of one user", "2BDF/2BD+UDF+2BF": "whole divisor",
-            "2BDFU/(2BD+UDF+2BF)": "weights of every user", "2": "for each token", "2BDF/(2BD+KDF)": "'KDF'",
+            "2BDFU/(2BD+UDF+2BF)": "weights of every user", "2": "for each token",
+            "DF/(D+DF+F)": "lecture 4", "2BDF/(2BD+KDF)": "'KDF'",
         },
     ),
     "ps2.attention": (

@@ -18,7 +18,8 @@ from roofkit.check.inputs import (
 from roofkit.check.kinds import Formula, Function, Number, Order, Several
 from roofkit.check.slips import Slip
 
-V6E, H200, H100, H100_PCIE = "TPU v6e", "H200", "H100 SXM", "H100 PCIe"
+V6E, V5E, H200 = "TPU v6e", "TPU v5e", "H200"
+H100, H100_PCIE = "H100 SXM", "H100 PCIe"
 LAYER = {"D": count(6144, "D", draw=(1, 2)), "F": count(8192, "F", draw=(0.5, 1, 2))}
 # In every part of question 1, so that a draw is the same in all.
 MATMUL = {"B": count(384, "B", draw=(0.5, 1))} | LAYER
@@ -39,7 +40,7 @@ INT8_WEIGHT = _also(
     itemsize("int8", "a weight"),
     "16 bits",
     2,
-    "That fetches 2 bytes a weight, as in W16A16; int8 on both sides comes to the same batch.",
+    "That fetches 2 bytes a weight, as in W16A16. In int8 it is 1.",
 )
 W8A16 = {"ops": fma(), "size": INT8_WEIGHT, "wide": itemsize("bf16", "an activation")}
 
@@ -76,6 +77,7 @@ def _int8_times(pick):
             1e6 * pick(ops * B * D * F / peak, _bytes(B, D, F, size, size) / bandwidth)
         ),
         unit="µs",
+        points=0.5,
     )
 
 
@@ -87,6 +89,7 @@ INT8_PARTS = {
         inputs={"size": INT8} | MATMUL,
         formula=lambda B, D, F, size: _bytes(B, D, F, size, size),
         unit="bytes",
+        points=0.5,
         slips=[
             Slip("no output", lambda B, D, F: B * D + D * F, NO_OUTPUT),
             Slip("no input", lambda B, D, F: D * F + B * F, "That leaves out X, which is read."),
@@ -113,6 +116,7 @@ INT8_PARTS = {
         inputs={"ops": fma()} | MATMUL,
         formula=lambda B, D, F, ops: ops * B * D * F,
         unit="FLOPs",
+        points=0.5,
         slips=[
             Slip(
                 "elements of Z",
@@ -126,6 +130,7 @@ INT8_PARTS = {
         inputs={"ops": fma(), "size": INT8} | MATMUL,
         formula=lambda B, D, F, ops, size: _intensity(B, D, F, ops, size, size),
         unit="FLOP/byte",
+        points=0.5,
         slips=[
             Slip("weights alone", lambda B: 2 * B, WEIGHTS_ALONE),
             Slip("B", lambda B: B, "That is about the intensity in bf16. In int8 the bytes halve."),
@@ -147,6 +152,7 @@ INT8_PARTS = {
             peak / bandwidth, D, F, ops, size, size
         ),
         unit="tokens",
+        points=1.5,
         slips=[
             Slip(
                 "ridge",
@@ -282,7 +288,7 @@ def _sheet(chip):
     value = 2 * float(rk.chip(chip).peak_flops("bf16"))
     return Input(
         value,
-        "half of the printed peak",
+        "the printed peak",
         "FLOP/s",
         "the question",
         (
@@ -292,11 +298,6 @@ def _sheet(chip):
                 "That takes the printed peak, which holds only where two of every four weights "
                 "are zero. Dense matrices reach half.",
             ),
-            Instead(
-                "halved twice",
-                value / 2,
-                "That takes a quarter of the printed peak. Dense matrices reach half.",
-            ),
         ),
         chips=(chip,),
         has=peak(chip, printed_sparse=True).has,
@@ -305,7 +306,6 @@ def _sheet(chip):
 
 
 ON_SHEET = {"sparse": _sheet(H100), "bandwidth": bandwidth(H100, link=False)}
-BF16 = {"ops": fma(), "size": itemsize("bf16", "a number")}
 MINE_PARTS = {
     "matmul": Number(
         asks="From how many tokens on?",
@@ -313,11 +313,8 @@ MINE_PARTS = {
             "D": count(4096, "D", draw=(0.5, 1, 2, 4)),
             "F": count(4096, "F", draw=(0.5, 1, 2, 4)),
         }
-        | ON_SHEET
-        | BF16,
-        formula=lambda sparse, bandwidth, D, F, ops, size: _reaching(
-            sparse / 2 / bandwidth, D, F, ops, size, size
-        ),
+        | ON_SHEET,
+        formula=lambda sparse, bandwidth, D, F: _reaching(sparse / 2 / bandwidth, D, F, 2, 2, 2),
         unit="tokens",
         slips=[
             Slip(
@@ -335,14 +332,15 @@ MINE_PARTS = {
     ),
     "attention": Number(
         asks="From how many tokens on?",
-        inputs=ON_SHEET | BF16,
-        formula=lambda sparse, bandwidth, ops, size: 2 * size / ops * sparse / 2 / bandwidth,
+        inputs=ON_SHEET,
+        # T/2 at the ridge.
+        formula=lambda sparse, bandwidth: 2 * sparse / 2 / bandwidth,
         unit="tokens",
         slips=[
             Slip(
                 "ridge",
                 lambda sparse, bandwidth: sparse / 2 / bandwidth,
-                "That takes T for the intensity. Put S = T into question 7's formula.",
+                "That takes T for the intensity. What is it if as many keys as queries cross?",
             ),
         ],
     ),
@@ -376,6 +374,21 @@ QUESTIONS = {
                 lambda peak, bandwidth: peak / bandwidth / 2,
                 "There it would lie if D and F had no end. X and Z cross too, at 2 bytes a number.",
             ),
+            Slip(
+                "lecture 6",
+                lambda: rk.chip(V5E).roofline("bf16").ridge / 2,
+                "That is lecture 6's, of a TPU v5e with D and F without end.",
+                here=True,
+            ),
+            Slip(
+                "both sides",
+                lambda: rk.critical_batch(
+                    rk.chip(V6E).roofline("int8"), LAYER["D"].value, LAYER["F"].value, "int8"
+                ),
+                "That is question 1's batch, with int8 on both sides. Here the bytes of X and Z "
+                "and the peak are others.",
+                here=True,
+            ),
         ],
         praise="Half of what int8 on both sides takes: the bytes that B shares have halved, and "
         "the peak has not doubled.",
@@ -390,8 +403,7 @@ QUESTIONS = {
         wrong={
             "by bytes": (
                 lambda name: FORMATS[name][1],
-                "That is the order of the bytes of a weight. They are half of it; which peak does "
-                "each multiply at?",
+                "That is the order of the bytes of a weight. At which peak does each multiply?",
             ),
         },
         how="the critical batch is the peak of the multiplication over the bandwidth, times the "
@@ -493,6 +505,11 @@ QUESTIONS = {
                     "That fetches a matrix for each token. The tokens of one user share theirs.",
                 ),
                 Slip(
+                    "lecture 4",
+                    lambda D, F: D * F / (D + D * F + F),
+                    "That is lecture 4's: a matrix for each token, all in bf16.",
+                ),
+                Slip(
                     "shared, roughly",
                     lambda B: 2 * B,
                     "That is about the intensity where all users share one matrix. U of them are "
@@ -553,7 +570,7 @@ QUESTIONS = {
         "the chip. Give the intensity of the two matmuls as a formula of T, S and h.",
         points=3,
         arguments=("T", "S", "h"),
-        inputs=BF16,
+        inputs={"ops": fma(), "size": itemsize("bf16", "a number")},
         results={"intensity": lambda T, S, h, ops, size: 2 * _attention(T, S, ops, size)},
         case=_attention_case,
         unit="FLOP/byte",
@@ -645,8 +662,9 @@ QUESTIONS = {
     ),
     "ps2.mine": Several(
         asks="The data sheet of the {chip} prints {sparse} in bf16, with sparsity, and {bandwidth} "
-        "of memory bandwidth. From how many tokens on is dense bf16 compute-bound: X[B, {D}] · "
-        "Y[{D}, {F}], by its B, and question 7's attention of a prompt, T = S, by its T?",
+        "of memory bandwidth. From how many tokens on is dense bf16 compute-bound: the B of "
+        "X[B, {D}] · Y[{D}, {F}]; and the T of one head's attention, T queries on T keys, that "
+        "reads Q, K and V once, writes its result once and keeps the scores on the chip?",
         points=3,
         parts=MINE_PARTS,
         how="halve the printed peak; then set each intensity to the ridge",
