@@ -25,8 +25,9 @@ class Puzzle(Question):
     falling evenly in the logarithm from one to the next, and the last share however many more. The
     case that does worst decides, since a schedule that suits some sizes alone is no schedule.
 
-    ``slips`` are told where a case's counts show them: a Slip's formula takes any of the counts by
-    name and says whether they do; its sentence may quote them, as in {X:g}.
+    ``slips`` are told where a case's counts show them, and ``faults`` where its result is wrong
+    besides: a Slip's formula takes any of the counts by name and says whether they do; its sentence
+    may quote them, as in {X:g}.
 
     ``judge`` does in one go what grading does in two places: ``record`` runs the function, where
     that can do no harm, and gives plain data; ``judge_programs`` judges those data.
@@ -36,6 +37,7 @@ class Puzzle(Question):
     credit: Mapping[float, float]
     many: int = 4
     slips: Sequence[Slip] = ()
+    faults: Sequence[Slip] = ()
     seed: str = "public"
 
     @functools.cached_property
@@ -72,7 +74,7 @@ class Puzzle(Question):
             run = None if said else case.replay(program)
             if said or run.wrong:
                 wrong = program if said else run.wrong
-                slips = [] if said else self._shown(run)
+                slips = [] if said else _shown(self.faults, run)
                 message = TEXT["in case"].format(sizes=case.text(), message=wrong)
                 return Verdict(0, _told(message, slips, run), slips=_names(slips))
             if worst is None or run.moved / case.least > worst[0]:
@@ -85,7 +87,7 @@ class Puzzle(Question):
         if share == 1:
             said = TEXT["at most" if times > 1 else "at least"].format(**words)
             return Verdict(1, f"{said} {self.praise}".strip())
-        slips = self._shown(run)
+        slips = _shown(self.slips, run)
         message = TEXT["in case"].format(sizes=case.text(), message=TEXT["least"].format(**words))
         if not slips:
             message = f"{message} {run.words}"
@@ -98,11 +100,12 @@ class Puzzle(Question):
         logs = [math.log(each) for each in self.credit]
         return round(float(np.interp(math.log(times), logs, list(self.credit.values()))), 2)
 
-    def _shown(self, run):
-        return [slip for slip in self.slips if run.counts and apply(slip.formula, run.counts)]
-
     def _drawn_once(self, rng):
         return replace(super()._drawn_once(rng), seed=f"{rng.random()}")
+
+
+def _shown(slips, run):
+    return [slip for slip in slips if run.counts and apply(slip.formula, run.counts)]
 
 
 def _told(message, slips, run):

@@ -114,8 +114,9 @@ QUESTIONS = {
             ),
             Slip(
                 "room left empty",
-                lambda used: used < 0.7,
-                "Of fast memory {used:.0%} is used, and no more.",
+                lambda M, N, X, Y, used: used < 0.7 and X < N and Y < M,
+                "X crosses {X:g} times and Y {Y:g} times, while never more than {used:.0%} of fast "
+                "memory is taken.",
             ),
             Slip(
                 "all fits",
@@ -136,12 +137,6 @@ QUESTIONS = {
         case=_attend_case,
         credit={1.05: 1, 1.7: 0.5, 2.4: 0.25, 5: 0.1},
         slips=[
-            Slip(
-                "exponentials overflow",
-                lambda finite: not finite,
-                "Z holds inf or nan: exp overflows above 709, and 0/0 is nan. The scores lie near "
-                "1000 and near -1000; take the largest of its row from every score first.",
-            ),
             Slip(
                 "three passes",
                 lambda S: S == 3,
@@ -176,6 +171,14 @@ QUESTIONS = {
                 "memory.",
             ),
         ],
+        faults=[
+            Slip(
+                "exponentials overflow",
+                lambda finite: not finite,
+                "Z holds inf or nan: exp overflows above 709, and 0/0 is nan. The scores lie near "
+                "1000 and near -1000; take the largest of its row from every score first.",
+            ),
+        ],
         how="keep a maximum, a sum and a result for every row, and put the last two right whenever "
         "the first one rises",
         praise="Scores, values and results cross once each, as in fused attention.",
@@ -189,12 +192,6 @@ QUESTIONS = {
         credit={1: 1, 2: 0.5, 8: 0.1},
         slips=[
             Slip(
-                "step left open",
-                lambda waiting: waiting > 0,
-                "{waiting} pieces were sent in a step that did not end: fabric.step() lets them "
-                "arrive.",
-            ),
-            Slip(
                 "one way",
                 lambda one_way, sent: one_way and sent > 0,
                 "Links carry pieces one way only; the other direction counts for itself, and lies "
@@ -202,7 +199,9 @@ QUESTIONS = {
             ),
             Slip(
                 "one link",
-                lambda one_way, n, busiest, idlest: not one_way and busiest >= n - 1 > 2 * idlest,
+                lambda one_way, again, n, busiest, idlest: (
+                    not (one_way or again) and busiest >= n - 1 > 2 * idlest
+                ),
                 "One link carries {busiest:g} pieces, as good as all there are, and another "
                 "{idlest:g}.",
             ),
@@ -210,6 +209,14 @@ QUESTIONS = {
                 "sent again",
                 lambda again: again > 0,
                 "{again} of {sent} sends bring a piece to a chip that holds it already.",
+            ),
+        ],
+        faults=[
+            Slip(
+                "step left open",
+                lambda waiting: waiting > 0,
+                "{waiting} pieces were sent in a step that did not end: fabric.step() lets them "
+                "arrive.",
             ),
         ],
         how="every piece must reach every chip; a chip with two links has two ways in, and on a "
