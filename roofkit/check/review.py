@@ -2,11 +2,11 @@
 
 import html
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, timedelta
 
 from roofkit._html import output
 from roofkit.check import answers
-from roofkit.check.kinds import Choice, Formula, Order, Question
+from roofkit.check.kinds import Choice, Formula, Number, Order, Question, Several
 from roofkit.check.student import Grade, quietly
 from roofkit.check.table import tables
 from roofkit.check.words import TEXT, listed
@@ -20,7 +20,7 @@ class Due:
     """A missed question, when it comes back, and how often it was reviewed and was right since."""
 
     question_id: str
-    when: datetime
+    when: date
     reviews: int
     step: int
 
@@ -28,6 +28,11 @@ class Due:
     def question(self) -> Question:
         """The question with this review's figures."""
         return tables()[self.question_id].drawn(f"review {self.reviews}")
+
+    @property
+    def can_be_typed(self) -> bool:
+        """Whether an answer fits into a line of text."""
+        return isinstance(self.question, (Choice, Formula, Number, Order, Several))
 
     def __repr__(self):
         return f"{self.question_id}. {prompt(self.question)}"
@@ -45,33 +50,30 @@ class Nothing:
     def __repr__(self):
         said = TEXT["nothing due"]
         if self._later:
-            said += " " + TEXT["next due"].format(day=_day(self._later[0].when))
+            said += " " + TEXT["next due"].format(day=self._later[0].when)
         return said
 
 
 def schedule():
     """Every question that was ever missed and is not yet learned, by when it comes back."""
-    reviewed = {}
+    missed = {}
     for each in answers.read()[0]:
-        if each.question not in tables():
+        before = missed.get(each.question)
+        if each.question not in tables() or not (each.again or before or each.credit < 1):
             continue
-        before = reviewed.get(each.question)
-        if each.again:
-            step = before.step + 1 if before and each.credit == 1 else 0
-        elif before or each.credit == 1:
-            # Right in the lecture, after a miss, is no review yet.
+        if each.credit == 1 and not each.again:
+            # Right after a miss, in the lecture, is no review yet.
             continue
-        else:
-            step = 0
-        gap = GAPS[step] if step < len(GAPS) else None
-        when = each.time + timedelta(days=gap) if gap else None
-        reviewed[each.question] = Due(each.question, when, each.again, step)
-    return sorted((due for due in reviewed.values() if due.when), key=lambda due: due.when)
+        step = before.step + 1 if before and each.credit == 1 else 0
+        when = each.time.date() + timedelta(days=GAPS[step]) if step < len(GAPS) else None
+        reviews = each.again or (before.reviews if before else 0)
+        missed[each.question] = Due(each.question, when, reviews, step)
+    return sorted((due for due in missed.values() if due.when), key=lambda due: due.when)
 
 
 def due_now():
     """Those of the schedule whose time has come."""
-    return [due for due in schedule() if due.when <= datetime.now().astimezone()]
+    return [due for due in schedule() if due.when <= date.today()]
 
 
 def review(answer=...):
@@ -95,7 +97,7 @@ def answer_due(due, answer):
         return Grade(verdict, 0)
     failed = answers.keep(due.question_id, verdict, answer, due.reviews + 1)
     after = [each for each in schedule() if each.question_id == due.question_id]
-    said = TEXT["review again"].format(day=_day(after[0].when)) if after else TEXT["review done"]
+    said = TEXT["review again"].format(day=after[0].when) if after else TEXT["review done"]
     if verdict.credit < 1 and due.question_id.startswith("l"):
         said = TEXT["review lecture"].format(number=int(due.question_id[1:3])) + " " + said
     return Grade(verdict.adding(failed or said), 0)
@@ -111,7 +113,3 @@ def prompt(question):
     if isinstance(question, Formula):
         return f"{question.text()} ({', '.join(question.arguments)})"
     return question.text()
-
-
-def _day(when):
-    return f"{when:%Y-%m-%d}"
