@@ -12,7 +12,7 @@ import pytest
 from roofkit.check import check
 from roofkit.check.kinds import Puzzle
 from roofkit.check.programs import LONGEST
-from roofkit.check.student import tables
+from roofkit.check.table import tables
 
 PUZZLES = {name: q for name, q in tables().items() if isinstance(q, Puzzle)}
 MATMUL, SOFTMAX, GATHER = "ps2.matmul-bytes", "ps2.softmax-bytes", "ps3.gather"
