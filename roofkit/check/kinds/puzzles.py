@@ -22,8 +22,9 @@ class Puzzle(Question):
 
     ``case`` draws one Case from a Random and the number of the case. ``credit`` maps times the
     least bytes to the share of the points, in rising order: all of them up to the first, then
-    falling evenly in the logarithm from one to the next, and the last share however many more. The
-    case that does worst decides, since a schedule that suits some sizes alone is no schedule.
+    falling evenly in the logarithm from one to the next, in tenths, so that other sizes change it
+    little, and the last share however many more. The case that does worst decides, since a schedule
+    that suits some sizes alone is no schedule.
 
     ``slips`` are told where a case's counts show them, and ``faults`` where its result is wrong
     besides: a Slip's formula takes any of the counts by name and says whether they do; its sentence
@@ -101,7 +102,7 @@ class Puzzle(Question):
         if times <= min(self.credit):
             return 1
         logs = [math.log(each) for each in self.credit]
-        return round(float(np.interp(math.log(times), logs, list(self.credit.values()))), 2)
+        return round(float(np.interp(math.log(times), logs, list(self.credit.values()))), 1)
 
     def _drawn_once(self, rng):
         return replace(super()._drawn_once(rng), seed=f"{rng.random()}")
