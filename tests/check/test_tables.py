@@ -237,7 +237,7 @@ def test_several_numbers_in_every_form(name):
     assert "2 values" in question.judge(right[:1]).message
 
 
-k, B, D, F, N = sympy.symbols("k B D F N")
+k, B, D, F, N, n, C, W = sympy.symbols("k B D F N n C W")
 # A formula's right forms, and what is said of its wrong ones.
 FORMULAS = {
     "l02.add-many": (
@@ -277,6 +277,19 @@ FORMULAS = {
             "1": "what it approaches", 1: "what it approaches", "DF/(D+DF)": "leaves out Z",
             "BDF/(D+DF+F)": "the bytes of one", "DF/(2(D+DF+F))": "multiply-add",
             "(D+DF+F)/(DF)": "Upside down", "DF/D+DF+F": "put the whole divisor",
+        },
+    ),
+    "ps4.width": (
+        [
+            "(n-1)C/W", "D = (n - 1) * C / W", "C(n−1)/W", "n·C/W − C/W", (n - 1) * C / W,
+            C / W * n - C / W, lambda n, C, W: (n - 1) * C / W,
+        ],
+        {
+            "2(n-1)C/W": "an all-reduce needs", "4(n-1)C/W": "and counts two passes",
+            "nC/W": "its own share", "2C/W": "both want all of Z", "4C/W": "the slide's",
+            "C/W": "for two chips", "(n-1)C/(2W)": "1 byte for a sum",
+            "(n-1)/n*C/W": "Each does 1/n", "(n-1)W/C": "wrong way round",
+            4378: "formula of n, C and W",
         },
     ),
 }  # fmt: skip

@@ -149,8 +149,10 @@ class Several(Question):
         return Verdict(credit, " ".join(said), slips=slips)
 
     def text(self):
-        words = {n: shown(g) for part in self.parts.values() for n, g in part.inputs.items()}
-        return self.asks.format(**words, parts=listed(self.parts))
+        given = [item for part in self.parts.values() for item in part.inputs.items()]
+        words = {name: shown(one) for name, one in given}
+        chips = dict.fromkeys(one.chips[0] for _, one in given if one.chips)
+        return self.asks.format(**words, chip=listed(chips), parts=listed(self.parts))
 
     def _in_order(self, answer):
         """The values of a mapping in the order of the parts, if its keys name them."""
