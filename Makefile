@@ -18,7 +18,7 @@ test: $(VENV)/ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python tools/notebooks.py --check
-	$(BIN)/pytest -o addopts= --nbval --nbval-sanitize-with tests/nbval.cfg course/en
+	ROOFKIT_ANSWERS= $(BIN)/pytest -o addopts= --nbval --nbval-sanitize-with tests/nbval.cfg course/en
 	$(BIN)/pytest -n 2 --dist loadfile
 
 build: $(VENV)/ready

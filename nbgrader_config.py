@@ -16,5 +16,14 @@ c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "*.md"
 c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE"}
 c.ClearSolutions.text_stub = "YOUR ANSWER HERE"
 
+# A rubric stands in a locked cell beside the paragraph that it marks: nbgrader knows it from task
+# cells alone. Who marks sees it in formgrader; no release and no feedback page shows it.
+c.ClearMarkScheme.enforce_metadata = False
+c.GenerateFeedback.preprocessors = [
+    "nbgrader.preprocessors.GetGrades",
+    "nbgrader.preprocessors.ClearMarkScheme",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]
+
 # A deleted check comes back, and counts.
 c.OverwriteCells.add_missing_cells = True

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roofkit.check.student import tables
+from roofkit.check.table import tables
 
 ROOT = Path(__file__).parents[1]
 COVERAGE = tomllib.loads((ROOT / "course/coverage.toml").read_text(encoding="utf-8"))

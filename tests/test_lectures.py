@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 from roofkit.check.kinds import Choice, Number
-from roofkit.check.student import find_question
+from roofkit.check.table import find_question
 
 LECTURES = sorted((Path(__file__).parents[1] / "course/en").glob("*.ipynb"))
 POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")

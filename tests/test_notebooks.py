@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from roofkit.check.student import find_question, tables
+from roofkit.check.table import find_question, tables
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 inline = importlib.import_module("inline")

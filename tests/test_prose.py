@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from roofkit.check.student import find_question
+from roofkit.check.table import find_question
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tools"))

@@ -31,6 +31,8 @@ Grading. In a problem set nbgrader's metadata follows from the cell; its grade_i
 - a code cell with a `### BEGIN SOLUTION` ... `### END SOLUTION` region is the student's to fill;
 - a Markdown cell with the option `points` is an answer graded by hand; its model answer stands in
   such a region;
+- the Markdown cell after that one, with the option `rubric`, is how it is marked: students see its
+  first paragraph, who marks sees the rest too, and the model answer;
 - every other cell is locked.
 """
 
@@ -46,6 +48,7 @@ from nbformat import NotebookNode
 
 SLIDE_TYPES = ("slide", "subslide", "fragment", "skip", "notes", "-")
 PASSED_ON = {"tags", "jupyter"}
+BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
 
 
 class BuildError(Exception):
@@ -98,8 +101,12 @@ def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text
 def read_problem_set(name: str, source: str, points: Callable[[str], float]) -> Text:
     """A problem set's text as nbgrader's source notebook; `points` is a question's worth, by id."""
     text = _read(name, source)
-    for cell, options in text.cells("points"):
-        solution = "### BEGIN SOLUTION" in cell.source
+    model_answer = ""
+    for cell, options in text.cells("points", "rubric"):
+        solution = BEGIN_SOLUTION in cell.source
+        if options.pop("rubric", False):
+            cell.source = _rubric(text, cell, model_answer)
+        model_answer = _within_solution(cell) if "points" in options and solution else ""
         match _call(cell):
             case ast.Call(func=ast.Name("check"), args=[ast.Constant(str(question)), *_]):
                 kind = {"grade": True, "locked": True, "solution": False}
@@ -120,6 +127,23 @@ def read_problem_set(name: str, source: str, points: Callable[[str], float]) -> 
             raise text.error(cell, "a code cell takes no points; a check is worth its question's")
         cell.metadata.nbgrader = {"schema_version": 3, "grade_id": cell.id, "task": False, **kind}
     return text
+
+
+def _within_solution(cell: NotebookNode) -> str:
+    return cell.source.partition(BEGIN_SOLUTION)[2].partition(END_SOLUTION)[0].strip()
+
+
+def _rubric(text: Text, cell: NotebookNode, model_answer: str) -> str:
+    """A rubric between the marks that nbgrader takes out of the release and the feedback."""
+    seen, _, scheme = cell.source.partition("\n\n")
+    if not (scheme and model_answer) or cell.cell_type == "code":
+        raise text.error(
+            cell,
+            "a rubric stands right after an answer graded by hand; its first paragraph is what "
+            "students see, the rest is for the person who marks",
+        )
+    hidden = f"{scheme}\n\n{model_answer}"
+    return f"{seen}\n\n### BEGIN MARK SCHEME\n\n{hidden}\n\n### END MARK SCHEME"
 
 
 def _read(name: str, source: str) -> Text:

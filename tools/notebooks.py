@@ -185,7 +185,9 @@ def run(text: Text, directory: Path, timeout: int) -> None:
         # With no stand-in for Output widgets, what `interact` shows or raises is seen here.
         client.widget_registry = {}
         backend = "module://matplotlib_inline.backend_inline"
-        environment = os.environ | {"IPYTHONDIR": private, "MPLBACKEND": backend}
+        # The builder's own missed questions have no place in a lecture.
+        own = {"IPYTHONDIR": private, "MPLBACKEND": backend, "ROOFKIT_ANSWERS": ""}
+        environment = os.environ | own
         try:
             client.execute(env=environment, cwd=str(directory), cleanup_kc=True)
         except CellExecutionError as error:

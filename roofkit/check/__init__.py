@@ -9,9 +9,15 @@ reason, or neither. From the question inwards:
   factor alone) and ``rare`` (too many to tell from a rounded value); ``agreement``: when a number
   is a value
 - ``reading``: what a student wrote, with ``units`` and ``expressions``
-- ``student``: check, predict, reveal; ``words``: every sentence
+- ``student``: check, predict, reveal; ``variants``: figures of each student's own; ``progress``
+- ``answers``: the student's own file of answers; ``review``: what was missed, asked again
+- ``table``: every question by its id; ``words``: every sentence
 """
 
-from roofkit.check.student import Grade, check, find_question, predict, reveal
+from roofkit.check.progress import progress
+from roofkit.check.review import review
+from roofkit.check.student import Grade, check, predict, reveal
+from roofkit.check.table import find_question
+from roofkit.check.variants import ask
 
-__all__ = ["Grade", "check", "find_question", "predict", "reveal"]
+__all__ = ["Grade", "ask", "check", "find_question", "predict", "progress", "reveal", "review"]

@@ -6,20 +6,20 @@ repeated tries, and a reveal says what was guessed.
 """
 
 import contextlib
-import difflib
-import functools
 import html
-import importlib
 import io
 import math
-import pkgutil
+import os
+import secrets
 import warnings
 
 from roofkit._html import output
 from roofkit._units import engineering
-from roofkit.check import questions, units
+from roofkit.check import answers, units
 from roofkit.check.kinds import Number, Verdict
 from roofkit.check.reading import UnreadableError, is_missing, read_number
+from roofkit.check.table import find_question
+from roofkit.check.variants import is_nobody, judge_variant, variant
 from roofkit.check.words import TEXT, way
 
 # A message quotes what the student wrote, which has no limit of its own.
@@ -27,8 +27,14 @@ LONGEST = 600
 # From this factor on a guess is probably in another unit.
 FAR = 500
 
+# Of a question without variants.
+WRITTEN = "the figures as written"
+# Where answers count, functions meet cases that nobody has seen.
+GRADING = secrets.token_hex(8)
+
 _guesses: dict[str, float] = {}
 _tries: dict[str, list[str]] = {}
+_grades: dict[str, "Grade"] = {}
 
 
 class Grade(float):
@@ -81,19 +87,39 @@ class Revealed:
         return output(f"<b>{html.escape(self.message)}</b>")
 
 
-def check(question_id, answer=...):
-    """Judge an answer to a question of the table.
+def check(question_id, answer=..., me=WRITTEN):
+    """Judge an answer to a question of the table, or to the variant of it that is ``me``'s.
 
     Returns a Grade of 0 to the question's points. From the second different wrong answer on, the
     message ends on a hint. Raises ValueError only for an unknown question, with the nearest names.
+
+    What is neither right nor missing is kept for ``review``, except where nbgrader runs the check;
+    there a function is called with other arguments than at home.
 
     >>> print(check("l02.ridge", 240))
     Right. 240 FLOP/byte. About that many FLOPs with every byte keep the arithmetic busy.
     """
     question = find_question(question_id)
-    verdict = _quietly(question.judge, answer)
+    graded = os.environ.get("NBGRADER_EXECUTION", "")
+    if graded == "autograde":
+        question = question.with_cases(GRADING)
+    if me is WRITTEN:
+        verdict = quietly(question.judge, answer)
+    elif is_nobody(me):
+        verdict = Verdict(0, TEXT["who are you"], "missing")
+    else:
+        question = variant(question_id, me)
+        verdict = quietly(judge_variant, question_id, question, answer)
+    kept = "" if graded else answers.keep(question_id, verdict, answer)
     hint = _hint(question_id, question, verdict, answer)
-    return Grade(_with(verdict, hint), question.points)
+    grade = Grade(verdict.adding(hint).adding(kept), question.points)
+    _grades[question_id] = grade
+    return grade
+
+
+def grades():
+    """The latest Grade of each question that was checked since the kernel started, by id."""
+    return dict(_grades)
 
 
 def predict(question_id, guess=...):
@@ -105,7 +131,7 @@ def predict(question_id, guess=...):
     question = _number_question(question_id)
     if is_missing(guess):
         return Grade(Verdict(0, TEXT["guess first"], "missing"), 0)
-    return Grade(_quietly(_compare_guess, question_id, question, guess), 0)
+    return Grade(quietly(_compare_guess, question_id, question, guess), 0)
 
 
 def reveal(question_id, value):
@@ -130,26 +156,6 @@ def reveal(question_id, value):
     return Revealed(TEXT["you said"].format(guess=said, answer=answer))
 
 
-def find_question(question_id):
-    """The question of this id, such as "ps1.ridge", or ValueError with the nearest ids."""
-    table = tables()
-    if not isinstance(question_id, str) or question_id not in table:
-        nearest = difflib.get_close_matches(str(question_id), table, n=3, cutoff=0.3)
-        raise ValueError(
-            f"no question is named {question_id!r}; nearest: {', '.join(nearest or table)}"
-        )
-    return table[question_id]
-
-
-@functools.cache
-def tables():
-    """Every question by its id."""
-    found = {}
-    for module in pkgutil.iter_modules(questions.__path__):
-        found |= importlib.import_module(f"{questions.__name__}.{module.name}").QUESTIONS
-    return found
-
-
 def _number_question(question_id):
     question = find_question(question_id)
     if not isinstance(question, Number):
@@ -157,7 +163,7 @@ def _number_question(question_id):
     return question
 
 
-def _quietly(judge, *arguments):
+def quietly(judge, *arguments):
     """Run a judgement so that nothing a student's code prints to stderr or raises gets out."""
     stderr = io.StringIO()
     try:
@@ -169,14 +175,7 @@ def _quietly(judge, *arguments):
         caught = []
     said = [f"{warning.category.__name__}: {warning.message}" for warning in caught[:1]]
     said += stderr.getvalue().strip().splitlines()[-1:]
-    return _with(verdict, TEXT["warned"].format(warning="; ".join(said)) if said else "")
-
-
-def _with(verdict, addition):
-    if not addition:
-        return verdict
-    message = f"{verdict.message} {addition}".strip()
-    return Verdict(verdict.credit, message, verdict.state, verdict.slips)
+    return verdict.adding(TEXT["warned"].format(warning="; ".join(said)) if said else "")
 
 
 def _hint(question_id, question, verdict, answer):

@@ -84,6 +84,23 @@ TEXT = {
     "divisor": "a / b(c + d) divides by b and then multiplies: put the whole divisor in "
     "parentheses.",
     "no symbol": "That is a number. A formula of {symbols} is asked for.",
+    # Variants, progress, review.
+    "who are you": "Your figures depend on your id: write it into the cell that says me = ..., and "
+    "run that again.",
+    "another variant": "It is right for another variant of this question. Compute with the figures "
+    "that stand here.",
+    "progress": "{answered} of {questions} answered, {right} right; {earned:g} of {points:g} "
+    "points so far.",
+    "unread": "What a person reads comes on top.",
+    "time left": "Time left to hand in: {days} d {hours} h.",
+    "time out": "The time to hand in has been over for {days} d {hours} h.",
+    "not kept": "(Not kept for review: {error})",
+    "nothing due": "Nothing is due for review.",
+    "next due": "The next question comes back on {day}.",
+    "review options": "One of: {options}.",
+    "review again": "It comes back on {day}.",
+    "review done": "That was its last time.",
+    "review lecture": "Lecture {number} is about it.",
     # Several numbers, choices, orders.
     "parts": "Give {count} values, in this order: {names}.",
     "unlisted": "{answer} is not among the options: {options}.",

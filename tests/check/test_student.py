@@ -14,9 +14,10 @@ import sympy
 
 import roofkit as rk
 from roofkit.check import check, find_question, predict, reveal, student
+from roofkit.check.table import tables
 
 RIDGE = 154.8e12 / 768e9
-QUESTIONS = student.tables()
+QUESTIONS = tables()
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from roofkit.check import units
 from roofkit.check.agreement import agrees, agrees_exactly
 from roofkit.check.kinds import Choice, Formula, Function, Number, Order, Several
 from roofkit.check.reading import Given, read_number
-from roofkit.check.student import tables
+from roofkit.check.table import tables
 
 DRAWS = 4
 TABLE = tables()

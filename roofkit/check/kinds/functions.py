@@ -74,6 +74,9 @@ class Function(Question):
         found = tuple(apply(formula, values) for formula in self.results.values())
         return found if len(found) > 1 else found[0]
 
+    def with_cases(self, seed):
+        return replace(self, seed=seed)
+
     def problems(self):
         return [
             f"{name}: the slip {slip!r} lies within the tolerance"

@@ -18,14 +18,28 @@ from roofkit.check.words import TEXT
 class Order(Question):
     """Asks for ``items`` in rising order of ``key``; half the credit if only neighbours swap.
 
-    ``wrong`` maps the name of a slip to its key and what to say of it. ``read`` gives an item's
-    name for what a student wrote: an alias, or the thing itself. ``again`` draws other items.
+    ``wrong`` maps the name of a slip to its key and what to say of it; ``needs`` maps two items,
+    the one that comes first first, to what to say where they stand the wrong way round. ``read``
+    gives an item's name for what a student wrote: an alias, or the thing itself. ``again`` draws
+    other items.
+
+    The steps of a derivation are items of one letter each, so that "CAB" is an answer:
+
+    >>> steps = Order(
+    ...     asks="A: divide by 2, B: write down 2x = 6, C: read off x = 3.",
+    ...     items=("A", "B", "C"),
+    ...     key="BAC".index,
+    ...     needs={("B", "A"): "Before B there is nothing to divide."},
+    ... )
+    >>> steps.judge("bac").state, steps.judge("A, B, C").message[:35]
+    ('right', 'Before B there is nothing to divide')
     """
 
     items: Sequence[str]
     key: Callable
     wrong: Mapping[str, tuple[Callable, str]] = field(default_factory=dict)
     reversed_says: str = ""
+    needs: Mapping[tuple[str, str], str] = field(default_factory=dict)
     read: Callable = str
     again: Callable | None = None
 
@@ -44,6 +58,8 @@ class Order(Question):
             answer = [
                 part for part in re.split(r"\s*(?:,|;|<=?|->|→|\n)\s*", answer[:LONGEST]) if part
             ]
+            if len(answer) == 1 and max(map(len, self.items)) == 1:
+                answer = [*answer[0]]
             if len(answer) < 2:
                 return Verdict(0, TEXT["not a list"])
         try:
@@ -58,7 +74,7 @@ class Order(Question):
             return Verdict(0, TEXT["wrong names"].format(options=", ".join(sorted(right))))
         if given == list(right):
             return Verdict(1, self.praise)
-        if given == list(right[::-1]):
+        if self.reversed_says and given == list(right[::-1]):
             return Verdict(0, self.reversed_says, slips=("reversed",))
         for name, (key, says) in self.wrong.items():
             values = [key(name) for name in given]
@@ -66,9 +82,15 @@ class Order(Question):
                 return Verdict(0, says, slips=(name,))
         places = [right.index(name) for name in given]
         first = next(i for i, place in enumerate(places) if place != i)
+        credit, said, slips = 0.0, TEXT["out of place"].format(place=first + 1), ()
         if all(abs(place - i) <= 1 for i, place in enumerate(places)):
-            return Verdict(HALF, TEXT["neighbours"], slips=("neighbours",))
-        return Verdict(0, TEXT["out of place"].format(place=first + 1))
+            credit, said, slips = HALF, TEXT["neighbours"], ("neighbours",)
+        for (earlier, later), says in self.needs.items():
+            if given.index(later) < given.index(earlier):
+                return Verdict(
+                    credit, f"{says} {said}", slips=(f"{later} before {earlier}", *slips)
+                )
+        return Verdict(credit, said, slips=slips)
 
     def problems(self):
         orders = [self.reference(), self.reference()[::-1]]
@@ -77,6 +99,9 @@ class Order(Question):
             order = tuple(sorted(self.items, key=key))
             if order in orders:
                 found.append(f"the slip {name!r} gives the right order")
+        for earlier, later in self.needs:
+            if self.key(earlier) > self.key(later):
+                found.append(f"{earlier!r} needs {later!r} in the right order")
         return found
 
     def _name(self, item):
@@ -94,6 +119,3 @@ class Order(Question):
 
     def _drawn_once(self, rng):
         return replace(self, items=self.again(rng)) if self.again else self
-
-
-# How people say the options that several questions share.

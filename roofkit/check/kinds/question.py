@@ -33,6 +33,10 @@ class Verdict:
             state = "right" if self.credit == 1 else "partly" if self.credit else "wrong"
             object.__setattr__(self, "state", state)
 
+    def adding(self, sentence: str) -> "Verdict":
+        """The same verdict with a further sentence."""
+        return replace(self, message=f"{self.message} {sentence}".strip())
+
 
 @dataclass(frozen=True, kw_only=True)
 class Question(abc.ABC):
@@ -72,6 +76,10 @@ class Question(abc.ABC):
             if (not self.holds or apply(self.holds, values)) and not fresh.problems():
                 return fresh
         raise ValueError(f"no draw of {self.asks!r} in {TRIES} keeps its slips apart")
+
+    def with_cases(self, seed) -> "Question":
+        """The same question; one that is judged on cases gets those of this seed."""
+        return self
 
     def problems(self) -> list[str]:
         """What is wrong with the question itself: slips that would be taken for right."""
