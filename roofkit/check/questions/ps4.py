@@ -93,10 +93,10 @@ def _bf16(chip):
 def _cnns():
     """Two networks' multiply-adds and bytes, as an article has them, and the card they run on."""
     return {
-        "macs": count(0.569e9, "the multiply-adds of MobileNet", draw=()),
+        "macs": count(0.5687e9, "the multiply-adds of MobileNet", draw=()),
         "moved": count(74e6, "the bytes of MobileNet", "bytes", draw=()),
         "fused": count(37e6, "the bytes of MobileNet, fused", "bytes", draw=()),
-        "vgg_macs": count(15.5e9, "the multiply-adds of VGG16", draw=()),
+        "vgg_macs": count(15.47e9, "the multiply-adds of VGG16", draw=()),
         "vgg_moved": count(600e6, "the bytes of VGG16", "bytes", draw=()),
         "ops": fma(),
         "peak": peak(GTX, "fp32", dtypes=(), sparse=False),
@@ -198,7 +198,7 @@ def _light_case(rng, number):
 
 def _of_the_table():
     """The same on the chip that the table is about, in every draw."""
-    return {name: replace(given, again=None) for name, given in _all_gather().items()}
+    return {name: replace(given, chips=(), again=None) for name, given in _all_gather().items()}
 
 
 def _printed(row):
@@ -291,7 +291,7 @@ QUESTIONS = {
         asks="A text gives the {chip}, {peak}, a ridge of {ridge} FLOP/byte. Which bandwidth is "
         "behind that, in byte/s, and with the board's own: how many µs do {B} tokens take through "
         "{D} × {F} bf16 weights?",
-        points=3,
+        points=2,
         parts={
             "bandwidth": Number(
                 asks="Which bandwidth, in byte/s, is behind the ridge?",
@@ -558,7 +558,7 @@ QUESTIONS = {
         "MobileNet {macs} and {moved}, fused {fused}. On the {chip}: how many times the FLOP/s of "
         "MobileNet does VGG16 reach, unfused and fused, and how many times as long does its image "
         "take as an unfused MobileNet's?",
-        points=4,
+        points=3,
         parts={
             "unfused": Number(
                 asks="How many times MobileNet's FLOP/s does VGG16 reach?",
@@ -610,7 +610,7 @@ QUESTIONS = {
         "{s} tokens by the text's formula, mended; how many times as fast a step for one user "
         "would be without its cache of {tokens} tokens; and with how many tokens in all the cache "
         "weighs as much as the weights?",
-        points=4,
+        points=3,
         parts={
             "prefill": Number(
                 asks="The intensity by the text's formula, with its slip mended, in FLOP/byte?",
@@ -807,7 +807,7 @@ QUESTIONS = {
         "over the links",
     ),
     "ps4.rows": Several(
-        asks="Eight {chip}: the right times, in µs, of the rows of the table that are wrong, and "
+        asks="Eight MI300X: the right times, in µs, of the rows of the table that are wrong, and "
         "how many times too long the table makes the geometric mean of all its rows.",
         points=3,
         parts={
