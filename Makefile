@@ -1,5 +1,7 @@
 # make lab     set up once, then open the course in JupyterLab (PORT=8888, BROWSER=none for no window)
 # make test    set up once, then run every test
+# make teach   the same with the solutions and nbgrader's Formgrader
+# make kit     pack what students get into build/roofline-course-VERSION.zip
 # make build   rebuild the notebooks from their texts
 # make bench   measure the speed claims, as ratios
 # make lock    pin the newest releases that pyproject.toml allows
@@ -8,11 +10,17 @@ BIN := $(VENV)/bin
 PORT ?= 8888
 BROWSER ?= default
 
-.PHONY: lab test build bench lock clean
+.PHONY: lab teach test kit build bench lock clean
 .DEFAULT_GOAL := lab
 
 lab: $(VENV)/ready
 	@$(BIN)/python tools/lab.py --port $(PORT) --browser $(BROWSER)
+
+teach: $(VENV)/ready
+	@$(BIN)/python tools/lab.py --port $(PORT) --browser $(BROWSER) --all
+
+kit: $(VENV)/ready
+	@$(BIN)/python tools/kit/build.py
 
 test: $(VENV)/ready
 	$(BIN)/ruff check
@@ -33,6 +41,9 @@ lock: $(VENV)/ready
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --no-header \
 	    --no-annotate --no-emit-package roofkit --upgrade pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra lab --no-header \
+	    --no-annotate --no-emit-package roofkit -c requirements.lock pyproject.toml \
+	    -o tools/kit/requirements.lock
 
 clean:
 	rm -rf $(VENV) build

@@ -107,11 +107,17 @@ Why?
 ### BEGIN SOLUTION
 Because.
 ### END SOLUTION
+
++++ {"id": "ps1-why-rubric", "rubric": true}
+A person reads this.
+
+- Names the cause: 4 points.
 """
 CONFIG = """\
 c = get_config()
 c.CourseDirectory.source_directory = "solutions/en"
 c.CourseDirectory.release_directory = "exercises/en"
+c.ClearMarkScheme.enforce_metadata = False
 """
 TEXTS = {
     "course/text/01-a.md": LECTURE,
@@ -229,6 +235,11 @@ def test_a_text_in_error_is_reported_with_its_line(source, message):
         (markdown("### BEGIN SOLUTION"), r"a.md:2: cell x: an answer graded by hand needs"),
         (markdown("Why?", ', "points": 4'), r"a.md:2: cell x: an answer graded by hand needs"),
         (markdown("Why?", ', "slide": "skip"'), r"a.md:2: cell x: unknown option 'slide'"),
+        (
+            markdown("A.\n\n- B.", ', "rubric": true'),
+            r"a.md:2: cell x: a rubric stands right after",
+        ),
+        (PROBLEM_SET[:-30], r"cell ps1-why-rubric: a rubric stands right after .* first paragraph"),
     ],
 )
 def test_a_problem_set_in_error_is_reported_with_its_line(source, message):
@@ -385,6 +396,13 @@ def test_a_problem_set_carries_nbgrader_metadata(built):
             "solution": True,
             "points": 4,
         },
+        "ps1-why-rubric": common
+        | {
+            "grade_id": "ps1-why-rubric",
+            "grade": False,
+            "locked": True,
+            "solution": False,
+        },
     }
 
 
@@ -396,6 +414,16 @@ def test_the_release_has_the_same_cells_without_solutions(built):
     assert "Because" not in release["ps1-why"].source
     assert release["ps1-check"].source == source["ps1-check"].source
     assert release["ps1-check"].metadata.nbgrader.checksum
+
+
+def test_who_marks_sees_rubric_and_model_answer_and_students_its_first_paragraph(built):
+    source = cells(built, "solutions/en/ps1/ps1.ipynb")["ps1-why-rubric"].source
+    assert source == (
+        "A person reads this.\n\n### BEGIN MARK SCHEME\n\n- Names the cause: 4 points.\n\n"
+        "Because.\n\n### END MARK SCHEME"
+    )
+    release = cells(built, "exercises/en/ps1/ps1.ipynb")["ps1-why-rubric"].source
+    assert release.strip() == "A person reads this."
 
 
 def test_a_problem_set_that_nbgrader_refuses_is_reported(tmp_path, capsys):

@@ -1,0 +1,67 @@
+"""Write what students get as one archive: build/roofline-course-VERSION.zip
+
+    python tools/kit/build.py
+
+It holds files under version control alone, from a list of their own, so that no solution and no
+question of an instructor's own slips in.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# Where in the repository, and where in the kit.
+GIVEN = {
+    "tools/kit/README.md": "README.md",
+    "tools/kit/start.py": "start.py",
+    "tools/kit/requirements.lock": "requirements.lock",
+    "LICENSE": "LICENSE",
+    "course/data": "course/data",
+    "course/en": "course/en",
+    "exercises/en": "exercises/en",
+}
+PACKAGE = ("roofkit", "pyproject.toml", "README.md", "LICENSE")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as temporary:
+        print(pack(Path(temporary), ROOT / "build"))
+
+
+def pack(work, into):
+    """Write the archive into a folder, by way of a folder to work in; its path."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    name = f"roofline-course-{version}"
+    for given, place in GIVEN.items():
+        copy(given, work / "kit" / name / place)
+    for given in PACKAGE:
+        copy(given, work / "package" / given)
+    wheel = ["wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run(
+        [sys.executable, "-m", "pip", *wheel, "-w", work / "kit" / name, work / "package"],
+        check=True,
+    )
+    into.mkdir(parents=True, exist_ok=True)
+    return shutil.make_archive(into / name, "zip", work / "kit", name)
+
+
+def copy(given, target):
+    """Copy a file, or a folder's files, that are under version control."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--", given], cwd=ROOT, capture_output=True, text=True
+    )
+    files = [Path(file) for file in listed.stdout.split("\0") if file]
+    if not files:
+        sys.exit(f"git lists no file at {given}; the kit is made from a clone of the repository")
+    for file in files:
+        place = target / file.relative_to(given)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / file, place)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Set up the course once, then open it in JupyterLab: python start.py
+
+On Linux, macOS and Windows; needs Python 3.11 or later, and a network the first time.
+"""
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+OLDEST = (3, 11)
+FIRST_LECTURE = "course/en/01-where-does-the-time-go.ipynb"
+NEWS = "@jupyterlab/apputils-extension:announcements"
+
+
+def main():
+    if sys.version_info < OLDEST:
+        sys.exit(
+            f"This is Python {sys.version.split()[0]}; the course needs 3.11 or later. Install it "
+            "(python.org has installers) and start with that one."
+        )
+    options = parser(__doc__).parse_args()
+    open_lab(set_up(HERE), HERE, options)
+
+
+def parser(description):
+    """A parser for the port and the browser."""
+    found = argparse.ArgumentParser(description=description.partition(":")[0])
+    found.add_argument("--port", type=int, default=8888)
+    found.add_argument("--browser", default="default", help='a browser\'s name, or "none"')
+    return found
+
+
+def set_up(folder):
+    """The Python of the folder's virtual environment, made anew if what it holds has changed."""
+    wheels, lock = sorted(folder.glob("roofkit-*.whl")), folder / "requirements.lock"
+    if not wheels or not lock.is_file():
+        sys.exit(f"{folder} lacks roofkit's wheel or requirements.lock: unpack the whole archive.")
+    wheel = wheels[-1]
+    environment = folder / ".venv"
+    python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    ready = environment / "ready"
+    state = hashlib.sha256(lock.read_bytes() + wheel.read_bytes()).hexdigest()
+    if ready.is_file() and ready.read_text() == state:
+        return python
+    print("Setting up, once; this takes a minute or two.", flush=True)
+    if environment.exists():
+        shutil.rmtree(environment)
+    try:
+        venv.create(environment, with_pip=True)
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "-r", lock], check=True)
+        subprocess.run([*pip, "--no-deps", wheel], check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(
+            f"The set-up failed: {error}\nIs there a network? On Debian and Ubuntu the package "
+            "python3-venv is needed too. Then start again."
+        )
+    # JupyterLab would ask every newcomer about news, over a corner of the page.
+    disable = ["labextension", "disable", "--level=sys_prefix", NEWS]
+    subprocess.run([python, "-m", "jupyter", *disable], stderr=subprocess.DEVNULL)
+    ready.write_text(state)
+    return python
+
+
+def open_lab(python, folder, options, page=FIRST_LECTURE):
+    """Become JupyterLab, serving a folder, with one of its notebooks open."""
+    command = [
+        str(python), "-m", "jupyterlab", f"--ServerApp.root_dir={folder}",
+        f"--ServerApp.port={options.port}", f"--LabApp.default_url=/lab/tree/{page}",
+        "--log-level=WARN",
+    ]  # fmt: skip
+    if options.browser == "none":
+        command.append("--no-browser")
+    elif options.browser != "default":
+        command.append(f"--browser={options.browser}")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        # In a container root is the usual user, and Jupyter refuses it unless told.
+        command.append("--allow-root")
+    print("JupyterLab prints its address below; stop it with Ctrl+C.", flush=True)
+    # Kernels start from this environment.
+    os.environ["PATH"] = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"
+    if os.name == "nt":
+        sys.exit(subprocess.call(command))
+    os.execv(command[0], command)
+
+
+if __name__ == "__main__":
+    main()
