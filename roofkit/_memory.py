@@ -51,7 +51,7 @@ class Memory:
             return f"block of {self._name._label()}"
         if isinstance(self._name, tuple):
             whole, key = self._name
-            return f"{whole._label()}[{_ranges(key)}]"
+            return f"{whole._label()}.T" if key == "T" else f"{whole._label()}[{_ranges(key)}]"
         return self._name
 
 
@@ -103,7 +103,7 @@ class Block(Memory):
     @property
     def T(self):
         """The transpose: the same numbers with the axes reversed."""
-        return Block(self._pad, self._values.T, self._name, self._whole)
+        return Block(self._pad, self._values.T, (self, "T"), self._whole)
 
     def __enter__(self):
         self._pad._block(self)

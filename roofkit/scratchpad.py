@@ -126,7 +126,7 @@ class Scratchpad:
                 f"{region._label()} cannot be loaded: {_first(~region._written)} was never "
                 "stored; start from pad.zeros instead"
             )
-        block = self._place(region._values.copy(), region)
+        block = self._place(region._values, region)
         self._loaded += block.nbytes
         region._whole._loaded += block.nbytes
         return block
@@ -147,7 +147,7 @@ class Scratchpad:
             )
         shape = _shape(shape)
         name = f"full({shape}, {value:g})" if value else f"zeros{shape}"
-        return self._place(np.full(shape, float(value)), name)
+        return self._place(np.broadcast_to(float(value), shape), name)
 
     def store(self, block, region):
         """Copies a block over an array, or a region of the same shape; counts bytes.
@@ -269,10 +269,12 @@ class Scratchpad:
         self._flops += values.size
 
     def _place(self, values, origin):
+        """A block with a copy of these values, which is made only if it fits."""
         block = Block(self, values, origin)
         needed = block.nbytes
         if self._used + needed > self._capacity:
             raise ValueError(self._too_full(block))
+        block._values = values.copy()
         self._used += needed
         self._most_used = max(self._most_used, self._used)
         self._blocks[block] = needed

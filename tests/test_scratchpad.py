@@ -694,3 +694,14 @@ def test_a_run_of_32768_steps_is_counted_without_a_wait():
     run = Run((32, 32, 32), 3)
     naive(run)
     assert run.counts() == (2 * 32**3, 32**2)
+
+
+def test_a_block_that_does_not_fit_is_refused_before_it_is_made():
+    with pytest.raises(ValueError, match="are free"):
+        Scratchpad(100).zeros((10**6, 10**6))
+
+
+def test_a_part_of_a_transpose_is_called_so():
+    pad = Scratchpad(100)
+    part = pad.load(pad.array(np.ones((2, 3)), name="X")).T[0:1]
+    assert repr(part) == "Block(block of X.T[0:1], 1 × 2, 4 bytes, in fast memory)"

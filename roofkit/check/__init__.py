@@ -8,6 +8,7 @@ reason, or neither. From the question inwards:
 - ``computation``: the formula, worked out; ``slips``: which step went wrong, with ``scales`` (a
   factor alone) and ``rare`` (too many to tell from a rounded value); ``agreement``: when a number
   is a value
+- ``programs``: what a function did on a counting machine, as plain data, done again and counted
 - ``reading``: what a student wrote, with ``units`` and ``expressions``
 - ``student``: check, predict, reveal; ``variants``: figures of each student's own; ``progress``
 - ``answers``: the student's own file of answers; ``review``: what was missed, asked again

@@ -179,8 +179,11 @@ def bandwidth(chip, *, others=(), link=True):
     )
 
 
-def link(chip, *, others=()):
-    """All links of a chip to others of its kind together, byte/s one way."""
+def link(chip, *, others=(), kind=None):
+    """All links of a chip to others of its kind together, byte/s one way.
+
+    ``kind``, such as "switch", if a new draw needs chips that are joined so.
+    """
     found = rk.chip(chip).interconnect
     value = found.total
     both = Instead(
@@ -213,13 +216,15 @@ def link(chip, *, others=()):
         ),
         two="the links, one way or both",
         chips=(chip, *others),
-        has=lambda c: bool(c.interconnect),
-        again=lambda rng, chips: link(chips[chip], others=[chips[other] for other in others]),
+        has=lambda c: bool(c.interconnect) and kind in (None, c.interconnect.kind),
+        again=lambda rng, chips: link(
+            chips[chip], others=[chips[other] for other in others], kind=kind
+        ),
     )
 
 
 def one_link(chip):
-    """One of a chip's links, byte/s one way."""
+    """One of a chip's links, byte/s one way; a new draw has as many, laid out alike."""
     found = rk.chip(chip).interconnect
     value = float(found.bandwidth)
     instead = [
@@ -251,7 +256,11 @@ def one_link(chip):
         (*instead, *_sizes(value)),
         two="the link, one way or both",
         chips=(chip,),
-        has=lambda c: c.interconnect is not None and c.interconnect.kind == "torus",
+        # A slice of so many chips has other corners where a chip has more axes.
+        has=lambda c: (
+            c.interconnect is not None
+            and (c.interconnect.kind, c.interconnect.links) == (found.kind, found.links)
+        ),
         again=lambda rng, chips: one_link(chips[chip]),
     )
 

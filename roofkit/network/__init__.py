@@ -17,9 +17,11 @@ from roofkit.network.collectives import (
     reduce_scatter,
 )
 from roofkit.network.groups import Group, all_pairs, group, line, ring, switch, torus
+from roofkit.network.schedule import Fabric, least_gather_bytes
 from roofkit.network.sharding import Sharded, critical_width, most_chips, sharded_matmul
 
 __all__ = [
+    "Fabric",
     "Group",
     "Sharded",
     "Transfer",
@@ -29,6 +31,7 @@ __all__ = [
     "all_to_all",
     "critical_width",
     "group",
+    "least_gather_bytes",
     "line",
     "most_chips",
     "reduce_scatter",

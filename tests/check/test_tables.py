@@ -231,13 +231,24 @@ def test_several_numbers_in_every_form(name):
     if abs(right[0] / right[1] - 1) > 0.1:
         assert question.judge(right[::-1]).credit == 0.5
     first = question.judge([right[0], *(0.37 * value for value in right[1:])])
-    assert first.credit == pytest.approx(1 / len(right))
+    points = [part.points or 1 for part in question.parts.values()]
+    assert first.credit == pytest.approx(points[0] / sum(points))
     assert f"{next(iter(question.parts))}: right".casefold() in first.message.casefold()
     assert question.judge([...] * len(right)).state == "missing"
     assert f"{len(right)} values" in question.judge(right[:1]).message
 
 
-k, B, D, F, N, n, C, W = sympy.symbols("k B D F N n C W")
+@pytest.mark.parametrize("name", [n for n, q in VARIANTS.items() if isinstance(q, Several)])
+def test_what_parts_share_is_drawn_once(name):
+    written = TABLE[name.partition("~")[0]].parts.values()
+    shared = {}
+    for before, part in zip(written, VARIANTS[name].parts.values(), strict=True):
+        for label, given in part.inputs.items():
+            key = label, before.inputs[label].value
+            assert shared.setdefault(key, given.value) == given.value, label
+
+
+k, n, B, D, F, N, U, T, S, V, W, C, h = sympy.symbols("k n B D F N U T S V W C h")
 # A formula's right forms, and what is said of its wrong ones.
 FORMULAS = {
     "l02.add-many": (
@@ -290,6 +301,52 @@ FORMULAS = {
             "C/W": "for two chips", "(n-1)C/(2W)": "1 byte for a sum",
             "(n-1)/n*C/W": "Each does 1/n", "(n-1)W/C": "wrong way round",
             4378: "formula of n, C and W",
+        },
+    ),
+    "ps3.volume": (
+        [
+            "2V(n^2-1)/n^2", "2·(n²−1)/n²·V", "2V(1 - 1/n^2)", "2*(n-1)/n*V + 2*(n-1)/n*V/n",
+            "2(n-1)(n+1)V/(n*n)", "2(V - V/n²)", 2 * V * (1 - 1 / n**2),
+            2 * (n - 1) / n * (V + V / n), lambda n, V: 2 * (n * n - 1) * V / n**2,
+        ],
+        {
+            "4(n-1)/n*V": "as much along the columns", "(n^2-1)/n^2*V": "steps 1 and 2",
+            "2(n-1)/n*V": "one axis alone", "(n-1)/n*V": "step 1 alone", "2V": "approaches",
+            "4(n^2-1)/n^2*V": "counts each byte twice", "2(1+1/n)V": "n rounds", V: "one pass",
+            "2(n^2-1)V": "all the chips", "2V(n^2-1)/n*n": "put the whole divisor",
+            "2*(B-1)/B*V": "'B' is not among its symbols",
+            "(n-1)/n*V + (n-1)/n^2*V + 2(n-1)/n*V": "3 and 4 are not alike",
+        },
+    ),
+    "ps2.own": (
+        [
+            "2BDF/(2BD+UDF+2BF)", "I = 2·B·D·F / (2(BD + BF) + U·D·F)",
+            "1/(1/D + 1/F + U/(2B))", "(B/U)DF / ((B/U)(D+F) + DF/2)",
+            2 * B * D * F / (2 * B * D + U * D * F + 2 * B * F), 1 / (1 / D + 1 / F + U / B / 2),
+            lambda B, D, F, U: B * D * F / (B * D + U * D * F / 2 + B * F),
+        ],
+        {
+            "2BDF/(2BD+DF+2BF)": "shares one matrix", "2BDF/(2BD+BDF+2BF)": "for each token",
+            "BDF/(BD+UDF+BF)": "W16A16", "2BDF/(BD+UDF+BF)": "1 byte for an activation",
+            "2B/U": "weights' bytes alone", "BDF/(2BD+UDF+2BF)": "multiply-add",
+            "2BDF/(U(2BD+DF+2BF))": "once for each user", "2BF/(2B+UF)": "leaves out Z",
+            "2BDF/(U(2BD+UDF+2BF))": "FLOPs of one user", "2BDF/2BD+UDF+2BF": "whole divisor",
+            "2BDFU/(2BD+UDF+2BF)": "weights of every user", "2": "for each token",
+            "DF/(D+DF+F)": "lecture 4", "2BDF/(2BD+KDF)": "'KDF'",
+        },
+    ),
+    "ps2.attention": (
+        [
+            "TS/(T+S)", "4TSh/(4Th + 4Sh)", "1/(1/T + 1/S)", "2*2*T*S*h / (2*(2Th + 2Sh))",
+            T * S / (T + S), 4 * T * S * h / (4 * h * (T + S)), lambda T, S, h: T * S / (S + T),
+        ],
+        {
+            "TS/(2(T+S))": "one matmul", "TSh/(Th+Sh+TS)": "with its scores written",
+            "2TSh/(2Th+2Sh+TS)": "moves the scores", "2TSh/(2Th+2Sh+2TS)": "reads them again",
+            "2TSh/(2Th+2Sh+4TS)": "before and after", "2TS/(T+2S)": "leaves out Z",
+            "2TS/(2T+S)": "leaves out K or V", "T": "leaves out Q", "T/2": "T = S",
+            "S/(S+1)": "a single query", 1: "approaches", "2TS/(T+S)": "1 byte for a number",
+            "TS/T+S": "whole divisor", "(T+S)/(TS)": "Upside down", "TSd/(T+S)": "'TSd'",
         },
     ),
 }  # fmt: skip

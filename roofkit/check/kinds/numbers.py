@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from roofkit.check import units
 from roofkit.check.agreement import caret, rounds_to
 from roofkit.check.computation import apply
-from roofkit.check.kinds.question import Question, Verdict, drawn_inputs, other_chips, shown
+from roofkit.check.kinds.question import (
+    Question,
+    Verdict,
+    chips_of,
+    drawn_inputs,
+    other_chips,
+    shown,
+)
 from roofkit.check.reading import UnreadableError, as_sequence, is_missing, read_number
 from roofkit.check.scales import HALF
 from roofkit.check.slips import Slip, Slips
@@ -149,10 +156,9 @@ class Several(Question):
         return Verdict(credit, " ".join(said), slips=slips)
 
     def text(self):
-        given = [item for part in self.parts.values() for item in part.inputs.items()]
-        words = {name: shown(one) for name, one in given}
-        chips = dict.fromkeys(one.chips[0] for _, one in given if one.chips)
-        return self.asks.format(**words, chip=listed(chips), parts=listed(self.parts))
+        inputs = {n: given for part in self.parts.values() for n, given in part.inputs.items()}
+        words = {name: shown(given) for name, given in inputs.items()}
+        return self.asks.format(**words, chip=chips_of(inputs), parts=listed(self.parts))
 
     def _in_order(self, answer):
         """The values of a mapping in the order of the parts, if its keys name them."""

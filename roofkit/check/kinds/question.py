@@ -88,8 +88,7 @@ class Question(abc.ABC):
     def text(self) -> str:
         """What is asked, with the figures filled in."""
         words = {name: shown(given) for name, given in self.inputs.items()}
-        chips = dict.fromkeys(given.chips[0] for given in self.inputs.values() if given.chips)
-        return self.asks.format(**words, chip=listed(chips))
+        return self.asks.format(**words, chip=chips_of(self.inputs))
 
     def hints(self) -> list[str]:
         """What to say on a second wrong try, and on every further one."""
@@ -122,6 +121,11 @@ def shown(given):
         return f"{given.value:,.10g}"
     mantissa, _, power = f"{given.value:.10e}".partition("e+")
     return f"{float(mantissa):g} · 10{str(int(power)).translate(RAISED)}"
+
+
+def chips_of(inputs):
+    """The chips whose figures the inputs are, as a sentence names them."""
+    return listed(dict.fromkeys(given.chips[0] for given in inputs.values() if given.chips))
 
 
 def other_chips(inputs, rng):

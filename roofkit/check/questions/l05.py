@@ -141,8 +141,8 @@ QUESTIONS = {
         how="B times F results, each a dot product of length D",
     ),
     "l05.warmup-list": Number(
-        asks="A list of accelerators once gave the TPU v5e a memory of 1.60 TB/s. The figure is "
-        "that of its links, {bits} Gbit/s. How many byte/s is that?",
+        asks="A list of accelerators took a chip's links for its memory. They carry {bits} Gbit/s. "
+        "How many byte/s is that?",
         inputs={"bits": count(1600, "the Gbit/s of the links", draw=(0.5, 2, 3))},
         formula=lambda bits: bits * 1e9 / 8,
         unit="byte/s",

@@ -88,8 +88,8 @@ def _fetched(blocks, head, cache, bits):
 
 QUESTIONS = {
     "l06.warmup-bytes": _tokens(
-        "A published solution makes X[B, D] · Y[D, F] in bf16, with D and F far larger than B, "
-        "compute-bound on the {chip} from 149 tokens on. From how many tokens on is it?",
+        "X[B, D] · Y[D, F] in bf16, with D and F far larger than B, on the {chip}. From how many "
+        "tokens B on is it compute-bound?",
         peak(H100),
         bandwidth(H100),
         itemsize("bf16", "a number"),

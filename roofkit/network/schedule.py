@@ -1,0 +1,209 @@
+"""Chips that send each other pieces of an array, step by step; every link is counted."""
+
+import math
+from collections import Counter
+
+import numpy as np
+
+from roofkit._inputs import is_symbolic, number
+from roofkit._units import quantity
+from roofkit.network.groups import Group
+
+
+class Fabric:
+    """The chips and links of a group, to write an all-gather on: what each link carries is counted.
+
+    Parameters
+    ----------
+    group : a Group of one node whose chips are joined to each other: not by a switch
+    size : bytes of the whole array; chip i starts with piece i, a share of size / n
+
+    Chips are numbered from 0 in the order of ``np.ndindex(*group.axes)``: in a grid of 2 x 4 chip 4
+    lies below chip 0. Each direction of a link counts for itself. ``send`` puts a piece on a link,
+    and ``step`` lets all that was sent arrive.
+
+    Raises ValueError for a send from a chip that does not hold the piece yet, and for one along a
+    link that does not exist.
+
+    Around a ring, each passes on what it got last: n - 1 pieces go over every link.
+
+    >>> from roofkit.network import group
+    >>> fabric = Fabric(group("TPU v5e", 8), size=8e6)
+    >>> ring = fabric.ring
+    >>> for turn in range(7):
+    ...     for place in range(8):
+    ...         fabric.send(ring[place - 1], ring[place], piece=ring[place - 1 - turn])
+    ...     fabric.step()
+    >>> fabric.lacking
+    {}
+    >>> fabric
+    Fabric(8 × TPU v5e, 2x4: 7 steps, 7 MB over the busiest link)
+    """
+
+    def __init__(self, group, size=1.0):
+        self._group, self._links = group, _links(group)
+        self._piece = number(size, "size") / group.n
+        self._holds = [{chip} for chip in range(group.n)]
+        self._carried = Counter()
+        self._sent = []  # in this step: (target, piece)
+        self._steps = self._again = 0
+
+    def __repr__(self):
+        chips = f"{self.n} × {self._group.chip.name if self._group.chip else 'chips'}"
+        counts = f"{self.steps} steps, {quantity(self.busiest, 'B')} over the busiest link"
+        return f"Fabric({chips}, {self._group.shape}: {counts})"
+
+    @property
+    def n(self):
+        """How many chips there are."""
+        return self._group.n
+
+    @property
+    def group(self):
+        """The Group that was given."""
+        return self._group
+
+    @property
+    def links(self):
+        """All links: a tuple of (source, target), each direction for itself."""
+        return self._links
+
+    @property
+    def ring(self):
+        """All chips in an order in which each is joined to the next, and the last to the first.
+
+        Raises ValueError where this class knows none: for a line, and for a grid of odd lengths.
+
+        >>> from roofkit.network import group
+        >>> Fabric(group("TPU v5e", 8)).ring
+        (0, 1, 2, 3, 7, 6, 5, 4)
+        """
+        axes = tuple(length for length in self._group.axes if length > 1)
+        numbers = np.arange(self.n).reshape(axes or 1)
+        if len(axes) == 2:
+            numbers = numbers if axes[1] % 2 == 0 else numbers.T
+            # Along the first row, then back column by column, down and up in turn.
+            columns = numbers[1:, ::-1].T.copy()
+            columns[1::2] = columns[1::2, ::-1]
+            numbers = np.concatenate([numbers[0], columns.ravel()])
+        found = tuple(numbers.ravel().tolist())
+        if not set(zip(found, (*found[1:], found[0]), strict=True)) <= set(self._links):
+            raise ValueError(f"no ring through the chips of a {self._group.shape} is known here")
+        return found
+
+    @property
+    def carried(self):
+        """Bytes that each link carried so far: {(source, target): bytes}."""
+        return {link: self._carried[link] * self._piece for link in self._links}
+
+    @property
+    def busiest(self):
+        """Bytes over the link that carried most, one way."""
+        return max(self.carried.values(), default=0.0)
+
+    @property
+    def steps(self):
+        """How many steps have ended."""
+        return self._steps
+
+    @property
+    def sent(self):
+        """How many pieces were sent over all links."""
+        return self._carried.total()
+
+    @property
+    def again(self):
+        """How many of them arrived where that piece was held already."""
+        return self._again
+
+    @property
+    def waiting(self):
+        """How many of them were sent in a step that has not ended."""
+        return len(self._sent)
+
+    @property
+    def lacking(self):
+        """What chips still lack: {chip: its missing pieces}; empty once the gather is complete."""
+        every = range(self.n)
+        return {
+            chip: [piece for piece in every if piece not in held]
+            for chip, held in enumerate(self._holds)
+            if len(held) < self.n
+        }
+
+    def neighbours(self, chip):
+        """The chips that a chip has a link to."""
+        return tuple(target for source, target in self._links if source == chip)
+
+    def holds(self, chip, piece):
+        """Whether a chip holds a piece; what is sent in this step has not arrived yet."""
+        return piece in self._holds[self._number(chip, "chip")]
+
+    def send(self, source, target, piece):
+        """Puts a piece on the link from source to target; it arrives when the step ends."""
+        source, target = self._number(source, "source"), self._number(target, "target")
+        piece = self._number(piece, "piece")
+        if (source, target) not in self._links:
+            joined = ", ".join(map(str, self.neighbours(source))) or "none"
+            raise ValueError(
+                f"no link leads from chip {source} to chip {target}; its neighbours: {joined}"
+            )
+        if piece not in self._holds[source]:
+            late = ": it arrives when this step ends" if (source, piece) in self._sent else ""
+            raise ValueError(
+                f"chip {source} does not hold piece {piece} in step {self._steps + 1}{late}; "
+                "send what it holds"
+            )
+        self._carried[source, target] += 1
+        self._sent.append((target, piece))
+
+    def step(self):
+        """Ends the step: what was sent has arrived."""
+        for target, piece in self._sent:
+            self._again += piece in self._holds[target]
+            self._holds[target].add(piece)
+        self._sent = []
+        self._steps += 1
+
+    def _number(self, value, name):
+        if isinstance(value, (int, np.integer)) and 0 <= value < self.n:
+            return int(value)
+        raise ValueError(f"{name} must be a number from 0 to {self.n - 1}, got {value!r}")
+
+
+def least_gather_bytes(size, group):
+    """The least bytes over the busiest link of an all-gather in whole pieces of size / n.
+
+    The n - 1 pieces that the chip with fewest links lacks come in over its links, so that one of
+    them carries ceil((n - 1) / links). Raises ValueError as Fabric does.
+
+    >>> from roofkit.network import group, ring
+    >>> least_gather_bytes(4e6, ring(4, 45e9)), least_gather_bytes(8e6, group("TPU v5e", 8))
+    (2000000.0, 4000000.0)
+    """
+    into = Counter(target for _, target in _links(group))
+    fewest = min(into.values(), default=1)
+    return number(size, "size") / group.n * math.ceil((group.n - 1) / fewest)
+
+
+def _links(group):
+    """Every link of a group as (source, target)."""
+    if not isinstance(group, Group) or group.kind == "switch" or group.card is not None:
+        raise ValueError(
+            f"{group!r} has no links from chip to chip; take a ring, line, torus or all pairs"
+        )
+    if any(is_symbolic(length) or isinstance(length, np.ndarray) for length in group.axes):
+        raise ValueError(f"axes={group.axes!r} must be whole numbers here")
+    places = list(np.ndindex(*map(int, group.axes)))
+    numbers = {place: chip for chip, place in enumerate(places)}
+    if group.kind == "all-pairs":
+        return tuple((a, b) for a in range(group.n) for b in range(group.n) if a != b)
+    found = []
+    for place in places:
+        for axis, (length, ring) in enumerate(zip(group.axes, group.rings, strict=True)):
+            ahead = [*place]
+            ahead[axis] = (place[axis] + 1) % length if ring else place[axis] + 1
+            if length > 1 and (other := numbers.get(tuple(ahead))) is not None:
+                found.append((numbers[place], other))
+    back = [(b, a) for a, b in found] if group.bidirectional else []
+    return tuple(sorted({*found, *back}))

@@ -1,0 +1,90 @@
+"""A course in a temporary folder, driven by nbgrader's own commands, and what students hand in."""
+
+import ast
+import functools
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[2]
+SETS = sorted(path.stem for path in ROOT.glob("exercises/en/*/*.ipynb"))
+# Functions meet these cases when graded.
+SEED = "round trip"
+
+
+def make_course(folder):
+    """A copy of what an instructor has."""
+    shutil.copy(ROOT / "nbgrader_config.py", folder)
+    for name in ("solutions", "exercises"):
+        shutil.copytree(ROOT / name, folder / name)
+    return folder
+
+
+def nbgrader(course, *arguments):
+    """One nbgrader command; kernels end at once, which halves the time of autograding."""
+    # nbgrader calls alembic by name, as it finds it in an activated environment.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *arguments, "--Execute.shutdown_kernel=immediate"],
+        cwd=course,
+        env={**os.environ, "PATH": path, "ROOFKIT_SEED": SEED},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def notebook(course, kind, name):
+    """The "solutions" or the "exercises" of a problem set."""
+    return nbformat.read(course / kind / "en" / name / f"{name}.ipynb", as_version=4)
+
+
+def hand_in(course, name, student, answers, kind="exercises"):
+    """Submit a notebook in which these cells, by id, hold this code."""
+    handed_in = notebook(course, kind, name)
+    cells = {cell.id: cell for cell in handed_in.cells}
+    for cell_id, source in answers.items():
+        cells[cell_id].source = source
+    target = course / "submitted" / student / name / f"{name}.ipynb"
+    target.parent.mkdir(parents=True)
+    nbformat.write(handed_in, target)
+
+
+def checks(cells):
+    """Each check of a problem set: its cell's id, its question, the variable it looks at."""
+    for cell in cells:
+        if cell.cell_type == "code" and cell.source.startswith("check("):
+            question, variable, *_ = ast.parse(cell.source).body[0].value.args
+            yield cell.id, question.value, variable.id
+
+
+@functools.cache
+def autograded(course, name, student):
+    """The cells of a graded notebook."""
+    path = course / "autograded" / student / name / f"{name}.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [cell | {"source": "".join(cell["source"])} for cell in cells]
+
+
+def outputs(course, name, student):
+    """What each check printed in a graded notebook, by its cell's id: points and message."""
+    found = {}
+    for cell in autograded(course, name, student):
+        for output in cell.get("outputs", []):
+            if output["output_type"] == "execute_result" and cell["source"].startswith("check("):
+                shown = {kind: "".join(lines) for kind, lines in output["data"].items()}
+                found[cell["id"]] = float(shown["text/plain"]), plain(shown["text/html"])
+    return found
+
+
+def plain(page):
+    """HTML as a reader sees its text."""
+    return html.unescape(re.sub(r"<[^>]+>", "", page)).strip()
