@@ -55,7 +55,8 @@ def _int8(chip):
             "peak": peak(chip, "int8", dtypes=(), sparse=False),
             "bandwidth": bandwidth(chip, link=False),
             "size": itemsize("int8", "a weight"),
-            "ops": fma(),
+            # A multiply-add as one FLOP gives the ridge, which has a slip of its own.
+            "ops": replace(fma(), instead=()),
             "narrow": Input(rk.chip(chip).peak_flops("bf16"), chips=(chip,), again=_bf16(chip)),
         },
         formula=lambda peak, bandwidth, size, ops: peak * size / (ops * bandwidth),
@@ -155,6 +156,11 @@ def _all_gather():
                     "no memory",
                     lambda t_math, memory, link: max(t_math, link),
                     "That leaves out each GPU's own memory.",
+                ),
+                Instead(
+                    "no arithmetic",
+                    lambda t_math, memory, link: max(memory, link),
+                    "That leaves out the arithmetic, which takes longest in some rows.",
                 ),
                 Instead(
                     "link alone",
@@ -522,6 +528,12 @@ QUESTIONS = {
                     "That has every chip do all 2BDF FLOPs. Each does 1/n of them.",
                 ),
                 Slip(
+                    "FLOPs not shared, two passes",
+                    lambda n, C, W: 2 * (n - 1) / n * C / W,
+                    "That has every chip do all 2BDF FLOPs, and counts two passes or halves the "
+                    "FLOPs once too often.",
+                ),
+                Slip(
                     "all the sums",
                     lambda n, C, W: n * (n - 1) * C / W,
                     "That sends n - 1 whole arrays. To each of the others goes the 1/n it keeps.",
@@ -576,6 +588,17 @@ QUESTIONS = {
                     _speeds(roof, vgg_macs, vgg_moved, macs, fused, ops, peak, bandwidth)
                 ),
                 unit="times",
+                slips=[
+                    Slip(
+                        "past the peak",
+                        lambda macs, fused, ops, peak, bandwidth: (
+                            peak / (ops * macs / fused * bandwidth)
+                        ),
+                        "That lets the fused MobileNet run faster than the peak. Which roof is it "
+                        "under?",
+                        here=True,
+                    ),
+                ],
                 how="on which side of the ridge does MobileNet lie now?",
             ),
             "time": Number(
