@@ -184,14 +184,27 @@ def _all_gather():
     }
 
 
-def _light(pick, chips, ops, size, peak, bandwidth, link, M, N, K, *, gathered=None, whole=False):
-    """Of A[M, K], gathered in full by each GPU, times its own N/chips columns: µs."""
-    arrived = M * K if gathered is None else gathered
-    return 1e6 * pick(
-        ops * M * N * K / chips / peak,
-        size * (M * K + K * N / chips + M * N / chips) / bandwidth,
-        size * arrived * (1 if whole else (chips - 1) / chips) / link,
+def _light(
+    work=lambda chips, M, N, K: M * N * K / chips,
+    crossing=lambda chips, M, N, K: M * K + (K * N + M * N) / chips,
+    arriving=lambda chips, M, N, K: (chips - 1) / chips * M * K,
+):
+    """The time of A[M, K], gathered in full by each GPU, times its own N/chips columns: µs.
+
+    A formula of multiply-adds, elements that cross a GPU's memory and elements that it receives.
+    """
+    return lambda pick, chips, ops, size, peak, bandwidth, link, M, N, K: (
+        1e6
+        * pick(
+            ops * work(chips, M, N, K) / peak,
+            size * crossing(chips, M, N, K) / bandwidth,
+            size * arriving(chips, M, N, K) / link,
+        )
     )
+
+
+OUTPUT_TRAVELS = _light(arriving=lambda chips, M, N, K: (chips - 1) / chips * M * N)
+WHOLE_ARRIVES = _light(arriving=lambda chips, M, N, K: M * K)
 
 
 def _light_case(rng, number):
@@ -222,23 +235,17 @@ def _row(M, N, K):
             },
             **_of_the_table(),
         },
-        formula=lambda pick, chips, ops, size, peak, bandwidth, link, M, N, K: _light(
-            pick, chips, ops, size, peak, bandwidth, link, M, N, K
-        ),
+        formula=_light(),
         unit="µs",
         slips=[
             Slip(
                 "as printed",
-                lambda pick, chips, ops, size, peak, bandwidth, link, M, N, K: _light(
-                    pick, chips, ops, size, peak, bandwidth, link, M, N, K, gathered=M * N
-                ),
+                OUTPUT_TRAVELS,
                 "That is the table's figure. Which matrix travels?",
             ),
             Slip(
                 "whole array",
-                lambda pick, chips, ops, size, peak, bandwidth, link, M, N, K: _light(
-                    pick, chips, ops, size, peak, bandwidth, link, M, N, K, whole=True
-                ),
+                WHOLE_ARRIVES,
                 "That lets all of A come over the links. Each GPU has its own eighth already.",
             ),
             *(
@@ -260,9 +267,9 @@ def _geometric(right, rows=PUBLISHED):
 
 
 def _of_rows(mean):
-    """A mean of the six rows' printed times over that of their right ones, as a formula."""
+    """What ``mean`` makes of the function that gives each row's right time, as a formula."""
     return lambda pick, chips, ops, size, peak, bandwidth, link: mean(
-        lambda row: _light(pick, chips, ops, size, peak, bandwidth, link, *row)
+        lambda row: _light()(pick, chips, ops, size, peak, bandwidth, link, *row)
     )
 
 
@@ -736,11 +743,7 @@ QUESTIONS = {
         points=4,
         arguments=("M", "N", "K"),
         inputs=_all_gather(),
-        results={
-            "light": lambda pick, chips, ops, size, peak, bandwidth, link, M, N, K: _light(
-                pick, chips, ops, size, peak, bandwidth, link, M, N, K
-            )
-        },
+        results={"light": _light()},
         case=_light_case,
         unit="µs",
         half=["pick: sum"],
@@ -748,78 +751,38 @@ QUESTIONS = {
             "light": [
                 Slip(
                     "output travels",
-                    lambda pick, chips, ops, size, peak, bandwidth, link, M, N, K: _light(
-                        pick, chips, ops, size, peak, bandwidth, link, M, N, K, gathered=M * N
-                    ),
+                    OUTPUT_TRAVELS,
                     "That sends a matrix of the output's size, M · N. A has M · K elements.",
                 ),
                 Slip(
                     "whole array",
-                    lambda pick, chips, ops, size, peak, bandwidth, link, M, N, K: _light(
-                        pick, chips, ops, size, peak, bandwidth, link, M, N, K, whole=True
-                    ),
+                    WHOLE_ARRIVES,
                     "That lets all of A come over the links. Each GPU has its own eighth already.",
                 ),
                 Slip(
                     "one share",
-                    lambda pick, chips, ops, size, peak, bandwidth, link, M, N, K: _light(
-                        pick,
-                        chips,
-                        ops,
-                        size,
-                        peak,
-                        bandwidth,
-                        link,
-                        M,
-                        N,
-                        K,
-                        gathered=M * K / (chips - 1),
-                    ),
+                    _light(arriving=lambda chips, M, N, K: M * K / chips),
                     "That brings one eighth of A. Each GPU lacks the other seven.",
                 ),
                 Slip(
                     "weights travel",
-                    lambda pick, chips, ops, size, peak, bandwidth, link, M, N, K: _light(
-                        pick, chips, ops, size, peak, bandwidth, link, M, N, K, gathered=N * K
-                    ),
+                    _light(arriving=lambda chips, M, N, K: (chips - 1) / chips * N * K),
                     "That sends the weights. They stay where they are; A travels.",
                 ),
                 Slip(
                     "work not shared",
-                    lambda pick, chips, ops, size, peak, bandwidth, link, M, N, K: _light(
-                        pick, chips, chips * ops, size, peak, bandwidth, link, M, N, K
-                    ),
+                    _light(work=lambda chips, M, N, K: M * N * K),
                     "That has each GPU do all of the FLOPs. Each has an eighth of the columns.",
                 ),
                 Slip(
                     "weights not shared",
-                    lambda pick, chips, ops, size, peak, bandwidth, link, M, N, K: (
-                        1e6
-                        * pick(
-                            ops * M * N * K / chips / peak,
-                            size * (M * K + N * K + M * N) / bandwidth,
-                            size * M * K * (chips - 1) / chips / link,
-                        )
-                    ),
+                    _light(crossing=lambda chips, M, N, K: M * K + K * N + M * N),
                     "That has each GPU's memory bring all weights and all results. Each has an "
                     "eighth of the columns.",
                 ),
                 Slip(
                     "A shared",
-                    lambda pick, chips, ops, size, peak, bandwidth, link, M, N, K: _light(
-                        pick,
-                        chips,
-                        chips * ops / 64 * 8,
-                        size,
-                        peak,
-                        bandwidth
-                        * (M * K + N * K / 8 + M * N / 8)
-                        / (M * K / 8 + N * K / 8 + M * N / 8),
-                        link,
-                        M,
-                        N,
-                        K,
-                    ),
+                    _light(crossing=lambda chips, M, N, K: (M * K + K * N + M * N) / chips),
                     "That has each GPU read an eighth of A. Once gathered, each multiplies all of "
                     "it.",
                 ),
