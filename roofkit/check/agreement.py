@@ -16,21 +16,19 @@ SAME = 1e-9
 
 def agrees(given: Sequence[Given], column: Sequence[float], rtol: float = CLOSE) -> bool:
     """Whether each number agrees with its value, within ``rtol`` or to the digits given."""
-    return all(_agrees(one, value, rtol) for one, value in zip(given, column, strict=True))
-
-
-def _agrees(given, target, rtol):
-    if math.isclose(given.value, target, rel_tol=rtol):
-        return True
-    return rounds_to(target, given, at_least=2)
+    for one, value in zip(given, column, strict=True):
+        if not math.isclose(one.value, value, rel_tol=rtol) and not rounds_to(value, one, 2):
+            return False
+    return True
 
 
 def agrees_exactly(given: Sequence[Given], column: Sequence[float], rtol: float = EXACTLY) -> bool:
     """Whether each number is its value, however few digits it was given to."""
-    return all(
-        math.isclose(one.value, value, rel_tol=rtol)
-        for one, value in zip(given, column, strict=True)
-    )
+    # A loop: hundreds of slips are tried for one answer.
+    for one, value in zip(given, column, strict=True):
+        if not math.isclose(one.value, value, rel_tol=rtol):
+            return False
+    return True
 
 
 def telling(given):
@@ -40,8 +38,9 @@ def telling(given):
 
 def rounds_to(target, given, at_least):
     """Whether a value, rounded to the digits of a number (``at_least`` so many), is that number."""
-    finite = math.isfinite(target) and math.isfinite(given.value)
-    if given.digits >= EXACT or not target or not finite:
+    if given.digits >= EXACT or not target:
+        return False
+    if not (math.isfinite(target) and math.isfinite(given.value)):
         return False
     digits = max(given.digits, at_least)
     last = 10.0 ** (math.floor(math.log10(abs(target))) - digits + 1)

@@ -66,6 +66,9 @@ class Slips:
     half : names of slips that keep half the credit
     rtol : how far from the reference an answer may lie
     exact : whether all is small whole numbers, so that two slips at once fit everything
+
+    ``steps`` holds what a step of the question gone wrong gives, ``singles`` the results besides
+    that are off by a factor, ``pairs`` two at once.
     """
 
     def __init__(
@@ -92,11 +95,11 @@ class Slips:
         self.alternatives = [one for one in written if one.credit == 1]
         steps = [*(one for one in written if one.credit < 1), *self._replaced()]
         steps = [replace(step, credit=HALF) if step.names[0] in half else step for step in steps]
-        self._steps = [step for step in steps if self._computation.tells(step.column)]
+        self.steps = [step for step in steps if self._computation.tells(step.column)]
         factors = [*unit_scales(unit), *factor_scales(self._computation), *zero_scales(unit)]
         scaled = [*(scale.of(self.right) for scale in factors), *self._inverted()]
-        self.singles = self._steps + [
-            one for one in scaled if not any(same(one.column, s.column) for s in self._steps)
+        self.singles = self.steps + [
+            one for one in scaled if not any(same(one.column, s.column) for s in self.steps)
         ]
         self.pairs = list(self._likely_pairs())
 
@@ -118,7 +121,7 @@ class Slips:
 
         # A value to the last digit says more than one that rounds to the same.
         found = exactly(self.singles)
-        if tells and all(one not in self._steps for one in found):
+        if tells and all(one not in self.steps for one in found):
             found += exactly(self.inputs_given)
         if digits > ROUNDED:
             found += exactly(self.rare)
@@ -138,11 +141,11 @@ class Slips:
     @functools.cached_property
     def rare(self) -> list[Candidate]:
         """Slips that only an exact answer is told."""
-        told = [step.column for step in self._steps if ANOTHER_CHIP in step.names[0]]
+        told = [step.column for step in self.steps if ANOTHER_CHIP in step.names[0]]
         told += [*self._operations, *(single.column for single in self.singles)]
         return [
             one
-            for one in rare_slips(self._computation, self._steps)
+            for one in rare_slips(self._computation, self.steps)
             if not any(same(one.column, column) for column in told)
         ]
 
@@ -205,7 +208,7 @@ class Slips:
         for second in [] if self._exact else [*named, *factors]:
             for step in self.singles:
                 # A factor besides a factor is another factor; a subtle slip is enough by itself.
-                usual = step in self._steps and step.digits < 3
+                usual = step in self.steps and step.digits < 3
                 if not usual and (second in factors or step.names[0] not in plain):
                     continue
                 column = tuple(second.factor * value for value in step.column)

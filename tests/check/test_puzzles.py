@@ -6,26 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from schedules import (
-    along_a_line,
-    attend,
-    blocks,
-    by_row,
-    directly,
-    gather,
-    kept,
-    matmul,
-    never_ended,
-    one,
-    one_way,
-    resting,
-    softmax,
-    square,
-    strip,
-    twice,
-    unscaled,
-    whole,
-)
+import schedules
+from schedules import GOOD, MATMUL, SOFTMAX, matmul
 
 from roofkit.check import check
 from roofkit.check.kinds import Puzzle
@@ -33,95 +15,61 @@ from roofkit.check.programs import LONGEST
 from roofkit.check.table import tables
 
 PUZZLES = {name: q for name, q in tables().items() if isinstance(q, Puzzle)}
-MATMUL, SOFTMAX, GATHER = "ps2.matmul-bytes", "ps2.softmax-bytes", "ps3.gather"
 SEEDS = range(4)
 
 
-GOOD = {MATMUL: matmul, SOFTMAX: attend, GATHER: gather}
-# Question, function, the range of its credit, slips, what is said.
+# The range of its credit, slips, what is said.
 POOR = {
-    "square blocks": (
-        MATMUL, kept(square, square, square), (0.6, 0.8), {"three square blocks"},
-        "Only one of the three",
-    ),
-    "dot products": (
-        MATMUL, kept(one, one, whole), (0.1, 0.15), {"dot products"},
-        "once for every column of Z, and Y",
-    ),
-    "a strip a column": (
-        MATMUL, kept(strip, one, one), (0.1, 0.6), {"X for every column"},
-        "once for every column of Z.",
-    ),
-    "a strip a row": (
-        MATMUL, kept(one, strip, one), (0.1, 0.6), {"Y for every row"}, "once for every row of Z.",
-    ),
-    "K outside": (
-        MATMUL, blocks(square, square, square, "kij"), (0.3, 0.6), {"partial sums"},
-        "stored and loaded again",
-    ),
-    "small tiles": (
-        MATMUL, kept(*[lambda *sizes: 2] * 3), (0.2, 0.6), {"room left empty"},
-        "% of fast memory is taken",
-    ),
-    "two passes": (SOFTMAX, softmax(2), (0.4, 0.6), {"two passes"}, "S crosses twice."),
-    "three passes": (SOFTMAX, softmax(3), (0.2, 0.4), {"three passes"}, "S crosses three times"),
-    "a row at a time": (SOFTMAX, by_row, (0.1, 0.3), {"V for every row"}, "for every row of S"),
-    "a row at a time, three passes": (
-        SOFTMAX, softmax(3, rows=1), (0.1, 0.15), {"three passes", "V for every row"}, "times",
-    ),
+    "square blocks": ((0.6, 0.8), {"three square blocks"}, "Only one of the three"),
+    "dot products": ((0.1, 0.15), {"dot products"}, "once for every column of Z, and Y"),
+    "a strip a column": ((0.1, 0.6), {"X for every column"}, "once for every column of Z."),
+    "a strip a row": ((0.1, 0.6), {"Y for every row"}, "once for every row of Z."),
+    "K outside": ((0.3, 0.6), {"partial sums"}, "stored and loaded again"),
+    "small tiles": ((0.2, 0.6), {"room left empty"}, "% of fast memory is taken"),
+    "two passes": ((0.4, 0.6), {"two passes"}, "S crosses twice."),
+    "three passes": ((0.2, 0.4), {"three passes"}, "S crosses three times"),
+    "a row at a time": ((0.1, 0.3), {"V for every row"}, "for every row of S"),
+    "a row at a time, three passes": ((0.1, 0.15), {"three passes", "V for every row"}, "times"),
     "rows by threes": (
-        SOFTMAX, softmax(2, rows=3), (0.1, 0.5), {"two passes", "V for every block of rows"},
+        (0.1, 0.5),
+        {"two passes", "V for every block of rows"},
         "while it is there",
     ),
     "exponentials stored": (
-        SOFTMAX, softmax(3, spill=True), (0.1, 0.3), {"two passes", "exponentials stored"},
+        (0.1, 0.3),
+        {"two passes", "exponentials stored"},
         "go to slow memory and come back",
     ),
-    "results stored": (
-        SOFTMAX, resting, (0.3, 0.7), {"results stored"}, "Unfinished results are stored",
-    ),
+    "results stored": ((0.3, 0.7), {"results stored"}, "Unfinished results are stored"),
     "small tiles where all fits": (
-        MATMUL,
-        lambda pad, X, Y, Z: (
-            kept(*[lambda *sizes: 2] * 3) if pad.capacity == 400 else matmul
-        )(pad, X, Y, Z),
-        (0.4, 0.8), {"room left empty", "all fits"}, "each has to cross only once",
+        (0.4, 0.8),
+        {"room left empty", "all fits"},
+        "each has to cross only once",
     ),
-    "one way": (GATHER, one_way, (0.5, 0.6), {"one way"}, "one way only"),
-    "twice around": (GATHER, twice, (0.4, 0.6), {"sent again"}, "holds it already"),
-    "along a line": (GATHER, along_a_line, (0.4, 0.6), {"one link"}, "as good as all"),
-    "directly": (GATHER, directly, (0.1, 0.3), {"one way", "sent again"}, "holds it already"),
-}  # fmt: skip
-# Question, function, slips, what is said.
+    "one way": ((0.5, 0.6), {"one way"}, "one way only"),
+    "twice around": ((0.4, 0.6), {"sent again"}, "holds it already"),
+    "along a line": ((0.4, 0.6), {"one link"}, "as good as all"),
+    "directly": ((0.1, 0.3), {"one way", "sent again"}, "holds it already"),
+}
+# Slips, what is said.
 WRONG = {
-    "no maximum": (
-        SOFTMAX, softmax(2, shift=False), {"exponentials overflow"}, "exp overflows above 709",
-    ),
-    "sums not put right": (SOFTMAX, unscaled, set(), "differs in"),
-    "nothing stored": (
-        MATMUL, lambda pad, X, Y, Z: pad.load(X[:1, :1]), set(), "is not complete",
-    ),
-    "too large": (
-        MATMUL, lambda pad, X, Y, Z: pad.load(X), set(),
-        "your function raised ValueError: block of X needs",
-    ),
-    "no such shape": (
-        SOFTMAX, lambda pad, S, V, Z: pad.store(pad.zeros((1, 1)), Z), set(), "does not fill Z",
-    ),
-    "freed": (
-        MATMUL, lambda pad, X, Y, Z: (b := pad.load(X[:1, :1]), pad.free(b), pad.free(b)), set(),
-        "was freed",
-    ),
-    "a step left open": (GATHER, never_ended, {"step left open"}, "fabric.step()"),
-    "what it does not hold": (
-        GATHER, lambda fabric: fabric.send(0, 1, 2), set(), "does not hold piece 2",
-    ),
-    "no such link": (
-        GATHER, lambda fabric: [fabric.send(0, chip, 0) for chip in range(fabric.n)], set(),
-        "no link leads from chip 0 to chip 0",
-    ),
-    "too few": (GATHER, lambda fabric: fabric.step(), set(), "still lacks the pieces"),
-}  # fmt: skip
+    "no maximum": ({"exponentials overflow"}, "exp overflows above 709"),
+    "sums not put right": (set(), "differs in"),
+    "nothing stored": (set(), "is not complete"),
+    "too large": (set(), "your function raised ValueError: block of X needs"),
+    "no such shape": (set(), "does not fill Z"),
+    "freed": (set(), "was freed"),
+    "a step left open": ({"step left open"}, "fabric.step()"),
+    "what it does not hold": (set(), "does not hold piece 2"),
+    "no such link": (set(), "no link leads from chip 0 to chip 0"),
+    "too few": (set(), "still lacks the pieces"),
+}
+
+
+def written(which):
+    """The question and the function of a poor or wrong schedule."""
+    name, code = (schedules.POOR | schedules.WRONG)[which]
+    return name, eval(code, vars(schedules))
 
 
 @pytest.mark.parametrize("name", PUZZLES)
@@ -134,9 +82,10 @@ def test_a_good_schedule_gets_all_points(name, seed):
     assert question.praise in verdict.message
 
 
-@pytest.mark.parametrize(("name", "function", "credit", "slips", "says"), POOR.values(), ids=POOR)
+@pytest.mark.parametrize("which", POOR)
 @pytest.mark.parametrize("seed", [None, *SEEDS])
-def test_a_poor_schedule_gets_its_share_and_is_told_why(name, function, credit, slips, says, seed):
+def test_a_poor_schedule_gets_its_share_and_is_told_why(which, seed):
+    (credit, slips, says), (name, function) = POOR[which], written(which)
     question = PUZZLES[name] if seed is None else PUZZLES[name].drawn(seed)
     verdict = question.judge(function)
     assert credit[0] <= verdict.credit <= credit[1], verdict
@@ -145,8 +94,9 @@ def test_a_poor_schedule_gets_its_share_and_is_told_why(name, function, credit, 
     assert "times the least bytes" in verdict.message
 
 
-@pytest.mark.parametrize(("name", "function", "slips", "says"), WRONG.values(), ids=WRONG)
-def test_a_wrong_schedule_gets_nothing_and_is_told_where(name, function, slips, says):
+@pytest.mark.parametrize("which", WRONG)
+def test_a_wrong_schedule_gets_nothing_and_is_told_where(which):
+    (slips, says), (name, function) = WRONG[which], written(which)
     verdict = PUZZLES[name].judge(function)
     assert verdict.credit == 0
     assert set(verdict.slips) == slips, verdict
@@ -155,8 +105,9 @@ def test_a_wrong_schedule_gets_nothing_and_is_told_where(name, function, slips, 
 
 
 def test_every_slip_is_met_by_some_schedule():
-    told = {(name, slip) for name, _, _, slips, _ in POOR.values() for slip in slips}
-    told |= {(name, slip) for name, _, slips, _ in WRONG.values() for slip in slips}
+    found = {which: slips for which, (_, slips, _) in POOR.items()}
+    found |= {which: slips for which, (slips, _) in WRONG.items()}
+    told = {(written(which)[0], slip) for which, slips in found.items() for slip in slips}
     assert told == {
         (name, slip.name) for name, q in PUZZLES.items() for slip in [*q.slips, *q.faults]
     }

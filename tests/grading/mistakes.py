@@ -1,9 +1,15 @@
-"""What students write who get one step wrong: for each question, code for each of its slips."""
+"""What students write who get one step wrong: for each question, code for each of its slips.
+
+Results that are off by a factor, alike in all questions, are tried in tests/check/test_tables.py.
+"""
 
 import functools
+import inspect
 from itertools import pairwise
 
-from roofkit.check.kinds import Choice, Function, Number, Order, Several
+import schedules
+
+from roofkit.check.kinds import Choice, Function, Number, Order, Puzzle, Several
 from roofkit.check.table import find_question
 from roofkit.check.variants import variant
 
@@ -21,17 +27,17 @@ def mistakes(question_id, seed, me):
 
 
 def _numbers(question):
-    for slip in question.known.singles:
+    for slip in question.known.steps:
         yield _literal(slip.column[0])
 
 
 def _several(question):
-    columns = [[slip.column[0] for slip in part.known.singles] for part in question.parts.values()]
+    columns = [[slip.column[0] for slip in part.known.steps] for part in question.parts.values()]
     yield from map(_literal, _all_wrong_at_once(columns))
 
 
 def _functions(question):
-    columns = [[slip.column for slip in known.singles] for known in question.known.values()]
+    columns = [[slip.column for slip in known.steps] for known in question.known.values()]
     for wrong in _all_wrong_at_once(columns):
         results = wrong[0] if len(wrong) == 1 else zip(*wrong, strict=True)
         values = dict(zip(question.cases, results, strict=True))
@@ -63,6 +69,14 @@ def _orders(question):
         yield _literal(order)
 
 
+def _puzzles(question):
+    source = inspect.getsource(schedules)
+    for name, code in (schedules.POOR | schedules.FAULTY).values():
+        if find_question(name).asks == question.asks:
+            there = f"(exec({source!r}, names := {{}}), names)[1]"
+            yield f"eval({code!r}, {there})", eval(code, vars(schedules))
+
+
 def _literal(value):
     return repr(value), value
 
@@ -78,4 +92,5 @@ WRITTEN = {
     Function: _functions,
     Choice: _choices,
     Order: _orders,
+    Puzzle: _puzzles,
 }

@@ -103,6 +103,10 @@ def one(room, M, N, K):
     return 1
 
 
+def two(room, M, N, K):
+    return 2
+
+
 def whole(room, M, N, K):
     return K
 
@@ -113,6 +117,11 @@ def square(room, M, N, K):
 
 def strip(room, M, N, K):
     return (room - 1) // 2
+
+
+def careless_with_small_ones(pad, X, Y, Z):
+    product = kept(two, two, two) if pad.capacity == 400 else matmul
+    product(pad, X, Y, Z)
 
 
 def softmax(passes=3, rows=None, shift=True, spill=False):
@@ -257,3 +266,48 @@ def directly(fabric):
 def never_ended(fabric):
     for source, target in fabric.links:
         fabric.send(source, target, source)
+
+
+MATMUL, SOFTMAX, GATHER = "ps2.matmul-bytes", "ps2.softmax-bytes", "ps3.gather"
+GOOD = {MATMUL: matmul, SOFTMAX: attend, GATHER: gather}
+# Each with the question it answers, as code that the names of this file give a meaning.
+POOR = {
+    "square blocks": (MATMUL, "kept(square, square, square)"),
+    "dot products": (MATMUL, "kept(one, one, whole)"),
+    "a strip a column": (MATMUL, "kept(strip, one, one)"),
+    "a strip a row": (MATMUL, "kept(one, strip, one)"),
+    "K outside": (MATMUL, "blocks(square, square, square, 'kij')"),
+    "small tiles": (MATMUL, "kept(two, two, two)"),
+    "two passes": (SOFTMAX, "softmax(2)"),
+    "three passes": (SOFTMAX, "softmax(3)"),
+    "a row at a time": (SOFTMAX, "by_row"),
+    "a row at a time, three passes": (SOFTMAX, "softmax(3, rows=1)"),
+    "rows by threes": (SOFTMAX, "softmax(2, rows=3)"),
+    "exponentials stored": (SOFTMAX, "softmax(3, spill=True)"),
+    "results stored": (SOFTMAX, "resting"),
+    "small tiles where all fits": (MATMUL, "careless_with_small_ones"),
+    "one way": (GATHER, "one_way"),
+    "twice around": (GATHER, "twice"),
+    "along a line": (GATHER, "along_a_line"),
+    "directly": (GATHER, "directly"),
+}
+FAULTY = {
+    "no maximum": (SOFTMAX, "softmax(2, shift=False)"),
+    "a step left open": (GATHER, "never_ended"),
+}
+WRONG = FAULTY | {
+    "sums not put right": (SOFTMAX, "unscaled"),
+    "nothing stored": (MATMUL, "lambda pad, X, Y, Z: pad.load(X[:1, :1])"),
+    "too large": (MATMUL, "lambda pad, X, Y, Z: pad.load(X)"),
+    "no such shape": (SOFTMAX, "lambda pad, S, V, Z: pad.store(pad.zeros((1, 1)), Z)"),
+    "freed": (
+        MATMUL,
+        "lambda pad, X, Y, Z: ((b := pad.load(X[:1, :1])), pad.free(b), pad.free(b))",
+    ),
+    "what it does not hold": (GATHER, "lambda fabric: fabric.send(0, 1, 2)"),
+    "no such link": (
+        GATHER,
+        "lambda fabric: [fabric.send(0, chip, 0) for chip in range(fabric.n)]",
+    ),
+    "too few": (GATHER, "lambda fabric: fabric.step()"),
+}
