@@ -30,7 +30,7 @@ def progress(name, due=None):
     Raises ValueError for an unknown set and for a time that cannot be read.
 
     >>> progress("ps1")
-    0 of 6 answered, 0 right; 0 of 17 points so far. What a person reads comes on top.
+    0 of 8 answered, 0 right; 0 of 22 points so far. What a person reads comes on top.
     """
     asked = questions_of(name)
     known = {each: grade for each, grade in grades().items() if each in asked}

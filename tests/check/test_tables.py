@@ -248,7 +248,7 @@ def test_what_parts_share_is_drawn_once(name):
             assert shared.setdefault(key, given.value) == given.value, label
 
 
-k, n, B, D, F, N, U, T, S, V, h = sympy.symbols("k n B D F N U T S V h")
+k, n, B, D, F, N, U, T, S, V, W, C, h = sympy.symbols("k n B D F N U T S V W C h")
 # A formula's right forms, and what is said of its wrong ones.
 FORMULAS = {
     "l02.add-many": (
@@ -288,6 +288,19 @@ FORMULAS = {
             "1": "what it approaches", 1: "what it approaches", "DF/(D+DF)": "leaves out Z",
             "BDF/(D+DF+F)": "the bytes of one", "DF/(2(D+DF+F))": "multiply-add",
             "(D+DF+F)/(DF)": "Upside down", "DF/D+DF+F": "put the whole divisor",
+        },
+    ),
+    "ps4.width": (
+        [
+            "(n-1)C/W", "D = (n - 1) * C / W", "C(n−1)/W", "n·C/W − C/W", (n - 1) * C / W,
+            C / W * n - C / W, lambda n, C, W: (n - 1) * C / W,
+        ],
+        {
+            "2(n-1)C/W": "an all-reduce needs", "4(n-1)C/W": "and counts two passes",
+            "nC/W": "its own share", "2C/W": "both want all of Z", "4C/W": "the slide's",
+            "C/W": "for two chips", "(n-1)C/(2W)": "1 byte for a sum",
+            "(n-1)/n*C/W": "Each does 1/n", "(n-1)W/C": "wrong way round",
+            4378: "formula of n, C and W",
         },
     ),
     "ps3.volume": (

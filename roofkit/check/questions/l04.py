@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import roofkit as rk
-from roofkit.check.inputs import bandwidth, count, fma, itemsize, longer, peak
+from roofkit.check.inputs import Instead, bandwidth, count, fma, itemsize, longer, peak
 from roofkit.check.kinds import Choice, Formula, Number, Several
 from roofkit.check.slips import Slip
 
@@ -230,50 +230,45 @@ QUESTIONS = {
         praise="Keep it at hand.",
         how="the ridge is peak over bandwidth",
     ),
-    "l04.warmup-dot": Number(
-        asks="Two bf16 vectors of {N} numbers are read and their dot product is written. What is "
-        "the intensity, in FLOP/byte?",
-        inputs={"N": count(1024, "the length", draw=(1, 2, 4))} | BF16,
-        formula=lambda N, ops, size: (ops * N - (ops - 1)) / (size * (2 * N + 1)),
-        unit="FLOP/byte",
+    "l04.warmup-act": Number(
+        asks="A published tool counts the activation silu(g) · u of a model at its width, {narrow} "
+        "numbers a token. g and u are the results of the matrices before, {wide} numbers each. How "
+        "many bytes does it move for a token in bf16, result included?",
+        inputs={
+            "arrays": count(
+                3,
+                "the arrays that cross",
+                instead=[
+                    Instead("g and u alone", 2, "That reads g and u and writes nothing."),
+                    Instead("one array", 1, "That is one array. Which others cross?"),
+                ],
+                draw=(),
+            ),
+            "narrow": count(4096, "the width of the model", draw=(1, 2)),
+            "wide": count(11008, "the numbers of g", draw=(1, 2)),
+            "size": itemsize("bf16", "an element"),
+        },
+        formula=lambda arrays, wide, size: arrays * wide * size,
+        unit="bytes",
         slips=[
             Slip(
-                "one vector",
-                lambda N, size: (2 * N - 1) / (size * (N + 1)),
-                "That reads one vector. Both cross.",
+                "as the tool",
+                lambda arrays, narrow, size: arrays * narrow * size,
+                "That is the tool's count, at the width of the model. How long are g and u?",
             ),
             Slip(
-                "three vectors",
-                lambda N, size: (2 * N - 1) / (size * 3 * N),
-                "That moves three vectors. Two are read; the result is one number.",
+                "result narrow",
+                lambda narrow, wide, size: (2 * wide + narrow) * size,
+                "That writes a result as narrow as the model. It has as many numbers as g and u.",
             ),
             Slip(
-                "half of the bytes",
-                lambda: 1.0,
-                "That counts half of the bytes. Two vectors are read, 2 bytes a number.",
-                here=True,
-            ),
-            Slip(
-                "bytes over FLOPs",
-                lambda: 2.0,
-                "That is about bytes over FLOPs: intensity upside down.",
-                here=True,
-            ),
-            Slip(
-                "eight numbers",
-                lambda: 15 / 34,
-                "That is for 8 numbers. Here there are more.",
-                here=True,
-            ),
-            Slip("FLOPs", lambda N: 2 * N - 1, "Those are the FLOPs. Divide them by the bytes."),
-            Slip(
-                "bytes",
-                lambda N, size: size * (2 * N + 1),
-                "Those are the bytes. Intensity is FLOPs over bytes.",
+                "FLOPs",
+                lambda wide: 5 * wide,
+                "Those are the FLOPs, five for each number. Bytes are asked for.",
             ),
         ],
-        exact=True,
-        how="N multiplications and N - 1 additions, over the bytes of 2N + 1 numbers",
+        praise="Two bytes for each number of three arrays.",
+        how="which arrays cross, how many numbers has each, and how many bytes a number?",
     ),
     "l04.users": Number(
         asks="How many times as long as one token do {tokens} tokens take in a layer of "

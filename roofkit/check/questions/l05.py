@@ -140,15 +140,32 @@ QUESTIONS = {
         ],
         how="B times F results, each a dot product of length D",
     ),
-    "l05.warmup-bound": Choice(
-        asks="A large bf16 matmul on one TPU v5e, ridge 240, has 128 tokens. What binds?",
-        formula=lambda: "memory",
-        why_not={
-            "compute": "Its intensity is at most about 128, left of the ridge.",
-            "network": "One chip works alone: nothing crosses the network.",
-        },
-        how="a matmul's intensity is about its number of tokens",
-        praise="Intensity about 128, ridge 240.",
+    "l05.warmup-list": Number(
+        asks="A list of accelerators took a chip's links for its memory. They carry {bits} Gbit/s. "
+        "How many byte/s is that?",
+        inputs={"bits": count(1600, "the Gbit/s of the links", draw=(0.5, 2, 3))},
+        formula=lambda bits: bits * 1e9 / 8,
+        unit="byte/s",
+        slips=[
+            Slip(
+                "bits",
+                lambda bits: bits * 1e9,
+                "That takes bits for bytes, as the list did. A byte has 8.",
+            ),
+            Slip(
+                "times 8",
+                lambda bits: 8 * bits * 1e9,
+                "That multiplies by 8. A byte is more than a bit, so there are fewer of them.",
+            ),
+            Slip(
+                "the memory",
+                lambda: float(rk.chip(V5E).bandwidth),
+                "That is what the chip's memory really brings. What do its links carry?",
+                here=True,
+            ),
+        ],
+        how="8 bits are a byte; giga is 10⁹",
+        praise="Links are sold in bits, memory in bytes.",
     ),
     "l05.speedup": Number(
         asks="Two chips halve the multiplications of a matmul, {B} tokens, D = {D}, F = {F}, and "

@@ -87,20 +87,21 @@ def _fetched(blocks, head, cache, bits):
 
 
 QUESTIONS = {
-    "l06.warmup-batch": _tokens(
+    "l06.warmup-bytes": _tokens(
         "X[B, D] · Y[D, F] in bf16, with D and F far larger than B, on the {chip}. From how many "
         "tokens B on is it compute-bound?",
-        peak(A100),
-        bandwidth(A100, others=["A100 40GB SXM"]),
+        peak(H100),
+        bandwidth(H100),
         itemsize("bf16", "a number"),
         slips=[
             Slip(
-                "rounded",
-                lambda peak: peak / 2e12,
-                "That rounds the bandwidth to 2 · 10¹². The question has two digits more.",
+                "as published",
+                lambda: 149,
+                "That is the figure as published. How many bytes has a bf16 number?",
                 here=True,
             ),
         ],
+        praise="The published figure counts one byte a number.",
     ),
     "l06.warmup-width": Number(
         asks="Two {chip} split the width D of a bf16 matmul between them. From which D on does the "

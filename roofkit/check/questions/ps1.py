@@ -3,11 +3,20 @@
 from itertools import pairwise
 
 import roofkit as rk
-from roofkit.check.inputs import bandwidth, count, longer, lower_roof, peak, total
+from roofkit.check.inputs import (
+    Input,
+    Instead,
+    bandwidth,
+    count,
+    longer,
+    lower_roof,
+    peak,
+    total,
+)
 from roofkit.check.kinds import Choice, Function, Number, Order
 from roofkit.check.slips import Slip
 
-A6000, H200, H100 = "RTX A6000", "H200", "H100 SXM"
+A6000, H200, H100, A100 = "RTX A6000", "H200", "H100 SXM", "A100 80GB SXM"
 TO_SORT = ("H100 SXM", "TPU v5e", "A100 80GB SXM", "TPU v6e", "A100 40GB SXM")
 
 
@@ -62,6 +71,30 @@ def _bracket_case(rng, number):
 
 def _sum(a, b):
     return a + b
+
+
+def _shorter():
+    """The shorter of T_math and T_comms: what full overlap hides."""
+    return Input(
+        min,
+        instead=(
+            Instead("longer", max, "That is the longer time, which is left. What is saved?"),
+            Instead("sum", _sum, "That is the time without overlap. What is saved of it?"),
+            Instead("first", lambda x, y: x, "That is T_math, which full overlap leaves."),
+            Instead("second", lambda x, y: y, "That is T_comms, which full overlap leaves."),
+            Instead(
+                "difference",
+                lambda x, y: abs(x - y),
+                "That is the difference of the times: how long one unit waits for the other.",
+            ),
+            Instead(
+                "half",
+                lambda x, y: (x + y) / 2,
+                "Half of the sum is saved only where both times are equal.",
+                3,
+            ),
+        ),
+    )
 
 
 def _exchanged(combine):
@@ -219,6 +252,61 @@ QUESTIONS = {
         },
         how="a ridge is peak over bandwidth; sorted(names, key=...) sorts by it",
         praise="A newer chip does not always have a higher ridge: memory grows too.",
+    ),
+    "ps1.chain": Order(
+        asks="Order the steps from what compute-bound means to intensity > ridge. A: FLOPs / bytes "
+        "> peak / bandwidth. B: T_math > T_comms. C: FLOPs > bytes · peak / bandwidth. D: FLOPs / "
+        "peak > bytes / bandwidth. E: intensity > ridge.",
+        points=2,
+        items=("A", "B", "C", "D", "E"),
+        key="BDCAE".index,
+        needs={
+            ("B", "D"): "D writes two times as work over speed. Which comparison of them comes "
+            "first?",
+            ("D", "C"): "C is D with both sides multiplied by the peak.",
+            ("C", "A"): "A is C with both sides divided by the bytes.",
+            ("A", "E"): "E gives the two sides of A their names.",
+        },
+        reversed_says="That begins with what is to be shown. Begin with what compute-bound means.",
+        how="each line is the one before with a single change; what is compared at first?",
+        praise="Every step can be undone, so the two comparisons always agree.",
+    ),
+    "ps1.mine": Number(
+        asks="A layer takes {flops} bf16 FLOPs and moves {moved} bytes on the {chip}. By how many "
+        "microseconds can full overlap of computing and moving shorten it, against none at all?",
+        points=3,
+        inputs={
+            "flops": count(3e11, "the FLOPs", draw=(0.5, 1, 2, 3, 4, 8)),
+            "moved": count(3e9, "the bytes", "bytes", draw=(0.5, 1, 1.5, 2, 3)),
+            "peak": peak(A100),
+            "bandwidth": bandwidth(A100),
+            "pick": _shorter(),
+        },
+        formula=lambda pick, flops, moved, peak, bandwidth: (
+            1e6 * pick(flops / peak, moved / bandwidth)
+        ),
+        unit="µs",
+        half=["pick: longer"],
+        slips=[
+            Slip(
+                "FLOPs over bandwidth",
+                lambda flops, bandwidth: 1e6 * flops / bandwidth,
+                "That divides FLOPs by a bandwidth. Bytes go over a bandwidth, FLOPs over a peak.",
+            ),
+            Slip(
+                "share",
+                lambda flops, moved, peak, bandwidth: (
+                    min(flops / peak, moved / bandwidth) / (flops / peak + moved / bandwidth)
+                ),
+                "That is the share of the time that is saved. Microseconds are asked for.",
+            ),
+        ],
+        praise="The shorter time disappears behind the longer.",
+        how="the time with no overlap less the time with full overlap",
+        holds=lambda flops, moved, peak, bandwidth: (
+            0.3 < flops / peak / (moved / bandwidth) < 0.9
+            or 1.1 < flops / peak / (moved / bandwidth) < 3
+        ),
     ),
     "ps1.attainable": Function(
         asks="Write attainable(intensity, peak_flops, bandwidth), in FLOP/s.",
