@@ -93,17 +93,17 @@ def check(question_id, answer=..., me=WRITTEN):
     Returns a Grade of 0 to the question's points. From the second different wrong answer on, the
     message ends on a hint. Raises ValueError only for an unknown question, with the nearest names.
 
-    What is neither right nor missing is kept for ``review``, except where nbgrader runs the check;
-    there a function is called with other arguments than at home.
+    Answers are kept for ``review``, except where nbgrader runs the check; there a function is also
+    called with arguments that were drawn then.
 
     >>> print(check("l02.ridge", 240))
     Right. 240 FLOP/byte. About that many FLOPs with every byte keep the arithmetic busy.
     """
     question = find_question(question_id)
     graded = os.environ.get("NBGRADER_EXECUTION", "")
-    if graded == "autograde":
-        question = question.with_cases(SEED)
-    if me is WRITTEN:
+    if me is WRITTEN and graded == "autograde":
+        verdict = quietly(question.judge_where_it_counts, answer, SEED)
+    elif me is WRITTEN:
         verdict = quietly(question.judge, answer)
     elif is_nobody(me):
         verdict = Verdict(0, TEXT["who are you"], "missing")

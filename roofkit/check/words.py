@@ -75,6 +75,7 @@ TEXT = {
     "ignores": "The result is the same in every case: does it use what it is given?",
     "first off": "It first shows for {call}.",
     "elsewhere": "In the other cases it is right.",
+    "known cases": "It is right for the arguments that the check uses at home, and not for others.",
     "part right": "{names}: right.",
     "part": "{name}: {message}",
     "swapped": "The values are right, in the wrong order: {names}.",

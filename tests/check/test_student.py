@@ -341,3 +341,27 @@ def test_a_choice_in_usual_words(answer):
 def test_a_choice_of_two_or_a_denial_is_no_choice():
     assert "Give one of the options alone" in str(check("l01.v6e-bound", "memory, compute"))
     assert "not among the options" in str(check("l01.v6e-bound", "not memory"))
+
+
+def test_what_is_right_at_home_alone_counts_nothing(monkeypatch):
+    question = find_question("ps1.attainable")
+    known = {case: question.reference(*case) for case in question.cases}
+
+    def memorised(*case):
+        return known[case]
+
+    assert check("ps1.attainable", memorised) == 4
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    grade = check("ps1.attainable", memorised)
+    assert grade == 0
+    assert "right for the arguments that the check uses at home" in str(grade)
+    assert check("ps1.attainable", question.reference) == 4
+
+
+def test_no_message_quotes_arguments_that_were_drawn_for_grading(monkeypatch):
+    at_home = check("ps1.attainable", lambda i, p, b: i * b)
+    student._tries.clear()
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    graded = check("ps1.attainable", lambda i, p, b: i * b)
+    assert (str(graded), float(graded)) == (str(at_home), float(at_home))
+    assert "It first shows for" in str(graded)

@@ -8,6 +8,7 @@ import inspect
 from itertools import pairwise
 
 import schedules
+from homework import SEED
 
 from roofkit.check.kinds import Choice, Function, Number, Order, Puzzle, Several
 from roofkit.check.table import find_question
@@ -15,9 +16,9 @@ from roofkit.check.variants import variant
 
 
 @functools.cache
-def mistakes(question_id, seed, me):
+def mistakes(question_id, me):
     """The slips of a question, each as (the code of an answer, the answer itself)."""
-    question = find_question(question_id).with_cases(seed)
+    question = find_question(question_id)
     if question_id.endswith(".mine"):
         question = variant(question_id, me)
     for kind, written in WRITTEN.items():
@@ -37,11 +38,24 @@ def _several(question):
 
 
 def _functions(question):
-    columns = [[slip.column for slip in known.steps] for known in question.known.values()]
+    """Tables of what a function with a slip returns, at home and where it counts."""
+    where = (question, question.with_cases(SEED))
+    columns = [
+        [[_named(slip.names, each.known[name]) for each in where] for slip in known.steps]
+        for name, known in question.known.items()
+    ]
     for wrong in _all_wrong_at_once(columns):
-        results = wrong[0] if len(wrong) == 1 else zip(*wrong, strict=True)
-        values = dict(zip(question.cases, results, strict=True))
+        values = {}
+        for place, each in enumerate(where):
+            results = [column[place] for column in wrong]
+            results = results[0] if len(results) == 1 else zip(*results, strict=True)
+            values |= dict(zip(each.cases, results, strict=True))
         yield f"lambda *case: {values!r}[case]", functools.partial(_looked_up, values)
+
+
+def _named(names, known):
+    """What the slip of these names gives, the right result if it cannot be told there."""
+    return next((slip.column for slip in known.steps if slip.names == names), known.right)
 
 
 def _all_wrong_at_once(columns):
