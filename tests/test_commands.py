@@ -3,15 +3,12 @@
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
+from opening import answers, opened
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -58,34 +55,18 @@ def test_a_missing_venv_module_is_told_in_a_sentence(bare, tmp_path):
     assert "python3-venv" in done.stderr
 
 
-def answers(address, patience=30):
-    """Whether a page is there, soon: Jupyter prints the address a moment before it listens."""
-    deadline = time.monotonic() + patience
-    while time.monotonic() < deadline:
-        try:
-            return urllib.request.urlopen(address, timeout=30).status == 200
-        except urllib.error.URLError:
-            time.sleep(0.1)
-    return False
-
-
-def test_the_course_opens_at_the_port_asked_for_without_a_window(tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+@pytest.mark.parametrize(("option", "solutions"), [([], False), (["--all"], True)])
+def test_the_course_opens_and_serves_what_is_for_whom(tmp_path, option, solutions):
     private = {name: str(tmp_path) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
-    lab = subprocess.Popen(
-        [sys.executable, ROOT / "tools/lab.py", "--port", str(port), "--browser", "none"],
-        env={**os.environ, **private}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    try:
-        printed = iter(lab.stdout.readline, "")
-        address = next(
-            filter(None, (re.search(rf"http://\S+:{port}/\S+", line) for line in printed))
-        )
-        assert "/lab/tree/course/en/01-" in address[0]
-        assert answers(address[0]), "printed its address and then did not answer"
-    finally:
-        # No kernel runs yet, so there is nothing to end in good order.
-        lab.kill()
-        lab.communicate()
+    command = [sys.executable, ROOT / "tools/lab.py", *option]
+    with opened(command, env={**os.environ, **private}) as (address, _):
+        assert "/lab/tree/course/en/01-" in address
+
+        def served(path):
+            return answers(re.sub(r"/lab/tree/[^?]*", f"/api/contents/{path}", address))
+
+        assert served("course/en/06-int8-and-friends.ipynb")
+        assert served("course/data/gpu-matmuls.csv")
+        assert served("exercises/en/ps1/ps1.ipynb")
+        assert served("solutions/en/ps1/ps1.ipynb") == solutions
+        assert served("course/text") == solutions
