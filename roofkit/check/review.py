@@ -27,7 +27,7 @@ class Due:
     @property
     def question(self) -> Question:
         """The question with this review's figures."""
-        return tables()[self.question_id].drawn(f"review {self.reviews}")
+        return tables()[self.question_id].drawn(f"{self.question_id}, review {self.reviews}")
 
     @property
     def can_be_typed(self) -> bool:
@@ -110,6 +110,4 @@ def prompt(question):
         return f"{question.text()} {options}"
     if isinstance(question, Order):
         return f"{question.text()} {listed(sorted(question.items))}."
-    if isinstance(question, Formula):
-        return f"{question.text()} ({', '.join(question.arguments)})"
     return question.text()

@@ -49,10 +49,10 @@ def ask(question_id, me=...):
 
     >>> given = ask("ps1.time", "ada")
     >>> given
-    A layer takes 8 · 10¹¹ bf16 FLOPs and moves 2.4 · 10⁹ bytes on the TPU v6e. With full overlap, \
+    A layer takes 1 · 10¹¹ bf16 FLOPs and moves 2.4 · 10⁹ bytes on the GB200. With full overlap, \
 how many microseconds does it take?
     >>> given.chip, given.moved
-    ('TPU v6e', 2400000000)
+    ('GB200', 2400000000)
     """
     if is_nobody(me):
         return Asked(TEXT["who are you"], {})
@@ -75,7 +75,7 @@ def variants(question_id):
     """
     drawn = {}
     for seed in range(10 * MOST):
-        question = find_question(question_id).drawn(f"variant {seed}")
+        question = find_question(question_id).drawn(f"{question_id}, variant {seed}")
         if not isinstance(question, (Number, Several)):
             break
         right = tuple(part.reference() for part in _parts(question))
@@ -104,12 +104,13 @@ def judge_variant(question_id, own, answer):
     """The Verdict on an answer to one of a question's variants."""
     verdict = own.judge(answer)
     others = [other for other in variants(question_id) if other is not own]
-    if verdict.state != "wrong" or not any(_is_answered(other, answer) for other in others):
+    known = verdict.state in ("right", "missing")
+    if known or not any(_is_answered(other, answer) for other in others):
         return verdict
     message = TEXT["another variant"]
     if verdict.slips:
         message = TEXT["either"].format(first=verdict.message, second=message)
-    return Verdict(0, message, slips=(*verdict.slips, "another variant"))
+    return Verdict(verdict.credit, message, slips=(*verdict.slips, "another variant"))
 
 
 def _parts(question):

@@ -37,7 +37,8 @@ def test_what_is_asked_is_what_is_judged():
 @pytest.mark.parametrize("other", OTHERS, ids=lambda other: other.text()[:40])
 def test_a_neighbours_number_is_told_for_what_it_is(other):
     grade = check(NAME, other.reference(), "ada")
-    assert grade == 0 or "half" in str(grade)
+    # What may be a slip of one's own keeps the share of that.
+    assert grade == 0 or "Either" in str(grade)
     assert "right for another variant" in str(grade)
     assert "another variant" in grade.verdict.slips
 

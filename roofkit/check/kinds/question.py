@@ -15,7 +15,7 @@ from roofkit.check.words import TEXT, listed
 TRIES = 500
 # A puzzle's share depends a little on its sizes.
 LITTLE = 0.15
-RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ def shown(given):
     if given.unit in ("FLOP/s", "byte/s"):
         scale, prefix = prefixed(given.value)
         return f"{given.value / scale:.5g} {prefix}{given.unit.replace('byte', 'B')}"
-    if given.value < 1e8:
+    if 1e-3 <= given.value < 1e8:
         return f"{given.value:,.10g}"
-    mantissa, _, power = f"{given.value:.10e}".partition("e+")
+    mantissa, _, power = f"{given.value:.10e}".partition("e")
     return f"{float(mantissa):g} · 10{str(int(power)).translate(RAISED)}"
 
 

@@ -579,7 +579,8 @@ QUESTIONS = {
         how="for each step along D, rows · columns multiply-adds and rows + columns numbers",
     ),
     "l04.tiled": Number(
-        asks="N = {N} in blocks of {b} × {b}, bf16: what intensity does the loop count?",
+        asks="A loop multiplies two bf16 matrices of {N} × {N} in blocks of {b} × {b}; each block "
+        "of Z stays in fast memory until it is done. What is its intensity, in FLOP/byte?",
         inputs=LOOP | BF16,
         formula=lambda N, b, ops, size: _intensity(ops, size, b, b, N),
         unit="FLOP/byte",

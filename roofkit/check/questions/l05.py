@@ -168,7 +168,7 @@ QUESTIONS = {
         praise="Links are sold in bits, memory in bytes.",
     ),
     "l05.speedup": Number(
-        asks="Two chips halve the multiplications of a matmul, {B} tokens, D = {D}, F = {F}, and "
+        asks="Two {chip}s halve the multiplications of a matmul, {B} tokens, D = {D}, F = {F}, and "
         "swap their bf16 partial sums over one link. How many times as fast are they as one, with "
         "full overlap?",
         inputs=_two_chips(4096) | {"longer": longer("the arithmetic", "the exchange")},
@@ -395,7 +395,8 @@ QUESTIONS = {
         how="D = n · 2 (n − 1)/n · C / W, with all the links that lead into the slice as W",
     ),
     "l05.eight-chips": Number(
-        asks="Eight {chip}s, a slice of 2 by 4, do the same. Above which D does compute bind?",
+        asks="Eight {chip}s, a slice of 2 by 4, split a bf16 matmul along D and all-reduce the "
+        "sums. Above which D does compute bind?",
         inputs=_split(8),
         formula=_width,
         slips=[
@@ -419,8 +420,8 @@ QUESTIONS = {
         how="D = 2 (n − 1) · C / W, with all the links that lead into the slice as W",
     ),
     "l05.narrow": Number(
-        asks="A layer has D = {D}. Two {chip}s split it. How many times as long as the arithmetic "
-        "does the exchange take?",
+        asks="A bf16 layer has D = {D}. Two {chip}s split it along D and swap partial sums over "
+        "one link. How many times as long as the arithmetic does the exchange take?",
         inputs={"D": count(1024, "the width", draw=(0.5, 2, 4))} | PAIR,
         formula=lambda D, chips, size, ops, peak, link: chips * size * peak / (ops * link) / D,
         unit="times",
@@ -449,8 +450,8 @@ QUESTIONS = {
         how="the two times are equal at the critical width; the arithmetic shrinks with D",
     ),
     "l05.memory": Number(
-        asks="D = {D} is split over {n} {chip}s, F = {F}. From how many tokens on does each chip's "
-        "memory keep up? (The exact count, with X, Y and Z.)",
+        asks="A bf16 matmul of D = {D} and F = {F} is split along D over {n} TPU v5e. From how "
+        "many tokens on does each chip's memory keep up? (The exact count, with X, Y and Z.)",
         inputs={
             "D": count(8192, "the width D", draw=()),
             "F": count(8192, "the width F", draw=()),
