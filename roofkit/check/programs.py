@@ -49,6 +49,7 @@ class Case(abc.ABC):
 
     least: float
     over = ""  # what the bytes go over, in words
+    shorter = ""  # how to need fewer operations, in words
 
     @abc.abstractmethod
     def text(self) -> str:
@@ -80,7 +81,7 @@ class Case(abc.ABC):
                 function(*self.machine(record))
             return json.loads(json.dumps(program))
         except TooLongError:
-            return TEXT["too long"].format(most=LONGEST)
+            return f"{TEXT['too long'].format(most=LONGEST)} {self.shorter}"
         except (Exception, SystemExit) as error:
             return TEXT["puzzle raised"].format(kind=type(error).__name__, error=_quoted(error))
 
@@ -89,7 +90,7 @@ class Case(abc.ABC):
         place = 0
         try:
             if len(program) > LONGEST:
-                return Run(wrong=TEXT["too long"].format(most=LONGEST))
+                return Run(wrong=f"{TEXT['too long'].format(most=LONGEST)} {self.shorter}")
             machine = self.machine()
             known = self.operations(machine)
             with np.errstate(all="ignore"):
@@ -122,6 +123,8 @@ class Loops(Case):
     output: str
     result: np.ndarray
     least: float
+
+    shorter = TEXT["larger blocks"]
 
     def text(self):
         sizes = [f"{name} = {length}" for name, length in self.sizes.items()]
@@ -264,6 +267,7 @@ class Sends(Case):
     group: Group
 
     over = TEXT["over the link"]
+    shorter = TEXT["useful sends"]
 
     @property
     def least(self):

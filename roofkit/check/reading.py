@@ -159,6 +159,9 @@ def _of_text(text, unit):
     words = re.sub(r"(?<=.)\s+\((?=[^()]*[A-Za-z]{2})[^()]*\)$", "", words)
     while (shorter := ABOUT.sub("", words)) != words:
         words = shorter
+    # "D > 8,756" is the bound that was asked for.
+    words = re.sub(r"^[A-Za-z*]{0,8}\s*[>≥]=?\s*", "", words)
+    words = re.sub(r"(?<=\d)[ \u00a0\u2009\u202f](?=\d{3}(?!\d))", "", words)
     for word, number in WORDS.items():
         words = re.sub(rf"^{word.replace(' ', '[- ]')}\b", number, words, flags=re.I)
     if words in ("", "..."):

@@ -68,7 +68,7 @@ class Grade(float):
     def _words(self):
         message = self.verdict.message
         if len(message) > LONGEST:
-            message = f"{message[:LONGEST]} …"
+            message = f"{message[:LONGEST].rpartition(' ')[0]} …"
         if self.points:
             message += " " + TEXT["points"].format(earned=float(self), points=self.points)
         return TEXT[self.verdict.state], message.strip()

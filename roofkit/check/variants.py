@@ -104,13 +104,18 @@ def judge_variant(question_id, own, answer):
     """The Verdict on an answer to one of a question's variants."""
     verdict = own.judge(answer)
     others = [other for other in variants(question_id) if other is not own]
-    known = verdict.state in ("right", "missing")
-    if known or not any(_is_answered(other, answer) for other in others):
+    if verdict.state != "wrong" or not any(_is_answered(other, answer) for other in others):
+        return verdict
+    # A step gone wrong is likelier than a neighbour's number; off by some factor is not.
+    steps = {step.names[0] for part in _parts(own) for step in part.known.steps}
+    if any(slip.split(": ", 1)[-1] in steps or slip in steps for slip in verdict.slips):
         return verdict
     message = TEXT["another variant"]
-    if verdict.slips:
+    if len(verdict.slips) > 1:
+        message = f"{verdict.message}{TEXT['or']}{message}"
+    elif verdict.slips:
         message = TEXT["either"].format(first=verdict.message, second=message)
-    return Verdict(verdict.credit, message, slips=(*verdict.slips, "another variant"))
+    return Verdict(0, message, slips=(*verdict.slips, "another variant"))
 
 
 def _parts(question):

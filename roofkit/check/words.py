@@ -33,6 +33,7 @@ TEXT = {
     "nan": "That is nan, not a number: somewhere 0/0 or inf - inf was computed.",
     "caret": "In Python ^ is a bitwise operation, not a power: {value} is what it gives. Write "
     "10**11, or 1e11.",
+    "whole tokens": "The first whole number of tokens.",
     "one digit": "To one digit that agrees. Give two or more.",
     # What went wrong, whatever the question.
     "retry": "Not a slip this check knows. Write down what you divided by what, with units.",
@@ -72,6 +73,7 @@ TEXT = {
     "result": "For {call} your function returned no number. {reason}",
     "plain values": "That is {kind}. Return numbers, separated by commas where there are several.",
     "length": "For {call} your function returned {found} value(s), not {wanted}.",
+    "rounded": "These are rounded, which small ones do not survive. Return them as they are.",
     "ignores": "The result is the same in every case: does it use what it is given?",
     "first off": "It first shows for {call}.",
     "elsewhere": "In the other cases it is right.",
@@ -104,8 +106,9 @@ TEXT = {
     "review lecture": "Lecture {number} is about it.",
     # Puzzles.
     "puzzle raised": "your function raised {kind}: {error}.",
-    "too long": "your function takes more than {most:,} operations, or does not end. Take larger "
-    "blocks.",
+    "too long": "your function takes more than {most:,} operations, or does not end.",
+    "larger blocks": "Take larger blocks.",
+    "useful sends": "Does every step send a piece that somebody lacks?",
     "malformed": "operation {place} could not be done again. {why}",
     "no programs": "No record of what your function did was found.",
     "nothing done": "Your function did nothing. Fill in its body.",
@@ -128,6 +131,7 @@ TEXT = {
     "not a list": "Give a list of names, in order.",
     "no order": "A {kind} has no order. Give a list.",
     "wrong names": "The list must hold each of these once: {options}.",
+    "wrong letters": "Give each letter once: {options}.",
     "neighbours": "Neighbours have changed places; nothing else is wrong. Compare them closely.",
     "out of place": "Number {place} is the first out of place.",
     # Guesses and reveals.

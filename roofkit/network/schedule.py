@@ -46,7 +46,7 @@ class Fabric:
         self._holds = [{chip} for chip in range(group.n)]
         self._carried = Counter()
         self._sent = []  # in this step: (target, piece)
-        self._steps = self._again = 0
+        self._steps = self._again = self._idle = 0
 
     def __repr__(self):
         chips = f"{self.n} × {self._group.chip.name if self._group.chip else 'chips'}"
@@ -158,7 +158,16 @@ class Fabric:
         self._sent.append((target, piece))
 
     def step(self):
-        """Ends the step: what was sent has arrived."""
+        """Ends the step: what was sent has arrived.
+
+        Raises ValueError where more steps than there are chips pass without a send: a loop that
+        waits for what nobody sends would never end.
+        """
+        self._idle = 0 if self._sent else self._idle + 1
+        if self._idle > self.n:
+            raise ValueError(
+                f"nothing was sent in {self._idle} steps on end; send pieces before the step ends"
+            )
         for target, piece in self._sent:
             self._again += piece in self._holds[target]
             self._holds[target].add(piece)

@@ -1,6 +1,7 @@
 """Every question of every table, as thousands of right and wrong answers meet it."""
 
 import itertools
+import math
 import random
 from decimal import Decimal
 from fractions import Fraction
@@ -92,7 +93,8 @@ def test_every_slip_is_told_by_its_name_and_never_the_solution(name):
             [value] = candidate.column
             for answer in (value, float(f"{value:.6g}")):
                 verdict = question.judge(answer)
-                if known.is_right([Given(answer)]) is not None:
+                whole = question.unit == "tokens" and answer == math.ceil(question.reference())
+                if whole or known.is_right([Given(answer)]) is not None:
                     # A rare slip, or two at once, that the tolerance takes for right.
                     assert level, candidate.names
                     continue

@@ -34,13 +34,15 @@ def test_what_is_asked_is_what_is_judged():
         print(given.peak)
 
 
-@pytest.mark.parametrize("other", OTHERS, ids=lambda other: other.text()[:40])
-def test_a_neighbours_number_is_told_for_what_it_is(other):
-    grade = check(NAME, other.reference(), "ada")
-    # What may be a slip of one's own keeps the share of that.
-    assert grade == 0 or "Either" in str(grade)
-    assert "right for another variant" in str(grade)
-    assert "another variant" in grade.verdict.slips
+def test_a_neighbours_number_is_told_for_what_it_is():
+    steps = {step.names[0] for step in MINE.known.steps}
+    for other in OTHERS:
+        grade = check(NAME, other.reference(), "ada")
+        # What a slip of one's own gives is told as that.
+        if not steps & {*grade.verdict.slips}:
+            assert grade == 0
+            assert "right for another variant" in str(grade)
+            assert "another variant" in grade.verdict.slips
 
 
 def test_a_slip_in_ones_own_variant_is_told_as_always():

@@ -26,6 +26,10 @@ from roofkit.check.words import TEXT, capital, listed
 
 # So many cases judge a function; one short of a branch would be luck.
 CASES = 12
+# What may stand around a formula: "I =", "D >", a unit.
+AROUND = re.compile(r"^[^=<>≥]*(?:[>≥]=?|=)|FLOPs?\s*/\s*(byte|B)\s*$")
+# So many decimals a result may be rounded to.
+DECIMALS = range(6)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,9 +130,14 @@ class Function(Question):
                 right.append(name)
                 credit += 1
                 continue
-            diagnosis = known.diagnose(column)
+            rounded = _are_rounded(column, known.right)
+            diagnosis = None if rounded else known.diagnose(column)
             call = self._text_of(self.cases[known.first_wrong(column)])
-            if diagnosis:
+            if rounded:
+                credit += HALF
+                slips.append("rounded")
+                message = TEXT["rounded"]
+            elif diagnosis:
                 credit += diagnosis.credit
                 slips += diagnosis.names
                 message = f"{diagnosis.message} {TEXT['first off'].format(call=call)}"
@@ -199,17 +208,23 @@ class Formula(Function):
         if is_missing(answer) or (isinstance(answer, str) and answer.strip() in ("", "...")):
             return Verdict(0, TEXT["fill in" if answer is not None else "none"], "missing")
         if isinstance(answer, str):
-            text = re.sub(r"^[^=]*=|FLOPs?\s*/\s*(byte|B)\s*$", "", answer.strip().strip("$"))
+            text = re.sub(
+                r"^[^=<>≥]*(?:[>≥]=?|=)|FLOPs?\s*/\s*(byte|B)\s*$", "", answer.strip().strip("$")
+            )
             text = text.replace("[", "(").replace("]", ")")
             try:
                 evaluate(text, self._values(self.cases[0]))
             except ValueError as error:
                 return Verdict(0, TEXT["formula"].format(why=error))
             verdict = self._judge_calls(self._written(text))
-            if verdict.credit < 1 and "/" in text:
-                above, _, below = text.rpartition("/")
-                if self._judge_calls(self._written(f"{above}/({below})")).credit == 1:
-                    return Verdict(HALF, TEXT["divisor"], slips=("divisor",))
+            above, _, below = text.rpartition("/")
+            if verdict.credit == 1 or not above:
+                return verdict
+            if self._judge_calls(self._written(f"{above}/({below})")).credit == 1:
+                message = TEXT["divisor"]
+                if verdict.slips:
+                    message = TEXT["either"].format(first=message, second=verdict.message)
+                return Verdict(HALF, message, slips=("divisor", *verdict.slips))
             return verdict
         if free := getattr(answer, "free_symbols", None):
             named = {str(symbol): symbol for symbol in free}
@@ -244,6 +259,14 @@ class Formula(Function):
     def _values(self, case):
         """The symbols' values; as floats, which overflow where whole numbers would grow on."""
         return dict(zip(self.arguments, map(float, case), strict=True)) | self.cancels
+
+
+def _are_rounded(column, right):
+    """Whether a column is the right one, rounded to so many decimals, with most of it left."""
+    values = [given.value for given in column]
+    return len(set(values)) > len(values) / 2 and any(
+        values == [round(value, decimals) for value in right] for decimals in DECIMALS
+    )
 
 
 class _TroubleError(Exception):

@@ -68,8 +68,17 @@ class Number(Question):
         text = TEXT["wrong label"].format(wanted=units.name(self.unit))
         return Verdict(HALF, text, slips=("wrong label",))
 
+    @property
+    def _whole(self):
+        """The first whole number from which on holds what holds from the right answer on."""
+        return math.ceil(self.reference())
+
     def problems(self):
-        return [f"the slip {name!r} lies within the tolerance" for name in self.known.too_close()]
+        found = [f"the slip {name!r} lies within the tolerance" for name in self.known.too_close()]
+        if self.unit == "tokens":
+            wholes = [s.names[0] for s in self.known.steps if s.column[0] == self._whole]
+            found += [f"the slip {name!r} is the first whole number" for name in wholes]
+        return found
 
     def with_inputs(self, inputs):
         """The same question of other figures, without what went with its own."""
@@ -84,6 +93,8 @@ class Number(Question):
                 return self._wrong_label()
             return _unreadable(error)
         remark = self.known.is_right([given])
+        if remark is None and self.unit == "tokens" and given.value == self._whole:
+            remark = TEXT["whole tokens"]
         if remark is not None:
             unit = "" if self.unit == "times" else self.unit
             shown = f"{given.value:.4g} {unit}".strip()
@@ -95,7 +106,8 @@ class Number(Question):
         if found:
             return Verdict(found.credit, found.message, slips=found.names)
         reference = self.reference()
-        if given.digits == 1 and rounds_to(reference, given, at_least=1):
+        single = replace(given, digits=1) if float(f"{given.value:.0e}") == given.value else given
+        if single.digits == 1 and rounds_to(reference, single, at_least=1):
             return Verdict(0, TEXT["one digit"], slips=("one digit",))
         if type(answer) is int:
             targets = [reference, *(single.column[0] for single in self.known.singles)]

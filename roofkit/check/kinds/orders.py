@@ -58,8 +58,8 @@ class Order(Question):
             answer = [
                 part for part in re.split(r"\s*(?:,|;|<=?|->|→|\n)\s*", answer[:LONGEST]) if part
             ]
-            if len(answer) == 1 and max(map(len, self.items)) == 1:
-                answer = [*answer[0]]
+            if self._letters:
+                answer = [letter for letter in "".join(answer) if letter.isalnum()]
             if len(answer) < 2:
                 return Verdict(0, TEXT["not a list"])
         try:
@@ -71,7 +71,8 @@ class Order(Question):
         if given and all(is_missing(item) for item in given):
             return Verdict(0, TEXT["fill in"], "missing")
         if sorted(map(str, given)) != sorted(right):
-            return Verdict(0, TEXT["wrong names"].format(options=", ".join(sorted(right))))
+            text = TEXT["wrong letters" if self._letters else "wrong names"]
+            return Verdict(0, text.format(options=", ".join(sorted(right))))
         if given == list(right):
             return Verdict(1, self.praise)
         if self.reversed_says and given == list(right[::-1]):
@@ -103,6 +104,10 @@ class Order(Question):
             if self.key(earlier) > self.key(later):
                 found.append(f"{earlier!r} needs {later!r} in the right order")
         return found
+
+    @property
+    def _letters(self):
+        return max(map(len, self.items)) == 1
 
     def _name(self, item):
         """The item that is meant, or what was written."""

@@ -1,7 +1,5 @@
 """Lecture 06, "int8 and friends"."""
 
-import math
-
 import roofkit as rk
 from roofkit.check.inputs import (
     Input,
@@ -52,12 +50,6 @@ OF_TOKENS = [
         lambda peak, bandwidth, size, ops: peak / bandwidth * ops / size,
         "That divides by the bytes of a weight. Narrower weights arrive sooner: fewer tokens fill "
         "the time, not more.",
-    ),
-    Slip(
-        "whole",
-        lambda peak, bandwidth, size, ops: math.ceil(_critical(peak, bandwidth, size, ops)),
-        "The first whole number of tokens.",
-        credit=1,
     ),
 ]
 AT_RIDGE = "the intensity is 2B over the bytes of a stored weight; it must reach the ridge of the "

@@ -119,15 +119,29 @@ def _rounded(way, whole):
     )
 
 
+def _arithmetic(B, D, F, n, ops, peak):
+    return 1e6 * ops * B * D * F / (n * peak)
+
+
+def _gather(D, F, n, size, links):
+    return 1e6 * (n - 1) / n * size * D * F / links
+
+
 def _layer(pick, B, D, F, n, ops, size, peak, links):
-    return 1e6 * pick(ops * B * D * F / (n * peak), (n - 1) / n * size * D * F / links)
+    return pick(_arithmetic(B, D, F, n, ops, peak), _gather(D, F, n, size, links))
 
 
-def _layer_with(elements):
-    """The same layer, but with so many elements gathered."""
-    return lambda B, D, F, n, ops, size, peak, links: (
-        1e6 * max(ops * B * D * F / (n * peak), (n - 1) / n * size * elements(B, D, F, n) / links)
-    )
+# A layer whose tokens are shared out, and whose weights are gathered.
+SHARED = {
+    "B": count(8192, "the tokens of all chips", draw=(0.25, 0.5, 1, 2, 4)),
+    "D": count(8192, "the width D", draw=(0.5, 0.625, 0.75, 1)),
+    "F": count(28672, "the width F", draw=(0.5, 0.75, 1, 1.25)),
+    "n": count(8, "the chips", draw=(0.5, 1)),
+    "ops": fma(),
+    "size": itemsize("bf16", "a weight"),
+    "peak": peak(H100, dtypes=("fp8",)),
+    "links": link(H100, kind="switch"),
+}
 
 
 STEPS = {
@@ -521,70 +535,82 @@ QUESTIONS = {
         how="the exchange is an all-reduce of 2BF bytes, over egress; for the second result set "
         "it equal to the arithmetic and solve for n",
     ),
-    "ps3.mine": Number(
+    "ps3.mine": Several(
         asks="{n} {chip} behind their switch share {B} tokens. Of a layer's bf16 weights, "
-        "D = {D} by F = {F}, each keeps 1/{n}, and gathers the rest. With full overlap, how many "
-        "µs does the layer take?",
+        "D = {D} by F = {F}, each keeps 1/{n}, and gathers the rest. How many µs does each chip's "
+        "arithmetic take, how many the gather, and how many, with full overlap, the layer?",
         points=3,
-        inputs={
-            "B": count(8192, "the tokens of all chips", draw=(0.25, 0.5, 1, 2, 4)),
-            "D": count(8192, "the width D", draw=(0.5, 0.625, 0.75, 1)),
-            "F": count(28672, "the width F", draw=(0.5, 0.75, 1, 1.25)),
-            "n": count(8, "the chips", draw=(0.5, 0.75, 1)),
-            "ops": fma(),
-            "size": itemsize("bf16", "a weight"),
-            "peak": peak(H100, dtypes=("fp8",)),
-            "links": link(H100, kind="switch"),
-            "pick": longer("the arithmetic", "the gather"),
+        parts={
+            "the arithmetic": Number(
+                asks="The arithmetic?",
+                inputs=SHARED,
+                formula=_arithmetic,
+                unit="µs",
+                slips=[
+                    Slip(
+                        "tokens not shared",
+                        lambda B, D, F, ops, peak: 1e6 * ops * B * D * F / peak,
+                        "That gives every chip all the tokens. They are shared too: each has B/n.",
+                    ),
+                    Slip(
+                        "weights split",
+                        lambda B, D, F, n, ops, peak: _arithmetic(B, D, F, n * n, ops, peak),
+                        "That splits the multiplications twice. Gathered, all the weights meet a "
+                        "chip's B/n tokens.",
+                    ),
+                ],
+                how="one chip multiplies its B/n tokens with all of Y",
+            ),
+            "the gather": Number(
+                asks="The gather?",
+                inputs=SHARED,
+                formula=_gather,
+                unit="µs",
+                slips=[
+                    Slip(
+                        "whole array",
+                        lambda D, F, size, links: 1e6 * size * D * F / links,
+                        "That lets each chip receive all the weights. It has 1/n of them already.",
+                    ),
+                    Slip(
+                        "own part",
+                        lambda D, F, n, size, links: 1e6 * size * D * F / (n * links),
+                        "That sends one chip's part of the weights. Every chip lacks all the "
+                        "others'.",
+                    ),
+                    Slip(
+                        "two passes",
+                        lambda D, F, n, size, links: 2 * _gather(D, F, n, size, links),
+                        "That counts two passes. A gather is one.",
+                    ),
+                    Slip(
+                        "sums sent",
+                        lambda B, F, n, size, links: 2 * _gather(B, F, n, size, links),
+                        "That all-reduces Z. With the tokens split no sum has parts on two chips: "
+                        "only weights travel.",
+                    ),
+                    Slip(
+                        "X sent",
+                        lambda B, D, n, size, links: _gather(B, D, n, size, links),
+                        "That gathers X. Each chip keeps its own tokens: only weights travel.",
+                    ),
+                    Slip(
+                        "Z sent",
+                        lambda B, F, n, size, links: _gather(B, F, n, size, links),
+                        "That gathers Z. Each chip keeps its own tokens: only weights travel.",
+                    ),
+                ],
+                how="of the weights' bytes a chip lacks (n − 1)/n",
+            ),
+            "the layer": Number(
+                asks="The layer?",
+                inputs=SHARED | {"pick": longer("the arithmetic", "the gather")},
+                formula=_layer,
+                unit="µs",
+                how="with full overlap the longer of the two is all",
+            ),
         },
-        formula=_layer,
-        unit="µs",
-        slips=[
-            Slip(
-                "tokens not shared",
-                lambda B, D, F, n, ops, size, peak, links: (
-                    1e6 * max(ops * B * D * F / peak, (n - 1) / n * size * D * F / links)
-                ),
-                "That gives every chip all the tokens. They are shared too: each has B/n.",
-            ),
-            Slip(
-                "sums sent",
-                _layer_with(lambda B, D, F, n: 2 * B * F),
-                "That all-reduces Z. With the tokens split no sum has parts on two chips: only "
-                "weights travel.",
-            ),
-            Slip(
-                "X sent",
-                _layer_with(lambda B, D, F, n: B * D),
-                "That gathers X. Each chip keeps its own tokens: only weights travel.",
-            ),
-            Slip(
-                "Z sent",
-                _layer_with(lambda B, D, F, n: B * F),
-                "That gathers Z. Each chip keeps its own tokens: only weights travel.",
-            ),
-            Slip(
-                "own part",
-                _layer_with(lambda B, D, F, n: D * F / (n - 1)),
-                "That sends one chip's part of the weights. Every chip lacks all the others'.",
-            ),
-            Slip(
-                "two passes",
-                _layer_with(lambda B, D, F, n: 2 * D * F),
-                "That counts two passes. A gather is one.",
-            ),
-            Slip(
-                "weights split",
-                lambda B, D, F, n, ops, size, peak, links: (
-                    1e6 * max(ops * B * D * F / (n * n * peak), (n - 1) / n * size * D * F / links)
-                ),
-                "That splits the multiplications twice. Gathered, all the weights meet a chip's "
-                "B/n tokens.",
-            ),
-        ],
         how="one chip multiplies B/n tokens with all of Y; of Y it lacks (n − 1)/n",
-        holds=lambda B, D, F, n, ops, size, peak, links: (
-            abs(B * links / ((n - 1) * peak) - 1) > 0.15
-        ),
+        praise="Tokens set the arithmetic, weights the gather.",
     ),
 }
