@@ -41,6 +41,24 @@ def _time(pick, ops, size, B, D, F, peak, bandwidth):
     return pick(t_math, size * (B * D + D * F + B * F) / bandwidth)
 
 
+def _first_batch(D, F, ridge, ops, size):
+    """The tokens at which a matmul's intensity is the ridge."""
+    return 1 / (ops / (size * ridge) - 1 / D - 1 / F)
+
+
+def _longer_by_the_notes():
+    """The longer of two times, of which the notes, with elements for bytes, give T_math."""
+    told = {
+        "first": "That is T_math. The notes count elements; in bytes, which time is longer?",
+        "sum": "Both times are right, and added: the time if nothing overlaps.",
+        "twice": "That is twice the longer time: as with 4 bytes for an element, or none "
+        "overlapped.",
+    }
+    pick = longer()
+    instead = tuple(replace(one, says=told.get(one.name, one.says)) for one in pick.instead)
+    return replace(pick, instead=instead)
+
+
 def _flips(ops, size, B, D, F, peak, bandwidth):
     """Whether elements in place of bytes move a matmul over the ridge."""
     share = ops / size / (1 / B + 1 / D + 1 / F) * bandwidth / peak
@@ -52,7 +70,7 @@ def _int8(chip):
     return Number(
         asks=f"From how many tokens on is a wide int8 matmul compute-bound on the {chip}?",
         inputs={
-            "peak": peak(chip, "int8", dtypes=(), sparse=False),
+            "peak": peak(chip, "int8", dtypes=("fp32",), sparse=False),
             "bandwidth": bandwidth(chip, link=False),
             "size": itemsize("int8", "a weight"),
             # A multiply-add as one FLOP gives the ridge, which has a slip of its own.
@@ -65,9 +83,10 @@ def _int8(chip):
             Slip(
                 "the slides' rule",
                 lambda narrow, bandwidth: narrow / bandwidth / 2,
-                "That halves the bf16 batch, as the slides do. Take this chip's own int8 peak: on "
-                "some chips it doubles.",
+                "That halves the bf16 batch, as the slides do, or counts the 2 FLOPs twice. Take "
+                "this chip's own int8 peak: on some chips it doubles.",
             ),
+            Slip("the slides' batch", lambda: 120.0, "That is the slides' chip. Take this one."),
             Slip(
                 "doubled",
                 # On most chips it does double, and this is right.
@@ -79,7 +98,8 @@ def _int8(chip):
             Slip(
                 "the ridge",
                 lambda peak, bandwidth: peak / bandwidth,
-                "That is the int8 ridge. An int8 matmul does 2 FLOPs a token on each byte.",
+                "That is the int8 ridge, or the batch by a peak with sparsity. An int8 matmul does "
+                "2 FLOPs a token on each byte, against the dense peak.",
             ),
         ],
     )
@@ -145,12 +165,13 @@ def _all_gather():
                 Instead(
                     "sum",
                     lambda *times: sum(times),
-                    "That adds the times. With full overlap the longest decides.",
+                    "The times are right, but added. With full overlap the longest decides.",
                 ),
                 Instead(
                     "no link",
                     lambda t_math, memory, link: max(t_math, memory),
-                    "That leaves out the link: A has to be gathered first.",
+                    "That leaves out the link, or takes the memory for it. A has to be gathered "
+                    "first.",
                 ),
                 Instead(
                     "no memory",
@@ -160,7 +181,8 @@ def _all_gather():
                 Instead(
                     "no arithmetic",
                     lambda t_math, memory, link: max(memory, link),
-                    "That leaves out the arithmetic, which takes longest in some rows.",
+                    "That leaves out the arithmetic, or counts too little of it: a multiply-add is "
+                    "2 FLOPs, the peak the dense bf16 one.",
                 ),
                 Instead(
                     "link alone",
@@ -172,10 +194,25 @@ def _all_gather():
                     lambda t_math, memory, link: t_math,
                     "That is the arithmetic alone. With full overlap the longest time decides.",
                 ),
+                Instead(
+                    "shortest",
+                    lambda *times: min(times),
+                    "That is the shortest time. With full overlap the longest decides.",
+                ),
             ),
         ),
         "chips": count(8, "the GPUs", draw=()),
-        "ops": fma(),
+        "ops": replace(
+            fma(),
+            instead=(
+                Instead(
+                    "multiply-add",
+                    1,
+                    "That counts half the arithmetic: a multiply-add is 2 FLOPs, the peak the "
+                    "dense bf16 one.",
+                ),
+            ),
+        ),
         "size": itemsize("bf16", "an element"),
         "peak": peak(MI300X, dtypes=(), sparse=False),
         "bandwidth": bandwidth(MI300X, link=False),
@@ -208,10 +245,15 @@ WHOLE_ARRIVES = _light(arriving=lambda chips, M, N, K: M * K)
 
 
 def _light_case(rng, number):
-    """The arithmetic, the memory and the link longest, in turn, with N below K and above it."""
-    M, N, K = ((8192, 28672, 8192), (64, 8192, 4096), (4096, 2048, 7168), (8192, 9216, 4096))[
-        number % 4
-    ]
+    """Each time longest in turn, with N below K and above, and with an eighth of the arithmetic."""
+    M, N, K = (
+        (8192, 28672, 8192),
+        (64, 8192, 4096),
+        (4096, 2048, 7168),
+        (8192, 9216, 4096),
+        (8192, 262144, 8192),
+        (8192, 8192, 64),
+    )[number % 6]
     return tuple(128 * round(rng.uniform(0.8, 1.2) * x / 128) if x > 64 else x for x in (M, N, K))
 
 
@@ -220,8 +262,16 @@ def _of_the_table():
     return {name: replace(given, chips=(), again=None) for name, given in _all_gather().items()}
 
 
-def _printed(row):
-    return lambda: PUBLISHED[row]
+def _seldom(inputs):
+    """The same, with slips that no answer of two digits is told: a mean blurs them."""
+    return {
+        name: replace(given, instead=tuple(replace(i, digits=3) for i in given.instead))
+        for name, given in inputs.items()
+    }
+
+
+def _always(value):
+    return lambda: value
 
 
 def _row(M, N, K):
@@ -248,10 +298,25 @@ def _row(M, N, K):
                 WHOLE_ARRIVES,
                 "That lets all of A come over the links. Each GPU has its own eighth already.",
             ),
+            Slip(
+                "halved",
+                _of_rows(lambda right: right((M, N, K)) / 2),
+                "That is half: 1 FLOP for a multiply-add, or 1 byte for an element.",
+            ),
+            *(
+                Slip(
+                    "another wrong row",
+                    _of_rows(lambda right, shape=shape: right(shape)),
+                    "That is the right time of another of the three rows. They go from top to "
+                    "bottom.",
+                )
+                for shape in PUBLISHED
+                if shape not in [*RIGHT_ROWS, (M, N, K)]
+            ),
             *(
                 Slip(
                     f"row {shape[0]}",
-                    _printed(shape),
+                    _always(PUBLISHED[shape]),
                     "That is the time of a row which is right as it stands.",
                     here=True,
                 )
@@ -301,47 +366,57 @@ QUESTIONS = {
         ),
     ),
     "ps4.a100": Several(
-        asks="A text gives the {chip}, {peak}, a ridge of {ridge} FLOP/byte. Which bandwidth is "
-        "behind that, in byte/s, and with the board's own: how many µs do {B} tokens take through "
-        "{D} × {F} bf16 weights?",
+        asks="Notes give the {chip} a ridge of {ridge} FLOP/byte. By that, from how many tokens on "
+        "is a matmul with {D} × {F} bf16 weights compute-bound, the bytes of all three matrices "
+        "counted? And how many µs do {B} tokens take with the chip's own figures, with full "
+        "overlap?",
         points=2,
         parts={
-            "bandwidth": Number(
-                asks="Which bandwidth, in byte/s, is behind the ridge?",
+            "tokens": Number(
+                asks="From how many tokens on is the matmul compute-bound, by the ridge?",
                 inputs={
-                    "peak": peak(A100, dtypes=(), sparse=False),
+                    "D": count(8192, "D", draw=(0.5, 1)),
+                    "F": count(8192, "F", draw=(0.5, 1)),
                     "ridge": count(208, "the ridge", "FLOP/byte", draw=(0.75, 1.25, 1.5)),
+                    "ops": fma(),
+                    "size": itemsize("bf16", "an element"),
                 },
-                formula=lambda peak, ridge: peak / ridge,
-                unit="byte/s",
+                formula=_first_batch,
+                unit="tokens",
                 slips=[
                     Slip(
-                        "product",
-                        lambda peak, ridge: peak * ridge,
-                        "That multiplies. The ridge is the peak over the bandwidth.",
+                        "weights alone",
+                        lambda ridge: ridge,
+                        "That counts the weights' bytes alone. X and Z move, too.",
                     ),
                     Slip(
-                        "its own",
-                        lambda: float(rk.chip(A100).bandwidth),
-                        "That is the board's own bandwidth. Which one gives 208?",
+                        "one of X and Z",
+                        lambda ridge, D: 1 / (1 / ridge - 1 / D),
+                        "That leaves out X or Z. One is read, the other written.",
+                    ),
+                    Slip(
+                        "by 200",
+                        lambda D, F, ops, size: _first_batch(D, F, 200, ops, size),
+                        "That is by 200. Take the 208.",
                         here=True,
                     ),
                     Slip(
-                        "the smaller board's",
-                        lambda: float(rk.chip(A100_40).bandwidth),
-                        "That is the 40 GB board's, from which the text rounded. Which one did it "
-                        "divide by?",
+                        "by its own ridge",
+                        lambda D, F, ops, size: _first_batch(
+                            D, F, rk.chip(A100).roofline("bf16").ridge, ops, size
+                        ),
+                        "That is by the board's own ridge. What do the notes say, by 208?",
                         here=True,
                     ),
                 ],
-                how="the ridge is the peak over the bandwidth: solve for the bandwidth",
+                how="set the matmul's intensity equal to the ridge and solve for the tokens",
             ),
             "time": Number(
                 asks="How many µs does the matmul take on the board that is named?",
                 inputs={
-                    "B": count(180, "the tokens", draw=(0.5, 0.75, 1.5)),
                     "D": count(8192, "D", draw=(0.5, 1)),
                     "F": count(8192, "F", draw=(0.5, 1)),
+                    "B": count(180, "the tokens", draw=(0.5, 0.75, 1.5)),
                     "ops": fma(),
                     "size": itemsize("bf16", "an element"),
                     "peak": peak(A100, dtypes=(), sparse=True),
@@ -370,6 +445,12 @@ QUESTIONS = {
                         here=True,
                     ),
                     Slip(
+                        "half of T_math",
+                        lambda B, D, F, peak: 1e6 * B * D * F / peak,
+                        "That is half of T_math: a multiply-add as 1 FLOP, or the peak with "
+                        "sparsity.",
+                    ),
+                    Slip(
                         "weights alone",
                         lambda D, F, size, bandwidth: 1e6 * size * D * F / bandwidth,
                         "That is what fetching the weights takes. Compare with the arithmetic, and "
@@ -380,7 +461,8 @@ QUESTIONS = {
             ),
         },
         praise="With the right memory compute binds; with 1.55 TB/s the same matmul would wait.",
-        how="find the board to which each bandwidth belongs",
+        how="solve for the tokens at which the intensity is 208; for the time take the board's own "
+        "figures",
     ),
     "ps4.dot": Several(
         asks="On the {chip}: which share of its bf16 peak does a long bf16 dot product reach, and "
@@ -471,7 +553,7 @@ QUESTIONS = {
             "size": itemsize("bf16", "an element"),
             "peak": peak(H100),
             "bandwidth": bandwidth(H100),
-            "pick": longer(),
+            "pick": _longer_by_the_notes(),
         },
         formula=lambda pick, ops, size, B, D, F, peak, bandwidth: (
             1e6 * _time(pick, ops, size, B, D, F, peak, bandwidth)
@@ -489,6 +571,16 @@ QUESTIONS = {
                 "Z left out",
                 lambda B, D, F, size, bandwidth: 1e6 * size * (B * D + D * F) / bandwidth,
                 "That leaves out Z, which is written.",
+            ),
+            Slip(
+                "X left out",
+                lambda B, D, F, size, bandwidth: 1e6 * size * (D * F + B * F) / bandwidth,
+                "That leaves out X, which is read.",
+            ),
+            Slip(
+                "half the bytes",
+                lambda B, D, F, bandwidth: 1e6 * (B * D + D * F + B * F) / bandwidth,
+                "That has 1 byte for an element. bf16 has 2.",
             ),
         ],
         praise="The intensity was twice too high, and the verdict with it.",
@@ -518,6 +610,16 @@ QUESTIONS = {
                     "both",
                     lambda n, C, W: 4 * (n - 1) * C / W,
                     "That halves the FLOPs as the slide does, and counts two passes.",
+                ),
+                Slip(
+                    "n - 1 without parentheses",
+                    lambda n, C, W: n - C / W,
+                    "Without parentheses the 1 alone is multiplied. Write (n - 1).",
+                ),
+                Slip(
+                    "1 subtracted last",
+                    lambda n, C, W: n * C / W - 1,
+                    "That subtracts 1 from the width. Subtract it from n: (n - 1).",
                 ),
                 Slip(
                     "own share too",
@@ -560,7 +662,7 @@ QUESTIONS = {
                 Slip(
                     "1 byte",
                     lambda n, C, W: (n - 1) * C / (2 * W),
-                    "That comes to 1 byte for a sum, or 1 FLOP for a multiply-add.",
+                    "That comes to 1 byte for a sum, or to the link in both directions.",
                 ),
                 Slip(
                     "upside down",
@@ -586,6 +688,30 @@ QUESTIONS = {
                     _speeds(roof, vgg_macs, vgg_moved, macs, moved, ops, peak, bandwidth)
                 ),
                 unit="times",
+                slips=[
+                    Slip(
+                        "as printed",
+                        lambda: 3.0,
+                        "That is the article's third. Count both networks' FLOPs anew.",
+                        here=True,
+                    ),
+                    *(
+                        Slip(
+                            "printed intensities",
+                            _always(found),
+                            "That takes the article's 7 FLOP/byte, which counts multiply-adds.",
+                            here=True,
+                        )
+                        for found in (25 / 7, 23.3 / 7, 23.35 / 7)
+                    ),
+                    Slip(
+                        "one network mended",
+                        lambda: 25 / 14,
+                        "That doubles MobileNet's FLOPs and leaves VGG16 as it was. The peak "
+                        "bounds it, too.",
+                        here=True,
+                    ),
+                ],
                 how="FLOP/s under the roof for each network, with 2 FLOPs a multiply-add",
             ),
             "fused": Number(
@@ -596,6 +722,13 @@ QUESTIONS = {
                 ),
                 unit="times",
                 slips=[
+                    Slip(
+                        "before fusing",
+                        lambda roof, vgg_macs, vgg_moved, macs, moved, ops, peak, bandwidth: (
+                            _speeds(roof, vgg_macs, vgg_moved, macs, moved, ops, peak, bandwidth)
+                        ),
+                        "That keeps the bytes from before fusing.",
+                    ),
                     Slip(
                         "past the peak",
                         lambda macs, fused, ops, peak, bandwidth: (
@@ -621,6 +754,13 @@ QUESTIONS = {
                         "work",
                         lambda vgg_macs, macs: vgg_macs / macs,
                         "That is the ratio of the multiply-adds. MobileNet waits for its bytes.",
+                    ),
+                    Slip(
+                        "rounded work",
+                        lambda: 30.0,
+                        "That is the ratio of the multiply-adds, rounded. MobileNet waits for its "
+                        "bytes.",
+                        here=True,
                     ),
                     Slip(
                         "bytes",
@@ -667,6 +807,17 @@ QUESTIONS = {
                         "bytes a number.",
                     ),
                     Slip(
+                        "cache halved",
+                        lambda n, h, size, b, s, o, V: _prefill(n, h, size, b, s, o, V, 0.5),
+                        "That halves the cache: it keeps s + o tokens, a K and a V of each, and "
+                        "4nbh(s + o) is in bytes already.",
+                    ),
+                    Slip(
+                        "numbers for bytes",
+                        lambda n, h, b, s, o, V: _prefill(n, h, 1, b, s, o, V, 0.5),
+                        "That counts numbers in both terms. Which of them did so before?",
+                    ),
+                    Slip(
                         "margin on all",
                         lambda n, h, size, b, s, o, V: _prefill(n, h, size, b, s, o, V, 1.2),
                         "That puts the 1.2 on the cache, too. The text has it on the weights.",
@@ -700,9 +851,31 @@ QUESTIONS = {
                         "That reads K alone. Attention reads V, too.",
                     ),
                     Slip(
-                        "the share",
+                        "cache over weights",
                         lambda n, h, tokens: 4 * n * h * tokens / _weights(2, n, h),
                         "That is the cache over the weights. A step fetches both.",
+                    ),
+                    Slip(
+                        "the share",
+                        lambda n, h, tokens: 1 / (1 + _weights(2, n, h) / (4 * n * h * tokens)),
+                        "That is the cache's share of a step. How many times as fast is one "
+                        "without?",
+                    ),
+                    Slip(
+                        "with the margin",
+                        lambda n, h, tokens: 1 + 4 * n * h * tokens / (1.2 * _weights(2, n, h)),
+                        "That keeps the margin of 1.2. Leave it out here.",
+                    ),
+                    Slip(
+                        "eight users",
+                        lambda n, h, tokens: 1 + 8 * 4 * n * h * tokens / _weights(2, n, h),
+                        "That has the caches of eight users. One is asked for.",
+                        here=True,
+                    ),
+                    Slip(
+                        "one layer's cache",
+                        lambda n, h, tokens: 1 + 4 * h * tokens / _weights(2, n, h),
+                        "That takes the cache of one layer. Every layer has one.",
                     ),
                 ],
                 how="the bytes of a step with the cache over those without",
@@ -729,13 +902,25 @@ QUESTIONS = {
                         lambda n, h, size: _weights(size, n, h) / (4 * h),
                         "That takes the cache of one layer. Every layer has one.",
                     ),
+                    Slip(
+                        "with the margin",
+                        lambda n, h, size: 1.2 * _weights(size, n, h) / (4 * n * h),
+                        "That keeps the margin of 1.2. Leave it out here.",
+                    ),
+                    Slip(
+                        "each user's",
+                        lambda n, h, size: _weights(size, n, h) / (8 * 4 * n * h),
+                        "Those are the tokens of each of eight users. How many is that in all?",
+                        here=True,
+                    ),
                 ],
                 how="the bytes of all weights over the bytes that one token adds to the cache",
             ),
         },
         praise="The first verdict survives its slip, by luck. The second blames the smaller part: "
         "it is the weights that a lone user waits for.",
-        how="weights 2 · 12nh² bytes, a token's keys and values 4nh",
+        how="all three need the same two figures, in bytes: the weights, and what one token adds "
+        "to the cache in all layers",
     ),
     "ps4.light": Function(
         asks="Write light(M, N, K), in µs: the longest of the arithmetic, the memory and the link "
@@ -760,6 +945,26 @@ QUESTIONS = {
                     "That lets all of A come over the links. Each GPU has its own eighth already.",
                 ),
                 Slip(
+                    "seven whole",
+                    _light(arriving=lambda chips, M, N, K: (chips - 1) * M * K),
+                    "That brings all of A from each of the others. Each of them has an eighth.",
+                ),
+                Slip(
+                    "eight links",
+                    _light(arriving=lambda chips, M, N, K: ((chips - 1) / chips) ** 2 * M * K),
+                    "That takes eight links. A GPU has one to each of the seven others.",
+                ),
+                Slip(
+                    "two passes",
+                    _light(arriving=lambda chips, M, N, K: 2 * (chips - 1) / chips * M * K),
+                    "That gathers A in two passes, as an all-reduce needs. One is enough.",
+                ),
+                Slip(
+                    "half the bytes",
+                    _light(arriving=lambda chips, M, N, K: (chips - 1) / chips * M * K / 2),
+                    "That has 1 byte for an element on the link. bf16 has 2.",
+                ),
+                Slip(
                     "one share",
                     _light(arriving=lambda chips, M, N, K: M * K / chips),
                     "That brings one eighth of A. Each GPU lacks the other seven.",
@@ -773,6 +978,22 @@ QUESTIONS = {
                     "work not shared",
                     _light(work=lambda chips, M, N, K: M * N * K),
                     "That has each GPU do all of the FLOPs. Each has an eighth of the columns.",
+                ),
+                Slip(
+                    "work shared twice",
+                    _light(work=lambda chips, M, N, K: M * N * K / chips**2),
+                    "That divides the FLOPs by 8 twice. Each GPU has all rows of A and an eighth "
+                    "of the columns.",
+                ),
+                Slip(
+                    "no result",
+                    _light(crossing=lambda chips, M, N, K: M * K + N * K / chips),
+                    "That leaves out the result, which crosses the memory, too.",
+                ),
+                Slip(
+                    "A twice",
+                    _light(crossing=lambda chips, M, N, K: 2 * M * K + (K * N + M * N) / chips),
+                    "That has A cross the memory twice. Each operand crosses once here.",
                 ),
                 Slip(
                     "weights not shared",
@@ -802,10 +1023,15 @@ QUESTIONS = {
             "third": _row(8192, 29568, 8192),
             "mean": Number(
                 asks="How many times too long is the geometric mean of the table's times?",
-                inputs=_of_the_table(),
+                inputs=_seldom(_of_the_table()),
                 formula=_of_rows(_geometric),
                 unit="times",
                 slips=[
+                    Slip(
+                        "longer by",
+                        _of_rows(lambda right: _geometric(right) - 1),
+                        "That is by how much it is too long. How many times as long is it?",
+                    ),
                     Slip(
                         "wrong rows alone",
                         _of_rows(
@@ -847,6 +1073,7 @@ QUESTIONS = {
         },
         praise="Where N equals K the slip cannot be seen, and where the memory binds it does not "
         "matter.",
-        how="run your function on all six rows and compare",
+        how="run your function on all six rows and compare; the mean is the sixth root of the "
+        "product of printed over right",
     ),
 }
