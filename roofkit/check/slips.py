@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from roofkit.check import units
 from roofkit.check.agreement import CLOSE, SAME, agrees, agrees_exactly, same, telling
 from roofkit.check.computation import Candidate, Computation
-from roofkit.check.inputs import ANOTHER_CHIP, Input
+from roofkit.check.inputs import ANOTHER_CHIP, BITS, Input
 from roofkit.check.rare import inputs_given, rare_slips
 from roofkit.check.reading import Given
 from roofkit.check.scales import HALF, factor_scales, unit_scales, zero_scales
@@ -128,7 +128,10 @@ class Slips:
         if not found and fitting(self.singles):
             # Where a usual slip fits, so may a subtle one: both are told.
             found = [one for one in self.singles if agrees(given, one.column)]
-        found = found or fitting(self.pairs, least=3)
+        if not found:
+            # Several ways to be wrong twice are a guess.
+            found = fitting(self.pairs, least=3)
+            found = found if len({pair.says for pair in found}) < 3 else []
         if tells and not found:
             found = [one for one in self.rare if agrees_exactly(given, one.column)]
         return _told(found) if found else None
@@ -210,6 +213,9 @@ class Slips:
                 # A factor besides a factor is another factor; a subtle slip is enough by itself.
                 usual = step in self.steps and step.digits < 3
                 if not usual and (second in factors or step.names[0] not in plain):
+                    continue
+                if BITS in step.names[0] and second.factor in (8, 1 / 8):
+                    # Bits taken for bytes, and back.
                     continue
                 column = tuple(second.factor * value for value in step.column)
                 # Two slips that cancel are none that an answer shows.
