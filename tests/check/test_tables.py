@@ -303,7 +303,8 @@ FORMULAS = {
             "nC/W": "its own share", "2C/W": "both want all of Z", "4C/W": "the slide's",
             "C/W": "for two chips", "(n-1)C/(2W)": "1 byte for a sum",
             "(n-1)/n*C/W": "Each does 1/n", "(n-1)W/C": "wrong way round",
-            4378: "formula of n, C and W",
+            "n-1*C/W": "Write (n - 1)", "n*C/W-1": "Subtract it from n",
+            "(n-1)/2*C/W": "both directions", 4378: "formula of n, C and W",
         },
     ),
     "ps3.volume": (

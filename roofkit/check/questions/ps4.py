@@ -41,6 +41,13 @@ def _time(pick, ops, size, B, D, F, peak, bandwidth):
     return pick(t_math, size * (B * D + D * F + B * F) / bandwidth)
 
 
+def _on(bandwidth):
+    """The time of a matmul, µs, with this bandwidth in place of the chip's."""
+    return lambda pick, ops, size, B, D, F, peak: (
+        1e6 * _time(pick, ops, size, B, D, F, peak, bandwidth)
+    )
+
+
 def _first_batch(D, F, ridge, ops, size):
     """The tokens at which a matmul's intensity is the ridge."""
     return 1 / (ops / (size * ridge) - 1 / D - 1 / F)
@@ -86,7 +93,15 @@ def _int8(chip):
                 "That halves the bf16 batch, as the slides do, or counts the 2 FLOPs twice. Take "
                 "this chip's own int8 peak: on some chips it doubles.",
             ),
-            Slip("the slides' batch", lambda: 120.0, "That is the slides' chip. Take this one."),
+            *(
+                Slip(
+                    "the slides'",
+                    _always(found),
+                    "That is the slides' figure, for another chip.",
+                    here=True,
+                )
+                for found in (120.0, 240.0)
+            ),
             Slip(
                 "doubled",
                 # On most chips it does double, and this is right.
@@ -331,6 +346,15 @@ def _geometric(right, rows=PUBLISHED):
     return math.prod(PUBLISHED[row] / right(row) for row in rows) ** (1 / len(rows))
 
 
+def _mean_by(given):
+    """How many times too long the mean is by a student's own times; nan if they change nothing."""
+    wrong = [row for row in PUBLISHED if row not in RIGHT_ROWS]
+    times = (abs(given[name]) for name in ("first", "second", "third"))
+    factors = [PUBLISHED[row] / time for row, time in zip(wrong, times, strict=True)]
+    mean = math.prod(factors) ** (1 / len(PUBLISHED))
+    return mean if abs(mean - 1) > 0.01 else math.nan
+
+
 def _of_rows(mean):
     """What ``mean`` makes of the function that gives each row's right time, as a formula."""
     return lambda pick, chips, ops, size, peak, bandwidth, link: mean(
@@ -420,7 +444,7 @@ QUESTIONS = {
                     "ops": fma(),
                     "size": itemsize("bf16", "an element"),
                     "peak": peak(A100, dtypes=(), sparse=True),
-                    "bandwidth": bandwidth(A100, others=[A100_40]),
+                    "bandwidth": bandwidth(A100),
                     "pick": longer(),
                 },
                 formula=lambda pick, ops, size, B, D, F, peak, bandwidth: (
@@ -428,19 +452,18 @@ QUESTIONS = {
                 ),
                 unit="µs",
                 slips=[
-                    Slip(
-                        "the text's bandwidth",
-                        lambda pick, ops, size, B, D, F, peak: (
-                            1e6 * _time(pick, ops, size, B, D, F, peak, 1.55e12)
-                        ),
-                        "That takes the 1.55 TB/s of another board. Which one is named?",
-                        here=True,
+                    *(
+                        Slip(
+                            "the text's bandwidth",
+                            _on(other),
+                            "That takes the bandwidth of the 40 GB board. Which one is named?",
+                            here=True,
+                        )
+                        for other in (1.55e12, float(rk.chip(A100_40).bandwidth))
                     ),
                     Slip(
                         "the later bandwidth",
-                        lambda pick, ops, size, B, D, F, peak: (
-                            1e6 * _time(pick, ops, size, B, D, F, peak, 1.5e12)
-                        ),
+                        _on(1.5e12),
                         "That takes the bandwidth behind 208. Which board is named?",
                         here=True,
                     ),
@@ -903,6 +926,11 @@ QUESTIONS = {
                         "That takes the cache of one layer. Every layer has one.",
                     ),
                     Slip(
+                        "one layer's weights",
+                        lambda n, h, size: _weights(size, n, h) / (4 * n**2 * h),
+                        "That takes the weights of one layer, and the cache of all.",
+                    ),
+                    Slip(
                         "with the margin",
                         lambda n, h, size: 1.2 * _weights(size, n, h) / (4 * n * h),
                         "That keeps the margin of 1.2. Leave it out here.",
@@ -977,7 +1005,8 @@ QUESTIONS = {
                 Slip(
                     "work not shared",
                     _light(work=lambda chips, M, N, K: M * N * K),
-                    "That has each GPU do all of the FLOPs. Each has an eighth of the columns.",
+                    "That has each GPU do all of the FLOPs, or takes the fp32 peak. Each has an "
+                    "eighth of the columns, in bf16.",
                 ),
                 Slip(
                     "work shared twice",
@@ -1071,6 +1100,7 @@ QUESTIONS = {
                 how="the sixth root of the product of all factors, 1 where a row is right",
             ),
         },
+        follows={"mean": _mean_by},
         praise="Where N equals K the slip cannot be seen, and where the memory binds it does not "
         "matter.",
         how="run your function on all six rows and compare; the mean is the sixth root of the "
