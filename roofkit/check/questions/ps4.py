@@ -484,8 +484,8 @@ QUESTIONS = {
             ),
         },
         praise="With the right memory compute binds; with 1.55 TB/s the same matmul would wait.",
-        how="solve for the tokens at which the intensity is 208; for the time take the board's own "
-        "figures",
+        how="solve for the tokens at which the intensity is the notes' ridge; the time is by the "
+        "board's own figures",
     ),
     "ps4.dot": Several(
         asks="On the {chip}: which share of its bf16 peak does a long bf16 dot product reach, and "
