@@ -170,7 +170,7 @@ def _carried(slip, other):
 
 # A layer whose tokens are shared out, and whose weights are gathered.
 SHARED = {
-    # Never as many tokens as D or F, nor twice as many: Z would be as large as the weights.
+    # Never as many tokens as D or F, nor half as many: sending Z or X would cost the same.
     "B": count(12288, "the tokens of all chips", draw=(0.125, 0.25, 0.5, 1, 2)),
     "D": count(8192, "the width D", draw=(0.5, 0.625, 0.875, 1)),
     "F": count(28672, "the width F", draw=(0.5, 0.75, 1, 1.25)),
