@@ -22,8 +22,8 @@ class Fabric:
     lies below chip 0. Each direction of a link counts for itself. ``send`` puts a piece on a link,
     and ``step`` lets all that was sent arrive.
 
-    Raises ValueError for a send from a chip that does not hold the piece yet, and for one along a
-    link that does not exist.
+    Raises ValueError for a send from a chip that does not hold the piece yet, for one along a link
+    that does not exist, and for one that is repeated within a step.
 
     Around a ring, each passes on what it got last: n - 1 pieces go over every link.
 
@@ -45,7 +45,7 @@ class Fabric:
         self._piece = number(size, "size") / group.n
         self._holds = [{chip} for chip in range(group.n)]
         self._carried = Counter()
-        self._sent = []  # in this step: (target, piece)
+        self._sent = {}  # in this step: (source, target, piece), in order
         self._steps = self._again = self._idle = 0
 
     def __repr__(self):
@@ -140,7 +140,7 @@ class Fabric:
         return piece in self._holds[self._number(chip, "chip")]
 
     def send(self, source, target, piece):
-        """Puts a piece on the link from source to target; it arrives when the step ends."""
+        """Puts a piece on the link from source to target, once; it arrives when the step ends."""
         source, target = self._number(source, "source"), self._number(target, "target")
         piece = self._number(piece, "piece")
         if (source, target) not in self._links:
@@ -149,13 +149,19 @@ class Fabric:
                 f"no link leads from chip {source} to chip {target}; its neighbours: {joined}"
             )
         if piece not in self._holds[source]:
-            late = ": it arrives when this step ends" if (source, piece) in self._sent else ""
+            coming = any((source, piece) == sent[1:] for sent in self._sent)
+            late = ": it arrives when this step ends" if coming else ""
             raise ValueError(
                 f"chip {source} does not hold piece {piece} in step {self._steps + 1}{late}; "
                 "send what it holds"
             )
+        if (source, target, piece) in self._sent:
+            raise ValueError(
+                f"piece {piece} is on the link from chip {source} to chip {target} already; "
+                "end the step to let it arrive"
+            )
         self._carried[source, target] += 1
-        self._sent.append((target, piece))
+        self._sent[source, target, piece] = None
 
     def step(self):
         """Ends the step: what was sent has arrived.
@@ -168,10 +174,10 @@ class Fabric:
             raise ValueError(
                 f"nothing was sent in {self._idle} steps on end; send pieces before the step ends"
             )
-        for target, piece in self._sent:
+        for _, target, piece in self._sent:
             self._again += piece in self._holds[target]
             self._holds[target].add(piece)
-        self._sent = []
+        self._sent = {}
         self._steps += 1
 
     def _number(self, value, name):

@@ -76,3 +76,11 @@ def test_every_question_of_ones_own_has_variants_enough(name):
         parts = getattr(each, "parts", {"": each})
         assert all(isinstance(part, Number) for part in parts.values())
         assert each.judge(each.reference()).credit == 1
+
+
+def test_in_no_layer_of_ones_own_does_another_array_cost_what_the_weights_do():
+    for each in variants("ps3.mine"):
+        B, D, F, n = (each.parts["the layer"].inputs[name].value for name in "BDFn")
+        assert n in (4, 8)
+        assert B % n == 0
+        assert not {B, 2 * B} & {D, F}

@@ -131,6 +131,7 @@ def test_each_mistake_gets_the_message_and_the_points_that_it_got_at_home(graded
     cells = notebook(course, "exercises", name).cells
     told = 0
     for cell_id, question, _ in checks(cells):
+        messages = {}
         for place, (_, answer) in enumerate(mistakes(question, ME)):
             grade = judged_at_home(question, answer, monkeypatch)
             who = f"mistake-{place}"
@@ -139,7 +140,10 @@ def test_each_mistake_gets_the_message_and_the_points_that_it_got_at_home(graded
             assert found == (float(grade), shown), f"{question}, {who}"
             assert grade.verdict.slips, f"{question}, {who}: {shown}"
             assert shown.split(". ", 1)[1] in page(course, name, who)
-            told += 1
+            messages[grade.verdict.slips] = shown
+        # A few have the same to say: the sparse peak is twice the dense one, and so is the fp8 one.
+        assert len(set(messages.values())) >= 0.75 * len(messages), question
+        told += len(messages)
     assert told >= 30
 
 

@@ -131,3 +131,22 @@ def test_no_schedule_of_two_steps_beats_the_least_on_a_ring_of_three():
         if not fabric.lacking:
             found.append(fabric.busiest)
     assert min(found) == least == 1
+
+
+def test_a_piece_is_on_a_link_once_in_a_step():
+    fabric = Fabric(ring(4, 1.0))
+    fabric.send(0, 1, 0)
+    with pytest.raises(ValueError, match="end the step to let it arrive"):
+        fabric.send(0, 1, 0)
+    fabric.step()
+    fabric.send(0, 1, 0)
+    fabric.step()
+    assert fabric.again == 1
+
+
+def test_waiting_for_what_nobody_sends_ends():
+    fabric = Fabric(ring(4, 1.0))
+    for _ in range(4):
+        fabric.step()
+    with pytest.raises(ValueError, match="nothing was sent in 5 steps on end"):
+        fabric.step()

@@ -3,9 +3,11 @@
 import math
 
 import roofkit as rk
+from roofkit.check.computation import apply
 from roofkit.check.inputs import (
     Input,
     Instead,
+    bandwidth,
     count,
     fma,
     itemsize,
@@ -18,6 +20,9 @@ from roofkit.check.kinds import Choice, Formula, Function, Number, Order, Severa
 from roofkit.check.slips import Slip
 
 H100, V6E, MI300X = "H100 SXM", "TPU v6e", "MI300X"
+# The other chips of a board of MI300X.
+OTHERS = rk.chip(MI300X).interconnect.chips - 1
+V5E_LINK = float(rk.chip("TPU v5e").interconnect.bandwidth)
 
 
 def _passes(many):
@@ -62,6 +67,7 @@ def _gathered(n, links, instead, slips):
             "n": count(n, "the chips", draw=()),
             "links": _links(links, instead),
             "link": one_link(V6E),
+            "memory": bandwidth(V6E, link=False),
         },
         formula=lambda volume, n, links, link: 1e6 * (n - 1) / n * volume / (links * link),
         unit="µs",
@@ -77,6 +83,17 @@ def _gathered(n, links, instead, slips):
                 lambda volume, n, links, link: 2e6 * (n - 1) / n * volume / (links * link),
                 "That is an all-reduce, two passes. A gather is one.",
             ),
+            Slip(
+                "the chip before",
+                lambda volume, n, links: 1e6 * (n - 1) / n * volume / (links * V5E_LINK),
+                "That takes the links of the TPU v5e.",
+                here=True,
+            ),
+            Slip(
+                "memory",
+                lambda volume, n, memory: 1e6 * (n - 1) / n * volume / memory,
+                "That takes the memory's bandwidth. The pieces cross links.",
+            ),
         ],
         how="each chip lacks (n − 1)/n of the array; which chip has the fewest links for it to "
         "come in by?",
@@ -85,6 +102,13 @@ def _gathered(n, links, instead, slips):
 
 WRAPPED = "That gives every chip four links, as if rows and columns closed. None of length 4 does."
 ONE_LINK = "That uses one link of the poorest chip. It has more neighbours."
+
+
+X_SENT = "That sends as many bytes as X has, of B · D. The partial sums are those of Z."
+ALWAYS_EIGHT = "That counts for eight chips whatever n is."
+WHOLE_MATMUL = "That gives each chip the whole matmul. It does 1/n of the multiplications."
+Z_SPLIT = "That splits Z too. Each chip has a part of every sum: its array is all of Z."
+WEIGHTS_SENT = "That sends the weights. They stay where they are; the partial sums travel."
 
 
 def _time(pick, passes, size, ops, n, B, D, F, peak_flops, egress):
@@ -131,17 +155,88 @@ def _layer(pick, B, D, F, n, ops, size, peak, links):
     return pick(_arithmetic(B, D, F, n, ops, peak), _gather(D, F, n, size, links))
 
 
+def _carried(slip, other):
+    """A slip in one of the two times, taken on to the longer."""
+
+    def formula(pick, B, D, F, n, ops, size, peak, links, memory):
+        given = {
+            "B": B, "D": D, "F": F, "n": n, "ops": ops, "size": size, "peak": peak,
+            "links": links, "memory": memory,
+        }  # fmt: skip
+        return pick(apply(slip.formula, given), apply(other, given))
+
+    return Slip(slip.name, formula, slip.says)
+
+
 # A layer whose tokens are shared out, and whose weights are gathered.
 SHARED = {
-    "B": count(8192, "the tokens of all chips", draw=(0.25, 0.5, 1, 2, 4)),
-    "D": count(8192, "the width D", draw=(0.5, 0.625, 0.75, 1)),
+    # Never as many tokens as D or F, nor half as many: sending Z or X would cost the same.
+    "B": count(12288, "the tokens of all chips", draw=(0.125, 0.25, 0.5, 1, 2)),
+    "D": count(8192, "the width D", draw=(0.5, 0.625, 0.875, 1)),
     "F": count(28672, "the width F", draw=(0.5, 0.75, 1, 1.25)),
     "n": count(8, "the chips", draw=(0.5, 1)),
     "ops": fma(),
     "size": itemsize("bf16", "a weight"),
     "peak": peak(H100, dtypes=("fp8",)),
     "links": link(H100, kind="switch"),
+    "memory": bandwidth(H100, link=False),
 }
+ARITHMETIC_SLIPS = [
+    Slip(
+        "tokens not shared",
+        lambda B, D, F, ops, peak: 1e6 * ops * B * D * F / peak,
+        "That gives every chip all the tokens. They are shared too: each has B/n.",
+    ),
+    Slip(
+        "weights split",
+        lambda B, D, F, n, ops, peak: _arithmetic(B, D, F, n * n, ops, peak),
+        "That splits the multiplications twice. Gathered, all the weights meet a "
+        "chip's B/n tokens.",
+    ),
+]
+GATHER_SLIPS = [
+    Slip(
+        "whole array",
+        lambda D, F, size, links: 1e6 * size * D * F / links,
+        "That lets each chip receive all the weights. It has 1/n of them already.",
+    ),
+    Slip(
+        "own part",
+        lambda D, F, n, size, links: 1e6 * size * D * F / (n * links),
+        "That sends one chip's part of the weights. Every chip lacks all the others'.",
+    ),
+    Slip(
+        "two passes",
+        lambda D, F, n, size, links: 2 * _gather(D, F, n, size, links),
+        "That counts two passes. A gather is one.",
+    ),
+    Slip(
+        "sums sent",
+        lambda B, F, n, size, links: 2 * _gather(B, F, n, size, links),
+        "That all-reduces Z. With the tokens split no sum has parts on two chips: "
+        "only weights travel.",
+    ),
+    Slip(
+        "X sent",
+        lambda B, D, n, size, links: _gather(B, D, n, size, links),
+        "That gathers X. Each chip keeps its own tokens: only weights travel.",
+    ),
+    Slip(
+        "Z sent",
+        lambda B, F, n, size, links: _gather(B, F, n, size, links),
+        "That gathers Z. Each chip keeps its own tokens: only weights travel.",
+    ),
+    Slip(
+        "memory",
+        lambda D, F, n, size, memory: _gather(D, F, n, size, memory),
+        "That takes the memory's bandwidth. The weights cross the links.",
+    ),
+]
+# What a slip of either part makes of the longer of the two.
+LAYER_SLIPS = [
+    *(_carried(slip, _gather) for slip in ARITHMETIC_SLIPS),
+    *(_carried(slip, _arithmetic) for slip in GATHER_SLIPS),
+]
 
 
 STEPS = {
@@ -162,11 +257,13 @@ QUESTIONS = {
         inputs={
             "D": count(1024, "the width D", draw=(0.5, 2, 4)),
             "n": count(8, "the chips", draw=(0.5, 0.75, 1)),
+            # Of the slips that give the same number the first are told: the likelier ones.
             "passes": _passes(1),
-            "size": itemsize("bf16", "a partial sum"),
-            "ops": fma(),
             "peak": peak(H100, dtypes=("fp8",)),
+            "ops": fma(),
+            "size": itemsize("bf16", "a partial sum"),
             "links": link(H100, kind="switch"),
+            "memory": bandwidth(H100, link=False),
         },
         formula=_share,
         unit="times",
@@ -197,11 +294,10 @@ QUESTIONS = {
             ),
             Slip(
                 "memory",
-                lambda D, n, size, ops, peak: (
-                    (n - 1) * size * peak / (ops * float(rk.chip(H100).bandwidth)) / D
+                lambda D, n, passes, size, ops, peak, memory: _share(
+                    D, n, passes, size, ops, peak, memory
                 ),
                 "That takes the memory's bandwidth. The sums cross the links.",
-                here=True,
             ),
         ],
         praise="A narrow layer split along D waits for its links.",
@@ -319,11 +415,52 @@ QUESTIONS = {
             "passes": _passes(2),
             "size": itemsize("bf16", "a partial sum"),
             "ops": fma(),
-            "peak": peak(MI300X, dtypes=("fp8",)),
+            "peak": peak(MI300X, dtypes=()),
             "link": one_link(MI300X),
+            "memory": bandwidth(MI300X, link=False),
         },
         formula=_paired,
         slips=[
+            Slip(
+                "twice the peak",
+                lambda n, passes, size, ops, peak, link: _paired(
+                    n, passes, size, ops, 2 * peak, link
+                ),
+                "That takes twice the dense bf16 peak: the one with sparsity, or fp8's.",
+            ),
+            Slip(
+                "memory",
+                lambda n, passes, size, ops, peak, memory: (
+                    (n - 1) * passes * size * peak / (ops * memory)
+                ),
+                "That takes the memory's bandwidth. The sums cross links.",
+            ),
+            Slip(
+                "not shared",
+                lambda n, passes, size, ops, peak, link: (
+                    _paired(n, passes, size, ops, peak, link) / n
+                ),
+                "That compares with the arithmetic of the whole matmul. Each chip does 1/n of it.",
+            ),
+            Slip(
+                "the whole board's chips",
+                lambda n, passes, size, ops, peak, link: (
+                    OTHERS * passes * size * peak / (ops * (n - 1) * link)
+                ),
+                "That shares the sums among all chips of the board. Only n have a part in them.",
+            ),
+            Slip(
+                "ridge",
+                lambda n, size, ops, peak, link: size * peak / (ops * (n - 1) * link),
+                "That is C/W, the ridge of the links. The width for n chips is a multiple of it.",
+            ),
+            Slip(
+                "two chips",
+                lambda n, passes, size, ops, peak, link: (
+                    passes * size * peak / (ops * (n - 1) * link)
+                ),
+                "That is 2C/W, the width for two chips. Count for n of them.",
+            ),
             Slip(
                 "the whole board's links",
                 lambda n, passes, size, ops, peak: (
@@ -374,7 +511,7 @@ QUESTIONS = {
         points=3,
         arguments=("n", "V"),
         results={"bytes": lambda n, V: 2 * (n * n - 1) / (n * n) * V},
-        case=lambda rng, number: (rng.randint(3, 9), float(rng.randint(2, 900))),
+        case=lambda rng, number: (rng.randint(3, 9), float(rng.randint(2, 30))),
         unit="bytes",
         slips={
             "bytes": [
@@ -383,6 +520,18 @@ QUESTIONS = {
                     lambda n, V: 4 * (n - 1) / n * V,
                     "That sends as much along the columns as along the rows. After step 1 a chip "
                     "has 1/n of the array left to sum.",
+                ),
+                Slip(
+                    "columns of what was sent",
+                    lambda n, V: 2 * (n - 1) / n * V * (1 + (n - 1) / n),
+                    "That takes along the columns what step 1 has sent away. What is left on a "
+                    "chip is the rest.",
+                ),
+                Slip(
+                    "whole each time",
+                    lambda V: 4 * V,
+                    "That sends all of V in each step. In a ring of n a piece of it stays, and "
+                    "steps 2 and 3 work on less than V.",
                 ),
                 Slip(
                     "one pass",
@@ -442,7 +591,8 @@ QUESTIONS = {
     "ps3.step": Function(
         asks="Write step(n, B, D, F, peak_flops, egress): the seconds that a bf16 matmul takes "
         "that n chips split along D and all-reduce, with full overlap, and the number of chips at "
-        "which the exchange takes as long as the arithmetic.",
+        "which the exchange takes as long as the arithmetic. peak_flops and egress are one chip's; "
+        "do not round.",
         points=4,
         arguments=("n", "B", "D", "F", "peak_flops", "egress"),
         inputs={
@@ -479,7 +629,7 @@ QUESTIONS = {
                     lambda pick, passes, size, ops, n, B, D, F, peak_flops, egress: pick(
                         ops * B * D * F / peak_flops, passes * (n - 1) / n * size * B * F / egress
                     ),
-                    "That gives each chip the whole matmul. It does 1/n of the multiplications.",
+                    WHOLE_MATMUL,
                 ),
                 Slip(
                     "n copies",
@@ -495,7 +645,38 @@ QUESTIONS = {
                         ops * B * D * F / (n * peak_flops),
                         passes * (n - 1) / n * size * B * F / n / egress,
                     ),
-                    "That splits Z too. Each chip has a part of every sum: its array is all of Z.",
+                    Z_SPLIT,
+                ),
+                Slip(
+                    "X sent",
+                    lambda pick, passes, size, ops, n, B, D, F, peak_flops, egress: pick(
+                        ops * B * D * F / (n * peak_flops),
+                        passes * (n - 1) / n * size * B * D / egress,
+                    ),
+                    X_SENT,
+                ),
+                Slip(
+                    "n and n − 1 swapped",
+                    lambda pick, passes, size, ops, n, B, D, F, peak_flops, egress: pick(
+                        ops * B * D * F / (n * peak_flops),
+                        passes * (n / (n - 1) if n > 1 else 0) * size * B * F / egress,
+                    ),
+                    "That sends n/(n − 1) of the array, more than all of it.",
+                ),
+                Slip(
+                    "always eight",
+                    lambda pick, passes, size, ops, B, D, F, peak_flops, egress: _time(
+                        pick, passes, size, ops, 8, B, D, F, peak_flops, egress
+                    ),
+                    ALWAYS_EIGHT,
+                ),
+                Slip(
+                    "always eight in the exchange",
+                    lambda pick, passes, size, ops, n, B, D, F, peak_flops, egress: pick(
+                        ops * B * D * F / (n * peak_flops),
+                        passes * 7 / 8 * size * B * F / egress,
+                    ),
+                    ALWAYS_EIGHT,
                 ),
                 Slip(
                     "weights sent",
@@ -503,7 +684,7 @@ QUESTIONS = {
                         ops * B * D * F / (n * peak_flops),
                         passes * (n - 1) / n * size * D * F / egress,
                     ),
-                    "That sends the weights. They stay where they are; the partial sums travel.",
+                    WEIGHTS_SENT,
                 ),
             ],
             "the number of chips": [
@@ -519,6 +700,36 @@ QUESTIONS = {
                     lambda n, peak_flops, egress: 2 * (n - 1) * peak_flops / egress,
                     "That is the critical width of n chips. Solve for the number of chips at this "
                     "D instead.",
+                ),
+                Slip(
+                    "n itself",
+                    lambda n: n,
+                    "That is n, as it was given. At which number do the two times meet?",
+                ),
+                Slip(
+                    "X sent",
+                    lambda passes, size, ops, F, peak_flops, egress: (
+                        1 + ops * F * egress / (passes * size * peak_flops)
+                    ),
+                    X_SENT,
+                ),
+                Slip(
+                    "weights sent",
+                    lambda passes, size, ops, B, peak_flops, egress: (
+                        1 + ops * B * egress / (passes * size * peak_flops)
+                    ),
+                    WEIGHTS_SENT,
+                ),
+                # Either leads to 1 / (1 - x) where 1 + x is right.
+                *(
+                    Slip(
+                        name,
+                        lambda passes, size, ops, D, peak_flops, egress: (
+                            1 / (1 - ops * D * egress / (passes * size * peak_flops))
+                        ),
+                        says,
+                    )
+                    for name, says in (("not shared", WHOLE_MATMUL), ("Z split", Z_SPLIT))
                 ),
                 _rounded("up", math.ceil),
                 _rounded("down", math.floor),
@@ -546,19 +757,7 @@ QUESTIONS = {
                 inputs=SHARED,
                 formula=_arithmetic,
                 unit="µs",
-                slips=[
-                    Slip(
-                        "tokens not shared",
-                        lambda B, D, F, ops, peak: 1e6 * ops * B * D * F / peak,
-                        "That gives every chip all the tokens. They are shared too: each has B/n.",
-                    ),
-                    Slip(
-                        "weights split",
-                        lambda B, D, F, n, ops, peak: _arithmetic(B, D, F, n * n, ops, peak),
-                        "That splits the multiplications twice. Gathered, all the weights meet a "
-                        "chip's B/n tokens.",
-                    ),
-                ],
+                slips=ARITHMETIC_SLIPS,
                 how="one chip multiplies its B/n tokens with all of Y",
             ),
             "the gather": Number(
@@ -566,40 +765,7 @@ QUESTIONS = {
                 inputs=SHARED,
                 formula=_gather,
                 unit="µs",
-                slips=[
-                    Slip(
-                        "whole array",
-                        lambda D, F, size, links: 1e6 * size * D * F / links,
-                        "That lets each chip receive all the weights. It has 1/n of them already.",
-                    ),
-                    Slip(
-                        "own part",
-                        lambda D, F, n, size, links: 1e6 * size * D * F / (n * links),
-                        "That sends one chip's part of the weights. Every chip lacks all the "
-                        "others'.",
-                    ),
-                    Slip(
-                        "two passes",
-                        lambda D, F, n, size, links: 2 * _gather(D, F, n, size, links),
-                        "That counts two passes. A gather is one.",
-                    ),
-                    Slip(
-                        "sums sent",
-                        lambda B, F, n, size, links: 2 * _gather(B, F, n, size, links),
-                        "That all-reduces Z. With the tokens split no sum has parts on two chips: "
-                        "only weights travel.",
-                    ),
-                    Slip(
-                        "X sent",
-                        lambda B, D, n, size, links: _gather(B, D, n, size, links),
-                        "That gathers X. Each chip keeps its own tokens: only weights travel.",
-                    ),
-                    Slip(
-                        "Z sent",
-                        lambda B, F, n, size, links: _gather(B, F, n, size, links),
-                        "That gathers Z. Each chip keeps its own tokens: only weights travel.",
-                    ),
-                ],
+                slips=GATHER_SLIPS,
                 how="of the weights' bytes a chip lacks (n − 1)/n",
             ),
             "the layer": Number(
@@ -607,6 +773,7 @@ QUESTIONS = {
                 inputs=SHARED | {"pick": longer("the arithmetic", "the gather")},
                 formula=_layer,
                 unit="µs",
+                slips=LAYER_SLIPS,
                 how="with full overlap the longer of the two is all",
             ),
         },
