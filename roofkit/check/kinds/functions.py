@@ -194,7 +194,7 @@ class Function(Question):
 
     def _text_of(self, case):
         pairs = zip(self.arguments, case, strict=True)
-        return f"({', '.join(f'{name}={value:.4g}' for name, value in pairs)})"
+        return f"({', '.join(f'{name}={_plain(value)}' for name, value in pairs)})"
 
     def _drawn_once(self, rng):
         return replace(super()._drawn_once(rng), seed=f"{rng.random()}")
@@ -270,6 +270,11 @@ class Formula(Function):
         return dict(zip(self.arguments, map(float, case), strict=True)) | self.cancels
 
 
+def _plain(value):
+    """An argument as one would type it to call the function again, or nearly."""
+    return f"{value:.4g}" if isinstance(value, float) else f"{value}"
+
+
 def _are_rounded(column, right):
     """Whether a column is the right one, rounded, with most of it left."""
     values = [given.value for given in column]
@@ -303,7 +308,7 @@ def _call(function, case):
 def _raised(error, case, function):
     kind = f"{type(error).__name__}: {error}"
     names = _argument_names(function, len(case))
-    call = f"({', '.join(f'{n}={v:.4g}' for n, v in zip(names, case, strict=True))})"
+    call = f"({', '.join(f'{n}={_plain(v)}' for n, v in zip(names, case, strict=True))})"
     return _TroubleError(
         Verdict(0, TEXT["raised"].format(error=kind, call=call), slips=(type(error).__name__,))
     )
