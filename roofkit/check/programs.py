@@ -24,6 +24,8 @@ from roofkit.scratchpad import Scratchpad
 # Of a program; and of the parts of parts that a handle may be.
 LONGEST = 20_000
 DEEPEST = 8
+# What a function may ask of a fabric.
+MOST_QUESTIONS = 10 * LONGEST
 # Elements of an array in slow memory that a function may ask for.
 ROOM = 10**6
 # What of an error is told.
@@ -313,7 +315,26 @@ class RecordingFabric(Fabric):
 
     def __init__(self, group, record):
         super().__init__(group, group.n)
-        self._record = record
+        self._record, self._asked = record, 0
+
+    def holds(self, chip, piece):
+        self._ask()
+        return super().holds(chip, piece)
+
+    def neighbours(self, chip):
+        self._ask()
+        return super().neighbours(chip)
+
+    @property
+    def lacking(self):
+        self._ask()
+        return super().lacking
+
+    def _ask(self):
+        # A loop that only looks never ends either.
+        self._asked += 1
+        if self._asked > MOST_QUESTIONS:
+            raise TooLongError
 
     def send(self, source, target, piece):
         super().send(source, target, piece)

@@ -128,7 +128,10 @@ class Slips:
         if not found and fitting(self.singles):
             # Where a usual slip fits, so may a subtle one: both are told.
             found = [one for one in self.singles if agrees(given, one.column)]
-        found = found or fitting(self.pairs, least=3)
+        if not found:
+            # Several ways to be wrong twice are a guess.
+            found = fitting(self.pairs, least=3)
+            found = found if len({pair.says for pair in found}) < 3 else []
         if tells and not found:
             found = [one for one in self.rare if agrees_exactly(given, one.column)]
         return _told(found) if found else None

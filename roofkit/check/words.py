@@ -69,7 +69,7 @@ TEXT = {
     "not a function": "That is {kind}. Keep the def line and fill in its body.",
     "raised": "Your function raised {error} for {call}.",
     "no return": "For {call} your function returned None. End every branch with return and a "
-    "result.",
+    "result; print only shows one.",
     "result": "For {call} your function returned no number. {reason}",
     "plain values": "That is {kind}. Return numbers, separated by commas where there are several.",
     "length": "For {call} your function returned {found} value(s), not {wanted}.",
@@ -111,7 +111,7 @@ TEXT = {
     "useful sends": "Does every step send a piece that somebody lacks?",
     "malformed": "operation {place} could not be done again. {why}",
     "no programs": "No record of what your function did was found.",
-    "nothing done": "Your function did nothing. Fill in its body.",
+    "nothing done": "Your function did nothing with what it is given. Fill in its body.",
     "in case": "For {sizes}: {message}",
     "least": "{times} times the least bytes{over}.",
     "at most": "Never more than {times} times the least bytes{over}.",
@@ -125,6 +125,8 @@ TEXT = {
     "pieces": "It carries {busiest:g} pieces, in {steps} steps.",
     "lacks": "chip {chip} still lacks the pieces {pieces}.",
     # Several numbers, choices, orders.
+    "follows": "It follows from your other answers: put those right first.",
+    "unknown name": "{name} is none of these: {options}.",
     "parts": "Give {count} values, in this order: {names}.",
     "unlisted": "{answer} is not among the options: {options}.",
     "both": "That names {found}. Give one of the options alone: {options}.",

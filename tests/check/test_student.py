@@ -128,7 +128,7 @@ def test_nothing_a_students_function_prints_as_an_error_or_warns_reaches_stderr(
     ("function", "says"),
     [
         (lambda i, p, b: None, "returned None"),
-        (lambda i, p, b: "fast", "a value of type str. Return numbers"),
+        (lambda i, p, b: "fast", "No number could be read from the text 'fast'"),
         (lambda i, p, b: (1, 2), "returned 2 value(s), not 1"),
         (lambda i: i, "TypeError"),
         (lambda i, p, b: sys.exit(), "SystemExit"),
@@ -365,3 +365,57 @@ def test_no_message_quotes_arguments_that_were_drawn_for_grading(monkeypatch):
     graded = check("ps1.attainable", lambda i, p, b: i * b)
     assert (str(graded), float(graded)) == (str(at_home), float(at_home))
     assert "It first shows for" in str(graded)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "B D C A E",
+        "B-D-C-A-E",
+        " bdcae. ",
+        "'BDCAE'",
+        "B>D>C>A>E",
+        ["BDCAE"],
+        ["B", "D", "C", "A", "E"],
+    ],
+    ids=str,
+)
+def test_letters_in_order_however_they_are_set_apart(answer):
+    assert check("ps1.chain", answer) == 2
+
+
+def test_an_order_names_the_one_item_that_is_none_of_its_own():
+    names = list(find_question("ps1.order").reference())
+    assert check("ps1.order", str(names)) == 3
+    said = str(check("ps1.order", [*names[:-1], "TPU v6x"]))
+    assert "'TPU v6x' is none of these" in said
+    assert "Give each letter once" in str(check("ps1.chain", "ABC"))
+
+
+def test_what_holds_from_so_many_tokens_on_may_be_a_whole_number():
+    assert "first whole number" in str(check("l04.fp32", 20))
+    assert not str(check("l04.fp32", 21)).startswith("Right")
+
+
+@pytest.mark.parametrize("rounding", [lambda v: round(v, 1), lambda v: float(f"{v:.1e}")])
+def test_rounded_results_keep_half_and_are_told_so(rounding):
+    question = find_question("ps4.light")
+    grade = check("ps4.light", lambda *case: rounding(question.reference(*case)))
+    assert grade == question.points / 2
+    assert "These are rounded" in str(grade)
+
+
+def test_a_function_of_nothing_but_zeros_is_told_of_whole_divisions():
+    assert "rounded down by //" in str(check("ps1.attainable", lambda *case: 0))
+
+
+@pytest.mark.parametrize(
+    "text", ["D > (n-1)*C/W", r"\frac{(n-1)C}{W}", "(n-1)C/{W}", "D ≥ (n-1)C/W"]
+)
+def test_a_formula_as_people_write_it(text):
+    assert check("ps4.width", text) == 3
+
+
+@pytest.mark.parametrize("answer", ["D > 40856", ">40856", "40 856", "D ≥ 40,856"])
+def test_a_bound_as_people_write_it(answer):
+    assert check("ps3.pairs", answer) == 3

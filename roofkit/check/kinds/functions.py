@@ -28,8 +28,12 @@ from roofkit.check.words import TEXT, capital, listed
 CASES = 12
 # What may stand around a formula: "I =", "D >", a unit.
 AROUND = re.compile(r"^[^=<>≥]*(?:[>≥]=?|=)|FLOPs?\s*/\s*(byte|B)\s*$")
-# So many decimals a result may be rounded to.
-DECIMALS = range(6)
+BRACKETS = str.maketrans("[]{}", "()()")
+# How students round results.
+ROUNDINGS = [
+    *(functools.partial(lambda n, value: round(value, n), n) for n in range(6)),
+    *(functools.partial(lambda n, value: float(f"{value:.{n}e}"), n) for n in range(1, 4)),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +147,8 @@ class Function(Question):
                 message = f"{diagnosis.message} {TEXT['first off'].format(call=call)}"
             elif any(given.value < 0 for given in column):
                 message = TEXT["negative"]
+            elif not any(given.value for given in column):
+                message = TEXT["zero"]
             elif len({given.value for given in column}) == 1:
                 message = TEXT["ignores"]
             else:
@@ -169,7 +175,9 @@ class Function(Question):
         if is_missing(raw):
             text = TEXT["no return"].format(call=call)
             raise _TroubleError(Verdict(0, text, slips=("no return",)))
-        if isinstance(raw, (str, Mapping, set, frozenset)):
+        if isinstance(raw, (Mapping, set, frozenset)) or (
+            isinstance(raw, str) and len(self.results) > 1
+        ):
             reason = TEXT["plain values"].format(kind=kind_of(raw))
             text = TEXT["result"].format(call=call, reason=reason)
             raise _TroubleError(Verdict(0, text))
@@ -211,7 +219,8 @@ class Formula(Function):
             text = re.sub(
                 r"^[^=<>≥]*(?:[>≥]=?|=)|FLOPs?\s*/\s*(byte|B)\s*$", "", answer.strip().strip("$")
             )
-            text = text.replace("[", "(").replace("]", ")")
+            text = re.sub(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", text)
+            text = text.replace("\\cdot", "*").translate(BRACKETS)
             try:
                 evaluate(text, self._values(self.cases[0]))
             except ValueError as error:
@@ -262,10 +271,10 @@ class Formula(Function):
 
 
 def _are_rounded(column, right):
-    """Whether a column is the right one, rounded to so many decimals, with most of it left."""
+    """Whether a column is the right one, rounded, with most of it left."""
     values = [given.value for given in column]
     return len(set(values)) > len(values) / 2 and any(
-        values == [round(value, decimals) for value in right] for decimals in DECIMALS
+        values == [rounding(value) for value in right] for rounding in ROUNDINGS
     )
 
 

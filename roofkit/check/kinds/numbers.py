@@ -1,14 +1,15 @@
 """One number, or several."""
 
+import contextlib
 import functools
 import math
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from roofkit.check import units
-from roofkit.check.agreement import caret, rounds_to
+from roofkit.check.agreement import agrees, caret, rounds_to
 from roofkit.check.computation import apply
 from roofkit.check.kinds.question import (
     Question,
@@ -123,10 +124,13 @@ class Number(Question):
 class Several(Question):
     """Asks for several numbers, as a list, tuple, array or mapping; each part is a Number.
 
-    A part's points are its weight. The right values in another order keep half the credit.
+    A part's points are its weight. The right values in another order keep half the credit, and so
+    does a wrong part that ``follows`` from the others: its name is mapped to what it is by the
+    student's own answers, a function of a mapping of part names to numbers.
     """
 
     parts: Mapping[str, Number]
+    follows: Mapping[str, Callable] = field(default_factory=dict)
 
     def reference(self) -> dict[str, float]:
         """The right answer of each part."""
@@ -150,22 +154,43 @@ class Several(Question):
             name: part.judge(value)
             for (name, part), value in zip(self.parts.items(), found, strict=True)
         }
+        verdicts |= dict(self._following(verdicts, found))
         weights = {name: part.points or 1.0 for name, part in self.parts.items()}
         credit = sum(weights[n] * v.credit for n, v in verdicts.items()) / sum(weights.values())
         if credit < HALF and _in_another_order(list(self.parts.values()), found):
             return Verdict(HALF, TEXT["swapped"].format(names=names), slips=("order",))
         if credit == 1:
             return Verdict(1, self.praise)
-        said = [
-            TEXT["part"].format(name=capital(name), message=verdict.message)
-            for name, verdict in verdicts.items()
-            if verdict.credit < 1
+        said: dict[str, list[str]] = {}
+        for name, verdict in verdicts.items():
+            if verdict.credit < 1:
+                said.setdefault(verdict.message, []).append(name)
+        sentences = [
+            TEXT["part"].format(name=capital(listed(alike)), message=message)
+            for message, alike in said.items()
         ]
         good = [name for name, verdict in verdicts.items() if verdict.credit == 1]
         if good:
-            said.insert(0, TEXT["part right"].format(names=capital(listed(good))))
+            sentences.insert(0, TEXT["part right"].format(names=capital(listed(good))))
         slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
-        return Verdict(credit, " ".join(said), slips=slips)
+        return Verdict(credit, " ".join(sentences), slips=slips)
+
+    def _following(self, verdicts, found):
+        """Verdicts on the wrong parts that are right by the student's own other answers."""
+        given = {}
+        for (name, part), value in zip(self.parts.items(), found, strict=True):
+            with contextlib.suppress(UnreadableError):
+                given[name] = read_number(value, part.unit, part.figure)
+        values = {name: number.value for name, number in given.items()}
+        for name, formula in self.follows.items():
+            if name not in given or verdicts[name].state != "wrong":
+                continue
+            try:
+                expected = formula(values)
+            except (KeyError, ZeroDivisionError, OverflowError):
+                continue
+            if agrees([given[name]], [expected]):
+                yield name, Verdict(HALF, TEXT["follows"], slips=("follows",))
 
     def text(self):
         inputs = {n: given for part in self.parts.values() for n, given in part.inputs.items()}
@@ -175,11 +200,12 @@ class Several(Question):
     def _in_order(self, answer):
         """The values of a mapping in the order of the parts, if its keys name them."""
         keys = {
-            name: [key for key in answer if str(key).casefold() in name.casefold()]
+            name: [key for key in answer if name.casefold().startswith(str(key).casefold())]
             for name in self.parts
         }
-        named = all(len(found) == 1 for found in keys.values())
-        return [answer[keys[name][0]] for name in self.parts] if named else list(answer.values())
+        chosen = [found[0] for found in keys.values() if len(found) == 1]
+        named = len(set(chosen)) == len(self.parts)
+        return [answer[key] for key in chosen] if named else list(answer.values())
 
     def problems(self):
         return [f"{n}: {problem}" for n, part in self.parts.items() for problem in part.problems()]

@@ -13,6 +13,8 @@ from roofkit.check.reading import is_missing
 from roofkit.check.scales import HALF
 from roofkit.check.words import TEXT
 
+SEPARATOR = re.compile(r"\s*(?:,|;|<=?|>|->|→|\n)\s*")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Order(Question):
@@ -51,28 +53,18 @@ class Order(Question):
         if answer is ...:
             return Verdict(0, TEXT["fill in"], "missing")
         if answer is None:
-            return Verdict(0, TEXT["sorted none"], "missing", slips=("list.sort()",))
+            text = TEXT["none" if self._letters else "sorted none"]
+            return Verdict(0, text, "missing", slips=() if self._letters else ("list.sort()",))
         if isinstance(answer, (set, frozenset)):
             return Verdict(0, TEXT["no order"].format(kind="set"))
-        if isinstance(answer, str):
-            answer = [
-                part for part in re.split(r"\s*(?:,|;|<=?|->|→|\n)\s*", answer[:LONGEST]) if part
-            ]
-            if self._letters:
-                answer = [letter for letter in "".join(answer) if letter.isalnum()]
-            if len(answer) < 2:
-                return Verdict(0, TEXT["not a list"])
-        try:
-            # One more than there are, of what may never end.
-            given = [self._name(item) for item in islice(answer, len(self.items) + 1)]
-        except TypeError:
+        given = self._listed(answer)
+        if given is None:
             return Verdict(0, TEXT["not a list"])
         right = self.reference()
         if given and all(is_missing(item) for item in given):
             return Verdict(0, TEXT["fill in"], "missing")
         if sorted(map(str, given)) != sorted(right):
-            text = TEXT["wrong letters" if self._letters else "wrong names"]
-            return Verdict(0, text.format(options=", ".join(sorted(right))))
+            return Verdict(0, self._not_these(given))
         if given == list(right):
             return Verdict(1, self.praise)
         if self.reversed_says and given == list(right[::-1]):
@@ -83,15 +75,43 @@ class Order(Question):
                 return Verdict(0, says, slips=(name,))
         places = [right.index(name) for name in given]
         first = next(i for i, place in enumerate(places) if place != i)
-        credit, said, slips = 0.0, TEXT["out of place"].format(place=first + 1), ()
-        if all(abs(place - i) <= 1 for i, place in enumerate(places)):
-            credit, said, slips = HALF, TEXT["neighbours"], ("neighbours",)
+        near = all(abs(place - i) <= 1 for i, place in enumerate(places))
+        credit, slips = (HALF, ("neighbours",)) if near else (0.0, ())
+        said = [TEXT["neighbours"]] if near else []
         for (earlier, later), says in self.needs.items():
             if given.index(later) < given.index(earlier):
-                return Verdict(
-                    credit, f"{says} {said}", slips=(f"{later} before {earlier}", *slips)
-                )
-        return Verdict(credit, said, slips=slips)
+                said.insert(0, says)
+                slips = (f"{later} before {earlier}", *slips)
+                break
+        said = said or [TEXT["out of place"].format(place=first + 1)]
+        return Verdict(credit, " ".join(said), slips=slips)
+
+    def _listed(self, answer):
+        """The items that an answer lists, or None."""
+        if isinstance(answer, (list, tuple)) and len(answer) == 1 and isinstance(answer[0], str):
+            [answer] = answer
+        if isinstance(answer, str):
+            parts = SEPARATOR.split(answer[:LONGEST].strip().strip("[]()"))
+            answer = [part.strip("\"'") for part in parts if part]
+            if self._letters:
+                answer = [letter for letter in "".join(answer) if letter.isalnum()]
+            if len(answer) < 2:
+                return None
+        try:
+            # One more than there are, of what may never end.
+            return [self._name(item) for item in islice(answer, len(self.items) + 1)]
+        except TypeError:
+            return None
+
+    def _not_these(self, given):
+        """What to say of items that are not those to order."""
+        options = ", ".join(sorted(self.items))
+        if self._letters:
+            return TEXT["wrong letters"].format(options=options)
+        unknown = [item for item in given if item not in self.items]
+        if len(unknown) == 1 and isinstance(unknown[0], str):
+            return TEXT["unknown name"].format(name=repr(unknown[0])[:60], options=options)
+        return TEXT["wrong names"].format(options=options)
 
     def problems(self):
         orders = [self.reference(), self.reference()[::-1]]
