@@ -1,10 +1,12 @@
 """The two commands: a sentence where something is missing, and a course that opens."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -70,3 +72,17 @@ def test_the_course_opens_and_serves_what_is_for_whom(tmp_path, option, solution
         assert served("exercises/en/ps1/ps1.ipynb")
         assert served("solutions/en/ps1/ps1.ipynb") == solutions
         assert served("course/text") == solutions
+
+
+def test_nbgraders_validate_button_finds_a_problem_set(tmp_path):
+    private = {name: str(tmp_path) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
+    with opened([sys.executable, ROOT / "tools/lab.py"], env={**os.environ, **private}) as opening:
+        root, token = re.match(r"(http://[^/]+/).*token=(\w+)", opening[0]).groups()
+        asked = urllib.request.Request(
+            f"{root}assignments/validate?path=exercises/en/ps1/ps1.ipynb",
+            data=b"",
+            headers={"Authorization": f"token {token}"},
+        )
+        reply = json.loads(urllib.request.urlopen(asked, timeout=120).read())
+    assert reply["success"], reply
+    assert 'check("ps1.ridge", ridge)' in str(reply["value"])

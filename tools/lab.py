@@ -20,7 +20,9 @@ def main():
     options = options.parse_args()
     # nbgrader looks for its configuration in the working directory.
     os.chdir(ROOT)
-    open_lab(sys.executable, ROOT if options.all else served(), options)
+    # The files alone come from elsewhere: nbgrader's Validate must find them below the root.
+    files = [] if options.all else [f"--FileContentsManager.root_dir={served()}"]
+    open_lab(sys.executable, ROOT, options, *files)
 
 
 def served():

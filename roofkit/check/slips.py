@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from roofkit.check import units
 from roofkit.check.agreement import CLOSE, SAME, agrees, agrees_exactly, same, telling
 from roofkit.check.computation import Candidate, Computation
-from roofkit.check.inputs import ANOTHER_CHIP, Input
+from roofkit.check.inputs import ANOTHER_CHIP, BITS, Input
 from roofkit.check.rare import inputs_given, rare_slips
 from roofkit.check.reading import Given
 from roofkit.check.scales import HALF, factor_scales, unit_scales, zero_scales
@@ -213,6 +213,9 @@ class Slips:
                 # A factor besides a factor is another factor; a subtle slip is enough by itself.
                 usual = step in self.steps and step.digits < 3
                 if not usual and (second in factors or step.names[0] not in plain):
+                    continue
+                if BITS in step.names[0] and second.factor in (8, 1 / 8):
+                    # Bits taken for bytes, and back.
                     continue
                 column = tuple(second.factor * value for value in step.column)
                 # Two slips that cancel are none that an answer shows.

@@ -68,12 +68,12 @@ def set_up(folder):
     return python
 
 
-def open_lab(python, folder, options, page=FIRST_LECTURE):
-    """Become JupyterLab, serving a folder, with one of its notebooks open."""
+def open_lab(python, folder, options, *settings):
+    """Become JupyterLab, serving a folder, with its first lecture open."""
     command = [
         str(python), "-m", "jupyterlab", f"--ServerApp.root_dir={folder}",
-        f"--ServerApp.port={options.port}", f"--LabApp.default_url=/lab/tree/{page}",
-        "--log-level=WARN",
+        f"--ServerApp.port={options.port}", f"--LabApp.default_url=/lab/tree/{FIRST_LECTURE}",
+        "--log-level=WARN", *settings,
     ]  # fmt: skip
     if options.browser == "none":
         command.append("--no-browser")
