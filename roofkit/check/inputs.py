@@ -333,9 +333,9 @@ def count(value, what, unit="", *, instead=(), draw=(0.25, 0.5, 2, 3, 4)):
     return Input(value, what, unit, "the question", tuple(instead), again=again if draw else None)
 
 
-def saying(given, name, says):
-    """The same input, with another sentence on what is taken for it under this name."""
-    instead = (replace(one, says=says) if one.name == name else one for one in given.instead)
+def retold(given, name, **changes):
+    """The same input, with what is taken for it under this name told in another way."""
+    instead = (replace(one, **changes) if one.name == name else one for one in given.instead)
     return replace(given, instead=tuple(instead))
 
 

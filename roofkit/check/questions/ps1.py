@@ -12,7 +12,7 @@ from roofkit.check.inputs import (
     longer,
     lower_roof,
     peak,
-    saying,
+    retold,
     total,
 )
 from roofkit.check.kinds import Choice, Function, Number, Order
@@ -207,10 +207,10 @@ QUESTIONS = {
             "moved": count(2.4e9, "the bytes", "bytes", draw=(0.5, 1, 2)),
             "peak": peak(H200, others=[]),
             "bandwidth": bandwidth(H200, others=[H100]),
-            "pick": saying(
+            "pick": retold(
                 longer(),
                 "twice",
-                "That is twice the longer time: its FLOPs or bytes doubled, or a bound of the sum "
+                says="That is twice the longer time: FLOPs or bytes doubled, or a bound of the sum "
                 "taken for the time.",
             ),
         },

@@ -13,7 +13,7 @@ from roofkit.check.inputs import (
     longer,
     lower_roof,
     peak,
-    saying,
+    retold,
     total,
 )
 from roofkit.check.kinds import Formula, Function, Number, Order, Several
@@ -48,7 +48,8 @@ INT8_WEIGHT = _also(
     2,
     "That fetches 2 bytes a weight, as in W16A16. In int8 it is 1.",
 )
-W8A16 = {"ops": fma(), "size": INT8_WEIGHT, "wide": itemsize("bf16", "an activation")}
+ACTIVATION = retold(itemsize("bf16", "an activation"), "elements", digits=3)
+W8A16 = {"ops": fma(), "size": INT8_WEIGHT, "wide": ACTIVATION}
 
 
 def _bytes(B, D, F, size, wide, x=1, z=1):
@@ -91,8 +92,7 @@ WEIGHTS_ALONE = "That counts the weights' bytes alone. X is read and Z is writte
 # The parts of question 1.
 
 
-# On chips with sparsity, the peak's own slip says so.
-DOUBLED = "That takes twice the dense int8 peak, as with sparsity. This chip's is what it prints."
+DOUBLED = "That takes twice the int8 peak, as with sparsity. This chip has none."
 
 
 def _int8_times(pick, combine):
@@ -281,10 +281,10 @@ SHARE = Input(
 )
 
 
-EITHER = saying(
+EITHER = retold(
     W8A16["wide"],
     "elements",
-    "That leaves out X or Z, or counts both at 1 byte a number. Both cross, at 2 bytes.",
+    says="That leaves out X or Z, or counts both at 1 byte a number. Both cross, at 2 bytes.",
 )
 
 
@@ -312,6 +312,13 @@ def _ninety(width):
                 "without end",
                 lambda share, peak, bandwidth: share * peak / bandwidth / 2,
                 "There it would lie if D and F had no end. X and Z cross too.",
+            ),
+            Slip(
+                "X or Z narrow",
+                lambda share, peak, bandwidth, width: _reaching(
+                    share * peak / bandwidth, width, width, 2, 1, 1.5
+                ),
+                "That counts X or Z at 1 byte a number. Both are bf16: 2 bytes.",
             ),
             Slip(
                 "no end, bf16",
@@ -405,6 +412,13 @@ MINE_PARTS = {
                 "That adds 1/D and 1/F. On the other side of the equation they are subtracted.",
             ),
             Slip(
+                "share of the batch",
+                lambda sparse, bandwidth, D, F: (
+                    0.9 * _reaching(sparse / 2 / bandwidth, D, F, 2, 2, 2)
+                ),
+                "That is 90% of the tokens from which compute binds.",
+            ),
+            Slip(
                 "nine tenths",
                 lambda sparse, bandwidth, D, F: _reaching(
                     0.9 * sparse / 2 / bandwidth, D, F, 2, 2, 2
@@ -468,10 +482,10 @@ QUESTIONS = {
         "of the {chip}. From how many tokens on does compute bind, exactly?",
         points=2,
         inputs={
-            "peak": saying(
+            "peak": retold(
                 peak(V6E),
                 "int8",
-                "That takes twice the dense bf16 peak: the int8 peak, or one with sparsity.",
+                says="That takes twice the dense bf16 peak: the int8 peak, or one with sparsity.",
             ),
             "bandwidth": bandwidth(V6E),
         }
@@ -540,11 +554,11 @@ QUESTIONS = {
         points=3,
         arguments=("B", "D", "F", "peak_flops", "bandwidth"),
         inputs={
-            "roof": saying(
+            "roof": retold(
                 lower_roof(),
                 "first",
-                "That is the peak in every call: the second roof is missing, or the parentheses "
-                "around its divisor. a / b + c divides by b alone.",
+                says="That is the peak in every call: the second roof is missing, or its divisor's "
+                "parentheses. a / b + c divides by b alone.",
             )
         }
         | W8A16
