@@ -199,8 +199,12 @@ class _Row:
 
 def unscaled(pad, S, V, Z):
     """The maximum moves, the sums stay as they were."""
-    multiply = Ignoring(pad, np.multiply)
-    attend(multiply, S, V, Z)
+    attend(Ignoring(pad, np.multiply), S, V, Z)
+
+
+def undivided(pad, S, V, Z):
+    """Sums and results are right, and stay apart."""
+    attend(Ignoring(pad, np.divide), S, V, Z)
 
 
 class Ignoring:
@@ -293,10 +297,11 @@ POOR = {
 }
 FAULTY = {
     "no maximum": (SOFTMAX, "softmax(2, shift=False)"),
+    "sums not put right": (SOFTMAX, "unscaled"),
+    "not divided": (SOFTMAX, "undivided"),
     "a step left open": (GATHER, "never_ended"),
 }
 WRONG = FAULTY | {
-    "sums not put right": (SOFTMAX, "unscaled"),
     "nothing stored": (MATMUL, "lambda pad, X, Y, Z: pad.load(X[:1, :1])"),
     "too large": (MATMUL, "lambda pad, X, Y, Z: pad.load(X)"),
     "no such shape": (SOFTMAX, "lambda pad, S, V, Z: pad.store(pad.zeros((1, 1)), Z)"),

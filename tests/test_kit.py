@@ -97,7 +97,7 @@ def test_the_first_cell_of_a_problem_set_names_the_wheel_that_is_there(kit):
     for path in kit.glob("exercises/en/*/*.ipynb"):
         first = nbformat.read(path, as_version=4).cells[0].source
         assert f"%pip install {wheel.name}" in first
-        assert "python start.py" in first
+        assert "python3 start.py" in first
 
 
 def test_a_lone_problem_set_says_at_its_first_code_what_is_missing(kit, tmp_path):

@@ -8,7 +8,7 @@ sum, the mean, one time alone.
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import roofkit as rk
@@ -331,6 +331,12 @@ def count(value, what, unit="", *, instead=(), draw=(0.25, 0.5, 2, 3, 4)):
         return count(value * rng.choice(draw), what, unit, draw=draw)
 
     return Input(value, what, unit, "the question", tuple(instead), again=again if draw else None)
+
+
+def retold(given, name, **changes):
+    """The same input, with what is taken for it under this name told in another way."""
+    instead = (replace(one, **changes) if one.name == name else one for one in given.instead)
+    return replace(given, instead=tuple(instead))
 
 
 # Operations, under the names that a sentence gives their two operands.

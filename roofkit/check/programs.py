@@ -28,6 +28,8 @@ DEEPEST = 8
 MOST_QUESTIONS = 10 * LONGEST
 # Elements of an array in slow memory that a function may ask for.
 ROOM = 10**6
+# By how much of its length a row may differ from a multiple of another.
+PROPORTIONAL = 1e-6
 # What of an error is told.
 QUOTED = 300
 
@@ -187,6 +189,7 @@ class Loops(Case):
             "out": output.stored / output.nbytes,
             "spilled": pad.stored - output.stored,
             "finite": bool(np.isfinite(output._values).all()),
+            "proportional": _proportional(output._values, self.result),
         }  # fmt: skip
         said = [
             TEXT["loaded"].format(name=name, times=_times(count)) for name, count in times.items()
@@ -374,6 +377,15 @@ def _within(shape):
     if math.prod(shape) > ROOM:
         raise ValueError(f"an array of at most {ROOM:,} elements can be made here")
     return shape
+
+
+def _proportional(found, right):
+    """Whether each row is the right one times a positive factor of its own."""
+    factors = (found * right).sum(axis=-1, keepdims=True) / (right**2).sum(axis=-1, keepdims=True)
+    off = np.linalg.norm(found - factors * right, axis=-1)
+    return bool(
+        (factors > 0).all() and (off <= PROPORTIONAL * np.linalg.norm(found, axis=-1)).all()
+    )
 
 
 def _times(count):

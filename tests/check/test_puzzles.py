@@ -54,7 +54,8 @@ POOR = {
 # Slips, what is said.
 WRONG = {
     "no maximum": ({"exponentials overflow"}, "exp overflows above 709"),
-    "sums not put right": (set(), "differs in"),
+    "sums not put right": ({"row not put right"}, "before anything was added"),
+    "not divided": ({"sum wrong"}, "not divided by the sum"),
     "nothing stored": (set(), "is not complete"),
     "too large": (set(), "your function raised ValueError: block of X needs"),
     "no such shape": (set(), "does not fill Z"),

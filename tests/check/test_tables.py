@@ -233,7 +233,8 @@ def test_several_numbers_in_every_form(name):
         assert question.judge(answer).credit == 1
     if abs(right[0] / right[1] - 1) > 0.1:
         assert question.judge(right[::-1]).credit == 0.5
-    first = question.judge([right[0], *(0.37 * value for value in right[1:])])
+    wrong = [(0.37 + 0.05 * n) * value for n, value in enumerate(right[1:])]
+    first = question.judge([right[0], *wrong])
     points = [part.points or 1 for part in question.parts.values()]
     assert first.credit == pytest.approx(points[0] / sum(points))
     assert f"{next(iter(question.parts))}: right".casefold() in first.message.casefold()

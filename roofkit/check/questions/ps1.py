@@ -1,5 +1,6 @@
 """Problem set 1, on lectures 01 and 02."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import roofkit as rk
@@ -11,12 +12,14 @@ from roofkit.check.inputs import (
     longer,
     lower_roof,
     peak,
+    retold,
     total,
 )
 from roofkit.check.kinds import Choice, Function, Number, Order
 from roofkit.check.slips import Slip
 
 A6000, H200, H100, A100 = "RTX A6000", "H200", "H100 SXM", "A100 80GB SXM"
+NOT_A_TIME = "That is FLOPs over bytes, FLOP/byte. A time is asked for: work over speed."
 TO_SORT = ("H100 SXM", "TPU v5e", "A100 80GB SXM", "TPU v6e", "A100 40GB SXM")
 
 
@@ -73,6 +76,21 @@ def _sum(a, b):
     return a + b
 
 
+def _dense(chip):
+    """A chip's dense bf16 peak, and twice of it told alike for every chip."""
+    found = rk.chip(chip).peaks
+    others = [name for name, figure in found.items() if abs(figure / found["bf16"] - 2) > 0.01]
+    given = peak(chip, dtypes=others, sparse=False)
+    twice = Instead(
+        "twice",
+        2 * given.value,
+        "That takes twice the dense peak: sparsity, fp8 or int8. Dense bf16 matrices reach half.",
+    )
+    return replace(
+        given, instead=(twice, *given.instead), again=lambda rng, chips: _dense(chips[chip])
+    )
+
+
 def _shorter():
     """The shorter of T_math and T_comms: what full overlap hides."""
     return Input(
@@ -97,9 +115,27 @@ def _shorter():
     )
 
 
-def _exchanged(combine):
-    """The slips of two times that are built from the wrong pairs."""
+def _bracket_slips(combine):
+    """The slips of two times: the wrong pairs, or one of them off by a factor."""
+
+    def scaled(name, math, comms, says):
+        return Slip(
+            name,
+            lambda flops, bytes_moved, peak_flops, bandwidth: combine(
+                math * flops / peak_flops, comms * bytes_moved / bandwidth
+            ),
+            says,
+        )
+
     return [
+        scaled(
+            "FLOPs doubled",
+            2,
+            1,
+            "That doubles the FLOPs or halves the peak. Both are given as they count.",
+        ),
+        scaled("bytes doubled", 1, 2, "That takes 2 bytes for each of the bytes."),
+        scaled("bits", 1, 8, "That counts the bits of each byte. The bandwidth is in bytes too."),
         Slip(
             "FLOPs over bandwidth",
             lambda flops, bytes_moved, peak_flops, bandwidth: combine(
@@ -137,6 +173,12 @@ QUESTIONS = {
                 here=True,
             ),
             Slip(
+                "sparse, tera over giga",
+                lambda peak, bandwidth: 2 * peak / bandwidth / 1000,
+                "That takes the peak with sparsity. Besides, it divides tera by giga, 10^12 by "
+                "10^9.",
+            ),
+            Slip(
                 "both peaks",
                 lambda peak, bandwidth: (2 * peak + rk.chip(A6000).peak_flops("fp32")) / bandwidth,
                 "That adds the fp32 peak. The work is in bf16 alone.",
@@ -165,7 +207,12 @@ QUESTIONS = {
             "moved": count(2.4e9, "the bytes", "bytes", draw=(0.5, 1, 2)),
             "peak": peak(H200, others=[]),
             "bandwidth": bandwidth(H200, others=[H100]),
-            "pick": longer(),
+            "pick": retold(
+                longer(),
+                "twice",
+                says="That is twice the longer time: FLOPs or bytes doubled, or a bound of the sum "
+                "taken for the time.",
+            ),
         },
         formula=lambda pick, flops, moved, peak, bandwidth: (
             1e6 * pick(flops / peak, moved / bandwidth)
@@ -177,7 +224,7 @@ QUESTIONS = {
             Slip(
                 "intensity",
                 lambda flops, moved: flops / moved,
-                "That is FLOPs over bytes, FLOP/byte. A time is asked for: work over speed.",
+                NOT_A_TIME,
             ),
             Slip(
                 "ridge",
@@ -278,7 +325,7 @@ QUESTIONS = {
         inputs={
             "flops": count(3e11, "the FLOPs", draw=(0.5, 1, 2, 3, 4, 8)),
             "moved": count(3e9, "the bytes", "bytes", draw=(0.5, 1, 1.5, 2, 3)),
-            "peak": peak(A100),
+            "peak": _dense(A100),
             "bandwidth": bandwidth(A100),
             "pick": _shorter(),
         },
@@ -300,12 +347,30 @@ QUESTIONS = {
                 ),
                 "That is the share of the time that is saved. Microseconds are asked for.",
             ),
+            Slip(
+                "percent",
+                lambda flops, moved, peak, bandwidth: (
+                    100 * min(flops / peak, moved / bandwidth) / (flops / peak + moved / bandwidth)
+                ),
+                "That is the share of the time that is saved, in percent. Microseconds are asked "
+                "for.",
+            ),
+            Slip(
+                "ratio",
+                lambda flops, moved, peak, bandwidth: (
+                    (flops / peak + moved / bandwidth) / max(flops / peak, moved / bandwidth)
+                ),
+                "That is how many times as long it takes without overlap. Microseconds are asked "
+                "for.",
+            ),
+            Slip("intensity", lambda flops, moved: flops / moved, NOT_A_TIME),
         ],
         praise="The shorter time disappears behind the longer.",
         how="the time with no overlap less the time with full overlap",
         holds=lambda flops, moved, peak, bandwidth: (
             0.3 < flops / peak / (moved / bandwidth) < 0.9
-            or 1.1 < flops / peak / (moved / bandwidth) < 3
+            # At 2, twice the peak would give the right time.
+            or 1.1 < flops / peak / (moved / bandwidth) < 1.9
         ),
     ),
     "ps1.attainable": Function(
@@ -376,7 +441,7 @@ QUESTIONS = {
         },
         case=_bracket_case,
         unit="s",
-        slips={"with overlap": _exchanged(max), "without overlap": _exchanged(_sum)},
+        slips={"with overlap": _bracket_slips(max), "without overlap": _bracket_slips(_sum)},
         praise="The maximum below, the sum above.",
         how="compute the two times first; then ask what is left to see of the shorter one",
     ),

@@ -13,6 +13,7 @@ from roofkit.check.inputs import (
     longer,
     lower_roof,
     peak,
+    retold,
     total,
 )
 from roofkit.check.kinds import Formula, Function, Number, Order, Several
@@ -30,6 +31,11 @@ def _also(given, name, value, says):
     return replace(given, instead=(*given.instead, Instead(name, value, says)))
 
 
+def _without(given, name):
+    """An input that is not mistaken for one of its figures."""
+    return replace(given, instead=tuple(one for one in given.instead if one.name != name))
+
+
 INT8 = _also(
     itemsize("int8", "a number"),
     "bf16",
@@ -42,27 +48,54 @@ INT8_WEIGHT = _also(
     2,
     "That fetches 2 bytes a weight, as in W16A16. In int8 it is 1.",
 )
-W8A16 = {"ops": fma(), "size": INT8_WEIGHT, "wide": itemsize("bf16", "an activation")}
+ACTIVATION = retold(itemsize("bf16", "an activation"), "elements", digits=3)
+W8A16 = {"ops": fma(), "size": INT8_WEIGHT, "wide": ACTIVATION}
 
 
-def _bytes(B, D, F, size, wide):
-    """Of X, Y and Z: weights of so many bytes, activations of so many."""
-    return wide * B * D + size * D * F + wide * B * F
+def _bytes(B, D, F, size, wide, x=1, z=1):
+    """Of X, Y and Z: weights of so many bytes, activations of so many; X and Z so often."""
+    return x * wide * B * D + size * D * F + z * wide * B * F
 
 
-def _intensity(B, D, F, ops, size, wide):
-    return ops * B * D * F / _bytes(B, D, F, size, wide)
+def _intensity(B, D, F, ops, size, wide, x=1, z=1):
+    return ops * B * D * F / _bytes(B, D, F, size, wide, x, z)
 
 
-def _reaching(intensity, D, F, ops, size, wide):
+def _reaching(intensity, D, F, ops, size, wide, x=1, z=1):
     """The B of that intensity."""
-    return size / (ops / intensity - wide / D - wide / F)
+    return size / (ops / intensity - z * wide / D - x * wide / F)
 
+
+def _crossings(matrix, does, *, narrow=True):
+    """How often X or Z crosses: once."""
+    missing = f"That leaves out {matrix}, which is {does}."
+    half = f"That counts {matrix} at 1 byte a number. It is bf16: 2 bytes."
+    instead = [Instead("left out", 0, missing, 3)]
+    if narrow:
+        instead.append(Instead("1 byte", 0.5, half, 3))
+    return Input(1, instead=tuple(instead))
+
+
+ACTIVATIONS = {"x": _crossings("X", "read"), "z": _crossings("Z", "written")}
+
+
+def _batch_of(dtype):
+    """The critical batch of questions 1 and 2's layer, all of it in one dtype."""
+    return rk.critical_batch(
+        rk.chip(V6E).roofline(dtype), LAYER["D"].value, LAYER["F"].value, dtype
+    )
+
+
+NO_OUTPUT = "That leaves out Z, which is written."
+WEIGHTS_ALONE = "That counts the weights' bytes alone. X is read and Z is written besides."
 
 # The parts of question 1.
 
 
-def _int8_times(pick):
+DOUBLED = "That takes twice the int8 peak, as with sparsity. This chip has none."
+
+
+def _int8_times(pick, combine):
     return Number(
         asks="How many microseconds?",
         inputs={
@@ -78,11 +111,25 @@ def _int8_times(pick):
         ),
         unit="µs",
         points=0.5,
+        slips=[
+            Slip(
+                "doubled peak",
+                lambda B, D, F, peak, bandwidth: (
+                    1e6 * combine(B * D * F / peak, _bytes(B, D, F, 1, 1) / bandwidth)
+                ),
+                DOUBLED,
+                here=True,
+            ),
+        ],
     )
 
 
-NO_OUTPUT = "That leaves out Z, which is written."
-WEIGHTS_ALONE = "That counts the weights' bytes alone. X is read and Z is written besides."
+def _v6e_times(given):
+    """T_math and T_comms, in µs, of given FLOPs and bytes."""
+    v6e = rk.chip(V6E)
+    return 1e6 * given["FLOPs"] / v6e.peak_flops("int8"), 1e6 * given["bytes"] / v6e.bandwidth
+
+
 INT8_PARTS = {
     "bytes": Number(
         asks="How many bytes?",
@@ -123,6 +170,11 @@ INT8_PARTS = {
                 lambda B, F: 2 * B * F,
                 "That is one multiply-add for each element of Z. Each takes D of them.",
             ),
+            Slip(
+                "binary",
+                lambda B, D, F: 2 * B * D * F * 1e9 / 2**30,
+                "That takes 2^30 for a giga. It is 10^9.",
+            ),
         ],
     ),
     "intensity": Number(
@@ -137,23 +189,39 @@ INT8_PARTS = {
             Slip("no output", lambda B, F: 2 / (1 / B + 1 / F), NO_OUTPUT),
         ],
     ),
-    "T_lower": _int8_times(longer()),
-    "T_upper": _int8_times(total()),
+    # Twice the longer time is that of bf16's bytes, which is told.
+    "T_lower": _int8_times(_without(longer(), "twice"), max),
+    "T_upper": _int8_times(total(), lambda math, comms: math + comms),
     "critical batch": Number(
         asks="From how many tokens on does compute bind?",
         inputs={
             "ops": fma(),
-            "size": INT8,
+            # At 2 bytes a number it is lecture 4's line, told below.
+            "size": itemsize("int8", "a number"),
             "peak": peak(V6E, "int8"),
             "bandwidth": bandwidth(V6E),
+            "x": _crossings("X", "read", narrow=False),
+            "z": _crossings("Z", "written", narrow=False),
         }
         | MATMUL,
-        formula=lambda peak, bandwidth, D, F, ops, size: _reaching(
-            peak / bandwidth, D, F, ops, size, size
+        formula=lambda peak, bandwidth, D, F, ops, size, x, z: _reaching(
+            peak / bandwidth, D, F, ops, size, size, x, z
         ),
         unit="tokens",
         points=1.5,
         slips=[
+            Slip(
+                "lecture 4",
+                lambda peak, bandwidth, D, F: _reaching(peak / bandwidth, D, F, 2, 2, 2),
+                "That is lecture 4's line, which holds for 2 bytes a number. Write down I(B) in "
+                "int8 and set it to the ridge.",
+            ),
+            Slip(
+                "doubled peak",
+                lambda peak, bandwidth, D, F: _reaching(2 * peak / bandwidth, D, F, 2, 1, 1),
+                DOUBLED,
+                here=True,
+            ),
             Slip(
                 "ridge",
                 lambda peak, bandwidth: peak / bandwidth,
@@ -175,8 +243,8 @@ INT8_PARTS = {
 }
 
 
-def _speed(roof, B, D, F, peak_flops, bandwidth, ops, size, wide):
-    return roof(peak_flops, bandwidth * _intensity(B, D, F, ops, size, wide))
+def _speed(roof, B, D, F, peak_flops, bandwidth, ops, size, wide, x, z):
+    return roof(peak_flops, bandwidth * _intensity(B, D, F, ops, size, wide, x, z))
 
 
 def _three_digits(value):
@@ -213,12 +281,20 @@ SHARE = Input(
 )
 
 
+EITHER = retold(
+    W8A16["wide"],
+    "elements",
+    says="That leaves out X or Z, or counts both at 1 byte a number. Both cross, at 2 bytes.",
+)
+
+
 def _ninety(width):
     return Number(
         asks="From how many tokens on is 90% of the peak reached?",
         inputs={"share": SHARE, "peak": peak(H100_PCIE), "bandwidth": bandwidth(H100_PCIE)}
         | {"width": count(width, "D and F", draw=())}
-        | W8A16,
+        | W8A16
+        | {"wide": EITHER},
         formula=lambda share, peak, bandwidth, width, ops, size, wide: _reaching(
             share * peak / bandwidth, width, width, ops, size, wide
         ),
@@ -236,6 +312,13 @@ def _ninety(width):
                 "without end",
                 lambda share, peak, bandwidth: share * peak / bandwidth / 2,
                 "There it would lie if D and F had no end. X and Z cross too.",
+            ),
+            Slip(
+                "X or Z narrow",
+                lambda share, peak, bandwidth, width: _reaching(
+                    share * peak / bandwidth, width, width, 2, 1, 1.5
+                ),
+                "That counts X or Z at 1 byte a number. Both are bf16: 2 bytes.",
             ),
             Slip(
                 "no end, bf16",
@@ -305,18 +388,43 @@ def _sheet(chip):
     )
 
 
-ON_SHEET = {"sparse": _sheet(H100), "bandwidth": bandwidth(H100, link=False)}
+ON_SHEET = {"sparse": _sheet(H100), "bandwidth": bandwidth(H100, link=False), "ops": fma()}
+# So short that X and Z count on every chip.
+LENGTHS = (0.375, 0.5, 0.75, 1)
 MINE_PARTS = {
     "matmul": Number(
         asks="From how many tokens on?",
         inputs={
-            "D": count(4096, "D", draw=(0.5, 1, 2, 4)),
-            "F": count(4096, "F", draw=(0.5, 1, 2, 4)),
+            "D": count(4096, "D", draw=LENGTHS),
+            "F": count(4096, "F", draw=LENGTHS),
+            "x": _crossings("X", "read", narrow=False),
+            "z": _crossings("Z", "written", narrow=False),
         }
         | ON_SHEET,
-        formula=lambda sparse, bandwidth, D, F: _reaching(sparse / 2 / bandwidth, D, F, 2, 2, 2),
+        formula=lambda sparse, bandwidth, D, F, ops, x, z: _reaching(
+            sparse / 2 / bandwidth, D, F, ops, 2, 2, x, z
+        ),
         unit="tokens",
         slips=[
+            Slip(
+                "plus",
+                lambda sparse, bandwidth, D, F: 1 / (2 * bandwidth / sparse + 1 / D + 1 / F),
+                "That adds 1/D and 1/F. On the other side of the equation they are subtracted.",
+            ),
+            Slip(
+                "share of the batch",
+                lambda sparse, bandwidth, D, F: (
+                    0.9 * _reaching(sparse / 2 / bandwidth, D, F, 2, 2, 2)
+                ),
+                "That is 90% of the tokens from which compute binds.",
+            ),
+            Slip(
+                "nine tenths",
+                lambda sparse, bandwidth, D, F: _reaching(
+                    0.9 * sparse / 2 / bandwidth, D, F, 2, 2, 2
+                ),
+                "That is where 90% of the peak is reached. Compute binds from all of it on.",
+            ),
             Slip(
                 "ridge",
                 lambda sparse, bandwidth: sparse / 2 / bandwidth,
@@ -334,13 +442,23 @@ MINE_PARTS = {
         asks="From how many tokens on?",
         inputs=ON_SHEET,
         # T/2 at the ridge.
-        formula=lambda sparse, bandwidth: 2 * sparse / 2 / bandwidth,
+        formula=lambda sparse, bandwidth, ops: 4 / ops * sparse / 2 / bandwidth,
         unit="tokens",
         slips=[
             Slip(
                 "ridge",
                 lambda sparse, bandwidth: sparse / 2 / bandwidth,
                 "That takes T for the intensity. What is it if as many keys as queries cross?",
+            ),
+            Slip(
+                "half the ridge",
+                lambda sparse, bandwidth: sparse / 4 / bandwidth,
+                "That takes 2T for the intensity. With T = S it is T/2.",
+            ),
+            Slip(
+                "nine tenths",
+                lambda sparse, bandwidth: 0.9 * sparse / bandwidth,
+                "That is where 90% of the peak is reached. Compute binds from all of it on.",
             ),
         ],
     ),
@@ -351,6 +469,11 @@ QUESTIONS = {
         asks="X[{B}, {D}] · Y[{D}, {F}] all in int8, at the int8 peak, on one {chip}: {parts}?",
         points=4,
         parts=INT8_PARTS,
+        follows={
+            "intensity": lambda given: given["FLOPs"] / given["bytes"],
+            "T_lower": lambda given: max(_v6e_times(given)),
+            "T_upper": lambda given: sum(_v6e_times(given)),
+        },
         how="count the bytes of X, Y and Z and the FLOPs first; the other four follow from them",
         praise="Twice the intensity of bf16 under twice the ridge.",
     ),
@@ -358,9 +481,19 @@ QUESTIONS = {
         asks="Y[{D}, {F}] is int8, X[B, {D}] and Z[B, {F}] are bf16, multiplied at the bf16 peak "
         "of the {chip}. From how many tokens on does compute bind, exactly?",
         points=2,
-        inputs={"peak": peak(V6E), "bandwidth": bandwidth(V6E)} | LAYER | W8A16,
-        formula=lambda peak, bandwidth, D, F, ops, size, wide: _reaching(
-            peak / bandwidth, D, F, ops, size, wide
+        inputs={
+            "peak": retold(
+                peak(V6E),
+                "int8",
+                says="That takes twice the dense bf16 peak: the int8 peak, or one with sparsity.",
+            ),
+            "bandwidth": bandwidth(V6E),
+        }
+        | LAYER
+        | W8A16
+        | ACTIVATIONS,
+        formula=lambda peak, bandwidth, D, F, ops, size, wide, x, z: _reaching(
+            peak / bandwidth, D, F, ops, size, wide, x, z
         ),
         unit="tokens",
         slips=[
@@ -382,16 +515,20 @@ QUESTIONS = {
             ),
             Slip(
                 "both sides",
-                lambda: rk.critical_batch(
-                    rk.chip(V6E).roofline("int8"), LAYER["D"].value, LAYER["F"].value, "int8"
-                ),
+                lambda: _batch_of("int8"),
                 "That is question 1's batch, with int8 on both sides. Here the bytes of X and Z "
                 "and the peak are others.",
                 here=True,
             ),
+            Slip(
+                "B",
+                lambda: MATMUL["B"].value,
+                "That is question 1's B, which is given. Here B is what is sought.",
+                here=True,
+            ),
         ],
-        praise="Half of what int8 on both sides takes: the bytes that B shares have halved, and "
-        "the peak has not doubled.",
+        praise=f"Half of the {_batch_of('bf16'):.0f} that bf16 and int8 on both sides take: "
+        "against bf16 the weights' bytes have halved, against int8 the peak has.",
         how="write down bytes and FLOPs, set their ratio to the ridge, solve for B",
     ),
     "ps2.formats": Order(
@@ -416,20 +553,23 @@ QUESTIONS = {
         "Y[D, F] reaches with int8 weights and bf16 activations.",
         points=3,
         arguments=("B", "D", "F", "peak_flops", "bandwidth"),
-        inputs={"roof": lower_roof()} | W8A16,
+        inputs={
+            "roof": retold(
+                lower_roof(),
+                "first",
+                says="That is the peak in every call: the second roof is missing, or its divisor's "
+                "parentheses. a / b + c divides by b alone.",
+            )
+        }
+        | W8A16
+        | ACTIVATIONS,
         results={"reached": _speed},
         case=_reached_case,
         unit="FLOP/s",
-        half=["roof: first", "roof: second"],
+        half=["roof: second"],
         slips={
             "reached": [
                 _reached_slip("weights alone", lambda B, D, F: D * F, WEIGHTS_ALONE),
-                _reached_slip("no output", lambda B, D, F: 2 * B * D + D * F, NO_OUTPUT),
-                _reached_slip(
-                    "no input",
-                    lambda B, D, F: 2 * B * F + D * F,
-                    "That leaves out X, which is read.",
-                ),
                 _reached_slip(
                     "activations alone",
                     lambda B, D, F: 2 * B * D + 2 * B * F,
@@ -457,15 +597,24 @@ QUESTIONS = {
                     "That is a share of peak. Multiply by the peak.",
                 ),
                 Slip(
-                    "no overlap",
-                    lambda B, D, F, peak_flops, bandwidth: (
-                        2
-                        * B
-                        * D
-                        * F
-                        / (2 * B * D * F / peak_flops + _bytes(B, D, F, 1, 2) / bandwidth)
-                    ),
-                    "That adds T_math and T_comms. The most is reached with full overlap.",
+                    "B for the intensity",
+                    lambda roof, B, peak_flops, bandwidth: roof(peak_flops, bandwidth * B),
+                    "That is lecture 4's I ≈ B, which holds in bf16 and for D and F without end.",
+                ),
+                Slip(
+                    "2B for the intensity",
+                    lambda roof, B, peak_flops, bandwidth: roof(peak_flops, bandwidth * 2 * B),
+                    WEIGHTS_ALONE,
+                ),
+                Slip(
+                    "the intensity",
+                    lambda B, D, F: _intensity(B, D, F, 2, 1, 2),
+                    "That is the intensity, FLOP/byte. Which speed do the two roofs allow at it?",
+                ),
+                Slip(
+                    "FLOPs",
+                    lambda B, D, F: 2 * B * D * F,
+                    "Those are the FLOPs of the matmul. Which speed do the two roofs allow?",
                 ),
             ]
         },
@@ -476,7 +625,7 @@ QUESTIONS = {
         asks="int8 weights, bf16 activations, on one {chip}: from how many tokens on is 90% of "
         "the bf16 peak reached with {parts}?",
         points=2,
-        parts={"D = F = 4096": _ninety(4096), "D = F = 1024": _ninety(1024)},
+        parts={"D = F = 3072": _ninety(3072), "D = F = 768": _ninety(768)},
         how="set the intensity to 90% of the ridge and solve for B",
         praise="The wider layer gets there first: its weights are most of its bytes.",
     ),

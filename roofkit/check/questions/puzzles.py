@@ -176,7 +176,21 @@ QUESTIONS = {
                 "exponentials overflow",
                 lambda finite: not finite,
                 "Z holds inf or nan: exp overflows above 709, and 0/0 is nan. The scores lie near "
-                "1000 and near -1000; take the largest of its row from every score first.",
+                "1000 and near -1000; take the largest of its row from every score first. If you "
+                "do: a sum that stayed 0, a division by a factor of 0, an exponent with the wrong "
+                "sign or one block under two names does it too.",
+            ),
+            Slip(
+                "sum wrong",
+                lambda finite, proportional: finite and proportional,
+                "Each row of Z is the right one times a factor: it was not divided by the sum, or "
+                "the sum was not put right when a larger score turned up.",
+            ),
+            Slip(
+                "row not put right",
+                lambda finite, proportional, out: finite and not proportional and out >= 1,
+                "Check first: were the sum and the row of Z both put right, before anything was "
+                "added, when a larger score turned up?",
             ),
         ],
         how="keep a maximum, a sum and a result for every row, and put the last two right whenever "
