@@ -625,7 +625,7 @@ QUESTIONS = {
         asks="int8 weights, bf16 activations, on one {chip}: from how many tokens on is 90% of "
         "the bf16 peak reached with {parts}?",
         points=2,
-        parts={"D = F = 3072": _ninety(3072), "D = F = 768": _ninety(768)},
+        parts={"D = F = 3072": _ninety(3072), "D = F = 1280": _ninety(1280)},
         how="set the intensity to 90% of the ridge and solve for B",
         praise="The wider layer gets there first: its weights are most of its bytes.",
     ),
