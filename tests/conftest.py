@@ -20,3 +20,14 @@ def pytest_runtest_makereport(item, call):
     if report.skipped and os.environ.get("CI"):
         report.outcome = "failed"
         report.longrepr = f"skipped, which CI does not allow: {report.longrepr}"
+
+
+# The longest files first, or one worker would be left with them in the end.
+LONG = ("grading/test_round_trip.py", "test_kit.py", "check/test_tables.py", "browser/")
+
+
+def pytest_collection_modifyitems(items):
+    def rank(item):
+        return next((n for n, name in enumerate(LONG) if f"tests/{name}" in item.nodeid), len(LONG))
+
+    items.sort(key=rank)
