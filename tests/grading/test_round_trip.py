@@ -6,6 +6,7 @@ import html
 import re
 
 import pytest
+from hidden import solution_lines
 from homework import (
     ROOT,
     SETS,
@@ -166,3 +167,13 @@ def test_who_marks_sees_the_rubric_and_no_feedback_shows_it(graded):
     assert scheme in [cell["source"] for cell in autograded(course, name, "untouched")]
     assert line[:60] not in page(course, name, "untouched")
     assert "MARK SCHEME" not in page(course, name, "untouched")
+
+
+def test_a_feedback_page_holds_no_solution(graded):
+    course, name = graded
+    for line in solution_lines():
+        assert line not in page(course, name, "untouched")
+    # What a student wrote stands in the student's page; what the checks say there must not tell.
+    for who in handed_in(course):
+        said = " ".join(text for _, text in outputs(course, name, who).values())
+        assert not [line for line in solution_lines() if line in said]
