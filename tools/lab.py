@@ -31,8 +31,9 @@ def served():
     for name in SERVED:
         link = folder / name
         link.parent.mkdir(parents=True, exist_ok=True)
-        if not link.is_symlink():
-            link.symlink_to(ROOT / name)
+        # A repository that was moved brings links to where it was.
+        link.unlink(missing_ok=True)
+        link.symlink_to(ROOT / name)
     return folder
 
 

@@ -42,8 +42,7 @@ def path():
 
 def keep(question_id, verdict, answer, again=0):
     """Write an answer down unless it is the latest of its question; a sentence if that failed."""
-    file = path()
-    if file is None or verdict.state not in ("right", "partly", "wrong"):
+    if verdict.state not in ("right", "partly", "wrong"):
         return ""
     try:
         written = repr(answer)[:LONGEST]
@@ -53,6 +52,8 @@ def keep(question_id, verdict, answer, again=0):
         datetime.now().astimezone(), question_id, verdict.credit, written, verdict.slips, again
     )
     try:
+        if (file := path()) is None:
+            return ""
         latest = [each for each in read()[0] if each.question == question_id][-1:]
         if [(each.answer, each.again) for each in latest] == [(written, again)]:
             return ""
@@ -60,7 +61,8 @@ def keep(question_id, verdict, answer, again=0):
         with file.open("a", encoding="utf-8") as out:
             # One write, so that two notebooks at once do not mix their lines.
             out.write(json.dumps(asdict(made), default=str, ensure_ascii=False) + "\n")
-    except OSError as error:
+    except (OSError, RuntimeError) as error:
+        # RuntimeError: this user has no home folder.
         return TEXT["not kept"].format(error=error)
     return ""
 

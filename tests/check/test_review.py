@@ -68,6 +68,17 @@ def test_a_file_that_cannot_be_written_costs_no_answer(tmp_path, monkeypatch):
     assert "Not kept for review" in said
 
 
+def test_a_user_without_a_home_folder_can_still_check(monkeypatch):
+    def none():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("ROOFKIT_ANSWERS")
+    monkeypatch.setattr(answers.Path, "home", none)
+    said = str(check("l02.ridge", 240))
+    assert said.startswith("Right.")
+    assert "Not kept for review: Could not determine home directory." in said
+
+
 def test_lines_broken_by_hand_are_counted_and_the_others_count(file):
     check("l02.ridge", 100)
     with file.open("a") as out:

@@ -1,6 +1,7 @@
 """The question table and its checks, as a student's kernel meets them."""
 
 import contextlib
+import dataclasses
 import io
 import math
 import sys
@@ -419,3 +420,10 @@ def test_a_formula_as_people_write_it(text):
 @pytest.mark.parametrize("answer", ["D > 40856", ">40856", "40 856", "D ≥ 40,856"])
 def test_a_bound_as_people_write_it(answer):
     assert check("ps3.pairs", answer) == 3
+
+
+def test_a_draw_that_never_binds_is_refused_and_raises_nothing():
+    drawn = find_question("l04.fp32")
+    never = dataclasses.replace(drawn, formula=lambda peak: math.inf, slips=())
+    assert any("lies within the tolerance" in problem for problem in never.problems())
+    assert never.judge(20).credit == 0

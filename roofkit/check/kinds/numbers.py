@@ -72,7 +72,8 @@ class Number(Question):
     @property
     def _whole(self):
         """The first whole number from which on holds what holds from the right answer on."""
-        return math.ceil(self.reference())
+        right = self.reference()
+        return math.ceil(right) if math.isfinite(right) else right
 
     def problems(self):
         found = [f"the slip {name!r} lies within the tolerance" for name in self.known.too_close()]

@@ -25,6 +25,12 @@ LAYER = {"D": count(6144, "D", draw=(1, 2)), "F": count(8192, "F", draw=(0.5, 1,
 # In every part of question 1, so that a draw is the same in all.
 MATMUL = {"B": count(384, "B", draw=(0.5, 1))} | LAYER
 
+AT_RIDGE = Slip(
+    "ridge",
+    lambda peak, bandwidth: peak / bandwidth,
+    "That is the ridge, FLOP/byte. Which B has that intensity?",
+)
+
 
 def _also(given, name, value, says):
     """An input that may be mistaken for one figure more."""
@@ -222,11 +228,7 @@ INT8_PARTS = {
                 DOUBLED,
                 here=True,
             ),
-            Slip(
-                "ridge",
-                lambda peak, bandwidth: peak / bandwidth,
-                "That is the ridge, FLOP/byte. Which B has that intensity?",
-            ),
+            AT_RIDGE,
             Slip(
                 "without end",
                 lambda peak, bandwidth: peak / bandwidth / 2,
@@ -497,11 +499,7 @@ QUESTIONS = {
         ),
         unit="tokens",
         slips=[
-            Slip(
-                "ridge",
-                lambda peak, bandwidth: peak / bandwidth,
-                "That is the ridge, FLOP/byte. Which B has that intensity?",
-            ),
+            AT_RIDGE,
             Slip(
                 "without end",
                 lambda peak, bandwidth: peak / bandwidth / 2,
