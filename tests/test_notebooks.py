@@ -298,7 +298,6 @@ def test_a_lecture_has_run(built):
             "name": "python3",
         },
         "language_info": {"name": "python"},
-        "rise": {"scroll": True, "start_slideshow_at": "beginning"},
         "title": "A lecture",
     }
 

@@ -83,7 +83,6 @@ def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text
     `points` is a question's worth, by id; it raises for one that is unknown or in error.
     """
     text = _read(name, source)
-    text.notebook.metadata.rise = {"scroll": True, "start_slideshow_at": "beginning"}
     for cell, options in text.cells("slide"):
         for question in _asked(cell):
             _points(text, cell, question, points)

@@ -1,4 +1,4 @@
-"""The course in a real JupyterLab, and the same notebooks as live slides."""
+"""The course in a real JupyterLab."""
 
 import re
 
@@ -13,7 +13,6 @@ from driver import (
     open_notebook,
     run_all,
     run_cell,
-    save,
     screenshot,
     show_widget,
     slider,
@@ -85,29 +84,6 @@ def test_dark_theme(live):
     )
     live.wait_for_selector("#jupyterlab-splash", state="detached")
     screenshot(live, "widget-4-dark")
-
-
-def test_slides(live, context, url):
-    save(live)
-    deck = context.new_page()
-    deck.goto(f"{url}rise/live.ipynb")
-    deck.wait_for_selector(".reveal section.present h1")
-    deck.wait_for_selector(".reveal .roofkit-picture svg", state="attached")
-    screenshot(deck, "slides-1-title")
-    deck.keyboard.press("Space")
-    picture = deck.locator(".reveal section.present .roofkit-picture svg")
-    picture.wait_for()
-    notes = deck.locator(".reveal .notes", has_text="What the speaker says.")
-    assert notes.count() == 1
-    assert not notes.is_visible()
-    before = drawn(deck)
-    drag(deck, "bandwidth", 60)
-    wait_redrawn(deck, before)
-    box = picture.bounding_box()
-    assert box["y"] >= 0
-    assert box["y"] + box["height"] <= deck.viewport_size["height"]
-    screenshot(deck, "slides-2-widget")
-    deck.close()
 
 
 def assert_as_ring_1(page):

@@ -1,0 +1,60 @@
+"""What pages and decks are made of: notebooks that have run, and scripts that need no network."""
+
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import anywidget
+import nbformat
+from nbclient import NotebookClient
+
+BUILD = Path(__file__).resolve().parents[1] / "build"
+# nbconvert and the widget manager expect MathJax 2, a folder of a thousand files; 3 is one file.
+MATHJAX = r"""
+window.MathJax = {
+  tex: { inlineMath: [["$", "$"], ["\\(", "\\)"]], processEscapes: true, tags: "ams" },
+  svg: { fontCache: "local" },
+};
+%s
+MathJax.Hub = {
+  Queue: ([, , element]) => MathJax.startup.promise.then(() => MathJax.typesetPromise([element])),
+};
+"""
+
+
+def run(path, **environment):
+    """The notebook with its outputs and widgets; one that was saved with these, as it was left."""
+    notebook = nbformat.read(path, as_version=4)
+    if "widgets" not in notebook.metadata:
+        client = NotebookClient(notebook, resources={"metadata": {"path": path.parent}})
+        client.execute(env=os.environ | {"ROOFKIT_ANSWERS": "", **environment})
+    return notebook
+
+
+def widgets():
+    """require.js, the widget manager, and anywidget as the module the manager looks for."""
+    module = Path(anywidget.__file__).with_name("nbextension") / "index.js"
+    named = module.read_text(encoding="utf-8").replace("\ndefine(", '\ndefine("anywidget", ')
+    manager = npm("@jupyter-widgets/html-manager", "1.0.15", "dist/embed-amd.js")
+    return "\n".join([npm("requirejs", "2.3.8", "require.js"), manager, named])
+
+
+def mathjax():
+    """MathJax 3 with nbconvert's settings, and what the widget manager calls in MathJax 2."""
+    return MATHJAX % npm("mathjax", "3.2.2", "es5/tex-svg.js")
+
+
+def npm(package, version, file):
+    """The text of one file of an npm package, which comes from the registry once."""
+    archive = BUILD / "npm" / f"{package.lstrip('@').replace('/', '-')}-{version}.tgz"
+    if not archive.exists():
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        command = ["npm", "pack", "--silent", f"{package}@{version}"]
+        try:
+            subprocess.run(command, cwd=archive.parent, check=True, stdout=subprocess.DEVNULL)
+        except (OSError, subprocess.CalledProcessError) as error:
+            sys.exit(f"cannot fetch {package} {version}: npm (of Node.js) is needed once; {error}")
+    with tarfile.open(archive) as packed:
+        return packed.extractfile(f"package/{file}").read().decode()
