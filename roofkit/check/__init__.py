@@ -12,6 +12,7 @@ reason, or neither. From the question inwards:
 - ``reading``: what a student wrote, with ``units`` and ``expressions``
 - ``student``: check, predict, reveal; ``variants``: figures of each student's own; ``progress``
 - ``answers``: the student's own file of answers; ``review``: what was missed, asked again
+- ``worked``: the answer and its usual slip, for a slide
 - ``table``: every question by its id; ``words``: every sentence
 """
 

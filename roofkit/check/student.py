@@ -14,7 +14,6 @@ import secrets
 import warnings
 
 from roofkit._html import output
-from roofkit._units import engineering
 from roofkit.check import answers, units
 from roofkit.check.kinds import Number, Verdict
 from roofkit.check.reading import UnreadableError, is_missing, read_number
@@ -148,11 +147,11 @@ def reveal(question_id, value):
         raise ValueError(
             f"{question_id}: the cell computes {value:g}, its question {question.reference():g}"
         )
-    answer = _in_units(float(value), question.unit)
+    answer = units.in_units(float(value), question.unit)
     guess = _guesses.get(question_id)
     if guess is None:
         return Revealed(TEXT["revealed"].format(answer=answer))
-    said = _in_units(guess, question.unit)
+    said = units.in_units(guess, question.unit)
     return Revealed(TEXT["you said"].format(guess=said, answer=answer))
 
 
@@ -211,13 +210,3 @@ def _compare_guess(question_id, question, guess):
         said = "far" if said == "unit" else said
     words = {"way": way(ratio), "unit": units.name(question.unit)}
     return Verdict(0, TEXT[f"guess {said}"].format(**words), "guess")
-
-
-def _in_units(value, unit):
-    """A value as a sentence shows it: 1.01 ms, 240.5 FLOP/byte, 7.4 times."""
-    if unit in ("s", "FLOP/s", "byte/s", "FLOPs"):
-        return f"{engineering(value)}{unit}"
-    if unit == "of peak":
-        return f"{100 * value:.3g}% {unit}"
-    digits = 3 if value < 100 else max(4, min(6, len(f"{value:.0f}")))
-    return f"{float(f'{value:.{digits}g}'):,.10g} {unit}".strip()

@@ -2,6 +2,8 @@
 
 import re
 
+from roofkit._units import engineering
+
 # What a question's unit measures.
 DIMENSIONS = {
     "s": "time", "ms": "time", "µs": "time", "FLOPs": "work", "bytes": "data", "FLOP/s": "speed",
@@ -40,6 +42,8 @@ ALSO = {
     "times": {"%": 100},
     "of peak": {"%": 100},
 }
+# Units that take SI prefixes, and how they are written behind one.
+PREFIXED = {"s": "s", "FLOPs": "FLOPs", "FLOP/s": "FLOP/s", "bytes": "B", "byte/s": "B/s"}
 # In a sentence: "..., seconds are asked for".
 NAMES = {"s": "seconds", "ms": "milliseconds", "µs": "microseconds", "ns": "nanoseconds",
          "%": "percent", "": "a plain number", "times": "a plain ratio",
@@ -117,3 +121,19 @@ def _atom(text):
             if word in LONG:
                 return LONG[word][0], LONG[word][1] * size
     return None
+
+
+def in_units(value, unit):
+    """A value as a sentence shows it.
+
+    >>> in_units(1.0107e-3, "s"), in_units(240.54, "FLOP/byte"), in_units(0.892, "of peak")
+    ('1.01 ms', '240.5 FLOP/byte', '89.2% of peak')
+    >>> in_units(2, "bytes"), in_units(1.34e7, "bytes"), in_units(1.5e12, "byte/s")
+    ('2 bytes', '13.4 MB', '1.5 TB/s')
+    """
+    if unit in PREFIXED and (unit != "bytes" or value >= 1000):
+        return f"{engineering(value)}{PREFIXED[unit]}"
+    if unit == "of peak":
+        return f"{100 * value:.3g}% {unit}"
+    digits = 3 if value < 100 else max(4, min(6, len(f"{value:.0f}")))
+    return f"{float(f'{value:.{digits}g}'):,.10g} {unit}".strip()

@@ -1,0 +1,78 @@
+"""A question answered for a room: the answer as it is said, and its most usual slip.
+
+>>> from roofkit.check import find_question
+>>> send = worked(find_question("l01.h100-send"))
+>>> send.answer, send.slip, send.says[:40]
+('4.44 ms', '597 µs', "That goes over the memory's bandwidth. T")
+"""
+
+from dataclasses import dataclass
+
+from roofkit.check.computation import apply
+from roofkit.check.kinds import Choice, Formula, Function, Number, Order, Puzzle, Several
+from roofkit.check.units import in_units
+
+# What stands for what was meant in published answers to exercises on rooflines and matrix
+# multiplication, the most frequent first.
+COUNTED = ("multiply-add", "elements", "longer", "sum", "shorter", "higher", "both ways", "sparse")
+
+
+@dataclass(frozen=True)
+class Worked:
+    """The answer and a remark on it; the usual slip and what a check says of it, or nothing."""
+
+    answer: str
+    remark: str = ""
+    slip: str = ""
+    says: str = ""
+
+
+def worked(question):
+    """The answer to a question of any kind, and its usual slip, as a Worked.
+
+    The usual slip is the first of the question's own, whose table names the likeliest first, or
+    else what published answers show most often. A formula comes as LaTeX between $ signs.
+    """
+    match question:
+        case Number():
+            usual = _usual(question.known.steps)
+            slip = (in_units(usual.column[0], question.unit), usual.says) if usual else ()
+            return Worked(in_units(question.reference(), question.unit), question.praise, *slip)
+        case Several():
+            parts = {name: worked(part) for name, part in question.parts.items()}
+            told = next(((name, part) for name, part in parts.items() if part.says), None)
+            slip = (f"{told[0]}: {told[1].slip}", told[1].says) if told else ()
+            listed = "; ".join(f"{name}: {part.answer}" for name, part in parts.items())
+            return Worked(listed, question.praise, *slip)
+        case Choice():
+            right = question.reference()
+            other = next(option for option in question.why_not if option != right)
+            return Worked(right, question.praise, other, question.why_not[other])
+        case Order():
+            return Worked(", ".join(question.reference()), question.praise)
+        case Formula():
+            usual = _usual([step for known in question.known.values() for step in known.steps])
+            return Worked(_latex(question), question.praise, "", usual.says if usual else "")
+        case Function() | Puzzle():
+            return Worked(question.how, question.praise)
+    raise ValueError(f"{type(question).__name__} is a kind of question that has no worked answer")
+
+
+def _usual(steps):
+    # A step replaced bears the name of its input: "fma: multiply-add".
+    own = [step for step in steps if ": " not in step.names[0]]
+    ranked = {name: rank for rank, name in enumerate(COUNTED)}
+    return min(
+        own[:1] or steps,
+        key=lambda step: (step.digits > 2, ranked.get(step.names[0].partition(": ")[2], 9)),
+        default=None,
+    )
+
+
+def _latex(question):
+    import sympy  # slow to import
+
+    symbols = {name: sympy.Symbol(name, positive=True) for name in question.arguments}
+    given = {name: each.value for name, each in question.inputs.items()}
+    expressions = (apply(formula, symbols | given) for formula in question.results.values())
+    return ", ".join(f"${sympy.latex(sympy.nsimplify(each))}$" for each in expressions)
