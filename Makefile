@@ -2,6 +2,7 @@
 # make test    set up once, then run every test
 # make teach   the same with the solutions and nbgrader's Formgrader
 # make kit     pack what students get into build/roofline-course-VERSION.zip
+# make slides  build the decks, HTML and PDF, into build/slides
 # make build   rebuild the notebooks from their texts
 # make bench   measure the speed claims, as ratios
 # make lock    pin the newest releases that pyproject.toml allows
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 PORT ?= 8888
 BROWSER ?= default
 
-.PHONY: lab teach test kit build bench lock clean
+.PHONY: lab teach test kit slides build bench lock clean
 .DEFAULT_GOAL := lab
 
 lab: $(VENV)/ready
@@ -28,6 +29,9 @@ test: $(VENV)/ready
 	$(BIN)/python tools/notebooks.py --check
 	ROOFKIT_ANSWERS= $(BIN)/pytest -o addopts= --nbval --nbval-sanitize-with tests/nbval.cfg course/en
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+slides: $(VENV)/ready
+	$(BIN)/python tools/slides.py
 
 build: $(VENV)/ready
 	$(BIN)/python tools/notebooks.py

@@ -1,5 +1,7 @@
 """What every HTML output of the package shares."""
 
+import re
+
 
 def output(html):
     """HTML for a notebook cell whose output may be folded.
@@ -7,3 +9,8 @@ def output(html):
     JupyterLab shows the first line of a folded output, as text; a blank one gives nothing away.
     """
     return f" \n{html}"
+
+
+def quantities(html):
+    """HTML with T_math and the like as letters with subscripts."""
+    return re.sub(r"\bT_([a-z]+)\b", r"<i>T</i><sub>\1</sub>", html)

@@ -4,6 +4,8 @@
 shows when the pointer rests on it. The first column is aligned left, the others right.
 """
 
+from roofkit._html import quantities
+
 
 def text_table(head, units, rows):
     """The table in columns two spaces apart, the units under the head where there are any."""
@@ -27,9 +29,10 @@ def html_table(head, units, rows):
     from html import escape  # read on demand: its list of entities is long
 
     sides = ["left", *["right"] * (len(head) - 1)]
+    below = [f"<br><small>{escape(unit)}</small>" if any(units) else "" for unit in units]
     heads = "".join(
-        f'<th style="text-align: {side}">{escape(name)}<br><small>{escape(unit)}</small></th>'
-        for side, name, unit in zip(sides, head, units, strict=True)
+        f'<th style="text-align: {side}">{quantities(escape(name))}{unit}</th>'
+        for side, name, unit in zip(sides, head, below, strict=True)
     )
 
     def cell_of(column, cell):

@@ -20,4 +20,4 @@ def draw():
 
 
 if __name__ == "__main__":
-    TARGET.write_bytes(draw().png)
+    TARGET.write_bytes(draw().content)

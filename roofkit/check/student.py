@@ -13,7 +13,7 @@ import os
 import secrets
 import warnings
 
-from roofkit._html import output
+from roofkit._html import output, quantities
 from roofkit.check import answers, units
 from roofkit.check.kinds import Number, Verdict
 from roofkit.check.reading import UnreadableError, is_missing, read_number
@@ -57,7 +57,7 @@ class Grade(float):
 
     def _repr_html_(self):
         colour = {"right": "#009E73", "partly": "#E69F00", "wrong": "#D55E00"}
-        state, message = map(html.escape, self._words())
+        state, message = (quantities(html.escape(part)) for part in self._words())
         return (
             '<div style="border-left: 4px solid '
             f'{colour.get(self.verdict.state, "#0072B2")}; padding: 0.4em 0.8em">'
@@ -83,7 +83,7 @@ class Revealed:
         return self.message
 
     def _repr_html_(self):
-        return output(f"<b>{html.escape(self.message)}</b>")
+        return output(f"<b>{quantities(html.escape(self.message))}</b>")
 
 
 def check(question_id, answer=..., me=WRITTEN):

@@ -20,38 +20,42 @@ LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 
 
 def show(ax, alt=None):
-    """The Axes' figure as a PNG with alternative text, for a notebook cell to end on.
+    """The Axes' figure as a picture with alternative text, for a notebook cell to end on.
 
     Figures drawn by this package describe themselves; give ``alt`` for any other. Of a figure with
-    several Axes give one or all. Returns an object with ``_repr_html_``; the figure itself is
-    closed. Raises ValueError where no text is known.
+    several Axes give one or all. The picture is a PNG, or an SVG where matplotlib's
+    ``savefig.format`` says so. Returns an object with ``_repr_html_``; the figure itself is closed.
+    Raises ValueError where no text is known.
     """
     ax = ax[0] if isinstance(ax, tuple) else ax
     figure = ax.figure
     alt = alt or getattr(ax, "roofkit_description", None)
     if not alt:
         raise ValueError('this figure has no description; give one: show(ax, alt="what it shows")')
+    kind = "svg" if plt.rcParams["savefig.format"] == "svg" else "png"
+    # No version and no date, so that a picture drawn again is the same.
+    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=144, metadata={"Software": None})
+    figure.savefig(picture, format=kind, dpi=144, metadata=metadata)
     width = round(figure.get_size_inches()[0] * 100)
     plt.close(figure)
-    return Picture(picture.getvalue(), alt, width)
+    return Picture(picture.getvalue(), alt, width, "svg+xml" if kind == "svg" else "png")
 
 
 class Picture:
-    """A PNG with the text that stands for it where it cannot be seen."""
+    """A PNG or SVG with the text that stands for it where it cannot be seen."""
 
-    def __init__(self, png, alt, width):
-        self.png, self.alt, self.width = png, alt, width
+    def __init__(self, content, alt, width, kind="png"):
+        self.content, self.alt, self.width, self.kind = content, alt, width, kind
 
     def __repr__(self):
         return f"Picture({self.alt!r})"
 
     def _repr_html_(self):
-        data = base64.b64encode(self.png).decode()
+        data = base64.b64encode(self.content).decode()
         return output(
             f'<img alt="{html.escape(self.alt, quote=True)}" width="{self.width}" '
-            f'style="max-width: 100%" src="data:image/png;base64,{data}">'
+            f'style="max-width: 100%" src="data:image/{self.kind};base64,{data}">'
         )
 
 

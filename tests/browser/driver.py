@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -14,35 +13,15 @@ import nbformat
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tools"))
+from chromium import FLAGS, NoBrowserError, find_chromium  # noqa: E402, F401
+
 LECTURES = sorted((ROOT / "course/en").glob("*.ipynb"))
 SCREENSHOTS = ROOT / "build/screenshots"
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
-)  # fmt: skip
 WIDGET = 'import roofkit as rk\nlive = rk.explore.roofline("TPU v5e", intensity=0.5)\nlive'
 CHIPS = "import roofkit as rk\nsplit = rk.explore.chips()\nsplit"
 MATMUL = 'import roofkit as rk\nlive = rk.explore.matmul("TPU v5e", tile=128)\nlive'
 SLIDERS = ("peak_flops", "bandwidth", "intensity")
-
-
-class NoBrowserError(RuntimeError):
-    """There is no Chromium; the message says how to get one."""
-
-
-def find_chromium():
-    """The path of a Chromium or Chrome; $CHROMIUM first. Raises NoBrowserError without one."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    candidates = [os.environ.get("CHROMIUM"), *map(shutil.which, names)]
-    with sync_playwright() as playwright:
-        candidates.append(playwright.chromium.executable_path)
-    for path in filter(None, candidates):
-        if Path(path).is_file():
-            return path
-    raise NoBrowserError(
-        "no Chromium found: apt install chromium, or playwright install chromium, or set CHROMIUM "
-        "to the path of one"
-    )
 
 
 @contextlib.contextmanager

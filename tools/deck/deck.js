@@ -1,0 +1,55 @@
+// Starts the deck once all is drawn, and gives it the keys that a lecture needs.
+
+// A slide that moves while its widget is drawn loses it, so reveal.js comes last; 5 s at most.
+async function drawn() {
+  await MathJax.startup.promise;
+  // The speaker's window has no style that would hide these.
+  document.querySelectorAll(".notes mjx-assistive-mml").forEach((copy) => copy.remove());
+  const views = document.querySelectorAll("script[type$='widget-view+json']").length;
+  const until = performance.now() + 5000;
+  while (document.querySelectorAll(".widget-subarea > *").length < views && performance.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function dark(on) {
+  document.querySelector("#dark").media = on ? "all" : "not all";
+  document.body.dataset.jpThemeLight = String(!on);
+}
+
+// Keys of the speaker's window come without a target.
+const slider = (event) => event.target?.closest?.(".noUi-handle");
+const button = (event) => event.target?.closest?.("button");
+const leave = () => document.activeElement?.blur?.();
+
+drawn().then(async () => {
+  await Reveal.initialize({
+    width: 1280, height: 720, margin: 0.03, center: false, display: "flex", hash: true, slideNumber: "c/t",
+    // Right and left reach every slide, also those below another.
+    navigationMode: "linear", transition: "none", controlsTutorial: false,
+    pdfSeparateFragments: false, pdfMaxPagesPerSlide: 1, plugins: [RevealNotes],
+    // Sections carry their own time; without a default the speaker's clock shows no pace.
+    defaultTiming: 60,
+    // What has the focus keeps the keys that it understands.
+    keyboardCondition: (event) =>
+      !(slider(event) && /^(Arrow|Home|End)/.test(event.key)) &&
+      !(button(event) && /^( |Enter)$/.test(event.key)),
+  });
+  Reveal.addKeyBinding({ keyCode: 67, key: "C", description: "Show or hide the code of pictures" },
+    () => document.body.classList.toggle("code"));
+  Reveal.addKeyBinding({ keyCode: 68, key: "D", description: "Dark or light room" },
+    () => dark(document.querySelector("#dark").media === "not all"));
+  // Else the arrows would go on moving a slider that is out of sight.
+  Reveal.on("slidechanged", leave);
+});
+
+// A clicker sends PageUp and PageDown: they turn the slide, even just after a slider was used.
+addEventListener("keydown", (event) => {
+  if (slider(event) && event.key.startsWith("Page")) {
+    event.stopPropagation();
+    leave();
+    event.key === "PageDown" ? Reveal.next() : Reveal.prev();
+  }
+}, true);
+// Nor does a button that was clicked keep the space bar.
+addEventListener("click", (event) => { if (event.detail && button(event)) leave(); });

@@ -1,0 +1,124 @@
+"""A lecture as the slides of a deck: what the room sees, and what the speaker says.
+
+A slide begins with a cell of type slide or subslide and ends before the next. On it
+
+- a `check` becomes a fragment: the answer, and the slip it is most often missed by;
+- a cell that draws, a figure or a table, leaves its code to a key;
+- notes, a prediction's answer among them, are gathered into one script, where ▶ marks the click
+  that brings the next fragment.
+"""
+
+import html
+import re
+from copy import deepcopy
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+
+from roofkit._html import quantities
+from roofkit.check import find_question
+from roofkit.check.worked import worked
+
+OPENS = ("slide", "subslide")
+VIEW = "application/vnd.jupyter.widget-view+json"
+CLICK = "▶"
+WORDS_A_MINUTE = 130
+# Seconds for the room to think about a question, and to read a slide with little said.
+THINKING, LOOKING = 30, 10
+
+
+@dataclass(frozen=True)
+class Slide:
+    """The cells of a slide, the one that opens it first."""
+
+    cells: list[NotebookNode]
+
+    @property
+    def id(self):
+        return self.cells[0].id
+
+    @property
+    def script(self):
+        """What the speaker says, as Markdown."""
+        said = []
+        for cell in self.cells:
+            if slide_type(cell) == "notes":
+                said.append(_unfolded(cell.source))
+            elif slide_type(cell) == "fragment" or _asked(cell, "check"):
+                said.append(CLICK)
+            elif question := _asked(cell, "predict"):
+                said.append(f"*{_answer(question)}*")
+        while said and said[-1] == CLICK:
+            said.pop()
+        return "\n\n".join(said)
+
+    @property
+    def seconds(self):
+        """How long the slide takes: its words spoken, and time to think where it asks."""
+        questions = sum(bool(_asked(cell, "check|predict")) for cell in self.cells)
+        return LOOKING + 60 * words(self.script) / WORDS_A_MINUTE + THINKING * questions
+
+    def staged(self, seconds):
+        """The cells as the deck shows them; the presenter's clock gives them so many seconds."""
+        opening, *rest = (cell for cell in map(_shown, deepcopy(self.cells)) if cell)
+        opening.metadata.timing = round(seconds)
+        script = new_markdown_cell(self.script, id=f"{self.id}-script")
+        script.metadata.slideshow = {"slide_type": "notes"}
+        return [opening, script, *rest]
+
+
+def slides_of(lecture):
+    """The slides of a notebook that has run; what stands before the first is on none."""
+    slides = []
+    for cell in lecture.cells:
+        if slide_type(cell) in OPENS:
+            slides.append(Slide([]))
+        if slides:
+            slides[-1].cells.append(cell)
+    return slides
+
+
+def slide_type(cell):
+    return cell.metadata.get("slideshow", {}).get("slide_type", "-")
+
+
+def words(script):
+    """How many words are spoken, a formula counting as one."""
+    spoken = re.sub(r"\$[^$]+\$", "formula", re.sub(r"<[^>]+>", " ", script))
+    return len(re.findall(r"\w[\w.,/'’-]*", spoken))
+
+
+def _shown(cell):
+    """The cell as it stands on the slide; None if it does not."""
+    if question := _asked(cell, "check"):
+        answer = new_markdown_cell(_answer(question), id=cell.id)
+        answer.metadata = {"slideshow": {"slide_type": "fragment"}, "tags": ["answer"]}
+        return answer
+    if slide_type(cell) in ("notes", "skip"):
+        return None
+    if any({VIEW, "text/html"} & set(out.get("data", ())) for out in cell.get("outputs", [])):
+        cell.metadata.tags = [*cell.metadata.get("tags", []), "picture"]
+    return cell
+
+
+def _asked(cell, calls):
+    """The id of the question that the cell asks by one of these calls, if it is such a cell."""
+    found = re.match(rf'(?:{calls})\("([^"]+)"', cell.source) if cell.cell_type == "code" else None
+    return found and found[1]
+
+
+def _answer(question):
+    told = worked(find_question(question))
+    right = told.answer if "$" in told.answer else html.escape(told.answer)
+    lines = [f"**{right}{'' if right[-1] in '.?$' else '.'}** {told.remark}".strip()]
+    if told.says:
+        wrong = f"*{html.escape(told.slip)}?* " if told.slip else ""
+        lines.append(f"{wrong}{told.says}")
+    return quantities(" ".join(lines))
+
+
+def _unfolded(source):
+    """Folded text as the speaker reads it: a summary is no more than a heading."""
+    open_ = re.sub(r"<details><summary>(.*?)</summary>", r"**\1.**", source)
+    return open_.replace("</details>", "").strip()

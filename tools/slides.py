@@ -1,0 +1,138 @@
+"""Make lectures and talks into decks: one HTML file each, sliders alive, no kernel, no network.
+
+    python tools/slides.py                          course/en/*.ipynb and course/talk*.txt
+    python tools/slides.py course/talk.txt          this talk
+    python tools/slides.py course/en/01-*.ipynb     this lecture
+        -> build/slides/NAME.html, NAME.pdf (a page a slide), NAME-notes.pdf (with the script)
+
+`decks.py` says what becomes of a lecture's cells, `talks.py` how a talk is written. Pictures are
+drawn anew as SVG; reveal.js, MathJax and the widgets come from npm, once, into build/npm.
+"""
+
+import argparse
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from chromium import FLAGS, NoBrowserError, find_chromium
+from decks import slides_of
+from nbconvert import SlidesExporter
+from nbformat.v4 import new_markdown_cell, new_notebook
+from playwright.sync_api import sync_playwright
+from talks import TalkError, read_talk
+from web import BUILD, mathjax, npm, run, widgets
+
+ROOT = Path(__file__).resolve().parents[1]
+DECK = Path(__file__).with_name("deck")
+REVEAL = "reveal.js", "6.0.2"
+STATE = "application/vnd.jupyter.widget-state+json"
+# A printer that does not wait for the pages and the pictures prints empty ones.
+PRINTABLE = """() => window.Reveal?.isReady() && document.querySelector(".pdf-page") &&
+  document.querySelectorAll("script[type$='widget-view+json']").length ===
+  document.querySelectorAll(".roofkit-picture svg").length"""
+
+
+def main(argv=None, root=ROOT):
+    """Make the decks named on the command line, or all; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("sources", nargs="*", type=Path, help="lectures (.ipynb) and talks (.txt)")
+    parser.add_argument("--into", type=Path, default=BUILD / "slides", help="folder for the decks")
+    parser.add_argument("--no-pdf", action="store_true", help="HTML alone; needs no Chromium")
+    args = parser.parse_args(argv)
+    lectures = sorted(root.glob("course/en/*.ipynb"))
+    sources = args.sources or [*lectures, *sorted(root.glob("course/talk*.txt"))]
+    try:
+        printer = None if args.no_pdf else find_chromium()
+        talks = {path: read_talk(path.name, path.read_text()) for path in sources if is_talk(path)}
+        wanted = dict.fromkeys([*(p for p in sources if not is_talk(p)), *(lectures * bool(talks))])
+        with ThreadPoolExecutor(2) as pool:
+            settings = {"MATPLOTLIBRC": str(DECK / "matplotlibrc")}
+            run_lectures = dict(
+                zip(wanted, pool.map(lambda p: run(p, **settings), wanted), strict=True)
+            )
+        everything = [slide for path in wanted for slide in slides_of(run_lectures[path])]
+        decks = {
+            path: talk_deck(talks[path], everything, run_lectures.values())
+            if path in talks
+            else lecture_deck(run_lectures[path])
+            for path in sources
+        }
+    except (NoBrowserError, TalkError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    args.into.mkdir(parents=True, exist_ok=True)
+    written = [write(deck, args.into / f"{path.stem}.html") for path, deck in decks.items()]
+    for path in written + (print_decks(written, printer) if printer else []):
+        print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+    return 0
+
+
+def is_talk(path):
+    return path.suffix == ".txt"
+
+
+def lecture_deck(lecture):
+    """A lecture as the notebook that its deck shows, slides below slides."""
+    lecture.cells = [cell for slide in slides_of(lecture) for cell in slide.staged(slide.seconds)]
+    return lecture
+
+
+def talk_deck(talk, slides, lectures):
+    """A talk as the notebook that its deck shows: a title, then its slides side by side."""
+    title = new_markdown_cell(f"# {talk.title}", id="title")
+    chosen = talk.chosen(slides)
+    spare = 60 * talk.minutes - sum(slide.seconds for slide in chosen)
+    share = spare / (len(chosen) + 1)
+    title.metadata = {"slideshow": {"slide_type": "slide"}, "timing": round(share)}
+    deck = new_notebook(cells=[title], metadata={"title": talk.title})
+    for slide in chosen:
+        opening, *rest = slide.staged(slide.seconds + share)
+        opening.metadata.slideshow = {"slide_type": "slide"}
+        deck.cells += [opening, *rest]
+    state = {}
+    for lecture in lectures:
+        state |= lecture.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+    deck.metadata.widgets = {STATE: {"state": state, "version_major": 2, "version_minor": 0}}
+    return deck
+
+
+def write(deck, target):
+    """The deck as one HTML file."""
+    template = (DECK / "index.html.j2").read_text(encoding="utf-8")
+    exporter = SlidesExporter(raw_template=template, exclude_anchor_links=True)
+    styles = [npm(*REVEAL, f"dist/{name}.css") for name in ("reveal", "theme/white")]
+    parts = {
+        "styles": [*styles, (DECK / "deck.css").read_text(encoding="utf-8")],
+        "scripts": [
+            # Before require.js, whose loader it would take for its own.
+            npm(*REVEAL, "dist/reveal.js"), npm(*REVEAL, "dist/plugin/notes.js"),
+            mathjax(), widgets(),
+        ],
+        "start": (DECK / "deck.js").read_text(encoding="utf-8"),
+    }  # fmt: skip
+    resources = {"metadata": {"name": target.stem}, "deck": parts}
+    page, _ = exporter.from_notebook_node(deck, resources)
+    target.write_text(page, encoding="utf-8")
+    return target
+
+
+def print_decks(decks, chromium):
+    """Each deck as a PDF of its slides, and as one with a page of script after each."""
+    printed = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        for deck in decks:
+            for query, end in (("", ".pdf"), ("&showNotes=separate-page", "-notes.pdf")):
+                page = browser.new_page()
+                page.goto(f"{deck.resolve().as_uri()}?print-pdf{query}")
+                page.wait_for_function(PRINTABLE)
+                target = deck.with_name(deck.stem + end)
+                page.pdf(path=target, prefer_css_page_size=True, print_background=True)
+                page.close()
+                printed.append(target)
+        browser.close()
+    return printed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
