@@ -4,8 +4,8 @@ A slide begins with a cell of type slide or subslide and ends before the next. O
 
 - a `check` becomes a fragment: the answer, and the slip it is most often missed by;
 - a cell that draws, a figure or a table, leaves its code to a key;
-- notes, a prediction's answer among them, are gathered into one script, where ▶ marks the click
-  that brings the next fragment.
+- notes, a prediction's answer among them, are gathered into one script, where ▶ marks where
+  further fragments come.
 """
 
 import html
@@ -46,7 +46,7 @@ class Slide:
             if slide_type(cell) == "notes":
                 said.append(_unfolded(cell.source))
             elif slide_type(cell) == "fragment" or _asked(cell, "check"):
-                said.append(CLICK)
+                said += [CLICK] if said[-1:] != [CLICK] else []
             elif question := _asked(cell, "predict"):
                 said.append(f"*{_answer(question)}*")
         while said and said[-1] == CLICK:

@@ -1,9 +1,13 @@
 """Open the course in JupyterLab: lectures and exercises, or with --all the whole repository.
 
 A student meets what the kit holds; who teaches needs the solutions and nbgrader's Formgrader too.
+Decks and pages that have been built stand in a menu of their own.
 """
 
+import html
+import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -22,7 +26,7 @@ def main():
     os.chdir(ROOT)
     # The files alone come from elsewhere: nbgrader's Validate must find them below the root.
     files = [] if options.all else [f"--FileContentsManager.root_dir={served()}"]
-    open_lab(sys.executable, ROOT, options, *files)
+    open_lab(sys.executable, ROOT, options, *files, *offered())
 
 
 def served():
@@ -35,6 +39,32 @@ def served():
         link.unlink(missing_ok=True)
         link.symlink_to(ROOT / name)
     return folder
+
+
+def offered():
+    """Options that serve the decks and pages there are, and a menu that names them."""
+    site, slides = ROOT / "build/site", ROOT / "build/slides"
+    items = [("Pages", "index.html")] if (site / "index.html").exists() else []
+    for deck in sorted(slides.glob("*.html")):
+        title = re.search("<title>(.*?)</title>", deck.read_text(encoding="utf-8"))[1]
+        items.append((f"Slides: {html.unescape(title)}", deck.name))
+    # Opened from the file browser they would run no script.
+    entries = [
+        {
+            "command": "help:open",
+            "args": {"text": text, "url": f"/static/{name}", "newBrowserTab": True},
+        }
+        for text, name in items
+    ]
+    menu = {"id": "jp-mainmenu-course", "label": "Course", "rank": 900, "items": entries}
+    config = ROOT / "build/config"
+    settings = config / "labconfig/default_setting_overrides.json"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    plugin = {"@jupyterlab/mainmenu-extension:plugin": {"menus": [menu] if entries else []}}
+    settings.write_text(json.dumps(plugin), encoding="utf-8")
+    paths = filter(None, [str(config), os.environ.get("JUPYTER_CONFIG_PATH")])
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
+    return [f"--ServerApp.extra_static_paths={folder}" for folder in (slides, site)]
 
 
 if __name__ == "__main__":

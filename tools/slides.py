@@ -127,7 +127,14 @@ def print_decks(decks, chromium):
                 page.goto(f"{deck.resolve().as_uri()}?print-pdf{query}")
                 page.wait_for_function(PRINTABLE)
                 target = deck.with_name(deck.stem + end)
-                page.pdf(path=target, prefer_css_page_size=True, print_background=True)
+                # reveal.js would end on a blank one.
+                pages = page.locator(
+                    ".pdf-page, .speaker-notes-pdf[data-layout=separate-page]"
+                ).count()
+                page.pdf(
+                    path=target, prefer_css_page_size=True, print_background=True,
+                    page_ranges=f"1-{pages}",
+                )  # fmt: skip
                 page.close()
                 printed.append(target)
         browser.close()
