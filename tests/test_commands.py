@@ -74,6 +74,26 @@ def test_the_course_opens_and_serves_what_is_for_whom(tmp_path, option, solution
         assert served("course/text") == solutions
 
 
+def test_decks_that_are_built_stand_in_a_menu_and_run_their_scripts(tmp_path):
+    deck = tmp_path / "built/slides/talk.html"
+    deck.parent.mkdir(parents=True)
+    deck.write_text("<title>B &gt; 240</title>", encoding="utf-8")
+    private = {name: str(tmp_path) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
+    command = [sys.executable, ROOT / "tools/lab.py", "--built", tmp_path / "built"]
+    with opened(command, env={**os.environ, **private}) as (address, _):
+
+        def asked(path):
+            return urllib.request.urlopen(re.sub(r"/lab/tree/[^?]*", path, address), timeout=30)
+
+        menu = asked("/lab/api/settings/@jupyterlab/mainmenu-extension:plugin").read().decode()
+        served = asked("/static/talk.html")
+        assert served.read() == deck.read_bytes()
+    assert "Slides: B > 240" in menu
+    assert "/static/talk.html" in menu
+    # A sandboxed page has no scripts of its own origin and opens no speaker's window.
+    assert "sandbox" not in served.headers["Content-Security-Policy"]
+
+
 def test_nbgraders_validate_button_finds_a_problem_set(tmp_path):
     private = {name: str(tmp_path) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
     with opened([sys.executable, ROOT / "tools/lab.py"], env={**os.environ, **private}) as opening:

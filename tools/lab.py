@@ -21,12 +21,13 @@ SERVED = ("course/en", "course/data", "exercises")
 def main():
     options = parser(__doc__)
     options.add_argument("--all", action="store_true", help="serve the repository")
+    options.add_argument("--built", type=Path, default=ROOT / "build", help="of site and slides")
     options = options.parse_args()
     # nbgrader looks for its configuration in the working directory.
     os.chdir(ROOT)
     # The files alone come from elsewhere: nbgrader's Validate must find them below the root.
     files = [] if options.all else [f"--FileContentsManager.root_dir={served()}"]
-    open_lab(sys.executable, ROOT, options, *files, *offered())
+    open_lab(sys.executable, ROOT, options, *files, *offered(options.built))
 
 
 def served():
@@ -41,9 +42,9 @@ def served():
     return folder
 
 
-def offered():
+def offered(built):
     """Options that serve the decks and pages there are, and a menu that names them."""
-    site, slides = ROOT / "build/site", ROOT / "build/slides"
+    site, slides = built / "site", built / "slides"
     items = [("Pages", "index.html")] if (site / "index.html").exists() else []
     for deck in sorted(slides.glob("*.html")):
         title = re.search("<title>(.*?)</title>", deck.read_text(encoding="utf-8"))[1]
@@ -57,7 +58,7 @@ def offered():
         for text, name in items
     ]
     menu = {"id": "jp-mainmenu-course", "label": "Course", "rank": 900, "items": entries}
-    config = ROOT / "build/config"
+    config = built / "config"
     settings = config / "labconfig/default_setting_overrides.json"
     settings.parent.mkdir(parents=True, exist_ok=True)
     plugin = {"@jupyterlab/mainmenu-extension:plugin": {"menus": [menu] if entries else []}}

@@ -19,7 +19,13 @@ const fill = (template, values) => template.replace(/\{(\w+)\}/g, (_, key) => va
 function add(parent, name, attributes = {}, text = "") {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   set(element, attributes);
-  element.textContent = text;
+  const [, letter, subscript] = /^([A-Z])_([a-z]+)$/.exec(text) ?? [];
+  if (subscript) {
+    add(element, "tspan", { "font-style": "italic" }, letter);
+    add(element, "tspan", { dy: "0.25em", "font-size": "85%" }, subscript);
+  } else {
+    element.textContent = text;
+  }
   return parent.appendChild(element);
 }
 
