@@ -49,8 +49,6 @@ class Slide:
                 said += [CLICK] if said[-1:] != [CLICK] else []
             elif question := _asked(cell, "predict"):
                 said.append(f"*{_answer(question)}*")
-        while said and said[-1] == CLICK:
-            said.pop()
         return "\n\n".join(said)
 
     @property
@@ -63,6 +61,8 @@ class Slide:
         """The cells as the deck shows them; the presenter's clock gives them so many seconds."""
         opening, *rest = (cell for cell in map(_shown, deepcopy(self.cells)) if cell)
         opening.metadata.timing = round(seconds)
+        if not self.script:
+            return [opening, *rest]
         script = new_markdown_cell(self.script, id=f"{self.id}-script")
         script.metadata.slideshow = {"slide_type": "notes"}
         return [opening, script, *rest]

@@ -24,10 +24,8 @@ from pathlib import Path
 
 import inline
 import nbformat
-from jupyter_client import AsyncKernelManager
-from jupyter_client.kernelspec import KernelSpecManager
+from kernel import private_client
 from mystcells import BuildError, Text, read_lecture, read_problem_set
-from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
@@ -163,31 +161,17 @@ def run(text: Text, directory: Path, timeout: int) -> None:
     """Run the notebook in place, by this interpreter, apart from the user's Jupyter settings."""
     running: list[NotebookNode] = []
     directory.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as private:
-        kernel = AsyncKernelManager(
-            # No kernel folders: the user's python3 may be another Python.
-            kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
-            # Two builds that start kernels at once may pick the same TCP port.
-            transport="ipc",
-            connection_file=f"{private}/kernel.json",
-        )
-        client = NotebookClient(
-            text.notebook,
-            km=kernel,
-            timeout=timeout,
-            iopub_timeout=timeout,
-            raise_on_iopub_timeout=True,
-            record_timing=False,
-            store_widget_state=False,
-            shutdown_kernel="immediate",
-            on_cell_execute=lambda cell, cell_index: running.append(cell),
-        )
+    with private_client(
+        text.notebook,
+        timeout=timeout,
+        iopub_timeout=timeout,
+        raise_on_iopub_timeout=True,
+        record_timing=False,
+        store_widget_state=False,
+        on_cell_execute=lambda cell, cell_index: running.append(cell),
+    ) as (client, environment):
         # With no stand-in for Output widgets, what `interact` shows or raises is seen here.
         client.widget_registry = {}
-        backend = "module://matplotlib_inline.backend_inline"
-        # The builder's own missed questions have no place in a lecture.
-        own = {"IPYTHONDIR": private, "MPLBACKEND": backend, "ROOFKIT_ANSWERS": ""}
-        environment = os.environ | own
         try:
             client.execute(env=environment, cwd=str(directory), cleanup_kc=True)
         except CellExecutionError as error:

@@ -1,6 +1,5 @@
 """What pages and decks are made of: notebooks that have run, and scripts that need no network."""
 
-import os
 import subprocess
 import sys
 import tarfile
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import anywidget
 import nbformat
-from nbclient import NotebookClient
+from kernel import private_client
 
 BUILD = Path(__file__).resolve().parents[1] / "build"
 # nbconvert and the widget manager expect MathJax 2, a folder of a thousand files; 3 is one file.
@@ -28,8 +27,8 @@ def run(path, **environment):
     """The notebook with its outputs and widgets; one that was saved with these, as it was left."""
     notebook = nbformat.read(path, as_version=4)
     if "widgets" not in notebook.metadata:
-        client = NotebookClient(notebook, resources={"metadata": {"path": path.parent}})
-        client.execute(env=os.environ | {"ROOFKIT_ANSWERS": "", **environment})
+        with private_client(notebook) as (client, own):
+            client.execute(env=own | environment, cwd=str(path.parent), cleanup_kc=True)
     return notebook
 
 

@@ -45,6 +45,13 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
+def npm():
+    if not shutil.which("npm"):
+        reason = "no npm found: install Node.js, from whose packages pages and decks are made"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """What the server serves: copies of the lectures, and a notebook a picture."""
     course = tmp_path_factory.mktemp("course")

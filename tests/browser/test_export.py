@@ -1,7 +1,5 @@
 """An exported page: the picture as it was left in JupyterLab, live without kernel or network."""
 
-import os
-import shutil
 import subprocess
 import sys
 
@@ -19,13 +17,6 @@ from driver import (
     wait_redrawn,
     write_notebook,
 )
-
-
-@pytest.fixture
-def npm():
-    if not shutil.which("npm"):
-        reason = "no npm found: install Node.js, from whose packages an exported page is made"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
 
 
 @pytest.fixture

@@ -1,0 +1,219 @@
+"""Every slide of every deck in a real browser, without a network: fit to show, alive, printable."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import decks
+import nbformat
+import pypdf
+import pytest
+import slides
+from driver import LECTURES, ROOT, screenshot
+
+TALKS = sorted((ROOT / "course").glob("talk*.txt"))
+NAMES = [path.stem for path in (*LECTURES, *TALKS)]
+SCREENS = ((1280, 720), (1280, 800), (1920, 1080))
+READY = "() => window.Reveal?.isReady()"
+# On a screen of 1080 lines; and what a room reads while it listens.
+LEAST_TEXT, MOST_WORDS = 24, 42
+
+SHOW = """(number) => {
+  const { h, v } = Reveal.getIndices(Reveal.getSlides()[number]);
+  Reveal.slide(h, v, 99);
+}"""
+LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
+
+
+def build(folder, *options):
+    subprocess.run(
+        [sys.executable, ROOT / "tools/slides.py", "--into", folder, *options], check=True
+    )
+
+
+@pytest.fixture(scope="module")
+def built(npm, chromium, tmp_path_factory):
+    """A folder with every deck."""
+    folder = tmp_path_factory.mktemp("slides")
+    build(folder, "--no-pdf")
+    return folder
+
+
+@pytest.fixture
+def context(browser):
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(30_000)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def deck(context, built):
+    """Opens a deck, which must do without errors and without a network."""
+    asked, errors = [], []
+    context.on("request", lambda request: asked.append(request.url))
+    context.on("weberror", lambda error: errors.append(error.error))
+    context.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+
+    def deck(name, cell="", query=""):
+        page = context.new_page()
+        page.goto(f"{(built / name).as_uri()}.html{query}#/{cell}")
+        page.wait_for_function(READY)
+        return page
+
+    yield deck
+    assert not errors
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
+
+
+def live_slides(name):
+    """The slides of a lecture that hold a live picture, by id."""
+    lecture = nbformat.read(ROOT / f"course/en/{name}.ipynb", as_version=4)
+    return [
+        slide.id
+        for slide in decks.slides_of(lecture)
+        if any(re.search(r"^explore\.", cell.source, re.M) for cell in slide.cells)
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_slide_is_fit_to_show(deck, name):
+    page = deck(name)
+    faults = []
+    for width, height in SCREENS:
+        page.set_viewport_size({"width": width, "height": height})
+        for number in range(page.evaluate("Reveal.getTotalSlides()")):
+            page.evaluate(SHOW, number)
+            seen = page.evaluate(LOOK)
+            place = f"{seen['id']} at {width} x {height}"
+            if height == SCREENS[0][1]:
+                screenshot(page, f"slide-{seen['id']}")
+            faults += [f"{place}: text under 24 px: {what}" for what in seen["small"]]
+            faults += [f"{place}: beyond the slide: {what}" for what in seen["outside"][:1]]
+            if not seen["heading"].strip():
+                faults.append(f"{place}: no heading")
+            if seen["words"] > MOST_WORDS:
+                faults.append(f"{place}: {seen['words']} words")
+            if re.search(r"\w+\(\w+=|array\(|\(-?[\d.]+(e[+-]\d+)?, ", seen["text"]):
+                faults.append(f"{place}: a raw value: {seen['text'][:60]}")
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
+def test_sliders_move_by_keys_and_mouse_and_keep_their_keys(deck, lecture):
+    live = live_slides(lecture.stem)
+    if lecture is LECTURES[0]:
+        assert live
+    for cell in live:
+        page = deck(lecture.stem, cell)
+        picture = page.locator(f"section#{cell} .roofkit-picture svg")
+        handle = page.locator(f"section#{cell} .noUi-handle").first
+        before = picture.inner_html()
+        handle.focus()
+        handle.press("ArrowRight")
+        after = picture.inner_html()
+        assert after != before
+        box = handle.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x - 60, y, steps=5)
+        page.mouse.up()
+        assert picture.inner_html() not in (before, after)
+        # The arrows belonged to the slider; a clicker's key turns the slide and leaves it.
+        assert page.evaluate("Reveal.getCurrentSlide().id") == cell
+        left = picture.inner_html()
+        handle.focus()
+        handle.press("PageDown")
+        assert page.evaluate("Reveal.getCurrentSlide().id") != cell or page.evaluate(
+            "Reveal.isLastSlide()"
+        )
+        page.keyboard.press("ArrowRight")
+        assert picture.inner_html() == left
+        page.close()
+
+
+def test_a_button_that_was_clicked_gives_the_space_bar_back(deck):
+    [cell] = live_slides("05-several-chips")
+    page = deck("05-several-chips", cell)
+    buttons = page.locator(f"section#{cell} .widget-toggle-button")
+    buttons.last.click()
+    page.wait_for_function("() => document.querySelector('[aria-pressed=true]:last-child')")
+    page.keyboard.press("Space")
+    assert page.evaluate("Reveal.getCurrentSlide().id") != cell
+
+
+def test_keys_of_the_presenter(deck):
+    page = deck(NAMES[0], "l01-two-chips")
+    assert page.evaluate("Reveal.getCurrentSlide().id") == "l01-two-chips"
+    background = "() => getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(background)
+    page.keyboard.press("d")
+    assert page.evaluate(background) != light
+    screenshot(page, "slide-dark")
+    page.keyboard.press("d")
+    page.keyboard.press("PageDown")
+    code = page.locator("section.present .celltag_picture .jp-Cell-inputWrapper").first
+    assert not code.is_visible()
+    page.keyboard.press("c")
+    assert code.is_visible()
+    screenshot(page, "slide-code")
+    page.keyboard.press("o")
+    assert page.evaluate("Reveal.isOverview()")
+    page.keyboard.press("o")
+    page.keyboard.press("b")
+    assert page.evaluate("Reveal.isPaused()")
+    page.keyboard.press("b")
+    page.keyboard.press("g")
+    page.keyboard.type("3")
+    page.keyboard.press("Enter")
+    assert page.locator(".slide-number").inner_text().split()[0] == "3"
+
+
+def test_the_speakers_window_has_script_clock_pace_and_next_slide(deck, context):
+    page = deck(NAMES[0], "l01-overlap")
+    with context.expect_page() as opened:
+        page.keyboard.press("s")
+    window = opened.value
+    script = window.locator(".speaker-controls-notes .value")
+    script.get_by_text("Chips fetch and compute at once.").wait_for()
+    # Math stands there once, as it was set.
+    assert not script.locator("mjx-assistive-mml").count()
+    assert re.match(r"\d+:\d+", window.locator(".clock-value").inner_text().strip())
+    assert window.locator(".pacing").is_visible()
+    upcoming = window.frame_locator("#upcoming-slide iframe")
+    upcoming.locator("section#l01-guess-sum.present").wait_for(state="attached")
+    window.set_viewport_size({"width": 1400, "height": 800})
+    screenshot(window, "slide-speaker")
+
+
+@pytest.mark.parametrize("notes", ["", "&showNotes=separate-page"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_printed_page_holds_its_slide_or_its_script(deck, name, notes):
+    page = deck(name, query=f"?print-pdf{notes}")
+    page.wait_for_function(slides.PRINTABLE)
+    lost = page.evaluate(
+        """() => [...document.querySelectorAll(".pdf-page")].flatMap((sheet) => {
+          const bottom = sheet.getBoundingClientRect().bottom + 1;
+          const parts = [...sheet.querySelectorAll("section *, .speaker-notes-pdf *")];
+          const beyond = parts.find((part) => !part.closest(".notes, mjx-container") &&
+            part.getBoundingClientRect().bottom > bottom);
+          const small = [...sheet.querySelectorAll("img")].find((img) => img.clientHeight < 200);
+          const empty = !sheet.querySelector("section")?.innerText.trim();
+          return beyond || small || empty
+            ? [`${sheet.querySelector("section")?.id}: ${(beyond ?? small)?.textContent}`] : [];
+        })"""
+    )
+    assert not lost
+
+
+def test_pdfs_have_a_page_a_slide_and_one_for_each_script(npm, chromium, tmp_path):
+    build(tmp_path, LECTURES[0])
+    shown = decks.slides_of(nbformat.read(LECTURES[0], as_version=4))
+    pages = pypdf.PdfReader(tmp_path / f"{NAMES[0]}.pdf").pages
+    assert len(pages) == len(shown)
+    assert "Where does the time go?" in pages[0].extract_text()
+    pages = pypdf.PdfReader(tmp_path / f"{NAMES[0]}-notes.pdf").pages
+    assert len(pages) == len(shown) + sum(bool(slide.script) for slide in shown)
+    assert "envelope" in pages[1].extract_text()

@@ -1,0 +1,27 @@
+"""Run a notebook by this interpreter, apart from the user's Jupyter settings."""
+
+import contextlib
+import os
+import tempfile
+
+from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpecManager
+from nbclient import NotebookClient
+
+
+@contextlib.contextmanager
+def private_client(notebook, **options):
+    """A NotebookClient with a kernel of its own, and the environment to execute it in."""
+    with tempfile.TemporaryDirectory() as private:
+        kernel = AsyncKernelManager(
+            # No kernel folders: the user's python3 may be another Python.
+            kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
+            # Two kernels that start at once may pick the same TCP port.
+            transport="ipc",
+            connection_file=f"{private}/kernel.json",
+        )
+        backend = "module://matplotlib_inline.backend_inline"
+        # The builder's own missed questions have no place in a lecture.
+        own = {"IPYTHONDIR": private, "MPLBACKEND": backend, "ROOFKIT_ANSWERS": ""}
+        client = NotebookClient(notebook, km=kernel, shutdown_kernel="immediate", **options)
+        yield client, os.environ | own
