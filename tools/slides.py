@@ -57,7 +57,10 @@ def main(argv=None, root=ROOT):
             else lecture_deck(run_lectures[path])
             for path in sources
         }
-    except (NoBrowserError, TalkError, OSError) as error:
+    except NoBrowserError as error:
+        print(f"{error}; --no-pdf does without", file=sys.stderr)
+        return 1
+    except (TalkError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     args.into.mkdir(parents=True, exist_ok=True)
