@@ -118,14 +118,14 @@ QUESTIONS = {
         unit="FLOPs",
         slips=[
             Slip(
-                "Z alone",
-                lambda B, F, ops: ops * B * F,
-                "Each of the BF results is a dot product of length D: a factor D is missing.",
-            ),
-            Slip(
                 "weights alone",
                 lambda D, F, ops: ops * D * F,
                 "That is one token's share. All B rows of X meet every weight.",
+            ),
+            Slip(
+                "Z alone",
+                lambda B, F, ops: ops * B * F,
+                "Each of the BF results is a dot product of length D: a factor D is missing.",
             ),
             Slip(
                 "bytes",
@@ -244,8 +244,8 @@ QUESTIONS = {
         asks="Somebody writes (BDF/2)/C > 2BF/W and gets D > 4C/W. Which term is wrong?",
         formula=lambda: "BDF/2",
         why_not={
-            "C": "The peak is that of one chip, and each chip does its own share.",
             "2BF": "Z has BF elements of 2 bytes, and every chip sends all of its own.",
+            "C": "The peak is that of one chip, and each chip does its own share.",
             "W": "Each direction of the link carries one chip's sums.",
         },
         also={
@@ -286,15 +286,15 @@ QUESTIONS = {
         unit="byte/s",
         slips=[
             Slip(
-                "product",
-                lambda peak, width, chips: peak * width / chips,
-                "That multiplies. D = 2C/W: solve for W.",
-            ),
-            Slip(
                 "today's",
                 lambda: float(rk.chip(V5E).interconnect.bandwidth),
                 "That is the link that gives 8,756. Which one gives 7,880?",
                 here=True,
+            ),
+            Slip(
+                "product",
+                lambda peak, width, chips: peak * width / chips,
+                "That multiplies. D = 2C/W: solve for W.",
             ),
         ],
         how="D = 2C/W: solve for W",

@@ -399,10 +399,10 @@ QUESTIONS = {
         "time shrinks?",
         formula=lambda: "T_comms",
         why_not={
-            "T_math": "They are widened to fp16 before they are multiplied: as many FLOPs, at the "
-            "same peak.",
             "both": "One does. The weights are widened to fp16 before they are multiplied: as many "
             "FLOPs, at the same peak.",
+            "T_math": "They are widened to fp16 before they are multiplied: as many FLOPs, at the "
+            "same peak.",
             "neither": "Stored in 8 bits, the weights are half the bytes, whatever they are "
             "multiplied in.",
         },
@@ -459,12 +459,6 @@ QUESTIONS = {
                 "the bytes of an fp8 weight",
                 instead=[
                     Instead(
-                        "half a byte",
-                        0.5,
-                        "That is where W4A16 itself turns compute-bound; there it is still ahead. "
-                        "Where does its T_math pass the time that W8A8's weights take?",
-                    ),
-                    Instead(
                         "2 bytes",
                         2,
                         "That is where W8A8 itself turns compute-bound, or W16A16; it has been "
@@ -478,6 +472,12 @@ QUESTIONS = {
         formula=_critical,
         unit="tokens",
         slips=[
+            Slip(
+                "W4A16 at its ridge",
+                lambda peak, bandwidth, ops: _critical(peak, bandwidth, 0.5, ops),
+                "That is where W4A16 itself turns compute-bound; there it is still ahead. Where "
+                "does its T_math pass the time that W8A8's weights take?",
+            ),
             Slip(
                 "bits",
                 lambda peak, bandwidth: peak / bandwidth * 8 / 2,
@@ -496,6 +496,11 @@ QUESTIONS = {
         unit="FLOP/byte",
         slips=[
             Slip(
+                "shared",
+                lambda: 2 * 512,
+                "That fetches one matrix for all users. Each brings its own.",
+            ),
+            Slip(
                 "bytes for a FLOP",
                 lambda ops, size: size / ops,
                 "That is bytes over FLOPs. Intensity is FLOPs over bytes.",
@@ -503,11 +508,6 @@ QUESTIONS = {
             Slip(
                 "shared, exactly",
                 lambda: rk.matmul(512, 4096, 4096, "int8").intensity,
-                "That fetches one matrix for all users. Each brings its own.",
-            ),
-            Slip(
-                "shared",
-                lambda: 2 * 512,
                 "That fetches one matrix for all users. Each brings its own.",
             ),
             Slip(
