@@ -1,6 +1,7 @@
 """What a lecture's cells become in a deck, and how a talk chooses among its slides."""
 
 import sys
+from copy import deepcopy
 from pathlib import Path
 
 import nbformat
@@ -45,7 +46,7 @@ LECTURE = [
 
 @pytest.fixture
 def both():
-    return decks.slides_of(new_notebook(cells=LECTURE))
+    return decks.slides_of(new_notebook(cells=deepcopy(LECTURE)))
 
 
 def staged(slide):
@@ -60,7 +61,7 @@ def test_a_slide_reaches_to_the_next(both):
 def test_notes_are_one_script_with_a_mark_where_fragments_come(both):
     assert both[0].script == "Say *this* first, of $T_\\text{math}$."
     answer, rest = both[1].script.split("\n\n", 1)
-    assert answer.startswith("***1.01 ms.**")
+    assert answer.startswith("***1.01\u00a0ms.**")
     # Two fragments in a row have one mark.
     assert rest == "▶\n\n**Why so.**\n\nBecause.\n\n▶"
 
@@ -69,8 +70,15 @@ def test_a_check_shows_its_answer_and_the_usual_slip(both):
     answer = staged(both[1])["t-asked"]
     assert answer.metadata.slideshow.slide_type == "fragment"
     assert answer.source == (
-        "**1.22 ms.** *1.09 ms?* That is <i>T</i><sub>math</sub>. Here bytes are divided, not "
+        "**1.22\u00a0ms.** *1.09\u00a0ms?* That is <i>T</i><sub>math</sub>. Here bytes are divided, not "
         "FLOPs."
+    )
+
+
+def test_no_line_ends_within_a_number_and_its_unit(both):
+    both[1].cells[0].source = "### 2 · 10¹² FLOPs of 4 bits · or 3 by 5"
+    assert staged(both[1])["t-math"].source == (
+        "### 2\u00a0·\u00a010¹²\u00a0FLOPs of 4\u00a0bits · or 3 by 5"
     )
 
 

@@ -24,6 +24,8 @@ OPENS = ("slide", "subslide")
 VIEW = "application/vnd.jupyter.widget-view+json"
 CLICK = "▶"
 WORDS_A_MINUTE = 130
+# The space between a number and its unit.
+UNIT = re.compile(r"(?<=[\d⁰¹²³⁴⁵⁶⁷⁸⁹]) (?=(?:[kMGTPmµn]?s|[kMGTP]?B|[kMGTP]?FLOP|bits?|bytes?)\b)")
 # Seconds for the room to think about a question, and to read a slide with little said.
 THINKING, LOOKING = 30, 10
 
@@ -97,6 +99,8 @@ def _shown(cell):
         return answer
     if slide_type(cell) in ("notes", "skip"):
         return None
+    if cell.cell_type == "markdown":
+        cell.source = _unbroken(cell.source)
     if any({VIEW, "text/html"} & set(out.get("data", ())) for out in cell.get("outputs", [])):
         cell.metadata.tags = [*cell.metadata.get("tags", []), "picture"]
     return cell
@@ -115,7 +119,13 @@ def _answer(question):
     if told.says:
         wrong = f"*{html.escape(told.slip)}?* " if told.slip else ""
         lines.append(f"{wrong}{told.says}")
-    return quantities(" ".join(lines))
+    return _unbroken(quantities(" ".join(lines)))
+
+
+def _unbroken(source):
+    """Text whose lines do not end within 2 · 10¹² FLOPs."""
+    source = re.sub(r"(?<=\d) · (?=10)", "\u00a0·\u00a0", source)
+    return UNIT.sub("\u00a0", source)
 
 
 def _unfolded(source):
