@@ -132,12 +132,12 @@ QUESTIONS = {
         formula=lambda bits, byte: bits / byte,
         unit="bytes",
         slips=[
-            Slip("product", lambda bits, byte: bits * byte, "A byte has 8 bits: divide by 8."),
             Slip(
                 "bits of a byte",
                 lambda byte: byte,
                 "8 is the number of bits in a byte. How many bytes are 16 bits?",
             ),
+            Slip("product", lambda bits, byte: bits * byte, "A byte has 8 bits: divide by 8."),
         ],
         rtol=1e-6,
         exact=True,
@@ -149,6 +149,11 @@ QUESTIONS = {
         formula=lambda pairs, ops: pairs * ops,
         unit="FLOPs",
         slips=[
+            Slip(
+                "one",
+                lambda pairs: pairs,
+                "A multiply-add is one multiplication and one addition: 2 FLOPs.",
+            ),
             Slip(
                 "three",
                 lambda pairs: 3 * pairs,
@@ -373,6 +378,12 @@ QUESTIONS = {
         figure="lower",
         slips=[
             Slip(
+                "fetched once",
+                lambda weights, size, bandwidth: 1e3 * size * weights / bandwidth,
+                "That is one token, or weights fetched once for all. Here every token fetches "
+                "them again.",
+            ),
+            Slip(
                 "T_math",
                 lambda tokens, weights, ops, peak: 1e3 * tokens * ops * weights / peak,
                 "That is T_math, the shorter of the two by far.",
@@ -396,12 +407,6 @@ QUESTIONS = {
                 "answers a second",
                 lambda tokens, weights, size, bandwidth: bandwidth / (tokens * size * weights),
                 "That is answers a second. A time in milliseconds is asked for.",
-            ),
-            Slip(
-                "fetched once",
-                lambda weights, size, bandwidth: 1e3 * size * weights / bandwidth,
-                "That is one token, or weights fetched once for all. Here every token fetches "
-                "them again.",
             ),
             Slip(
                 "prompt",
@@ -441,6 +446,7 @@ QUESTIONS = {
         unit="s",
         figure="lower",
         slips=[
+            Slip("T_comms", t_comms, "That is T_comms alone. The longer time decides."),
             FLOPS_OVER_BANDWIDTH,
             BYTES_OVER_PEAK,
             *NOT_A_TIME,
@@ -475,6 +481,13 @@ QUESTIONS = {
         figure="upper",
         slips=[
             Slip(
+                "FLOPs doubled",
+                lambda weights, tokens, ops, size, peak, bandwidth: (
+                    2 * t_math(weights, tokens, ops, peak) + t_comms(weights, size, bandwidth)
+                ),
+                "That takes T_math twice: the FLOPs count each multiply-add as 2 already.",
+            ),
+            Slip(
                 "40 GB",
                 on_40_gb,
                 "That takes the memory bandwidth of the 40 GB card; the question is about the "
@@ -490,13 +503,6 @@ QUESTIONS = {
                     / t_lower(weights, tokens, ops, size, peak, bandwidth)
                 ),
                 "That is T_upper over T_lower, a ratio. A time is asked for.",
-            ),
-            Slip(
-                "FLOPs doubled",
-                lambda weights, tokens, ops, size, peak, bandwidth: (
-                    2 * t_math(weights, tokens, ops, peak) + t_comms(weights, size, bandwidth)
-                ),
-                "That takes T_math twice: the FLOPs count each multiply-add as 2 already.",
             ),
             Slip(
                 "every token",

@@ -21,6 +21,7 @@ def _attainable(roof, intensity, peak, bandwidth):
     return roof(peak, intensity * bandwidth)
 
 
+PEAK = Slip("peak", lambda peak: peak, "That is the peak alone, one roof of two.")
 DIVIDED = Slip(
     "divided",
     lambda intensity, bandwidth: bandwidth / intensity,
@@ -67,6 +68,7 @@ def _reachable(chip, other):
         formula=_attainable,
         unit="FLOP/s",
         slips=[
+            PEAK,
             DIVIDED,
             SHARE,
             RIDGE,
@@ -131,11 +133,6 @@ QUESTIONS = {
                 "the arrays that cross",
                 instead=[
                     Instead(
-                        "y once",
-                        2,
-                        "That moves two arrays. x is read, y is read and written: three cross.",
-                    ),
-                    Instead(
                         "a moved",
                         4,
                         "That moves four arrays. x is read, y is read and written; a is one "
@@ -156,6 +153,11 @@ QUESTIONS = {
         unit="FLOP/byte",
         slips=[
             Slip(
+                "y once",
+                lambda ops, size: ops / (size * 2),
+                "That moves two arrays. x is read, y is read and written: three cross.",
+            ),
+            Slip(
                 "three FLOPs",
                 lambda size, arrays: 3 / (size * arrays),
                 "That counts 3 FLOPs an element. There is one multiplication and one addition.",
@@ -169,18 +171,7 @@ QUESTIONS = {
         asks="N bf16 numbers are read and their sum is written. What is the intensity, in "
         "FLOP/byte?",
         inputs={
-            "adds": count(
-                1,
-                "the additions of an element",
-                instead=[
-                    Instead(
-                        "2 FLOPs",
-                        2,
-                        "That counts 2 FLOPs an element. A sum adds and does not multiply.",
-                    )
-                ],
-                draw=(),
-            ),
+            "adds": count(1, "the additions of an element", draw=()),
             "size": itemsize("bf16", "an element"),
             "arrays": count(
                 1,
@@ -204,6 +195,11 @@ QUESTIONS = {
         formula=lambda adds, size, arrays: adds / (size * arrays),
         unit="FLOP/byte",
         slips=[
+            Slip(
+                "2 FLOPs",
+                lambda size, arrays: 2 / (size * arrays),
+                "That counts 2 FLOPs an element. A sum adds and does not multiply.",
+            ),
             Slip(
                 "one number moved",
                 lambda: 1e6 / 2,
@@ -234,7 +230,7 @@ QUESTIONS = {
                 Slip(
                     "k additions",
                     lambda k, size: k / (size * (k + 1)),
-                    "That counts k additions. Adding k numbers takes k - 1.",
+                    "k additions are one too many: adding k numbers takes k - 1.",
                 ),
                 Slip(
                     "result not written",
@@ -278,6 +274,11 @@ QUESTIONS = {
                 here=True,
             ),
             Slip(
+                "upside down",
+                lambda peak, bandwidth: bandwidth / peak,
+                "Upside down: FLOP/s over byte/s is FLOP/byte.",
+            ),
+            Slip(
                 "product",
                 lambda peak, bandwidth: peak * bandwidth,
                 "That multiplies peak and bandwidth. Divide: FLOP/s over byte/s is FLOP/byte.",
@@ -303,6 +304,11 @@ QUESTIONS = {
         unit="of peak",
         slips=[
             Slip(
+                "all of it",
+                lambda: 1.0,
+                "Only work that compute binds reaches its peak. What binds here?",
+            ),
+            Slip(
                 "a speed",
                 lambda intensity, bandwidth: intensity * bandwidth,
                 "That is a speed, FLOP/s. A fraction of peak is asked for.",
@@ -320,6 +326,13 @@ QUESTIONS = {
         formula=lambda peak, bandwidth: peak / bandwidth,
         unit="FLOP/byte",
         slips=[
+            Slip(
+                "40 GB card",
+                lambda peak: peak / rk.chip(A100_40).bandwidth,
+                "That takes the memory bandwidth of the A100 40GB SXM; the question is about the "
+                "A100 80GB SXM.",
+                here=True,
+            ),
             Slip(
                 "the kernel",
                 lambda: 180,
@@ -354,6 +367,7 @@ QUESTIONS = {
         formula=_attainable,
         unit="FLOP/s",
         slips=[
+            PEAK,
             Slip(
                 "80 GB card",
                 lambda intensity: intensity * rk.chip(A100_80).bandwidth,
