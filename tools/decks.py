@@ -25,7 +25,9 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 CLICK = "▶"
 WORDS_A_MINUTE = 130
 # The space between a number and its unit.
-UNIT = re.compile(r"(?<=[\d⁰¹²³⁴⁵⁶⁷⁸⁹]) (?=(?:[kMGTPmµn]?s|[kMGTP]?B|[kMGTP]?FLOP|bits?|bytes?)\b)")
+UNIT = re.compile(
+    r"(?<=[\d⁰¹²³⁴⁵⁶⁷⁸⁹]) (?=(?:[kMGTPmµn]?s|[kMGTP]?B|[kMGTP]?FLOPs?|bits?|bytes?)\b)"
+)
 # Seconds for the room to think about a question, and to read a slide with little said.
 THINKING, LOOKING = 30, 10
 

@@ -30,12 +30,14 @@ class Worked:
 def worked(question):
     """The answer to a question of any kind, and its usual slip, as a Worked.
 
-    The usual slip is the first of the question's own, whose table names the likeliest first, or
-    else what published answers show most often. A formula comes as LaTeX between $ signs.
+    The usual slip is the one that the question names so, or the first of its own, or else what
+    published answers show most often. A formula comes as LaTeX between $ signs.
     """
     match question:
         case Number():
-            usual = _usual(question.known.steps)
+            singles = question.known.singles
+            named = [slip for slip in singles if question.usual in slip.names]
+            usual = _usual(named or question.known.steps)
             slip = (in_units(usual.column[0], question.unit), usual.says) if usual else ()
             return Worked(in_units(question.reference(), question.unit), question.praise, *slip)
         case Several():

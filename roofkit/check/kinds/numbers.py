@@ -30,8 +30,9 @@ class Number(Question):
     """Asks for one number: ``formula`` of the inputs, in ``unit``, within ``rtol``.
 
     ``slips`` are the question's own wrong turns, ``half`` names those that keep half the credit,
-    ``figure`` is the attribute that it means of an Estimate. ``beyond`` says of an ``answer``, by
-    the inputs, why it cannot be, or nothing. ``exact`` says that all is small whole numbers.
+    ``usual`` one to tell of without an answer, by default the first of its own. ``figure`` is the
+    attribute that it means of an Estimate. ``beyond`` says of an ``answer``, by the inputs, why it
+    cannot be, or nothing. ``exact`` says that all is small whole numbers.
 
     >>> from roofkit.check.inputs import bandwidth, peak
     >>> ridge = Number(
@@ -49,6 +50,7 @@ class Number(Question):
     rtol: float = 0.01
     slips: Sequence[Slip] = ()
     half: Sequence[str] = ()
+    usual: str = ""
     figure: str = ""
     beyond: Callable | None = None
     exact: bool = False
@@ -77,6 +79,8 @@ class Number(Question):
 
     def problems(self):
         found = [f"the slip {name!r} lies within the tolerance" for name in self.known.too_close()]
+        if self.usual and not any(self.usual in slip.names for slip in self.known.singles):
+            found.append(f"no slip is named {self.usual!r}, its usual one")
         if self.unit == "tokens":
             wholes = [s.names[0] for s in self.known.steps if s.column[0] == self._whole]
             found += [f"the slip {name!r} is the first whole number" for name in wholes]
@@ -85,7 +89,7 @@ class Number(Question):
     def with_inputs(self, inputs):
         """The same question of other figures, without what went with its own."""
         kept = [slip for slip in self.slips if not slip.here]
-        return replace(self, inputs=inputs, slips=kept, praise="")
+        return replace(self, inputs=inputs, slips=kept, usual="", praise="")
 
     def judge(self, answer):
         try:

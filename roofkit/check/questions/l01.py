@@ -148,12 +148,8 @@ QUESTIONS = {
         inputs={"pairs": count(5e11, "the number of multiply-adds"), "ops": fma()},
         formula=lambda pairs, ops: pairs * ops,
         unit="FLOPs",
+        usual="ops: multiply-add",
         slips=[
-            Slip(
-                "one",
-                lambda pairs: pairs,
-                "A multiply-add is one multiplication and one addition: 2 FLOPs.",
-            ),
             Slip(
                 "three",
                 lambda pairs: 3 * pairs,
@@ -445,8 +441,8 @@ QUESTIONS = {
         ),
         unit="s",
         figure="lower",
+        usual="pick: second",
         slips=[
-            Slip("T_comms", t_comms, "That is T_comms alone. The longer time decides."),
             FLOPS_OVER_BANDWIDTH,
             BYTES_OVER_PEAK,
             *NOT_A_TIME,

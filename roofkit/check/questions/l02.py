@@ -21,7 +21,6 @@ def _attainable(roof, intensity, peak, bandwidth):
     return roof(peak, intensity * bandwidth)
 
 
-PEAK = Slip("peak", lambda peak: peak, "That is the peak alone, one roof of two.")
 DIVIDED = Slip(
     "divided",
     lambda intensity, bandwidth: bandwidth / intensity,
@@ -67,8 +66,8 @@ def _reachable(chip, other):
         | ATTAINABLE,
         formula=_attainable,
         unit="FLOP/s",
+        usual="roof: first",
         slips=[
-            PEAK,
             DIVIDED,
             SHARE,
             RIDGE,
@@ -265,6 +264,7 @@ QUESTIONS = {
         inputs={"peak": peak(V5E), "bandwidth": bandwidth(V5E)},
         formula=lambda peak, bandwidth: peak / bandwidth,
         unit="FLOP/byte",
+        usual="upside down",
         slips=[
             Slip(
                 "8.1e11",
@@ -272,11 +272,6 @@ QUESTIONS = {
                 "With 8.1e11 byte/s, an older figure; the page says 819 GB/s.",
                 credit=1,
                 here=True,
-            ),
-            Slip(
-                "upside down",
-                lambda peak, bandwidth: bandwidth / peak,
-                "Upside down: FLOP/s over byte/s is FLOP/byte.",
             ),
             Slip(
                 "product",
@@ -325,14 +320,8 @@ QUESTIONS = {
         },
         formula=lambda peak, bandwidth: peak / bandwidth,
         unit="FLOP/byte",
+        usual="bandwidth: another chip",
         slips=[
-            Slip(
-                "40 GB card",
-                lambda peak: peak / rk.chip(A100_40).bandwidth,
-                "That takes the memory bandwidth of the A100 40GB SXM; the question is about the "
-                "A100 80GB SXM.",
-                here=True,
-            ),
             Slip(
                 "the kernel",
                 lambda: 180,
@@ -366,8 +355,8 @@ QUESTIONS = {
         | ATTAINABLE,
         formula=_attainable,
         unit="FLOP/s",
+        usual="roof: first",
         slips=[
-            PEAK,
             Slip(
                 "80 GB card",
                 lambda intensity: intensity * rk.chip(A100_80).bandwidth,
