@@ -1,9 +1,11 @@
-"""A question answered for a room: the answer as it is said, and its most usual slip.
+r"""A question answered for a room: the answer as it is said, and its most usual slip.
 
 >>> from roofkit.check import find_question
 >>> send = worked(find_question("l01.h100-send"))
 >>> send.answer, send.slip, send.says[:40]
 ('4.44 ms', '597 µs', "That goes over the memory's bandwidth. T")
+>>> worked(find_question("l03.own-length")).slip
+'$\\frac{2 N - 1}{2 \\left(2 N + 1\\right)}$'
 """
 
 from dataclasses import dataclass
@@ -53,8 +55,10 @@ def worked(question):
         case Order():
             return Worked(", ".join(question.reference()), question.praise)
         case Formula():
-            usual = _usual([step for known in question.known.values() for step in known.steps])
-            return Worked(_latex(question), question.praise, "", usual.says if usual else "")
+            own = [slip for slips in question.slips.values() for slip in slips if slip.credit < 1]
+            slip = (_latex(question, own[0].formula), own[0].says) if own else ()
+            right = ", ".join(_latex(question, formula) for formula in question.results.values())
+            return Worked(right, question.praise, *slip)
         case Function() | Puzzle():
             return Worked(question.how, question.praise)
     raise ValueError(f"{type(question).__name__} is a kind of question that has no worked answer")
@@ -71,10 +75,10 @@ def _usual(steps):
     )
 
 
-def _latex(question):
+def _latex(question, formula):
     import sympy  # slow to import
 
     symbols = {name: sympy.Symbol(name, positive=True) for name in question.arguments}
     given = {name: each.value for name, each in question.inputs.items()}
-    expressions = (apply(formula, symbols | given) for formula in question.results.values())
-    return ", ".join(f"${sympy.latex(sympy.nsimplify(each))}$" for each in expressions)
+    expression = sympy.nsimplify(apply(formula, symbols | given))
+    return f"${sympy.latex(sympy.together(expression))}$"

@@ -87,6 +87,12 @@ QUESTIONS = {
         figure="comms",
         slips=[
             Slip(
+                "one vector, 1 byte",
+                lambda N, bandwidth: N / bandwidth,
+                "That divides the numbers of one vector. There are two vectors, and each number "
+                "takes 2 bytes.",
+            ),
+            Slip(
                 "bytes over peak",
                 lambda vectors, N, size, peak: vectors * N * size / peak,
                 "That divides bytes by a peak. Bytes go over a bandwidth, FLOPs over a peak.",
@@ -95,12 +101,6 @@ QUESTIONS = {
                 "bytes themselves",
                 lambda vectors, N, size: vectors * N * size,
                 "Those are the bytes. Divide them by the bandwidth.",
-            ),
-            Slip(
-                "one vector, 1 byte",
-                lambda N, bandwidth: N / bandwidth,
-                "That divides the numbers of one vector. There are two vectors, and each number "
-                "takes 2 bytes.",
             ),
         ],
         how="bytes over bandwidth",
@@ -338,11 +338,6 @@ QUESTIONS = {
                 "the arrays that cross",
                 instead=[
                     Instead(
-                        "two arrays",
-                        2,
-                        "That moves two arrays. g and u are read, the result is written.",
-                    ),
-                    Instead(
                         "two kernels",
                         5,
                         "That moves five arrays: silu(g) goes to memory and comes back. In one "
@@ -361,6 +356,11 @@ QUESTIONS = {
         formula=lambda ops, size, arrays: ops / (size * arrays),
         unit="FLOP/byte",
         slips=[
+            Slip(
+                "two arrays",
+                lambda ops, size: ops / (size * 2),
+                "That moves two arrays. g and u are read, the result is written.",
+            ),
             Slip(
                 "FLOPs",
                 lambda ops: ops,
@@ -392,12 +392,6 @@ QUESTIONS = {
                 3,
                 "the arrays that cross",
                 instead=[
-                    Instead(
-                        "one operand",
-                        2,
-                        "That is the table's own figure. It moves two arrays; how many does x + y "
-                        "read and write?",
-                    ),
                     Instead("four arrays", 4, "That moves four arrays. x, y and the sum cross."),
                     Instead("one array", 1, "That moves one array. x, y and the sum cross."),
                 ],
@@ -408,6 +402,12 @@ QUESTIONS = {
         formula=lambda adds, size, arrays, bandwidth: adds / (size * arrays) * bandwidth,
         unit="FLOP/s",
         slips=[
+            Slip(
+                "one operand",
+                lambda adds, size, bandwidth: adds / (size * 2) * bandwidth,
+                "That is the table's own figure. It moves two arrays; how many does x + y read and "
+                "write?",
+            ),
             Slip(
                 "bandwidth over intensity",
                 lambda adds, size, arrays, bandwidth: bandwidth * size * arrays / adds,
@@ -635,6 +635,11 @@ QUESTIONS = {
         unit="bytes",
         slips=[
             Slip(
+                "FLOPs",
+                lambda floor, peak: 1e-6 * floor * peak,
+                "That multiplies with the peak: FLOPs. Bytes are asked for.",
+            ),
+            Slip(
                 "bandwidth over time",
                 lambda floor, bandwidth: bandwidth / (1e-6 * floor),
                 "That divides the bandwidth by the time. byte/s times s are bytes.",
@@ -643,11 +648,6 @@ QUESTIONS = {
                 "time over bandwidth",
                 lambda floor, bandwidth: 1e-6 * floor / bandwidth,
                 "That divides the time by the bandwidth. byte/s times s are bytes.",
-            ),
-            Slip(
-                "FLOPs",
-                lambda floor, peak: 1e-6 * floor * peak,
-                "That multiplies with the peak: FLOPs. Bytes are asked for.",
             ),
         ],
         how="byte/s times s",
@@ -679,11 +679,6 @@ QUESTIONS = {
                 "the kernels",
                 instead=[
                     Instead(
-                        "bytes",
-                        (READS + KERNELS) / 2,
-                        "That is the ratio of bytes. At one token no kernel waits for its bytes.",
-                    ),
-                    Instead(
                         "no gain",
                         1,
                         "That says fusing saves nothing. Each of the nine kernels takes its time.",
@@ -700,6 +695,11 @@ QUESTIONS = {
         formula=lambda floor, kernels: kernels * floor / floor,
         unit="times",
         slips=[
+            Slip(
+                "bytes",
+                lambda: (READS + KERNELS) / 2,
+                "That is the ratio of bytes. At one token no kernel waits for its bytes.",
+            ),
             Slip(
                 "slow unit",
                 lambda: (READS + KERNELS) * 2 / KERNELS,

@@ -203,15 +203,15 @@ QUESTIONS = {
         unit="FLOP/byte",
         slips=[
             Slip(
-                "product",
-                lambda peak, bandwidth: peak * bandwidth,
-                "That multiplies. FLOP/s over byte/s is FLOP/byte.",
-            ),
-            Slip(
                 "TPU v5e",
                 lambda: _ridge(V5E),
                 "That is the TPU v5e's. Take the figures of this chip.",
                 here=True,
+            ),
+            Slip(
+                "product",
+                lambda peak, bandwidth: peak * bandwidth,
+                "That multiplies. FLOP/s over byte/s is FLOP/byte.",
             ),
             Slip(
                 "A100",
@@ -586,6 +586,11 @@ QUESTIONS = {
         unit="FLOP/byte",
         slips=[
             Slip(
+                "tile alone",
+                lambda b, ops, size: _intensity(ops, size, b, b),
+                "That is the tile with D without end. Here D is finite, and Z is stored.",
+            ),
+            Slip(
                 "empty",
                 lambda: 0.0,
                 "No FLOP was counted: multiply the two blocks into z.",
@@ -624,11 +629,6 @@ QUESTIONS = {
                 lambda N, ops, size: _intensity(ops, size, N, N, N),
                 "That is the ideal count, where each matrix crosses once. The tiles load X and Y "
                 "more often.",
-            ),
-            Slip(
-                "tile alone",
-                lambda b, ops, size: _intensity(ops, size, b, b),
-                "That is the tile with D without end. Here D is finite, and Z is stored.",
             ),
             Slip(
                 "one step",
