@@ -28,8 +28,8 @@ WORDS_A_MINUTE = 130
 UNIT = re.compile(
     r"(?<=[\d⁰¹²³⁴⁵⁶⁷⁸⁹]) (?=(?:[kMGTPmµn]?s|[kMGTP]?B|[kMGTP]?FLOPs?|bits?|bytes?)\b)"
 )
-# Seconds for the room to think about a question, and to read a slide with little said.
-THINKING, LOOKING = 30, 10
+# Seconds for the room: to take a slide in, to think about a question, to watch a slider moved.
+LOOKING, THINKING, WATCHING = 15, 45, 90
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,16 @@ class Slide:
 
     @property
     def seconds(self):
-        """How long the slide takes: its words spoken, and time to think where it asks."""
+        """How long the slide takes: its text and its script spoken, and time for the room."""
+        text = " ".join(
+            cell.source
+            for cell in self.cells
+            if cell.cell_type == "markdown" and slide_type(cell) not in ("notes", "skip")
+        )
         questions = sum(bool(_asked(cell, "check|predict")) for cell in self.cells)
-        return LOOKING + 60 * words(self.script) / WORDS_A_MINUTE + THINKING * questions
+        live = sum(VIEW in data for cell in self.cells for data in _data(cell))
+        spoken = 60 * (words(text) + words(self.script)) / WORDS_A_MINUTE
+        return spoken + LOOKING + THINKING * questions + WATCHING * live
 
     def staged(self, seconds):
         """The cells as the deck shows them; the presenter's clock gives them so many seconds."""
@@ -103,9 +110,14 @@ def _shown(cell):
         return None
     if cell.cell_type == "markdown":
         cell.source = _unbroken(cell.source)
-    if any({VIEW, "text/html"} & set(out.get("data", ())) for out in cell.get("outputs", [])):
+    if any({VIEW, "text/html"} & data for data in _data(cell)):
         cell.metadata.tags = [*cell.metadata.get("tags", []), "picture"]
     return cell
+
+
+def _data(cell):
+    """The kinds of data of each output."""
+    return (set(output.get("data", ())) for output in cell.get("outputs", []))
 
 
 def _asked(cell, calls):
