@@ -2,6 +2,7 @@
 # make test    set up once, then run every test
 # make teach   the same with the solutions and nbgrader's Formgrader
 # make kit     pack what students get into build/roofline-course-VERSION.zip
+# make site    build pages of all of it, with the decks and the kit if they were made before
 # make build   rebuild the notebooks from their texts
 # make bench   measure the speed claims, as ratios
 # make lock    pin the newest releases that pyproject.toml allows
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 PORT ?= 8888
 BROWSER ?= default
 
-.PHONY: lab teach test kit build bench lock clean
+.PHONY: lab teach test kit site build bench lock clean
 .DEFAULT_GOAL := lab
 
 lab: $(VENV)/ready
@@ -21,6 +22,9 @@ teach: $(VENV)/ready
 
 kit: $(VENV)/ready
 	@$(BIN)/python tools/kit/build.py
+
+site: $(VENV)/ready
+	@$(BIN)/python tools/site/build.py
 
 test: $(VENV)/ready
 	$(BIN)/ruff check
