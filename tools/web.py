@@ -4,10 +4,12 @@ import os
 import subprocess
 import sys
 import tarfile
+import tempfile
 from pathlib import Path
 
 import anywidget
 import nbformat
+from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 
 BUILD = Path(__file__).resolve().parents[1] / "build"
@@ -28,8 +30,13 @@ def run(path, **environment):
     """The notebook with its outputs and widgets; one that was saved with these, as it was left."""
     notebook = nbformat.read(path, as_version=4)
     if "widgets" not in notebook.metadata:
-        client = NotebookClient(notebook, resources={"metadata": {"path": path.parent}})
-        client.execute(env=os.environ | {"ROOFKIT_ANSWERS": "", **environment})
+        with tempfile.TemporaryDirectory() as private:
+            # Two kernels that start at once may pick the same TCP port.
+            kernel = AsyncKernelManager(transport="ipc", connection_file=f"{private}/kernel.json")
+            where = {"metadata": {"path": path.parent}}
+            client = NotebookClient(notebook, km=kernel, resources=where)
+            own = {"ROOFKIT_ANSWERS": "", **environment}
+            client.execute(env=os.environ | own, cleanup_kc=True)
     return notebook
 
 
