@@ -3,6 +3,7 @@
 # make teach   the same with the solutions and nbgrader's Formgrader
 # make kit     pack what students get into build/roofline-course-VERSION.zip
 # make slides  build the decks, HTML and PDF, into build/slides
+# make site    build pages of all of it, with the decks and the kit if they were made before
 # make build   rebuild the notebooks from their texts
 # make bench   measure the speed claims, as ratios
 # make lock    pin the newest releases that pyproject.toml allows
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 PORT ?= 8888
 BROWSER ?= default
 
-.PHONY: lab teach test kit slides build bench lock clean
+.PHONY: lab teach test kit slides site build bench lock clean
 .DEFAULT_GOAL := lab
 
 lab: $(VENV)/ready
@@ -31,7 +32,10 @@ test: $(VENV)/ready
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 slides: $(VENV)/ready
-	$(BIN)/python tools/slides.py
+	@$(BIN)/python tools/slides.py
+
+site: $(VENV)/ready
+	@$(BIN)/python tools/site/build.py
 
 build: $(VENV)/ready
 	$(BIN)/python tools/notebooks.py

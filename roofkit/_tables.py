@@ -29,17 +29,19 @@ def html_table(head, units, rows):
     from html import escape  # read on demand: its list of entities is long
 
     sides = ["left", *["right"] * (len(head) - 1)]
-    below = [f"<br><small>{escape(unit)}</small>" if any(units) else "" for unit in units]
-    heads = "".join(
-        f'<th style="text-align: {side}">{quantities(escape(name))}{unit}</th>'
-        for side, name, unit in zip(sides, head, below, strict=True)
-    )
+
+    def head_of(name, unit, side):
+        if not (name or unit):
+            return "<td></td>"  # a corner; a head has words
+        below = f"<br><small>{escape(unit)}</small>" if unit else ""
+        return f'<th style="text-align: {side}">{quantities(escape(name))}{below}</th>'
 
     def cell_of(column, cell):
         remark = "" if isinstance(cell, str) else cell[1]
         title = f' title="{escape(remark, quote=True)}"' if remark else ""
         return f'<td style="text-align: {sides[column]}"{title}>{escape(_text(cell))}</td>'
 
+    heads = "".join(map(head_of, head, units, sides))
     body = "".join(f"<tr>{''.join(map(cell_of, range(len(row)), row))}</tr>" for row in rows)
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 

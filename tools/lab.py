@@ -4,15 +4,14 @@ A student meets what the kit holds; who teaches needs the solutions and nbgrader
 Decks and pages that have been built stand in a menu of their own.
 """
 
-import html
 import json
 import os
-import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tools/kit"))
+from built import decks  # noqa: E402
 from start import open_lab, parser  # noqa: E402
 
 SERVED = ("course/en", "course/data", "exercises")
@@ -46,9 +45,7 @@ def offered(built):
     """Options that serve the decks and pages there are, and a menu that names them."""
     site, slides = built / "site", built / "slides"
     items = [("Pages", "index.html")] if (site / "index.html").exists() else []
-    for deck in sorted(slides.glob("*.html")):
-        title = re.search("<title>(.*?)</title>", deck.read_text(encoding="utf-8"))[1]
-        items.append((f"Slides: {html.unescape(title)}", deck.name))
+    items += [(f"Slides: {title}", deck.name) for deck, title in decks(slides).items()]
     # Opened from the file browser they would run no script.
     entries = [
         {

@@ -19,7 +19,7 @@ class Calibrated:
 
     ``roof`` is the bound, as given. T = overhead + max(FLOPs / (eff_flops · peak),
     bytes / (eff_bw · bandwidth)), with ``overhead`` in seconds a call. ``points`` were fitted;
-    half of them lie within ``median_error``, |predicted - measured| / measured.
+    half of them lie within ``median_error``, ``|predicted - measured|`` / measured.
 
     >>> fit = Calibrated(Roofline(1e12, 1e11), eff_flops=0.8, eff_bw=0.5, overhead=1e-3)
     >>> fit.seconds(Cost(flops=1e9, bytes=1e9))

@@ -30,7 +30,7 @@ class Comparison:
 
     @property
     def median_error(self):
-        """The median of |predicted - measured| / measured."""
+        """The median of ``|predicted - measured|`` / measured."""
         return statistics.median(
             abs(row["predicted"] - row["measured"]) / row["measured"] for row in self.rows
         )

@@ -1,5 +1,7 @@
+import importlib
 import os
 import shutil
+import sys
 
 import driver
 import pytest
@@ -49,6 +51,13 @@ def npm():
     if not shutil.which("npm"):
         reason = "no npm found: install Node.js, from whose packages pages and decks are made"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def axe(npm):
+    """axe-core, which finds what keeps people from using a page."""
+    sys.path.append(str(driver.ROOT / "tools"))
+    return importlib.import_module("web").npm("axe-core", "4.14.1", "axe.min.js")
 
 
 @pytest.fixture(scope="session")

@@ -184,11 +184,11 @@ def slider(page, name, of=SLIDERS):
     return page.locator(".roofkit-explorer .noUi-handle").nth(of.index(name))
 
 
-def drag(page, name, distance):
+def drag(page, name, distance, of=SLIDERS):
     """Drag a slider's handle to the right, pixels."""
     # Waits until the handle stands still: a slide may be moving in.
-    slider(page, name).hover()
-    box = slider(page, name).bounding_box()
+    slider(page, name, of).hover()
+    box = slider(page, name, of).bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.down()
     page.mouse.move(x + distance, y, steps=10)

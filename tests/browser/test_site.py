@@ -1,0 +1,295 @@
+"""The site: built once, then read as files, without a network, in a real browser."""
+
+import contextlib
+import functools
+import http.server
+import re
+import runpy
+import subprocess
+import sys
+import threading
+
+import nbformat
+import pages
+import pytest
+from driver import LECTURES, ROOT, drag, drawn, screenshot, slider, wait_redrawn
+from hidden import solution_lines
+
+import roofkit as rk
+
+LIVE = [path.stem for path in LECTURES if "explore." in path.read_text(encoding="utf-8")]
+SETS = sorted(path.stem for path in (ROOT / "exercises/en").glob("*/*.ipynb"))
+DECKS = (LECTURES[0].stem, "talk-short")
+# One page of each kind.
+KINDS = (
+    "index.html", f"lectures/{LIVE[3]}.html", f"problems/{SETS[0]}.html", "guide.html",
+    "chips.html", "api/models.html", "slides.html", "search.html?q=scratchpad",
+)  # fmt: skip
+# Colours alone differ in the dark. (To preload would be to fetch, which files cannot.)
+RULES = {
+    "light": {"preload": False, "resultTypes": ["violations"]},
+    "dark": {"preload": False, "resultTypes": ["violations"], "runOnly": ["color-contrast"]},
+}
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def site(chromium, npm, tmp_path_factory):
+    """The site, with two decks and a kit that stand for those of `make slides` and `make kit`."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "slides").mkdir()
+    for deck in DECKS:
+        (folder / f"slides/{deck}.html").write_text(f"<title>The deck {deck}</title>")
+        (folder / f"slides/{deck}.pdf").write_bytes(b"%PDF")
+    (folder / f"slides/{DECKS[0]}-notes.pdf").write_bytes(b"%PDF")
+    (folder / "kit.zip").write_bytes(b"PK")
+    given = ["--slides", folder / "slides", "--kit", folder / "kit.zip"]
+    into = folder / "a host/course"
+    command = [sys.executable, ROOT / "tools/site/build.py", "--into", into, *given]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[0] == str(into / "index.html")
+    return into
+
+
+@pytest.fixture(scope="module")
+def offline(browser):
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(30_000)
+    return context
+
+
+@pytest.fixture
+def page(offline):
+    """A page that asks no host for anything and runs without errors."""
+    page = offline.new_page()
+    wrong = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
+    page.on("request", lambda request: None if local(request.url) else wrong.append(request.url))
+    yield page
+    page.close()
+    assert wrong == []
+
+
+def local(url):
+    return url.startswith(("file:", "data:", "blob:", "http://127.0.0.1:"))
+
+
+def show(page, site, name):
+    page.goto(f"{site.as_uri()}/{name}")
+    if any(stem in name for stem in LIVE):
+        page.wait_for_selector(".roofkit-picture svg")
+
+
+def test_every_link_leads_somewhere_on_the_site_or_out_of_it(site):
+    read = {path: pages.read(path) for path in site.rglob("*.html")}
+    assert len(read) > 20
+    wrong, reached = [], {site / "index.html"}
+    for path, page in read.items():
+        wrong += [f"{path}: {address}" for address in page.loads if address.startswith("http")]
+        for address in page.links + page.loads:
+            if address.startswith(("https:", "http:", "data:")):
+                continue
+            target, place = pages.goal(path, address)
+            reached.add(target)
+            known = read[target].ids if target in read else {""}
+            if not target.is_file() or (place and place not in known):
+                wrong.append(f"{path}: {address}")
+    assert wrong == []
+    assert {*read} <= reached
+
+
+def test_the_site_holds_every_lecture_set_deck_and_chip(site):
+    start = pages.read(site / "index.html")
+    for stem in [path.stem for path in LECTURES]:
+        assert f"lectures/{stem}.html" in start.links
+        assert f"../notebooks/{stem}.ipynb" in pages.read(site / f"lectures/{stem}.html").links
+    for name in SETS:
+        links = pages.read(site / f"problems/{name}.html").links
+        assert {f"../notebooks/{name}.ipynb", "../kit.zip"} <= {*links}
+    lecture = pages.read(site / f"lectures/{DECKS[0]}.html")
+    assert f"../slides/{DECKS[0]}-notes.pdf" in lecture.links
+    slides = pages.read(site / "slides.html")
+    assert all(f"The deck {deck}" in slides.text for deck in DECKS)
+    assert f"slides/{DECKS[1]}.pdf" in slides.links
+    chips = pages.read(site / "chips.html")
+    for chip in rk.chips():
+        assert chip.name in chips.text
+        for figure in (*chip.peaks.values(), chip.bandwidth, chip.capacity):
+            assert figure is None or figure.source in chips.text
+
+
+def test_the_api_has_every_public_name(site):
+    ids = set().union(*(pages.read(path).ids for path in site.glob("api/*.html")))
+    for module in (rk, rk.network, rk.plot, rk.explore, rk.check):
+        for name in {*module.__all__} - {"COLOURS", "LINES", "TEXT"}:
+            homes = {module.__name__, "roofkit.network"}
+            assert {f"{home}.{name}" for home in homes} & ids, f"{module.__name__}.{name}"
+
+
+def test_without_decks_the_builder_says_what_to_do(tmp_path, capsys):
+    downloads = runpy.run_path(str(ROOT / "tools/site/downloads.py"))
+    assert downloads["take"](tmp_path / "none", tmp_path / "slides") == {}
+    assert capsys.readouterr().err.endswith("make slides first\n")
+
+
+def test_no_file_names_the_machine_that_built_it(site):
+    texts = [path for path in site.rglob("*") if path.suffix in (".html", ".js", ".css", ".svg")]
+    for path in texts:
+        text = path.read_text(encoding="utf-8")
+        assert str(ROOT) not in text, path
+        assert str(site.parents[1]) not in text, path
+        assert "/tmp/" not in text, path
+
+
+def test_problem_sets_come_without_solutions(site):
+    lines = [re.sub(r"\s+", "", line) for line in solution_lines()]
+    for name in SETS:
+        text = pages.read(site / f"problems/{name}.html").text
+        assert "YOUR CODE HERE" in text
+        text = re.sub(r"\s+", "", text)
+        assert [line for line in lines if line in text] == []
+        notebook = (site / f"notebooks/{name}.ipynb").read_text(encoding="utf-8")
+        assert notebook == (ROOT / f"exercises/en/{name}/{name}.ipynb").read_text(encoding="utf-8")
+
+
+def test_every_page_opens_without_a_network_and_fits_a_phone(site, page):
+    page.set_viewport_size(PHONE)
+    for path in sorted(site.rglob("*.html")):
+        if path.parent.name == "slides":
+            continue
+        show(page, site, path.relative_to(site).as_posix())
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"], path
+    show(page, site, f"lectures/{LIVE[4]}.html")
+    page.locator(".roofkit-explorer").scroll_into_view_if_needed()
+    screenshot(page, "site-phone")
+
+
+@pytest.mark.parametrize("stem", LIVE)
+def test_a_lectures_picture_moves_by_mouse_and_by_keys(site, page, stem):
+    show(page, site, f"lectures/{stem}.html")
+    sources = [cell.source for cell in nbformat.read(ROOT / f"course/en/{stem}.ipynb", 4).cells]
+    live = sum("\nexplore." in f"\n{source}" for source in sources)
+    assert page.locator(".roofkit-explorer").count() == live == 1
+    for handle in page.locator(".noUi-handle").all():
+        before, value = drawn(page), int(float(handle.get_attribute("aria-valuenow")))
+        handle.press("ArrowLeft" if value else "ArrowRight")
+        wait_redrawn(page, before)
+    before = drawn(page)
+    drag(page, "first", 40, of=("first",))
+    wait_redrawn(page, before)
+
+
+def test_buttons_choose_without_a_kernel(site, page):
+    show(page, site, "lectures/05-several-chips.html")
+    status = page.get_by_role("status")
+    assert status.inner_text().startswith("verdict\nlink-bound\nmax … sum\n373 µs to 834 µs")
+    chips, width, batch = (slider(page, name, of=("n", "D", "B")) for name in ("n", "D", "B"))
+    before = drawn(page)
+    width.press("ArrowRight")
+    wait_redrawn(page, before)
+    assert status.inner_text().startswith("verdict\ncompute-bound")
+    chips.press("End")
+    page.get_by_role("button", name="H100 SXM: switch").click()
+    page.wait_for_function(
+        "() => document.querySelector('.noUi-handle').getAttribute('aria-valuetext') === '8'"
+    )
+    assert chips.get_attribute("aria-valuenow") == chips.get_attribute("aria-valuemax")
+    before = drawn(page)
+    batch.press("Home")
+    wait_redrawn(page, before)
+    assert status.inner_text().startswith("verdict\nmemory-bound")
+    show(page, site, "lectures/04-matrix-multiplication.html")
+    before = drawn(page)
+    page.get_by_role("button", name="int8").click()
+    wait_redrawn(page, before)
+
+
+def test_answers_are_folded_until_they_are_opened(site, page):
+    show(page, site, "lectures/02-arithmetic-intensity.html")
+    assert page.locator("details[open]").count() == 0
+    answer = page.get_by_text("It is 240.5 FLOP/byte.")
+    assert not answer.is_visible()
+    page.get_by_text("Reveal", exact=True).locator("visible=true").first.click()
+    assert answer.is_visible()
+    worked = page.locator("details", has_text="as good as N")
+    assert worked.locator("summary").inner_text() == "Worked answer"
+    assert not worked.get_by_text("as good as N").is_visible()
+    worked.locator("summary").press("Enter")
+    assert worked.get_by_text("as good as N").is_visible()
+    assert page.get_by_text("No answer yet").count() == 0
+    # Wherever a notebook folds an output, a page does.
+    for lecture in LECTURES:
+        tags = [cell.metadata.get("tags", []) for cell in nbformat.read(lecture, 4).cells]
+        html = (site / f"lectures/{lecture.stem}.html").read_text(encoding="utf-8")
+        assert html.count("hide below-input") == sum("reveal" in each for each in tags) > 0
+
+
+def test_search_finds_a_word_between_files(site, page):
+    show(page, site, "index.html")
+    page.get_by_role("textbox", name="Search").fill("scratchpad")
+    page.keyboard.press("Enter")
+    found = page.locator("#search-results a")
+    found.first.wait_for()
+    assert any("api/scratchpad.html" in link.get_attribute("href") for link in found.all())
+    found.first.click()
+    page.wait_for_selector("h1")
+    assert "search" not in page.url.partition("?")[0]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_kind_of_page_has_a_serious_fault(site, page, scheme, axe):
+    page.emulate_media(color_scheme=scheme)
+    for name in KINDS:
+        show(page, site, name)
+        if "search" in name:
+            page.locator("#search-results a").first.wait_for()
+        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+        page.evaluate(axe)
+        found = page.evaluate("options => axe.run(options)", RULES[scheme])["violations"]
+        serious = [fault for fault in found if fault["impact"] in ("serious", "critical")]
+        told = [(f["id"], [node["html"] for node in f["nodes"]][:3]) for f in serious]
+        assert told == [], name
+        screenshot(page, f"site-{scheme}-{re.sub(r'[^a-z]+', '-', name)}")
+
+
+def test_a_printed_page_is_black_on_white_with_its_answers(site, page):
+    page.emulate_media(media="print", color_scheme="dark")
+    show(page, site, "lectures/02-arithmetic-intensity.html")
+    page.wait_for_selector("mjx-container")
+    assert page.get_by_text("It is 240.5 FLOP/byte.").is_visible()
+    assert page.get_by_text("as good as N").is_visible()
+    for beside in (".sidebar-drawer", ".skip-to-content", ".theme-toggle-content"):
+        assert not page.locator(beside).is_visible()
+    style = "getComputedStyle(document.body)"
+    assert page.evaluate(f"{style}.backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate(f"{style}.color") == "rgb(0, 0, 0)"
+    filters = "[...document.querySelectorAll('article img')].map((i) => getComputedStyle(i).filter)"
+    assert {*page.evaluate(filters)} == {"none"}
+    screenshot(page, "site-print")
+
+
+def test_the_site_can_be_served_from_a_folder_of_a_host(site, browser):
+    handler = functools.partial(Quiet, directory=site.parent)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with contextlib.closing(browser.new_context()) as context:
+        page = context.new_page()
+        missing = []
+        page.on("response", lambda got: missing.append(got.url) if got.status >= 400 else None)
+        page.goto(f"http://127.0.0.1:{server.server_port}/course/lectures/{LIVE[1]}.html")
+        page.wait_for_selector(".roofkit-picture svg")
+        before = drawn(page)
+        slider(page, "intensity").press("ArrowRight")
+        wait_redrawn(page, before)
+        page.get_by_role("link", name="The dot product").first.click()
+        page.wait_for_selector("h1:has-text('The dot product')")
+    server.shutdown()
+    server.server_close()
+    assert missing == []
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        """Nothing: a test has its own way to say what went wrong."""

@@ -1,0 +1,12 @@
+"""What has been built and can be opened."""
+
+import html
+import re
+
+
+def decks(folder):
+    """The title of each deck in a folder, by its path."""
+    return {
+        path: html.unescape(re.search("<title>(.*?)</title>", path.read_text("utf-8"), re.S)[1])
+        for path in sorted(folder.glob("*.html"))
+    }

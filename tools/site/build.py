@@ -1,0 +1,154 @@
+"""Build the site of the course: pages to open as files, or to serve from anywhere.
+
+    python tools/site/build.py        -> build/site/index.html
+
+Lectures are run once, for the state of their widgets. Decks and the kit are taken along if they
+were made before: `make slides`, `make kit`.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import chips
+import folding
+import nbformat
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+sys.path.append(str(HERE.parent))
+import downloads  # noqa: E402
+from web import BUILD, mathjax, run, widgets  # noqa: E402
+
+TEMPLATES = Environment(
+    loader=FileSystemLoader(HERE / "pages"),
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=StrictUndefined,
+)
+# Where what a text of the repository links to stands on the site.
+PLACES = {
+    "course/roofline.png": "roofline.png",
+    "roofkit/README.md": "guide.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "#handing-out": "teaching.md#handing-out",
+    "#grading": "teaching.md#grading",
+    "#presenting": "teaching.md#presenting",
+}
+
+
+def main(argv=None):
+    """Build the site; the exit status."""
+    kit = max(BUILD.glob("roofline-course-*.zip"), default=None)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--into", type=Path, default=BUILD / "site", help="folder for the site")
+    parser.add_argument("--slides", type=Path, default=BUILD / "slides", help="folder of decks")
+    parser.add_argument("--kit", type=Path, default=kit, help="archive for students")
+    args = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory() as work:
+        pages, files = (Path(work, name) for name in ("pages", "files"))
+        write_files(Path(work), files, args.kit)
+        write_pages(pages, downloads.take(args.slides, files / "slides"), args.kit)
+        command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet"]
+        folders = ["-c", work, "-d", f"{work}/doctrees", pages, f"{work}/site"]
+        if status := subprocess.run([*command, *folders]).returncode:
+            return status
+        shutil.rmtree(args.into, ignore_errors=True)
+        unused = shutil.ignore_patterns(".buildinfo", "*.map")
+        shutil.copytree(f"{work}/site", args.into, ignore=unused)
+    print(args.into / "index.html")
+    return 0
+
+
+def notebooks():
+    """The lectures and the problem sets as students get them, in order."""
+    lectures, problems = (
+        (ROOT / "course/en").glob("*.ipynb"),
+        (ROOT / "exercises/en").glob("*/*.ipynb"),
+    )
+    return sorted(lectures), sorted(problems)
+
+
+def write_files(work, files, kit):
+    """What Sphinx is set up with, and what the site passes on as it is."""
+    shutil.copy(HERE / "conf.py", work)
+    for folder in ("static", "templates"):
+        shutil.copytree(HERE / folder, work / folder)
+    for name, script in {"widgets.js": widgets(), "mathjax.js": mathjax()}.items():
+        (work / "static" / name).write_text(script, encoding="utf-8")
+    (files / "notebooks").mkdir(parents=True)
+    lectures, problems = notebooks()
+    for path in (*lectures, *problems):
+        shutil.copy(path, files / "notebooks")
+    shutil.copy(ROOT / "LICENSE", files / "LICENSE.txt")
+    if kit:
+        shutil.copy(kit, files)
+
+
+def write_pages(pages, listed, kit):
+    """The pages as Sphinx reads them."""
+    lectures, problems = notebooks()
+    data = {
+        "readme": sections(ROOT / "README.md"),
+        "guide": linked(ROOT / "roofkit/README.md"),
+        "contributing": linked(ROOT / "CONTRIBUTING.md"),
+        "lectures": {path.stem: title(path) for path in lectures},
+        "problems": {path.stem: title(path) for path in problems},
+        "chips": chips.table(),
+        "decks": listed,
+        "kit": kit,
+    }
+    for path in (HERE / "pages").rglob("[!_]*.md"):
+        name = path.relative_to(HERE / "pages")
+        if listed or name.stem != "slides":
+            write(pages / name, TEMPLATES.get_template(name.as_posix()).render(data))
+    shutil.copy(ROOT / "course/roofline.png", pages)
+    with ThreadPoolExecutor(2) as pool:
+        for path, notebook in zip(lectures, pool.map(run, lectures), strict=True):
+            folding.fold(notebook)
+            write(pages / "lectures" / path.name, headed(notebook, path, "_lecture.md", data))
+    for path in problems:
+        notebook = nbformat.read(path, as_version=4)
+        write(pages / "problems" / path.name, headed(notebook, path, "_problems.md", data))
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def headed(notebook, path, template, data):
+    """The notebook as text, with a few words under its title."""
+    words = TEMPLATES.get_template(template).render(data, name=path.stem)
+    notebook.cells.insert(1, nbformat.v4.new_markdown_cell(words, id="downloads"))
+    return nbformat.writes(notebook)
+
+
+def title(path):
+    """A notebook's heading and the paragraph below it."""
+    heading, _, text = nbformat.read(path, as_version=4).cells[0].source.partition("\n\n")
+    return {"title": heading.removeprefix("# "), "text": text.partition("\n\n")[0]}
+
+
+def linked(path):
+    """A text of the repository with its links as they are on the site."""
+    # The blank line at the end of a block is for doctest.
+    text = path.read_text(encoding="utf-8").replace("\n\n```\n", "\n```\n")
+    places = "|".join(map(re.escape, PLACES))
+    return re.sub(rf"\]\(({places})(?=[)#])", lambda found: f"]({PLACES[found[1]]}", text)
+
+
+def sections(path):
+    """A text's parts by the heading of the second level that opens them, each with its heading."""
+    opening, *rest = re.split(r"^(?=## )", linked(path), flags=re.M)
+    return {"": opening} | {part.split("\n", 1)[0].removeprefix("## "): part for part in rest}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""Sphinx's settings; build.py writes what it reads. No page asks another host for anything."""
+
+project = html_title = "Roofline"
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+language = "en"
+smartquotes = False
+highlight_language = "none"
+
+nb_execution_mode = "off"
+nb_ipywidgets_js = {"widgets.js": {}}
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+myst_update_mathjax = False  # mathjax.js brings its own settings
+mathjax_path = "mathjax.js"
+
+autodoc_typehints = "none"
+autodoc_preserve_defaults = True
+autodoc_member_order = "bysource"
+
+html_theme = "furo"
+# The names with jp are JupyterLab's, which the live pictures use.
+html_theme_options = {
+    "light_css_variables": {
+        "color-brand-primary": "#005a8c",
+        "color-brand-content": "#005a8c",
+        "picture-roof": "#0072b2",
+        "figure": "none",
+        "focus": "#d55e00",
+        "jp-layout-color0": "var(--color-background-primary)",
+        "jp-ui-font-color1": "var(--color-foreground-primary)",
+        "jp-ui-font-color2": "var(--color-foreground-secondary)",
+        "jp-ui-font-family": "var(--font-stack)",
+        "jp-border-color2": "#e0e0e0",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#56b4e9",
+        "color-brand-content": "#56b4e9",
+        "picture-roof": "#56b4e9",
+        "figure": "invert(0.93) hue-rotate(180deg)",
+        "focus": "#e69f00",
+        "jp-border-color2": "#3a3a3a",
+    },
+}
+templates_path = ["templates"]
+html_static_path = ["static"]
+html_extra_path = ["files"]
+html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+html_favicon = "static/favicon.svg"
+html_copy_source = html_show_sourcelink = html_show_copyright = False
+html_use_index = html_domain_indices = False
+# The summaries would be fetched, which a browser refuses between files.
+html_show_search_summary = False
+
+
+def list_parameters(app, what, name, obj, options, lines):
+    """Write a docstring's parameters as a list; sections are not known to reStructuredText."""
+    if "Parameters" not in lines:
+        return
+    start = lines.index("Parameters")
+    end = next((i for i in range(start, len(lines)) if not lines[i]), len(lines))
+    listed = [":Parameters:"]
+    for line in lines[start + 2 : end]:
+        parameter, colon, kind = line.partition(" : ")
+        if colon and not line.startswith(" "):
+            listed.append(f"  * **{parameter}**: {kind}")
+        else:
+            text = line.strip()
+            # A sentence is about the parameter, anything else goes on about its kind.
+            listed += ["", f"    {text}"] if text[0].isupper() else [f"    {text}"]
+    lines[start:end] = listed
+
+
+def name_parts(app, page, template, context, doctree):
+    """Name each fold by its own words, not by myst-nb's for all, and give captions their level."""
+    for part in {"body", "furo_navigation_tree"} & context.keys():
+        html = context[part].replace(' aria-label="Toggle hidden content"', "")
+        html = html.replace(' role="heading">', ' role="heading" aria-level="2">')
+        # A head without words, in a table's corner, is none.
+        context[part] = html.replace('<th class="head"><p></p></th>', "<td></td>")
+
+
+def setup(app):
+    app.connect("html-page-context", name_parts, priority=900)  # once the theme has its tree
+    app.connect("autodoc-process-docstring", list_parameters)

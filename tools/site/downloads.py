@@ -1,0 +1,24 @@
+"""The decks that `make slides` made, as far as there are any."""
+
+import shutil
+import sys
+
+from built import decks
+
+
+def take(slides, into):
+    """Copy the decks; what each is called and which files of it there are."""
+    found = decks(slides)
+    if not found:
+        print(f"no decks in {slides}, so the site has none; make slides first", file=sys.stderr)
+        return {}
+    into.mkdir()
+    taken = {}
+    for deck, title in found.items():
+        files = {"Slides": deck.name, "PDF": f"{deck.stem}.pdf"}
+        files["PDF with notes"] = f"{deck.stem}-notes.pdf"
+        files = {kind: name for kind, name in files.items() if (slides / name).is_file()}
+        for name in files.values():
+            shutil.copy(slides / name, into)
+        taken[deck.stem] = {"title": title.strip(), "files": files}
+    return taken
