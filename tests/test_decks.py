@@ -61,7 +61,7 @@ def test_a_slide_reaches_to_the_next(both):
 def test_notes_are_one_script_with_a_mark_where_fragments_come(both):
     assert both[0].script == "Say *this* first, of $T_\\text{math}$."
     answer, rest = both[1].script.split("\n\n", 1)
-    assert answer.startswith("***1.01\u00a0ms.**")
+    assert answer.startswith("**1.01\u00a0ms.**")
     # Two fragments in a row have one mark.
     assert rest == "▶\n\n**Why so.**\n\nBecause.\n\n▶"
 
@@ -99,11 +99,17 @@ def test_staging_leaves_the_lecture_as_it_is(both):
 
 
 def test_a_slide_takes_as_long_as_its_words_and_its_questions(both):
-    # Five words, the formula being one of them.
+    # Five words of script, the formula being one of them, and the two of the title.
     assert decks.words(both[0].script) == 5
-    assert both[0].seconds == decks.LOOKING + 60 * 5 / decks.WORDS_A_MINUTE
-    asked = decks.words(both[1].script) * 60 / decks.WORDS_A_MINUTE + 2 * decks.THINKING
-    assert both[1].seconds == pytest.approx(decks.LOOKING + asked)
+    assert both[0].seconds == decks.LOOKING + 60 * 7 / decks.WORDS_A_MINUTE
+    spoken = (decks.words(both[1].script) + 2) * 60 / decks.WORDS_A_MINUTE
+    assert both[1].seconds == pytest.approx(decks.LOOKING + spoken + 2 * decks.THINKING)
+
+
+def test_a_live_picture_is_given_time(both):
+    before = both[1].seconds
+    both[1].cells[2].outputs[0].data = {decks.VIEW: {}, "text/html": "<img>"}
+    assert both[1].seconds == before + decks.WATCHING
 
 
 def test_a_talk_is_paced_over_its_minutes(both):

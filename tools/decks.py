@@ -52,7 +52,7 @@ class Slide:
             elif slide_type(cell) == "fragment" or _asked(cell, "check"):
                 said += [CLICK] if said[-1:] != [CLICK] else []
             elif question := _asked(cell, "predict"):
-                said.append(f"*{_answer(question)}*")
+                said.append(_answer(question))
         return "\n\n".join(said)
 
     @property
