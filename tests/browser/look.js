@@ -2,10 +2,13 @@
 () => {
   const slide = Reveal.getCurrentSlide(), scale = Reveal.getScale();
   const page = document.querySelector(".slides").getBoundingClientRect();
-  const height = 1080 / innerHeight, found = { id: slide.id, small: [], outside: [] };
+  const found = { id: slide.id, small: [], outside: [] };
+  // What a pixel here is on a screen of 1920 x 1080, where the slide leaves a margin of 3%.
+  const projected = (0.97 * 1.5) / scale;
   const hidden = ".notes, mjx-container";
   const judge = (pixels, what) => {
-    if (pixels * height < 23.9) found.small.push(`${what}: ${(pixels * height).toFixed(1)}`);
+    const size = pixels * projected;
+    if (size < 23.9) found.small.push(`${what}: ${size.toFixed(1)}`);
   };
   for (const part of slide.querySelectorAll("*")) {
     const box = part.getBoundingClientRect(), style = getComputedStyle(part);
