@@ -128,8 +128,8 @@ def _asked(cell, calls):
 
 def _answer(question):
     told = worked(find_question(question))
-    right = told.answer if "$" in told.answer else html.escape(told.answer)
-    lines = [f"**{right}{'' if right[-1] in '.?$' else '.'}** {told.remark}".strip()]
+    right = html.escape(told.answer).rstrip(".")
+    lines = [f"**{right}.** {told.remark}".strip()]
     if told.says:
         wrong = f"*{html.escape(told.slip)}?* " if told.slip else ""
         lines.append(f"{wrong}{told.says}")

@@ -43,7 +43,8 @@ ALSO = {
     "of peak": {"%": 100},
 }
 # Units that take SI prefixes, and how they are written behind one.
-PREFIXED = {"s": "s", "FLOPs": "FLOPs", "FLOP/s": "FLOP/s", "bytes": "B", "byte/s": "B/s"}
+PREFIXED = {"s": "s", "FLOP/s": "FLOP/s", "bytes": "B", "byte/s": "B/s"}
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # In a sentence: "..., seconds are asked for".
 NAMES = {"s": "seconds", "ms": "milliseconds", "µs": "microseconds", "ns": "nanoseconds",
          "%": "percent", "": "a plain number", "times": "a plain ratio",
@@ -130,10 +131,24 @@ def in_units(value, unit):
     ('1.01 ms', '240.5 FLOP/byte', '89.2% of peak')
     >>> in_units(2, "bytes"), in_units(1.34e7, "bytes"), in_units(1.5e12, "byte/s")
     ('2 bytes', '13.4 MB', '1.5 TB/s')
+
+    A number of FLOPs takes no prefix, which would look like a speed.
+
+    >>> in_units(1e12, "FLOPs")
+    '10¹² FLOPs'
     """
+    if unit == "FLOPs":
+        return f"{with_power(float(f'{value:.3g}'))} {unit}"
     if unit in PREFIXED and (unit != "bytes" or value >= 1000):
         return f"{engineering(value)}{PREFIXED[unit]}"
     if unit == "of peak":
         return f"{100 * value:.3g}% {unit}"
     digits = 3 if value < 100 else max(4, min(6, len(f"{value:.0f}")))
     return f"{float(f'{value:.{digits}g}'):,.10g} {unit}".strip()
+
+
+def with_power(value):
+    """A large or small number as 3.44 · 10¹⁰ or 10¹²."""
+    mantissa, _, power = f"{value:.10e}".partition("e")
+    times = "" if float(mantissa) == 1 else f"{float(mantissa):g} · "
+    return f"{times}10{str(int(power)).translate(RAISED)}"

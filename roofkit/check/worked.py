@@ -5,7 +5,7 @@ r"""A question answered for a room: the answer as it is said, and its most usual
 >>> send.answer, send.slip, send.says[:40]
 ('4.44 ms', '597 µs', "That goes over the memory's bandwidth. T")
 >>> worked(find_question("l03.own-length")).slip
-'$\\frac{2 N - 1}{2 \\left(2 N + 1\\right)}$'
+'$\\dfrac{2 N - 1}{2 \\left(2 N + 1\\right)}$'
 """
 
 from dataclasses import dataclass
@@ -81,4 +81,4 @@ def _latex(question, formula):
     symbols = {name: sympy.Symbol(name, positive=True) for name in question.arguments}
     given = {name: each.value for name, each in question.inputs.items()}
     expression = sympy.nsimplify(apply(formula, symbols | given))
-    return f"${sympy.latex(sympy.together(expression))}$"
+    return f"${sympy.latex(sympy.together(expression))}$".replace(r"\frac", r"\dfrac")

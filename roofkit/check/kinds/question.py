@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import roofkit as rk
 from roofkit._units import prefixed
+from roofkit.check import units
 from roofkit.check.computation import apply
 from roofkit.check.inputs import Input
 from roofkit.check.words import TEXT, listed
@@ -15,7 +16,6 @@ from roofkit.check.words import TEXT, listed
 TRIES = 500
 # A puzzle's share depends a little on its sizes.
 LITTLE = 0.15
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,7 @@ def shown(given):
         return f"{given.value / scale:.5g} {prefix}{given.unit.replace('byte', 'B')}"
     if 1e-3 <= given.value < 1e8:
         return f"{given.value:,.10g}"
-    mantissa, _, power = f"{given.value:.10e}".partition("e")
-    return f"{float(mantissa):g} · 10{str(int(power)).translate(RAISED)}"
+    return units.with_power(given.value)
 
 
 def chips_of(inputs):
