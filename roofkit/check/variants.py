@@ -49,7 +49,7 @@ def ask(question_id, me=...):
 
     >>> given = ask("ps1.time", "ada")
     >>> given
-    A layer takes 1 · 10¹¹ bf16 FLOPs and moves 2.4 · 10⁹ bytes on the GB200. With full overlap, \
+    A layer takes 10¹¹ bf16 FLOPs and moves 2.4 · 10⁹ bytes on the GB200. With full overlap, \
 how many microseconds does it take?
     >>> given.chip, given.moved
     ('GB200', 2400000000)
