@@ -70,6 +70,18 @@ def test_shapes_say_their_bytes():
     assert "512, 4096], 8.39 MB, times" in ax.roofkit_description
 
 
+def test_the_share_of_one_chip_says_what_it_is_a_share_of():
+    ax = plot.matmul_shapes(1024, 4096, 8192, chips=2)
+    x, y, z = _frames(ax)
+    assert (x[2:], y[2:], z[2:]) == ((2048, 1024), (8192, 2048), (8192, 1024))
+    said = {line for text in ax.texts for line in re.split(r"\n|  ", text.get_text())}
+    assert {"X₁[B, D/2]", "Y₁[D/2, F]", "Z₁[B, F]", "D/2 = 2,048"} <= said
+    assert "X₁[1024, 2048], 4.19 MB, times" in ax.roofkit_description
+    assert _reads_well(ax)
+    with pytest.raises(ValueError, match="chips=3 must divide D=4096"):
+        plot.matmul_shapes(1024, 4096, 8192, chips=3)
+
+
 @pytest.mark.parametrize("tile", [(128, 128), (256, 64), (1024, 2048)])
 def test_a_tile_is_where_its_rows_meet_its_columns(tile):
     ax = plot.matmul_shapes(1024, 4096, 2048, tile=tile)

@@ -26,7 +26,7 @@ SIDES = {
 FEWEST, MOST = 16, 4096
 
 
-def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, ax=None):
+def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
     """Draw X[B, D] · Y[D, F] = Z[B, F] to scale, Z below Y and beside X, each with its bytes.
 
     Parameters
@@ -36,10 +36,12 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, ax=None):
     tile : pair of whole numbers, optional
         Rows and columns of one block of Z, no more than B and F; drawn with the rows of X and the
         columns of Y that it takes. Otherwise it is one element with one row and one column.
+    chips : whole number that divides D, optional
+        How many chips split D; drawn is the share of the first.
     ax : matplotlib Axes, optional
 
-    Returns the Axes. Raises ValueError for sizes that are not whole and for a tile that is too
-    large.
+    Returns the Axes. Raises ValueError for sizes that are not whole, for a tile that is too large
+    and for a D that the chips cannot split.
 
     >>> ax = matmul_shapes(512, 4096, 4096)
     >>> ax.roofkit_description[:57]
@@ -48,12 +50,16 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, ax=None):
     rows, columns = tile or (1, 1)
     for name, size, most in (
         ("B", B, math.inf), ("D", D, math.inf), ("F", F, math.inf),
-        ("tile[0]", rows, B), ("tile[1]", columns, F),
+        ("tile[0]", rows, B), ("tile[1]", columns, F), ("chips", chips, D),
     ):  # fmt: skip
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
             raise ValueError(f"{name} must be a whole number of at least 1, got {size!r}")
         if size > most:
             raise ValueError(f"{name}={size} is more than the {most} that there are")
+    if D % chips:
+        raise ValueError(f"chips={chips} must divide D={D}")
+    D //= chips
+    one, depth = ("₁", f"D/{chips}") if chips > 1 else ("", "D")
     # Y stands over Z and X beside it, in lengths of elements; Z begins at (right, 0).
     gap = 0.06 * (D + F)
     right, above = D + gap, B + gap
@@ -78,23 +84,23 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, ax=None):
         ax.add_patch(Rectangle(corner, *size, fc="none", ec=colour, lw=1.2))
     moved = {name: f"{engineering(rk.matmul(B, D, F, dtype, moves=name).bytes)}B" for name in "XYZ"}
     free = (left + wide + width) / 2
-    _write(ax, f"Y[D, F]\n{moved['Y']}", (free, above + D / 2), "on")
+    _write(ax, f"Y{one}[{depth}, F]\n{moved['Y']}", (free, above + D / 2), "on")
     if flat:
-        _write(ax, f"X[B, D]  {moved['X']}", (D / 2, B), "above")
-        _write(ax, f"Z[B, F]  {moved['Z']}", (free, 0), "below")
+        _write(ax, f"X{one}[B, {depth}]  {moved['X']}", (D / 2, B), "above")
+        _write(ax, f"Z{one}[B, F]  {moved['Z']}", (free, 0), "below")
     else:
-        _write(ax, f"X[B, D]\n{moved['X']}", (D / 2, under / 2), "on")
-        _write(ax, f"Z[B, F]\n{moved['Z']}", (free, under / 2), "on")
+        _write(ax, f"X{one}[B, {depth}]\n{moved['X']}", (D / 2, under / 2), "on")
+        _write(ax, f"Z{one}[B, F]\n{moved['Z']}", (free, under / 2), "on")
     edge = {"fontsize": 9, "color": "0.3"}
     _write(ax, f"B = {B:,}", (0, B / 2), "left", rotation=0 if flat else 90, **edge)
-    _write(ax, f"D = {D:,}", (D / 2, 0), "below", **edge)
-    _write(ax, f"D = {D:,}", (right, above + D / 2), "left", rotation=90, **edge)
+    _write(ax, f"{depth} = {D:,}", (D / 2, 0), "below", **edge)
+    _write(ax, f"{depth} = {D:,}", (right, above + D / 2), "left", rotation=90, **edge)
     _write(ax, f"F = {F:,}", (right + F / 2, height), "above", **edge)
     block = f"a block of {rows} by {columns}" if tile else "one element"
     strips = f"{rows} rows of X and {columns} columns" if tile else "one row of X and one column"
     ax.roofkit_description = (
-        f"Drawn to scale: X[{B}, {D}], {moved['X']}, times Y[{D}, {F}], {moved['Y']}, gives "
-        f"Z[{B}, {F}], {moved['Z']}; {block} of Z takes {strips} of Y."
+        f"Drawn to scale: X{one}[{B}, {D}], {moved['X']}, times Y{one}[{D}, {F}], {moved['Y']}, "
+        f"gives Z{one}[{B}, {F}], {moved['Z']}; {block} of Z takes {strips} of Y."
     )
     return ax
 

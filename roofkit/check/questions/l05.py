@@ -528,8 +528,8 @@ QUESTIONS = {
         how="bytes over bandwidth is not what it waits for",
     ),
     "l05.floor": Number(
-        asks="A small all-reduce among {n} {chip} takes {wait} s, whatever its size. At how many "
-        "bytes do the bytes themselves take as long?",
+        asks="A small all-reduce among {n} {chip} takes {wait} s, whatever its size. From an array "
+        "of how many bytes on does sending take longer?",
         inputs={
             "wait": count(30e-6, "the wait", "s", draw=(0.5, 2)),
             "n": count(8, "the chips", draw=()),
