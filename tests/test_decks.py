@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tools"))
 import decks  # noqa: E402
 import slides  # noqa: E402
-from talks import TalkError, read_talk  # noqa: E402
+from talks import read_talk  # noqa: E402
 
 CHECK = 'check("l01.v6e-comms", t)'
 PREDICT = 'predict("l01.h100-math", ...)'
@@ -61,9 +61,8 @@ def test_a_slide_reaches_to_the_next(both):
 def test_notes_are_one_script_with_a_mark_where_fragments_come(both):
     assert both[0].script == "Say *this* first, of $T_\\text{math}$."
     answer, rest = both[1].script.split("\n\n", 1)
-    assert answer.startswith("**1.01\u00a0ms.**")
-    # Two fragments in a row have one mark.
-    assert rest == "▶\n\n**Why so.**\n\nBecause.\n\n▶"
+    assert answer.startswith("⏸ **1.01\u00a0ms.**")
+    assert rest == "▶\n\n▶\n\n**Why so.**\n\nBecause.\n\n▶"
 
 
 def test_a_check_shows_its_answer_and_the_usual_slip(both):
@@ -130,25 +129,29 @@ def test_a_talk_keeps_its_own_order(both):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (TALK + "t-nowhere", "t.txt:5: no cell of the lectures is named 't-nowhere'"),
+        (TALK + "t-maths", "t.txt:5: no cell of the notebooks is named 't-maths'; near: t-math"),
         (TALK + "t-say", "t.txt:5: 't-say' opens no slide; it is part of the slide 't-open'"),
         (TALK + "t-open", "t.txt:5: 't-open' stands in line 3 already"),
         (TALK + "t-open t-math", "t.txt:5: 't-open t-math' is neither the id of a slide nor"),
         (TALK + "pace: 3", "t.txt:5: 'pace: 3' is neither"),
         (TALK + "minutes: 3", "t.txt:5: 'minutes: 3' is neither"),
-        ("minutes: 5\nt-open", "t.txt: a talk needs its title and its length"),
-        ("title: T\nt-open", "t.txt: a talk needs its title and its length"),
-        ("title: T\nminutes: soon\nt-open", "t.txt: a talk needs its title and its length"),
-        ("title: T\nminutes: nan\nt-open", "t.txt: a talk needs its title and its length"),
+        (TALK + "> and so", "t.txt: no slide follows the words '> and so'"),
+        ("minutes: 5\nt-open", "t.txt: a talk needs a title"),
+        ("title: T\nt-open", "t.txt: a talk needs its length as a number: 'minutes: 15'"),
+        (
+            "title: T\nminutes: 15 min\nt-open",
+            "t.txt: a talk needs its length as a number, not '15",
+        ),
+        ("title: T\nminutes: nan\nt-open", "t.txt: a talk needs its length as a number, not 'nan'"),
         ("title: T\nminutes: 5\n# t-open", "t.txt: no slide is listed"),
         (
             TALK.replace("15", "1"),
-            "t.txt: its 2 slides take 2 minutes to speak, more than its 1; the longest are t-math",
+            "t.txt: its 2 slides take 2.2 minutes to speak, more than its 1; the longest are t-math",
         ),
     ],
 )
 def test_a_list_that_is_no_talk_is_told_where_and_why(both, text, said):
-    with pytest.raises(TalkError) as error:
+    with pytest.raises(decks.DeckError) as error:
         read_talk("t.txt", text).chosen(both)
     assert str(error.value).startswith(said)
 
@@ -165,17 +168,47 @@ def test_the_talks_of_the_course_can_be_given():
         assert 0.7 * talk.minutes < spoken <= talk.minutes
 
 
-def test_what_stops_the_builder_is_said_in_a_sentence(tmp_path, capsys, monkeypatch):
-    talk = tmp_path / "talk.txt"
-    talk.write_text("l01-title", encoding="utf-8")
-    assert slides.main([str(talk), "--no-pdf"]) == 1
-    assert "talk.txt: a talk needs its title" in capsys.readouterr().err
+def test_a_bridge_is_spoken_first_and_takes_its_time(both):
+    talk = read_talk("t.txt", "Title: C# or 2 # ways\nminutes: 9\n> Now\n> then.\nt-open\nt-math\n")
+    assert talk.title == "C# or 2"
+    opening, guess = talk.chosen(both)
+    assert opening.script == f"Now then.\n\n{both[0].script}"
+    assert opening.seconds == both[0].seconds + 60 * 2 / decks.WORDS_A_MINUTE
+    assert guess.script == both[1].script
+
+
+NO_SLIDE = new_notebook(cells=[new_markdown_cell("# A title")])
+FAILS = new_notebook(cells=[cell("f-open", "slide", "# A title"), new_code_cell("1 / 0")])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("talk.txt", "l01-title", "talk.txt: a talk needs a title"),
+        ("talk.txt", "\ufefftitle: T\nminutes: 9\nl01-titel", "talk.txt:3: no cell"),
+        ("talk.txt", "title: é".encode("latin-1"), "talk.txt: save it as UTF-8"),
+        ("own.ipynb", "no json", "own.ipynb: is no notebook"),
+        ("own.ipynb", "[]", "own.ipynb: is no notebook"),
+        ("own.ipynb", nbformat.writes(NO_SLIDE), "own.ipynb: no cell opens a slide; give one"),
+        ("own.ipynb", nbformat.writes(FAILS), "own.ipynb: a cell fails: ZeroDivisionError: divis"),
+    ],
+)
+def test_what_stops_the_builder_is_said_in_a_sentence(tmp_path, capsys, name, content, said):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert slides.main([str(path), "--no-pdf", "--into", str(tmp_path)]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_a_missing_file_browser_or_name_is_told(tmp_path, capsys, monkeypatch):
+    assert slides.main([str(tmp_path / "none.ipynb"), "--no-pdf"]) == 1
+    assert "none.ipynb" in capsys.readouterr().err
+    assert slides.main(["a/talk.txt", "talk.ipynb", "--no-pdf"]) == 1
+    assert "two sources would be one deck, talk.html" in capsys.readouterr().err
 
     def no_browser():
         raise slides.NoBrowserError("no Chromium found: get one")
 
     monkeypatch.setattr(slides, "find_chromium", no_browser)
-    assert slides.main([str(talk)]) == 1
-    assert "no Chromium found" in capsys.readouterr().err
-    assert slides.main([str(tmp_path / "none.ipynb"), "--no-pdf"]) == 1
-    assert "none.ipynb" in capsys.readouterr().err
+    assert slides.main([]) == 1
+    assert "no Chromium found: get one; --no-pdf does without" in capsys.readouterr().err

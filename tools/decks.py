@@ -4,8 +4,8 @@ A slide begins with a cell of type slide or subslide and ends before the next. O
 
 - a `check` becomes a fragment: the answer, and the slip it is most often missed by;
 - a cell that draws, a figure or a table, leaves its code to a key;
-- notes, a prediction's answer among them, are gathered into one script, where ▶ marks where
-  further fragments come.
+- notes, a prediction's answer among them, are gathered into one script: ⏸ stands where the
+  room is asked, ▶ where a click brings more.
 """
 
 import html
@@ -22,7 +22,7 @@ from roofkit.check.worked import worked
 
 OPENS = ("slide", "subslide")
 VIEW = "application/vnd.jupyter.widget-view+json"
-CLICK = "▶"
+CLICK, PAUSE = "▶", "⏸"
 WORDS_A_MINUTE = 130
 # The space between a number and its unit.
 UNIT = re.compile(
@@ -32,11 +32,16 @@ UNIT = re.compile(
 LOOKING, THINKING, WATCHING = 15, 45, 90
 
 
+class DeckError(Exception):
+    """What no deck can be made of: says where, and what to do."""
+
+
 @dataclass(frozen=True)
 class Slide:
-    """The cells of a slide, the one that opens it first."""
+    """The cells of a slide, the one that opens it first; ``bridge`` leads there in a talk."""
 
     cells: list[NotebookNode]
+    bridge: str = ""
 
     @property
     def id(self):
@@ -45,14 +50,14 @@ class Slide:
     @property
     def script(self):
         """What the speaker says, as Markdown."""
-        said = []
+        said = [self.bridge] if self.bridge else []
         for cell in self.cells:
             if slide_type(cell) == "notes":
                 said.append(_unfolded(cell.source))
             elif slide_type(cell) == "fragment" or _asked(cell, "check"):
-                said += [CLICK] if said[-1:] != [CLICK] else []
+                said.append(CLICK)
             elif question := _asked(cell, "predict"):
-                said.append(_answer(question))
+                said.append(f"{PAUSE} {_answer(question)}")
         return "\n\n".join(said)
 
     @property

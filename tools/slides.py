@@ -14,12 +14,15 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import nbformat
 from chromium import FLAGS, NoBrowserError, find_chromium
-from decks import slides_of
+from decks import DeckError, slides_of
+from nbclient.exceptions import CellExecutionError
 from nbconvert import SlidesExporter
 from nbformat.v4 import new_markdown_cell, new_notebook
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import sync_playwright
-from talks import TalkError, read_talk
+from talks import read_talk
 from web import BUILD, mathjax, npm, run, widgets
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,9 +30,12 @@ DECK = Path(__file__).with_name("deck")
 REVEAL = "reveal.js", "6.0.2"
 STATE = "application/vnd.jupyter.widget-state+json"
 # A printer that does not wait for the pages and the pictures prints empty ones.
-PRINTABLE = """() => window.Reveal?.isReady() && document.querySelector(".pdf-page") &&
-  document.querySelectorAll("script[type$='widget-view+json']").length ===
-  document.querySelectorAll(".roofkit-picture svg").length"""
+PRINTABLE = """() => {
+  const count = (what) => document.querySelectorAll(what).length;
+  return window.Reveal?.isReady() && count(".pdf-page") &&
+    count("script[type$='widget-view+json']") <= count(".widget-subarea > *") &&
+    count(".roofkit-explorer") === count(".roofkit-picture svg");
+}"""
 
 
 def main(argv=None, root=ROOT):
@@ -43,35 +49,73 @@ def main(argv=None, root=ROOT):
     sources = args.sources or [*lectures, *sorted(root.glob("course/talk*.txt"))]
     try:
         printer = None if args.no_pdf else find_chromium()
-        talks = {path: read_talk(path.name, path.read_text()) for path in sources if is_talk(path)}
-        wanted = dict.fromkeys([*(p for p in sources if not is_talk(p)), *(lectures * bool(talks))])
-        with ThreadPoolExecutor(2) as pool:
-            settings = {"MATPLOTLIBRC": str(DECK / "matplotlibrc")}
-            run_lectures = dict(
-                zip(wanted, pool.map(lambda p: run(p, **settings), wanted), strict=True)
-            )
-        everything = [slide for path in wanted for slide in slides_of(run_lectures[path])]
-        decks = {
-            path: talk_deck(talks[path], everything, run_lectures.values())
-            if path in talks
-            else lecture_deck(run_lectures[path])
-            for path in sources
-        }
+        decks = make(sources, lectures)
     except NoBrowserError as error:
         print(f"{error}; --no-pdf does without", file=sys.stderr)
         return 1
-    except (TalkError, OSError) as error:
+    except (DeckError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     args.into.mkdir(parents=True, exist_ok=True)
     written = [write(deck, args.into / f"{path.stem}.html") for path, deck in decks.items()]
-    for path in written + (print_decks(written, printer) if printer else []):
+    try:
+        written += print_decks(written, printer) if printer else []
+    except PlaywrightError as error:
+        print(f"the decks are made, but not their PDFs: {error}", file=sys.stderr)
+        return 1
+    for path in written:
         print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
     return 0
 
 
-def is_talk(path):
-    return path.suffix == ".txt"
+def make(sources, lectures):
+    """The notebook that each deck shows; a talk may name slides of any lecture and source."""
+    stems = [path.stem for path in sources]
+    if doubled := [stem for stem in stems if stems.count(stem) > 1]:
+        raise DeckError(f"two sources would be one deck, {doubled[0]}.html: rename one")
+    talks = {path: open_talk(path) for path in sources if path.suffix == ".txt"}
+    wanted = dict.fromkeys([*(p for p in sources if p not in talks), *(lectures * bool(talks))])
+    # A wrong id is told before minutes are spent on running.
+    saved = [slide for path in wanted for slide in slides_of(open_notebook(path))]
+    for talk in talks.values():
+        talk.chosen(saved)
+    with ThreadPoolExecutor(2) as pool:
+        notebooks = dict(zip(wanted, pool.map(run_notebook, wanted), strict=True))
+    everything = [slide for notebook in notebooks.values() for slide in slides_of(notebook)]
+    return {
+        path: talk_deck(talks[path], everything, notebooks.values())
+        if path in talks
+        else lecture_deck(notebooks[path])
+        for path in sources
+    }
+
+
+def open_talk(path):
+    try:
+        return read_talk(path.name, path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError:
+        raise DeckError(f"{path}: save it as UTF-8") from None
+
+
+def open_notebook(path):
+    try:
+        notebook = nbformat.read(path, as_version=4)
+    except (ValueError, AttributeError, nbformat.ValidationError):
+        raise DeckError(f"{path}: is no notebook") from None
+    if not slides_of(notebook):
+        raise DeckError(
+            f'{path}: no cell opens a slide; give one the slide type "Slide" (in JupyterLab: the '
+            "property inspector at the right)"
+        )
+    return notebook
+
+
+def run_notebook(path):
+    """The notebook that has run, its pictures drawn for a deck."""
+    try:
+        return run(path, MATPLOTLIBRC=str(DECK / "matplotlibrc"))
+    except CellExecutionError as error:
+        raise DeckError(f"{path}: a cell fails: {error.ename}: {error.evalue}") from None
 
 
 def lecture_deck(lecture):

@@ -20,11 +20,19 @@ function dark(on) {
 // Keys of the speaker's window come without a target.
 const slider = (event) => event.target?.closest?.(".noUi-handle");
 const button = (event) => event.target?.closest?.("button");
-const leave = () => document.activeElement?.blur?.();
+const leave = () => {
+  const active = document.activeElement;
+  // The box for a slide's number or id turns slides while one types.
+  if (!active?.matches(".jump-to-slide-input")) active?.blur();
+};
 
 drawn().then(async () => {
+  // A finger on a slider moves it, and not the slide.
+  document.querySelectorAll(".roofkit-explorer").forEach((part) => { part.dataset.preventSwipe = ""; });
   await Reveal.initialize({
-    width: 1280, height: 720, margin: 0.03, center: false, display: "flex", hash: true, slideNumber: "c/t",
+    width: 1280, height: 720, margin: 0.03, maxScale: 4, center: false, display: "flex",
+    // On a phone reveal.js would scroll, and lose the place that a link names.
+    scrollActivationWidth: null, hash: true, slideNumber: "c/t",
     // Right and left reach every slide, also those below another.
     navigationMode: "linear", transition: "none", controlsTutorial: false,
     pdfSeparateFragments: false, pdfMaxPagesPerSlide: 1, plugins: [RevealNotes],
