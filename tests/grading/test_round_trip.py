@@ -2,7 +2,6 @@
 
 import csv
 import functools
-import html
 import re
 
 import pytest
@@ -79,7 +78,7 @@ def submission(course, name, who):
 def page(course, name, who):
     """A feedback page as a reader sees its text."""
     path = course / "feedback" / who / name / f"{name}.html"
-    return html.unescape(path.read_text(encoding="utf-8"))
+    return plain(path.read_text(encoding="utf-8"))
 
 
 def handed_in(course):
