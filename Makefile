@@ -3,7 +3,7 @@
 # make teach   the same with the solutions and nbgrader's Formgrader
 # make kit     pack what students get into build/roofline-course-VERSION.zip
 # make slides  build the decks, HTML and PDF, into build/slides
-# make site    build pages of all of it, with the decks and the kit if they were made before
+# make site    build pages of all of it, with the kit, and the decks if they were made before
 # make build   rebuild the notebooks from their texts
 # make bench   measure the speed claims, as ratios
 # make lock    pin the newest releases that pyproject.toml allows
@@ -34,7 +34,7 @@ test: $(VENV)/ready
 slides: $(VENV)/ready
 	@$(BIN)/python tools/slides.py
 
-site: $(VENV)/ready
+site: kit
 	@$(BIN)/python tools/site/build.py
 
 build: $(VENV)/ready

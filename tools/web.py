@@ -15,6 +15,7 @@ MATHJAX = r"""
 window.MathJax = {
   tex: { inlineMath: [["$", "$"], ["\\(", "\\)"]], processEscapes: true, tags: "ams" },
   svg: { fontCache: "local" },
+  options: { enableMenu: false },  // each formula would be a stop of the Tab key
 };
 %s
 MathJax.Hub = {

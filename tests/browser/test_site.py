@@ -102,9 +102,12 @@ def test_every_link_leads_somewhere_on_the_site_or_out_of_it(site):
 
 def test_the_site_holds_every_lecture_set_deck_and_chip(site):
     start = pages.read(site / "index.html")
+    assert "kit.zip" in start.links
+    assert (site / ".nojekyll").is_file()
     for stem in [path.stem for path in LECTURES]:
         assert f"lectures/{stem}.html" in start.links
-        assert f"../notebooks/{stem}.ipynb" in pages.read(site / f"lectures/{stem}.html").links
+        links = pages.read(site / f"lectures/{stem}.html").links
+        assert {f"../notebooks/{stem}.ipynb", "../kit.zip"} <= {*links}
     for name in SETS:
         links = pages.read(site / f"problems/{name}.html").links
         assert {f"../notebooks/{name}.ipynb", "../kit.zip"} <= {*links}
@@ -211,16 +214,24 @@ def test_answers_are_folded_until_they_are_opened(site, page):
     assert page.locator("details[open]").count() == 0
     answer = page.get_by_text("It is 240.5 FLOP/byte.")
     assert not answer.is_visible()
-    page.get_by_text("Reveal", exact=True).locator("visible=true").first.click()
+    answer.locator("xpath=ancestor::details").locator("summary").click()
     assert answer.is_visible()
     worked = page.locator("details", has_text="as good as N")
     assert worked.locator("summary").inner_text() == "Worked answer"
     assert not worked.get_by_text("as good as N").is_visible()
     worked.locator("summary").press("Enter")
     assert worked.get_by_text("as good as N").is_visible()
-    assert page.get_by_text("No answer yet").count() == 0
-    # Wherever a notebook folds an output, a page does.
+    show(page, site, "lectures/04-matrix-multiplication.html")
+    shown = {"Show the picture": "img", "Show the table": "table"}
+    for words, what in shown.items():
+        folds = page.locator("details.below-input", has_text=words)
+        assert folds.count() == folds.filter(has=page.locator(what)).count() > 0
     for lecture in LECTURES:
+        text = pages.read(site / f"lectures/{lecture.stem}.html").text
+        # A page cannot be run, and nothing was answered on it.
+        for words in ("No answer yet", "Shift+Enter", "Nothing is due", "Cost(0 FLOP"):
+            assert words not in text, lecture
+        # Wherever a notebook folds an output, a page does.
         tags = [cell.metadata.get("tags", []) for cell in nbformat.read(lecture, 4).cells]
         html = (site / f"lectures/{lecture.stem}.html").read_text(encoding="utf-8")
         assert html.count("hide below-input") == sum("reveal" in each for each in tags) > 0
@@ -236,6 +247,22 @@ def test_search_finds_a_word_between_files(site, page):
     found.first.click()
     page.wait_for_selector("h1")
     assert "search" not in page.url.partition("?")[0]
+
+
+def test_a_picture_lives_on_a_page_that_the_search_found(site, page):
+    show(page, site, "search.html?q=ridge")
+    page.locator(f"#search-results a[href*='{LIVE[1]}']").first.click()
+    page.wait_for_selector(".roofkit-picture svg")
+    assert page.locator("article span.highlighted").count() > 0
+
+
+def test_the_keys_reach_what_can_be_used_and_show_where_they_are(site, page):
+    show(page, site, f"lectures/{LIVE[4]}.html")
+    page.wait_for_selector("mjx-container")
+    assert page.locator("mjx-container[tabindex='0']").count() == 0
+    search = page.get_by_role("textbox", name="Search")
+    search.focus()
+    assert search.evaluate("box => getComputedStyle(box).outlineStyle") == "solid"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -265,6 +292,8 @@ def test_a_printed_page_is_black_on_white_with_its_answers(site, page):
     style = "getComputedStyle(document.body)"
     assert page.evaluate(f"{style}.backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate(f"{style}.color") == "rgb(0, 0, 0)"
+    wrap = "[...document.querySelectorAll('pre')].map((box) => getComputedStyle(box).whiteSpace)"
+    assert {*page.evaluate(wrap)} == {"pre-wrap"}
     filters = "[...document.querySelectorAll('article img')].map((i) => getComputedStyle(i).filter)"
     assert {*page.evaluate(filters)} == {"none"}
     screenshot(page, "site-print")

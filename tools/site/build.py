@@ -24,6 +24,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.append(str(HERE.parent))
 import downloads  # noqa: E402
+from talks import read_talk  # noqa: E402
 from web import BUILD, mathjax, run, widgets  # noqa: E402
 
 TEMPLATES = Environment(
@@ -102,6 +103,7 @@ def write_pages(pages, listed, kit):
         "problems": {path.stem: title(path) for path in problems},
         "chips": chips.table(),
         "decks": listed,
+        "minutes": {path.stem: minutes(path) for path in (ROOT / "course").glob("talk*.txt")},
         "kit": kit,
     }
     for path in (HERE / "pages").rglob("[!_]*.md"):
@@ -115,6 +117,9 @@ def write_pages(pages, listed, kit):
             write(pages / "lectures" / path.name, headed(notebook, path, "_lecture.md", data))
     for path in problems:
         notebook = nbformat.read(path, as_version=4)
+        # What opens below the title says what a page needs.
+        needs = r"\n\n\*This notebook needs .*"
+        notebook.cells[0].source = re.sub(needs, "", notebook.cells[0].source)
         write(pages / "problems" / path.name, headed(notebook, path, "_problems.md", data))
 
 
@@ -136,10 +141,16 @@ def title(path):
     return {"title": heading.removeprefix("# "), "text": text.partition("\n\n")[0]}
 
 
+def minutes(path):
+    """A talk's length."""
+    return f"{read_talk(path.name, path.read_text(encoding='utf-8')).minutes:g}"
+
+
 def linked(path):
     """A text of the repository with its links as they are on the site."""
     # The blank line at the end of a block is for doctest.
     text = path.read_text(encoding="utf-8").replace("\n\n```\n", "\n```\n")
+    text = re.sub(r"^\| `(ps\d+)` \|", r"| [`\1`](problems/\1.ipynb) |", text, flags=re.M)
     places = "|".join(map(re.escape, PLACES))
     return re.sub(rf"\]\(({places})(?=[)#])", lambda found: f"]({PLACES[found[1]]}", text)
 

@@ -1,7 +1,7 @@
 """Sphinx's settings; build.py writes what it reads. No page asks another host for anything."""
 
 project = html_title = "Roofline"
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.githubpages", "sphinx.ext.mathjax"]
 language = "en"
 smartquotes = False
 highlight_language = "none"
@@ -71,13 +71,23 @@ def list_parameters(app, what, name, obj, options, lines):
     lines[start:end] = listed
 
 
+# Scripts of this kind hold JSON, in which a page that the search found would mark the word.
+WIDGETS = "application/vnd.jupyter.widget"
+
+
 def name_parts(app, page, template, context, doctree):
-    """Name each fold by its own words, not by myst-nb's for all, and give captions their level."""
+    """Name folds by their own words, not by myst-nb's for all; mend captions, tables, scripts."""
     for part in {"body", "furo_navigation_tree"} & context.keys():
         html = context[part].replace(' aria-label="Toggle hidden content"', "")
         html = html.replace(' role="heading">', ' role="heading" aria-level="2">')
+        html = html.replace(
+            f'<script type="{WIDGETS}', f'<script class="nohighlight" type="{WIDGETS}'
+        )
         # A head without words, in a table's corner, is none.
         context[part] = html.replace('<th class="head"><p></p></th>', "<td></td>")
+    for script in context["script_files"]:
+        if script.attributes.get("type", "").startswith(WIDGETS):
+            script.attributes["class"] = "nohighlight"
 
 
 def setup(app):

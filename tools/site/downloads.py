@@ -15,7 +15,7 @@ def take(slides, into):
     into.mkdir()
     taken = {}
     for deck, title in found.items():
-        files = {"Slides": deck.name, "PDF": f"{deck.stem}.pdf"}
+        files = {"Slides": deck.name, "PDF of the slides": f"{deck.stem}.pdf"}
         files["PDF with notes"] = f"{deck.stem}-notes.pdf"
         files = {kind: name for kind, name in files.items() if (slides / name).is_file()}
         for name in files.values():
