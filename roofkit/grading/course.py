@@ -1,0 +1,95 @@
+"""Where a course keeps what, as its nbgrader_config.py says."""
+
+import secrets
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config, PyFileConfigLoader
+
+SETTINGS = "nbgrader_config.py"
+
+
+@dataclass(frozen=True)
+class Course:
+    """The folder of a course: what came in, what was graded, and the gradebook's address.
+
+    Raises ValueError if ``root`` holds no nbgrader_config.py.
+    """
+
+    root: Path
+
+    def __post_init__(self):
+        if not (self.root / SETTINGS).is_file():
+            raise ValueError(f"no {SETTINGS} in {self.root}: run this in the folder of your course")
+
+    @cached_property
+    def config(self) -> Config:
+        """nbgrader's settings."""
+        return PyFileConfigLoader(SETTINGS, path=str(self.root)).load_config()
+
+    @cached_property
+    def directory(self) -> CourseDirectory:
+        """nbgrader's own view of the folder."""
+        return CourseDirectory(config=self.config, root=str(self.root))
+
+    @property
+    def db_url(self) -> str:
+        """The gradebook's address, for SQLAlchemy."""
+        return self.directory.db_url
+
+    @property
+    def submitted(self) -> Path:
+        """A folder a student, in it one a set."""
+        return self.root / self.directory.submitted_directory
+
+    @property
+    def autograded(self) -> Path:
+        return self.root / self.directory.autograded_directory
+
+    @property
+    def feedback(self) -> Path:
+        return self.root / self.directory.feedback_directory
+
+    def released(self) -> tuple[str, ...]:
+        """The names of the sets that have a release."""
+        folder = self.root / self.directory.release_directory
+        return tuple(sorted(path.parent.name for path in folder.glob("*/*.ipynb")))
+
+    def release(self, assignment: str) -> Path:
+        """The notebook that students got. Raises ValueError if there is none."""
+        path = self._notebook(self.directory.release_directory, assignment)
+        if not path.is_file():
+            known = ", ".join(self.released()) or "none"
+            raise ValueError(f"no release of {assignment!r} at {path}; there are: {known}")
+        return path
+
+    def source(self, assignment: str) -> Path:
+        """The notebook with the solutions."""
+        return self._notebook(self.directory.source_directory, assignment)
+
+    @property
+    def own(self) -> Path:
+        """What grading keeps for itself, closed to others: results, the key of the draws."""
+        folder = self.root / "grading"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    @cached_property
+    def key(self) -> bytes:
+        """The secret from which each student's cases are drawn: made once, then kept."""
+        path = self.own / "key"
+        if not path.exists():
+            made = path.with_suffix(f".{secrets.token_hex(4)}")
+            made.touch(mode=0o600)
+            made.write_text(secrets.token_hex(32))
+            try:
+                path.hardlink_to(made)  # fails if another run was first
+            except FileExistsError:
+                pass
+            made.unlink()
+        return bytes.fromhex(path.read_text())
+
+    def _notebook(self, folder, assignment):
+        return self.root / folder / assignment / f"{assignment}.ipynb"

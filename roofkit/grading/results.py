@@ -1,0 +1,68 @@
+"""What became of one submission: graded, refused, or waiting for a person."""
+
+import json
+from dataclasses import asdict, dataclass, field
+
+GRADED, REFUSED, PERSON = "graded", "refused", "person"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One check: what the student's process replied, as plain data, and what was made of it.
+
+    ``asked`` is the probe that got the reply, so that it can be judged again without running student
+    code. ``credit`` is the share of ``points``; ``slips`` are the names of those recognised.
+    """
+
+    question: str
+    asked: dict
+    reply: dict | None
+    credit: float
+    points: float
+    state: str
+    message: str
+    slips: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What became of one submission, with all that is needed to save it.
+
+    ``folder`` is the path as it came in, below ``submitted/``. ``reason`` says to the student why
+    it was refused, or to the instructor why a person is needed; ``remarks`` what was mended or
+    noticed. ``notebook`` is the graded one as JSON, empty where refused. ``answers`` go by grade
+    id; ``reading`` names the graded cells that a person has to look at. ``key`` is the hash of all
+    that the result follows from: files, release, grader.
+    """
+
+    student: str
+    assignment: str
+    folder: str
+    state: str
+    reason: str = ""
+    remarks: tuple[str, ...] = ()
+    notebook: str = ""
+    answers: dict[str, Answer] = field(default_factory=dict)
+    reading: tuple[str, ...] = ()
+    submitted: str = ""
+    key: str = ""
+    sandboxed: bool = True
+    seconds: float = 0.0
+
+    def to_json(self) -> str:
+        """The result as JSON text, on one line."""
+        return json.dumps(asdict(self), ensure_ascii=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Result":
+        """The result that ``to_json`` wrote. Raises ValueError for anything else."""
+        try:
+            plain = json.loads(text)
+            answers = {
+                name: Answer(**answer | {"slips": tuple(answer["slips"])})
+                for name, answer in plain.pop("answers").items()
+            }
+            listed = {name: tuple(plain.pop(name)) for name in ("remarks", "reading")}
+            return cls(answers=answers, **listed, **plain)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"this is no result of grading: {error}") from None
