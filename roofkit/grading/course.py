@@ -1,5 +1,6 @@
 """Where a course keeps what, as its nbgrader_config.py says."""
 
+import contextlib
 import secrets
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,10 +85,8 @@ class Course:
             made = path.with_suffix(f".{secrets.token_hex(4)}")
             made.touch(mode=0o600)
             made.write_text(secrets.token_hex(32))
-            try:
-                path.hardlink_to(made)  # fails if another run was first
-            except FileExistsError:
-                pass
+            with contextlib.suppress(FileExistsError):  # another run was first
+                path.hardlink_to(made)
             made.unlink()
         return bytes.fromhex(path.read_text())
 

@@ -10,7 +10,7 @@ GRADED, REFUSED, PERSON = "graded", "refused", "person"
 class Answer:
     """One check: what the student's process replied, as plain data, and what was made of it.
 
-    ``asked`` is the probe that got the reply, so that it can be judged again without running student
+    ``asked`` is the probe that got the reply, so that it can be judged anew without running student
     code. ``credit`` is the share of ``points``; ``slips`` are the names of those recognised.
     """
 
