@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from dataclasses import replace
 
 from roofkit.check.kinds import Puzzle, Verdict
 from roofkit.check.kinds.question import lower
@@ -9,6 +10,9 @@ from roofkit.check.student import WRITTEN, judged, quietly
 from roofkit.check.table import find_question
 from roofkit.check.words import TEXT
 from roofkit.grading import values
+from roofkit.grading.probes import Asked
+
+LONGEST_MESSAGE = 5_000
 
 
 def seed_for(secret: str, question: str) -> str:
@@ -16,15 +20,15 @@ def seed_for(secret: str, question: str) -> str:
     return hmac.new(secret.encode(), question.encode(), hashlib.sha256).hexdigest()
 
 
-def judge(question_id: str, reply, seed: str) -> Verdict:
+def judge(asked: Asked, reply, seed: str) -> Verdict:
     """The Verdict that the student would have got at home, or where it counts a lower one.
 
-    ``reply`` is what came for the question's probe. Raises EndedError if it makes no sense, and
+    ``reply`` is what came for the check's probe. Raises EndedError if it makes no sense, and
     ValueError for an unknown question.
     """
     if not isinstance(reply, dict):
         raise values.nonsense()
-    question = find_question(question_id)
+    question = find_question(asked.question)
     if values.kind_of(reply.get("value")) == "raised":
         error = values.error_of(reply["value"])
         missing = type(error).__name__ == "NameError"
@@ -39,9 +43,13 @@ def judge(question_id: str, reply, seed: str) -> Verdict:
     else:
         replay = values.Replay(replies, [values.line(name, 80) for name in names[:20]])
         answer = values.value_of(reply.get("value"), replay)
-        _, verdict = judged(question_id, answer, _me(reply), seed)
-    said = values.line(reply.get("said"))
-    return verdict.adding(TEXT["warned"].format(warning=said)) if said else verdict
+        me = _me(reply.get("me")) if asked.me else WRITTEN
+        _, verdict = judged(asked.question, answer, me, seed)
+    if said := values.line(reply.get("said")):
+        verdict = verdict.adding(TEXT["warned"].format(warning=said))
+    # A message quotes what came: text without end, or half a pair of surrogates.
+    message = verdict.message[:LONGEST_MESSAGE].encode("utf-8", "replace").decode()
+    return replace(verdict, message=message)
 
 
 def _judge_programs(question, programs, seed):
@@ -53,7 +61,5 @@ def _judge_programs(question, programs, seed):
 
 
 def _me(reply):
-    if "me" not in reply:
-        return WRITTEN
-    raised = values.kind_of(reply["me"]) == "raised"
-    return None if raised else values.value_of(reply["me"])
+    """Whose variant it is; nobody's where the name is not there."""
+    return None if values.kind_of(reply) == "raised" else values.value_of(reply)

@@ -13,7 +13,7 @@ from roofkit.check import find_question
 from roofkit.check.kinds import Verdict
 from roofkit.check.progress import line_of
 from roofkit.check.student import Grade
-from roofkit.check.variants import ask
+from roofkit.check.variants import ask, variants
 from roofkit.grading import outputs, probes
 from roofkit.grading.errors import EndedError, RefusedError
 from roofkit.grading.judging import judge, seed_for
@@ -85,7 +85,10 @@ def released(master: str):
     notebook = nbformat.reads(master, as_version=4)
     for cell in notebook.cells:
         if is_check(cell):
-            question = find_question(probes.asked(cell.source).question)
+            asked = probes.asked(cell.source)
+            question = find_question(asked.question)
+            if asked.me:
+                variants(asked.question)
             if float(cell.metadata.nbgrader.points) != question.points:
                 raise ValueError(
                     f"{cell.metadata.nbgrader.grade_id} is worth {cell.metadata.nbgrader.points} "
@@ -175,7 +178,7 @@ class _Marking:
         if slow:
             text = SLOW.format(seconds=self._task.cell_seconds)
             return Verdict(0, text, slips=("slow",)), None, reply["count"]
-        return judge(asked.question, reply["answer"], seed), reply["answer"], reply["count"]
+        return judge(asked, reply["answer"], seed), reply["answer"], reply["count"]
 
     def _check_as_edited(self, child, cell):
         """What the student made the check look at, where the released one finds nothing."""

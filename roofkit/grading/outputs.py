@@ -1,6 +1,5 @@
 """What a student's cells put out: well formed, bounded, and of kinds that run nowhere."""
 
-import json
 import re
 
 import nbformat
@@ -9,14 +8,10 @@ from nbformat.v4 import new_output
 # Characters of one piece of data, and of a notebook with all of them.
 LONGEST = 2 << 20
 LONGEST_NOTEBOOK = 10 << 20
-LONGEST_JSON = 100_000
-LONGEST_METADATA = 10_000
 MOST_OUTPUTS = 1_000
 MOST_LINES = 200
 # Scripts and the views of widgets are not among these: neither could be shown safely, or at all.
-KINDS = re.compile(
-    r"text/(plain|html|markdown|latex)|image/(png|jpeg|gif|svg\+xml)|application/json"
-)
+KINDS = re.compile(r"text/(plain|html|markdown|latex)|image/(png|jpeg|gif|svg\+xml)")
 DROPPED = "... Outputs were too large, and dropped ...\n"
 
 
@@ -90,22 +85,19 @@ def written(notebook) -> str:
 
 
 def _data(data):
-    found = {}
-    for kind, value in data.items() if isinstance(data, dict) else ():
-        if isinstance(kind, str) and KINDS.fullmatch(kind):
-            if isinstance(value, str):
-                found[kind] = words(value)
-            # A notebook file indents JSON, which makes nested data many times longer.
-            elif kind == "application/json" and len(json.dumps(value, indent=1)) <= LONGEST_JSON:
-                found[kind] = value
-    return found
+    known = data.items() if isinstance(data, dict) else ()
+    return {
+        kind: words(value)
+        for kind, value in known
+        if isinstance(kind, str) and isinstance(value, str) and KINDS.fullmatch(kind)
+    }
 
 
 def _metadata(metadata):
-    known = metadata.items() if isinstance(metadata, dict) else ()
-    found = {
-        kind: value
-        for kind, value in known
-        if isinstance(kind, str) and KINDS.fullmatch(kind) and isinstance(value, dict)
-    }
-    return found if len(json.dumps(found, indent=1)) <= LONGEST_METADATA else {}
+    """The sizes of pictures; nothing else of it is shown."""
+    found = {}
+    for kind, settings in metadata.items() if isinstance(metadata, dict) else ():
+        if isinstance(settings, dict) and isinstance(kind, str) and KINDS.fullmatch(kind):
+            sizes = {name: settings.get(name) for name in ("width", "height")}
+            found[kind] = {name: size for name, size in sizes.items() if type(size) is int}
+    return found

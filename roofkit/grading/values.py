@@ -51,10 +51,11 @@ class Replay:
             error_of(reply) if kind_of(reply) == "raised" else value_of(reply) for reply in replies
         ]
         self._next = 0
-        parameter = inspect.Parameter
-        if all(name.isidentifier() for name in names) and len(set(names)) == len(names):
-            kinds = [parameter(name, parameter.POSITIONAL_OR_KEYWORD) for name in names]
-            self.__signature__ = inspect.Signature(kinds)
+        proper = all(name.isidentifier() for name in names) and len(set(names)) == len(names)
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        self.__signature__ = inspect.Signature(
+            [inspect.Parameter(name, kind) for name in names if proper]
+        )
 
     def __call__(self, *arguments):
         # A call that failed is tried again with arrays; the student's has been, where it ran.
@@ -119,10 +120,9 @@ def _value(reply, replay, depth):
             return np.int64(whole) if kind == "integer" and abs(whole) < 1 << 63 else whole
         case "num", int() | float():
             return float(value)
-        case "float16", int() | float():
-            return np.float16(value)
-        case "float32", int() | float():
-            return np.float32(value)
+        case (("float16" | "float32"), int() | float()):
+            with np.errstate(over="ignore"):
+                return getattr(np, kind)(value)
         case "decimal", str() if len(value) <= 80:
             return Decimal(value)
         case "figure", int() | float():
