@@ -102,6 +102,12 @@ def is_check(cell):
     return utils.is_grade(cell) and not utils.is_solution(cell)
 
 
+def shown(grade, count):
+    """The output of a check: nbgrader reads the points in it, the student the message."""
+    data = {"text/plain": repr(grade), "text/html": grade._repr_html_()}
+    return new_output("execute_result", data=data, execution_count=count)
+
+
 class _Marking:
     """The course of one notebook: what was answered, and what went wrong."""
 
@@ -169,9 +175,8 @@ class _Marking:
             credit=verdict.credit, points=question.points, state=verdict.state,
             message=verdict.message, slips=verdict.slips,
         )  # fmt: skip
-        data = {"text/plain": repr(grade), "text/html": grade._repr_html_()}
         cell.execution_count = count
-        cell.outputs = [new_output("execute_result", data=data, execution_count=count)]
+        cell.outputs = [shown(grade, count)]
 
     def _judged(self, child, asked, probe, seed):
         reply, slow = child.probe(probe, self._task.cell_seconds)
