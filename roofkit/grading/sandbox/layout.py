@@ -9,8 +9,8 @@ from roofkit.grading.errors import MachineryError
 ROOFKIT = Path(roofkit.__file__).resolve().parent
 INSIDE = Path("grading/sandbox/inside")
 STUB = INSIDE / "stub"
-# Of roofkit.check, what a student's puzzle needs to be recorded.
-REAL = ("programs.py", "words.py")
+# Of roofkit.check, what it takes to call a function and to record a puzzle.
+REAL = ("calling.py", "programs.py", "words.py")
 START = (
     "import sys; sys.path.insert(0, {course!r}); "
     "from roofkit.grading.sandbox.inside import warm; warm.main({descriptor})"

@@ -17,7 +17,7 @@ class Notebook:
     def __init__(self, shell, recorder: Recorder, channel: Channel):
         self._shell, self._recorder, self._channel = shell, recorder, channel
         self._answer = answers.answer
-        roofkit.check.REQUEST = self.request
+        roofkit.check.request = self.request
 
     async def serve(self):
         while True:
