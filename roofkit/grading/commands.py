@@ -81,7 +81,7 @@ def regrade(course, name, question, yes):
     click.echo(f"{found.judged} judged, {len(found.moves)} move, {len(found.changes)} change")
     if yes:
         regrading.apply(course, found)
-        click.echo("Saved. Feedback pages are rewritten by: python -m roofkit grade feedback " + name)
+        click.echo(f"Saved. The pages follow with: python -m roofkit grade feedback {name}")
     elif found.changes:
         click.echo("Nothing is changed yet; --yes does it.")
 

@@ -20,7 +20,7 @@ from roofkit.grading.errors import RefusedError
 from roofkit.grading.gradebook import Writer
 from roofkit.grading.intake import Folder, folders, take_in
 from roofkit.grading.kept import alone, forget_moved, keep, kept, key_of, version
-from roofkit.grading.marking import Task, mark, released
+from roofkit.grading.marking import CELL_SECONDS, NOTEBOOK_SECONDS, Task, mark, released
 from roofkit.grading.names import shown
 from roofkit.grading.results import PERSON, REFUSED, Result
 from roofkit.grading.sandbox import Box
@@ -40,6 +40,8 @@ def grade(
     again: bool = False,
     progress: bool = True,
     only: Collection[str] = (),
+    cell_seconds: float = CELL_SECONDS,
+    notebook_seconds: float = NOTEBOOK_SECONDS,
     bench: tuple[Callable, Callable] = (mark, Box),
 ) -> Summary:
     """Grade a set, and say what became of each folder; the table is kept in ``autograded/`` too.
@@ -61,7 +63,8 @@ def grade(
         chosen = [folder for folder in listed if not only or folder.student in only]
         kind = Bench(*bench, unsandboxed)
         bar = stack.enter_context(_bar(assignment, len(chosen), progress))
-        run = _Run(course, assignment, writer, bar, again=again, unsandboxed=unsandboxed)
+        run = _Run(course, assignment, writer, bar, again=again, unsandboxed=unsandboxed,
+                   seconds=(cell_seconds, notebook_seconds))  # fmt: skip
         stopped = False
         try:
             pool = Workers(kind, count)
@@ -107,9 +110,10 @@ def write_page(course: Course, summary: Summary):
 class _Run:
     """One run: the row of each folder that is done, by the folder's name."""
 
-    def __init__(self, course, assignment, writer, bar, *, again, unsandboxed):
+    def __init__(self, course, assignment, writer, bar, *, again, unsandboxed, seconds):
         self._course, self._assignment, self._writer, self._bar = course, assignment, writer, bar
         self._again, self._unsandboxed = again, unsandboxed
+        self._cell_seconds, self._notebook_seconds = seconds
         self.rows: dict[str, Row] = {}
 
     def grade(self, chosen, pool):
@@ -159,6 +163,8 @@ class _Run:
             submitted=handed.submitted,
             remarks=handed.remarks,
             needs=handed.needs,
+            cell_seconds=self._cell_seconds,
+            notebook_seconds=self._notebook_seconds,
         )
 
     def _earlier(self, task):

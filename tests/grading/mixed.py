@@ -296,8 +296,8 @@ def old_format_4_2(work):
 def old_format_3(work):
     import nbformat
 
-    new = nbformat.from_dict(work.notebook)
-    work.notebook = json.loads(json.dumps(nbformat.convert(new, 3)))
+    new = nbformat.reads(json.dumps(work.notebook), as_version=4)
+    work.notebook = json.loads(nbformat.writes(new, version=3))
 
 
 @submission()
@@ -420,7 +420,7 @@ def slips(work):
     work.all_wrong()
 
 
-@submission(points=13.5)
+@submission(points=9)
 def half_right(work):
     work.write("ps1-ridge", "ridge = 309.7e12 / 768e9")
     work.write("ps1-bound", 'bound = "memory"')
@@ -455,7 +455,7 @@ def loops_and_will_not_stop(work):
     )
 
 
-@submission(points=11, state="person", hostile=True)
+@submission(hostile=True)
 def takes_all_memory(work):
     work.add("hoard = []\nwhile True: hoard.append(bytearray(10**8))", before="ps1-mine-text")
 
@@ -521,12 +521,12 @@ def asks_for_more_points(work):
     work.write("ps1-ridge-check", 'check("ps1.ridge", ridge)\n1e9')
 
 
-@submission(points=0, state="person", hostile=True)
+@submission(points=0, hostile=True)
 def kills_its_parent(work):
     work.all_wrong()
     work.add(
         "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n"
-        "os.kill(-1, signal.SIGKILL)\nos._exit(9)"
+        "os.kill(-1, signal.SIGKILL)"
     )
     work.cells.insert(0, work.cells.pop())
 
