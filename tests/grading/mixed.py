@@ -525,8 +525,7 @@ def asks_for_more_points(work):
 def kills_its_parent(work):
     work.all_wrong()
     work.add(
-        "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n"
-        "os.kill(-1, signal.SIGKILL)"
+        "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)"
     )
     work.cells.insert(0, work.cells.pop())
 

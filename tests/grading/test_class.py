@@ -2,31 +2,15 @@
 
 import csv
 import json
-import os
 import re
 import sqlite3
-import subprocess
-import sys
 
 import mixed
 import pytest
-from homework import ROOT, make_course, nbgrader
+from homework import grade, make_course, nbgrader
 from nbgrader.api import Gradebook
 
 PATIENCE = ["--cell-seconds", "3"]
-
-
-def grade(course, *arguments):
-    """The command, as an instructor runs it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "roofkit", "grade", *arguments],
-        cwd=course,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
