@@ -20,6 +20,7 @@ import contextlib
 import os
 import shutil
 import stat
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -56,8 +57,16 @@ MOST_ENTRIES = 100_000
 HIGHEST_RATIO = 200
 AROUND = frozenset({"submitted", "submissions"})
 UTF8 = 0x800  # the flag of a name that is UTF-8
-# What an entry of a zip can be wrong about, while it is read.
-UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError)
+# What zipfile raises where an archive is damaged; of RuntimeErrors it has two of its own.
+DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    RuntimeError,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +108,7 @@ def unpack(
     """
     try:
         opened = zipfile.ZipFile(archive)
-    except (zipfile.BadZipFile, OSError) as error:
+    except DAMAGED as error:
         raise ValueError(f"{archive} cannot be read as a zip: {error}") from error
     with opened:
         infos = [info for info in opened.infolist() if not info.is_dir()]
@@ -164,6 +173,8 @@ def _placed(info, assignment, sets, roster):
         raise _LeftError("it is a link, or something else that is not a file")
     if info.flag_bits & 1:
         raise _LeftError("it is encrypted")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise _LeftError("it is packed in a rare way: unpack and pack it with another program")
     parts = _parts(info)
     moodle = [at for at, part in enumerate(parts) if MOODLE.fullmatch(part)]
     canvas = not moodle and not set(parts[:-1]) - AROUND and CANVAS.fullmatch(parts[-1])
@@ -272,7 +283,7 @@ def _read(archive, info, files):
     try:
         with archive.open(info) as file:
             data = file.read(size + 1)
-    except UNREADABLE as error:
+    except DAMAGED as error:
         raise _LeftError(f"it is damaged: {error}") from None
     if len(data) != size:
         raise _LeftError("it is damaged: it is not as long as it says")

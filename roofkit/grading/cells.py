@@ -3,11 +3,13 @@
 import json
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from roofkit.grading.errors import RefusedError
 
 MOST_CELLS = 500
 LONGEST_SOURCE = 200_000
+LONGEST_NOTEBOOK = 2_000_000
 # Pictures that a student pasted into a text; others may carry script.
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif"})
 # What may stand left of an equals sign: names, in tuples and lists; no attribute of something.
@@ -24,6 +26,16 @@ class Cell:
     grade_id: str = ""
     id: str = ""
     attachments: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @cached_property
+    def names(self) -> set[str]:
+        """What its code seems to assign; nothing if it is no code."""
+        return bound(self.source) if self.kind == "code" else set()
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Its source without what does not show: blank ends of lines and of the cell."""
+        return lines(self.source)
 
 
 def read_cells(raw: bytes) -> list[Cell]:
@@ -43,12 +55,15 @@ def read_cells(raw: bytes) -> list[Cell]:
     found = _found(notebook)
     if len(found) > MOST_CELLS:
         raise RefusedError(f"the notebook has {len(found)} cells, more than {MOST_CELLS}")
-    return [_read(cell) for cell in found]
+    cells = [_read(cell) for cell in found]
+    if sum(len(cell.source) for cell in cells) > LONGEST_NOTEBOOK:
+        raise RefusedError(f"the notebook has more than {LONGEST_NOTEBOOK:,} characters in it")
+    return cells
 
 
-def same(one: str, other: str) -> bool:
-    """Whether two sources differ in nothing but the ends of their lines."""
-    return _lines(one) == _lines(other)
+def lines(source: str) -> list[str]:
+    """A source without what does not show: blank ends of lines and of the whole."""
+    return [line.rstrip() for line in source.strip().splitlines()]
 
 
 def bound(source: str) -> set[str]:
@@ -137,7 +152,3 @@ def _is_text(value):
 
 def _is_list(value):
     return isinstance(value, list)
-
-
-def _lines(source):
-    return [line.rstrip() for line in source.strip().splitlines()]

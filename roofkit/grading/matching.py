@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from nbformat import NotebookNode
 from nbgrader.utils import is_grade, is_solution
 
-from roofkit.grading.cells import Cell, bound, same
+from roofkit.grading.cells import Cell, bound, lines
 
 
 @dataclass
@@ -46,7 +46,8 @@ def _choose(found, grade_id, original, cells, named):
     if len(named) > 1:
         found.copied.append(grade_id)
     if is_solution(original):
-        worked = [at for at in named if not same(cells[at].source, original.source)]
+        stub = lines(original.source)
+        worked = [at for at in named if cells[at].lines != stub]
         untouched = [at for at in named if at not in worked]
         found.found[grade_id] = (worked or named)[-1]
         found.dropped.update(set(untouched) - {found.found[grade_id]})
@@ -66,7 +67,7 @@ def _has_its_id(cell, original):
 
 def _is_its_text(cell, original):
     kind = cell.kind == original.cell_type
-    return kind and not is_solution(original) and same(cell.source, original.source)
+    return kind and not is_solution(original) and cell.lines == lines(original.source)
 
 
 def _asks_the_same(cell, original):
@@ -91,7 +92,7 @@ def _find_answers(found, cells, release):
         free = set(_free(found, cells, release)).intersection(behind)
         gap = sorted(at for at in free if (cells[at].kind == "code") is code)
         names = bound(original.source) if code else set()
-        alike = [at for at in gap if bound(cells[at].source) & names]
+        alike = [at for at in gap if cells[at].names & names]
         if not alike and len(gap) == 1 and _is_alone(place, order, found, release):
             alike = gap
         if alike:

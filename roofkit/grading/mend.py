@@ -14,7 +14,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.utils import is_grade, is_solution
 
-from roofkit.grading.cells import Cell, bound, read_cells, same
+from roofkit.grading.cells import Cell, bound, lines, read_cells
 from roofkit.grading.errors import RefusedError
 from roofkit.grading.matching import Match, match
 
@@ -54,8 +54,8 @@ def mend(raw: bytes, release: NotebookNode) -> Mended:
     cells = read_cells(raw)
     known = {c.metadata.nbgrader.grade_id: c for c in release.cells if "nbgrader" in c.metadata}
     where = match(cells, known)
-    answered = {name for cell in cells if cell.kind == "code" for name in bound(cell.source)}
-    if not where.found and not answered & _answers(known):
+    answered = set().union(*(cell.names for cell in cells))
+    if not _is_of_set(cells, known, where, answered):
         raise RefusedError("nothing of this problem set is in the notebook: is it another set's?")
     built = _built(cells, known, where)
     missing = [grade_id for grade_id in known if grade_id not in where.found]
@@ -73,13 +73,11 @@ def mend(raw: bytes, release: NotebookNode) -> Mended:
     back = [grade_id for grade_id in missing if not is_solution(known[grade_id])]
     retyped = [name for name, at in where.found.items() if cells[at].kind != known[name].cell_type]
     return Mended(
-        notebook=nbformat.from_dict(
-            {
-                "cells": built,
-                "metadata": copy.deepcopy(release.metadata),
-                "nbformat": release.nbformat,
-                "nbformat_minor": release.nbformat_minor,
-            }
+        notebook=NotebookNode(
+            cells=built,
+            metadata=copy.deepcopy(release.metadata),
+            nbformat=release.nbformat,
+            nbformat_minor=release.nbformat_minor,
         ),
         lost=tuple(lost),
         remarks=tuple(
@@ -99,7 +97,7 @@ def mend(raw: bytes, release: NotebookNode) -> Mended:
         checks={
             name: cells[at].source
             for name, at in where.found.items()
-            if _is_check(known[name]) and not same(cells[at].source, known[name].source)
+            if _is_check(known[name]) and cells[at].lines != lines(known[name].source)
         },
     )
 
@@ -110,8 +108,18 @@ def answers_in(notebook: NotebookNode, release: NotebookNode) -> dict[str, str]:
     return {
         cell.id: cell.source.strip()
         for cell in notebook.cells
-        if not same(cell.source, given.get(cell.id, ""))
+        if lines(cell.source) != lines(given.get(cell.id, ""))
     }
+
+
+def _is_of_set(cells, known, where, answered):
+    """Whether this is the release's, however little of it is left; other sets share some names."""
+    if any(cell.grade_id in known for cell in cells) or any(
+        map(_is_check, [known[name] for name in where.found])
+    ):
+        return True
+    foreign = any(cell.grade_id for cell in cells)
+    return not foreign and bool(where.found or answered & _answers(known))
 
 
 def _built(cells, known, where: Match):
@@ -130,7 +138,7 @@ def _built(cells, known, where: Match):
 def _filled(original, cell: Cell):
     """The release's cell with the student's answer; an emptied paragraph is an unanswered one."""
     empty = original.cell_type == "markdown" and not cell.source.strip()
-    if not empty and not same(cell.source, original.source):
+    if not empty and cell.lines != lines(original.source):
         original.source = cell.source
     if original.cell_type == "markdown" and cell.attachments:
         original.attachments = nbformat.from_dict(cell.attachments)

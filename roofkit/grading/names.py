@@ -29,7 +29,8 @@ MOODLE = re.compile(r"(?P<who>[^_]+)_(?P<number>\d+)_assignsubmission_[a-z]+(?:_
 # after the due date, the user's number, the file's number, the file. No name where graders may not
 # see it.
 CANVAS = re.compile(
-    r"(?:(?P<who>[^\W\d_][^_]*)_)?(?P<late>LATE_)?(?P<number>\d+)_\d+_(?P<rest>.+)", re.IGNORECASE
+    r"(?:(?!LATE_)(?P<who>[^\W\d_][^_]*)_)?(?P<late>LATE_)?(?P<number>\d+)_\d+_(?P<rest>.+)",
+    re.IGNORECASE,
 )
 
 
@@ -129,7 +130,7 @@ def fault(name: str) -> str:
         return "its name is not UTF-8"
     if any(unicodedata.category(sign) == "Cc" for sign in name):
         return "its name has control characters in it"
-    if len(name) > 128:
+    if len(name) > 128 or len(name.encode()) >= 256:  # what file systems take
         return "its name is longer than 128 characters"
     if "/" in name or name in ("", ".", ".."):
         return "its name is no name of a folder"
