@@ -18,8 +18,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 from roofkit.grading.errors import MachineryError
-from roofkit.grading.marking import Task
 from roofkit.grading.results import PERSON, Result
+from roofkit.grading.task import Task
 
 # Submissions that a worker is given at a time, so that it need not wait for the next.
 AHEAD = 2
