@@ -17,8 +17,8 @@ from distributed.comm import CommClosedError
 
 from roofkit.grading.errors import MachineryError
 from roofkit.grading.kept import hash_of, version
-from roofkit.grading.marking import Task
 from roofkit.grading.results import Result
+from roofkit.grading.task import Task
 from roofkit.grading.workers import AHEAD, Bench, unmarked
 
 # A daemon may not start processes, and a sandbox is one.

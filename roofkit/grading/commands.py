@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from roofkit.grading.course import Course
-from roofkit.grading.marking import CELL_SECONDS, NOTEBOOK_SECONDS
+from roofkit.grading.task import CELL_SECONDS, NOTEBOOK_SECONDS
 
 
 class _Grade(click.Group):

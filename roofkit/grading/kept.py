@@ -100,17 +100,23 @@ def hash_of(*plain) -> str:
 def version() -> str:
     """The hash of the grader: roofkit's sources without the question tables, Python and NumPy."""
     package = Path(roofkit.__file__).parent
+    return hash_of(hash_of_sources(package), platform.python_version(), np.__version__)
+
+
+def hash_of_sources(package: Path) -> str:
+    """The hash of the files of a package that a student's result follows from."""
     paths = {
         path.relative_to(package).as_posix(): path
         for path in package.rglob("*")
-        if path.suffix in SOURCES and "__pycache__" not in path.parts
+        if path.suffix in SOURCES
     }
-    counted = {
-        name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for name, path in paths.items()
-        if not name.startswith("check/") or name in BESIDE_STUDENTS
-    }
-    return hash_of(sorted(counted.items()), platform.python_version(), np.__version__)
+    return hash_of(
+        sorted(
+            (name, hashlib.sha256(path.read_bytes()).hexdigest())
+            for name, path in paths.items()
+            if not name.startswith("check/") or name in BESIDE_STUDENTS
+        )
+    )
 
 
 def _name(student, folder):

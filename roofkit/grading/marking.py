@@ -2,7 +2,7 @@
 
 import functools
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import nbformat
 from nbformat.v4 import new_output
@@ -19,35 +19,11 @@ from roofkit.grading.errors import EndedError, RefusedError
 from roofkit.grading.judging import judge, seed_for
 from roofkit.grading.mend import mend
 from roofkit.grading.results import GRADED, PERSON, REFUSED, Answer, Result
+from roofkit.grading.task import Task
 
-CELL_SECONDS, NOTEBOOK_SECONDS = 30.0, 120.0
 SLOW = "Your answer took longer than {seconds:g} s and was stopped."
 NOT_JUDGED = "Not judged: {why}. A person will look at it."
 LATER = "It stands further down in your notebook."
-
-
-@dataclass(frozen=True, kw_only=True)
-class Task:
-    """All that it takes to mark one submission, anywhere.
-
-    ``files`` are those beside the notebook, ``master`` the notebook as released, with the locked
-    cells as the gradebook has them, as JSON text. ``secret`` is what the student's cases follow
-    from, ``needs`` why a person has to look whatever comes out.
-    """
-
-    student: str
-    assignment: str
-    folder: str
-    notebook: bytes
-    master: str
-    secret: str
-    key: str = ""
-    files: dict[str, bytes]
-    submitted: str = ""
-    remarks: tuple[str, ...] = ()
-    needs: str = ""
-    cell_seconds: float = CELL_SECONDS
-    notebook_seconds: float = NOTEBOOK_SECONDS
 
 
 def mark(task: Task, box) -> Result:

@@ -12,18 +12,18 @@ from collections.abc import Callable, Collection
 import click
 
 from roofkit.grading import gradebook, writing
-from roofkit.grading.cluster import Cluster
 from roofkit.grading.course import Course
 from roofkit.grading.database import Book, GradebookError
 from roofkit.grading.errors import RefusedError
 from roofkit.grading.gradebook import Writer
 from roofkit.grading.intake import Folder, folders, take_in
 from roofkit.grading.kept import alone, forget_moved, keep, kept, key_of, version
-from roofkit.grading.marking import CELL_SECONDS, NOTEBOOK_SECONDS, Task, mark, released
+from roofkit.grading.marking import mark, released
 from roofkit.grading.names import shown
 from roofkit.grading.results import PERSON, REFUSED, Result
 from roofkit.grading.sandbox import Box
 from roofkit.grading.summary import UNGRADED, Row, Summary, summarise
+from roofkit.grading.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
 from roofkit.grading.workers import Bench, Workers
 
 SINCE = "handed in again since it was graded"
@@ -66,10 +66,7 @@ def grade(
                    seconds=(cell_seconds, notebook_seconds))  # fmt: skip
         stopped = False
         try:
-            pool = Workers(kind, count)
-            if cluster:
-                pool = stack.enter_context(Cluster(kind, cluster, count))
-            run.grade(chosen, pool)
+            run.grade(chosen, stack.enter_context(_pool(kind, count, cluster)))
         except KeyboardInterrupt:
             stopped = True
         rest = [folder for folder in listed if folder.name not in run.rows]
@@ -209,6 +206,14 @@ def _forget_moved(course, assignment, listed):
     for folder in listed:
         places.setdefault(folder.student, []).append(folder.name)
     forget_moved(course, assignment, places)
+
+
+def _pool(bench, count, cluster):
+    if not cluster:
+        return contextlib.nullcontext(Workers(bench, count))
+    from roofkit.grading.cluster import Cluster  # Dask is for those who ask for it
+
+    return Cluster(bench, cluster, count)
 
 
 def _bar(assignment, count, wanted):

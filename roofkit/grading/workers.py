@@ -18,8 +18,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 from roofkit.grading.errors import MachineryError
-from roofkit.grading.marking import Task
 from roofkit.grading.results import PERSON, Result
+from roofkit.grading.task import Task
 
 # Submissions that a worker is given at a time, so that it need not wait for the next.
 AHEAD = 2
@@ -140,11 +140,12 @@ class _Lane:
 
     def wait(self):
         """Until the sandbox has been tried."""
-        try:
-            self._ask(_try_box).result()
-        except BrokenProcessPool:
-            self._start()
-            self._ask(_try_box).result()
+        for _ in range(2):
+            try:
+                return self._ask(_try_box).result()
+            except BrokenProcessPool:
+                self._start()
+        raise MachineryError("a worker was stopped twice while it started")
 
     def give(self, task, again=False):
         self._given.append(_Given(task, self._ask(_mark, task), again))

@@ -1,0 +1,101 @@
+"""Killed at any moment, a run loses nothing and counts nothing twice: the same command goes on.
+
+Fifty runs are killed: a worker, the coordinator with its writer, or both, some time between the
+start and the end. Then a last run ends undisturbed, and all is as if no other had been.
+"""
+
+import multiprocessing
+import os
+import random
+import signal
+import time
+
+import psutil
+import pytest
+from standin import SET, autograded, contents, grade_with, hand_in, new_course
+
+from roofkit.grading.kept import all_kept
+
+COURSES, KILLS = 5, 10
+STUDENTS = [f"s{number}" for number in range(10)]
+# About how long a run takes.
+LONGEST = 0.9
+
+
+def answers(which, of_run):
+    """Everyone hands in at first, and some hand in again before each run."""
+    draw = random.Random(f"{which} {of_run}")
+    chosen = STUDENTS if of_run == 0 else draw.sample(STUDENTS, 4)
+    return {student: str(draw.random()) for student in chosen}
+
+
+def start(course):
+    """A run in a process of its own, which has all imports done."""
+    process = multiprocessing.get_context("fork").Process(target=grade_with, args=[course])
+    process.start()
+    return process
+
+
+def kill(process, whom, draw):
+    """SIGKILL to one worker, to the coordinator, or to both."""
+    try:
+        coordinator = psutil.Process(process.pid)
+        workers = [
+            child for child in coordinator.children() if "spawn_main" in " ".join(child.cmdline())
+        ]
+        if whom != "coordinator" and workers:
+            os.kill(draw.choice(workers).pid, signal.SIGKILL)
+        if whom != "worker":
+            os.kill(process.pid, signal.SIGKILL)
+    except (psutil.Error, ProcessLookupError):
+        pass  # it was faster
+
+
+def saved(course):
+    kept = {
+        result.student: (result.state, result.notebook, result.answers)
+        for result in all_kept(course, SET)
+    }
+    return contents(course.db_url), autograded(course), kept
+
+
+@pytest.mark.parametrize("which", range(COURSES))
+def test_killed_runs_leave_what_an_undisturbed_one_leaves(which, tmp_path):
+    draw = random.Random(which)
+    course, undisturbed = new_course(tmp_path / "killed"), new_course(tmp_path / "undisturbed")
+    killed = 0
+    for run in range(KILLS):
+        for student, answer in answers(which, run).items():
+            hand_in(course, student, answer)
+            hand_in(undisturbed, student, answer)
+        process = start(course)
+        time.sleep(draw.uniform(0, LONGEST))
+        kill(process, draw.choice(["worker", "coordinator", "both"]), draw)
+        process.join()
+        killed += process.exitcode == -signal.SIGKILL
+    assert killed >= 2
+    course.key  # noqa: B018  made before it is copied
+    (undisturbed.own / "key").write_text((course.own / "key").read_text())
+    last = grade_with(course)
+    assert sum(last.counts.values()) == last.counts["graded"] == len(STUDENTS)
+    grade_with(undisturbed)
+    assert saved(course) == saved(undisturbed)
+
+
+def test_no_worker_outlives_its_coordinator(tmp_path):
+    course = new_course(tmp_path / "course")
+    for student in STUDENTS:
+        hand_in(course, student)
+    process = start(course)
+    deadline = time.monotonic() + 20
+    workers = []
+    while len(workers) < 2 and time.monotonic() < deadline:
+        children = psutil.Process(process.pid).children()
+        workers = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+    while not list(all_kept(course, SET)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    gone, alive = psutil.wait_procs(workers, timeout=10)
+    assert len(gone) == 2
+    assert not alive
