@@ -39,5 +39,11 @@ HOUSE = Path(grading.__file__).parent / "templates"
 c.HTMLExporter.extra_template_basedirs = [str(HOUSE), str(FORMGRADER)]
 c.HTMLExporter.extra_template_paths = [str(FORMGRADER)]
 
-# A deleted check comes back, and counts.
-c.OverwriteCells.add_missing_cells = True
+# What students hand in is built anew from the release first: a cell that stands twice, is gone or
+# has lost its metadata would else end the run. A deleted check comes back, and counts.
+c.Autograde.sanitize_preprocessors = [
+    "roofkit.grading.stock.Mend",
+    "nbgrader.preprocessors.OverwriteKernelspec",
+    "nbgrader.preprocessors.OverwriteCells",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]

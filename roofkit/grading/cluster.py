@@ -1,0 +1,132 @@
+"""Workers on many machines, by dask.distributed: the same marking, in one sandbox a process.
+
+Submissions go out and results come back over the scheduler's connections; the coordinator keeps
+and saves them. Everyone who can reach the scheduler's port can run code on its workers, so it
+belongs into a network that one trusts, or behind Dask's own TLS. Student code cannot reach it: its
+sandbox has no network.
+"""
+
+import contextlib
+import functools
+from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError
+
+import dask
+from distributed import Client, KilledWorker, LocalCluster, as_completed
+from distributed.comm import CommClosedError
+
+from roofkit.grading.errors import MachineryError
+from roofkit.grading.kept import hash_of, version
+from roofkit.grading.marking import Task
+from roofkit.grading.results import Result
+from roofkit.grading.workers import AHEAD, Bench, unmarked
+
+# A daemon may not start processes, and a sandbox is one.
+DASK = {"distributed.worker.daemon": False, "distributed.comm.timeouts.connect": "60s"}
+GONE = "the scheduler is gone: start it and its workers, then run this again; what is done is kept"
+
+
+class Cluster:
+    """The workers of a scheduler; a context manager.
+
+    ``where`` is the scheduler's address, or "local" for ``count`` processes on this machine.
+    """
+
+    def __init__(self, bench: Bench, where: str, count: int):
+        self._bench, self._where, self._count = bench, where, count
+
+    def __enter__(self) -> "Cluster":
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(dask.config.set(DASK))
+            where = self._where
+            if where == "local":
+                where = stack.enter_context(_local(self._count))
+            try:
+                self._client = stack.enter_context(Client(where))
+            except (OSError, ValueError) as error:
+                raise RuntimeError(f"no Dask scheduler at {where}: {error}") from error
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *error):
+        self._stack.close()
+
+    def marked(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
+        """Each task with its result, in the order in which they get done.
+
+        Raises RuntimeError if there are no workers, or their grader is another one; MachineryError,
+        before anything is marked, if a sandbox cannot be started.
+        """
+        tasks = iter(tasks)
+        first = next(tasks, None)
+        if first is None:
+            return
+        self._check()
+        running, given = as_completed(), {}
+
+        def give(task):
+            if task is not None:
+                future = self._submit(task)
+                given[future.key] = task
+                running.add(future)
+
+        give(first)
+        for _ in range(AHEAD * sum(self._client.nthreads().values()) - 1):
+            give(next(tasks, None))
+        for future in running:
+            yield self._done(given.pop(future.key), future)
+            give(next(tasks, None))
+
+    def _submit(self, task):
+        # The same submission on the same grader is the same task, whoever asks.
+        name = hash_of(task.student, task.folder, task.key, self._bench.unsandboxed)
+        return self._client.submit(
+            _mark, self._bench, version(), task, key=f"roofkit-{name}", retries=1
+        )
+
+    def _done(self, task, future):
+        try:
+            return task, future.result()
+        except KilledWorker:
+            return task, unmarked(task, "it stopped the workers that tried it")
+        except (CancelledError, CommClosedError) as error:
+            raise RuntimeError(GONE) from error
+        except Exception as error:
+            return task, unmarked(task, f"the grader failed: {type(error).__name__}: {error}")
+
+    def _check(self):
+        versions = self._client.run(version)
+        if not versions:
+            raise RuntimeError(f"no worker is connected to the scheduler at {self._where}")
+        if others := [address for address, found in versions.items() if found != version()]:
+            raise RuntimeError(
+                f"workers {', '.join(others)} have another roofkit, Python or NumPy than this "
+                "process: install the same there, restart them, and run this again"
+            )
+        tried = [
+            self._client.submit(_try_box, self._bench, workers=[address], pure=False)
+            for address in versions
+        ]
+        self._client.gather(tried)
+
+
+def _local(count):
+    return LocalCluster(
+        n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+    )
+
+
+@functools.cache
+def _marker(bench):
+    """A worker process's own, made at the first submission."""
+    return bench.set_up()
+
+
+def _try_box(bench):
+    _marker(bench).try_box()
+
+
+def _mark(bench, wanted, task):
+    if version() != wanted:  # one that joined later
+        raise MachineryError("a worker has another roofkit, Python or NumPy")
+    return _marker(bench).marked(task)
