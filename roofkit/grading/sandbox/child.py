@@ -45,6 +45,7 @@ class Child:
         self._connection, self._process, self._alive = connection, process, alive
         self._end = time.monotonic() + seconds
         self._received = self._requests = 0
+        self._read = bytearray()
         self.meter: Meter | None = None
 
     def settle(self, files: dict[str, bytes], meter: Meter):
@@ -147,11 +148,14 @@ class Child:
             raise self._gone() from error
 
     def _receive(self, until):
-        size = HEAD.unpack(self._exactly(HEAD.size, until))[0]
-        self._received += size
-        if size > REPLY or self._received > TOTAL:
+        self._fill(HEAD.size, until)
+        size = HEAD.unpack_from(self._read)[0]
+        if size > REPLY or self._received + size > TOTAL:
             raise EndedError("the notebook put out too much")
-        data = self._exactly(size, until)
+        self._fill(HEAD.size + size, until)
+        data = bytes(self._read[HEAD.size :])
+        self._received += size
+        self._read.clear()
         try:
             message = json.loads(data)
             # Half a surrogate pair, which only a forger sends, cannot be written to a file.
@@ -165,15 +169,15 @@ class Child:
             raise EndedError("the notebook's process sent nonsense")
         return message
 
-    def _exactly(self, size, until):
-        data = bytearray()
-        while len(data) < size:
+    def _fill(self, size, until):
+        """Read until that many bytes of a message are there; time running out loses none."""
+        while len(self._read) < size:
             left = until - time.monotonic()
             if left <= 0:
                 raise TimeoutError
             self._connection.settimeout(min(left, TICK))
             try:
-                piece = self._connection.recv(min(size - len(data), PIECE))
+                piece = self._connection.recv(min(size - len(self._read), PIECE))
             except TimeoutError:
                 if self.meter and self.meter.exceeded():
                     raise EndedError("the notebook used too much memory") from None
@@ -182,8 +186,7 @@ class Child:
                 raise self._gone() from error
             if not piece:
                 raise self._gone()
-            data += piece
-        return bytes(data)
+            self._read += piece
 
     def _gone(self):
         if not self._alive():

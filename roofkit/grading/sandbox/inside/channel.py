@@ -1,9 +1,9 @@
 """Messages over a socket: JSON, with its length before it; descriptors may travel along."""
 
 import array
-import json
 import socket
 import struct
+from json import dumps, loads
 
 HEAD = struct.Struct("!I")
 PIECE = 1 << 20
@@ -11,7 +11,7 @@ PIECE = 1 << 20
 
 def packed(message: dict) -> bytes:
     """The bytes of a message. What JSON cannot hold goes as its repr, a lone surrogate as "?"."""
-    data = json.dumps(message, ensure_ascii=False, skipkeys=True, default=repr)
+    data = dumps(message, ensure_ascii=False, skipkeys=True, default=repr)
     data = data.encode("utf-8", "replace")
     return HEAD.pack(len(data)) + data
 
@@ -19,23 +19,21 @@ def packed(message: dict) -> bytes:
 class Channel:
     """One end, where the other is trusted.
 
-    Raises EOFError when the other end is closed. JSON's functions are kept from the start: a
-    student who replaces them means no harm to the machinery.
+    Raises EOFError when the other end is closed.
     """
 
     def __init__(self, connection: socket.socket):
         self.connection = connection
-        self._packed, self._loads = packed, json.loads
 
     def send(self, message: dict, descriptors=()):
-        data = self._packed(message)
+        data = packed(message)
         if descriptors:
             socket.send_fds(self.connection, [data[:1]], descriptors)
             data = data[1:]
         self.connection.sendall(data)
 
     def receive(self) -> dict:
-        return self._loads(self._exactly(HEAD.unpack(self._exactly(HEAD.size))[0]))
+        return loads(self._exactly(HEAD.unpack(self._exactly(HEAD.size))[0]))
 
     def receive_descriptor(self) -> tuple[dict, int | None]:
         """A message, and the descriptor that came with it."""
@@ -45,7 +43,7 @@ class Channel:
         for *_, data in ancillary:
             found.frombytes(data)
         head = first + self._exactly(HEAD.size - len(first)) if first else self._exactly(1)
-        message = self._loads(self._exactly(HEAD.unpack(head)[0]))
+        message = loads(self._exactly(HEAD.unpack(head)[0]))
         return message, found[0] if found else None
 
     def _exactly(self, size):

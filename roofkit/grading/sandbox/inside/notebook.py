@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import signal
 import sys
+import traceback
 
 import roofkit.check
 from roofkit.grading.sandbox.inside import answers
@@ -52,8 +53,12 @@ class Notebook:
         count = self._shell.execution_count
         try:
             await self._cell(source)
-        except (KeyboardInterrupt, SystemExit):  # out of the shell's own code
-            self._shell.showtraceback()
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
+            # Out of the shell's own code: interrupted there, or broken by the student.
+            name, lines = type(error).__name__, traceback.format_exception_only(error)
+            self._recorder.emit(
+                {"output_type": "error", "ename": name, "evalue": str(error), "traceback": lines}
+            )
         return {"outputs": self._recorder.end(), "count": count}
 
     async def _cell(self, source):

@@ -27,10 +27,11 @@ class Recorder:
         """Forget the last cell's outputs."""
         self._outputs, self._words = [], []
         self._room, self._stream_room = EVERYTHING, dict.fromkeys(NAMES.values(), STREAM)
-        self._clear_next = False
+        self._clear_next = self._dropped = False
         if self.watched:
             for descriptor in NAMES:
-                os.ftruncate(descriptor, 0)
+                with contextlib.suppress(OSError):
+                    os.ftruncate(descriptor, 0)
 
     def end(self) -> list[dict]:
         """All outputs of the cell."""
@@ -44,16 +45,19 @@ class Recorder:
         self._clear_if_due()
         self._room -= _size(output)
         if self._room < 0:
-            self._say("stdout", DROPPED)
+            if not self._dropped:
+                self._say("stdout", DROPPED)
+            self._dropped = True
         else:
             self._join_words()
             self._outputs.append(output)
 
     def write(self, name: str, text: str):
         """Text on a stream."""
-        self._fetch()
-        self._clear_if_due()
-        self._write(name, text)
+        if self._stream_room[name] > 0:
+            self._fetch()
+            self._clear_if_due()
+            self._write(name, text)
 
     def clear(self, wait: bool):
         """Forget what was put out so far, at once or when something new comes."""
@@ -88,13 +92,16 @@ class Recorder:
 
     def _fetch(self):
         for descriptor, name in NAMES.items() if self.watched else ():
-            with contextlib.suppress(OSError):
+            try:
                 size = os.fstat(descriptor).st_size
+                data = os.pread(descriptor, min(size, STREAM), 0) if size else b""
                 if size:
-                    data = os.pread(descriptor, min(size, STREAM), 0)
                     os.ftruncate(descriptor, 0)
-                    self._clear_if_due()
-                    self._write(name, data.decode("utf-8", "replace"))
+            except OSError:  # closed by the student
+                continue
+            if data:
+                self._clear_if_due()
+                self._write(name, data.decode("utf-8", "replace"))
 
 
 class Stream(io.TextIOBase):

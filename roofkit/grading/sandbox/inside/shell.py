@@ -2,14 +2,17 @@
 
 import builtins
 import getpass
+import os
+import zlib
 
 import matplotlib
 import matplotlib.pyplot as plt
+from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets import Any
+from traitlets import Any, Type
 from traitlets.config import Config
 
 from roofkit.grading.sandbox.inside.recorder import Recorder, texts
@@ -56,11 +59,19 @@ class Hook(DisplayHook):
         pass
 
 
+class Compiler(CachingCompiler):
+    """Names the code of a cell as a kernel does, which shows in warnings and syntax errors."""
+
+    def get_code_name(self, raw_code, transformed_code, number):
+        return f"/tmp/ipykernel_{os.getpid()}/{zlib.crc32(raw_code.encode())}.py"
+
+
 # Libraries know a notebook by this name of its shell.
 class ZMQInteractiveShell(InteractiveShell):
     """The shell of a notebook that nobody sits at: figures inline, no input, no way to exit."""
 
     recorder = Any()
+    compiler_class = Type(Compiler)
     system = InteractiveShell.system_piped
 
     def init_display_pub(self):
@@ -85,15 +96,11 @@ class ZMQInteractiveShell(InteractiveShell):
         return super().enable_matplotlib("inline")
 
     def _showtraceback(self, etype, evalue, stb):
-        try:
-            value = str(evalue)
-        except Exception:
-            value = "<exception str() failed>"
         self.recorder.emit(
             {
                 "output_type": "error",
                 "ename": str(etype.__name__),
-                "evalue": value,
+                "evalue": str(evalue),
                 "traceback": list(stb),
             }
         )
@@ -109,11 +116,15 @@ def make_shell(recorder: Recorder) -> ZMQInteractiveShell:
     shell = ZMQInteractiveShell.instance(
         config=config, display_pub_class=Publisher, displayhook_class=Hook, recorder=recorder
     )
-    shell.set_hook("show_in_pager", lambda *ignored: None, 0)
+    shell.set_hook("show_in_pager", _show_nothing, 0)
     shell.enable_matplotlib()
     matplotlib.use = plt.switch_backend = _stay_inline
     builtins.input = getpass.getpass = _no_input
     return shell
+
+
+def _show_nothing(shell, data, start=0, screen_lines=0):
+    """Help has its own place on the screen, and none in a notebook."""
 
 
 def _stay_inline(*ignored, **also_ignored):

@@ -11,6 +11,7 @@ import fcntl
 import gc
 import os
 import random
+import signal
 import socket
 import sys
 import tempfile
@@ -161,7 +162,11 @@ def _fork_bare(control, setup, shell, recorder):
     if child:
         connection.close()
         control.send({"pid": child})
-        control.receive()
+        try:
+            control.receive()
+        except EOFError:  # the worker is gone, and what it started must not stay
+            os.killpg(child, signal.SIGKILL)
+            raise
         os.waitpid(child, 0)
         control.send({})
         return
