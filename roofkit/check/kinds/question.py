@@ -90,7 +90,7 @@ class Question(abc.ABC):
         """
         other = self.with_cases(seed)
         known = self.judge(answer)
-        return known if other is self else lower(known, other.judge(answer))
+        return lower(known, other.judge(answer)) if known.credit and other is not self else known
 
     def problems(self) -> list[str]:
         """What is wrong with the question itself: slips that would be taken for right."""
