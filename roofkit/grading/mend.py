@@ -102,14 +102,11 @@ def mend(raw: bytes, release: NotebookNode) -> Mended:
     )
 
 
-def answers_in(notebook: NotebookNode, release: NotebookNode) -> dict[str, str]:
-    """What a mended notebook holds that the release does not: answers, and own cells, by id."""
-    given = {cell.id: cell.source for cell in release.cells}
-    return {
-        cell.id: cell.source.strip()
-        for cell in notebook.cells
-        if lines(cell.source) != lines(given.get(cell.id, ""))
-    }
+def answers_in(notebook: NotebookNode, release: NotebookNode) -> set[tuple[str, str]]:
+    """What a mended notebook holds that the release does not: answers by id, own cells without."""
+    given = {cell.id: lines(cell.source) for cell in release.cells}
+    found = {(cell.id if cell.id in given else "", cell.source.strip()) for cell in notebook.cells}
+    return {(name, source) for name, source in found if lines(source) != given.get(name)}
 
 
 def _is_of_set(cells, known, where, answered):

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from damage import RELEASED, cell, made
+from damage import RELEASED, cell, made, own
 from homework import ROOT
 
 from roofkit.grading import files as bounds
@@ -19,6 +19,8 @@ from roofkit.grading.results import PERSON, REFUSED
 WORK = made()
 OTHER = (ROOT / "exercises/en/ps2/ps2.ipynb").read_bytes()
 MORE = made(lambda nb: cell(nb, "ps1-ridge").update(source="ridge = 2"))
+NOTED = made(lambda nb: nb["cells"].append(own("x = 1")))
+SPACED = made(lambda nb: nb["cells"].extend([own(""), own("x = 1")]))
 
 
 @pytest.fixture
@@ -269,6 +271,7 @@ def test_no_notebook_is_a_reason_with_what_was_found(course):
         ({"ps1.ipynb": RELEASED, "ps1-final.ipynb": WORK}, WORK, ""),
         ({"ps1.ipynb": WORK, "ps1-final.ipynb": RELEASED}, WORK, ""),
         ({"ps1.ipynb": WORK, "ps1-copy1.ipynb": WORK}, WORK, ""),
+        ({"ps1.ipynb": NOTED, "ps1-copy1.ipynb": SPACED}, NOTED, ""),
         ({"ps1.ipynb": WORK, "Untitled.ipynb": OTHER}, WORK, ""),
         ({"ps1.ipynb": WORK, "ps1-final.ipynb": MORE}, WORK, "other work"),
         ({"ps1 (1).ipynb": WORK, "ps1 (2).ipynb": MORE}, MORE, "other work"),
