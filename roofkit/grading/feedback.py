@@ -46,6 +46,9 @@ class Page:
     path: Path
     done: str
 
+    def __str__(self):
+        return f"{self.done}: {self.path}"
+
 
 def write(course, assignment, students=None):
     """Write the page of each student, or of those named, whose marks or notebook changed.

@@ -48,6 +48,20 @@ def take(course, path):
     return entries
 
 
+def called(course):
+    """The id of each student by what an LMS may call him or her: name, address, number.
+
+    A name that two share stands for neither.
+    """
+    found = {}
+    with Gradebook(course.db_url) as gradebook:
+        for student in gradebook.students:
+            name = " ".join(filter(None, (student.first_name, student.last_name)))
+            for each in filter(None, (name, student.email, student.lms_user_id)):
+                found.setdefault(each, set()).add(student.id)
+    return {name: ids.pop() for name, ids in found.items() if len(ids) == 1}
+
+
 def read(path):
     """The entries of a CSV file, comma or semicolon, with or without a byte order mark.
 

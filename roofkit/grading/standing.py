@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from nbgrader.api import Gradebook, MissingEntry
 
-from roofkit.grading.results import PERSON, REFUSED, Result
+from roofkit.grading.kept import all_kept
+from roofkit.grading.results import GRADED, PERSON, REFUSED
 
-# What an instructor reads of each.
-GRADED, UNREAD, NOTHING = "graded", "not yet read", "nothing handed in"
+# What an instructor reads of each, beside "graded".
+UNREAD, NOTHING = "not yet read", "nothing handed in"
 REFUSED_SAID, PERSON_SAID = "refused", "needs a person"
 FIELDS = ("first_name", "last_name", "email", "lms_user_id")
 
@@ -48,13 +49,14 @@ class Standing:
 
 
 def results(course, assignment):
-    """The latest kept Result of each student, by the student's id."""
-    files = (course.own / assignment / "results").glob("*.json")
-    latest = {}
-    for path in sorted(files, key=lambda path: path.stat().st_mtime_ns):
-        result = Result.from_json(path.read_text(encoding="utf-8"))
-        latest[result.student] = result
-    return latest
+    """The kept Result of each student that counts, by the student's id.
+
+    Of several folders the one that a person has to look at goes first, then a graded one: a stray
+    file that was refused takes nothing from what was graded beside it.
+    """
+    order = (REFUSED, GRADED, PERSON)
+    found = sorted(all_kept(course, assignment), key=lambda result: order.index(result.state))
+    return {result.student: result for result in found}
 
 
 def standings(course, assignment):

@@ -16,6 +16,7 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import SaveAutoGrades
 
 from roofkit.check import check, student
+from roofkit.grading import kept
 from roofkit.grading.course import Course
 from roofkit.grading.results import Answer, Result
 
@@ -96,11 +97,11 @@ def mark(course, who, points, comment="", cell=f"{SET}-paragraph"):
 
 def keep(course, who, state, *, reason="", answers=None):
     """A kept Result; ``answers`` give by question what check() says to them."""
-    kept = {}
+    answered = {}
     for question, answer in (answers or {}).items():
         points = check(question, answer)
         verdict = points.verdict
-        kept[f"{question.replace('.', '-')}-check"] = Answer(
+        answered[f"{question.replace('.', '-')}-check"] = Answer(
             question=question,
             asked={},
             reply={},
@@ -111,8 +112,11 @@ def keep(course, who, state, *, reason="", answers=None):
             slips=tuple(verdict.slips),
         )
     result = Result(
-        student=who, assignment=SET, folder=f"{who}/{SET}", state=state, reason=reason, answers=kept
+        student=who,
+        assignment=SET,
+        folder=f"{who}/{SET}",
+        state=state,
+        reason=reason,
+        answers=answered,
     )
-    path = course.own / SET / "results" / f"{who}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(result.to_json(), encoding="utf-8")
+    kept.keep(course, result)

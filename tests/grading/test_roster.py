@@ -73,3 +73,5 @@ def test_what_a_list_does_not_say_stays_in_the_gradebook(tmp_path):
     with Gradebook(course.db_url) as gradebook:
         [student] = gradebook.students
         assert (student.last_name, student.email) == ("Muster, Jr.", "ann@example.edu")
+    assert roster.called(course)["Ann Muster, Jr."] == "amuster"
+    assert roster.called(course)["901"] == "amuster"
