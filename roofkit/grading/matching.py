@@ -1,5 +1,6 @@
 """Which cell of a submitted notebook is which of the release's, where its names were lost."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -7,6 +8,8 @@ from nbformat import NotebookNode
 from nbgrader.utils import is_grade, is_solution
 
 from roofkit.grading.cells import Cell, bound, lines
+
+MARK_SCHEME = re.compile(r"### BEGIN MARK SCHEME.*?### END MARK SCHEME", re.DOTALL)
 
 
 @dataclass
@@ -67,7 +70,8 @@ def _has_its_id(cell, original):
 
 def _is_its_text(cell, original):
     kind = cell.kind == original.cell_type
-    return kind and not is_solution(original) and cell.lines == lines(original.source)
+    given = MARK_SCHEME.sub("", original.source)  # which no student has seen
+    return kind and not is_solution(original) and cell.lines == lines(given)
 
 
 def _asks_the_same(cell, original):
