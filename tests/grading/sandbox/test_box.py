@@ -12,7 +12,7 @@ from words import said
 
 from roofkit.grading.errors import EndedError, MachineryError
 from roofkit.grading.sandbox import Box, host, syscalls, walls
-from roofkit.grading.sandbox.bubblewrap import TMPFS
+from roofkit.grading.sandbox.bubblewrap import TMPFS, Bubblewrap
 
 KINDS = {"in the sandbox": False, "without walls": True}
 
@@ -127,6 +127,14 @@ def test_the_end_of_the_warm_python_is_the_graders_and_the_next_one_starts(box):
             child.run("while True: pass")
     with box.open({}) as child:
         assert said(child.run("1 + 1")[0]) == "2"
+
+
+def test_walls_that_cannot_be_put_up_are_the_graders(box):
+    odd = Box()
+    odd._walls = Bubblewrap()
+    odd._walls.setup["walls"]["tmpfs"] = {"/nowhere": 1}
+    with pytest.raises(MachineryError, match="mount: No such file"):
+        odd.open({})
 
 
 def test_files_lie_below_the_notebook(any_box):
