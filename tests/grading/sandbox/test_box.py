@@ -144,7 +144,7 @@ def test_files_lie_below_the_notebook(any_box):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_killed_worker_takes_everything_along(box, kind):
+def test_a_killed_worker_takes_everything_along(box, kind, tmp_path):
     worker = (
         "from roofkit.grading.sandbox import Box\n"
         f"box = Box(unsandboxed={KINDS[kind]})\n"
@@ -153,7 +153,12 @@ def test_a_killed_worker_takes_everything_along(box, kind):
         "    print(child._process.pid, flush=True)\n"
         "    child.run('while True: pass', seconds=100)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", worker], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", worker],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},  # a killed one leaves its folder
+    )
     pid = int(process.stdout.readline())
     started = {pid, *_descendants(process.pid)} - {process.pid}
     assert len(started) >= 3  # the warm Python, its child, a child of that
