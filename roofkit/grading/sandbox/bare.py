@@ -30,8 +30,7 @@ class Bare:
         self._folder = tempfile.TemporaryDirectory(prefix="roofkit-", ignore_cleanup_errors=True)
         self._lay_out()
 
-    @property
-    def home(self) -> str:
+    def new_home(self) -> str:
         """A new folder for one submission; the last one's is gone."""
         home = Path(self._folder.name, "home")
         shutil.rmtree(home, ignore_errors=True)
@@ -40,7 +39,7 @@ class Bare:
 
     def start(self, descriptor: int, log) -> subprocess.Popen:
         folder = Path(self._folder.name)
-        home = self.home
+        home = self.new_home()
         cache = str(folder / "cache")
         variables = layout.variables(home, cache, str(Path(sys.executable).parent))
         return subprocess.Popen(

@@ -79,7 +79,7 @@ class Box:
     def _child(self, files, seconds):
         ours, theirs = socket.socketpair()
         with theirs:
-            self._control.send({"home": self._walls.home}, [theirs.fileno()])
+            self._control.send({"home": self._walls.new_home()}, [theirs.fileno()])
         try:
             process = self._walls.child(self._control)
         except BaseException:

@@ -41,10 +41,13 @@ class Bubblewrap:
         host.require()
         filters = base64.b64encode(syscalls.program()).decode()
         self.setup = {"limits": LIMITS, "walls": {"tmpfs": TMPFS, "filters": filters}}
-        self.home = HOME
         self._identity = identity.take()
         self._cgroup = memory.delegated()
         self._namespaces = {}
+
+    def new_home(self) -> str:
+        """Where one submission's files lie, as its process sees it."""
+        return HOME
 
     def start(self, descriptor: int, log) -> subprocess.Popen:
         """Start the warm Python, which talks over ``descriptor``; what goes wrong is in ``log``."""
@@ -60,6 +63,7 @@ class Bubblewrap:
             stdout=log,
             stderr=log,
             pass_fds=(descriptor,),
+            start_new_session=True,  # Ctrl-C is for the worker, which ends this in its own time
         )
 
     def accept(self, hello: dict):

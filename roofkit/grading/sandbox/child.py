@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from roofkit.grading.errors import EndedError, MachineryError
+from roofkit.grading.sandbox import host
 from roofkit.grading.sandbox.inside.channel import HEAD, PIECE, packed
 from roofkit.grading.sandbox.memory import Meter
 
@@ -46,6 +47,7 @@ class Child:
         self._end = time.monotonic() + seconds
         self._received = self._requests = 0
         self._read = bytearray()
+        self._looked = time.monotonic()
         self.meter: Meter | None = None
 
     def settle(self, files: dict[str, bytes], meter: Meter):
@@ -62,7 +64,7 @@ class Child:
         except (TimeoutError, EndedError) as error:
             raise MachineryError(f"a child was not {word}: {error}") from error
         if word not in message:
-            raise MachineryError(f"a child was not {word}: {message.get('failed', message)}")
+            raise host.explained(str(message.get("failed", message)))
 
     def run(
         self, source: str, seconds: float = 30, ask: Callable[[dict], dict] | None = None
@@ -175,18 +177,24 @@ class Child:
             left = until - time.monotonic()
             if left <= 0:
                 raise TimeoutError
+            self._look_at_memory()
             self._connection.settimeout(min(left, TICK))
             try:
                 piece = self._connection.recv(min(size - len(self._read), PIECE))
             except TimeoutError:
-                if self.meter and self.meter.exceeded():
-                    raise EndedError("the notebook used too much memory") from None
                 continue
             except OSError as error:
                 raise self._gone() from error
             if not piece:
                 raise self._gone()
             self._read += piece
+
+    def _look_at_memory(self):
+        """By the clock: one that talks without a pause is looked at too."""
+        if self.meter and time.monotonic() > self._looked + TICK:
+            if self.meter.exceeded():
+                raise EndedError("the notebook used too much memory")
+            self._looked = time.monotonic()
 
     def _gone(self):
         if not self._alive():

@@ -12,7 +12,7 @@ from words import said
 
 from roofkit.grading.errors import EndedError, MachineryError
 from roofkit.grading.sandbox import Box, host, syscalls, walls
-from roofkit.grading.sandbox.bubblewrap import TMPFS
+from roofkit.grading.sandbox.bubblewrap import TMPFS, Bubblewrap
 
 KINDS = {"in the sandbox": False, "without walls": True}
 
@@ -129,6 +129,14 @@ def test_the_end_of_the_warm_python_is_the_graders_and_the_next_one_starts(box):
         assert said(child.run("1 + 1")[0]) == "2"
 
 
+def test_walls_that_cannot_be_put_up_are_the_graders(box):
+    odd = Box()
+    odd._walls = Bubblewrap()
+    odd._walls.setup["walls"]["tmpfs"] = {"/nowhere": 1}
+    with pytest.raises(MachineryError, match="mount: No such file"):
+        odd.open({})
+
+
 def test_files_lie_below_the_notebook(any_box):
     for name in ("/etc/x", "../x", "a/../../x"):
         with pytest.raises(MachineryError, match="below the submission's folder"):
@@ -136,7 +144,7 @@ def test_files_lie_below_the_notebook(any_box):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_killed_worker_takes_everything_along(box, kind):
+def test_a_killed_worker_takes_everything_along(box, kind, tmp_path):
     worker = (
         "from roofkit.grading.sandbox import Box\n"
         f"box = Box(unsandboxed={KINDS[kind]})\n"
@@ -145,7 +153,12 @@ def test_a_killed_worker_takes_everything_along(box, kind):
         "    print(child._process.pid, flush=True)\n"
         "    child.run('while True: pass', seconds=100)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", worker], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", worker],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},  # a killed one leaves its folder
+    )
     pid = int(process.stdout.readline())
     started = {pid, *_descendants(process.pid)} - {process.pid}
     assert len(started) >= 3  # the warm Python, its child, a child of that

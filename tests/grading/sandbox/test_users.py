@@ -3,19 +3,22 @@
 import json
 import os
 import pwd
+import subprocess
+import sys
 
 import pytest
 from users import run_as
 
 from roofkit.grading.errors import MachineryError
-from roofkit.grading.sandbox import identity
+from roofkit.grading.sandbox import host, identity
+from roofkit.grading.sandbox.bubblewrap import LAUNCH
 
 NOBODY = 54321
 PROGRAM = """
 import json, os
 from roofkit.grading.sandbox import Box
 
-boxes = [Box(), Box()]
+boxes = [Box() for _ in range({boxes})]
 found = []
 for box in boxes:
     with box.open({"a": b"1"}) as child:
@@ -81,8 +84,26 @@ if AS_ROOT:
         assert os.stat(f"/proc/{box._process.pid}").st_uid == owner
 
     def test_an_ordinary_user_needs_nothing_more():
-        assert json.loads(run_as(NOBODY, PROGRAM)) == [[NOBODY, *DONE]] * 2
+        assert json.loads(run_as(NOBODY, PROGRAM.replace("{boxes}", "1"))) == [[NOBODY, *DONE]]
 
     def test_a_user_with_a_range_has_a_user_for_each():
-        found = json.loads(run_as(NOBODY, PROGRAM, subuids=(3_000_000, 100)))
+        found = json.loads(
+            run_as(NOBODY, PROGRAM.replace("{boxes}", "2"), subuids=(3_000_000, 100))
+        )
         assert found == [[3_000_000, *DONE], [3_000_001, *DONE]]
+
+    def test_what_the_sandboxs_user_cannot_read_is_named(tmp_path):
+        tmp_path.chmod(0o700)
+        plan = {"maps": {}, "user": NOBODY, "folders": [str(tmp_path)], "command": ["/bin/true"]}
+        command = [sys.executable, "-I", str(LAUNCH), json.dumps(plan)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 1
+        assert str(host.explained(done.stderr)).endswith("chmod -R go+rX")
+        assert str(tmp_path) in done.stderr
+
+    def test_root_without_roots_rights_is_told_so():
+        command = ["setpriv", "--bounding-set", "-sys_admin", sys.executable, "-c"]
+        opening = "from roofkit.grading.sandbox import Box; Box().open({})"
+        done = subprocess.run([*command, opening], capture_output=True, text=True)
+        assert "MachineryError: the sandbox did not start: unshare: Operation" in done.stderr
+        assert "docker run" in done.stderr

@@ -193,8 +193,10 @@ def _live(close_off, connect, job, shell, recorder):
     """The child's whole life."""
     channel = None
     try:
-        close_off()
-        channel = Channel(connect())
+        try:
+            close_off()
+        finally:  # what went wrong has to be told
+            channel = Channel(connect())
         _settle(job["home"], recorder)
         channel.send({"sealed": True})
         # Sent only once the worker has seen that the walls stand.
