@@ -8,9 +8,11 @@ stopped or killed at any time, and the same command goes on from there.
 import contextlib
 import os
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 import click
 
+from roofkit.check.variants import looked_up
 from roofkit.grading import gradebook, writing
 from roofkit.grading.course import Course
 from roofkit.grading.database import Book, GradebookError
@@ -62,7 +64,8 @@ def grade(
         chosen = [folder for folder in listed if not only or folder.student in only]
         kind = Bench(*bench, unsandboxed)
         bar = stack.enter_context(_bar(assignment, len(chosen), progress))
-        run = _Run(course, assignment, writer, bar, again=again, unsandboxed=unsandboxed,
+        run = _Run(course, assignment, writer, bar, students={each.student for each in listed},
+                   again=again, unsandboxed=unsandboxed,
                    seconds=(cell_seconds, notebook_seconds))  # fmt: skip
         stopped = False
         try:
@@ -106,8 +109,9 @@ def write_page(course: Course, summary: Summary):
 class _Run:
     """One run: the row of each folder that is done, by the folder's name."""
 
-    def __init__(self, course, assignment, writer, bar, *, again, unsandboxed, seconds):
+    def __init__(self, course, assignment, writer, bar, *, students, again, unsandboxed, seconds):
         self._course, self._assignment, self._writer, self._bar = course, assignment, writer, bar
+        self._students = {looked_up(student): student for student in students}
         self._again, self._unsandboxed = again, unsandboxed
         self._cell_seconds, self._notebook_seconds = seconds
         self.rows: dict[str, Row] = {}
@@ -116,16 +120,14 @@ class _Run:
         # Closed at once when interrupted, so that no worker goes on.
         with contextlib.closing(pool.marked(self._tasks(chosen))) as marked:
             for task, result in marked:
-                keep(self._course, result)
-                self._finish(result, task.files)
+                self._finish(result, task.files, new=True)
 
     def _tasks(self, chosen):
         """What has to be marked; the rest is finished on the way."""
         for folder in chosen:
             taken = self._taken(folder)
             if isinstance(taken, Result):
-                keep(self._course, taken)
-                self._finish(taken)
+                self._finish(taken, new=True)
             elif earlier := self._earlier(taken):
                 self._finish(earlier, taken.files)
             else:
@@ -168,8 +170,12 @@ class _Run:
             return None
         return earlier if earlier.sandboxed or self._unsandboxed else None
 
-    def _finish(self, result, beside=None):
+    def _finish(self, result, beside=None, new=False):
         try:
+            if new:
+                told = (*result.remarks, *_borrowed(result, self._students))
+                result = replace(result, remarks=told)
+                keep(self._course, result)
             self._writer.put(result, beside)
             row = Row.of(result)
         except GradebookError:
@@ -179,6 +185,15 @@ class _Run:
             row = Row(student=result.student, folder=result.folder, state=PERSON, reason=reason)
         self.rows[result.folder] = row
         self._bar.update(1)
+
+
+def _borrowed(result, students):
+    """A remark for each answer to a variant that is another student's."""
+    for answer in result.answers.values():
+        me = (answer.reply or {}).get("me")
+        me = looked_up(me.get("v")) if isinstance(me, dict) else ""
+        if me != looked_up(result.student) and me in students:
+            yield f"{answer.question} is answered with the figures of {students[me]}"
 
 
 def _untouched(course, folder: Folder):
