@@ -607,7 +607,7 @@ def with_a_neighbours_figures(work):
 @submission(hostile=True)
 def updates_displays_without_end(work):
     show = "from IPython.display import publish_display_data as show\nfor _ in range(1000): "
-    for more in ["'x'}, update=False"] * 5 + ["'y' * 3000}, update=True"] * 15:
+    for more in ["'x'}, update=False"] * 5 + ["'y' * 300}, update=True"] * 15:
         work.add(f"{show}show({{'text/plain': {more}, transient={{'display_id': 'a'}})")
 
 
@@ -622,20 +622,11 @@ def a_folder_where_files_are_written(work):
     work.files |= {".being-written/x": b"", "later.txt": b""}
 
 
-@submission()
+@submission(hostile=True)
 def files_by_the_same_name_near_and_far(work):
     work.name = "here/ps1.ipynb"
     work.files |= {"data": b"far", "here/data/x.csv": b"near"}
     work.write("ps1-ridge", "assert open('data/x.csv').read() == 'near'\n" + ANSWERS["ps1-ridge"])
-
-
-@submission(hostile=True)
-def leaves_forty_busy_processes(work):
-    work.add(
-        "import os\nfor _ in range(40):\n    if not os.fork():\n        os.setsid()\n"
-        "        while True: pass",
-        before="ps1-bracket-text",
-    )
 
 
 # ---- what cannot be read
