@@ -4,6 +4,12 @@ Students' work goes to submitted/, the graded copies to autograded/, what they g
 feedback/; all three, and the gradebook, stay out of version control.
 """
 
+from pathlib import Path
+
+import nbgrader
+
+from roofkit import grading
+
 c = get_config()  # noqa: F821  nbgrader provides it
 
 c.CourseDirectory.course_id = "roofline"
@@ -19,11 +25,25 @@ c.ClearSolutions.text_stub = "YOUR ANSWER HERE"
 # A rubric stands in a locked cell beside the paragraph that it marks: nbgrader knows it from task
 # cells alone. Who marks sees it in formgrader; no release and no feedback page shows it.
 c.ClearMarkScheme.enforce_metadata = False
-c.GenerateFeedback.preprocessors = [
-    "nbgrader.preprocessors.GetGrades",
-    "nbgrader.preprocessors.ClearMarkScheme",
-    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
-]
 
-# A deleted check comes back, and counts.
-c.OverwriteCells.add_missing_cells = True
+# A page that students get runs nothing, loads nothing, and is made anew whenever it is asked for.
+c.GenerateFeedback.exporter_class = "roofkit.grading.feedback.FeedbackExporter"
+c.GenerateFeedback.preprocessors = []  # the exporter has its own
+c.GenerateFeedback.force = True
+
+# Nor does a page of Formgrader run what a student wrote, or load anything from another host.
+c.HTMLExporter.preprocessors = ["roofkit.grading.cleaning.Cleaning"]
+c.HTMLExporter.filters = {"markdown2html": "roofkit.grading.markup.markdown_filter"}
+FORMGRADER = Path(nbgrader.__file__).parent / "server_extensions/formgrader/templates"
+HOUSE = Path(grading.__file__).parent / "templates"
+c.HTMLExporter.extra_template_basedirs = [str(HOUSE), str(FORMGRADER)]
+c.HTMLExporter.extra_template_paths = [str(FORMGRADER)]
+
+# What students hand in is built anew from the release first: a cell that stands twice, is gone or
+# has lost its metadata would else end the run. A deleted check comes back, and counts.
+c.Autograde.sanitize_preprocessors = [
+    "roofkit.grading.stock.Mend",
+    "nbgrader.preprocessors.OverwriteKernelspec",
+    "nbgrader.preprocessors.OverwriteCells",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]

@@ -416,5 +416,14 @@ def _plain(value):
     return value
 
 
+@main.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def grade(arguments):
+    """Grade a course's homework: grade --help says how."""
+    from roofkit.grading.commands import grade as commands
+
+    commands.main(arguments, prog_name="python -m roofkit grade", standalone_mode=False)
+
+
 if __name__ == "__main__":
     main(prog_name="python -m roofkit")

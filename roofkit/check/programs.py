@@ -12,7 +12,7 @@ import json
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,8 +26,8 @@ LONGEST = 20_000
 DEEPEST = 8
 # What a function may ask of a fabric.
 MOST_QUESTIONS = 10 * LONGEST
-# Elements of an array in slow memory that a function may ask for.
-ROOM = 10**6
+# Elements in slow memory that a function may ask for, in all its arrays.
+ROOM = 10**7
 # By how much of its length a row may differ from a multiple of another.
 PROPORTIONAL = 1e-6
 # What of an error is told.
@@ -70,6 +70,10 @@ class Case(abc.ABC):
     @abc.abstractmethod
     def count(self, machine: tuple) -> Run:
         """What was moved, once a program has run."""
+
+    def bare(self) -> "Case":
+        """The same case without its numbers: all that it takes to record a function."""
+        return self
 
     def record(self, function) -> list | str:
         """A function's program, or what it raised, in words."""
@@ -134,13 +138,15 @@ class Loops(Case):
         sizes = [f"{name} = {length}" for name, length in self.sizes.items()]
         return listed([*sizes, TEXT["fast memory"].format(room=quantity(self.capacity, "B"))])
 
+    def bare(self):
+        inputs = {name: np.zeros(values.shape) for name, values in self.inputs.items()}
+        return replace(self, inputs=inputs, result=np.zeros(self.result.shape))
+
     def machine(self, record=None):
         # What is recorded needs no numbers; zeros keep them out of reach.
         pad = Scratchpad(self.capacity) if record is None else RecordingPad(self.capacity, record)
-        arrays = [
-            Scratchpad.array(pad, values if record is None else np.zeros(values.shape), name=name)
-            for name, values in self.inputs.items()
-        ]
+        inputs = (self if record is None else self.bare()).inputs
+        arrays = [Scratchpad.array(pad, values, name=name) for name, values in inputs.items()]
         arrays.append(Scratchpad.array(pad, shape=self.result.shape, name=self.output))
         if record is not None:
             pad._numbers.update({array: number for number, array in enumerate(arrays)})
@@ -148,6 +154,14 @@ class Loops(Case):
 
     def operations(self, machine):
         pad, *handles = machine
+        room = ROOM
+
+        def within(shape):
+            nonlocal room
+            room -= math.prod(shape)
+            if room < 0:
+                raise ValueError(f"arrays of at most {ROOM:,} elements in all can be made here")
+            return shape
 
         def at(part):
             number, *path = part
@@ -160,7 +174,7 @@ class Loops(Case):
             return lambda *operands: handles.append(make(*operands))
 
         return {
-            "array": adding(lambda shape: pad.array(shape=_within(shape))),
+            "array": adding(lambda shape: pad.array(shape=within(shape))),
             "load": adding(lambda region: pad.load(at(region))),
             "full": adding(lambda shape, value: pad.full(shape, float(value))),
             "store": lambda block, region: pad.store(at(block), at(region)),
@@ -371,12 +385,6 @@ def _range(plain):
 
 def _axis(plain):
     return tuple(plain) if isinstance(plain, list) else plain
-
-
-def _within(shape):
-    if math.prod(shape) > ROOM:
-        raise ValueError(f"an array of at most {ROOM:,} elements can be made here")
-    return shape
 
 
 def _proportional(found, right):

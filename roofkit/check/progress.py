@@ -32,8 +32,14 @@ def progress(name, due=None):
     >>> repr(progress("ps1")).partition("so far. ")[2]
     'What a person reads comes on top.'
     """
+    left = _time_left(due)
+    return Progress(f"{line_of(name, grades())} {left}".strip())
+
+
+def line_of(name, known):
+    """The line for these Grades by question, of which those of other sets do not count."""
     asked = questions_of(name)
-    known = {each: grade for each, grade in grades().items() if each in asked}
+    known = {each: grade for each, grade in known.items() if each in asked}
     line = TEXT["progress"].format(
         answered=sum(grade.verdict.state != "missing" for grade in known.values()),
         questions=len(asked),
@@ -41,7 +47,7 @@ def progress(name, due=None):
         earned=sum(known.values()),
         points=sum(question.points for question in asked.values()),
     )
-    return Progress(f"{line} {TEXT['unread']} {_time_left(due)}".strip())
+    return f"{line} {TEXT['unread']}"
 
 
 def _time_left(due):

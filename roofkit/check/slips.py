@@ -72,8 +72,6 @@ class Slips:
     rtol : how far from the reference an answer may lie
     exact : whether all is small whole numbers, so that two slips at once fit everything
 
-    ``steps`` holds what a step of the question gone wrong gives, ``singles`` the results besides
-    that are off by a factor, ``pairs`` two at once.
     """
 
     def __init__(
@@ -91,22 +89,40 @@ class Slips:
         self._computation = Computation(formula, inputs, cases, unit)
         self.rtol, self._exact = rtol, exact
         self.right = self._computation.right
+        self._own, self._half = own, half
         # What an operation replaced gives.
         self._operations: list[tuple[float, ...]] = []
-        written = [
-            Candidate((s.name,), self._computation.column(formula=s.formula), s.says, s.credit)
-            for s in own
+
+    # All of these are worked out when an answer is wrong, and not before: most are right.
+
+    @functools.cached_property
+    def alternatives(self) -> list[Candidate]:
+        """Other answers that are right."""
+        return [one for one in self._written if one.credit == 1]
+
+    @functools.cached_property
+    def steps(self) -> list[Candidate]:
+        """What a step of the question gone wrong gives."""
+        steps = [*(one for one in self._written if one.credit < 1), *self._replaced()]
+        steps = [
+            replace(step, credit=HALF) if step.names[0] in self._half else step for step in steps
         ]
-        self.alternatives = [one for one in written if one.credit == 1]
-        steps = [*(one for one in written if one.credit < 1), *self._replaced()]
-        steps = [replace(step, credit=HALF) if step.names[0] in half else step for step in steps]
-        self.steps = [step for step in steps if self._computation.tells(step.column)]
+        return [step for step in steps if self._computation.tells(step.column)]
+
+    @functools.cached_property
+    def singles(self) -> list[Candidate]:
+        """The steps, and the results besides that are off by a factor."""
+        unit = self._computation.unit
         factors = [*unit_scales(unit), *factor_scales(self._computation), *zero_scales(unit)]
         scaled = [*(scale.of(self.right) for scale in factors), *self._inverted()]
-        self.singles = self.steps + [
+        return self.steps + [
             one for one in scaled if not any(same(one.column, s.column) for s in self.steps)
         ]
-        self.pairs = list(self._likely_pairs())
+
+    @functools.cached_property
+    def pairs(self) -> list[Candidate]:
+        """Two at once."""
+        return list(self._likely_pairs())
 
     def diagnose(self, given: Sequence[Given]) -> Diagnosis | None:
         """The slips that agree with an answer, which is not right; None if there is none."""
@@ -140,6 +156,13 @@ class Slips:
         if tells and not found:
             found = [one for one in self.rare if agrees_exactly(given, one.column)]
         return _told(found) if found else None
+
+    @functools.cached_property
+    def _written(self):
+        return [
+            Candidate((s.name,), self._computation.column(formula=s.formula), s.says, s.credit)
+            for s in self._own
+        ]
 
     @functools.cached_property
     def inputs_given(self) -> list[Candidate]:

@@ -98,22 +98,29 @@ def check(question_id, answer=..., me=WRITTEN):
     >>> print(check("l02.ridge", 240))
     Right. 240 FLOP/byte. About that many FLOPs with every byte keep the arithmetic busy.
     """
-    question = find_question(question_id)
     graded = os.environ.get("NBGRADER_EXECUTION", "")
-    if me is WRITTEN and graded == "autograde":
-        verdict = quietly(question.judge_where_it_counts, answer, SEED)
-    elif me is WRITTEN:
-        verdict = quietly(question.judge, answer)
-    elif is_nobody(me):
-        verdict = Verdict(0, TEXT["who are you"], "missing")
-    else:
-        question = variant(question_id, me)
-        verdict = quietly(judge_variant, question_id, question, answer)
+    question, verdict = judged(question_id, answer, me, SEED if graded == "autograde" else None)
     kept = "" if graded else answers.keep(question_id, verdict, answer)
     hint = _hint(question_id, question, verdict, answer)
     grade = Grade(verdict.adding(hint).adding(kept), question.points)
     _grades[question_id] = grade
     return grade
+
+
+def judged(question_id, answer, me=WRITTEN, seed=None):
+    """The question that was asked of ``me``, and the Verdict on an answer to it.
+
+    Where it counts there is a ``seed``, from which functions and schedules get further cases.
+    """
+    question = find_question(question_id)
+    if me is WRITTEN and seed is not None:
+        return question, quietly(question.judge_where_it_counts, answer, seed)
+    if me is WRITTEN:
+        return question, quietly(question.judge, answer)
+    if is_nobody(me):
+        return question, Verdict(0, TEXT["who are you"], "missing")
+    question = variant(question_id, me)
+    return question, quietly(judge_variant, question_id, question, answer)
 
 
 def grades():

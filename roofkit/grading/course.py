@@ -1,6 +1,7 @@
 """Where a course keeps what, as its nbgrader_config.py says."""
 
 import contextlib
+import hmac
 import secrets
 from dataclasses import dataclass
 from functools import cached_property
@@ -89,6 +90,10 @@ class Course:
                 path.hardlink_to(made)
             made.unlink()
         return bytes.fromhex(path.read_text())
+
+    def secret(self, assignment: str, student: str) -> str:
+        """What one student's cases of one set are drawn from; it tells nothing of the others'."""
+        return hmac.new(self.key, f"{assignment}/{student}".encode(), "sha256").hexdigest()
 
     def _notebook(self, folder, assignment):
         return self.root / folder / assignment / f"{assignment}.ipynb"

@@ -6,7 +6,6 @@ stopped or killed at any time, and the same command goes on from there.
 """
 
 import contextlib
-import hmac
 import os
 from collections.abc import Callable, Collection
 
@@ -24,7 +23,7 @@ from roofkit.grading.names import shown
 from roofkit.grading.results import PERSON, REFUSED, Result
 from roofkit.grading.sandbox import Box
 from roofkit.grading.summary import UNGRADED, Row, Summary, summarise
-from roofkit.grading.task import Task
+from roofkit.grading.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
 from roofkit.grading.workers import Bench, Workers
 
 SINCE = "handed in again since it was graded"
@@ -40,6 +39,8 @@ def grade(
     again: bool = False,
     progress: bool = True,
     only: Collection[str] = (),
+    cell_seconds: float = CELL_SECONDS,
+    notebook_seconds: float = NOTEBOOK_SECONDS,
     bench: tuple[Callable, Callable] = (mark, Box),
 ) -> Summary:
     """Grade a set, and say what became of each folder; the table is kept in ``autograded/`` too.
@@ -61,7 +62,8 @@ def grade(
         chosen = [folder for folder in listed if not only or folder.student in only]
         kind = Bench(*bench, unsandboxed)
         bar = stack.enter_context(_bar(assignment, len(chosen), progress))
-        run = _Run(course, assignment, writer, bar, again=again, unsandboxed=unsandboxed)
+        run = _Run(course, assignment, writer, bar, again=again, unsandboxed=unsandboxed,
+                   seconds=(cell_seconds, notebook_seconds))  # fmt: skip
         stopped = False
         try:
             run.grade(chosen, stack.enter_context(_pool(kind, count, cluster)))
@@ -104,9 +106,10 @@ def write_page(course: Course, summary: Summary):
 class _Run:
     """One run: the row of each folder that is done, by the folder's name."""
 
-    def __init__(self, course, assignment, writer, bar, *, again, unsandboxed):
+    def __init__(self, course, assignment, writer, bar, *, again, unsandboxed, seconds):
         self._course, self._assignment, self._writer, self._bar = course, assignment, writer, bar
         self._again, self._unsandboxed = again, unsandboxed
+        self._cell_seconds, self._notebook_seconds = seconds
         self.rows: dict[str, Row] = {}
 
     def grade(self, chosen, pool):
@@ -143,8 +146,7 @@ class _Run:
 
     def _task(self, folder, named):
         handed = take_in(folder)
-        who = f"{self._assignment}/{folder.student}"
-        secret = hmac.new(self._course.key, who.encode(), "sha256").hexdigest()
+        secret = self._course.secret(self._assignment, folder.student)
         follows = (self._writer.master, secret, handed.submitted, handed.needs, *handed.remarks)
         return Task(
             **named,
@@ -156,6 +158,8 @@ class _Run:
             submitted=handed.submitted,
             remarks=handed.remarks,
             needs=handed.needs,
+            cell_seconds=self._cell_seconds,
+            notebook_seconds=self._notebook_seconds,
         )
 
     def _earlier(self, task):

@@ -42,6 +42,19 @@ def nbgrader(course, *arguments):
     return done
 
 
+def grade(course, *arguments):
+    """The course's own command; what it says."""
+    done = subprocess.run(
+        [sys.executable, "-m", "roofkit", "grade", *arguments],
+        cwd=course,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 def notebook(course, kind, name):
     """The "solutions" or the "exercises" of a problem set."""
     return nbformat.read(course / kind / "en" / name / f"{name}.ipynb", as_version=4)

@@ -8,7 +8,6 @@ import inspect
 from itertools import pairwise
 
 import schedules
-from homework import SEED
 
 from roofkit.check.kinds import Choice, Function, Number, Order, Puzzle, Several
 from roofkit.check.table import find_question
@@ -16,30 +15,33 @@ from roofkit.check.variants import variant
 
 
 @functools.cache
-def mistakes(question_id, me):
-    """The slips of a question, each as (the code of an answer, the answer itself)."""
+def mistakes(question_id, me, *seeds):
+    """The slips of a question, each as (the code of an answer, the answer itself).
+
+    A function has its slip at home, and where it counts under one of the ``seeds``.
+    """
     question = find_question(question_id)
     if question_id.endswith(".mine"):
         question = variant(question_id, me)
     for kind, written in WRITTEN.items():
         if isinstance(question, kind):
-            return list(written(question))
+            return list(written(question, seeds))
     raise TypeError(f"{question_id}: no way to write wrong answers of its kind")
 
 
-def _numbers(question):
+def _numbers(question, seeds):
     for slip in question.known.steps:
         yield _literal(slip.column[0])
 
 
-def _several(question):
+def _several(question, seeds):
     columns = [[slip.column[0] for slip in part.known.steps] for part in question.parts.values()]
     yield from map(_literal, _all_wrong_at_once(columns))
 
 
-def _functions(question):
-    """Tables of what a function with a slip returns, at home and where it counts."""
-    where = (question, question.with_cases(SEED))
+def _functions(question, seeds):
+    """Tables of what a function with a slip returns."""
+    where = (question, *map(question.with_cases, seeds))
     columns = [
         [[_named(slip.names, each.known[name]) for each in where] for slip in known.steps]
         for name, known in question.known.items()
@@ -68,13 +70,13 @@ def _looked_up(values, *case):
     return values[case]
 
 
-def _choices(question):
+def _choices(question, seeds):
     for option in question.why_not:
         if option != question.reference():
             yield _literal(option)
 
 
-def _orders(question):
+def _orders(question, seeds):
     right = list(question.reference())
     orders = [sorted(question.items, key=key) for key, _ in question.wrong.values()]
     orders += [right[::-1], *(_exchanged(right, *pair) for pair in question.needs)]
@@ -83,7 +85,7 @@ def _orders(question):
         yield _literal(order)
 
 
-def _puzzles(question):
+def _puzzles(question, seeds):
     source = inspect.getsource(schedules)
     for name, code in (schedules.POOR | schedules.FAULTY).values():
         if find_question(name).asks == question.asks:

@@ -1,16 +1,19 @@
-"""The homework's round trip with nbgrader's own commands, from release to export, for each set."""
+"""The homework's round trip from release to export, for each set, and what stock makes of it."""
 
 import csv
 import functools
 import re
+import shutil
 
 import pytest
 from hidden import solution_lines
 from homework import (
     ROOT,
+    SEED,
     SETS,
     autograded,
     checks,
+    grade,
     hand_in,
     make_course,
     nbgrader,
@@ -23,6 +26,8 @@ from nbgrader.api import Gradebook
 
 from roofkit.check import check, student
 from roofkit.check.table import find_question, questions_of
+from roofkit.grading.course import Course
+from roofkit.grading.judging import seed_for
 
 ME = "ada"
 
@@ -39,11 +44,23 @@ def graded(request, tmp_path_factory):
     hand_in(course, name, "author", {}, kind="solutions")
     for place, answers in enumerate(wrong_answers(course, name)):
         hand_in(course, name, f"mistake-{place}", answers)
-    nbgrader(course, "autograde", name, "--create")
+    grade(course, name)
     read_paragraph(course, name, "author")
     nbgrader(course, "generate_feedback", name)
     nbgrader(course, "export", "--to", "grades.csv")
     return course, name
+
+
+@pytest.fixture(scope="module")
+def stock(graded, tmp_path_factory):
+    """The first of the class again, under nbgrader's own autograde."""
+    course, name = graded
+    other = make_course(tmp_path_factory.mktemp("stock"))
+    for who in ("author", "untouched", *handed_in(course)[:3]):
+        shutil.copytree(course / "submitted" / who, other / "submitted" / who)
+    nbgrader(other, "generate_assignment", name, "--create", "--force")
+    nbgrader(other, "autograde", name, "--create")
+    return other, name
 
 
 def wrong_answers(course, name):
@@ -52,9 +69,11 @@ def wrong_answers(course, name):
     me = {f"{name}-me": f"me = {ME!r}"} if f"{name}-me" in {cell.id for cell in cells} else {}
     students = []
     for cell_id, question, variable in checks(cells):
-        for place, (code, _) in enumerate(mistakes(question, ME)):
+        for place in range(len(mistakes(question, ME))):
             if place == len(students):
                 students.append(dict(me))
+            secret = Course(course).secret(name, f"mistake-{place}")
+            code, _ = mistakes(question, ME, SEED, seed_for(secret, question))[place]
             source = f"from math import inf\n{variable} = {code}"
             students[place][cell_id.removesuffix("-check")] = source
     return students
@@ -145,6 +164,11 @@ def test_each_mistake_gets_the_message_and_the_points_that_it_got_at_home(graded
         assert len(set(messages.values())) >= 0.75 * len(messages), question
         told += len(messages)
     assert told >= 30
+
+
+def test_stock_gives_the_same_points_and_messages(graded, stock):
+    for path in (stock[0] / "submitted").iterdir():
+        assert outputs(*stock, path.name) == outputs(*graded, path.name)
 
 
 def test_the_scores_add_up_in_gradebook_and_export(graded):

@@ -1,14 +1,12 @@
 """A function, or a formula, compared with the reference on drawn cases."""
 
 import functools
-import inspect
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
+from roofkit.check import calling
 from roofkit.check.computation import apply
 from roofkit.check.expressions import evaluate
 from roofkit.check.kinds.question import Question, Verdict
@@ -104,7 +102,7 @@ class Function(Question):
         troubles: dict[int, Verdict] = {}
         for number, case in enumerate(self.cases):
             try:
-                found[number] = self._read(_call(function, case), case)
+                found[number] = self._read(self._called(function, case), case)
             except _TroubleError as error:
                 troubles[number] = error.verdict
         if not troubles:
@@ -170,6 +168,12 @@ class Function(Question):
             said.insert(0, TEXT["part right"].format(names=capital(listed(right))))
         return Verdict(credit / len(columns), " ".join(said), slips=tuple(slips))
 
+    def _called(self, function, case):
+        try:
+            return calling.call(function, case)
+        except (Exception, SystemExit) as error:
+            raise _raised(error, case, function) from None
+
     def _read(self, raw, case):
         call = self._text_of(case)
         if is_missing(raw):
@@ -222,7 +226,7 @@ class Formula(Function):
             text = re.sub(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", text)
             text = text.replace("\\cdot", "*").translate(BRACKETS)
             try:
-                evaluate(text, self._values(self.cases[0]))
+                evaluate(text, self.values(self.cases[0]))
             except ValueError as error:
                 return Verdict(0, TEXT["formula"].format(why=error))
             verdict = self._judge_calls(self._written(text))
@@ -244,7 +248,7 @@ class Formula(Function):
                 lambda *case: answer.subs(
                     {
                         named[name]: value
-                        for name, value in self._values(case).items()
+                        for name, value in self.values(case).items()
                         if name in named
                     }
                 )
@@ -263,9 +267,9 @@ class Formula(Function):
 
     def _written(self, text):
         """The function that a formula as text is."""
-        return lambda *case: evaluate(text, self._values(case))
+        return lambda *case: evaluate(text, self.values(case))
 
-    def _values(self, case):
+    def values(self, case):
         """The symbols' values; as floats, which overflow where whole numbers would grow on."""
         return dict(zip(self.arguments, map(float, case), strict=True)) | self.cancels
 
@@ -291,32 +295,10 @@ class _TroubleError(Exception):
         self.verdict = verdict
 
 
-def _call(function, case):
-    """What a function gives for one case, as it is or, if it wants arrays, for arrays of one."""
-    try:
-        return function(*case)
-    except (Exception, SystemExit) as error:
-        try:
-            found = function(*(np.array([value]) for value in case))
-        except (Exception, SystemExit):
-            raise _raised(error, case, function) from None
-        if not any(isinstance(value, np.ndarray) for value in (found, *as_sequence(found))):
-            raise _raised(error, case, function) from None
-        return found
-
-
 def _raised(error, case, function):
     kind = f"{type(error).__name__}: {error}"
-    names = _argument_names(function, len(case))
-    call = f"({', '.join(f'{n}={_plain(v)}' for n, v in zip(names, case, strict=True))})"
+    names = calling.argument_names(function, len(case))
+    text = f"({', '.join(f'{n}={_plain(v)}' for n, v in zip(names, case, strict=True))})"
     return _TroubleError(
-        Verdict(0, TEXT["raised"].format(error=kind, call=call), slips=(type(error).__name__,))
+        Verdict(0, TEXT["raised"].format(error=kind, call=text), slips=(type(error).__name__,))
     )
-
-
-def _argument_names(function, many):
-    try:
-        names = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        names = []
-    return names if len(names) == many else [f"argument {i + 1}" for i in range(many)]

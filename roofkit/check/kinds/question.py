@@ -88,12 +88,9 @@ class Question(abc.ABC):
 
         No message quotes those cases.
         """
-        known = self.judge(answer)
         other = self.with_cases(seed)
-        credit = known.credit if other is self else other.judge(answer).credit
-        if credit >= known.credit - LITTLE:
-            return known
-        return Verdict(credit, TEXT["known cases"], slips=("known cases alone",))
+        known = self.judge(answer)
+        return lower(known, other.judge(answer)) if known.credit and other is not self else known
 
     def problems(self) -> list[str]:
         """What is wrong with the question itself: slips that would be taken for right."""
@@ -122,6 +119,13 @@ class Question(abc.ABC):
     def _drawn_once(self, rng):
         chips = other_chips(self.inputs.values(), rng)
         return self.with_inputs(drawn_inputs(self.inputs, rng, chips))
+
+
+def lower(known: Verdict, other: Verdict) -> Verdict:
+    """The verdict on the known cases, unless that on other cases gives clearly less."""
+    if other.credit >= known.credit - LITTLE:
+        return known
+    return Verdict(other.credit, TEXT["known cases"], slips=("known cases alone",))
 
 
 def shown(given):

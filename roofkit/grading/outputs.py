@@ -1,0 +1,103 @@
+"""What a student's cells put out: well formed, bounded, and of kinds that run nowhere."""
+
+import re
+
+import nbformat
+from nbformat.v4 import new_output
+
+# Characters of one piece of data, and of a notebook with all of them.
+LONGEST = 2 << 20
+LONGEST_NOTEBOOK = 10 << 20
+MOST_OUTPUTS = 1_000
+MOST_LINES = 200
+# Scripts and the views of widgets are not among these: neither could be shown safely, or at all.
+KINDS = re.compile(r"text/(plain|html|markdown|latex)|image/(png|jpeg|gif|svg\+xml)")
+DROPPED = "... Outputs were too large, and dropped ...\n"
+
+
+class Cleaner:
+    """Turns the outputs that a student's process replied into a notebook's; keeps display ids."""
+
+    def __init__(self):
+        self._displayed = {}
+
+    def clean(self, reply: dict) -> list:
+        """nbformat outputs of one cell's reply; what is no output is left out."""
+        found = []
+        outputs = reply.get("outputs")
+        for output in outputs[:MOST_OUTPUTS] if isinstance(outputs, list) else ():
+            if isinstance(output, dict):
+                made = self._made(output, reply.get("count"))
+                found += [made] if made else []
+        return found
+
+    def _made(self, output, count):
+        match output.get("output_type"):
+            case "stream":
+                name = "stderr" if output.get("name") == "stderr" else "stdout"
+                return new_output("stream", name=name, text=words(output.get("text")))
+            case "error":
+                lines = output.get("traceback")
+                lines = lines[:MOST_LINES] if isinstance(lines, list) else []
+                return new_output(
+                    "error",
+                    ename=words(output.get("ename"), 200),
+                    evalue=words(output.get("evalue"), 10_000),
+                    traceback=[words(line, 100_000) for line in lines],
+                )
+            case "execute_result":
+                return new_output(
+                    "execute_result",
+                    data=_data(output.get("data")),
+                    metadata=_metadata(output.get("metadata")),
+                    execution_count=count,
+                )
+            case "display_data":
+                made = new_output(
+                    "display_data",
+                    data=_data(output.get("data")),
+                    metadata=_metadata(output.get("metadata")),
+                )
+                if isinstance(display := output.get("display_id"), str):
+                    self._displayed.setdefault(display[:200], []).append(made)
+                return made
+            case "update":
+                for made in self._displayed.get(str(output.get("display_id"))[:200], ()):
+                    made.data = _data(output.get("data"))
+        return None
+
+
+def words(text, most=LONGEST):
+    """A text that can be written as UTF-8, of bounded length."""
+    return (text if isinstance(text, str) else "")[:most].encode("utf-8", "replace").decode()
+
+
+def written(notebook) -> str:
+    """The notebook as text; if that is too long, without the outputs of what counts no points."""
+    text = nbformat.writes(notebook)
+    if len(text) > LONGEST_NOTEBOOK:
+        for cell in notebook.cells:
+            graded = cell.metadata.get("nbgrader", {}).get("grade")
+            if cell.cell_type == "code" and cell.outputs and not graded:
+                cell.outputs = [new_output("stream", text=DROPPED)]
+        text = nbformat.writes(notebook)
+    return text
+
+
+def _data(data):
+    known = data.items() if isinstance(data, dict) else ()
+    return {
+        kind: words(value)
+        for kind, value in known
+        if isinstance(kind, str) and isinstance(value, str) and KINDS.fullmatch(kind)
+    }
+
+
+def _metadata(metadata):
+    """The sizes of pictures; nothing else of it is shown."""
+    found = {}
+    for kind, settings in metadata.items() if isinstance(metadata, dict) else ():
+        if isinstance(settings, dict) and isinstance(kind, str) and KINDS.fullmatch(kind):
+            sizes = {name: settings.get(name) for name in ("width", "height")}
+            found[kind] = {name: size for name, size in sizes.items() if type(size) is int}
+    return found

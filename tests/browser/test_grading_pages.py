@@ -1,0 +1,99 @@
+"""Feedback and Formgrader's pages in a real browser, made of a notebook that attacks them."""
+
+import re
+import sys
+
+import pytest
+from driver import ROOT, jupyter_lab, screenshot
+
+sys.path.append(str(ROOT / "tests/grading"))
+import hostile
+from classroom import RIGHT, SET, WRITTEN, classroom, grade
+from nbgrader.api import Gradebook
+
+from roofkit.grading import feedback
+
+LOCAL = re.compile(r"file:|data:|http://127\.0\.0\.1")
+PHONE = {"width": 390, "height": 844}
+NAME = '<img src=x onerror="window.hacked=1">'
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A course in which Mallory attacks whoever reads the notebook."""
+    course = classroom(tmp_path_factory.mktemp("course"))
+    grade(course, "mallory", RIGHT, written=WRITTEN, added=list(hostile.cells()))
+    with Gradebook(course.db_url) as gradebook:
+        gradebook.update_or_create_student("mallory", first_name=NAME, last_name="M")
+    return course
+
+
+@pytest.fixture
+def watched(browser):
+    """A page without a network; what it asked of another host, and the scripts that ran, fail."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(20_000)
+    context.route(lambda url: not LOCAL.match(url), lambda route: route.abort())
+    page = context.new_page()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: asked.append(dialog.message))
+    yield page
+    for bait in page.locator("a.bait, a:has-text('prize'), a:has-text('a link')").all():
+        bait.click(force=True, no_wait_after=True)
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.hacked") is None
+    assert page.title() != "hacked"
+    assert [url for url in asked if not LOCAL.match(url)] == []
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def formgrader(course, tmp_path_factory):
+    """The address of a JupyterLab that serves Formgrader over the course."""
+    private = tmp_path_factory.mktemp("jupyter")
+    (private / "config").mkdir()
+    settings = (course.root / "nbgrader_config.py").read_text()
+    settings += f"\nc.CourseDirectory.root = {str(course.root)!r}\n"
+    (private / "config/nbgrader_config.py").write_text(settings)
+    with jupyter_lab(course.root, private) as url:
+        yield url
+
+
+def test_a_feedback_page_runs_nothing_and_asks_nobody(course, watched):
+    [made] = feedback.write(course, SET, ["mallory"])
+    watched.set_viewport_size(PHONE)
+    watched.goto(made.path.as_uri())
+    assert "4 of 22 points so far" in watched.locator("h1").first.inner_text()
+    assert watched.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    top = watched.evaluate("document.elementFromPoint(30, 60).closest('header') !== null")
+    assert top, "something lies over the grade"
+    assert watched.locator("script, iframe, form, object, link, base, svg").count() == 0
+    screenshot(watched, "grading-feedback")
+
+
+def test_formgrader_runs_nothing_of_a_student_and_marks_as_ever(course, formgrader, watched):
+    with Gradebook(course.db_url) as gradebook:
+        book = gradebook.find_submission_notebook(SET, SET, "mallory").id
+    watched.goto(f"{formgrader}formgrader/submissions/{book}/?index=0")
+    rubric = watched.get_by_text("The share of peak does not decide").last
+    assert rubric.is_visible(), "who marks sees the model answer"
+    assert watched.locator("#notebook math").count() > 0
+    assert watched.locator("#notebook").locator("script, iframe, form, object, svg").count() == 0
+    watched.locator(".glyphicon-eye-open").click()
+    assert watched.get_by_text(f"M, {NAME}").is_visible()
+    points = watched.locator(f"#{SET}-paragraph")
+    points.fill("3.5")
+    watched.locator(f"#{SET}-paragraph-comment").fill("Say where the ridge comes from.")
+    watched.locator("h4").first.click()
+    screenshot(watched, "grading-formgrader")
+    for _ in range(50):  # it is saved on its own
+        watched.wait_for_timeout(100)
+        with Gradebook(course.db_url) as gradebook:
+            found = gradebook.find_grade(f"{SET}-paragraph", SET, SET, "mallory")
+            if found.manual_score is not None:
+                break
+    assert (found.manual_score, found.needs_manual_grade) == (3.5, False)
+    [made] = feedback.write(course, SET, ["mallory"])
+    assert made.done == "written"
+    assert "Say where the ridge comes from." in made.path.read_text(encoding="utf-8")

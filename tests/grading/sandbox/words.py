@@ -1,0 +1,14 @@
+"""What a cell put out, as text."""
+
+
+def said(reply):
+    """Streams, results and errors, one after the other."""
+    return "\n".join(map(_words, reply["outputs"]))
+
+
+def _words(output):
+    if output["output_type"] == "stream":
+        return output["text"]
+    if output["output_type"] == "error":
+        return f"{output['ename']}: {output['evalue']}"
+    return output["data"].get("text/plain", "")

@@ -1,0 +1,133 @@
+"""A class of many styles, accidents and attacks gets the grades that it deserves."""
+
+import csv
+import json
+import re
+import sqlite3
+
+import mixed
+import pytest
+from homework import grade, make_course, nbgrader
+from nbgrader.api import Gradebook
+
+PATIENCE = ["--cell-seconds", "3"]
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    return make_course(tmp_path_factory.mktemp("class"))
+
+
+@pytest.fixture(scope="module")
+def deserved(course):
+    return mixed.hand_in_all(course / "submitted")
+
+
+@pytest.fixture(scope="module")
+def graded(course, deserved):
+    """What the command said, and what became of each, by student."""
+    said = grade(course, "ps1", *PATIENCE)
+    return said, results(course)
+
+
+def results(course):
+    found = {}
+    for path in (course / "grading/ps1/results").glob("*.json"):
+        result = json.loads(path.read_text())
+        assert result["student"] not in found
+        found[result["student"]] = result
+    return found
+
+
+def scores(course, name="ps1"):
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        return {
+            submission.student.id: submission.score
+            for submission in book.assignment_submissions(name)
+        }
+
+
+@pytest.mark.parametrize("student", [*mixed.CLASS, "link-to-the-solution", "nothing-in-it"])
+def test_each_gets_what_it_deserves(graded, deserved, course, student):
+    points, state = deserved[student]
+    result = graded[1][student]
+    assert result["state"] == state, result["reason"]
+    assert scores(course).get(student) == points, result["answers"]
+    if state != "graded":
+        assert result["reason"]
+
+
+def test_the_counts_add_up_to_the_folders(graded, course):
+    said, _ = graded
+    folders = sum(1 for student in (course / "submitted").iterdir() for _ in student.iterdir())
+    counts = [int(n) for n in re.findall(r"(\d+) (?:graded|refused|needs? a person)", said)]
+    assert len(counts) == 3
+    assert sum(counts) == folders == len(mixed.CLASS) + 2
+    page = (course / "autograded/ps1.html").read_text(encoding="utf-8")
+    for student in mixed.CLASS:
+        assert student in page
+
+
+def test_a_paragraph_waits_for_a_person(graded, course):
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+
+        def waits(student):
+            return book.find_grade("ps1-paragraph", "ps1", "ps1", student).needs_manual_grade
+
+        assert waits("as-released")
+        assert waits("paragraph-in-a-new-cell")
+        assert not waits("untouched")
+
+
+def test_nobody_sees_what_lies_beside(graded):
+    text = json.dumps(graded[1]["looks-at-the-others"])
+    for secret in ("gradebook", "root:", "as-released", "solutions"):
+        assert secret not in text.replace("looks-at-the-others", "")
+
+
+def test_the_second_time_nothing_runs_again(graded, course):
+    before = {path: path.stat().st_mtime_ns for path in (course / "autograded").rglob("*.ipynb")}
+    rows = contents(course)
+    said = grade(course, "ps1", *PATIENCE)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert contents(course) == rows
+    assert re.search(r"\b0 (?:run|ran|new)", said), said
+
+
+def contents(course):
+    with sqlite3.connect(course / "gradebook.db") as database:
+        names = [
+            row[0] for row in database.execute("select name from sqlite_master where type='table'")
+        ]
+        return {
+            name: sorted(map(repr, database.execute(f"select * from {name}"))) for name in names
+        }
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory):
+    """The same class, its dangerous part aside, under nbgrader's own command."""
+    course = make_course(tmp_path_factory.mktemp("stock"))
+    mixed.hand_in_all(course / "submitted", hostile=False)
+    for student in ("replaces-check", "shows-nothing"):
+        work = mixed.good_work(student)
+        mixed.CLASS[student][0](work)
+        work.hand_in(course / "submitted")
+    nbgrader(course, "generate_assignment", "ps1", "--create", "--force")
+    nbgrader(course, "autograde", "ps1", "--create")
+    nbgrader(course, "export", "--to", "grades.csv")
+    with (course / "grades.csv").open(encoding="utf-8") as file:
+        return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+
+
+def test_stock_gives_honest_work_the_same(stock):
+    differ = {
+        student: (stock.get(student), expected)
+        for student, (_, _, _, hostile, expected) in mixed.CLASS.items()
+        if not hostile and stock.get(student) != expected
+    }
+    assert not differ
+
+
+def test_stock_believes_a_forged_check(stock):
+    assert stock["replaces-check"] == stock["shows-nothing"] == mixed.FULL
