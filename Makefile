@@ -48,6 +48,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/ring1.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/slider.py
+	$(BIN)/python benchmarks/grading.py
 
 lock: $(VENV)/ready
 	$(BIN)/pip install --quiet uv
