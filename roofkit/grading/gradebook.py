@@ -95,7 +95,7 @@ class Writer:
                 return False
             with self._book.transaction():
                 self._save(result)
-                self._place(result, contents, beside)
+                self._write(result, contents, beside)
         return True
 
     def standings(self) -> dict[str, Standing]:
@@ -154,20 +154,20 @@ class Writer:
             rest["timestamp.txt"] = result.submitted.encode() + b"\n"  # nbgrader looks at it
         return {name: result.notebook.encode() + b"\n", **rest}
 
+    def _place(self, result):
+        return self._course.autograded, result.student, self._assignment
+
     def _lies(self, result, contents, beside):
         try:
-            with writing.opened(
-                self._course.autograded, result.student, self._assignment
-            ) as folder:
+            with writing.opened(*self._place(result)) as folder:
                 return writing.holds(folder, contents, alone=beside is not None)
         except OSError:
             return False
 
-    def _place(self, result, contents, beside):
+    def _write(self, result, contents, beside):
         shared = self._course.directory.groupshared
-        place = self._course.autograded, result.student, self._assignment
         self._course.autograded.mkdir(exist_ok=True)
-        with writing.opened(*place, make=True, shared=shared) as folder:
+        with writing.opened(*self._place(result), make=True, shared=shared) as folder:
             mode = 0o664 if shared else 0o444
             writing.fill(folder, contents, mode, shared=shared, alone=beside is not None)
 

@@ -29,20 +29,22 @@ def answers(which, of_run):
     return {student: str(draw.random()) for student in chosen}
 
 
-def start(course):
+def start(course, run=grade_with, *arguments):
     """A run in a process of its own, which has all imports done."""
-    process = multiprocessing.get_context("fork").Process(target=grade_with, args=[course])
+    process = multiprocessing.get_context("fork").Process(target=run, args=[course, *arguments])
     process.start()
     return process
+
+
+def workers_of(process):
+    children = psutil.Process(process.pid).children()
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
 
 
 def kill(process, whom, draw):
     """SIGKILL to one worker, to the coordinator, or to both."""
     try:
-        coordinator = psutil.Process(process.pid)
-        workers = [
-            child for child in coordinator.children() if "spawn_main" in " ".join(child.cmdline())
-        ]
+        workers = workers_of(process)
         if whom != "coordinator" and workers:
             os.kill(draw.choice(workers).pid, signal.SIGKILL)
         if whom != "worker":
@@ -82,6 +84,31 @@ def test_killed_runs_leave_what_an_undisturbed_one_leaves(which, tmp_path):
     assert saved(course) == saved(undisturbed)
 
 
+def grade_until_stopped(course, told):
+    told.put(grade_with(course))
+
+
+def test_ctrl_c_ends_a_run_with_what_is_done(tmp_path):
+    course = new_course(tmp_path / "course")
+    for number in range(60):
+        hand_in(course, f"s{number:02}")
+    told = multiprocessing.get_context("fork").SimpleQueue()
+    process = start(course, grade_until_stopped, told)
+    while not list(all_kept(course, SET)):
+        time.sleep(0.01)
+    for each in (process.pid, *(worker.pid for worker in workers_of(process))):
+        os.kill(each, signal.SIGINT)  # as a terminal does
+    summary = told.get()
+    process.join()
+    assert process.exitcode == 0
+    assert summary.stopped
+    done = summary.counts["graded"]
+    assert 0 < done < 60
+    assert done + summary.counts["ungraded"] == 60
+    assert len(autograded(course)) >= done
+    assert grade_with(course).counts["graded"] == 60
+
+
 def test_no_worker_outlives_its_coordinator(tmp_path):
     course = new_course(tmp_path / "course")
     for student in STUDENTS:
@@ -90,8 +117,7 @@ def test_no_worker_outlives_its_coordinator(tmp_path):
     deadline = time.monotonic() + 20
     workers = []
     while len(workers) < 2 and time.monotonic() < deadline:
-        children = psutil.Process(process.pid).children()
-        workers = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+        workers = workers_of(process)
     while not list(all_kept(course, SET)) and time.monotonic() < deadline:
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
