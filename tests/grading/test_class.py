@@ -1,6 +1,5 @@
 """A class of many styles, accidents and attacks gets the grades that it deserves."""
 
-import csv
 import json
 import re
 import sqlite3
@@ -114,17 +113,17 @@ def stock(tmp_path_factory):
         mixed.CLASS[student][0](work)
         work.hand_in(course / "submitted")
     nbgrader(course, "generate_assignment", "ps1", "--create", "--force")
-    nbgrader(course, "autograde", "ps1", "--create")
-    nbgrader(course, "export", "--to", "grades.csv")
-    with (course / "grades.csv").open(encoding="utf-8") as file:
-        return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    nbgrader(course, "autograde", "ps1", "--create", fails=True)  # it could not read four names
+    pages = (path.parts[-3] for path in (course / "autograded").glob("*/ps1/ps1.ipynb"))
+    known = scores(course)
+    return {student: known[student] for student in pages}
 
 
 def test_stock_gives_honest_work_the_same(stock):
     differ = {
-        student: (stock.get(student), expected)
+        student: (stock.get(student, "ungraded"), expected)
         for student, (_, _, _, hostile, expected) in mixed.CLASS.items()
-        if not hostile and stock.get(student) != expected
+        if not hostile and stock.get(student, "ungraded") != expected
     }
     assert not differ
 
