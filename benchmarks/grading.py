@@ -26,13 +26,13 @@ from pathlib import Path
 from time import perf_counter
 
 import nbformat
-from roofkit.grading.marking import mark
-from roofkit.grading.sandbox import Box
 
 from roofkit.grading.course import Course
 from roofkit.grading.kept import RESULTS
+from roofkit.grading.marking import mark
 from roofkit.grading.results import GRADED, PERSON, REFUSED, Result
 from roofkit.grading.run import grade
+from roofkit.grading.sandbox import Box
 from roofkit.grading.summary import UNGRADED
 
 ROOT = Path(__file__).resolve().parents[1]
