@@ -95,9 +95,13 @@ def is_nobody(me):
 
 def variant(question_id, me):
     """The variant of the student ``me``, an id or a name; case and spaces do not matter."""
-    name = " ".join(str(me).casefold().split())
     found = variants(question_id)
-    return found[int.from_bytes(hashlib.sha256(name.encode()).digest()) % len(found)]
+    return found[int.from_bytes(hashlib.sha256(same(me).encode()).digest()) % len(found)]
+
+
+def same(me):
+    """An id or a name, alike for all ways to write it."""
+    return " ".join(str(me).casefold().split())
 
 
 def judge_variant(question_id, own, answer):

@@ -8,9 +8,11 @@ stopped or killed at any time, and the same command goes on from there.
 import contextlib
 import os
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 import click
 
+from roofkit.check.variants import same
 from roofkit.grading import gradebook, writing
 from roofkit.grading.course import Course
 from roofkit.grading.database import Book, GradebookError
@@ -20,7 +22,7 @@ from roofkit.grading.intake import Folder, folders, take_in
 from roofkit.grading.kept import alone, forget_moved, keep, kept, key_of, version
 from roofkit.grading.marking import mark, released
 from roofkit.grading.names import shown
-from roofkit.grading.results import PERSON, REFUSED, Result
+from roofkit.grading.results import GRADED, PERSON, REFUSED, Result
 from roofkit.grading.sandbox import Box
 from roofkit.grading.summary import UNGRADED, Row, Summary, summarise
 from roofkit.grading.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
@@ -62,7 +64,8 @@ def grade(
         chosen = [folder for folder in listed if not only or folder.student in only]
         kind = Bench(*bench, unsandboxed)
         bar = stack.enter_context(_bar(assignment, len(chosen), progress))
-        run = _Run(course, assignment, writer, bar, again=again, unsandboxed=unsandboxed,
+        run = _Run(course, assignment, writer, bar, {folder.student for folder in listed},
+                   again=again, unsandboxed=unsandboxed,
                    seconds=(cell_seconds, notebook_seconds))  # fmt: skip
         stopped = False
         try:
@@ -106,8 +109,9 @@ def write_page(course: Course, summary: Summary):
 class _Run:
     """One run: the row of each folder that is done, by the folder's name."""
 
-    def __init__(self, course, assignment, writer, bar, *, again, unsandboxed, seconds):
+    def __init__(self, course, assignment, writer, bar, students, *, again, unsandboxed, seconds):
         self._course, self._assignment, self._writer, self._bar = course, assignment, writer, bar
+        self._students = {same(student): student for student in students}
         self._again, self._unsandboxed = again, unsandboxed
         self._cell_seconds, self._notebook_seconds = seconds
         self.rows: dict[str, Row] = {}
@@ -116,6 +120,7 @@ class _Run:
         # Closed at once when interrupted, so that no worker goes on.
         with contextlib.closing(pool.marked(self._tasks(chosen))) as marked:
             for task, result in marked:
+                result = self._own(result)
                 keep(self._course, result)
                 self._finish(result, task.files)
 
@@ -127,7 +132,9 @@ class _Run:
                 keep(self._course, taken)
                 self._finish(taken)
             elif earlier := self._earlier(taken):
-                self._finish(earlier, taken.files)
+                if (result := self._own(earlier)) != earlier:
+                    keep(self._course, result)
+                self._finish(result, taken.files)
             else:
                 yield taken
 
@@ -167,6 +174,16 @@ class _Run:
         if self._again or earlier is None or earlier.key != task.key:
             return None
         return earlier if earlier.sandboxed or self._unsandboxed else None
+
+    def _own(self, result):
+        """The result; for a person if it answers a question with another student's figures."""
+        for answer in result.answers.values():
+            me = (answer.reply or {}).get("me")
+            whose = self._students.get(same(me.get("v") or "")) if isinstance(me, dict) else None
+            if whose and whose != result.student and result.state == GRADED:
+                reason = f"{answer.question} is answered with the figures of {shown(whose)}"
+                return replace(result, state=PERSON, reason=reason)
+        return result
 
     def _finish(self, result, beside=None):
         try:

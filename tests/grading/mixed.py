@@ -176,7 +176,7 @@ def with_magics(work):
     work.write("ps1-time", "%timeit -n 1 -r 1 1 + 1\n" + ANSWERS["ps1-time"])
 
 
-@submission()
+@submission(stock=20)
 def widget_backend(work):
     work.write("ps1-ridge", "%matplotlib widget\n" + ANSWERS["ps1-ridge"])
 
@@ -470,6 +470,11 @@ def takes_all_memory(work):
 def replaces_check(work):
     work.all_wrong()
     work.add("check = lambda *a: None", before="ps1-ridge-text")
+
+
+@submission(state="person", hostile=True)
+def with_a_neighbours_figures(work):
+    work.write("ps1-me", 'me = "As-Released "')
 
 
 @submission(points=0, stock=0, hostile=True)
