@@ -19,3 +19,9 @@ of a submission's way:
 - ``stock``: what nbgrader's own autograde needs, so that it gives honest work the same grades
 - ``commands``: the command line
 """
+
+import sys
+
+# jsonschema builds a grammar of international addresses on import, for a format that no notebook's
+# schema names. It takes longer than all other imports of a worker together.
+sys.modules.setdefault("rfc3987_syntax", None)
