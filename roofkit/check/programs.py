@@ -21,7 +21,7 @@ from roofkit.check.words import TEXT, listed
 from roofkit.network import Fabric, Group, least_gather_bytes
 from roofkit.scratchpad import Scratchpad
 
-# Of a program; and of the parts of parts that a handle may be.
+# Of a program; of the parts of parts that a handle may be, and of an array's axes.
 LONGEST = 20_000
 DEEPEST = 8
 # What a function may ask of a fabric.
@@ -158,8 +158,10 @@ class Loops(Case):
 
         def within(shape):
             nonlocal room
-            room -= math.prod(shape)
-            if room < 0:
+            # Multiplied as they come, a text and a number would be that many of it.
+            lengths = [min(operator.index(length), ROOM + 1) for length in shape[:DEEPEST]]
+            room -= math.prod(lengths)
+            if room < 0 or len(shape) > DEEPEST:
                 raise ValueError(f"arrays of at most {ROOM:,} elements in all can be made here")
             return shape
 

@@ -17,16 +17,20 @@ from roofkit.grading.names import fault, is_junk, shown
 MEGABYTE = 1 << 20
 LARGEST_FILE = 10 * MEGABYTE
 LARGEST_FOLDER = 20 * MEGABYTE
-MOST_FILES = 200
+MOST_FILES = MOST_FOLDERS = 200
 DEEPEST = 8
 
 
 @dataclass(frozen=True)
 class File:
-    """A file as it was read; ``changed`` is its time in nanoseconds since 1970."""
+    """A file as it was read; ``changed`` is its time in nanoseconds since 1970.
+
+    ``linked`` says that it has a second name on this disk, which may be somebody else's.
+    """
 
     data: bytes
     changed: int
+    linked: bool = False
 
 
 @contextmanager
@@ -62,7 +66,7 @@ def read_files(root: Path, name: str) -> dict[str, File]:
     try:
         with opened(root, name) as at:
             if stat.S_ISDIR(os.fstat(at).st_mode):
-                _read_folder(at, PurePosixPath(), files)
+                _read_folder(at, PurePosixPath(), files, [])
             else:
                 _read_file(at, PurePosixPath(name).name, files)
     except OSError as error:
@@ -70,9 +74,12 @@ def read_files(root: Path, name: str) -> dict[str, File]:
     return files
 
 
-def _read_folder(folder, below, files):
+def _read_folder(folder, below, files, folders):
     if len(below.parts) >= DEEPEST:
         raise RefusedError(f"folders lie in one another more than {DEEPEST} deep")
+    folders.append(below)
+    if len(folders) > MOST_FOLDERS:
+        raise RefusedError(f"there are more than {MOST_FOLDERS} folders")
     for entry in entries(folder):
         path = below / entry.name
         # A file's name may be as long as the system lets it.
@@ -83,7 +90,7 @@ def _read_folder(folder, below, files):
         at = _open(entry.name, folder)
         try:
             if entry.is_dir(follow_symlinks=False):
-                _read_folder(at, path, files)
+                _read_folder(at, path, files, folders)
             else:
                 _read_file(at, str(path), files)
         finally:
@@ -106,7 +113,7 @@ def _read_file(at, path, files):
     after = os.fstat(at)
     if len(data) != before.st_size or after.st_mtime_ns != before.st_mtime_ns:
         raise MachineryError(f"{path!r} changed while it was read: is it still being copied?")
-    files[path] = File(data, before.st_mtime_ns)
+    files[path] = File(data, before.st_mtime_ns, before.st_nlink > 1)
 
 
 def _open(name, folder):

@@ -148,7 +148,9 @@ class Writer:
         rest = {
             path: content
             for path, content in (beside or {}).items()
-            if not path.endswith(".ipynb") and PurePosixPath(path).parts[0] != name
+            if not path.endswith(".ipynb")
+            and PurePosixPath(path).parts[0] != name
+            and writing.TEMPORARY not in PurePosixPath(path).parts
         }
         if result.submitted:
             rest["timestamp.txt"] = result.submitted.encode() + b"\n"  # nbgrader looks at it

@@ -110,6 +110,8 @@ def take_in(folder: Folder) -> Handed:
         listed = ", ".join(sorted(files)[:5]) or "nothing"
         raise RefusedError(f"no notebook of {folder.assignment} in it: found {listed}")
     chosen, remarks, needs = _chosen(ours, folder)
+    if linked := [path for path, file in files.items() if file.linked]:
+        remarks = (*remarks, f"a hard link, to what may not be the student's: {', '.join(linked)}")
     return Handed(
         notebook=ours[chosen].data,
         files=_beside(chosen, {path: f.data for path, f in files.items() if path not in notebooks}),
@@ -282,8 +284,19 @@ def _chosen(ours: dict[str, File], folder: Folder):
 def _beside(notebook, files):
     """The files by their paths as seen from the notebook, those beside it before all others."""
     home = PurePosixPath(notebook).parent
-    near = {path: data for path, data in files.items() if PurePosixPath(path).is_relative_to(home)}
-    return files | {str(PurePosixPath(path).relative_to(home)): near[path] for path in near}
+    near = {
+        str(PurePosixPath(path).relative_to(home)): data
+        for path, data in files.items()
+        if PurePosixPath(path).is_relative_to(home)
+    }
+    folders = {str(above) for path in near for above in PurePosixPath(path).parents}
+    far = {
+        path: data
+        for path, data in files.items()
+        # Seen from there, a name may be a folder's already.
+        if path not in folders and not any(str(a) in near for a in PurePosixPath(path).parents)
+    }
+    return far | near
 
 
 def _renamed(path, exact):

@@ -3,13 +3,15 @@
 import json
 import re
 
-from nbformat import from_dict
+from nbformat import NotebookNode, from_dict
 
 # Characters of one piece of data, and of a notebook with all of them.
 LONGEST = 2 << 20
 LONGEST_NOTEBOOK = 10 << 20
-MOST_OUTPUTS = 1_000
+# Outputs of one cell, and of a notebook.
+MOST_OUTPUTS, MOST_IN_ALL = 1_000, 20_000
 MOST_LINES = 200
+LONGEST_ID = 200
 # Scripts and the views of widgets are not among these: neither could be shown safely, or at all.
 KINDS = re.compile(r"text/(plain|html|markdown|latex)|image/(png|jpeg|gif|svg\+xml)")
 DROPPED = "... Outputs were too large, and dropped ...\n"
@@ -19,16 +21,17 @@ class Cleaner:
     """Turns the outputs that a student's process replied into a notebook's; keeps display ids."""
 
     def __init__(self):
-        self._displayed = {}
+        self._displayed, self._room = {}, MOST_IN_ALL
 
     def clean(self, reply: dict) -> list:
         """nbformat outputs of one cell's reply; what is no output is left out."""
         found = []
         outputs = reply.get("outputs")
         for output in outputs[:MOST_OUTPUTS] if isinstance(outputs, list) else ():
-            if isinstance(output, dict):
+            if isinstance(output, dict) and self._room > 0:
                 made = self._made(output, reply.get("count"))
                 found += [made] if made else []
+                self._room -= bool(made)
         return found
 
     def _made(self, output, count):
@@ -55,12 +58,23 @@ class Cleaner:
                     }
                 )
                 if isinstance(display := output.get("display_id"), str):
-                    self._displayed.setdefault(display[:200], []).append(made)
+                    made.data = self._shared(display, made.data)
                 return made
             case "update":
-                for made in self._displayed.get(str(output.get("display_id"))[:200], ()):
-                    made.data = _data(output.get("data"))
+                display = str(output.get("display_id"))
+                if display[:LONGEST_ID] in self._displayed:
+                    self._shared(display, _data(output.get("data")))
         return None
+
+    def _shared(self, display, data):
+        """The data of all displays of this id, from now on ``data``.
+
+        They are one object: thousands of displays, updated thousands of times, cost no more.
+        """
+        shared = self._displayed.setdefault(display[:LONGEST_ID], NotebookNode())
+        shared.clear()
+        shared.update(data)
+        return shared
 
 
 # nbformat's own functions check each output by its schema, which takes as long as all else.
@@ -89,14 +103,29 @@ def words(text, most=LONGEST):
 
 def written(notebook) -> str:
     """The notebook as text; if that is too long, without the outputs of what counts no points."""
+    # Looked at before it is written: one large text may be shown in thousands of places.
+    if sum(_size(output) for cell in notebook.cells for output in cell.get("outputs", ())) > (
+        LONGEST_NOTEBOOK
+    ):
+        _drop(notebook)
     text = json.dumps(notebook, ensure_ascii=False)
     if len(text) > LONGEST_NOTEBOOK:
-        for cell in notebook.cells:
-            graded = cell.metadata.get("nbgrader", {}).get("grade")
-            if cell.cell_type == "code" and cell.outputs and not graded:
-                cell.outputs = [stream(DROPPED)]
+        _drop(notebook)
         text = json.dumps(notebook, ensure_ascii=False)
     return text
+
+
+def _drop(notebook):
+    for cell in notebook.cells:
+        graded = cell.metadata.get("nbgrader", {}).get("grade")
+        if cell.cell_type == "code" and cell.outputs and not graded:
+            cell.outputs = [stream(DROPPED)]
+
+
+def _size(output):
+    """Characters of an output."""
+    texts = [output.get("text", ""), *output.get("traceback", ()), *output.get("data", {}).values()]
+    return sum(map(len, texts))
 
 
 def _data(data):

@@ -120,21 +120,16 @@ class _Run:
         # Closed at once when interrupted, so that no worker goes on.
         with contextlib.closing(pool.marked(self._tasks(chosen))) as marked:
             for task, result in marked:
-                result = self._own(result)
-                keep(self._course, result)
-                self._finish(result, task.files)
+                self._finish(result, task.files, new=True)
 
     def _tasks(self, chosen):
         """What has to be marked; the rest is finished on the way."""
         for folder in chosen:
             taken = self._taken(folder)
             if isinstance(taken, Result):
-                keep(self._course, taken)
-                self._finish(taken)
+                self._finish(taken, new=True)
             elif earlier := self._earlier(taken):
-                if (result := self._own(earlier)) != earlier:
-                    keep(self._course, result)
-                self._finish(result, taken.files)
+                self._finish(earlier, taken.files)
             else:
                 yield taken
 
@@ -185,10 +180,13 @@ class _Run:
                 return replace(result, state=PERSON, reason=reason)
         return result
 
-    def _finish(self, result, beside=None):
+    def _finish(self, result, beside=None, new=False):
         try:
-            self._writer.put(result, beside)
-            row = Row.of(result)
+            told = self._own(result)
+            if new or told is not result:
+                keep(self._course, told)
+            self._writer.put(told, beside)
+            row = Row.of(told)
         except GradebookError:
             raise
         except Exception as error:  # one submission stops no other

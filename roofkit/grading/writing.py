@@ -81,16 +81,28 @@ def fill(folder, contents, mode, *, shared=False, alone=True):
     """Write files, bytes by path, below an open folder; other files go away if these are ``alone``.
 
     Not durable: what is lost with the machine is told by ``holds``, and can be written again.
-    Raises OSError where a link, or a folder in a file's place, is in the way.
+    Raises OSError where a link is in the way, or, unless ``alone``, a folder in a file's place.
     """
     if alone:
-        for path, name, place in _lying(folder):
-            if path not in contents:
-                os.unlink(name, dir_fd=place)
+        _clear(folder, contents)
     for path, content in contents.items():
         *above, name = PurePosixPath(path).parts
         with opened(".", *above, within=folder, make=True, shared=shared) as place:
             write(place, name, content, mode, durable=False)
+
+
+def _clear(folder, contents):
+    """Leave nothing below an open folder but these files and the folders that they lie in."""
+    needed = {str(above) for path in contents for above in PurePosixPath(path).parents}
+    for path, name, place in _lying(folder):
+        if path not in contents:
+            os.unlink(name, dir_fd=place)
+    # From the innermost out. What Jupyter keeps in one stays, and so does that one.
+    for where, folders, _, place in os.fwalk(".", topdown=False, dir_fd=folder):
+        for name in folders:
+            if str(PurePosixPath(where, name)) not in needed:
+                with contextlib.suppress(OSError):
+                    os.rmdir(name, dir_fd=place)
 
 
 def holds(folder, contents, *, alone=True):

@@ -82,6 +82,7 @@ class Work:
         raw = json.dumps(self.notebook, ensure_ascii=True).encode()
         for name, content in {self.name: raw, **self.files}.items():
             if content is not None:
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
                 (target / name).write_bytes(content)
         return target
 
@@ -546,6 +547,94 @@ def looks_at_the_others(work):
         "print(open('/etc/shadow').read())",
         before="ps1-ridge-text",
     )
+
+
+# To the sandbox's own machinery, by the one end of it that a student can touch.
+MACHINERY = """
+import roofkit.check
+notebook = roofkit.check.request.__self__
+answer = notebook._answer
+"""
+
+
+@submission(points=0, state="person", hostile=True)
+def replies_too_deep_to_write_down(work):
+    work.all_wrong()
+    work.add(
+        f"{MACHINERY}\ndeep = []\nfor _ in range(485): deep = [deep]\n"
+        "notebook._answer = lambda *a: answer(*a) | {'deep': deep}",
+        before="ps1-ridge-text",
+    )
+
+
+@submission(points=0, hostile=True)
+def replies_with_points(work):
+    work.all_wrong()
+    work.add(
+        f"{MACHINERY}\n"
+        "points = {'credit': 1.0, 'points': 4.0, 'state': 'right', 'grade': 4.0}\n"
+        "notebook._answer = lambda *a: answer(*a) | points",
+        before="ps1-ridge-text",
+    )
+
+
+@submission(points=0, hostile=True)
+def replies_with_no_numbers(work):
+    work.all_wrong()
+    work.add(
+        f"{MACHINERY}\nnan = {{'t': 'num', 'v': float('nan')}}\n"
+        "notebook._answer = lambda names, probe: {'value': {'t': 'callable'} if 'calls' in probe "
+        "else nan, 'calls': [nan] * 24, 'me': {'t': 'str', 'v': 'x'}, 'said': nan}",
+        before="ps1-ridge-text",
+    )
+
+
+@submission(points=0, hostile=True)
+def right_every_second_time(work):
+    work.all_wrong()
+    work.write(
+        "ps1-attainable",
+        "calls = 0\ndef attainable(intensity, peak, bandwidth):\n    global calls\n    calls += 1\n"
+        "    return min(peak, intensity * bandwidth) if calls % 2 else 77",
+    )
+
+
+@submission(points=0, hostile=True)
+def the_check_of_another_question(work):
+    work.all_wrong()
+    work.write("ps1-chain", "chain = ...")
+    for cell_id in POINTS:
+        work.write(f"{cell_id}-check", 'check("l02.ridge", 240)')
+
+
+@submission(hostile=True)
+def with_a_neighbours_figures(work):
+    work.write("ps1-me", 'me = "As-Released "')
+
+
+@submission(hostile=True)
+def updates_displays_without_end(work):
+    show = "from IPython.display import publish_display_data as show\nfor _ in range(1000): "
+    for more in ["'x'}, update=False"] * 5 + ["'y' * 300}, update=True"] * 15:
+        work.add(f"{show}show({{'text/plain': {more}, transient={{'display_id': 'a'}})")
+
+
+@submission(points=20, hostile=True)
+def a_check_of_six_hundred_terms(work):
+    work.write("ps1-ridge", "ridge = ...")
+    work.write("ps1-ridge-check", f'check("ps1.ridge", 1{" + 1" * 600})')
+
+
+@submission(hostile=True)
+def a_folder_where_files_are_written(work):
+    work.files |= {".being-written/x": b"", "later.txt": b""}
+
+
+@submission(hostile=True)
+def files_by_the_same_name_near_and_far(work):
+    work.name = "here/ps1.ipynb"
+    work.files |= {"data": b"far", "here/data/x.csv": b"near"}
+    work.write("ps1-ridge", "assert open('data/x.csv').read() == 'near'\n" + ANSWERS["ps1-ridge"])
 
 
 # ---- what cannot be read

@@ -84,6 +84,18 @@ def test_nobody_sees_what_lies_beside(graded):
         assert secret not in text.replace("looks-at-the-others", "")
 
 
+def test_a_neighbours_figures_are_remarked_on(graded):
+    said, found = graded
+    remark = "ps1.mine is answered with the figures of as-released"
+    assert found["with-a-neighbours-figures"]["remarks"] == [remark]
+    assert remark in said
+
+
+def test_what_a_student_names_is_not_written_over(graded, course):
+    folder = course / "autograded/a-folder-where-files-are-written/ps1"
+    assert sorted(path.name for path in folder.iterdir()) == ["later.txt", "ps1.ipynb"]
+
+
 def test_the_second_time_nothing_runs_again(graded, course):
     def written():
         kept = (course / "grading/ps1/results").glob("*.json")

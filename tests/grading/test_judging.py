@@ -209,12 +209,20 @@ def test_no_reply_breaks_the_judge():
     assert min(judges.values()) > 500
 
 
-def test_a_program_cannot_take_the_judges_memory():
-    greedy = [["array", [10**6]]] * 15_000
-    reply = {"value": {"t": "callable"}, "calls": [greedy]}
+@pytest.mark.parametrize(
+    ("shape", "why"),
+    [
+        ([10**6], "elements in all"), ([1] * 9 + [10**9], "elements in all"),
+        (["x", 10**12], "could not be done"), ([[1], 10**12], "could not be done"),
+        ([10**4000] * 2000, "elements in all"), ("xx", "could not be done"),
+        (7, "could not be done"), ([-1, -1], "could not be done"),
+    ],
+)  # fmt: skip
+def test_a_program_cannot_take_the_judges_memory(shape, why):
+    reply = {"value": {"t": "callable"}, "calls": [[["array", shape]] * 15_000]}
     verdict = judging.judge(asked("ps2.matmul-bytes"), reply, "seed")
     assert verdict.credit == 0
-    assert "elements in all" in verdict.message
+    assert why in verdict.message
 
 
 @pytest.mark.parametrize(
@@ -222,7 +230,7 @@ def test_a_program_cannot_take_the_judges_memory():
     [
         "check('ps1.ridge')", "check(x, 1)", "check('ps1.ridge', 1, 2, 3)", "1", "", "x = = 1",
         "check('ps1.ridge', 1); print(1)", "chuck('ps1.ridge', 1)", "check('a', 1, points=2)",
-        "assert ridge == 3", "\0",
+        "assert ridge == 3", "\0", f"check('ps1.ridge', 1{' + 1' * 600})",
     ],
 )  # fmt: skip
 def test_only_a_check_can_be_asked_for(source):

@@ -131,3 +131,11 @@ def test_writing_leaves_nothing_behind_and_follows_no_link(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["new", "target"]
     assert (tmp_path / "target").read_text() == "old"
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o444
+
+
+def test_a_file_takes_the_place_of_a_folder_handed_in_before(tmp_path):
+    with writing.opened(tmp_path) as folder:
+        writing.fill(folder, {"data/x.csv": b"1", "old/er/y.csv": b"2"}, 0o600)
+        writing.fill(folder, {"data": b"3"}, 0o600)
+        assert writing.holds(folder, {"data": b"3"})
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from roofkit.grading.outputs import DROPPED, LONGEST_NOTEBOOK, Cleaner, written
+from roofkit.grading.outputs import DROPPED, LONGEST_NOTEBOOK, MOST_IN_ALL, Cleaner, written
 
 
 def cell_with(outputs):
@@ -44,6 +44,25 @@ def test_a_display_is_updated_in_its_place():
     again = {"output_type": "update", "display_id": "a", "data": {"text/plain": "2"}}
     found = cell_with([first, other, again]).outputs
     assert [output.data["text/plain"] for output in found] == ["2", "other"]
+
+
+def test_thousands_of_updates_of_thousands_of_displays_take_no_time():
+    cleaner = Cleaner()
+    shown = {"outputs": [display("text/plain", "x") | {"display_id": "a"}] * 1000, "count": 1}
+    update = {"output_type": "update", "display_id": "a", "data": {"text/html": "y" * 10_000}}
+    made = [output for _ in range(10) for output in cleaner.clean(shown)]
+    for _ in range(10):
+        cleaner.clean({"outputs": [update] * 1000, "count": 1})
+    assert made[0].data == made[-1].data == update["data"]
+    cell = new_code_cell(outputs=made)
+    assert len(written(new_notebook(cells=[cell]))) < LONGEST_NOTEBOOK
+    assert cell.outputs[0].text == DROPPED
+
+
+def test_a_notebook_has_no_outputs_without_end():
+    cleaner = Cleaner()
+    reply = {"outputs": [display("text/plain", "x")] * 1000, "count": 1}
+    assert sum(len(cleaner.clean(reply)) for _ in range(30)) == MOST_IN_ALL
 
 
 def test_a_notebook_that_is_too_long_keeps_its_points():

@@ -41,7 +41,7 @@ class Bubblewrap:
         host.require()
         filters = base64.b64encode(syscalls.program()).decode()
         self.setup = {"limits": LIMITS, "walls": {"tmpfs": TMPFS, "filters": filters}}
-        self._identity = identity.take()
+        self._identity, self._core = identity.take(), identity.take_core()
         self._cgroup = memory.delegated()
         self._namespaces = {}
 
@@ -54,6 +54,7 @@ class Bubblewrap:
         plan = {
             "maps": self._identity.maps,
             "user": self._identity.user,
+            "core": self._core.number,
             "folders": [str(folder) for folder in _folders()],
             "command": self._command(descriptor),
         }

@@ -19,6 +19,8 @@ from roofkit.grading.sandbox.memory import Meter
 REPLY, TOTAL = 8 << 20, 24 << 20
 REQUESTS = 1000
 CELLS = 10**6
+# Lists within lists: a reply is copied and written by functions that call themselves.
+DEEPEST = 100
 # Seconds: to get ready, to obey an interrupt, between two looks at the memory.
 READY, GRACE, TICK = 10.0, 2.0, 0.25
 
@@ -167,7 +169,7 @@ class Child:
                 )
         except (ValueError, RecursionError) as error:
             raise EndedError("the notebook's process sent nonsense") from error
-        if not isinstance(message, dict):
+        if not isinstance(message, dict) or _is_deep(message):
             raise EndedError("the notebook's process sent nonsense")
         return message
 
@@ -202,3 +204,14 @@ class Child:
         if self.meter and self.meter.exceeded():
             return EndedError("the notebook used too much memory")
         return EndedError("the notebook's process ended: a crash, or a call that ends Python")
+
+
+def _is_deep(message):
+    """Whether a message holds lists within lists without end, found without following each down."""
+    layer = [message]
+    for _ in range(DEEPEST):
+        layer = [each for each in layer if isinstance(each, (dict, list))]
+        layer = [
+            inner for each in layer for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(layer)

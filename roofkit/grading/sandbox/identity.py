@@ -1,8 +1,11 @@
-"""Whose the processes of a worker's sandbox are: a user of its own, where the system gives one.
+"""Whose the processes of a worker's sandbox are, and where: a user and a core of its own.
 
 Workers that share a user share its process limits, and a student's process that got out of its
 walls would be its neighbours' equal. Root has users to give that no account has; an ordinary user
 has the range that /etc/subuid names; who has neither shares one user, their own.
+
+Workers that share cores share the time on them, by the process: a notebook that starts dozens would
+leave its neighbour's next to none, and honest cells would run out of time there.
 """
 
 import contextlib
@@ -45,6 +48,23 @@ def take() -> Identity:
     return Identity()
 
 
+@dataclass(frozen=True)
+class Core:
+    """A core that no other sandbox has while this object lives, if there are enough."""
+
+    number: int
+    held: socket.socket | None = None
+
+
+def take_core() -> Core:
+    """A core for this worker's sandbox, of those that this process may run on."""
+    cores = sorted(os.sched_getaffinity(0))
+    for number in cores:
+        if held := _claim(f"core-{number}"):
+            return Core(number, held)
+    return Core(cores[os.getpid() % len(cores)])
+
+
 def _of_root() -> Iterator[Identity]:
     for user in range(FIRST, LAST + 1):
         if not _has_account(user) and (held := _claim(user)):
@@ -63,11 +83,11 @@ def _of_range(users, groups) -> Iterator[Identity]:
             yield Identity(1, maps, held)
 
 
-def _claim(user):
+def _claim(what):
     """The kernel gives a name of this kind to one process alone, and takes it back at its end."""
     held = socket.socket(socket.AF_UNIX)
     try:
-        held.bind(f"\0roofkit-grading-{user}")
+        held.bind(f"\0roofkit-grading-{what}")
     except OSError:
         held.close()
         return None

@@ -43,6 +43,10 @@ DENIED = {
         "0\n",
     ),
     "stopping itself": ("import os, signal\nos.kill(1, signal.SIGSTOP)\nprint('here')", "here"),
+    "the neighbours' cores": (
+        "import os\nprint(len(os.sched_getaffinity(0)))\nos.sched_setaffinity(0, range(64))",
+        r"^1\s+OSError.*Function not implemented",
+    ),
     "signals without end": (
         "import os, signal\nprint(signal.setitimer(signal.ITIMER_REAL, 0))\n"
         "signal.signal(signal.SIGALRM, signal.SIG_IGN)\n"
@@ -149,6 +153,10 @@ ENDING = {
         "nonsense",
     ),
     "a deep reply": (f"{FORGE}forge('[' * 1_000_000)", "nonsense"),
+    "a reply that is deep enough": (
+        f'{FORGE}forge(\'{{"outputs": [], "count": 1, "x": \' + "[" * 200 + "]" * 200 + "}}")',
+        "nonsense",
+    ),
     "a huge reply": ("import os\nos.write(3, b'\\x7f\\xff\\xff\\xff')", "put out too much"),
     "many large replies": (
         f"{FORGE}text = '{{\"ask\": {{}}, \"x\": \"' + 'x' * 1_000_000 + '\"}}'\n"

@@ -37,6 +37,16 @@ DONE = ["1", True, "[Errno 101] Network is unreachable"]
 AS_ROOT = os.geteuid() == 0
 
 
+def test_no_two_sandboxes_have_the_same_core_while_there_are_enough(box):
+    cores = os.sched_getaffinity(0)
+    taken = [identity.take_core() for _ in cores]
+    alone = [core.number for core in taken if core.held]
+    assert len(set(alone)) == len(alone)
+    assert {core.number for core in taken} <= cores
+    with box.open({}) as child:
+        assert len(os.sched_getaffinity(child._process.pid)) == 1
+
+
 def test_no_two_sandboxes_have_the_same_user(box):
     first, second = identity.take(), identity.take()
     for one in (first, second):
@@ -94,7 +104,9 @@ if AS_ROOT:
 
     def test_what_the_sandboxs_user_cannot_read_is_named(tmp_path):
         tmp_path.chmod(0o700)
-        plan = {"maps": {}, "user": NOBODY, "folders": [str(tmp_path)], "command": ["/bin/true"]}
+        core = min(os.sched_getaffinity(0))
+        plan = {"maps": {}, "user": NOBODY, "core": core}
+        plan |= {"folders": [str(tmp_path)], "command": ["/bin/true"]}
         command = [sys.executable, "-I", str(LAUNCH), json.dumps(plan)]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 1
