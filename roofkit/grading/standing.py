@@ -92,7 +92,8 @@ def standing_of(gradebook, assignment, name, result=None):
     grades = [grade for book in submission.notebooks for grade in book.grades] if submission else []
     unread = sum(grade.max_score for grade in grades if grade.needs_manual_grade)
     said = {REFUSED: REFUSED_SAID, PERSON: PERSON_SAID}.get(result.state if result else "")
-    if said == PERSON_SAID and grades and not unread:
+    by_hand = any(grade.manual_score is not None for grade in grades)
+    if said == PERSON_SAID and by_hand and not unread:
         said = None  # the person has been there
     state = said or ((UNREAD if unread else GRADED) if grades else NOTHING)
     marked = [grade.score for grade in grades if not grade.needs_manual_grade]
