@@ -473,11 +473,6 @@ def replaces_check(work):
     work.add("check = lambda *a: None", before="ps1-ridge-text")
 
 
-@submission(state="person", hostile=True)
-def with_a_neighbours_figures(work):
-    work.write("ps1-me", 'me = "As-Released "')
-
-
 @submission(points=0, stock=0, hostile=True)
 def fakes_check(work):
     work.all_wrong()
@@ -607,7 +602,7 @@ def the_check_of_another_question(work):
         work.write(f"{cell_id}-check", 'check("l02.ridge", 240)')
 
 
-@submission(hostile=True)
+@submission(state="person", hostile=True)
 def with_a_neighbours_figures(work):
     work.write("ps1-me", 'me = "As-Released "')
 

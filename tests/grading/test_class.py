@@ -84,11 +84,11 @@ def test_nobody_sees_what_lies_beside(graded):
         assert secret not in text.replace("looks-at-the-others", "")
 
 
-def test_a_neighbours_figures_are_remarked_on(graded):
+def test_a_neighbours_figures_are_for_a_person(graded):
     said, found = graded
-    remark = "ps1.mine is answered with the figures of as-released"
-    assert found["with-a-neighbours-figures"]["remarks"] == [remark]
-    assert remark in said
+    reason = "ps1.mine is answered with the figures of as-released"
+    assert found["with-a-neighbours-figures"]["reason"] == reason
+    assert reason in said
 
 
 def test_what_a_student_names_is_not_written_over(graded, course):
