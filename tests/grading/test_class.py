@@ -6,7 +6,7 @@ import sqlite3
 
 import mixed
 import pytest
-from homework import grade, make_course, nbgrader
+from homework import grade, make_course, scores
 from nbgrader.api import Gradebook
 
 PATIENCE = ["--cell-seconds", "8"]
@@ -36,14 +36,6 @@ def results(course):
         assert result["student"] not in found
         found[result["student"]] = result
     return found
-
-
-def scores(course, name="ps1"):
-    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
-        return {
-            submission.student.id: submission.score
-            for submission in book.assignment_submissions(name)
-        }
 
 
 @pytest.mark.parametrize("student", [*mixed.CLASS, "link-to-the-solution", "nothing-in-it"])
@@ -117,32 +109,3 @@ def contents(course):
         return {
             name: sorted(map(repr, database.execute(f"select * from {name}"))) for name in names
         }
-
-
-@pytest.fixture(scope="module")
-def stock(tmp_path_factory):
-    """The same class, its dangerous part aside, under nbgrader's own command."""
-    course = make_course(tmp_path_factory.mktemp("stock"))
-    mixed.hand_in_all(course / "submitted", hostile=False)
-    for student in ("replaces-check", "shows-nothing"):
-        work = mixed.good_work(student)
-        mixed.CLASS[student][0](work)
-        work.hand_in(course / "submitted")
-    nbgrader(course, "generate_assignment", "ps1", "--create", "--force")
-    nbgrader(course, "autograde", "ps1", "--create", fails=True)  # it could not read four names
-    pages = (path.parts[-3] for path in (course / "autograded").glob("*/ps1/ps1.ipynb"))
-    known = scores(course)
-    return {student: known[student] for student in pages}
-
-
-def test_stock_gives_honest_work_the_same(stock):
-    differ = {
-        student: (stock.get(student, "ungraded"), expected)
-        for student, (_, _, _, hostile, expected) in mixed.CLASS.items()
-        if not hostile and stock.get(student, "ungraded") != expected
-    }
-    assert not differ
-
-
-def test_stock_believes_a_forged_check(stock):
-    assert stock["replaces-check"] == stock["shows-nothing"] == mixed.FULL
