@@ -1,6 +1,7 @@
 # make lab     set up once, then open the course in JupyterLab (PORT=8888, BROWSER=none for no window)
 # make test    set up once, then run every test
 # make teach   the same with the solutions and nbgrader's Formgrader
+# make grade   grade what students handed in: make grade PS=ps1 (TEACHING.md goes through a term)
 # make kit     pack what students get into build/roofline-course-VERSION.zip
 # make slides  build the decks, HTML and PDF, into build/slides
 # make site    build pages of all of it, with the kit, and the decks if they were made before
@@ -12,7 +13,7 @@ BIN := $(VENV)/bin
 PORT ?= 8888
 BROWSER ?= default
 
-.PHONY: lab teach test kit slides site build bench lock clean
+.PHONY: lab teach grade test kit slides site build bench lock clean
 .DEFAULT_GOAL := lab
 
 lab: $(VENV)/ready
@@ -20,6 +21,9 @@ lab: $(VENV)/ready
 
 teach: $(VENV)/ready
 	@$(BIN)/python tools/lab.py --port $(PORT) --browser $(BROWSER) --all
+
+grade: $(VENV)/ready
+	@$(BIN)/python -m roofkit grade $(if $(PS),$(PS),$(error Which set? make grade PS=ps1))
 
 kit: $(VENV)/ready
 	@$(BIN)/python tools/kit/build.py
@@ -44,6 +48,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/ring1.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/slider.py
+	$(BIN)/python benchmarks/grading.py
 
 lock: $(VENV)/ready
 	$(BIN)/pip install --quiet uv

@@ -23,7 +23,10 @@ def pytest_runtest_makereport(item, call):
 
 
 # The longest files first, or one worker would be left with them in the end.
-LONG = ("grading/test_round_trip.py", "test_kit.py", "check/test_tables.py", "browser/")
+LONG = (
+    "grading/test_round_trip.py", "grading/test_kill.py", "grading/test_fidelity.py",
+    "check/test_tables.py", "grading/sandbox/", "test_kit.py", "grading/test_class.py", "browser/",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items):

@@ -96,11 +96,11 @@ def is_nobody(me):
 def variant(question_id, me):
     """The variant of the student ``me``, an id or a name; case and spaces do not matter."""
     found = variants(question_id)
-    return found[int.from_bytes(hashlib.sha256(looked_up(me).encode()).digest()) % len(found)]
+    return found[int.from_bytes(hashlib.sha256(same(me).encode()).digest()) % len(found)]
 
 
-def looked_up(me):
-    """An id or a name without what does not matter."""
+def same(me):
+    """An id or a name, alike for all ways to write it."""
     return " ".join(str(me).casefold().split())
 
 

@@ -8,6 +8,7 @@ import math
 import re
 
 import nbformat
+from nbconvert.filters import strip_ansi
 from nbconvert.preprocessors import Preprocessor
 from traitlets import Integer
 
@@ -88,10 +89,11 @@ class Cleaning(Preprocessor):
         kind = output.get("output_type")
         if kind == "stream":
             name = "stderr" if output.get("name") == "stderr" else "stdout"
-            return nbformat.v4.new_output("stream", name=name, text=_words(output.get("text", "")))
+            text = _uncoloured(output.get("text", ""))
+            return nbformat.v4.new_output("stream", name=name, text=text)
         if kind == "error":
             parts = {name: _words(output.get(name, "")) for name in ("ename", "evalue")}
-            lines = [_words(line) for line in output.get("traceback", [])]
+            lines = [_uncoloured(line) for line in output.get("traceback", [])]
             return nbformat.v4.new_output("error", traceback=lines, **parts)
         data = self._data(output.get("data", {}))
         said = {kind: _alt(output.get("metadata", {}), kind) for kind in data if kind in IMAGES}
@@ -170,6 +172,11 @@ def _shortened(output, room):
 def _is_locked(cell):
     marks = cell.get("metadata", {}).get("nbgrader", {})
     return isinstance(marks, dict) and marks.get("locked") is True
+
+
+def _uncoloured(value):
+    """Text without a terminal's colours: some of them cannot be seen on paper."""
+    return strip_ansi(_words(value))
 
 
 def _words(value):

@@ -21,19 +21,27 @@ from roofkit.grading.results import Result
 from roofkit.grading.task import Task
 from roofkit.grading.workers import AHEAD, Bench, unmarked
 
-# A daemon may not start processes, and a sandbox is one.
-DASK = {"distributed.worker.daemon": False, "distributed.comm.timeouts.connect": "60s"}
+DASK = {
+    # A daemon may not start processes, and a sandbox is one.
+    "distributed.worker.daemon": False,
+    # A scheduler elsewhere has its own, and tries more often.
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.comm.timeouts.connect": "60s",
+}
 GONE = "the scheduler is gone: start it and its workers, then run this again; what is done is kept"
 
 
 class Cluster:
     """The workers of a scheduler; a context manager.
 
+    Dask does not tell which of a worker's tasks stopped it: they are tried once more, one alone.
+
     ``where`` is the scheduler's address, or "local" for ``count`` processes on this machine.
     """
 
     def __init__(self, bench: Bench, where: str, count: int):
         self._bench, self._where, self._count = bench, where, count
+        self._version = version()
 
     def __enter__(self) -> "Cluster":
         with contextlib.ExitStack() as stack:
@@ -62,7 +70,7 @@ class Cluster:
         if first is None:
             return
         self._check()
-        running, given = as_completed(), {}
+        running, given, suspects = as_completed(), {}, []
 
         def give(task):
             if task is not None:
@@ -74,46 +82,60 @@ class Cluster:
         for _ in range(AHEAD * sum(self._client.nthreads().values()) - 1):
             give(next(tasks, None))
         for future in running:
-            yield self._done(given.pop(future.key), future)
+            task = given.pop(future.key)
+            try:
+                yield task, self._result(task, future)
+            except KilledWorker:  # this task's fault, or that of another one there
+                suspects.append(task)
             give(next(tasks, None))
+        for task in suspects:
+            try:
+                yield task, self._result(task, self._submit(task, "alone"))
+            except KilledWorker:
+                yield task, unmarked(task, "it stopped the worker twice")
 
-    def _submit(self, task):
+    def _submit(self, task, *how):
         # The same submission on the same grader is the same task, whoever asks.
-        name = hash_of(task.student, task.folder, task.key, self._bench.unsandboxed)
-        return self._client.submit(
-            _mark, self._bench, version(), task, key=f"roofkit-{name}", retries=1
-        )
+        name = hash_of(task.student, task.folder, task.key, self._bench.unsandboxed, how)
+        return self._client.submit(_mark, self._bench, self._version, task, key=f"roofkit-{name}")
 
-    def _done(self, task, future):
+    def _result(self, task, future):
         try:
-            return task, future.result()
+            return future.result()
         except KilledWorker:
-            return task, unmarked(task, "it stopped the workers that tried it")
+            raise
         except (CancelledError, CommClosedError) as error:
             raise RuntimeError(GONE) from error
-        except Exception as error:
-            return task, unmarked(task, f"the grader failed: {type(error).__name__}: {error}")
+        except Exception as error:  # such as a worker that joined later, with another grader
+            return unmarked(task, f"the grader failed: {error}")
 
     def _check(self):
-        versions = self._client.run(version)
+        versions = self._client.run(_their_version)
         if not versions:
             raise RuntimeError(f"no worker is connected to the scheduler at {self._where}")
-        if others := [address for address, found in versions.items() if found != version()]:
+        if others := [address for address, found in versions.items() if found != self._version]:
             raise RuntimeError(
                 f"workers {', '.join(others)} have another roofkit, Python or NumPy than this "
                 "process: install the same there, restart them, and run this again"
             )
-        tried = [
-            self._client.submit(_try_box, self._bench, workers=[address], pure=False)
-            for address in versions
-        ]
-        self._client.gather(tried)
+        self._client.gather(
+            [
+                self._client.submit(_try_box, self._bench, workers=[address], pure=False)
+                for address in versions
+            ]
+        )
 
 
 def _local(count):
     return LocalCluster(
-        n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        n_workers=count,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
     )
+
+
+# What follows runs in the worker process.
 
 
 @functools.cache
@@ -126,7 +148,11 @@ def _try_box(bench):
     _marker(bench).try_box()
 
 
+def _their_version():
+    return version()
+
+
 def _mark(bench, wanted, task):
-    if version() != wanted:  # one that joined later
+    if version() != wanted:
         raise MachineryError("a worker has another roofkit, Python or NumPy")
     return _marker(bench).marked(task)

@@ -34,6 +34,7 @@ def grade(ctx, course):
     ctx.obj = Course(course.resolve())
 
 
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 set_argument = click.argument("name", metavar="SET")
 
 
@@ -61,9 +62,9 @@ def run(course, name, every, **settings):
 @click.pass_obj
 def table(course, name, every):
     """What became of each submission, as things stand now."""
-    from roofkit.grading import summary
+    from roofkit.grading import run as grading
 
-    click.echo(summary.of(course, name).text(every))
+    click.echo(grading.overview(course, name).text(every))
 
 
 @grade.command()
@@ -88,13 +89,17 @@ def regrade(course, name, question, yes):
 
 @grade.command()
 @set_argument
+@click.argument("students", nargs=-1)
 @click.pass_obj
-def feedback(course, name):
-    """Write the pages that students get, where marks or comments have changed."""
+def feedback(course, name, students):
+    """Write the pages that students get, of all or of STUDENTS, where anything has changed."""
     from roofkit.grading import feedback as pages
 
-    for page in pages.write(course, name):
+    made = pages.write(course, name, students or None)
+    written = [page for page in made if page.done == "written"]
+    for page in written:
         click.echo(page)
+    click.echo(f"{len(written)} written, {len(made) - len(written)} as they were.")
 
 
 @grade.command()
@@ -104,8 +109,68 @@ def report(course, name):
     """What the class got wrong, question by question, and which lecture cells help."""
     from roofkit.grading import report as reports
 
-    click.echo(reports.report(course, name))
+    found = reports.report(course, name)
+    click.echo(found)
+    for path in found.save(course.autograded):
+        click.echo(path)
 
 
-if __name__ == "__main__":
-    grade(prog_name="python -m roofkit grade")
+@grade.command()
+@click.argument("file", type=FILE)
+@click.pass_obj
+def roster(course, file):
+    """Take the names of students from a CSV file: nbgrader's, Moodle's or Canvas's."""
+    from roofkit.grading import roster as rosters
+
+    click.echo(f"{len(rosters.take(course, file))} students taken in.")
+
+
+@grade.command()
+@click.argument("file", type=FILE)
+@set_argument
+@click.pass_obj
+def unpack(course, file, name):
+    """Put what lies in the zip of an LMS into submitted/, and say what became of each file."""
+    from roofkit.grading import archives
+    from roofkit.grading import roster as rosters
+
+    entries = archives.unpack(file, course, name, rosters.called(course) or None)
+    for entry in entries:
+        click.echo(f"{entry.entry}: {'; '.join(filter(None, (entry.to, entry.why)))}")
+    left = sum(not entry.to for entry in entries)
+    click.echo(f"{len(entries) - left} taken in, {left} left out.")
+
+
+@grade.command()
+@set_argument
+@click.option("--per-day", required=True, type=float, help="The share of the score, such as 0.1.")
+@click.option(
+    "--grace", default=0.0, show_default=True, type=float, help="Hours that cost nothing."
+)
+@click.option("--most", default=1.0, show_default=True, type=float, help="The most it may cost.")
+@click.pass_obj
+def late(course, name, **policy):
+    """Take points for each day late, from the score of all who have been read."""
+    from roofkit.grading import late as penalties
+
+    for one in penalties.apply(course, name, penalties.Policy(**policy)):
+        costs = "not yet read" if one.penalty is None else f"-{one.penalty:g} points"
+        click.echo(f"{one.student}: {one.seconds / penalties.HOUR:.1f} h late, {costs}")
+
+
+@grade.command()
+@set_argument
+@click.option("--for", "form", type=click.Choice(["plain", "moodle", "canvas"]), default="plain")
+@click.option("--into", type=FILE, help="A file of the LMS to fill in, instead of a new one.")
+@click.option("--provisional", is_flag=True, help="Points so far, where not all is read.")
+@click.pass_obj
+def export(course, name, form, into, provisional):
+    """Print the grades as CSV; who is not yet read, or not graded, has an empty cell."""
+    from roofkit.grading import export as exports
+
+    if into:
+        with into.open(encoding="utf-8", newline="") as file:
+            text = exports.filled(course, name, file.read(), provisional)
+    else:
+        text = getattr(exports, form)(course, name, provisional)
+    click.echo(text, nl=False)

@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 import sqlalchemy as sa
-from nbgrader import utils
 from nbgrader.api import Gradebook, InvalidEntry
 from sqlalchemy.orm import scoped_session, sessionmaker
 
@@ -50,9 +49,7 @@ class Book(Gradebook):
 
     def __init__(self, course: Course, patience: float):
         with explained(course.db_url):
-            # nbgrader calls alembic by name, as an activated environment has it.
-            path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-            with utils.setenv(PATH=path):
+            with _activated():
                 url = _patient(course.db_url, patience)
                 super().__init__(url, course.directory.course_id)
             self.url = course.db_url
@@ -125,6 +122,17 @@ def explained(url):
             f"the gradebook {shown} cannot be used: {getattr(cause, 'orig', cause)}. If another "
             "program holds it, end that one; then run this again. What was graded is kept."
         ) from error
+
+
+@contextlib.contextmanager
+def _activated():
+    """PATH as in an activated environment: nbgrader calls alembic by name."""
+    path = os.environ.get("PATH", "")
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{path}"
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = path
 
 
 def _patient(url, patience):

@@ -9,6 +9,7 @@ import contextlib
 import copy
 import hashlib
 import json
+import os
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +18,6 @@ import nbformat
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from nbconvert.exporters.exporter import Exporter
-from nbconvert.filters import ansi2html
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import ClearMarkScheme
 from pygments import highlight
@@ -47,7 +47,7 @@ class Page:
     done: str
 
     def __str__(self):
-        return f"{self.done}: {self.path}"
+        return f"{self.done}: {os.path.relpath(self.path)}"
 
 
 def write(course, assignment, students=None):
@@ -226,10 +226,10 @@ def _kind(cell, marks):
 def _shown(output):
     """One output as HTML."""
     if output.output_type == "stream":
-        return Markup("<pre>{}</pre>").format(Markup(ansi2html(output.text)))
+        return Markup("<pre>{}</pre>").format(output.text)
     if output.output_type == "error":
         lines = "\n".join(output.traceback) or f"{output.ename}: {output.evalue}"
-        return Markup("<pre class='error'>{}</pre>").format(Markup(ansi2html(lines)))
+        return Markup("<pre class='error'>{}</pre>").format(lines)
     [(kind, data)] = output.data.items()
     if kind == "text/html":
         return Markup(data)

@@ -41,10 +41,14 @@ PATIENCE = 60
 
 @dataclass(frozen=True)
 class Standing:
-    """A student's submission in the gradebook: points so far, and cells that nobody has read."""
+    """A student's submission in the gradebook: points so far, and cells that nobody has read.
+
+    ``by_hand`` says that a person has set points in it.
+    """
 
     points: float
     unread: tuple[str, ...]
+    by_hand: bool = False
 
 
 class Writer:
@@ -95,7 +99,7 @@ class Writer:
                 return False
             with self._book.transaction():
                 self._save(result)
-                self._place(result, contents, beside)
+                self._write(result, contents, beside)
         return True
 
     def standings(self) -> dict[str, Standing]:
@@ -156,20 +160,20 @@ class Writer:
             rest["timestamp.txt"] = result.submitted.encode() + b"\n"  # nbgrader looks at it
         return {name: result.notebook.encode() + b"\n", **rest}
 
+    def _place(self, result):
+        return self._course.autograded, result.student, self._assignment
+
     def _lies(self, result, contents, beside):
         try:
-            with writing.opened(
-                self._course.autograded, result.student, self._assignment
-            ) as folder:
+            with writing.opened(*self._place(result)) as folder:
                 return writing.holds(folder, contents, alone=beside is not None)
         except OSError:
             return False
 
-    def _place(self, result, contents, beside):
+    def _write(self, result, contents, beside):
         shared = self._course.directory.groupshared
-        place = self._course.autograded, result.student, self._assignment
         self._course.autograded.mkdir(exist_ok=True)
-        with writing.opened(*place, make=True, shared=shared) as folder:
+        with writing.opened(*self._place(result), make=True, shared=shared) as folder:
             mode = 0o664 if shared else 0o444
             writing.fill(folder, contents, mode, shared=shared, alone=beside is not None)
 
@@ -179,19 +183,27 @@ def standings(book: Book, assignment: str) -> dict[str, Standing]:
     own = SubmittedAssignment.student_id
     penalties = _of_set(sa.select(own, SubmittedNotebook.late_submission_penalty), assignment)
     grades = (
-        _of_set(sa.select(own, BaseCell.name, Grade.score, Grade.needs_manual_grade), assignment)
+        _of_set(
+            sa.select(
+                own, BaseCell.name, Grade.score, Grade.needs_manual_grade, Grade.manual_score
+            ),
+            assignment,
+        )
         .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
         .join(BaseCell, BaseCell.id == Grade.cell_id)
     )
-    points, unread = {}, {}
+    points, unread, by_hand = {}, {}, set()
     with explained(book.url), book.engine.connect() as connection:
         for student, penalty in connection.execute(penalties):
             points[student], unread[student] = -(penalty or 0.0), []
-        for student, cell, score, waits in connection.execute(grades):
+        for student, cell, score, waits, manual in connection.execute(grades):
             points[student] += score
             unread[student] += [cell] if waits else []
+            by_hand |= {student} if manual is not None else set()
     return {
-        student: Standing(max(points[student], 0.0), tuple(sorted(unread[student])))
+        student: Standing(
+            max(points[student], 0.0), tuple(sorted(unread[student])), student in by_hand
+        )
         for student in points
     }
 

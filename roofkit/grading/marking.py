@@ -5,7 +5,6 @@ import time
 from dataclasses import replace
 
 import nbformat
-from nbformat.v4 import new_output
 from nbgrader import utils
 from nbgrader.preprocessors import LimitOutput
 
@@ -81,7 +80,7 @@ def is_check(cell):
 def shown(grade, count):
     """The output of a check: nbgrader reads the points in it, the student the message."""
     data = {"text/plain": repr(grade), "text/html": grade._repr_html_()}
-    return new_output("execute_result", data=data, execution_count=count)
+    return outputs.result(data, count)
 
 
 class _Marking:
@@ -117,7 +116,7 @@ class _Marking:
     def _run_cell(self, child, cell):
         reply = self._asking(lambda: child.run(cell.source, self._task.cell_seconds, _variant))
         if isinstance(reply, str):
-            cell.outputs = [new_output("error", ename="NotRun", evalue=reply, traceback=[reply])]
+            cell.outputs = [outputs.failure("NotRun", reply, [reply])]
             return
         reply, slow = reply
         cell.outputs = self._cleaner.clean(reply)
@@ -125,9 +124,7 @@ class _Marking:
         if slow:
             said = f"stopped after {self._task.cell_seconds:g} s"
             self.troubles.append(f"a cell was {said}")
-            cell.outputs.append(
-                new_output("error", ename="CellTimeoutError", evalue=said, traceback=[said])
-            )
+            cell.outputs.append(outputs.failure("CellTimeoutError", said, [said]))
 
     def _check(self, child, cell, source):
         name = cell.metadata.nbgrader.grade_id
@@ -202,7 +199,7 @@ class _Marking:
     def _show_progress(self, cell):
         if utils.is_locked(cell) and cell.source.startswith("progress("):
             line = line_of(self._task.assignment, self._grades)
-            cell.outputs = [new_output("execute_result", data={"text/plain": line})]
+            cell.outputs = [outputs.result({"text/plain": line}, None)]
 
 
 def _variant(message):

@@ -12,6 +12,7 @@ from roofkit.grading.course import Course
 from roofkit.grading.gradebook import Writer
 from roofkit.grading.judging import judge, seed_for
 from roofkit.grading.marking import shown
+from roofkit.grading.outputs import written
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def preview(course: Course, assignment: str, question: str) -> Regrading:
 
 def apply(course: Course, regrading: Regrading):
     """Keep and save what ``preview`` found."""
-    with Writer(course, regrading.assignment) as writer:
+    with kept.alone(course, regrading.assignment), Writer(course, regrading.assignment) as writer:
         for change in regrading.changes:
             result = kept.kept(course, regrading.assignment, change.student, change.folder)
             if result:
@@ -117,4 +118,4 @@ def _with(result, name, verdict):
         slips=verdict.slips,
     )  # fmt: skip
     answers = result.answers | {name: told}
-    return replace(result, notebook=nbformat.writes(notebook), answers=answers)
+    return replace(result, notebook=written(notebook), answers=answers)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import click
 
-from roofkit.check.variants import looked_up
+from roofkit.check.variants import same
 from roofkit.grading import gradebook, writing
 from roofkit.grading.course import Course
 from roofkit.grading.database import Book, GradebookError
@@ -22,7 +22,7 @@ from roofkit.grading.intake import Folder, folders, take_in
 from roofkit.grading.kept import alone, forget_moved, keep, kept, key_of, version
 from roofkit.grading.marking import mark, released
 from roofkit.grading.names import shown
-from roofkit.grading.results import PERSON, REFUSED, Result
+from roofkit.grading.results import GRADED, PERSON, REFUSED, Result
 from roofkit.grading.sandbox import Box
 from roofkit.grading.summary import UNGRADED, Row, Summary, summarise
 from roofkit.grading.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
@@ -64,7 +64,7 @@ def grade(
         chosen = [folder for folder in listed if not only or folder.student in only]
         kind = Bench(*bench, unsandboxed)
         bar = stack.enter_context(_bar(assignment, len(chosen), progress))
-        run = _Run(course, assignment, writer, bar, students={each.student for each in listed},
+        run = _Run(course, assignment, writer, bar, {folder.student for folder in listed},
                    again=again, unsandboxed=unsandboxed,
                    seconds=(cell_seconds, notebook_seconds))  # fmt: skip
         stopped = False
@@ -109,9 +109,9 @@ def write_page(course: Course, summary: Summary):
 class _Run:
     """One run: the row of each folder that is done, by the folder's name."""
 
-    def __init__(self, course, assignment, writer, bar, *, students, again, unsandboxed, seconds):
+    def __init__(self, course, assignment, writer, bar, students, *, again, unsandboxed, seconds):
         self._course, self._assignment, self._writer, self._bar = course, assignment, writer, bar
-        self._students = {looked_up(student): student for student in students}
+        self._students = {same(student): student for student in students}
         self._again, self._unsandboxed = again, unsandboxed
         self._cell_seconds, self._notebook_seconds = seconds
         self.rows: dict[str, Row] = {}
@@ -170,14 +170,23 @@ class _Run:
             return None
         return earlier if earlier.sandboxed or self._unsandboxed else None
 
+    def _own(self, result):
+        """The result; for a person if it answers a question with another student's figures."""
+        for answer in result.answers.values():
+            me = (answer.reply or {}).get("me")
+            whose = self._students.get(same(me.get("v") or "")) if isinstance(me, dict) else None
+            if whose and whose != result.student and result.state == GRADED:
+                reason = f"{answer.question} is answered with the figures of {shown(whose)}"
+                return replace(result, state=PERSON, reason=reason)
+        return result
+
     def _finish(self, result, beside=None, new=False):
         try:
-            if new:
-                told = (*result.remarks, *_borrowed(result, self._students))
-                result = replace(result, remarks=told)
-                keep(self._course, result)
-            self._writer.put(result, beside)
-            row = Row.of(result)
+            told = self._own(result)
+            if new or told is not result:
+                keep(self._course, told)
+            self._writer.put(told, beside)
+            row = Row.of(told)
         except GradebookError:
             raise
         except Exception as error:  # one submission stops no other
@@ -185,15 +194,6 @@ class _Run:
             row = Row(student=result.student, folder=result.folder, state=PERSON, reason=reason)
         self.rows[result.folder] = row
         self._bar.update(1)
-
-
-def _borrowed(result, students):
-    """A remark for each answer to a variant that is another student's."""
-    for answer in result.answers.values():
-        me = (answer.reply or {}).get("me")
-        me = looked_up(me.get("v")) if isinstance(me, dict) else ""
-        if me != looked_up(result.student) and me in students:
-            yield f"{answer.question} is answered with the figures of {students[me]}"
 
 
 def _untouched(course, folder: Folder):

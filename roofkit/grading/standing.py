@@ -4,7 +4,7 @@ Feedback, export and the late penalty go by this, so that none takes for 0 what 
 """
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nbgrader.api import Gradebook, MissingEntry
 
@@ -49,13 +49,14 @@ class Standing:
 
 
 def results(course, assignment):
-    """The kept Result of each student that counts, by the student's id.
+    """The kept Result of each student that counts, by the student's id, without its notebook.
 
     Of several folders the one that a person has to look at goes first, then a graded one: a stray
     file that was refused takes nothing from what was graded beside it.
     """
     order = (REFUSED, GRADED, PERSON)
-    found = sorted(all_kept(course, assignment), key=lambda result: order.index(result.state))
+    found = [replace(result, notebook="") for result in all_kept(course, assignment)]
+    found.sort(key=lambda result: order.index(result.state))
     return {result.student: result for result in found}
 
 
@@ -91,7 +92,8 @@ def standing_of(gradebook, assignment, name, result=None):
     grades = [grade for book in submission.notebooks for grade in book.grades] if submission else []
     unread = sum(grade.max_score for grade in grades if grade.needs_manual_grade)
     said = {REFUSED: REFUSED_SAID, PERSON: PERSON_SAID}.get(result.state if result else "")
-    if said == PERSON_SAID and grades and not unread:
+    by_hand = any(grade.manual_score is not None for grade in grades)
+    if said == PERSON_SAID and by_hand and not unread:
         said = None  # the person has been there
     state = said or ((UNREAD if unread else GRADED) if grades else NOTHING)
     marked = [grade.score for grade in grades if not grade.needs_manual_grade]

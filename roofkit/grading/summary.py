@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
+from shutil import get_terminal_size
+from textwrap import indent, wrap
 
-from roofkit._tables import text_table
 from roofkit.grading.gradebook import Standing
 from roofkit.grading.names import shown
 from roofkit.grading.results import GRADED, PERSON, REFUSED, Result
@@ -20,6 +21,8 @@ STATES = {GRADED: "✓ graded", REFUSED: "✗ refused", PERSON: "! needs a perso
           UNGRADED: "… ungraded"}  # fmt: skip
 EARLIER = "the gradebook has the points of an earlier submission"
 OLD_FEEDBACK = "the feedback is older than the marks"
+LOOKED_AT = "a person has set points; before that: {}"
+INDENT = 4
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -28,22 +31,26 @@ PAGE = """<!DOCTYPE html>
 <title>{title}</title>
 <style>
 body {{ font: 16px/1.4 sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em }}
+div {{ overflow-x: auto }}
 table {{ border-collapse: collapse; width: 100% }}
 th, td {{ border-bottom: 1px solid #ccc; padding: 0.3em 0.8em; text-align: left;
-  vertical-align: top; overflow-wrap: anywhere }}
+  vertical-align: top; max-width: 15em; overflow-wrap: break-word }}
+td:nth-child(3), td:nth-child(4) {{ white-space: nowrap }}
+td:last-child {{ min-width: 15em; max-width: none; overflow-wrap: anywhere }}
 .refused, .person, .ungraded {{ font-weight: bold }}
-.points {{ white-space: nowrap }}
 </style>
 </head>
 <body>
 <h1>{title}</h1>
 {said}
+<div>
 <table>
 <thead><tr>{head}</tr></thead>
 <tbody>
 {rows}
 </tbody>
 </table>
+</div>
 </body>
 </html>
 """
@@ -131,12 +138,14 @@ class Summary:
         said = "\n".join(self.said())
         if not rows:
             return said
-        head = HEAD[:-1]
-        cells = [[shown(cell) for cell in self._cells(row)] for row in rows]
-        lines = text_table(head, ["" for _ in head], cells).splitlines()
-        table = [lines[0]]
+        cells = [HEAD[:-1], *([shown(cell) for cell in self._cells(row)] for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [self._aligned(line, widths) for line in cells]
+        room = max(40, get_terminal_size().columns - INDENT)
+        table = lines[:1]
         for line, row in zip(lines[1:], rows, strict=True):
-            table += [line, *(f"    {shown(note)}" for note in row.notes)]
+            notes = (part for note in row.notes for part in wrap(shown(note), room))
+            table += [line, *(indent(part, " " * INDENT) for part in notes)]
         return "\n".join([*table, "", said])
 
     def page(self) -> str:
@@ -153,6 +162,12 @@ class Summary:
             head="".join(f"<th>{name}</th>" for name in HEAD),
             rows="\n".join(rows),
         )
+
+    @staticmethod
+    def _aligned(line, widths):
+        places = zip(HEAD, line, widths, strict=False)
+        cells = (text.rjust(w) if name == "points" else text.ljust(w) for name, text, w in places)
+        return "  ".join(cells).rstrip()
 
     def _cells(self, row):
         points = "–" if row.points is None else f"{row.points:g} of {self.worth:g}"
@@ -188,6 +203,9 @@ def _standing(row, standings, counted, outdated):
     standing = standings.get(row.student)
     if standing and row.counts:
         old = (OLD_FEEDBACK,) if row.student in outdated else ()
+        if row.state == PERSON and standing.by_hand and not standing.unread:
+            before = LOOKED_AT.format(row.reason)
+            row = replace(row, state=GRADED, reason="", remarks=(before, *row.remarks))
         return replace(
             row, points=standing.points, unread=standing.unread, remarks=row.remarks + old
         )

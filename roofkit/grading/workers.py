@@ -53,17 +53,17 @@ class Marker:
     def marked(self, task: Task) -> Result:
         """The result of a submission. Where the grader fails twice, a person has to look."""
         with self._turn:
-            for last in (False, True):
+            for _ in range(2):
                 try:
                     return self._mark(task, self.box)
                 except MachineryError as error:
                     failed = f"the grader failed twice: {error}"
+                    self.box.stop()  # the next one is fresh
                 except Exception as error:
                     failed = f"the grader failed: {type(error).__name__}: {error}"
-                    last = True
-                self.box.stop()  # the next one is fresh
-                if last:
-                    return unmarked(task, failed)
+                    self.box.stop()
+                    break
+            return unmarked(task, failed)
 
 
 def unmarked(task: Task, reason: str) -> Result:

@@ -58,8 +58,11 @@ def _below(folder, name, make, shared):
     return below
 
 
-def write(folder, name, content, mode=0o600):
-    """Put bytes into an open folder under a name: afterwards all are on the disk, or none are."""
+def write(folder, name, content, mode=0o600, *, durable=True):
+    """Put bytes into an open folder under a name: others see all of them, or what was there before.
+
+    If ``durable``, they are on the disk afterwards, whatever happens to the machine.
+    """
     with contextlib.suppress(FileNotFoundError):
         os.unlink(TEMPORARY, dir_fd=folder)
     new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
@@ -67,14 +70,17 @@ def write(folder, name, content, mode=0o600):
         file.write(content)
         file.flush()
         os.fchmod(file.fileno(), mode)
-        os.fsync(file.fileno())
+        if durable:
+            os.fsync(file.fileno())
     os.replace(TEMPORARY, checked(name), src_dir_fd=folder, dst_dir_fd=folder)
-    os.fsync(folder)
+    if durable:
+        os.fsync(folder)
 
 
 def fill(folder, contents, mode, *, shared=False, alone=True):
     """Write files, bytes by path, below an open folder; other files go away if these are ``alone``.
 
+    Not durable: what is lost with the machine is told by ``holds``, and can be written again.
     Raises OSError where a link is in the way, or, unless ``alone``, a folder in a file's place.
     """
     if alone:
@@ -82,7 +88,7 @@ def fill(folder, contents, mode, *, shared=False, alone=True):
     for path, content in contents.items():
         *above, name = PurePosixPath(path).parts
         with opened(".", *above, within=folder, make=True, shared=shared) as place:
-            write(place, name, content, mode)
+            write(place, name, content, mode, durable=False)
 
 
 def _clear(folder, contents):

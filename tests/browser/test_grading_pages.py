@@ -22,7 +22,8 @@ NAME = '<img src=x onerror="window.hacked=1">'
 def course(tmp_path_factory):
     """A course in which Mallory attacks whoever reads the notebook."""
     course = classroom(tmp_path_factory.mktemp("course"))
-    grade(course, "mallory", RIGHT, written=WRITTEN, added=list(hostile.cells()))
+    for student, added in (("mallory", list(hostile.cells())), ("ada", [])):
+        grade(course, student, RIGHT, written=WRITTEN, added=added)
     with Gradebook(course.db_url) as gradebook:
         gradebook.update_or_create_student("mallory", first_name=NAME, last_name="M")
     return course
@@ -38,6 +39,7 @@ def watched(browser):
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.on("dialog", lambda dialog: asked.append(dialog.message))
+    page.on("pageerror", lambda error: asked.append(str(error)))
     yield page
     for bait in page.locator("a.bait, a:has-text('prize'), a:has-text('a link')").all():
         bait.click(force=True, no_wait_after=True)
@@ -97,3 +99,22 @@ def test_formgrader_runs_nothing_of_a_student_and_marks_as_ever(course, formgrad
     [made] = feedback.write(course, SET, ["mallory"])
     assert made.done == "written"
     assert "Say where the ridge comes from." in made.path.read_text(encoding="utf-8")
+
+
+def test_who_marks_goes_from_one_paragraph_to_the_next_by_keys(course, formgrader, watched):
+    with Gradebook(course.db_url) as gradebook:
+        books = sorted(book.id for book in gradebook.notebook_submissions(SET, SET))
+    watched.goto(f"{formgrader}formgrader/submissions/{books[0]}/")
+    watched.locator(f"#{SET}-paragraph").fill("2")
+    for key in ("Tab", "Tab"):
+        watched.keyboard.press(key)
+    watched.keyboard.type("Why?")
+    watched.keyboard.press("Control+.")
+    watched.wait_for_url(f"**/submissions/{books[1]}/?index=*")
+    watched.locator(f"#{SET}-paragraph:focus").wait_for()
+    with Gradebook(course.db_url) as gradebook:
+        marked = gradebook.find_submission_notebook_by_id(books[0])
+        found = {grade.name: grade.manual_score for grade in marked.grades}
+        said = {comment.name: comment.manual_comment for comment in marked.comments}
+    assert found[f"{SET}-paragraph"] == 2
+    assert "Why?" in said[f"{SET}-paragraph"]

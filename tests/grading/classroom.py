@@ -88,8 +88,9 @@ def judged(question, answers):
 def mark(course, who, points, comment="", cell=f"{SET}-paragraph"):
     """What a person does in Formgrader."""
     with Gradebook(course.db_url) as gradebook:
-        grade = gradebook.find_grade(cell, SET, SET, who)
-        grade.manual_score, grade.needs_manual_grade = points, False
+        if points is not None:
+            grade = gradebook.find_grade(cell, SET, SET, who)
+            grade.manual_score, grade.needs_manual_grade = points, False
         if comment:
             gradebook.find_comment(cell, SET, SET, who).manual_comment = comment
         gradebook.db.commit()

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+from nbgrader.api import Gradebook
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = sorted(path.stem for path in ROOT.glob("exercises/en/*/*.ipynb"))
@@ -27,7 +28,7 @@ def make_course(folder):
     return folder
 
 
-def nbgrader(course, *arguments):
+def nbgrader(course, *arguments, fails=False):
     """One nbgrader command; kernels end at once, which halves the time of autograding."""
     # nbgrader calls alembic by name, as it finds it in an activated environment.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -38,7 +39,7 @@ def nbgrader(course, *arguments):
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert bool(done.returncode) is fails, done.stdout + done.stderr
     return done
 
 
@@ -85,6 +86,15 @@ def autograded(course, name, student):
     path = course / "autograded" / student / name / f"{name}.ipynb"
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return [cell | {"source": "".join(cell["source"])} for cell in cells]
+
+
+def scores(course, name="ps1"):
+    """The gradebook's points, by student."""
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        return {
+            submission.student.id: submission.score
+            for submission in book.assignment_submissions(name)
+        }
 
 
 def outputs(course, name, student):

@@ -103,7 +103,10 @@ CLASS = {}
 
 
 def submission(points=FULL, state="graded", hostile=False, stock=None):
-    """Enter a submission: its points by right, its state; what stock gives where that differs."""
+    """Enter a submission: its points by right, its state; what stock makes of it, if that differs.
+
+    What is ``hostile`` is never given to stock, which would run it with the tester's rights.
+    """
 
     def enter(function):
         name = function.__name__.removesuffix("_").replace("_", "-")
@@ -174,7 +177,7 @@ def with_magics(work):
     work.write("ps1-time", "%timeit -n 1 -r 1 1 + 1\n" + ANSWERS["ps1-time"])
 
 
-@submission()
+@submission(stock=20)
 def widget_backend(work):
     work.write("ps1-ridge", "%matplotlib widget\n" + ANSWERS["ps1-ridge"])
 
@@ -196,7 +199,7 @@ def awaits(work):
     work.add("import asyncio\nawait asyncio.sleep(0)", before="ps1-ridge-text")
 
 
-@submission()
+@submission(hostile=True)
 def prints_300_000_lines(work):
     work.add("for i in range(300_000): print(i)", before="ps1-ridge-text")
 
@@ -240,7 +243,7 @@ def error_in_an_answer(work):
     work.write("ps1-time", "time_us = tmie")
 
 
-@submission()
+@submission(stock="ungraded")
 def leaves_by_exit(work):
     work.add("exit()", before="ps1-bound-text")
 
@@ -382,22 +385,22 @@ def variable_named_check(work):
     work.add("check = 3", before="ps1-ridge-text")
 
 
-@submission()
+@submission(stock="ungraded")
 def renamed_by_the_browser(work):
     work.name = "ps1(1).ipynb"
 
 
-@submission()
+@submission(stock="ungraded")
 def renamed_in_capitals(work):
     work.name = "PS1.ipynb"
 
 
-@submission()
+@submission(stock="ungraded")
 def folder_in_capitals(work):
     work.folder = "PS1"
 
 
-@submission()
+@submission(stock=0)
 def untouched_beside_final(work):
     work.name = "ps1-final.ipynb"
     work.files["ps1.ipynb"] = json.dumps(released()).encode()
@@ -599,7 +602,7 @@ def the_check_of_another_question(work):
         work.write(f"{cell_id}-check", 'check("l02.ridge", 240)')
 
 
-@submission(hostile=True)
+@submission(state="person", hostile=True)
 def with_a_neighbours_figures(work):
     work.write("ps1-me", 'me = "As-Released "')
 

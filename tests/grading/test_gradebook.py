@@ -8,7 +8,6 @@ from dataclasses import replace
 import nbformat
 import pytest
 import sqlalchemy as sa
-from homework import make_course
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import latesubmissions, saveautogrades
 from standin import PARAGRAPH, SET, autograded, contents, new_course, result_of
@@ -195,8 +194,10 @@ def test_a_held_gradebook_is_waited_for_and_then_told(course):
         holder.close()
 
 
-def test_nbgrader_is_as_it_was_afterwards(course):
+def test_nbgrader_and_the_environment_are_as_they_were_afterwards(course):
+    path = os.environ["PATH"]
     put(course, result_of(course, "ada"))
+    assert os.environ["PATH"] == path
     assert saveautogrades.Gradebook is latesubmissions.Gradebook is Gradebook
 
 
@@ -234,8 +235,7 @@ def test_a_changed_source_is_registered_and_grades_survive(course):
     assert grade(course, "ada", PARAGRAPH) == before
 
 
-def test_a_release_that_belongs_to_another_source_is_told(tmp_path):
-    course = Course(make_course(tmp_path))
+def test_a_release_that_belongs_to_another_source_is_told(course):
     release = nbformat.read(course.release(SET), as_version=4)
     release.cells = [cell for cell in release.cells if cell.id != f"{SET}-ridge-check"]
     nbformat.write(release, course.release(SET))

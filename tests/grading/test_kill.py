@@ -4,6 +4,7 @@ Fifty runs are killed: a worker, the coordinator with its writer, or both, some 
 start and the end. Then a last run ends undisturbed, and all is as if no other had been.
 """
 
+import itertools
 import multiprocessing
 import os
 import random
@@ -18,8 +19,6 @@ from roofkit.grading.kept import all_kept
 
 COURSES, KILLS = 5, 10
 STUDENTS = [f"s{number}" for number in range(10)]
-# About how long a run takes.
-LONGEST = 0.9
 
 
 def answers(which, of_run):
@@ -29,26 +28,32 @@ def answers(which, of_run):
     return {student: str(draw.random()) for student in chosen}
 
 
-def start(course):
+def start(course, run=grade_with, *arguments):
     """A run in a process of its own, which has all imports done."""
-    process = multiprocessing.get_context("fork").Process(target=grade_with, args=[course])
+    process = multiprocessing.get_context("fork").Process(target=run, args=[course, *arguments])
     process.start()
     return process
 
 
-def kill(process, whom, draw):
-    """SIGKILL to one worker, to the coordinator, or to both."""
+def workers_of(process):
+    children = psutil.Process(process.pid).children()
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
+def kill(process, whom):
+    """SIGKILL to one worker, to the coordinator, or to both; whether the run was still going on."""
+    workers = []
     try:
-        coordinator = psutil.Process(process.pid)
-        workers = [
-            child for child in coordinator.children() if "spawn_main" in " ".join(child.cmdline())
-        ]
-        if whom != "coordinator" and workers:
-            os.kill(draw.choice(workers).pid, signal.SIGKILL)
-        if whom != "worker":
-            os.kill(process.pid, signal.SIGKILL)
+        while whom != "coordinator" and not workers:  # they start a little later
+            if not process.is_alive():
+                return False
+            workers = workers_of(process)[:1]
+        for pid in [worker.pid for worker in workers] + [process.pid] * (whom != "worker"):
+            os.kill(pid, signal.SIGKILL)
     except (psutil.Error, ProcessLookupError):
-        pass  # it was faster
+        return False
+    process.join()
+    return whom == "worker" or process.exitcode == -signal.SIGKILL
 
 
 def saved(course):
@@ -63,23 +68,49 @@ def saved(course):
 def test_killed_runs_leave_what_an_undisturbed_one_leaves(which, tmp_path):
     draw = random.Random(which)
     course, undisturbed = new_course(tmp_path / "killed"), new_course(tmp_path / "undisturbed")
-    killed = 0
-    for run in range(KILLS):
+    longest, runs, killed = 1.0, itertools.count(), 0
+    while killed < KILLS:
+        run = next(runs)
         for student, answer in answers(which, run).items():
             hand_in(course, student, answer)
             hand_in(undisturbed, student, answer)
         process = start(course)
-        time.sleep(draw.uniform(0, LONGEST))
-        kill(process, draw.choice(["worker", "coordinator", "both"]), draw)
+        time.sleep(draw.uniform(0, longest))
+        hit = kill(process, ("worker", "coordinator", "both")[killed % 3])
+        killed += hit
+        longest *= 1 if hit else 0.8  # it was over sooner
         process.join()
-        killed += process.exitcode == -signal.SIGKILL
-    assert killed >= 2
     course.key  # noqa: B018  made before it is copied
     (undisturbed.own / "key").write_text((course.own / "key").read_text())
     last = grade_with(course)
     assert sum(last.counts.values()) == last.counts["graded"] == len(STUDENTS)
     grade_with(undisturbed)
     assert saved(course) == saved(undisturbed)
+
+
+def grade_until_stopped(course, told):
+    told.put(grade_with(course))
+
+
+def test_ctrl_c_ends_a_run_with_what_is_done(tmp_path):
+    course = new_course(tmp_path / "course")
+    for number in range(60):
+        hand_in(course, f"s{number:02}")
+    told = multiprocessing.get_context("fork").SimpleQueue()
+    process = start(course, grade_until_stopped, told)
+    while not list(all_kept(course, SET)):
+        time.sleep(0.01)
+    for each in (process.pid, *(worker.pid for worker in workers_of(process))):
+        os.kill(each, signal.SIGINT)  # as a terminal does
+    summary = told.get()
+    process.join()
+    assert process.exitcode == 0
+    assert summary.stopped
+    done = summary.counts["graded"]
+    assert 0 < done < 60
+    assert done + summary.counts["ungraded"] == 60
+    assert len(autograded(course)) >= done
+    assert grade_with(course).counts["graded"] == 60
 
 
 def test_no_worker_outlives_its_coordinator(tmp_path):
@@ -90,8 +121,7 @@ def test_no_worker_outlives_its_coordinator(tmp_path):
     deadline = time.monotonic() + 20
     workers = []
     while len(workers) < 2 and time.monotonic() < deadline:
-        children = psutil.Process(process.pid).children()
-        workers = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+        workers = workers_of(process)
     while not list(all_kept(course, SET)) and time.monotonic() < deadline:
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)

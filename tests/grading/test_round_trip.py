@@ -13,7 +13,6 @@ from homework import (
     SETS,
     autograded,
     checks,
-    grade,
     hand_in,
     make_course,
     nbgrader,
@@ -23,56 +22,69 @@ from homework import (
 )
 from mistakes import mistakes
 from nbgrader.api import Gradebook
+from nbgrader.converters import GenerateAssignment
+from nbgrader.coursedir import CourseDirectory
 
 from roofkit.check import check, student
 from roofkit.check.table import find_question, questions_of
+from roofkit.grading import export, feedback, run
 from roofkit.grading.course import Course
+from roofkit.grading.gradebook import Writer
 from roofkit.grading.judging import seed_for
+from roofkit.grading.results import GRADED
 
 ME = "ada"
 
 
-@pytest.fixture(scope="module", params=SETS)
-def graded(request, tmp_path_factory):
-    """A course in which a class has handed in one problem set and everything has been graded.
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A course in which a class has handed in every problem set and everything has been graded.
 
     "untouched" is the release, "author" the solution; student N makes mistake N in each question.
     """
-    course, name = make_course(tmp_path_factory.mktemp("course")), request.param
-    nbgrader(course, "generate_assignment", name, "--create", "--force")
-    hand_in(course, name, "untouched", {})
-    hand_in(course, name, "author", {}, kind="solutions")
-    for place, answers in enumerate(wrong_answers(course, name)):
-        hand_in(course, name, f"mistake-{place}", answers)
-    grade(course, name)
-    read_paragraph(course, name, "author")
-    nbgrader(course, "generate_feedback", name)
-    nbgrader(course, "export", "--to", "grades.csv")
-    return course, name
+    folder = make_course(tmp_path_factory.mktemp("course"))
+    course = Course(folder)
+    for name in SETS:
+        hand_in(folder, name, "untouched", {})
+        hand_in(folder, name, "author", {}, kind="solutions")
+        for place, answers in enumerate(wrong_answers(course, name)):
+            hand_in(folder, name, f"mistake-{place}", answers)
+        summary = run.grade(course, name, workers=1, progress=False)
+        assert summary.counts[GRADED] == len(summary.rows)
+        read_paragraph(folder, name, "author")
+        feedback.write(course, name)
+    return folder
+
+
+@pytest.fixture(params=SETS)
+def graded(request, course):
+    return course, request.param
 
 
 @pytest.fixture(scope="module")
-def stock(graded, tmp_path_factory):
-    """The first of the class again, under nbgrader's own autograde."""
-    course, name = graded
+def stock(course, tmp_path_factory):
+    """The author and one of the class again, under nbgrader's own autograde."""
     other = make_course(tmp_path_factory.mktemp("stock"))
-    for who in ("author", "untouched", *handed_in(course)[:3]):
-        shutil.copytree(course / "submitted" / who, other / "submitted" / who)
-    nbgrader(other, "generate_assignment", name, "--create", "--force")
-    nbgrader(other, "autograde", name, "--create")
-    return other, name
+    for name in SETS:
+        for who in ("author", "mistake-0"):
+            place = f"submitted/{who}/{name}"
+            shutil.copytree(course / place, other / place)
+        with Writer(Course(other), name):  # which registers the set
+            pass
+        nbgrader(other, "autograde", name, "--create")
+    return other
 
 
 def wrong_answers(course, name):
     """For each student the code of each answer cell, by its id."""
-    cells = notebook(course, "exercises", name).cells
+    cells = notebook(course.root, "exercises", name).cells
     me = {f"{name}-me": f"me = {ME!r}"} if f"{name}-me" in {cell.id for cell in cells} else {}
     students = []
     for cell_id, question, variable in checks(cells):
         for place in range(len(mistakes(question, ME))):
             if place == len(students):
                 students.append(dict(me))
-            secret = Course(course).secret(name, f"mistake-{place}")
+            secret = course.secret(name, f"mistake-{place}")
             code, _ = mistakes(question, ME, SEED, seed_for(secret, question))[place]
             source = f"from math import inf\n{variable} = {code}"
             students[place][cell_id.removesuffix("-check")] = source
@@ -100,8 +112,8 @@ def page(course, name, who):
     return plain(path.read_text(encoding="utf-8"))
 
 
-def handed_in(course):
-    return sorted(path.name for path in (course / "submitted").glob("mistake-*"))
+def handed_in(course, name):
+    return sorted(path.parent.name for path in (course / "submitted").glob(f"mistake-*/{name}"))
 
 
 def judged_at_home(question, answer, monkeypatch):
@@ -111,9 +123,14 @@ def judged_at_home(question, answer, monkeypatch):
     return check(question, answer, *me)
 
 
-def test_the_committed_release_is_what_nbgrader_generates(graded):
+def test_the_committed_release_is_what_nbgrader_generates(graded, tmp_path):
     course, name = graded
-    generated, committed = course / "exercises/en" / name, ROOT / "exercises/en" / name
+    generated, committed = tmp_path / name, ROOT / "exercises/en" / name
+    settings = Course(course).config
+    directory = CourseDirectory(
+        config=settings, root=str(course), assignment_id=name, release_directory=str(tmp_path)
+    )
+    GenerateAssignment(coursedir=directory, config=settings).start()
     assert [path.name for path in generated.iterdir()] == [f"{name}.ipynb"]
     for path in generated.iterdir():
         assert path.read_bytes() == (committed / path.name).read_bytes()
@@ -167,16 +184,15 @@ def test_each_mistake_gets_the_message_and_the_points_that_it_got_at_home(graded
 
 
 def test_stock_gives_the_same_points_and_messages(graded, stock):
-    for path in (stock[0] / "submitted").iterdir():
-        assert outputs(*stock, path.name) == outputs(*graded, path.name)
+    for who in ("author", "mistake-0"):
+        assert outputs(stock, graded[1], who) == outputs(*graded, who)
 
 
 def test_the_scores_add_up_in_gradebook_and_export(graded):
     course, name = graded
-    with (course / "grades.csv").open(encoding="utf-8") as file:
-        exported = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
-    assert len(exported) == len(handed_in(course)) + 2
-    for who in handed_in(course):
+    rows = csv.DictReader(export.plain(Course(course), name).splitlines())
+    exported = {row["student"]: float(row["score"] or "nan") for row in rows}
+    for who in handed_in(course, name):
         found = outputs(course, name, who)
         assert exported[who] == pytest.approx(sum(points for points, _ in found.values()))
 
@@ -197,6 +213,6 @@ def test_a_feedback_page_holds_no_solution(graded):
     for line in solution_lines():
         assert line not in page(course, name, "untouched")
     # What a student wrote stands in the student's page; what the checks say there must not tell.
-    for who in handed_in(course):
+    for who in handed_in(course, name):
         said = " ".join(text for _, text in outputs(course, name, who).values())
         assert not [line for line in solution_lines() if line in said]

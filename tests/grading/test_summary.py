@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from roofkit.grading.gradebook import Standing
 from roofkit.grading.results import GRADED, PERSON, REFUSED, Result
-from roofkit.grading.summary import EARLIER, OLD_FEEDBACK, STATES, UNGRADED, Row, summarise
+from roofkit.grading.summary import (
+    EARLIER,
+    LOOKED_AT,
+    OLD_FEEDBACK,
+    STATES,
+    UNGRADED,
+    Row,
+    summarise,
+)
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[2J\x07\u202e"
 
@@ -41,16 +49,16 @@ def summary():
 
 def test_the_terminal_names_those_that_someone_should_look_at(summary):
     assert summary.text() == (
-        "student   folder             state    points  to read\n"
-        "bea      bea/ps1          ✓ graded  26 of 26\n"
+        "student  folder   state               points  to read\n"
+        "bea      bea/ps1  ✓ graded          26 of 26\n"
         "    the notebook is called 'PS1.ipynb'\n"
         f"    {OLD_FEEDBACK}\n"
-        "cem      cem/ps1         ✗ refused         –\n"
+        "cem      cem/ps1  ✗ refused                –\n"
         "    the notebook is not valid JSON\n"
         f"    {EARLIER}\n"
         "dia      dia/ps1  ! needs a person   1 of 26  3 cells\n"
         "    a cell was stopped after 30 s\n"
-        "eli      eli/ps1        … ungraded         –\n"
+        "eli      eli/ps1  … ungraded               –\n"
         "\n"
         "5 folders of ps1: 2 graded, 1 refused, 1 for a person, 1 ungraded.\n"
         "2 with something that nobody has read yet.\n"
@@ -61,6 +69,22 @@ def test_the_terminal_names_those_that_someone_should_look_at(summary):
 def test_everything_is_there_when_asked_for(summary):
     assert re.search(r"^ada .* 12.5 of 26 +ps1-paragraph$", summary.text(everything=True), re.M)
     assert "ada" not in summary.text()
+
+
+def test_who_waited_for_a_person_is_graded_once_one_has_been_there():
+    rows = [row(name, PERSON, reason="a crash", remarks=("renamed",)) for name in ("ada", "bea")]
+    standings = {"ada": Standing(20.0, (), True), "bea": Standing(20.0, ())}
+    ada, bea = summarise("ps1", rows, standings, 26.0).rows
+    assert (ada.state, ada.notes) == (GRADED, (LOOKED_AT.format("a crash"), "renamed"))
+    assert (bea.state, bea.notes) == (PERSON, ("a crash", "renamed"))
+
+
+def test_long_remarks_are_broken_at_the_edge_of_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    rows = [row("ada", remarks=("open it in Jupyter, save it there, and " * 5,))]
+    text = summarise("ps1", rows, {"ada": Standing(20.0, ())}, 26.0).text()
+    assert max(map(len, text.splitlines())) <= 60
+    assert text.count("\n    ") > 3
 
 
 def test_a_class_without_trouble_is_a_sentence():

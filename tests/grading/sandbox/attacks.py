@@ -166,10 +166,10 @@ ENDING = {
         "put out too much",
     ),
     "questions without end": (
-        "import roofkit.check\nfor _ in range(1001): roofkit.check.REQUEST({})",
+        "import roofkit.check\nfor _ in range(1001): roofkit.check.request({})",
         "asked for too much",
     ),
-    "a question that is none": ("import roofkit.check\nroofkit.check.REQUEST(1)", "too much"),
+    "a question that is none": ("import roofkit.check\nroofkit.check.request(1)", "too much"),
     "i386 system calls": (
         "import ctypes, mmap\n"
         "page = mmap.mmap(-1, 4096, prot=7)\n"

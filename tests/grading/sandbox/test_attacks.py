@@ -9,7 +9,7 @@ from pathlib import Path
 import pyseccomp
 import pytest
 from attacks import DENIED, ENDING, HARMLESS
-from words import said
+from words import answer, said
 
 from roofkit.grading.errors import EndedError
 from roofkit.grading.sandbox import layout, syscalls
@@ -102,7 +102,7 @@ def test_harms_nothing(child, attack):
     child.run("answer = 42")
     child.run(HARMLESS[attack])
     child.run("other = 1")
-    assert child.probe({"expression": "answer"})[0]["answer"] == {"repr": "42"}
+    assert child.probe({"expression": "answer"})[0]["answer"] == answer(42)
 
 
 def test_a_forged_reply_is_data_and_leaves_the_true_one_behind(child):

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from words import said
+from words import answer, said
 
 from roofkit.grading.errors import EndedError, MachineryError
 from roofkit.grading.sandbox import Box, host, syscalls, walls
@@ -36,7 +36,7 @@ def test_a_notebook_finds_its_files_and_keeps_its_names(any_box):
         )
         assert (said(reply), slow, reply["count"]) == (r"b'\x00\xff'", False, 1)
         assert child.run("x + 1")[0]["outputs"][0]["data"] == {"text/plain": "8"}
-        assert child.probe({"expression": "x"}) == ({"answer": {"repr": "7"}, "count": 3}, False)
+        assert child.probe({"expression": "x"}) == ({"answer": answer(7), "count": 3}, False)
     with any_box.open({}) as child:
         assert said(child.run("import os\n(os.listdir(), 'x' in globals())")[0]) == "([], False)"
 
@@ -75,14 +75,13 @@ def test_after_an_interrupted_cell_the_notebook_goes_on(any_box, loop):
         reply, slow = child.run(loop, seconds=0.3)
         assert slow
         assert reply["count"] == 1
-        assert child.probe({"expression": "6 * 7"})[0]["answer"] == {"repr": "42"}
+        assert child.probe({"expression": "6 * 7"})[0]["answer"] == answer(42)
         assert said(child.run("1 + 1")[0]) == "2"
 
 
 def test_an_answer_that_takes_too_long_is_none(child):
     child.run("class Slow:\n    def __repr__(self):\n        while True: pass")
     assert child.probe({"expression": "Slow()"}, seconds=0.2) == ({"answer": {}, "count": 2}, True)
-    assert child.probe({"expression": "1 / 0"})[0] == {"answer": {}, "count": 3}
 
 
 def test_what_does_not_obey_is_ended(any_box):
@@ -109,10 +108,10 @@ def test_what_a_cell_asks_is_answered_while_it_runs(any_box):
         return {"figure": len(asked)}
 
     with any_box.open({}) as child:
-        source = "import roofkit.check\n[roofkit.check.REQUEST({'q': n})['figure'] for n in (5, 6)]"
+        source = "import roofkit.check\n[roofkit.check.request({'q': n})['figure'] for n in (5, 6)]"
         assert said(child.run(source, ask=ask)[0]) == "[1, 2]"
         assert asked == [{"q": 5}, {"q": 6}]
-        assert said(child.run("roofkit.check.REQUEST({})")[0]) == "{}"
+        assert said(child.run("roofkit.check.request({})")[0]) == "{}"
 
 
 def test_the_end_of_a_student_is_the_students(any_box):

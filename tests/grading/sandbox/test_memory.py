@@ -91,7 +91,7 @@ def test_what_all_processes_of_a_submission_hold_counts_together(box, monkeypatc
     with box.open({}) as child:
         assert not child.run(hold.format(count=1))[1]
         talk = (
-            "import roofkit.check\nwhile True:\n    roofkit.check.REQUEST({})\n    time.sleep(0.01)"
+            "import roofkit.check\nwhile True:\n    roofkit.check.request({})\n    time.sleep(0.01)"
         )
         with pytest.raises(EndedError, match="used too much memory"):
             child.run(f"{hold.format(count=3)}\n{talk}")

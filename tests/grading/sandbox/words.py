@@ -1,6 +1,11 @@
 """What a cell put out, as text."""
 
 
+def answer(number):
+    """The answer to a probe for a whole number."""
+    return {"value": {"t": "int", "v": f"{number}"}, "said": ""}
+
+
 def said(reply):
     """Streams, results and errors, one after the other."""
     return "\n".join(map(_words, reply["outputs"]))

@@ -1,0 +1,254 @@
+"""What grading costs beside stock nbgrader, and whether it stays that cheap for a large class.
+
+``python benchmarks/grading.py``, or ``make bench``, with nothing else on the machine: about a
+quarter of an hour. It reports and never fails, because a neighbour on the machine can halve any
+speed. ``--quick`` tries everything on few submissions; ``--unsandboxed`` is for hosts where the
+sandbox cannot start.
+
+Times are those of each further submission, start-up left out: for stock by the difference of two
+runs, for ours from the second tenth of the results on. Both write a real gradebook.
+"""
+
+import argparse
+import contextlib
+import copy
+import json
+import multiprocessing
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import nbformat
+
+from roofkit.grading.course import Course
+from roofkit.grading.kept import RESULTS
+from roofkit.grading.marking import mark
+from roofkit.grading.results import GRADED, PERSON, REFUSED, Result
+from roofkit.grading.run import grade
+from roofkit.grading.sandbox import Box
+from roofkit.grading.summary import UNGRADED
+
+ROOT = Path(__file__).resolve().parents[1]
+SET = "ps1"
+WORKERS = 2
+FIGURE = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 2, 3], [2, 4, 6])\nplt.show()"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many submissions each part takes."""
+
+    stock: int = 12
+    ours: int = 120
+    empty: int = 400
+    long: int = 1_000
+    many: int = 10_000
+
+
+QUICK = Sizes(stock=2, ours=20, empty=40, long=40, many=200)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--unsandboxed", action="store_true")
+    options = parser.parse_args()
+    sizes = QUICK if options.quick else Sizes()
+    real = {"bench": (mark, Box), "unsandboxed": options.unsandboxed}
+    beside_stock("light", light(), sizes, real, at_least=20)
+    beside_stock("typical", typical(), sizes, real, at_least=10)
+    dask(sizes.empty)
+    long_run(sizes.long, real)
+    many(sizes.many, sizes.long)
+
+
+def report(what, value, unit, *, at_most=None, at_least=None):
+    met = value <= at_most if at_least is None else value >= at_least
+    bound = f"at most {at_most}" if at_least is None else f"at least {at_least}"
+    print(f"{what:52} {value:8.2f}{unit:3}  bound: {bound}{unit}, {'met' if met else 'missed'}")
+
+
+def beside_stock(kind, notebook, sizes, real, at_least):
+    """Submissions a second over those of `nbgrader autograde` on the same submissions."""
+    stock = stock_seconds(notebook, sizes.stock)
+    ours = seconds_each(graded_class(notebook, sizes.ours, **real))
+    print(f"{'':52} stock {stock:.3f} s, {WORKERS} workers {ours:.3f} s a submission")
+    report(f"{kind} work, submissions/s / stock's", stock / ours, "x", at_least=at_least)
+
+
+def dask(count):
+    """What a scheduler adds to a submission whose marking takes no time."""
+    empty = {"bench": (no_marking, NoBox)}
+    here = seconds_each(graded_class(light(), count, **empty))
+    there = seconds_each(graded_class(light(), count, cluster="local", **empty))
+    report("Dask LocalCluster, added to a submission", (there - here) * 1e3, " ms", at_most=10)
+
+
+def long_run(count, real):
+    """Whether the last submissions of a long run take as long as the first."""
+    times = graded_class(light(), count, **real)
+    part = count // 10
+    first, last = times[part : 2 * part + 1], times[-part - 1 :]
+    ratio = (last[-1] - last[0]) / (first[-1] - first[0])
+    report(f"{count} submissions, last tenth / second tenth", ratio, "x", at_most=1.2)
+
+
+def many(count, fewer):
+    """A large class of all sorts is complete, in memory that does not grow with it."""
+    small, (counts, large) = in_a_process(fewer)[1], in_a_process(count)
+    said = ", ".join(f"{number} {state}" for state, number in counts.items())
+    print(f"{'':52} {said}")
+    report(f"{count} folders, results / folders", sum(counts.values()) / count, "x", at_least=1)
+    report(f"coordinator's memory at {count} - at {fewer}", large - small, " MB", at_most=200)
+
+
+def in_a_process(count):
+    """Counts and peak memory in MB of a coordinator that has done nothing else."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(all_sorts, count).result()
+
+
+def all_sorts(count):
+    """Grade a class of honest, unreadable and hopeless submissions."""
+    with new_course() as course:
+        plain = nbformat.writes(light())
+        for number in range(count):
+            folder = course.submitted / f"s{number:05}" / SET
+            folder.mkdir(parents=True)
+            text = "not JSON" if number % 10 == 1 else plain
+            (folder / f"{SET}.ipynb").write_text(text, encoding="utf-8")
+        summary = grade(course, SET, workers=WORKERS, progress=False, bench=(sorted_by_name, NoBox))
+    counts = {state: n for state, n in summary.counts.items() if state != UNGRADED}
+    return counts, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def stock_seconds(notebook, count):
+    """Seconds a submission of `nbgrader autograde`: a run over many less one over a single one."""
+    seconds = []
+    for students in (1, 1 + count):
+        with new_course() as course:
+            hand_in(course, notebook, students)
+            nbgrader(course, "generate_assignment", SET, "--create", "--force")
+            start = perf_counter()
+            nbgrader(course, "autograde", SET, "--create")
+            seconds.append(perf_counter() - start)
+    return (seconds[1] - seconds[0]) / count
+
+
+def graded_class(notebook, count, **options):
+    """When each submission of a run was done, in seconds, in order."""
+    with new_course() as course:
+        hand_in(course, notebook, count)
+        summary = grade(course, SET, workers=WORKERS, progress=False, **options)
+        assert summary.counts[GRADED] == count, summary.text()
+        results = (course.own / SET / RESULTS).iterdir()
+        return sorted(path.stat().st_mtime for path in results)
+
+
+def seconds_each(times):
+    """Seconds a submission, once the run is under way."""
+    begin = len(times) // 10
+    return (times[-1] - times[begin]) / (len(times) - 1 - begin)
+
+
+@contextlib.contextmanager
+def new_course():
+    """A course in a temporary folder, which goes away with it."""
+    with tempfile.TemporaryDirectory(prefix="grading-") as folder:
+        shutil.copy(ROOT / "nbgrader_config.py", folder)
+        for name in ("solutions", "exercises"):
+            shutil.copytree(ROOT / name, Path(folder) / name)
+        yield Course(Path(folder))
+
+
+def nbgrader(course, *arguments):
+    # It calls alembic by name, as an activated environment has it.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(
+        [sys.executable, "-m", "nbgrader", *arguments],
+        cwd=course.root, env=os.environ | {"PATH": path}, check=True, capture_output=True,
+    )  # fmt: skip
+
+
+def light():
+    """The release with the answers of the solution, which need NumPy at most."""
+    path = ROOT / f"solutions/en/{SET}/{SET}.ipynb"
+    solved = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
+    release = nbformat.read(ROOT / f"exercises/en/{SET}/{SET}.ipynb", as_version=4)
+    for cell in release.cells:
+        if cell.metadata.nbgrader.get("solution"):
+            cell.source = solved[cell.id].source
+    return release
+
+
+def typical():
+    """The same with one linear figure."""
+    notebook = light()
+    last_code = max(i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code")
+    figure = nbformat.v4.new_code_cell(FIGURE, id="own-figure")
+    notebook.cells.insert(last_code, figure)
+    return notebook
+
+
+def hand_in(course, notebook, count):
+    for number in range(count):
+        own = copy.deepcopy(notebook)
+        own.cells.append(nbformat.v4.new_markdown_cell(f"I am number {number}.", id="own-end"))
+        folder = course.submitted / f"s{number:05}" / SET
+        folder.mkdir(parents=True)
+        nbformat.write(own, folder / f"{SET}.ipynb")
+
+
+class NoBox:
+    """A sandbox in which nothing runs."""
+
+    def __init__(self, unsandboxed=False):
+        self.unsandboxed = unsandboxed
+
+    def open(self, files, seconds=0):
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def stop(self):
+        """Nothing."""
+
+
+def no_marking(task, box):
+    """The master as it is, every check at half its points."""
+    notebook = json.loads(task.master)
+    for cell in notebook["cells"]:
+        about = cell["metadata"].get("nbgrader", {})
+        if about.get("grade") and not about["solution"]:
+            data = {"text/plain": repr(about["points"] / 2)}
+            cell["outputs"] = [{"output_type": "execute_result", "data": data, "metadata": {},
+                                "execution_count": 1}]  # fmt: skip
+    return Result(
+        student=task.student, assignment=task.assignment, folder=task.folder, state=GRADED,
+        notebook=json.dumps(notebook), key=task.key,
+    )  # fmt: skip
+
+
+def sorted_by_name(task, box):
+    """Graded, or as hopeless as its number says."""
+    named = {"student": task.student, "assignment": SET, "folder": task.folder, "key": task.key}
+    if task.notebook == b"not JSON":
+        return Result(**named, state=REFUSED, reason="no JSON")
+    if task.student.endswith("2"):
+        return Result(**named, state=PERSON, reason="it crashed")
+    return no_marking(task, box)
+
+
+if __name__ == "__main__":
+    main()
