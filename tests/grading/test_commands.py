@@ -53,7 +53,7 @@ def test_a_term_in_commands(folder):
     }
     assert (rows["ada"]["status"], rows["ada"]["grade"]) == ("not yet read", "")
     assert rows["ada"]["last name"] == "Muster, Jr."
-    assert ",22," in ask(folder, "export", "ps1", "--for", "moodle", "--provisional")
+    assert '"22"' in ask(folder, "export", "ps1", "--for", "moodle", "--provisional")
     assert "ps1.ridge" in ask(folder, "report", "ps1")
     assert (folder / "autograded/ps1-report.png").is_file()
     assert "2 judged, 0 move, 0 change" in ask(folder, "regrade", "ps1", "ps1.ridge")
