@@ -82,8 +82,8 @@ def standing_of(gradebook, assignment, name, result=None):
         max_score = gradebook.find_assignment(assignment).max_score
     except MissingEntry:
         raise ValueError(
-            f"the gradebook does not know {assignment!r}: register it with "
-            f"nbgrader generate_assignment {assignment} --create"
+            f"the gradebook does not know {assignment!r}: grade it first, with "
+            f"make grade PS={assignment}"
         ) from None
     student = submission = None
     with contextlib.suppress(MissingEntry):
