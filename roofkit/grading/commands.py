@@ -1,5 +1,7 @@
 """``python -m roofkit grade``: parses, calls, prints."""
 
+import os
+import sys
 from pathlib import Path
 
 import click
@@ -32,6 +34,8 @@ def grade(ctx, course):
     term.
     """
     ctx.obj = Course(course.resolve())
+    # nbgrader calls alembic by name, as an activated environment has it.
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -96,6 +100,8 @@ def feedback(course, name, students):
     from roofkit.grading import feedback as pages
 
     made = pages.write(course, name, students or None)
+    if not made:
+        raise ValueError(f"nothing of {name} has been graded: grade it first")
     written = [page for page in made if page.done == "written"]
     for page in written:
         click.echo(page)

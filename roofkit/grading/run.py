@@ -55,6 +55,7 @@ def grade(
     RuntimeError if another run grades it, the gradebook is held or lost, or the cluster does not
     serve; MachineryError if the sandbox cannot be started.
     """
+    course.release(assignment)  # a set of another name is no set
     count = workers or len(os.sched_getaffinity(0))
     with contextlib.ExitStack() as stack:
         stack.enter_context(alone(course, assignment))

@@ -83,7 +83,7 @@ def standing_of(gradebook, assignment, name, result=None):
     except MissingEntry:
         raise ValueError(
             f"the gradebook does not know {assignment!r}: grade it first, with "
-            f"make grade PS={assignment}"
+            f"python -m roofkit grade {assignment}"
         ) from None
     student = submission = None
     with contextlib.suppress(MissingEntry):

@@ -9,6 +9,8 @@ import pytest
 from homework import grade, make_course, scores
 from nbgrader.api import Gradebook
 
+pytestmark = pytest.mark.usefixtures("sandbox")
+
 PATIENCE = ["--cell-seconds", "8"]
 
 

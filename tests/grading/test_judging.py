@@ -74,6 +74,7 @@ ODD = [
     Decimal("NaN"), Fraction(481, 2), 1 + 2j, Odd(), Loud(), object(), print, str, lambda: 1,
     (n for n in range(3)), iter("abc"), {1: 2}.keys(), range(3), H200, ROOF, LAYER,
     ROOF.estimate(LAYER), rk.Estimate(np.array([1.0]), 2.0), H200.bandwidth, H200.peak_flops(),
+    rk.Cost(np.ones(3000), 2.0), np.timedelta64(5, "s"),
     sympy.Float(240.5), sympy.Rational(481, 2), sympy.oo, B, B * D / (B + D), "2*B*D*F/(B+D+F)",
     "__import__('os')", "compute", "memory-bound", "ABCD", "D, B, A, C", ["A", "B"], "\ud800", "½",
 ]  # fmt: skip

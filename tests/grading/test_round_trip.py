@@ -33,6 +33,8 @@ from roofkit.grading.gradebook import Writer
 from roofkit.grading.judging import seed_for
 from roofkit.grading.results import GRADED
 
+pytestmark = pytest.mark.usefixtures("sandbox")
+
 ME = "ada"
 
 

@@ -63,7 +63,8 @@ def plain(value, depth=0):
         return {"t": "chip", "name": value.name}
     if type(value) in FIELDS:
         fields = {field: plain(getattr(value, field), 1) for field in FIELDS[type(value)]}
-        return {"t": name, "v": fields}
+        known = not any(each["t"] == "other" for each in fields.values())
+        return {"t": name, "v": fields} if known else {"t": "other", "name": name, "text": ""}
     if isinstance(value, (int, np.integer)) and int(value).bit_length() <= WIDEST:
         return {"t": "int" if type(value) is int else "integer", "v": str(int(value))}
     if isinstance(value, (np.float16, np.float32)):
