@@ -104,8 +104,10 @@ def unpack(
 
     What is in the zip counts from now on. What was there before, if it differs, moves to
     ``grading/earlier/STUDENT/SET/1``, 2 and so on; a zip that holds only what was once replaced
-    changes nothing. Raises ValueError if this is no zip, or looks like one made to do harm.
+    changes nothing. Raises ValueError if this is no zip, or looks like one made to do harm, and if
+    there is no release of the set.
     """
+    course.release(assignment)
     try:
         opened = zipfile.ZipFile(archive)
     except DAMAGED as error:

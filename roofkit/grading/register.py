@@ -27,7 +27,11 @@ def register(course: Course, assignment: str, book: Book):
     if not source.is_file():
         if _known(book, assignment):
             return
-        raise ValueError(f"the gradebook does not know {assignment}, and there is no {source}")
+        known = ", ".join(course.released()) or "none"
+        raise ValueError(
+            f"the gradebook does not know {assignment}, and there is no {source}; there are: "
+            f"{known}"
+        )
     settings = course.root / SETTINGS
     now = hashlib.sha256(source.read_bytes() + settings.read_bytes()).hexdigest()
     if book.note(name).get("hash") == now and _known(book, assignment):

@@ -62,6 +62,8 @@ def grade(
         writer = stack.enter_context(Writer(course, assignment))
         released(writer.master)  # what is wrong with it is wrong with all
         listed = folders(course, assignment)
+        if unknown := sorted(set(only) - {folder.student for folder in listed}):
+            raise ValueError(f"no folder of {', '.join(unknown)} with {assignment} in submitted/")
         chosen = [folder for folder in listed if not only or folder.student in only]
         kind = Bench(*bench, unsandboxed)
         bar = stack.enter_context(_bar(assignment, len(chosen), progress))
@@ -173,12 +175,13 @@ class _Run:
 
     def _own(self, result):
         """The result; for a person if it answers a question with another student's figures."""
-        for answer in result.answers.values():
+        for cell, answer in result.answers.items():
             me = (answer.reply or {}).get("me")
             whose = self._students.get(same(me.get("v") or "")) if isinstance(me, dict) else None
             if whose and whose != result.student and result.state == GRADED:
                 reason = f"{answer.question} is answered with the figures of {shown(whose)}"
-                return replace(result, state=PERSON, reason=reason)
+                reading = (*result.reading, cell)
+                return replace(result, state=PERSON, reason=reason, reading=reading)
         return result
 
     def _finish(self, result, beside=None, new=False):

@@ -22,6 +22,7 @@ STATES = {GRADED: "✓ graded", REFUSED: "✗ refused", PERSON: "! needs a perso
 EARLIER = "the gradebook has the points of an earlier submission"
 OLD_FEEDBACK = "the feedback is older than the marks"
 LOOKED_AT = "a person has set points; before that: {}"
+UNSANDBOXED = "run without a sandbox"
 INDENT = 4
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -77,9 +78,10 @@ class Row:
     @classmethod
     def of(cls, result: Result, *remarks: str) -> "Row":
         """The row of a result."""
+        bare = () if result.sandboxed else (UNSANDBOXED,)
         return cls(
             student=result.student, folder=result.folder, state=result.state, reason=result.reason,
-            remarks=(*result.remarks, *remarks), counts=bool(result.notebook),
+            remarks=(*bare, *result.remarks, *remarks), counts=bool(result.notebook),
         )  # fmt: skip
 
     @property

@@ -52,6 +52,12 @@ def unpacked(course, entries, students=None):
     return {each.entry: each for each in told}
 
 
+def test_a_set_that_nobody_released_is_refused(course):
+    with pytest.raises(ValueError, match=r"no release of 'ps9'.*ps1, ps2"):
+        unpack(pack(course, {"ada/ps9/ps9.ipynb": WORK}), course, "ps9")
+    assert not course.submitted.exists()
+
+
 @pytest.mark.parametrize(
     "entry",
     [

@@ -82,6 +82,7 @@ def test_a_neighbours_figures_are_for_a_person(graded):
     said, found = graded
     reason = "ps1.mine is answered with the figures of as-released"
     assert found["with-a-neighbours-figures"]["reason"] == reason
+    assert "ps1-mine-check" in found["with-a-neighbours-figures"]["reading"]
     assert reason in said
 
 

@@ -130,6 +130,8 @@ def test_only_some_students_and_the_rest_as_it_stands(course):
     summary = grade_with(course, only=("bea",))
     assert states(summary) == {"ada": UNGRADED, "bea": GRADED, "cem": UNGRADED}
     assert states(overview(course, SET)) == states(summary)
+    with pytest.raises(ValueError, match="no folder of dia with ps1"):
+        grade_with(course, only=("bea", "dia"))
 
 
 def test_a_later_submission_is_seen_before_it_is_graded(course):

@@ -14,6 +14,7 @@ from roofkit.grading.summary import (
     OLD_FEEDBACK,
     STATES,
     UNGRADED,
+    UNSANDBOXED,
     Row,
     summarise,
 )
@@ -135,3 +136,5 @@ def test_a_row_is_made_of_a_result():
     )  # fmt: skip
     assert made.notes == ("why", "mended", "late")
     assert not made.counts
+    bare = Result(student="a", assignment="ps1", folder="a/ps1", state=GRADED, sandboxed=False)
+    assert Row.of(bare).notes == (UNSANDBOXED,)
