@@ -83,7 +83,9 @@ def _write(course, assignment, standing, gradebook, exporter):
     of = {"student": standing.student, "assignment": assignment, "notebook": assignment}
     resources = {"nbgrader": of | {"gradebook": gradebook, "standing": standing}}
     for name in EXCHANGED:
-        _pass_on(notebook.with_name(name), path.with_name(name))
+        # Of what was refused nothing was copied.
+        for source in (course.submitted / standing.student / assignment, notebook.parent):
+            _pass_on(source / name, path.with_name(name))
     if path.is_file():
         before = FOLLOWS.search(path.read_text(encoding="utf-8", errors="replace"))
         if before and before[1] == exporter.follows_from(*exporter.marked(nb, resources)):

@@ -114,6 +114,15 @@ def test_who_was_refused_or_waits_for_a_person_is_told_so(course):
         assert "0 of" not in text
 
 
+def test_who_was_refused_gets_the_page_through_the_exchange_too(course):
+    handed_in = course.submitted / "eve" / SET
+    handed_in.mkdir(parents=True)
+    (handed_in / "submission_secret.txt").write_text("a secret")
+    keep(course, "eve", "refused", reason="it is no notebook")
+    page(course, "eve")
+    assert (course.feedback / "eve" / SET / "submission_secret.txt").read_text() == "a secret"
+
+
 def test_a_page_holds_no_rubric_and_no_model_answer(course):
     grade(course, "ada", RIGHT, written=WRITTEN)
     text = page(course, "ada")
