@@ -141,7 +141,7 @@ def _rubric(text: Text, cell: NotebookNode, model_answer: str) -> str:
             "a rubric stands right after an answer graded by hand; its first paragraph is what "
             "students see, the rest is for the person who marks",
         )
-    hidden = f"{scheme}\n\n{model_answer}"
+    hidden = f"{scheme}\n\n**A model answer:**\n\n{model_answer}"
     return f"{seen}\n\n### BEGIN MARK SCHEME\n\n{hidden}\n\n### END MARK SCHEME"
 
 

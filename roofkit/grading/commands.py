@@ -7,11 +7,18 @@ from pathlib import Path
 import click
 
 from roofkit.grading.course import Course
+from roofkit.grading.errors import MachineryError
 from roofkit.grading.task import CELL_SECONDS, NOTEBOOK_SECONDS
 
 
 class _Grade(click.Group):
     """Takes the name of a set in a command's place: ``grade ps1`` is ``grade run ps1``."""
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except MachineryError as error:
+            raise click.ClickException(str(error)) from None
 
     def resolve_command(self, ctx, args):
         if args and args[0] not in self.commands and not args[0].startswith("-"):
@@ -57,7 +64,7 @@ def run(course, name, every, **settings):
     """Take in, run, judge and save what came in for SET."""
     from roofkit.grading import run as grading
 
-    click.echo(grading.grade(course, name, **settings).text(every))
+    _show(course, grading.grade(course, name, **settings), every)
 
 
 @grade.command()
@@ -66,9 +73,18 @@ def run(course, name, every, **settings):
 @click.pass_obj
 def table(course, name, every):
     """What became of each submission, as things stand now."""
+    from roofkit.grading import feedback
     from roofkit.grading import run as grading
 
-    click.echo(grading.overview(course, name).text(every))
+    summary = grading.overview(course, name, feedback.outdated(course, name))
+    grading.write_page(course, summary)
+    _show(course, summary, every)
+
+
+def _show(course, summary, every):
+    click.echo(summary.text(every))
+    page = course.autograded / f"{summary.assignment}.html"
+    click.echo(f"All of them: {page}")
 
 
 @grade.command()

@@ -75,27 +75,54 @@ def write(course, assignment, students=None):
     return pages
 
 
+def outdated(course, assignment):
+    """The students whose page is older than their marks, their comments or their notebook."""
+    exporter, found = FeedbackExporter(config=course.config), set()
+    with Gradebook(course.db_url) as gradebook:
+        for name, result in results(course, assignment).items():
+            path = _path(course, assignment, name)
+            if path.is_file():
+                standing = standing_of(gradebook, assignment, name, result)
+                if not _is_current(
+                    path, exporter, *_content(course, assignment, standing, gradebook)
+                ):
+                    found.add(name)
+    return found
+
+
 def _write(course, assignment, standing, gradebook, exporter):
-    path = course.feedback / standing.student / assignment / f"{assignment}.html"
-    notebook = _notebook(course, assignment, standing.student)
-    shown = standing.state != REFUSED_SAID and notebook.is_file()
-    nb = nbformat.read(notebook, as_version=4) if shown else nbformat.v4.new_notebook()
-    of = {"student": standing.student, "assignment": assignment, "notebook": assignment}
-    resources = {"nbgrader": of | {"gradebook": gradebook, "standing": standing}}
+    path = _path(course, assignment, standing.student)
+    nb, resources = _content(course, assignment, standing, gradebook)
     for name in EXCHANGED:
         # Of what was refused nothing was copied.
-        for source in (course.submitted / standing.student / assignment, notebook.parent):
-            _pass_on(source / name, path.with_name(name))
-    if path.is_file():
-        before = FOLLOWS.search(path.read_text(encoding="utf-8", errors="replace"))
-        if before and before[1] == exporter.follows_from(*exporter.marked(nb, resources)):
-            return Page(standing.student, path, "left")
+        for folder in (course.submitted, course.autograded):
+            _pass_on(folder / standing.student / assignment / name, path.with_name(name))
+    if path.is_file() and _is_current(path, exporter, nb, resources):
+        return Page(standing.student, path, "left")
     page, _ = exporter.from_notebook_node(nb, resources)
     path.parent.mkdir(parents=True, exist_ok=True)
     made = path.with_suffix(".new")
     made.write_text(page, encoding="utf-8")
     made.replace(path)
     return Page(standing.student, path, "written")
+
+
+def _path(course, assignment, student):
+    return course.feedback / student / assignment / f"{assignment}.html"
+
+
+def _content(course, assignment, standing, gradebook):
+    """The notebook that a page is made from, and what goes with it."""
+    notebook = _notebook(course, assignment, standing.student)
+    shown = standing.state != REFUSED_SAID and notebook.is_file()
+    nb = nbformat.read(notebook, as_version=4) if shown else nbformat.v4.new_notebook()
+    of = {"student": standing.student, "assignment": assignment, "notebook": assignment}
+    return nb, {"nbgrader": of | {"gradebook": gradebook, "standing": standing}}
+
+
+def _is_current(path, exporter, nb, resources):
+    before = FOLLOWS.search(path.read_text(encoding="utf-8", errors="replace"))
+    return bool(before) and before[1] == exporter.follows_from(*exporter.marked(nb, resources))
 
 
 def _notebook(course, assignment, student):

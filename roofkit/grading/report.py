@@ -132,7 +132,8 @@ def report(course, assignment):
     answers = {}
     for result in results(course, assignment).values():
         for answer in result.answers.values():
-            answers.setdefault(answer.question, []).append(answer)
+            if answer.reply is not None or answer.slips:  # else a crash left it unjudged
+                answers.setdefault(answer.question, []).append(answer)
     if not answers:
         raise ValueError(
             f"no results of {assignment!r} are kept in {course.own / assignment}: grade it first"
