@@ -171,8 +171,8 @@ def test_a_wrong_command_line_ends_with_2(arguments):
     assert "Usage:" in ask(*arguments, code=2)
 
 
-# A conversation, tried in tests/check/test_review.py, gives no table.
-@pytest.mark.parametrize("command", sorted({*main.commands} - {"review"}))
+# A conversation, tried in tests/check/test_review.py, gives no table; nor does a term's work.
+@pytest.mark.parametrize("command", sorted({*main.commands} - {"grade", "review"}))
 def test_every_command_explains_itself_and_takes_both_forms(command):
     text = ask(command, "--help")
     assert "--json" in text

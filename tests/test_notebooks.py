@@ -419,7 +419,7 @@ def test_who_marks_sees_rubric_and_model_answer_and_students_its_first_paragraph
     source = cells(built, "solutions/en/ps1/ps1.ipynb")["ps1-why-rubric"].source
     assert source == (
         "A person reads this.\n\n### BEGIN MARK SCHEME\n\n- Names the cause: 4 points.\n\n"
-        "Because.\n\n### END MARK SCHEME"
+        "**A model answer:**\n\nBecause.\n\n### END MARK SCHEME"
     )
     release = cells(built, "exercises/en/ps1/ps1.ipynb")["ps1-why-rubric"].source
     assert release.strip() == "A person reads this."
