@@ -177,7 +177,7 @@ def test_nothing_of_the_host_is_there(child):
         "/etc/shadow",
         "/etc/passwd",
         "/root/.bashrc",
-        "/work",
+        "/srv",
         "/var",
         "/sys",
         "/mnt",
