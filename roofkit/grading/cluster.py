@@ -8,6 +8,8 @@ sandbox has no network.
 
 import contextlib
 import functools
+import multiprocessing
+import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 
@@ -48,7 +50,7 @@ class Cluster:
             stack.enter_context(dask.config.set(DASK))
             where = self._where
             if where == "local":
-                where = stack.enter_context(_local(self._count))
+                where = stack.enter_context(local(self._count))
             try:
                 self._client = stack.enter_context(Client(where))
             except (OSError, ValueError) as error:
@@ -126,13 +128,41 @@ class Cluster:
         )
 
 
-def _local(count):
-    return LocalCluster(
-        n_workers=count,
-        threads_per_worker=1,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-    )
+@contextlib.contextmanager
+def local(count: int) -> Iterator[str]:
+    """The address of a scheduler with ``count`` workers on this machine, in its own process.
+
+    In this one it would share the interpreter with the writer, and each would wait for the other.
+    """
+    spawn = multiprocessing.get_context("spawn")
+    ours, theirs = spawn.Pipe()
+    process = spawn.Process(target=_schedule, args=(theirs, count))
+    process.start()
+    theirs.close()
+    try:
+        yield ours.recv()
+    except EOFError as error:
+        raise RuntimeError("Dask's scheduler could not be started on this machine") from error
+    finally:
+        ours.close()
+        process.join()
+
+
+# What follows runs in the scheduler's process.
+
+
+def _schedule(pipe, count):
+    """Until the other end of the pipe is closed, also by death."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator
+    with dask.config.set(DASK), contextlib.suppress(EOFError):
+        with LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+        ) as cluster:
+            pipe.send(cluster.scheduler_address)
+            pipe.recv()
 
 
 # What follows runs in the worker process.

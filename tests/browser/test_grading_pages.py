@@ -10,6 +10,7 @@ sys.path.append(str(ROOT / "tests/grading"))
 import hostile
 from classroom import RIGHT, SET, WRITTEN, classroom, grade
 from nbgrader.api import Gradebook
+from playwright.sync_api import expect
 
 from roofkit.grading import feedback
 
@@ -110,7 +111,8 @@ def test_who_marks_goes_from_one_paragraph_to_the_next_by_keys(course, formgrade
         watched.keyboard.press(key)
     watched.keyboard.type("Why?")
     watched.keyboard.press("Control+.")
-    watched.wait_for_url(f"**/submissions/{books[1]}/?index=*")
+    # Formgrader turns an address that it redirects into another on the way: one navigation aborts.
+    expect(watched).to_have_url(re.compile(rf"/submissions/{books[1]}/\?index="))
     watched.locator(f"#{SET}-paragraph:focus").wait_for()
     with Gradebook(course.db_url) as gradebook:
         marked = gradebook.find_submission_notebook_by_id(books[0])

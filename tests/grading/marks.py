@@ -47,6 +47,8 @@ class BrokenBox(NoBox):
 def mark(task, box):
     """A Result that looks like a real one."""
     time.sleep(SECONDS)
+    while "wait" in task.files and Path(os.fsdecode(task.files["wait"])).exists():
+        time.sleep(SECONDS)
     if "kill" in task.files or _first_time(task.files.get("kill once")):
         os.kill(os.getpid(), signal.SIGKILL)
     if _first_time(task.files.get("machinery once")):
