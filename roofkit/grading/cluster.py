@@ -154,15 +154,14 @@ def local(count: int) -> Iterator[str]:
 def _schedule(pipe, count):
     """Until the other end of the pipe is closed, also by death."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator
-    with dask.config.set(DASK), contextlib.suppress(EOFError):
-        with LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-        ) as cluster:
-            pipe.send(cluster.scheduler_address)
-            pipe.recv()
+    where = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    with (
+        dask.config.set(DASK),
+        contextlib.suppress(EOFError),
+        LocalCluster(n_workers=count, threads_per_worker=1, **where) as cluster,
+    ):
+        pipe.send(cluster.scheduler_address)
+        pipe.recv()
 
 
 # What follows runs in the worker process.

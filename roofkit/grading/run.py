@@ -19,7 +19,7 @@ from roofkit.grading.database import Book, GradebookError
 from roofkit.grading.errors import RefusedError
 from roofkit.grading.gradebook import Writer
 from roofkit.grading.intake import Folder, folders, take_in
-from roofkit.grading.kept import alone, forget_moved, keep, kept, key_of, version
+from roofkit.grading.kept import alone, follows_from, forget_moved, keep, kept, key_of, version
 from roofkit.grading.marking import mark, released
 from roofkit.grading.names import shown
 from roofkit.grading.results import GRADED, PERSON, REFUSED, Result
@@ -159,7 +159,7 @@ class _Run:
             files=handed.files,
             master=self._writer.master,
             secret=secret,
-            key=key_of({"": handed.notebook, **handed.files}, *follows, version()),
+            key=key_of(_files(handed), *follows, version()),
             submitted=handed.submitted,
             remarks=handed.remarks,
             needs=handed.needs,
@@ -208,16 +208,21 @@ def _untouched(course, folder: Folder):
             student=folder.student, folder=folder.name, state=folder.state or UNGRADED,
             reason=folder.why, remarks=folder.remarks,
         )  # fmt: skip
-    return Row.of(result, *([SINCE] if _is_newer(course, folder) else []))
+    return Row.of(result, *([SINCE] if _is_newer(folder, result) else []))
 
 
-def _is_newer(course, folder):
-    graded = course.autograded / folder.student / folder.assignment / f"{folder.assignment}.ipynb"
+def _files(handed):
+    return {"": handed.notebook, **handed.files}
+
+
+def _is_newer(folder, result):
+    """Whether what lies there is not what the result was made of."""
     try:
-        changed = max(path.lstat().st_mtime for path in [folder.path, *folder.path.rglob("*")])
-        return changed > graded.lstat().st_mtime
-    except OSError:
-        return False
+        handed = take_in(folder)
+    except Exception:  # as bad as before, or worse: the next run says so
+        return bool(result.key)
+    # Without a key it was refused as it came in, or the grader failed, which the reason says.
+    return not follows_from(result.key, _files(handed)) if result.key else result.state == REFUSED
 
 
 def _forget_moved(course, assignment, listed):

@@ -139,7 +139,9 @@ def test_a_later_submission_is_seen_before_it_is_graded(course):
     grade_with(course)
     assert rows(overview(course, SET))["ada"].remarks == ()
     later = folder.stat().st_mtime + 60
-    os.utime(folder / f"{SET}.ipynb", (later, later))
+    os.utime(folder / f"{SET}.ipynb", (later, later))  # as a copy of the course has it
+    assert rows(overview(course, SET))["ada"].remarks == ()
+    hand_in(course, "ada", answer="2")
     summary = overview(course, SET, outdated={"ada"})
     assert rows(summary)["ada"].remarks == (
         "handed in again since it was graded",
