@@ -140,12 +140,17 @@ def local(count: int) -> Iterator[str]:
     process.start()
     theirs.close()
     try:
-        yield ours.recv()
-    except EOFError as error:
-        raise RuntimeError("Dask's scheduler could not be started on this machine") from error
+        yield _received(ours)
     finally:
         ours.close()
         process.join()
+
+
+def _received(pipe):
+    try:
+        return pipe.recv()
+    except EOFError as error:
+        raise RuntimeError("Dask's scheduler could not be started on this machine") from error
 
 
 # What follows runs in the scheduler's process.
