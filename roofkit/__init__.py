@@ -32,7 +32,6 @@ __all__ = [
     "CNN",
     "LLM",
     "Chip",
-    "Convention",
     "Cost",
     "Estimate",
     "Figure",
@@ -64,8 +63,7 @@ __all__ = [
 _MODULES = ("network", "scratchpad", "plot", "explore", "check")
 _FUNCTIONS = {
     "CNN": "models.cnn", "cnn": "models.cnn", "cnns": "models.cnn",
-    "LLM": "models.llm", "llm": "models.configs", "llms": "models.configs",
-    "Convention": "models.conventions",
+    "LLM": "models.llm.model", "llm": "models.llm.configs", "llms": "models.llm.configs",
     "critical_width": "network", "group": "network",
     "calibrate": "machine.calibration", "compare": "machine.comparison",
     "measure": "machine.measurements",

@@ -10,7 +10,7 @@ import numpy as np
 
 from roofkit._tables import html_table, text_table
 from roofkit._units import engineering
-from roofkit.roofline import Estimate, larger, smaller
+from roofkit.roofline import Cost, Estimate, smaller
 
 
 class Layer(NamedTuple):
@@ -49,6 +49,11 @@ class Layer(NamedTuple):
         return smaller(self.peak, self.intensity * self.bandwidth)
 
     @property
+    def cost(self):
+        """FLOPs and bytes over the memory, as a Cost."""
+        return Cost(self.flops, self.bytes)
+
+    @property
     def estimate(self):
         """The Estimate over compute, memory and, for a layer that uses it, the link."""
         math, memory = self.flops / self.peak, self.bytes / self.bandwidth
@@ -59,22 +64,12 @@ class Layer(NamedTuple):
     @property
     def time(self):
         """Seconds that one occurrence takes at best: the lower bound of the estimate."""
-        return layer_time(
-            self.flops, self.bytes, self.link, self.peak, self.bandwidth, self.link_bandwidth
-        )
+        return self.estimate.lower
 
     @property
     def bound(self):
         """What binds: "compute", "memory" or "link"."""
         return self.estimate.bound
-
-
-def layer_time(flops, moved, link, peak, bandwidth, link_bandwidth):
-    """The lower bound of a layer, seconds: the longest of computing, memory and link."""
-    time = larger(flops / peak, moved / bandwidth)
-    if type(link) is float and not link:
-        return time
-    return larger(time, link / link_bandwidth)
 
 
 class LayerTable(Sequence):
@@ -122,17 +117,33 @@ class LayerTable(Sequence):
         return self._sum("time")
 
     @property
+    def estimate(self):
+        """The whole pass as one Estimate: what each channel takes, were all of it to overlap.
+
+        Its lower bound holds whatever runs beside what; ``time`` is that of layer after layer.
+        """
+        math, memory, link = 0.0, 0.0, 0.0
+        for layer in self.layers:
+            each = layer.estimate
+            math, memory = math + layer.count * each.math, memory + layer.count * each.comms
+            for _, seconds in each.beside:
+                link = link + layer.count * seconds
+        beside = (("link", link),) if np.any(link) else ()
+        return Estimate(math, memory, "memory", beside)
+
+    @property
     def upper(self):
         """Seconds of the whole pass where nothing overlaps."""
-        total = 0.0
-        for layer in self.layers:
-            total = total + layer.count * layer.estimate.upper
-        return total
+        return self.estimate.upper
 
     @property
     def rows(self):
         """One dict a layer, in SI units, ready for JSON, CSV or a data frame."""
-        total = self.time
+        times = [layer.estimate for layer in self.layers]
+        each = [(layer, time.lower, time.bound) for layer, time in zip(self.layers, times, strict=True)]
+        total = 0.0
+        for layer, seconds, _ in each:
+            total = total + layer.count * seconds
         return [
             {
                 "layer": layer.name,
@@ -145,12 +156,22 @@ class LayerTable(Sequence):
                 "link_bytes": layer.link,
                 "flops_per_byte": layer.intensity,
                 "attainable_flops_per_s": layer.attainable,
-                "bound": layer.bound,
-                "seconds": layer.time,
-                "share": layer.count * layer.time / total,
+                "bound": bound,
+                "seconds": seconds,
+                "share": layer.count * seconds / total,
             }
-            for layer in self.layers
+            for layer, seconds, bound in each
         ]
+
+    def to_frame(self):
+        """The rows as a pandas DataFrame. Raises ModuleNotFoundError without pandas."""
+        try:
+            import pandas
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "to_frame needs pandas: pip install pandas", name="pandas"
+            ) from error
+        return pandas.DataFrame(self.rows)
 
     def to_csv(self):
         """The rows as CSV text; the head names units."""

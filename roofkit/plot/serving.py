@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
 from roofkit._units import engineering, prefixed
-from roofkit.models.deployment import Deployment
+from roofkit.models.llm.serve import Deployment
 from roofkit.plot.figures import COLOURS, LINES, bare, place_labels, ticks
 
 # Dots are kept for what does not fit.

@@ -8,7 +8,7 @@ from pathlib import Path
 from roofkit._names import index, look_up
 from roofkit._tables import html_table, text_table
 from roofkit._units import engineering
-from roofkit.models.llm import LLM
+from roofkit.models.llm.model import LLM
 
 TABLE = Path(__file__).with_name("models.toml")
 ACTIVATIONS = {
@@ -210,7 +210,7 @@ def _qwen2(fields):
 
 def _qwen3(fields):
     biases = fields.flag("attention_bias", False)
-    return _llama_like(fields, qkv_bias=biases, out_bias=biases, qk_norm=True)
+    return _llama_like(fields, qkv_bias=biases, out_bias=biases, qk_norm="head")
 
 
 def _qwen3_moe(fields):
@@ -219,7 +219,7 @@ def _qwen3_moe(fields):
             "mlp_only_layers", fields.get("mlp_only_layers"), "experts are in every layer"
         )
     return _llama_like(
-        fields, qk_norm=True, mlp=0, experts=fields["num_experts"],
+        fields, qk_norm="head", mlp=0, experts=fields["num_experts"],
         experts_per_token=fields["num_experts_per_tok"],
         expert_width=fields["moe_intermediate_size"],
     )  # fmt: skip

@@ -1,0 +1,166 @@
+"""What attention costs: how many pairs of tokens meet, and what is read for them.
+
+A pass works on ``new`` tokens after ``cached`` ones. The i-th new token meets cached + i keys, or
+the last ``window`` of them.
+"""
+
+import numpy as np
+
+from roofkit.roofline import larger, smaller
+
+SOFTMAX_FLOPS = 5  # an element: maximum, subtraction, exponential, sum, division
+
+
+def attend(count):
+    """Add the operations of attention proper to a count: queries meet the cache."""
+    if count.model.latent:
+        _latent(count)
+        return
+    kernel = _flash if count.how.attention == "flash" else _unfused
+    for name, layers, window in _reaches(count.model):
+        kernel(count, name, layers, window)
+
+
+def pairs(new, cached, window=None):
+    """Keys that the new tokens of a sequence meet, all together.
+
+    >>> pairs(4.0, 0.0), pairs(1.0, 99.0), pairs(4.0, 0.0, window=2)
+    (10.0, 100.0, 7.0)
+    """
+    if type(new) is float and new == 1:
+        met = cached + 1.0
+        return met if window is None else smaller(met, float(window))
+    met = _triangle(cached + new) - _triangle(cached)
+    if window is None:
+        return met
+    return met - _triangle(cached + new - window) + _triangle(cached - window)
+
+
+def keys_read(new, cached, window=None):
+    """Keys that some new token of a sequence meets.
+
+    >>> keys_read(4.0, 100.0), keys_read(4.0, 100.0, window=16)
+    (104.0, 19.0)
+    """
+    keys = cached + new
+    return keys if window is None else smaller(keys, new - 1 + float(window))
+
+
+def keys_streamed(new, cached, blocks, window=None):
+    """Keys that cross the memory where query rows are worked on in so many ``blocks``.
+
+    Each block reads the keys that its own tokens meet: up to its last token, and from its first
+    token's window on.
+
+    >>> keys_streamed(8.0, 0.0, 1.0), keys_streamed(8.0, 0.0, 2.0), keys_streamed(8.0, 0.0, 4.0, 2)
+    (8.0, 12.0, 11.0)
+    """
+    rows = new / blocks
+    streamed = blocks * cached + rows * _triangle(blocks)
+    if window is None:
+        return streamed
+    # Blocks that begin so late that keys have left the window, and the keys that they leave out.
+    before = window - 1 - cached
+    first = smaller(larger(np.floor(before / rows) + 1, 0.0), blocks)
+    left_out = rows * (_triangle(blocks - 1) - _triangle(first - 1)) - (blocks - first) * before
+    return streamed - left_out
+
+
+def _reaches(model):
+    """Name, number of layers and window, if any, of each kind of attention in a model."""
+    windowed = model.windowed_layers
+    if windowed < model.layers:
+        yield "", model.layers - windowed, None
+    if windowed:
+        yield "window_" if windowed < model.layers else "", windowed, model.window
+
+
+def _flash(count, name, layers, window):
+    w, width, q_dim = count.widths, count.model.head_dim, count.split.q_dim
+    heads = q_dim // width
+    flops = (4 * width + SOFTMAX_FLOPS) * heads * count.batch
+    read = _keys_crossing(count, window, q_dim // count.split.kv_dim)
+    count.add(
+        f"{name}attention", layers, flops * pairs(count.new, count.cached, window),
+        _sinks(count, heads), (w.stream + w.activations) * (q_dim * count.tokens),
+        2 * w.kv * count.split.kv_cached * count.batch * read, count.how.attends,
+    )  # fmt: skip
+
+
+def _keys_crossing(count, window, group):
+    """Keys of a sequence that cross the memory: once, or for each block of query rows.
+
+    Once where those that are needed at a time stay on the chip. Otherwise Q, K, V and the output of
+    a block have a quarter of the memory each.
+    """
+    new, cached, on_chip = count.new, count.cached, count.how.on_chip
+    once = keys_read(new, cached, window)
+    if type(new) is float and new == 1:
+        return once
+    row = count.widths.stream * count.model.head_dim
+    blocks = -(-group * new // larger(on_chip // (4 * row), 1.0))
+    needed = once if window is None else smaller(once, float(window))
+    fits = head_bytes(count.model, count.widths, needed) <= on_chip
+    return _either(fits, once, larger(once, keys_streamed(new, cached, blocks, window)))
+
+
+def head_bytes(model, widths, keys):
+    """Bytes of one head's K and V."""
+    return 2 * model.head_dim * widths.kv * keys
+
+
+def _unfused(count, name, layers, window):
+    w, width, q_dim, dtype = (
+        count.widths, count.model.head_dim, count.split.q_dim, count.how.attends,
+    )  # fmt: skip
+    heads, read = q_dim // width, keys_read(count.new, count.cached, window)
+    queries, scores = count.tokens * q_dim, count.tokens * heads * read
+    cache = w.kv * count.batch * count.split.kv_cached * read
+    flops = 2 * width * scores
+    count.add(f"{name}qk_matmul", layers, flops, 0.0, w.stream * (queries + scores), cache, dtype)
+    count.add(f"{name}softmax", layers, SOFTMAX_FLOPS * scores, _sinks(count, heads),
+              2 * w.stream * scores, dtype=dtype)  # fmt: skip
+    count.add(f"{name}sv_matmul", layers, flops, 0.0, w.stream * scores + w.activations * queries,
+              cache, dtype)  # fmt: skip
+
+
+def _sinks(count, heads):
+    return count.widths.stream * float(count.model.sinks * heads)
+
+
+def _latent(count):
+    """Heads that share one latent vector a token.
+
+    Either K and V of each head are made from it, or queries and results are carried to it and
+    back, which takes more FLOPs for a pair and none for a key: whichever computes less. Fused, what
+    is made for a head stays on the chip.
+    """
+    w, wide, how = count.widths, count.model.latent, count.how
+    heads = count.model.heads // count.split.tensor
+    keys = keys_read(count.new, count.cached)
+    met = count.batch * pairs(count.new, count.cached)
+    key, cached = wide.nope + wide.rope, wide.kv_rank + wide.rope
+    matrices = wide.kv_rank * heads * (wide.nope + wide.value)
+    made = 2 * matrices * count.batch * keys + heads * (2 * (key + wide.value) + SOFTMAX_FLOPS) * met
+    carried = (
+        2 * matrices * count.tokens + heads * (2 * (cached + wide.kv_rank) + SOFTMAX_FLOPS) * met
+    )
+    activations = count.tokens * heads * (w.stream * key + w.activations * wide.value)
+    if how.attention == "unfused":
+        per_head = 2 * w.stream * count.batch * keys * heads * (wide.nope + wide.value)
+        scores = 4 * w.stream * count.tokens * heads * keys
+        activations = activations + scores + _either(made < carried, per_head, 0.0)
+    count.add("attention", count.model.layers, smaller(made, carried), w.weights * float(matrices),
+              activations, w.kv * count.batch * keys * cached, how.attends)  # fmt: skip
+
+
+def _either(holds, one, other):
+    if isinstance(holds, np.ndarray):
+        return np.where(holds, one, other)
+    return one if holds else other
+
+
+def _triangle(x):
+    """1 + 2 + … + x; 0 for an x below 1."""
+    x = larger(x, 0.0)
+    return x * (x + 1) / 2

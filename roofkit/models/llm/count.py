@@ -1,0 +1,316 @@
+"""What a pass over a transformer asks of each chip, operation by operation.
+
+A pass works on ``new`` tokens of each of ``batch`` sequences, whose ``cached`` tokens before these
+have their K and V in the cache: nothing is cached in a prefill, and one token is new in a step of
+decoding. Both at once are chunked prefill, prefix caching and speculative decoding.
+
+Fused, norms, rotations, activations and residual adds are computed by the matmuls beside them, and
+matmuls of the same input are one: what every serious implementation strives for, so that its bytes
+are a lower bound. Unfused, each operation reads its operands from memory and writes its result.
+"""
+
+from typing import Any, NamedTuple
+
+from roofkit.models.llm.attention import attend
+from roofkit.models.llm.experts import experts
+from roofkit.models.operations import Operation
+
+# FLOPs an element; an exponential, a tanh or an erf counts 1. A norm is a mean, a centring, a
+# square, a sum, a scale, then gamma and beta; RMSNorm leaves out the mean, the centring and beta.
+ACTIVATION_FLOPS = {"silu": 3, "gelu": 5, "relu": 1}
+NORM_FLOPS = {"layer": 7, "rms": 4}
+ROTARY_FLOPS = 3  # an element: two products and a sum
+
+
+class How(NamedTuple):
+    """What a count follows from beside the lengths: model, Split, formats and kernels.
+
+    ``widths`` are bytes an element; ``linear``, ``attends`` and ``head`` the dtypes in which
+    matrices, attention and lm_head multiply; ``on_chip`` the bytes that may hold a head's K and V.
+    """
+
+    model: Any
+    split: Any
+    widths: Any
+    linear: str
+    attends: str
+    head: str
+    fused: bool
+    attention: str
+    on_chip: Any
+
+
+def counted(how, batch, new, cached=0.0, every_logit=False):
+    """The Count of a pass, which has its ``operations`` in order.
+
+    Lengths are floats or arrays that broadcast. lm_head makes the logits of each sequence's last
+    token, or of every new one.
+    """
+    count = (_Fused if how.fused else _Plain)(how, batch, new, cached)
+    count.embedding()
+    count.attention()
+    count.feed_forward()
+    count.send()
+    count.ends(count.tokens if every_logit else batch)
+    return count
+
+
+class Count:
+    """One pass, counted into ``operations``; the subclasses differ in what is fused."""
+
+    def __init__(self, how, batch, new, cached):
+        self.how, self.model, self.split, self.widths = how, how.model, how.split, how.widths
+        self.batch, self.new, self.cached = batch, new, cached
+        self.tokens = batch * new
+        self.stream = self.tokens * self.model.hidden
+        self.residual = self.widths.stream * self.stream
+        self.activation_flops = ACTIVATION_FLOPS[self.model.activation] + self.model.gated
+        self.operations = []
+
+    def add(
+        self, name, times, flops, weights=0.0, activations=0.0, kv=0.0, dtype=None, residual=0.0
+    ):
+        dtype = dtype or self.how.linear
+        self.operations.append(
+            Operation(name, times, flops, weights, activations, kv, dtype, residual)
+        )
+
+    def share(self, name, times, collective, elements):
+        """Send an array among the chips that share a layer."""
+        if self.split.tensor > 1:
+            array = self.widths.travel * elements
+            self.operations.append(Operation(name, times, collective=collective, array=array))
+
+    def exchange(self, name, times, array):
+        """Send so many bytes among the chips that share the experts, across replicas."""
+        self.operations.append(Operation(name, times, collective="all-to-all", array=array))
+
+    def send(self):
+        """Hand the residual stream from stage to stage: each chip its part, to its like."""
+        if self.split.pipeline > 1:
+            array = self.widths.travel * self.stream / self.split.tensor
+            self.operations.append(
+                Operation("send", self.split.pipeline - 1, collective="send", array=array)
+            )
+
+    def matrix(self, d_in, d_out, bias=False):
+        """FLOPs, and bytes of the weights, of one matrix."""
+        weights = self.widths.weights * float(d_in * d_out)
+        if bias:
+            weights += self.widths.stream * float(d_out)
+        return 2 * d_in * d_out * self.tokens, weights
+
+    def norm(self, elements, width):
+        """FLOPs, and bytes of the parameters, of a norm."""
+        parameters = self.widths.stream * float(self.model.norm_vectors * width)
+        return NORM_FLOPS[self.model.norm] * elements, parameters
+
+    def query_norm(self):
+        """The same for the norm of queries and keys."""
+        wide = self.split.q_dim + self.split.kv_dim
+        own = 2 * self.model.head_dim if self.model.qk_norm == "head" else wide
+        return self.norm(self.tokens * wide, own)
+
+    def embedding(self):
+        placed = self.model.positions > 0
+        gathered = self.tokens + self.new if placed else self.tokens
+        self.add("embedding", 1, placed * self.stream,
+                 self.widths.embedding * self.model.hidden * gathered, self.residual,
+                 residual=self.residual)  # fmt: skip
+        self.share("embedding_all_reduce", 1, "all-reduce", self.stream)
+
+    def logits(self, rows, flops=0.0, weights=0.0):
+        """lm_head on so many tokens, with what else it computes and reads."""
+        d, vocabulary, w = self.model.hidden, self.split.vocabulary, self.widths
+        weights += w.lm_head * float(d * vocabulary)
+        weights += w.stream * float(self.model.head_bias * vocabulary)
+        self.add("lm_head", 1, 2 * d * vocabulary * rows + flops, weights,
+                 w.stream * (rows * d + rows * vocabulary), dtype=self.how.head)  # fmt: skip
+        self.share("logits_all_gather", 1, "all-gather", rows * self.model.vocabulary)
+
+    def feed_forward(self):
+        if self.model.dense_mlps:
+            self.mlp(self.model.dense_mlps, self.split.mlp, "{}_proj", "mlp_act",
+                     self.model.mlp_bias)  # fmt: skip
+        if self.model.expert_mlps:
+            experts(self)
+        self.share("mlp_all_reduce", self.model.layers, "all-reduce", self.stream)
+
+
+class _Plain(Count):
+    """Every operation reads its operands from memory and writes its result."""
+
+    def linear(self, name, times, d_in, d_out, bias=False):
+        flops, weights = self.matrix(d_in, d_out, bias)
+        moved = self.widths.activations * d_in + self.widths.stream * d_out
+        self.add(name, times, flops, weights, moved * self.tokens)
+
+    def into_cache(self, name, d_out):
+        flops, weights = self.matrix(self.model.hidden, d_out, self.model.qkv_bias)
+        self.add(name, self.model.layers, flops, weights, self.widths.activations * self.stream,
+                 self.widths.kv * (self.tokens * d_out))  # fmt: skip
+
+    def normalise(self, name, times):
+        """A norm of the residual stream, which the matrices after it read."""
+        flops, weights = self.norm(self.stream, self.model.hidden)
+        written = self.widths.activations * self.stream
+        self.add(name, times, flops, weights, self.residual + written, residual=self.residual)
+
+    def residual_add(self, name, terms=1):
+        self.add(name, self.model.layers, terms * self.stream, 0.0, (2 + terms) * self.residual,
+                 residual=self.residual)  # fmt: skip
+
+    def attention(self):
+        model, split, n = self.model, self.split, self.model.layers
+        self.normalise("attn_norm", n)
+        if model.latent:
+            self.latent_projections()
+        else:
+            self.projections()
+        attend(self)
+        self.linear("o_proj", n, split.o_dim, model.hidden, model.out_bias)
+        if model.block_norms == 4:
+            self.normalise("attn_post_norm", n)
+        if not model.parallel:
+            self.share("attn_all_reduce", n, "all-reduce", self.stream)
+            self.residual_add("attn_add")
+
+    def projections(self):
+        model, split, n, w = self.model, self.split, self.model.layers, self.widths
+        q_dim, kv_dim = split.q_dim, split.kv_dim
+        self.linear("q_proj", n, model.hidden, q_dim, model.qkv_bias)
+        if model.rotary or model.qk_norm:
+            self.linear("k_proj", n, model.hidden, kv_dim, model.qkv_bias)
+        else:
+            self.into_cache("k_proj", kv_dim)
+        self.into_cache("v_proj", kv_dim)
+        turned = self.tokens * (q_dim + kv_dim)
+        # K goes to the cache when it is done.
+        written = w.stream * (self.tokens * q_dim), w.kv * (self.tokens * kv_dim)
+        if model.qk_norm:
+            flops, weights = self.query_norm()
+            if model.rotary:
+                self.add("qk_norm", n, flops, weights, 2 * w.stream * turned)
+            else:
+                self.add("qk_norm", n, flops, weights, w.stream * turned + written[0], written[1])
+        if model.rotary:
+            self.add("rotary", n, ROTARY_FLOPS * turned, 0.0, w.stream * turned + written[0],
+                     written[1])  # fmt: skip
+
+    def latent_projections(self):
+        model, n, w, wide = self.model, self.model.layers, self.widths, self.model.latent
+        heads, d = model.heads // self.split.tensor, model.hidden
+        key = wide.nope + wide.rope
+        if wide.q_rank:
+            self.linear("q_down_proj", n, d, wide.q_rank)
+            flops, weights = self.norm(self.tokens * wide.q_rank, wide.q_rank)
+            self.add("q_norm", n, flops, weights,
+                     (w.stream + w.activations) * wide.q_rank * self.tokens)  # fmt: skip
+        self.linear("q_proj", n, wide.q_rank or d, heads * key)
+        self.linear("kv_down_proj", n, d, wide.kv_rank + wide.rope)
+        flops, weights = self.norm(self.tokens * wide.kv_rank, wide.kv_rank)
+        self.add("kv_norm", n, flops, weights, w.stream * wide.kv_rank * self.tokens,
+                 w.kv * wide.kv_rank * self.tokens)  # fmt: skip
+        turned = self.tokens * (heads + 1) * wide.rope
+        queries = self.tokens * heads * wide.rope
+        self.add("rotary", n, ROTARY_FLOPS * turned, 0.0, w.stream * (turned + queries),
+                 w.kv * wide.rope * self.tokens)  # fmt: skip
+
+    def mlp(self, times, width, matrix, act, bias, normed=True):
+        if self.model.gated:
+            self.linear(matrix.format("gate"), times, self.model.hidden, width, bias)
+        self.linear(matrix.format("up"), times, self.model.hidden, width, bias)
+        w, elements = self.widths, self.tokens * width
+        moved = (1 + self.model.gated) * w.stream + w.activations
+        self.add(act, times, self.activation_flops * elements, 0.0, moved * elements)
+        self.linear(matrix.format("down"), times, width, self.model.hidden, bias)
+
+    def feed_forward(self):
+        if self.model.block_norms > 1:
+            self.normalise("mlp_norm", self.model.layers)
+        super().feed_forward()
+        if self.model.block_norms == 4:
+            self.normalise("mlp_post_norm", self.model.layers)
+        # Attention and MLP side by side are added to the stream together.
+        self.residual_add("mlp_add", 2 if self.model.parallel else 1)
+
+    def ends(self, rows):
+        self.normalise("final_norm", 1)
+        self.logits(rows)
+
+
+class _Fused(Count):
+    """What is computed on each element rides along with the matmul beside it."""
+
+    def norms_of(self, half):
+        """FLOPs and bytes of the norms that ride along with one half of a block."""
+        times = {1: (1, 0), 2: (1, 1), 4: (2, 2)}[self.model.block_norms][half]
+        flops, weights = self.norm(self.stream, self.model.hidden)
+        return times * flops, times * weights
+
+    def attention(self):
+        model, split, n, w = self.model, self.split, self.model.layers, self.widths
+        if model.latent:
+            self.latent_projections(*self.norms_of(0))
+        else:
+            self.projections(*self.norms_of(0))
+        attend(self)
+        d_in = split.o_dim
+        flops, weights = self.matrix(d_in, model.hidden, model.out_bias)
+        self.onto_stream("o_proj", n, flops, weights, w.activations * (self.tokens * d_in))
+        if not model.parallel:
+            self.share("attn_all_reduce", n, "all-reduce", self.stream)
+
+    def onto_stream(self, name, times, flops, weights, read):
+        """A matmul whose result is added to the residual stream, which it reads and writes."""
+        self.add(name, times, flops + self.stream, weights, read + 2 * self.residual,
+                 residual=self.residual)  # fmt: skip
+
+    def projections(self, flops, weights):
+        model, w = self.model, self.widths
+        q_dim, kv_dim = self.split.q_dim, self.split.kv_dim
+        product, matrix = self.matrix(model.hidden, q_dim + 2 * kv_dim, model.qkv_bias)
+        if model.qk_norm:
+            normed, parameters = self.query_norm()
+            product, matrix = product + normed, matrix + parameters
+        if model.rotary:
+            product = product + ROTARY_FLOPS * (self.tokens * (q_dim + kv_dim))
+        self.add("qkv_proj", model.layers, product + flops, matrix + weights,
+                 self.residual + w.stream * (self.tokens * q_dim), w.kv * (self.tokens * 2 * kv_dim),
+                 residual=self.residual)  # fmt: skip
+
+    def latent_projections(self, flops, weights):
+        model, w, wide, n = self.model, self.widths, self.model.latent, self.model.layers
+        heads, d = model.heads // self.split.tensor, model.hidden
+        key, cached = wide.nope + wide.rope, wide.kv_rank + wide.rope
+        down, matrix = self.matrix(d, cached + (wide.q_rank or heads * key))
+        for rank in (wide.q_rank, wide.kv_rank):
+            if rank:
+                normed, parameters = self.norm(self.tokens * rank, rank)
+                down, matrix = down + normed, matrix + parameters
+        down = down + ROTARY_FLOPS * (self.tokens * (heads + 1) * wide.rope)
+        written = w.activations * wide.q_rank if wide.q_rank else w.stream * heads * key
+        self.add("qkv_down_proj" if wide.q_rank else "qkv_proj", n, down + flops, matrix + weights,
+                 self.residual + written * self.tokens, w.kv * cached * self.tokens,
+                 residual=self.residual)  # fmt: skip
+        if wide.q_rank:
+            product, matrix = self.matrix(wide.q_rank, heads * key)
+            self.add("q_proj", n, product, matrix,
+                     (w.activations * wide.q_rank + w.stream * heads * key) * self.tokens)  # fmt: skip
+
+    def mlp(self, times, width, matrix, act, bias, normed=True):
+        model, w = self.model, self.widths
+        elements, inputs = self.tokens * width, 1 + model.gated
+        flops, weights = self.matrix(model.hidden, inputs * width, bias)
+        read = w.activations * self.stream
+        if normed:
+            norm_flops, norm_weights = self.norms_of(1)
+            flops, weights, read = flops + norm_flops, weights + norm_weights, self.residual
+        self.add(matrix.format("gate_up" if model.gated else "up"), times,
+                 flops + self.activation_flops * elements, weights,
+                 read + w.activations * elements, residual=read)  # fmt: skip
+        flops, weights = self.matrix(width, model.hidden, bias)
+        self.onto_stream(matrix.format("down"), times, flops, weights, w.activations * elements)
+
+    def ends(self, rows):
+        self.logits(rows, *self.norm(rows * self.model.hidden, self.model.hidden))

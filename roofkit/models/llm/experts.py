@@ -1,0 +1,68 @@
+"""What a mixture of experts costs, if tokens are routed evenly."""
+
+import numpy as np
+
+
+def experts(count):
+    """Add the routed and the shared experts to a count."""
+    model, split, w = count.model, count.split, count.widths
+    layers, d, width = model.expert_mlps, model.hidden, split.expert_width
+    # All replicas send their tokens to whoever holds the experts.
+    visitors = count.tokens * split.data if split.exchanges else count.tokens
+    rows = visitors * (model.experts_per_token * split.experts / model.experts)
+    touched = _touched(model, split, visitors)
+    biases = model.expert_bias * w.stream
+
+    router, weights = count.matrix(d, model.experts, model.expert_bias)
+    read = w.activations * count.stream
+    if count.how.fused:
+        norm_flops, norm_weights = count.norms_of(1)
+        router, weights, read = router + norm_flops, weights + norm_weights, count.residual
+    count.add("router", layers, router, weights, read + w.stream * model.experts * count.tokens)
+    if split.exchanges:
+        sent = model.experts_per_token * count.stream * split.data
+        count.exchange("dispatch", layers, w.activations * sent)
+
+    def routed(name, matrices, d_in, d_out, activations, flops=0.0, residual=0.0):
+        # Each expert's matrices and biases are read if any token visits it.
+        held = w.weights * float(matrices * d_in * d_out) + biases * matrices * d_out
+        count.add(name, layers, 2 * matrices * d_in * d_out * rows + flops, held * touched,
+                  activations, residual=residual)  # fmt: skip
+
+    gated = 1 + model.gated
+    act = count.activation_flops * width * rows
+    summed = model.experts_per_token + (model.shared_width > 0)
+    if count.how.fused:
+        # A token's vector is read once for all its experts, and their results add up as they come.
+        routed("experts_gate_up" if model.gated else "experts_up", gated, d, width,
+               w.activations * (d * visitors + width * rows), act)  # fmt: skip
+        routed("experts_down", 1, width, d,
+               w.activations * width * rows + 2 * w.stream * d * visitors,
+               2 * summed * d * visitors, count.residual)  # fmt: skip
+    else:
+        if model.gated:
+            routed("experts_gate", 1, d, width, (w.activations * d + w.stream * width) * rows)
+        routed("experts_up", 1, d, width, (w.activations * d + w.stream * width) * rows)
+        count.add("experts_act", layers, act, 0.0,
+                  (gated * w.stream + w.activations) * width * rows)  # fmt: skip
+        routed("experts_down", 1, width, d, (w.activations * width + w.stream * d) * rows)
+    if split.exchanges:
+        count.exchange("combine", layers, w.travel * sent)
+    if model.shared_width:
+        if model.shared_gate:
+            gate, weights = count.matrix(d, 1)
+            count.add("shared_scale", layers, gate, weights,
+                      0.0 if count.how.fused else w.stream * (d + 1) * count.tokens)  # fmt: skip
+        count.mlp(layers, split.shared_width, "shared_{}", "shared_act", model.mlp_bias,
+                  normed=False)  # fmt: skip
+    if not count.how.fused:
+        count.add("experts_sum", layers, 2 * summed * count.stream, 0.0,
+                  w.stream * (summed + 1) * count.stream)  # fmt: skip
+
+
+def _touched(model, split, visitors):
+    """Experts on this chip that some token visits."""
+    # NumPy's power for numbers too, so that they agree with arrays.
+    missed = np.power(1 - model.experts_per_token / model.experts, np.atleast_1d(visitors))
+    missed = missed if np.ndim(visitors) else float(missed[0])
+    return split.experts * (1 - missed)

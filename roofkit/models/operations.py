@@ -1,0 +1,44 @@
+"""What a pass over a model asks of one chip, operation by operation; no chip is known here.
+
+A model, a split and a pass give a list of Operations (llm/count.py, cnn/network.py); a chip turns
+each into a Layer (layers.py).
+"""
+
+from typing import Any, NamedTuple
+
+from roofkit.roofline import Cost
+
+
+class Operation(NamedTuple):
+    """One kind of operation of a pass, on one chip.
+
+    ``times`` is how often it occurs in the pass; all else is of one occurrence. ``weights``,
+    ``activations`` and ``kv`` are bytes over the memory; ``residual`` are those of the activations
+    that belong to the residual stream. ``dtype`` is what it multiplies in. A ``collective``, such
+    as "all-reduce", moves an ``array`` of so many bytes among the chips. Figures are numbers or
+    arrays that broadcast.
+
+    >>> Operation("up", 32, flops=2e9, weights=9e7, activations=1e6).cost.intensity
+    21.978021978021978
+    """
+
+    name: str
+    times: int
+    flops: Any = 0.0
+    weights: Any = 0.0
+    activations: Any = 0.0
+    kv: Any = 0.0
+    dtype: str = ""
+    residual: Any = 0.0
+    collective: str = ""
+    array: Any = 0.0
+
+    @property
+    def bytes(self):
+        """Bytes over the memory: weights, activations and KV cache."""
+        return self.weights + self.activations + self.kv
+
+    @property
+    def cost(self):
+        """FLOPs and bytes over the memory, as a Cost."""
+        return Cost(self.flops, self.bytes)
