@@ -62,7 +62,7 @@ __all__ = [
 # What is imported when first asked for: import roofkit stays near the cost of import numpy.
 _MODULES = ("network", "scratchpad", "plot", "explore", "check")
 _FUNCTIONS = {
-    "CNN": "models.cnn", "cnn": "models.cnn", "cnns": "models.cnn",
+    "CNN": "models.cnn.network", "cnn": "models.cnn.known", "cnns": "models.cnn.known",
     "LLM": "models.llm.model", "llm": "models.llm.configs", "llms": "models.llm.configs",
     "critical_width": "network", "group": "network",
     "calibrate": "machine.calibration", "compare": "machine.comparison",

@@ -15,7 +15,7 @@ from matplotlib.text import Text
 
 import roofkit as rk
 from roofkit import plot
-from roofkit.models.cnn import cnn
+from roofkit.models.cnn.known import cnn
 from roofkit.models.layers import Layer, LayerTable
 from roofkit.plot.models import KINDS, MARKERS, SMALL, WHOLE, kind_of
 from roofkit.plot.stacks import STYLES

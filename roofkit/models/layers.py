@@ -76,11 +76,11 @@ class LayerTable(Sequence):
     """The layers of one pass in order; shows as a table, adds up, exports.
 
     Figures of a layer are those of one occurrence; totals count each layer ``count`` times and
-    take the layers one after the other.
+    take the layers one after the other. ``counts`` says what their operations are: FLOPs or MACs.
     """
 
-    def __init__(self, title, layers):
-        self.title, self.layers = title, tuple(layers)
+    def __init__(self, title, layers, counts="FLOPs"):
+        self.title, self.layers, self.counts = title, tuple(layers), counts
 
     def __len__(self):
         return len(self.layers)
@@ -191,14 +191,15 @@ class LayerTable(Sequence):
         yield "times", "", [f"{layer.count}" for layer in self.layers]
         for name, (head, unit) in _SHOWN.items():
             if any(np.any(value) for value in of[name]):
-                yield head, unit, [_shown(value) for value in of[name]]
+                said = [each.replace("FLOP", self.counts[:-1]) for each in (head, unit)]
+                yield *said, [_shown(value) for value in of[name]]
         yield "bound", "", [_listed(layer.bound) for layer in self.layers]
         yield "time", "s", [_shown(layer.time) for layer in self.layers]
         yield "share", "%", [_span(share, "{:.1f}".format) for share in shares]
 
     def _table(self, draw):
         heads, units, columns = zip(*self._columns(), strict=True)
-        total = {"layer": "total", "FLOPs": _shown(self.flops), "bytes": _shown(self.bytes),
+        total = {"layer": "total", self.counts: _shown(self.flops), "bytes": _shown(self.bytes),
                  "time": _shown(self.time)}  # fmt: skip
         rows = [*zip(*columns, strict=True), [total.get(head, "") for head in heads]]
         return draw(heads, units, rows)

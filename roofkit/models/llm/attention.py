@@ -52,8 +52,10 @@ def keys_streamed(new, cached, blocks, window=None):
     Each block reads the keys that its own tokens meet: up to its last token, and from its first
     token's window on.
 
-    >>> keys_streamed(8.0, 0.0, 1.0), keys_streamed(8.0, 0.0, 2.0), keys_streamed(8.0, 0.0, 4.0, 2)
-    (8.0, 12.0, 11.0)
+    >>> keys_streamed(8.0, 0.0, 1.0), keys_streamed(8.0, 0.0, 2.0)
+    (8.0, 12.0)
+    >>> keys_streamed(8.0, 0.0, 4.0, window=2)
+    11.0
     """
     rows = new / blocks
     streamed = blocks * cached + rows * _triangle(blocks)
@@ -68,7 +70,7 @@ def keys_streamed(new, cached, blocks, window=None):
 
 def _reaches(model):
     """Name, number of layers and window, if any, of each kind of attention in a model."""
-    windowed = model.windowed_layers
+    windowed = model.windowed
     if windowed < model.layers:
         yield "", model.layers - windowed, None
     if windowed:

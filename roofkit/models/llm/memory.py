@@ -48,9 +48,9 @@ def memory(served, capacity, batch, prompt, output, chunk):
     """The Memory of a Deployment at the fullest moment of a generation."""
     model, split, widths = served.model, served.split, served.precision.widths
     held = prompt + output - 1
-    kept = (model.layers - model.windowed_layers) * held
-    if model.windowed_layers:
-        kept = kept + model.windowed_layers * smaller(held, float(model.window))
+    kept = (model.layers - model.windowed) * held
+    if model.windowed:
+        kept = kept + model.windowed * smaller(held, float(model.window))
     stage = math.ceil(model.layers / split.pipeline) / model.layers
     cached = served.kv_bytes_per_token / model.layers
     part = batch if split.pipeline == 1 else larger(batch / split.pipeline, 1.0)

@@ -134,15 +134,14 @@ class LLM:
 
         if self.kv_heads is None:
             settle("kv_heads", self.heads)
-        if self.windowed_layers is None:
-            settle("windowed_layers", self.layers if self.window else 0)
         at_least = dict.fromkeys(("hidden", "layers", "heads", "vocabulary", "kv_heads"), 1)
         at_least |= dict.fromkeys(
             ("mlp", "positions", "experts", "experts_per_token", "expert_width", "shared_width",
-             "dense_layers", "windowed_layers"), 0,
+             "dense_layers"), 0,
         )  # fmt: skip
+        optional = {"head_dim": 1, "window": 1, "windowed_layers": 0}
         at_least |= {
-            name: 1 for name in ("head_dim", "window") if getattr(self, name) is not None
+            name: least for name, least in optional.items() if getattr(self, name) is not None
         }
         for name, least in at_least.items():
             value = getattr(self, name)
@@ -173,7 +172,7 @@ class LLM:
         if self.block_norms == 1:
             settle("parallel", True)
         for name in ("dense_layers", "windowed_layers"):
-            if getattr(self, name) > self.layers:
+            if (getattr(self, name) or 0) > self.layers:
                 self._refuse(f"{name}={getattr(self, name)} exceeds its {self.layers} layers")
         if self.windowed_layers and self.window is None:
             self._refuse(f"{self.windowed_layers} windowed layers need a window")
@@ -201,6 +200,13 @@ class LLM:
     def expert_mlps(self):
         """Blocks with a mixture of experts."""
         return self.layers - self.dense_mlps
+
+    @property
+    def windowed(self):
+        """Layers in which a token attends to a window."""
+        if self.window is None:
+            return 0
+        return self.layers if self.windowed_layers is None else self.windowed_layers
 
     @property
     def norm_vectors(self):

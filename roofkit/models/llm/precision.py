@@ -90,8 +90,8 @@ class Precision:
 
     @property
     def attention(self):
-        """The dtype that queries are multiplied by keys in."""
-        return multiplied_in(self.stream, self.kv)
+        """The dtype that queries are multiplied by keys in: narrow where inputs and cache are."""
+        return self.kv if self.kv == self.activations else multiplied_in(self.stream, self.kv)
 
     @property
     def head(self):
