@@ -146,7 +146,7 @@ def test_measure_prints_this_machine_and_keeps_what_it_measured(tmp_path):
         (["llm", "gpt-9", "--chip", "h100"], "no model is named 'gpt-9'"),
         (["llm", "absent.json", "--chip", "h100"], "cannot read absent.json"),
         ([*LLM, "--chips", 3], "32 query heads cannot be split among 3 chips"),
-        ([*LLM, "--output", 0], "output must be a whole number of at least 1, got 0"),
+        ([*LLM, "--output", 0], "output must be finite and at least 1, got 0"),
         ([*SHARD, "--joined", "ring"], "TPU v5e are joined by a torus; leave kind='ring' out"),
         (["shard", 1, 1, 1, 2, "--chip", "l40"], "the table does not say how several are joined"),
         (["cnn", "lenet", "--chip", "h100"], "no network is named 'lenet'"),

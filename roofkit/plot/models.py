@@ -18,12 +18,12 @@ from roofkit.plot.figures import COLOURS, LINES, decades, place_labels, roofline
 
 # Kinds of layers by what their names hold; the first that fits.
 KINDS = {
-    "communication": r"all_reduce|all_gather|all_to_all",
+    "communication": r"all_reduce|all_gather|^(dispatch|combine|send)$",
     "norms, adds, activations": r"(^|[_.])(norm|bn|add|act|sum|rotary|relu)[\d_]*$",
-    "attention projections": r"^[qkvo]_proj$",
-    "attention": r"^(attention|qk_matmul|softmax|sv_matmul)$",
+    "attention projections": r"^([qkvo]|qkv|(q|kv|qkv)_down)_proj$",
+    "attention": r"^(window_)?(attention|qk_matmul|softmax|sv_matmul)$",
     "experts": r"^(experts_|shared_|router)",
-    "MLP": r"^(gate|up|down)_proj$",
+    "MLP": r"^(gate|up|gate_up|down)_proj$",
     "convolutions": r"conv(_dw|_pw)?[\d_]*$|downsample$",
     "fully connected": r"^(fc|dense|preds)|preds$",
     "pooling": r"pool|^gap$",

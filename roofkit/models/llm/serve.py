@@ -19,6 +19,7 @@ from roofkit.models.llm.rates import Rates
 from roofkit.models.llm.split import split
 from roofkit.roofline import Estimate, larger
 
+WHOLE = ("batch", "new", "output", "chunk")
 # Points of all steps that a generation works on at a time.
 AT_ONCE = 1 << 20
 
@@ -231,8 +232,6 @@ class Deployment:
         ``output`` is a whole number or an array of them.
         """
         batch, prompt, output = _lengths(batch=batch, prompt=prompt, output=output)
-        if np.any(output != np.floor(output)):
-            raise ValueError(f"output must be a whole number of at least 1, got {_said(output)}")
         steps = output - ("prefill_token" not in self._departures)
         first = self.time_to_first_token(batch, prompt)
         return Generation(self, batch, prompt, output, first,
@@ -394,11 +393,15 @@ class Generation:
 
 
 def _lengths(minimum=1, **named):
+    """Lengths as floats or arrays. A prompt, and what is cached, may be an average."""
     values = []
     for name, value in named.items():
-        values.append(number(value, name, minimum=minimum, above=False))
-        if is_symbolic(values[-1]):
+        checked = number(value, name, minimum=minimum, above=False)
+        if is_symbolic(checked):
             raise ValueError(f"{name}={value} is a symbol; a model's tables need numbers or arrays")
+        if name in WHOLE and np.any(checked % 1):
+            raise ValueError(f"{name}={_said(checked)} must be a whole number")
+        values.append(checked)
     check_broadcast(**dict(zip(named, values, strict=True)))
     return [float(value) if isinstance(value, int) else value for value in values]
 
