@@ -275,5 +275,5 @@ class CNN:
                 continue
             moves = "XZ" if inputs_read else "Z"
             cost = row.layer.cost(row.shape, batch, dtype, moves=moves, **how)
-            counted.append(Operation(row.name, 1, cost.flops, weights, cost.bytes, 0.0, dtype))
+            counted.append(Operation(row.name, 1, cost.flops, weights, cost.bytes, 0, dtype))
         return counted

@@ -63,7 +63,7 @@ def keys_streamed(new, cached, blocks, window=None):
         return streamed
     # Blocks that begin so late that keys have left the window, and the keys that they leave out.
     before = window - 1 - cached
-    first = smaller(larger(np.floor(before / rows) + 1, 0.0), blocks)
+    first = smaller(larger(before // rows + 1, 0.0), blocks)
     left_out = rows * (_triangle(blocks - 1) - _triangle(first - 1)) - (blocks - first) * before
     return streamed - left_out
 

@@ -25,14 +25,16 @@ ROTARY_FLOPS = 3  # an element: two products and a sum
 class How(NamedTuple):
     """What a count follows from beside the lengths: model, Split, formats and kernels.
 
-    ``widths`` are bytes an element; ``linear``, ``attends`` and ``head`` the dtypes in which
-    matrices, attention and lm_head multiply; ``on_chip`` the bytes that may hold a head's K and V.
+    ``widths`` are bytes an element; ``linear``, ``routed``, ``attends`` and ``head`` the dtypes in
+    which matrices, those of experts, attention and lm_head multiply; ``on_chip`` the bytes that may
+    hold a head's K and V.
     """
 
     model: Any
     split: Any
     widths: Any
     linear: str
+    routed: str
     attends: str
     head: str
     fused: bool

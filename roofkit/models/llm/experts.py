@@ -25,9 +25,9 @@ def experts(count):
 
     def routed(name, matrices, d_in, d_out, activations, flops=0.0, residual=0.0):
         # Each expert's matrices and biases are read if any token visits it.
-        held = w.weights * float(matrices * d_in * d_out) + biases * matrices * d_out
+        held = w.experts * float(matrices * d_in * d_out) + biases * matrices * d_out
         count.add(name, layers, 2 * matrices * d_in * d_out * rows + flops, held * touched,
-                  activations, residual=residual)  # fmt: skip
+                  activations, dtype=count.how.routed, residual=residual)  # fmt: skip
 
     gated = 1 + model.gated
     act = count.activation_flops * width * rows

@@ -63,11 +63,12 @@ def memory(served, capacity, batch, prompt, output, chunk):
 
 
 def _weight_bytes(model, split, widths, stage):
-    matrices, vectors, embedding, lm_head = model.parameters_by_kind(split)
-    ends = embedding * widths.embedding, lm_head * widths.lm_head
+    held = model.parameters_by_kind(split)
+    layers = held.matrices * widths.weights + held.experts * widths.experts
+    layers += held.vectors * widths.stream
+    ends = held.embedding * widths.embedding, held.lm_head * widths.lm_head
     # The first stage embeds, the last makes logits; a tied matrix lies on both.
-    held = sum(ends) if split.pipeline == 1 else max(ends)
-    return stage * (matrices * widths.weights + vectors * widths.stream) + held
+    return float(stage * layers + (sum(ends) if split.pipeline == 1 else max(ends)))
 
 
 def _activation_bytes(served, part, prompt, chunk):

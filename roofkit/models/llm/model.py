@@ -1,7 +1,7 @@
 """A decoder-only transformer as the sizes that decide its costs."""
 
-
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from roofkit.models.llm.split import Split, split
@@ -35,9 +35,10 @@ class Latent:
 
 
 class Parameters(NamedTuple):
-    """Parameters by what they are stored as: matrices, biases and norms, embedding, lm_head."""
+    """Parameters by what they are stored as: ``vectors`` are biases and norms."""
 
     matrices: int
+    experts: int
     vectors: int
     embedding: int
     lm_head: int
@@ -84,6 +85,8 @@ class LLM:
         experts and router have biases.
     dense_layers : int
         Blocks that keep the dense MLP.
+    stored : mapping
+        Formats of the checkpoint, where it is quantised: what ``on`` takes unless told otherwise.
     source : str
 
     Raises ValueError naming the size that is missing or does not fit.
@@ -126,6 +129,7 @@ class LLM:
     shared_gate: bool = False
     expert_bias: bool = False
     dense_layers: int = 0
+    stored: Mapping = field(default_factory=dict, hash=False)
     source: str = "given by the user"
 
     def __post_init__(self):
@@ -252,17 +256,18 @@ class LLM:
             each, biases = self.mlp_parameters(on.mlp, self.mlp_bias)
             matrices += self.dense_mlps * each
             vectors += self.dense_mlps * biases
+        routed = 0
         if self.expert_mlps:
             each, biases = self.mlp_parameters(on.expert_width, self.expert_bias)
+            routed = self.expert_mlps * on.experts * each
             shared, shared_biases = self.mlp_parameters(on.shared_width, self.mlp_bias)
-            routed = on.experts * each + self.experts * d
-            if self.shared_width:
-                routed += shared + self.shared_gate * d
-                vectors += self.expert_mlps * shared_biases
-            matrices += self.expert_mlps * routed
-            vectors += self.expert_mlps * (on.experts * biases + self.expert_bias * self.experts)
+            matrices += self.expert_mlps * (self.experts * d + shared + self.shared_gate * d)
+            vectors += self.expert_mlps * (
+                on.experts * biases + self.expert_bias * self.experts + shared_biases
+            )
         return Parameters(
             matrices,
+            routed,
             vectors + self.head_bias * on.vocabulary,
             (on.vocabulary + self.positions) * d,
             0 if self.tied else on.vocabulary * d,
@@ -305,4 +310,5 @@ class LLM:
         """
         from roofkit.models.llm.serve import Deployment  # only who serves needs chips
 
-        return Deployment(self, chip, **choices)
+        formats = {name for name in choices if name in ("weights", "experts", "scales")}
+        return Deployment(self, chip, **({} if formats else self.stored) | choices)

@@ -13,6 +13,7 @@ class Widths(NamedTuple):
     """Bytes an element takes, by what it is; of weights with their share of a scale."""
 
     weights: float
+    experts: float
     activations: float
     stream: float
     kv: float
@@ -27,8 +28,8 @@ class Precision:
 
     Parameters
     ----------
-    weights : str
-        What matrices are stored as: those of attention, MLPs and experts.
+    weights, experts : str
+        What matrices are stored as: those of attention and MLPs, and those of routed experts.
     activations : str
         What these matrices are multiplied by. "fp8" means that their inputs are quantised.
     stream : str
@@ -40,7 +41,8 @@ class Precision:
     embedding, lm_head : str
         These two matrices, which most quantised models leave at 16 bits.
     scales : int, or (int, str), optional
-        Weights that share a scale, and its dtype: fp16 unless given.
+        Of weights and experts below 16 bits: how many share a scale, and its dtype, fp16 unless
+        given.
 
     A matrix runs at the peak of the wider of its two operands, as narrower ones are widened before
     they are multiplied: int8 weights with bf16 activations compute at the bf16 peak, and int8
@@ -51,6 +53,7 @@ class Precision:
     """
 
     weights: str = "bf16"
+    experts: str = "bf16"
     activations: str = "bf16"
     stream: str = "bf16"
     kv: str = "bf16"
@@ -68,7 +71,12 @@ class Precision:
     def widths(self):
         """Bytes an element of each kind takes, as Widths."""
         plain = Widths(*(itemsize(getattr(self, name)) for name in Widths._fields))
-        return plain._replace(weights=plain.weights + self.scale_bytes)
+        scaled = {
+            name: getattr(plain, name) + self.scale_bytes
+            for name in ("weights", "experts")
+            if getattr(plain, name) < 2
+        }
+        return plain._replace(**scaled)
 
     @property
     def scale_bytes(self):
@@ -85,8 +93,13 @@ class Precision:
 
     @property
     def linear(self):
-        """The dtype that the matrices of attention, MLPs and experts are multiplied in."""
+        """The dtype that the matrices of attention and MLPs are multiplied in."""
         return multiplied_in(self.activations, self.weights)
+
+    @property
+    def routed(self):
+        """The dtype that the matrices of experts are multiplied in."""
+        return multiplied_in(self.activations, self.experts)
 
     @property
     def attention(self):
@@ -100,18 +113,16 @@ class Precision:
 
     def __str__(self):
         stored = f"{self.weights} weights, {self.activations} activations, {self.kv} KV cache"
-        others = {"stream": self.stream, "travel": self.travel}
-        unlike = [f"{dtype} {name}" for name, dtype in others.items() if dtype != self.activations]
-        return ", ".join([stored, *unlike])
+        return stored + (f", {self.experts} experts" if self.experts != self.weights else "")
 
 
-def precision(peaks, weights=None, activations=None, kv=None, stream=None, travel=None,
-              embedding=None, lm_head=None, scales=None):  # fmt: skip
+def precision(peaks, weights=None, experts=None, activations=None, kv=None, stream=None,
+              travel=None, embedding=None, lm_head=None, scales=None):  # fmt: skip
     """The Precision with everything settled that was left open, for a chip with these ``peaks``.
 
     The 16-bit format is the chip's own, or that of what was given. The stream is 16 bits wide, or
     as the activations where these are wider; the KV cache, the links, the embedding and lm_head
-    follow the stream.
+    follow the stream, and the experts follow the weights.
     """
     given = [dtype for dtype in (stream, activations, weights, kv) if dtype is not None]
     for name, dtype in (("stream", stream), ("activations", activations), ("weights", weights),
@@ -122,8 +133,9 @@ def precision(peaks, weights=None, activations=None, kv=None, stream=None, trave
     wide = next((dtype for dtype in given if ITEMSIZE[dtype] >= 2), half)
     stream = stream or (activations if activations and ITEMSIZE[activations] >= 2 else wide)
     activations = activations or stream
+    weights = weights or stream
     return Precision(
-        weights or stream, activations, stream, kv or stream, travel or stream,
+        weights, experts or weights, activations, stream, kv or stream, travel or stream,
         embedding or stream, lm_head or embedding or stream, scales,
     )  # fmt: skip
 

@@ -18,12 +18,13 @@ LEAST = float(np.finfo(float).tiny)
 class Rates(NamedTuple):
     """A number each, or an array along several chips.
 
-    The peaks of matrices, attention and lm_head, FLOP/s; the memory's bytes/s, its bytes, and
+    The peaks of matrices, experts, attention and lm_head, FLOP/s; the memory's bytes/s, its bytes, and
     those on the chip. For each collective the bytes/s that leave a chip, the bytes that do for
     each byte of the array, and those that could while the hops pass.
     """
 
     linear: Any
+    routed: Any
     attends: Any
     head: Any
     bandwidth: Any
@@ -44,7 +45,7 @@ class Rates(NamedTuple):
 
     @classmethod
     def of(cls, served, chips, several, *dtypes):
-        """The Rates of a Deployment's chips, with the peaks of these three dtypes."""
+        """The Rates of a Deployment's chips, with the peaks of these four dtypes."""
         figures = (
             *([chip.roofline(dtype).peak_flops for chip in chips] for dtype in dtypes),
             [chip.roofline(dtypes[0]).bandwidth for chip in chips],
@@ -82,14 +83,13 @@ def _joined(served, chip):
     split, joined = served.split, served.joined
     rates = [NONE] * 4
     if split.tensor > 1:
-        layer = _group(served, chip, split.tensor)
+        layer = _group(joined, chip, split.tensor, "joined")
         rates[0] = _rate(all_gather, layer, served.latency)
         adds = layer.reduces and layer.card is None
         reduced = functools.partial(all_reduce, in_network=True) if adds else all_reduce
         rates[1] = _rate(reduced, layer, served.latency)
     if split.exchanges:
-        kind = None if isinstance(joined, Group) else joined
-        everyone = group(chip, split.tensor * split.data, kind=kind)
+        everyone = _group(served.between, chip, split.tensor * split.data, "between")
         rates[2] = _rate(all_to_all, everyone, served.latency)
     if split.pipeline > 1:
         pair = joined if isinstance(joined, Group) else group(chip, 2, kind=joined)
@@ -97,12 +97,13 @@ def _joined(served, chip):
     return [figure for rate in rates for figure in rate]
 
 
-def _group(served, chip, chips):
-    joined = served.joined
+def _group(joined, chip, chips, name):
     if not isinstance(joined, Group):
         joined = group(chip, chips, kind=joined)
     if joined.n != chips:
-        raise ValueError(f"joined is a group of {joined.n} chips, but chips={chips}; give the same")
+        raise ValueError(
+            f"{name} is a group of {joined.n} chips, but it has to join {chips}; give as many"
+        )
     return joined
 
 

@@ -19,6 +19,8 @@ from roofkit.models.llm.rates import Rates
 from roofkit.models.llm.split import split
 from roofkit.roofline import Estimate, larger
 
+FORMATS = ("weights", "experts", "activations", "kv", "stream", "travel", "embedding", "lm_head",
+           "scales")  # fmt: skip
 WHOLE = ("batch", "new", "output", "chunk")
 # Points of all steps that a generation works on at a time.
 AT_ONCE = 1 << 20
@@ -33,8 +35,9 @@ class Deployment:
     model : LLM
     chip : Chip, its name, or a list of them
         A list makes every figure an array along the chips; lengths broadcast against it.
-    weights, activations, kv, stream, travel, embedding, lm_head, scales : optional
-        Formats: see ``Precision``. Everything is 16 bits wide unless given.
+    weights, experts, activations, kv, stream, travel, embedding, lm_head, scales : optional
+        Formats: see ``Precision``. Everything is 16 bits wide unless given, or unless the model's
+        checkpoint is quantised.
     chips, pipeline, data, expert : int
         How many chips share each layer (tensor parallelism: heads, MLP widths and vocabulary are
         split, with an all-reduce after attention, MLP and embedding, and an all-gather of the
@@ -54,6 +57,8 @@ class Deployment:
     joined : Group, or kind of one, optional
         How the chips are joined: a Group of roofkit.network, or, for chips of which the table does
         not say it, "ring", "line", "switch" or "all-pairs". The chip's own unless given.
+    between : the same, optional
+        How the chips of all replicas are joined, where experts are dealt out across them.
     latency : bool
         Whether a collective waits for its hops one after another.
     convention : "roofkit", "llm-viewer", or a list of departures
@@ -74,6 +79,7 @@ class Deployment:
     model: Any
     chip: Any
     weights: str | None = None
+    experts: str | None = None
     activations: str | None = None
     kv: str | None = None
     stream: str | None = None
@@ -90,6 +96,7 @@ class Deployment:
     attention: str = "flash"
     on_chip: float | None = None
     joined: Any = None
+    between: Any = None
     latency: bool = False
     convention: Any = "roofkit"
     precision: Precision = field(init=False, repr=False, compare=False)
@@ -120,7 +127,7 @@ class Deployment:
         if self.on_chip is not None:
             settle("on_chip", number(self.on_chip, "on_chip"))
         settle("precision", self._settled_precision(chips[0].peaks))
-        for name in ("weights", "activations", "kv", "stream", "travel", "embedding", "lm_head"):
+        for name in FORMATS[:-1]:
             settle(name, getattr(self.precision, name))
         settle("split", split(self.model, self.chips, pipeline=self.pipeline, data=self.data,
                               expert=self.expert, kv_heads=self.kv_heads))  # fmt: skip
@@ -128,13 +135,13 @@ class Deployment:
             ("chips", "pipeline", "data", "expert"), self.split[:4], strict=True
         ):
             settle(name, ways)
-        linear, attends, head = self._multiplied_in()
-        settle("_rates", Rates.of(self, chips, several, linear, attends, head))
+        dtypes = self._multiplied_in()
+        settle("_rates", Rates.of(self, chips, several, *dtypes))
         # Where the peak of a dtype stands; a collective computes nothing.
-        settle("_peaks", {head: 2, attends: 1, linear: 0, "": 0})
+        settle("_peaks", {dtype: place for place, dtype in enumerate(dtypes)} | {"": 0})
         settle("_how", How(
-            self.model, self.split, self.precision.widths, linear, attends, head, self.fused,
-            self.attention, self._rates.on_chip,
+            self.model, self.split, self.precision.widths, *dtypes, self.fused, self.attention,
+            self._rates.on_chip,
         ))  # fmt: skip
 
     def _settled_fusion(self):
@@ -147,11 +154,12 @@ class Deployment:
     def _settled_precision(self, peaks):
         given = {
             name: getattr(self, name)
-            for name in ("weights", "activations", "kv", "stream", "travel", "embedding",
-                         "lm_head", "scales")
-        }  # fmt: skip
+            for name in FORMATS
+        }
         if "one_format" in self._departures:
-            usual = precision(peaks, self.weights, self.activations, self.kv)
+            usual = precision(
+                peaks, self.weights, activations=self.activations, kv=self.kv
+            )
             same = {"stream": usual.activations, "lm_head": usual.weights,
                     "embedding": usual.weights}  # fmt: skip
             given |= {name: dtype for name, dtype in same.items() if given[name] is None}
@@ -160,11 +168,11 @@ class Deployment:
     def _multiplied_in(self):
         formats = self.precision
         if "one_peak" not in self._departures:
-            return formats.linear, formats.attention, formats.head
+            return formats.linear, formats.routed, formats.attention, formats.head
         used = (formats.activations, formats.weights, formats.kv)
         wide = [dtype for dtype in used[:2] if itemsize(dtype) >= 2]
         narrow = all(itemsize(dtype) <= 1 for dtype in used)
-        return ("int8" if narrow else (wide or ["fp16"])[0],) * 3
+        return ("int8" if narrow else (wide or ["fp16"])[0],) * 4
 
     # Passes
 
