@@ -39,6 +39,7 @@ __all__ = [
     "axpy",
     "batched_matmul",
     "calibrate",
+    "cheapest",
     "chip",
     "chips",
     "cnn",
@@ -64,6 +65,7 @@ _MODULES = ("network", "scratchpad", "plot", "explore", "check")
 _FUNCTIONS = {
     "CNN": "models.cnn.network", "cnn": "models.cnn.known", "cnns": "models.cnn.known",
     "LLM": "models.llm.model", "llm": "models.llm.configs", "llms": "models.llm.configs",
+    "cheapest": "models.llm.solve",
     "critical_width": "network", "group": "network",
     "calibrate": "machine.calibration", "compare": "machine.comparison",
     "measure": "machine.measurements",

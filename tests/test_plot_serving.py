@@ -83,11 +83,7 @@ def test_the_cross_is_at_the_largest_batch_that_fits(served):
 def test_the_circle_is_where_compute_begins_to_bind_the_weights(served):
     top, _ = plot.throughput(served)
     (knee,) = _marked(top, "o")
-    bound = [
-        {name: served.decode(batch)[name].bound for name in ("gate_up_proj", "down_proj")}
-        for batch in (knee - 1, knee)
-    ]
-    assert bound[0] != bound[1] == {"gate_up_proj": "compute", "down_proj": "compute"}
+    assert knee == served.compute_bound_batch(2048)
     assert f"compute binds from batch {knee}" in top.roofkit_description
     assert f"compute binds from {knee}" in [text.get_text() for text in top.texts]
 

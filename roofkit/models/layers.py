@@ -138,7 +138,7 @@ class LayerTable(Sequence):
 
     @property
     def rows(self):
-        """One dict a layer, in SI units, ready for JSON, CSV or a data frame."""
+        """One dict a layer, in SI units, ready for JSON, CSV and ``pandas.DataFrame(table.rows)``."""
         times = [layer.estimate for layer in self.layers]
         each = [(layer, time.lower, time.bound) for layer, time in zip(self.layers, times, strict=True)]
         total = 0.0
@@ -162,16 +162,6 @@ class LayerTable(Sequence):
             }
             for layer, seconds, bound in each
         ]
-
-    def to_frame(self):
-        """The rows as a pandas DataFrame. Raises ModuleNotFoundError without pandas."""
-        try:
-            import pandas
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "to_frame needs pandas: pip install pandas", name="pandas"
-            ) from error
-        return pandas.DataFrame(self.rows)
 
     def to_csv(self):
         """The rows as CSV text; the head names units."""

@@ -20,7 +20,10 @@ def experts(count):
         router, weights, read = router + norm_flops, weights + norm_weights, count.residual
     count.add("router", layers, router, weights, read + w.stream * model.experts * count.tokens)
     if split.exchanges:
-        sent = model.experts_per_token * count.stream * split.data
+        # A chip gets a token's vector once, however many of its experts the token visits.
+        ranks = split.tensor * split.data
+        chips = ranks * (1 - (1 - 1 / ranks) ** model.experts_per_token)
+        sent = chips * count.stream * split.data
         count.exchange("dispatch", layers, w.activations * sent)
 
     def routed(name, matrices, d_in, d_out, activations, flops=0.0, residual=0.0):

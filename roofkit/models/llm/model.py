@@ -312,3 +312,9 @@ class LLM:
 
         formats = {name for name in choices if name in ("weights", "experts", "scales")}
         return Deployment(self, chip, **({} if formats else self.stored) | choices)
+
+    def fewest_chips(self, chip, batch=1, prompt=2048, output=1, **choices):
+        """This model on the fewest chips that hold a generation: see ``solve.fewest_chips``."""
+        from roofkit.models.llm.solve import fewest_chips
+
+        return fewest_chips(self, chip, batch, prompt, output, **choices)

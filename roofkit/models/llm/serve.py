@@ -10,6 +10,7 @@ from roofkit import hardware
 from roofkit._blocks import each_array, in_blocks
 from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number
 from roofkit.models.layers import Layer, LayerTable
+from roofkit.models.llm import solve
 from roofkit.models.llm.attention import head_bytes
 from roofkit.models.llm.count import How, counted
 from roofkit.models.llm.llm_viewer import departed, departures_of
@@ -276,6 +277,20 @@ class Deployment:
         (context,) = _lengths(context=context)
         return head_bytes(self.model, self._how.widths, context)
 
+    # Backwards
+
+    def largest_batch(self, prompt=2048, output=1, *, chunk=None):
+        """The most sequences whose generation fits in memory: see ``solve.largest_batch``."""
+        return solve.largest_batch(self, prompt, output, chunk=chunk)
+
+    def longest_prompt(self, batch=1, output=1, *, chunk=None):
+        """The longest prompt that fits in memory: see ``solve.longest_prompt``."""
+        return solve.longest_prompt(self, batch, output, chunk=chunk)
+
+    def compute_bound_batch(self, context=2048):
+        """The batch from which compute binds a decode step: see ``solve.compute_bound_batch``."""
+        return solve.compute_bound_batch(self, context)
+
     # How it is added up
 
     def operations(self, batch, new, cached=0.0, every_logit=False):
@@ -352,7 +367,7 @@ class Deployment:
         for first in range(0, steps, at_once):
             cached = prompt + np.arange(float(first), min(first + at_once, steps))
             total = total + self._seconds(rates, part, 1.0, cached, steps=cached.shape[-1])
-        return total
+        return total if np.ndim(total) else float(total)
 
     def _said(self):
         chips = self.chip if isinstance(self.chip, tuple) else (self.chip,)
