@@ -218,7 +218,7 @@ class _Plain(Count):
         self.add("rotary", n, ROTARY_FLOPS * turned, 0.0, w.stream * (turned + queries),
                  w.kv * wide.rope * self.tokens)  # fmt: skip
 
-    def mlp(self, times, width, matrix, act, bias, normed=True):
+    def mlp(self, times, width, matrix, act, bias, shared=False):
         if self.model.gated:
             self.linear(matrix.format("gate"), times, self.model.hidden, width, bias)
         self.linear(matrix.format("up"), times, self.model.hidden, width, bias)
@@ -300,18 +300,20 @@ class _Fused(Count):
             self.add("q_proj", n, product, matrix,
                      (w.activations * wide.q_rank + w.stream * heads * key) * self.tokens)  # fmt: skip
 
-    def mlp(self, times, width, matrix, act, bias, normed=True):
+    def mlp(self, times, width, matrix, act, bias, shared=False):
         model, w = self.model, self.widths
         elements, inputs = self.tokens * width, 1 + model.gated
         flops, weights = self.matrix(model.hidden, inputs * width, bias)
         read = w.activations * self.stream
-        if normed:
+        if not shared:  # the router has the norm
             norm_flops, norm_weights = self.norms_of(1)
             flops, weights, read = flops + norm_flops, weights + norm_weights, self.residual
         self.add(matrix.format("gate_up" if model.gated else "up"), times,
                  flops + self.activation_flops * elements, weights,
                  read + w.activations * elements, residual=read)  # fmt: skip
         flops, weights = self.matrix(width, model.hidden, bias)
+        if shared:  # it is weighted beside the routed ones
+            flops = flops + 2 * self.stream
         self.onto_stream(matrix.format("down"), times, flops, weights, w.activations * elements)
 
     def ends(self, rows):

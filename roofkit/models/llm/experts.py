@@ -9,7 +9,10 @@ def experts(count):
     layers, d, width = model.expert_mlps, model.hidden, split.expert_width
     # All replicas send their tokens to whoever holds the experts.
     visitors = count.tokens * split.data if split.exchanges else count.tokens
-    rows = visitors * (model.experts_per_token * split.experts / model.experts)
+    share = split.experts / model.experts
+    rows = visitors * (model.experts_per_token * share)
+    # Tokens that visit some expert here, once each, however many they visit.
+    arrived = visitors * (1 - (1 - share) ** model.experts_per_token)
     touched = _touched(model, split, visitors)
     biases = model.expert_bias * w.stream
 
@@ -20,10 +23,7 @@ def experts(count):
         router, weights, read = router + norm_flops, weights + norm_weights, count.residual
     count.add("router", layers, router, weights, read + w.stream * model.experts * count.tokens)
     if split.exchanges:
-        # A chip gets a token's vector once, however many of its experts the token visits.
-        ranks = split.tensor * split.data
-        chips = ranks * (1 - (1 - 1 / ranks) ** model.experts_per_token)
-        sent = chips * count.stream * split.data
+        sent = split.tensor * split.data * d * arrived
         count.exchange("dispatch", layers, w.activations * sent)
 
     def routed(name, matrices, d_in, d_out, activations, flops=0.0, residual=0.0):
@@ -34,14 +34,15 @@ def experts(count):
 
     gated = 1 + model.gated
     act = count.activation_flops * width * rows
-    summed = model.experts_per_token + (model.shared_width > 0)
     if count.how.fused:
-        # A token's vector is read once for all its experts, and their results add up as they come.
+        # A token's vector is read once for all its experts, and their results add up as they come:
+        # on the residual stream, or for who sent the token.
         routed("experts_gate_up" if model.gated else "experts_up", gated, d, width,
-               w.activations * (d * visitors + width * rows), act)  # fmt: skip
-        routed("experts_down", 1, width, d,
-               w.activations * width * rows + 2 * w.stream * d * visitors,
-               2 * summed * d * visitors, count.residual)  # fmt: skip
+               w.activations * (d * arrived + width * rows), act)  # fmt: skip
+        added = 0.0 if model.shared_width else count.stream
+        written = d * arrived if split.exchanges else 2 * count.stream
+        routed("experts_down", 1, width, d, w.activations * width * rows + w.stream * written,
+               2 * d * rows + added, 0.0 if split.exchanges else count.residual)  # fmt: skip
     else:
         if model.gated:
             routed("experts_gate", 1, d, width, (w.activations * d + w.stream * width) * rows)
@@ -57,8 +58,9 @@ def experts(count):
             count.add("shared_scale", layers, gate, weights,
                       0.0 if count.how.fused else w.stream * (d + 1) * count.tokens)  # fmt: skip
         count.mlp(layers, split.shared_width, "shared_{}", "shared_act", model.mlp_bias,
-                  normed=False)  # fmt: skip
+                  shared=True)  # fmt: skip
     if not count.how.fused:
+        summed = model.experts_per_token + (model.shared_width > 0)
         count.add("experts_sum", layers, 2 * summed * count.stream, 0.0,
                   w.stream * (summed + 1) * count.stream)  # fmt: skip
 
