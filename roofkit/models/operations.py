@@ -36,7 +36,8 @@ class Operation(NamedTuple):
     @property
     def bytes(self):
         """Bytes over the memory: weights, activations and KV cache."""
-        return self.weights + self.activations + self.kv
+        moved = self.weights + self.activations
+        return moved + self.kv if type(self.kv) is not float or self.kv else moved
 
     @property
     def cost(self):

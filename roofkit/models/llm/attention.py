@@ -6,6 +6,7 @@ the last ``window`` of them.
 
 import numpy as np
 
+from roofkit.models.operations import Operation
 from roofkit.roofline import larger, smaller
 
 SOFTMAX_FLOPS = 5  # an element: maximum, subtraction, exponential, sum, division
@@ -82,11 +83,17 @@ def _flash(count, name, layers, window):
     heads = q_dim // width
     flops = (4 * width + SOFTMAX_FLOPS) * heads * count.batch
     read = _keys_crossing(count, window, q_dim // count.split.kv_dim)
-    count.add(
-        f"{name}attention", layers, flops * pairs(count.new, count.cached, window),
-        _sinks(count, heads), (w.stream + w.activations) * (q_dim * count.tokens),
-        2 * w.kv * count.split.kv_cached * count.batch * read, count.how.attends,
+    _add(
+        count, f"{name}attention", layers, flops * pairs(count.new, count.cached, window),
+        _sinks(count, heads), (w.stream + w.activations) * q_dim * count.tokens,
+        2 * w.kv * count.split.kv_cached * (count.batch * read),
     )  # fmt: skip
+
+
+def _add(count, name, layers, flops, weights, activations, kv=0.0):
+    count.operations.append(
+        Operation(name, layers, flops, weights, activations, kv, count.how.attends)
+    )
 
 
 def _keys_crossing(count, window, group):
@@ -112,18 +119,15 @@ def head_bytes(model, widths, keys):
 
 
 def _unfused(count, name, layers, window):
-    w, width, q_dim, dtype = (
-        count.widths, count.model.head_dim, count.split.q_dim, count.how.attends,
-    )  # fmt: skip
+    w, width, q_dim = count.widths, count.model.head_dim, count.split.q_dim
     heads, read = q_dim // width, keys_read(count.new, count.cached, window)
     queries, scores = count.tokens * q_dim, count.tokens * heads * read
     cache = w.kv * count.batch * count.split.kv_cached * read
-    flops = 2 * width * scores
-    count.add(f"{name}qk_matmul", layers, flops, 0.0, w.stream * (queries + scores), cache, dtype)
-    count.add(f"{name}softmax", layers, SOFTMAX_FLOPS * scores, _sinks(count, heads),
-              2 * w.stream * scores, dtype=dtype)  # fmt: skip
-    count.add(f"{name}sv_matmul", layers, flops, 0.0, w.stream * scores + w.activations * queries,
-              cache, dtype)  # fmt: skip
+    flops, sinks = 2 * width * scores, _sinks(count, heads)
+    _add(count, f"{name}qk_matmul", layers, flops, 0.0, w.stream * (queries + scores), cache)
+    _add(count, f"{name}softmax", layers, SOFTMAX_FLOPS * scores, sinks, 2 * w.stream * scores)
+    _add(count, f"{name}sv_matmul", layers, flops, 0.0,
+         w.stream * scores + w.activations * queries, cache)  # fmt: skip
 
 
 def _sinks(count, heads):
@@ -137,7 +141,7 @@ def _latent(count):
     back, which takes more FLOPs for a pair and none for a key: whichever computes less. Fused, what
     is made for a head stays on the chip.
     """
-    w, wide, how = count.widths, count.model.latent, count.how
+    w, wide = count.widths, count.model.latent
     heads = count.model.heads // count.split.tensor
     keys = keys_read(count.new, count.cached)
     met = count.batch * pairs(count.new, count.cached)
@@ -148,12 +152,12 @@ def _latent(count):
         2 * matrices * count.tokens + heads * (2 * (cached + wide.kv_rank) + SOFTMAX_FLOPS) * met
     )
     activations = count.tokens * heads * (w.stream * key + w.activations * wide.value)
-    if how.attention == "unfused":
+    if count.how.attention == "unfused":
         per_head = 2 * w.stream * count.batch * keys * heads * (wide.nope + wide.value)
         scores = 4 * w.stream * count.tokens * heads * keys
         activations = activations + scores + _either(made < carried, per_head, 0.0)
-    count.add("attention", count.model.layers, smaller(made, carried), w.weights * float(matrices),
-              activations, w.kv * count.batch * keys * cached, how.attends)  # fmt: skip
+    _add(count, "attention", count.model.layers, smaller(made, carried),
+         w.weights * float(matrices), activations, w.kv * count.batch * keys * cached)  # fmt: skip
 
 
 def _either(holds, one, other):

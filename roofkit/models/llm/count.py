@@ -69,13 +69,18 @@ class Count:
         self.activation_flops = ACTIVATION_FLOPS[self.model.activation] + self.model.gated
         self.operations = []
 
-    def add(
-        self, name, times, flops, weights=0.0, activations=0.0, kv=0.0, dtype=None, residual=0.0
-    ):
-        dtype = dtype or self.how.linear
+    def add(self, name, times, flops, weights=0.0, activations=0.0, kv=0.0, on_stream=False):
+        """An operation of the matrices' kind, with FLOPs and bytes a token, but for the weights.
+
+        ``on_stream`` says that its activations include the residual stream.
+        """
+        tokens = self.tokens
         self.operations.append(
-            Operation(name, times, flops, weights, activations, kv, dtype, residual)
-        )
+            Operation(
+                name, times, flops * tokens, weights, activations * tokens,
+                kv * tokens if kv else 0.0, self.how.linear, self.residual if on_stream else 0.0,
+            )
+        )  # fmt: skip
 
     def share(self, name, times, collective, elements):
         """Send an array among the chips that share a layer."""
@@ -96,38 +101,45 @@ class Count:
             )
 
     def matrix(self, d_in, d_out, bias=False):
-        """FLOPs, and bytes of the weights, of one matrix."""
+        """FLOPs a token, and bytes of the weights, of one matrix."""
         weights = self.widths.weights * float(d_in * d_out)
         if bias:
             weights += self.widths.stream * float(d_out)
-        return 2 * d_in * d_out * self.tokens, weights
+        return 2 * d_in * d_out, weights
 
-    def norm(self, elements, width):
-        """FLOPs, and bytes of the parameters, of a norm."""
-        parameters = self.widths.stream * float(self.model.norm_vectors * width)
-        return NORM_FLOPS[self.model.norm] * elements, parameters
+    def norm(self, elements, width=None):
+        """FLOPs a token, and bytes of the parameters, of a norm."""
+        parameters = self.model.norm_vectors * (elements if width is None else width)
+        return NORM_FLOPS[self.model.norm] * elements, self.widths.stream * float(parameters)
 
     def query_norm(self):
         """The same for the norm of queries and keys."""
         wide = self.split.q_dim + self.split.kv_dim
-        own = 2 * self.model.head_dim if self.model.qk_norm == "head" else wide
-        return self.norm(self.tokens * wide, own)
+        return self.norm(wide, 2 * self.model.head_dim if self.model.qk_norm == "head" else wide)
 
     def embedding(self):
         placed = self.model.positions > 0
         gathered = self.tokens + self.new if placed else self.tokens
-        self.add("embedding", 1, placed * self.stream,
-                 self.widths.embedding * self.model.hidden * gathered, self.residual,
-                 residual=self.residual)  # fmt: skip
+        self.operations.append(
+            Operation(
+                "embedding", 1, placed * self.stream,
+                self.widths.embedding * self.model.hidden * gathered, self.residual, 0.0,
+                self.how.linear, self.residual,
+            )
+        )  # fmt: skip
         self.share("embedding_all_reduce", 1, "all-reduce", self.stream)
 
     def logits(self, rows, flops=0.0, weights=0.0):
-        """lm_head on so many tokens, with what else it computes and reads."""
+        """lm_head on so many tokens, with what else it computes of each, and reads."""
         d, vocabulary, w = self.model.hidden, self.split.vocabulary, self.widths
         weights += w.lm_head * float(d * vocabulary)
         weights += w.stream * float(self.model.head_bias * vocabulary)
-        self.add("lm_head", 1, 2 * d * vocabulary * rows + flops, weights,
-                 w.stream * (rows * d + rows * vocabulary), dtype=self.how.head)  # fmt: skip
+        self.operations.append(
+            Operation(
+                "lm_head", 1, (2 * d * vocabulary + flops) * rows, weights,
+                w.stream * (d + vocabulary) * rows, 0.0, self.how.head,
+            )
+        )  # fmt: skip
         self.share("logits_all_gather", 1, "all-gather", rows * self.model.vocabulary)
 
     def feed_forward(self):
@@ -144,33 +156,33 @@ class _Plain(Count):
 
     def linear(self, name, times, d_in, d_out, bias=False):
         flops, weights = self.matrix(d_in, d_out, bias)
-        moved = self.widths.activations * d_in + self.widths.stream * d_out
-        self.add(name, times, flops, weights, moved * self.tokens)
+        self.add(name, times, flops, weights,
+                 self.widths.activations * d_in + self.widths.stream * d_out)  # fmt: skip
 
     def into_cache(self, name, d_out):
         flops, weights = self.matrix(self.model.hidden, d_out, self.model.qkv_bias)
-        self.add(name, self.model.layers, flops, weights, self.widths.activations * self.stream,
-                 self.widths.kv * (self.tokens * d_out))  # fmt: skip
+        self.add(name, self.model.layers, flops, weights,
+                 self.widths.activations * self.model.hidden, self.widths.kv * d_out)  # fmt: skip
 
     def normalise(self, name, times):
         """A norm of the residual stream, which the matrices after it read."""
-        flops, weights = self.norm(self.stream, self.model.hidden)
-        written = self.widths.activations * self.stream
-        self.add(name, times, flops, weights, self.residual + written, residual=self.residual)
+        d, w = self.model.hidden, self.widths
+        self.add(name, times, *self.norm(d), (w.stream + w.activations) * d, on_stream=True)
 
     def residual_add(self, name, terms=1):
-        self.add(name, self.model.layers, terms * self.stream, 0.0, (2 + terms) * self.residual,
-                 residual=self.residual)  # fmt: skip
+        d = self.model.hidden
+        self.add(name, self.model.layers, terms * d, 0.0, (2 + terms) * self.widths.stream * d,
+                 on_stream=True)  # fmt: skip
 
     def attention(self):
-        model, split, n = self.model, self.split, self.model.layers
+        model, n = self.model, self.model.layers
         self.normalise("attn_norm", n)
         if model.latent:
             self.latent_projections()
         else:
             self.projections()
         attend(self)
-        self.linear("o_proj", n, split.o_dim, model.hidden, model.out_bias)
+        self.linear("o_proj", n, self.split.o_dim, model.hidden, model.out_bias)
         if model.block_norms == 4:
             self.normalise("attn_post_norm", n)
         if not model.parallel:
@@ -178,54 +190,46 @@ class _Plain(Count):
             self.residual_add("attn_add")
 
     def projections(self):
-        model, split, n, w = self.model, self.split, self.model.layers, self.widths
-        q_dim, kv_dim = split.q_dim, split.kv_dim
+        model, n, w = self.model, self.model.layers, self.widths
+        q_dim, kv_dim = self.split.q_dim, self.split.kv_dim
         self.linear("q_proj", n, model.hidden, q_dim, model.qkv_bias)
         if model.rotary or model.qk_norm:
             self.linear("k_proj", n, model.hidden, kv_dim, model.qkv_bias)
         else:
             self.into_cache("k_proj", kv_dim)
         self.into_cache("v_proj", kv_dim)
-        turned = self.tokens * (q_dim + kv_dim)
+        wide = q_dim + kv_dim
         # K goes to the cache when it is done.
-        written = w.stream * (self.tokens * q_dim), w.kv * (self.tokens * kv_dim)
+        done = w.stream * (wide + q_dim), w.kv * kv_dim
         if model.qk_norm:
-            flops, weights = self.query_norm()
-            if model.rotary:
-                self.add("qk_norm", n, flops, weights, 2 * w.stream * turned)
-            else:
-                self.add("qk_norm", n, flops, weights, w.stream * turned + written[0], written[1])
+            passed_on = (2 * w.stream * wide,) if model.rotary else done
+            self.add("qk_norm", n, *self.query_norm(), *passed_on)
         if model.rotary:
-            self.add("rotary", n, ROTARY_FLOPS * turned, 0.0, w.stream * turned + written[0],
-                     written[1])  # fmt: skip
+            self.add("rotary", n, ROTARY_FLOPS * wide, 0.0, *done)
 
     def latent_projections(self):
         model, n, w, wide = self.model, self.model.layers, self.widths, self.model.latent
         heads, d = model.heads // self.split.tensor, model.hidden
-        key = wide.nope + wide.rope
         if wide.q_rank:
             self.linear("q_down_proj", n, d, wide.q_rank)
-            flops, weights = self.norm(self.tokens * wide.q_rank, wide.q_rank)
-            self.add("q_norm", n, flops, weights,
-                     (w.stream + w.activations) * wide.q_rank * self.tokens)  # fmt: skip
-        self.linear("q_proj", n, wide.q_rank or d, heads * key)
+            self.add("q_norm", n, *self.norm(wide.q_rank),
+                     (w.stream + w.activations) * wide.q_rank)  # fmt: skip
+        self.linear("q_proj", n, wide.q_rank or d, heads * (wide.nope + wide.rope))
         self.linear("kv_down_proj", n, d, wide.kv_rank + wide.rope)
-        flops, weights = self.norm(self.tokens * wide.kv_rank, wide.kv_rank)
-        self.add("kv_norm", n, flops, weights, w.stream * wide.kv_rank * self.tokens,
-                 w.kv * wide.kv_rank * self.tokens)  # fmt: skip
-        turned = self.tokens * (heads + 1) * wide.rope
-        queries = self.tokens * heads * wide.rope
+        self.add("kv_norm", n, *self.norm(wide.kv_rank), w.stream * wide.kv_rank,
+                 w.kv * wide.kv_rank)  # fmt: skip
+        queries, turned = heads * wide.rope, (heads + 1) * wide.rope
         self.add("rotary", n, ROTARY_FLOPS * turned, 0.0, w.stream * (turned + queries),
-                 w.kv * wide.rope * self.tokens)  # fmt: skip
+                 w.kv * wide.rope)  # fmt: skip
 
     def mlp(self, times, width, matrix, act, bias, shared=False):
+        d, w = self.model.hidden, self.widths
         if self.model.gated:
-            self.linear(matrix.format("gate"), times, self.model.hidden, width, bias)
-        self.linear(matrix.format("up"), times, self.model.hidden, width, bias)
-        w, elements = self.widths, self.tokens * width
+            self.linear(matrix.format("gate"), times, d, width, bias)
+        self.linear(matrix.format("up"), times, d, width, bias)
         moved = (1 + self.model.gated) * w.stream + w.activations
-        self.add(act, times, self.activation_flops * elements, 0.0, moved * elements)
-        self.linear(matrix.format("down"), times, width, self.model.hidden, bias)
+        self.add(act, times, self.activation_flops * width, 0.0, moved * width)
+        self.linear(matrix.format("down"), times, width, d, bias)
 
     def feed_forward(self):
         if self.model.block_norms > 1:
@@ -245,76 +249,71 @@ class _Fused(Count):
     """What is computed on each element rides along with the matmul beside it."""
 
     def norms_of(self, half):
-        """FLOPs and bytes of the norms that ride along with one half of a block."""
+        """FLOPs a token and bytes of the norms that ride along with one half of a block."""
         times = {1: (1, 0), 2: (1, 1), 4: (2, 2)}[self.model.block_norms][half]
-        flops, weights = self.norm(self.stream, self.model.hidden)
+        flops, weights = self.norm(self.model.hidden)
         return times * flops, times * weights
 
     def attention(self):
-        model, split, n, w = self.model, self.split, self.model.layers, self.widths
+        model, n = self.model, self.model.layers
         if model.latent:
             self.latent_projections(*self.norms_of(0))
         else:
             self.projections(*self.norms_of(0))
         attend(self)
-        d_in = split.o_dim
-        flops, weights = self.matrix(d_in, model.hidden, model.out_bias)
-        self.onto_stream("o_proj", n, flops, weights, w.activations * (self.tokens * d_in))
+        flops, weights = self.matrix(self.split.o_dim, model.hidden, model.out_bias)
+        self.onto_stream("o_proj", n, flops, weights, self.widths.activations * self.split.o_dim)
         if not model.parallel:
             self.share("attn_all_reduce", n, "all-reduce", self.stream)
 
     def onto_stream(self, name, times, flops, weights, read):
         """A matmul whose result is added to the residual stream, which it reads and writes."""
-        self.add(name, times, flops + self.stream, weights, read + 2 * self.residual,
-                 residual=self.residual)  # fmt: skip
+        d = self.model.hidden
+        self.add(name, times, flops + d, weights, read + 2 * self.widths.stream * d, on_stream=True)
 
     def projections(self, flops, weights):
         model, w = self.model, self.widths
         q_dim, kv_dim = self.split.q_dim, self.split.kv_dim
-        product, matrix = self.matrix(model.hidden, q_dim + 2 * kv_dim, model.qkv_bias)
+        riding = [self.matrix(model.hidden, q_dim + 2 * kv_dim, model.qkv_bias)]
         if model.qk_norm:
-            normed, parameters = self.query_norm()
-            product, matrix = product + normed, matrix + parameters
+            riding.append(self.query_norm())
+        for more_flops, more_weights in riding:
+            flops, weights = flops + more_flops, weights + more_weights
         if model.rotary:
-            product = product + ROTARY_FLOPS * (self.tokens * (q_dim + kv_dim))
-        self.add("qkv_proj", model.layers, product + flops, matrix + weights,
-                 self.residual + w.stream * (self.tokens * q_dim), w.kv * (self.tokens * 2 * kv_dim),
-                 residual=self.residual)  # fmt: skip
+            flops += ROTARY_FLOPS * (q_dim + kv_dim)
+        self.add("qkv_proj", model.layers, flops, weights, w.stream * (model.hidden + q_dim),
+                 w.kv * 2 * kv_dim, on_stream=True)  # fmt: skip
 
     def latent_projections(self, flops, weights):
         model, w, wide, n = self.model, self.widths, self.model.latent, self.model.layers
         heads, d = model.heads // self.split.tensor, model.hidden
-        key, cached = wide.nope + wide.rope, wide.kv_rank + wide.rope
-        down, matrix = self.matrix(d, cached + (wide.q_rank or heads * key))
-        for rank in (wide.q_rank, wide.kv_rank):
-            if rank:
-                normed, parameters = self.norm(self.tokens * rank, rank)
-                down, matrix = down + normed, matrix + parameters
-        down = down + ROTARY_FLOPS * (self.tokens * (heads + 1) * wide.rope)
-        written = w.activations * wide.q_rank if wide.q_rank else w.stream * heads * key
-        self.add("qkv_down_proj" if wide.q_rank else "qkv_proj", n, down + flops, matrix + weights,
-                 self.residual + written * self.tokens, w.kv * cached * self.tokens,
-                 residual=self.residual)  # fmt: skip
+        queries, cached = heads * (wide.nope + wide.rope), wide.kv_rank + wide.rope
+        riding = [self.matrix(d, cached + (wide.q_rank or queries))]
+        riding += [self.norm(rank) for rank in (wide.q_rank, wide.kv_rank) if rank]
+        for more_flops, more_weights in riding:
+            flops, weights = flops + more_flops, weights + more_weights
+        flops += ROTARY_FLOPS * (heads + 1) * wide.rope
+        written = w.activations * wide.q_rank if wide.q_rank else w.stream * queries
+        self.add("qkv_down_proj" if wide.q_rank else "qkv_proj", n, flops, weights,
+                 w.stream * d + written, w.kv * cached, on_stream=True)  # fmt: skip
         if wide.q_rank:
-            product, matrix = self.matrix(wide.q_rank, heads * key)
-            self.add("q_proj", n, product, matrix,
-                     (w.activations * wide.q_rank + w.stream * heads * key) * self.tokens)  # fmt: skip
+            self.add("q_proj", n, *self.matrix(wide.q_rank, queries),
+                     w.activations * wide.q_rank + w.stream * queries)  # fmt: skip
 
     def mlp(self, times, width, matrix, act, bias, shared=False):
-        model, w = self.model, self.widths
-        elements, inputs = self.tokens * width, 1 + model.gated
-        flops, weights = self.matrix(model.hidden, inputs * width, bias)
-        read = w.activations * self.stream
+        model, w, d = self.model, self.widths, self.model.hidden
+        flops, weights = self.matrix(d, (1 + model.gated) * width, bias)
+        read = w.activations * d
         if not shared:  # the router has the norm
             norm_flops, norm_weights = self.norms_of(1)
-            flops, weights, read = flops + norm_flops, weights + norm_weights, self.residual
+            flops, weights, read = flops + norm_flops, weights + norm_weights, w.stream * d
         self.add(matrix.format("gate_up" if model.gated else "up"), times,
-                 flops + self.activation_flops * elements, weights,
-                 read + w.activations * elements, residual=read)  # fmt: skip
-        flops, weights = self.matrix(width, model.hidden, bias)
-        if shared:  # it is weighted beside the routed ones
-            flops = flops + 2 * self.stream
-        self.onto_stream(matrix.format("down"), times, flops, weights, w.activations * elements)
+                 flops + self.activation_flops * width, weights, read + w.activations * width,
+                 on_stream=not shared)  # fmt: skip
+        flops, weights = self.matrix(width, d, bias)
+        # A shared expert is weighted beside the routed ones.
+        self.onto_stream(matrix.format("down"), times, flops + 2 * d * shared, weights,
+                         w.activations * width)  # fmt: skip
 
     def ends(self, rows):
-        self.logits(rows, *self.norm(rows * self.model.hidden, self.model.hidden))
+        self.logits(rows, *self.norm(self.model.hidden))

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from roofkit.models.operations import Operation
+
 
 def experts(count):
     """Add the routed and the shared experts to a count."""
@@ -16,12 +18,13 @@ def experts(count):
     touched = _touched(model, split, visitors)
     biases = model.expert_bias * w.stream
 
-    router, weights = count.matrix(d, model.experts, model.expert_bias)
-    read = w.activations * count.stream
+    flops, weights = count.matrix(d, model.experts, model.expert_bias)
+    read = w.activations * d
     if count.how.fused:
         norm_flops, norm_weights = count.norms_of(1)
-        router, weights, read = router + norm_flops, weights + norm_weights, count.residual
-    count.add("router", layers, router, weights, read + w.stream * model.experts * count.tokens)
+        flops, weights, read = flops + norm_flops, weights + norm_weights, w.stream * d
+    count.add("router", layers, flops, weights, read + w.stream * model.experts,
+              on_stream=count.how.fused)  # fmt: skip
     if split.exchanges:
         sent = split.tensor * split.data * d * arrived
         count.exchange("dispatch", layers, w.activations * sent)
@@ -29,8 +32,12 @@ def experts(count):
     def routed(name, matrices, d_in, d_out, activations, flops=0.0, residual=0.0):
         # Each expert's matrices and biases are read if any token visits it.
         held = w.experts * float(matrices * d_in * d_out) + biases * matrices * d_out
-        count.add(name, layers, 2 * matrices * d_in * d_out * rows + flops, held * touched,
-                  activations, dtype=count.how.routed, residual=residual)  # fmt: skip
+        count.operations.append(
+            Operation(
+                name, layers, 2 * matrices * d_in * d_out * rows + flops, held * touched,
+                activations, 0.0, count.how.routed, residual,
+            )
+        )  # fmt: skip
 
     gated = 1 + model.gated
     act = count.activation_flops * width * rows
@@ -47,8 +54,10 @@ def experts(count):
         if model.gated:
             routed("experts_gate", 1, d, width, (w.activations * d + w.stream * width) * rows)
         routed("experts_up", 1, d, width, (w.activations * d + w.stream * width) * rows)
-        count.add("experts_act", layers, act, 0.0,
-                  (gated * w.stream + w.activations) * width * rows)  # fmt: skip
+        moved = (gated * w.stream + w.activations) * width * rows
+        count.operations.append(
+            Operation("experts_act", layers, act, 0.0, moved, 0.0, count.how.routed)
+        )
         routed("experts_down", 1, width, d, (w.activations * width + w.stream * d) * rows)
     if split.exchanges:
         count.exchange("combine", layers, w.travel * sent)
@@ -56,13 +65,12 @@ def experts(count):
         if model.shared_gate:
             gate, weights = count.matrix(d, 1)
             count.add("shared_scale", layers, gate, weights,
-                      0.0 if count.how.fused else w.stream * (d + 1) * count.tokens)  # fmt: skip
+                      0.0 if count.how.fused else w.stream * (d + 1))  # fmt: skip
         count.mlp(layers, split.shared_width, "shared_{}", "shared_act", model.mlp_bias,
                   shared=True)  # fmt: skip
     if not count.how.fused:
         summed = model.experts_per_token + (model.shared_width > 0)
-        count.add("experts_sum", layers, 2 * summed * count.stream, 0.0,
-                  w.stream * (summed + 1) * count.stream)  # fmt: skip
+        count.add("experts_sum", layers, 2 * summed * d, 0.0, w.stream * (summed + 1) * d)
 
 
 def _touched(model, split, visitors):

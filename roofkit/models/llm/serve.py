@@ -422,11 +422,15 @@ def _lengths(minimum=1, **named):
         checked = number(value, name, minimum=minimum, above=False)
         if is_symbolic(checked):
             raise ValueError(f"{name}={value} is a symbol; a model's tables need numbers or arrays")
-        if name in WHOLE and np.any(checked % 1):
+        if name in WHOLE and _is_broken(checked):
             raise ValueError(f"{name}={_said(checked)} must be a whole number")
         values.append(checked)
     check_broadcast(**dict(zip(named, values, strict=True)))
     return [float(value) if isinstance(value, int) else value for value in values]
+
+
+def _is_broken(value):
+    return bool(np.any(value % 1)) if isinstance(value, np.ndarray) else value % 1 != 0
 
 
 def _over(steps, time):
