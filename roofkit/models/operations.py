@@ -13,8 +13,8 @@ class Operation(NamedTuple):
     """One kind of operation of a pass, on one chip.
 
     ``times`` is how often it occurs in the pass; all else is of one occurrence. ``weights``,
-    ``activations`` and ``kv`` are bytes over the memory; ``residual`` are those of the activations
-    that belong to the residual stream. ``dtype`` is what it multiplies in. A ``collective``, such
+    ``activations`` and ``kv`` are bytes over the memory; ``on_stream`` says that the activations
+    include the residual stream. ``dtype`` is what it multiplies in. A ``collective``, such
     as "all-reduce", moves an ``array`` of so many bytes among the chips. Figures are numbers or
     arrays that broadcast.
 
@@ -29,7 +29,7 @@ class Operation(NamedTuple):
     activations: Any = 0.0
     kv: Any = 0.0
     dtype: str = ""
-    residual: Any = 0.0
+    on_stream: bool = False
     collective: str = ""
     array: Any = 0.0
 

@@ -12,14 +12,16 @@ from roofkit.roofline import larger, smaller
 SOFTMAX_FLOPS = 5  # an element: maximum, subtraction, exponential, sum, division
 
 
-def attend(count):
-    """Add the operations of attention proper to a count: queries meet the cache."""
-    if count.model.latent:
-        _latent(count)
+def attend(at):
+    """The Operations of attention proper in a Pass: queries meet the cache."""
+    if at.model.latent:
+        yield _latent(at)
         return
-    kernel = _flash if count.how.attention == "flash" else _unfused
-    for name, layers, window in _reaches(count.model):
-        kernel(count, name, layers, window)
+    for name, layers, window in _reaches(at.model):
+        if at.how.attention == "flash":
+            yield _flash(at, name, layers, window)
+        else:
+            yield from _unfused(at, name, layers, window)
 
 
 def pairs(new, cached, window=None):
@@ -78,38 +80,32 @@ def _reaches(model):
         yield "window_" if windowed < model.layers else "", windowed, model.window
 
 
-def _flash(count, name, layers, window):
-    w, width, q_dim = count.widths, count.model.head_dim, count.split.q_dim
+def _flash(at, name, layers, window):
+    w, width, q_dim = at.widths, at.model.head_dim, at.split.q_dim
     heads = q_dim // width
-    flops = (4 * width + SOFTMAX_FLOPS) * heads * count.batch
-    read = _keys_crossing(count, window, q_dim // count.split.kv_dim)
-    _add(
-        count, f"{name}attention", layers, flops * pairs(count.new, count.cached, window),
-        _sinks(count, heads), (w.stream + w.activations) * q_dim * count.tokens,
-        2 * w.kv * count.split.kv_cached * (count.batch * read),
+    flops = (4 * width + SOFTMAX_FLOPS) * heads * at.batch
+    read = _keys_crossing(at, window, q_dim // at.split.kv_dim)
+    return Operation(
+        f"{name}attention", layers, flops * pairs(at.new, at.cached, window), _sinks(at, heads),
+        (w.stream + w.activations) * q_dim * at.tokens,
+        2 * w.kv * at.split.kv_cached * (at.batch * read), at.how.attends,
     )  # fmt: skip
 
 
-def _add(count, name, layers, flops, weights, activations, kv=0.0):
-    count.operations.append(
-        Operation(name, layers, flops, weights, activations, kv, count.how.attends)
-    )
-
-
-def _keys_crossing(count, window, group):
+def _keys_crossing(at, window, group):
     """Keys of a sequence that cross the memory: once, or for each block of query rows.
 
     Once where those that are needed at a time stay on the chip. Otherwise Q, K, V and the output of
     a block have a quarter of the memory each.
     """
-    new, cached, on_chip = count.new, count.cached, count.how.on_chip
+    new, cached, on_chip = at.new, at.cached, at.how.on_chip
     once = keys_read(new, cached, window)
     if type(new) is float and new == 1:
         return once
-    row = count.widths.stream * count.model.head_dim
+    row = at.widths.stream * at.model.head_dim
     blocks = -(-group * new // larger(on_chip // (4 * row), 1.0))
     needed = once if window is None else smaller(once, float(window))
-    fits = head_bytes(count.model, count.widths, needed) <= on_chip
+    fits = head_bytes(at.model, at.widths, needed) <= on_chip
     return _either(fits, once, larger(once, keys_streamed(new, cached, blocks, window)))
 
 
@@ -118,46 +114,51 @@ def head_bytes(model, widths, keys):
     return 2 * model.head_dim * widths.kv * keys
 
 
-def _unfused(count, name, layers, window):
-    w, width, q_dim = count.widths, count.model.head_dim, count.split.q_dim
-    heads, read = q_dim // width, keys_read(count.new, count.cached, window)
-    queries, scores = count.tokens * q_dim, count.tokens * heads * read
-    cache = w.kv * count.batch * count.split.kv_cached * read
-    flops, sinks = 2 * width * scores, _sinks(count, heads)
-    _add(count, f"{name}qk_matmul", layers, flops, 0.0, w.stream * (queries + scores), cache)
-    _add(count, f"{name}softmax", layers, SOFTMAX_FLOPS * scores, sinks, 2 * w.stream * scores)
-    _add(count, f"{name}sv_matmul", layers, flops, 0.0,
-         w.stream * scores + w.activations * queries, cache)  # fmt: skip
+def _unfused(at, name, layers, window):
+    w, width, q_dim = at.widths, at.model.head_dim, at.split.q_dim
+    heads, read = q_dim // width, keys_read(at.new, at.cached, window)
+    queries, scores = at.tokens * q_dim, at.tokens * heads * read
+    cache = w.kv * at.batch * at.split.kv_cached * read
+
+    def part(called, flops, weights, activations, kv=0.0):
+        return Operation(f"{name}{called}", layers, flops, weights, activations, kv, at.how.attends)
+
+    flops, sinks = 2 * width * scores, _sinks(at, heads)
+    yield part("qk_matmul", flops, 0.0, w.stream * (queries + scores), cache)
+    yield part("softmax", SOFTMAX_FLOPS * scores, sinks, 2 * w.stream * scores)
+    yield part("sv_matmul", flops, 0.0, w.stream * scores + w.activations * queries, cache)
 
 
-def _sinks(count, heads):
-    return count.widths.stream * float(count.model.sinks * heads)
+def _sinks(at, heads):
+    return at.widths.stream * float(at.model.sinks * heads)
 
 
-def _latent(count):
+def _latent(at):
     """Heads that share one latent vector a token.
 
     Either K and V of each head are made from it, or queries and results are carried to it and
     back, which takes more FLOPs for a pair and none for a key: whichever computes less. Fused, what
     is made for a head stays on the chip.
     """
-    w, wide = count.widths, count.model.latent
-    heads = count.model.heads // count.split.tensor
-    keys = keys_read(count.new, count.cached)
-    met = count.batch * pairs(count.new, count.cached)
+    w, wide = at.widths, at.model.latent
+    heads = at.model.heads // at.split.tensor
+    keys = keys_read(at.new, at.cached)
+    met = at.batch * pairs(at.new, at.cached)
     key, cached = wide.nope + wide.rope, wide.kv_rank + wide.rope
     matrices = wide.kv_rank * heads * (wide.nope + wide.value)
-    made = 2 * matrices * count.batch * keys + heads * (2 * (key + wide.value) + SOFTMAX_FLOPS) * met
+    made = 2 * matrices * at.batch * keys + heads * (2 * (key + wide.value) + SOFTMAX_FLOPS) * met
     carried = (
-        2 * matrices * count.tokens + heads * (2 * (cached + wide.kv_rank) + SOFTMAX_FLOPS) * met
+        2 * matrices * at.tokens + heads * (2 * (cached + wide.kv_rank) + SOFTMAX_FLOPS) * met
     )
-    activations = count.tokens * heads * (w.stream * key + w.activations * wide.value)
-    if count.how.attention == "unfused":
-        per_head = 2 * w.stream * count.batch * keys * heads * (wide.nope + wide.value)
-        scores = 4 * w.stream * count.tokens * heads * keys
+    activations = at.tokens * heads * (w.stream * key + w.activations * wide.value)
+    if at.how.attention == "unfused":
+        per_head = 2 * w.stream * at.batch * keys * heads * (wide.nope + wide.value)
+        scores = 4 * w.stream * at.tokens * heads * keys
         activations = activations + scores + _either(made < carried, per_head, 0.0)
-    _add(count, "attention", count.model.layers, smaller(made, carried),
-         w.weights * float(matrices), activations, w.kv * count.batch * keys * cached)  # fmt: skip
+    return Operation(
+        "attention", at.model.layers, smaller(made, carried), w.weights * float(matrices),
+        activations, w.kv * at.batch * keys * cached, at.how.attends,
+    )  # fmt: skip
 
 
 def _either(holds, one, other):

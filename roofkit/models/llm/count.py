@@ -42,63 +42,95 @@ class How(NamedTuple):
     on_chip: Any
 
 
-def counted(how, batch, new, cached=0.0, every_logit=False):
-    """The Count of a pass, which has its ``operations`` in order.
+class PerToken(NamedTuple):
+    """An Operation of one token: its figures but the weights grow with the tokens.
 
-    Lengths are floats or arrays that broadcast. lm_head makes the logits of each sequence's last
-    token, or of every new one.
+    Of those that the pass works on, or of the last one of each sequence.
     """
-    count = (_Fused if how.fused else _Plain)(how, batch, new, cached)
-    count.embedding()
-    count.attention()
-    count.feed_forward()
-    count.send()
-    count.ends(count.tokens if every_logit else batch)
-    return count
+
+    operation: Operation
+    last: bool = False
+
+    def of(self, tokens):
+        """The Operation of so many tokens."""
+        one = self.operation
+        return one._replace(
+            flops=one.flops * tokens, activations=one.activations * tokens,
+            kv=one.kv * tokens if one.kv else 0.0, array=one.array * tokens if one.array else 0.0,
+        )  # fmt: skip
 
 
-class Count:
-    """One pass, counted into ``operations``; the subclasses differ in what is fused."""
+class Pass:
+    """``new`` tokens of each of ``batch`` sequences after ``cached`` ones, and the parts so far."""
 
-    def __init__(self, how, batch, new, cached):
+    def __init__(self, how, batch, new, cached=0.0, every_logit=False):
         self.how, self.model, self.split, self.widths = how, how.model, how.split, how.widths
         self.batch, self.new, self.cached = batch, new, cached
         self.tokens = batch * new
-        self.stream = self.tokens * self.model.hidden
-        self.residual = self.widths.stream * self.stream
+        self.rows = self.tokens if every_logit else batch
+
+
+def plan(how):
+    """What every pass consists of: a PerToken, or a function from a Pass to its Operations."""
+    planned = (_Fused if how.fused else _Plain)(how)
+    planned.parts.append(_embedding)
+    planned.share("embedding_all_reduce", 1, "all-reduce", how.model.hidden)
+    planned.attention()
+    planned.feed_forward()
+    planned.send()
+    planned.ends()
+    return planned.parts
+
+
+def operations(parts, at):
+    """The Operations of a Pass in order."""
+    found = []
+    for part in parts:
+        if type(part) is PerToken:
+            found.append(part.of(at.rows if part.last else at.tokens))
+        else:
+            found += part(at)
+    return found
+
+
+def _embedding(at):
+    placed, d, w = at.model.positions > 0, at.model.hidden, at.widths
+    gathered = at.tokens + at.new if placed else at.tokens
+    yield Operation(
+        "embedding", 1, placed * d * at.tokens, w.embedding * d * gathered,
+        w.stream * d * at.tokens, 0.0, at.how.linear, True,
+    )  # fmt: skip
+
+
+class _Planner:
+    """Puts a plan together, part by part; the subclasses differ in what is fused."""
+
+    def __init__(self, how):
+        self.how, self.model, self.split, self.widths = how, how.model, how.split, how.widths
         self.activation_flops = ACTIVATION_FLOPS[self.model.activation] + self.model.gated
-        self.operations = []
+        self.parts = []
 
     def add(self, name, times, flops, weights=0.0, activations=0.0, kv=0.0, on_stream=False):
-        """An operation of the matrices' kind, with FLOPs and bytes a token, but for the weights.
+        """An operation in the matrices' format, with figures a token, but for the weights.
 
         ``on_stream`` says that its activations include the residual stream.
         """
-        tokens = self.tokens
-        self.operations.append(
-            Operation(
-                name, times, flops * tokens, weights, activations * tokens,
-                kv * tokens if kv else 0.0, self.how.linear, self.residual if on_stream else 0.0,
-            )
-        )  # fmt: skip
+        one = Operation(name, times, flops, weights, activations, kv, self.how.linear, on_stream)
+        self.parts.append(PerToken(one))
 
-    def share(self, name, times, collective, elements):
-        """Send an array among the chips that share a layer."""
+    def share(self, name, times, collective, elements, last=False):
+        """Send an array of so many elements a token among the chips that share a layer."""
         if self.split.tensor > 1:
             array = self.widths.travel * elements
-            self.operations.append(Operation(name, times, collective=collective, array=array))
-
-    def exchange(self, name, times, array):
-        """Send so many bytes among the chips that share the experts, across replicas."""
-        self.operations.append(Operation(name, times, collective="all-to-all", array=array))
+            one = Operation(name, times, collective=collective, array=array)
+            self.parts.append(PerToken(one, last))
 
     def send(self):
         """Hand the residual stream from stage to stage: each chip its part, to its like."""
         if self.split.pipeline > 1:
-            array = self.widths.travel * self.stream / self.split.tensor
-            self.operations.append(
-                Operation("send", self.split.pipeline - 1, collective="send", array=array)
-            )
+            array = self.widths.travel * self.model.hidden / self.split.tensor
+            times = self.split.pipeline - 1
+            self.parts.append(PerToken(Operation("send", times, collective="send", array=array)))
 
     def matrix(self, d_in, d_out, bias=False):
         """FLOPs a token, and bytes of the weights, of one matrix."""
@@ -117,30 +149,17 @@ class Count:
         wide = self.split.q_dim + self.split.kv_dim
         return self.norm(wide, 2 * self.model.head_dim if self.model.qk_norm == "head" else wide)
 
-    def embedding(self):
-        placed = self.model.positions > 0
-        gathered = self.tokens + self.new if placed else self.tokens
-        self.operations.append(
-            Operation(
-                "embedding", 1, placed * self.stream,
-                self.widths.embedding * self.model.hidden * gathered, self.residual, 0.0,
-                self.how.linear, self.residual,
-            )
-        )  # fmt: skip
-        self.share("embedding_all_reduce", 1, "all-reduce", self.stream)
-
-    def logits(self, rows, flops=0.0, weights=0.0):
-        """lm_head on so many tokens, with what else it computes of each, and reads."""
+    def logits(self, flops=0.0, weights=0.0):
+        """lm_head on the last token of each sequence, with what else it computes and reads."""
         d, vocabulary, w = self.model.hidden, self.split.vocabulary, self.widths
         weights += w.lm_head * float(d * vocabulary)
         weights += w.stream * float(self.model.head_bias * vocabulary)
-        self.operations.append(
-            Operation(
-                "lm_head", 1, (2 * d * vocabulary + flops) * rows, weights,
-                w.stream * (d + vocabulary) * rows, 0.0, self.how.head,
-            )
+        one = Operation(
+            "lm_head", 1, 2 * d * vocabulary + flops, weights, w.stream * (d + vocabulary), 0.0,
+            self.how.head,
         )  # fmt: skip
-        self.share("logits_all_gather", 1, "all-gather", rows * self.model.vocabulary)
+        self.parts.append(PerToken(one, last=True))
+        self.share("logits_all_gather", 1, "all-gather", self.model.vocabulary, last=True)
 
     def feed_forward(self):
         if self.model.dense_mlps:
@@ -148,10 +167,10 @@ class Count:
                      self.model.mlp_bias)  # fmt: skip
         if self.model.expert_mlps:
             experts(self)
-        self.share("mlp_all_reduce", self.model.layers, "all-reduce", self.stream)
+        self.share("mlp_all_reduce", self.model.layers, "all-reduce", self.model.hidden)
 
 
-class _Plain(Count):
+class _Plain(_Planner):
     """Every operation reads its operands from memory and writes its result."""
 
     def linear(self, name, times, d_in, d_out, bias=False):
@@ -181,12 +200,12 @@ class _Plain(Count):
             self.latent_projections()
         else:
             self.projections()
-        attend(self)
+        self.parts.append(attend)
         self.linear("o_proj", n, self.split.o_dim, model.hidden, model.out_bias)
         if model.block_norms == 4:
             self.normalise("attn_post_norm", n)
         if not model.parallel:
-            self.share("attn_all_reduce", n, "all-reduce", self.stream)
+            self.share("attn_all_reduce", n, "all-reduce", model.hidden)
             self.residual_add("attn_add")
 
     def projections(self):
@@ -240,12 +259,12 @@ class _Plain(Count):
         # Attention and MLP side by side are added to the stream together.
         self.residual_add("mlp_add", 2 if self.model.parallel else 1)
 
-    def ends(self, rows):
+    def ends(self):
         self.normalise("final_norm", 1)
-        self.logits(rows)
+        self.logits()
 
 
-class _Fused(Count):
+class _Fused(_Planner):
     """What is computed on each element rides along with the matmul beside it."""
 
     def norms_of(self, half):
@@ -260,11 +279,11 @@ class _Fused(Count):
             self.latent_projections(*self.norms_of(0))
         else:
             self.projections(*self.norms_of(0))
-        attend(self)
+        self.parts.append(attend)
         flops, weights = self.matrix(self.split.o_dim, model.hidden, model.out_bias)
         self.onto_stream("o_proj", n, flops, weights, self.widths.activations * self.split.o_dim)
         if not model.parallel:
-            self.share("attn_all_reduce", n, "all-reduce", self.stream)
+            self.share("attn_all_reduce", n, "all-reduce", model.hidden)
 
     def onto_stream(self, name, times, flops, weights, read):
         """A matmul whose result is added to the residual stream, which it reads and writes."""
@@ -315,5 +334,5 @@ class _Fused(Count):
         self.onto_stream(matrix.format("down"), times, flops + 2 * d * shared, weights,
                          w.activations * width)  # fmt: skip
 
-    def ends(self, rows):
-        self.logits(rows, *self.norm(self.model.hidden))
+    def ends(self):
+        self.logits(*self.norm(self.model.hidden))

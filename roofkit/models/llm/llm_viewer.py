@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from roofkit.models.llm.attention import pairs
-from roofkit.models.llm.count import NORM_FLOPS
+from roofkit.models.llm.count import ACTIVATION_FLOPS, NORM_FLOPS
 from roofkit.roofline import smaller
 
 NAME = "llm-viewer"
@@ -20,7 +20,7 @@ ENDS = ("embedding", "embedding_all_reduce", "final_norm")
 class Departure(NamedTuple):
     """What roofkit counts, what LLM-Viewer counts, and how to get there.
 
-    ``change`` takes a count and one of its operations of these ``names``, and gives another, or
+    ``change`` takes a Pass and one of its operations of these ``names``, and gives another, or
     None to drop it. It is missing where the departure is no operation's: ``serve.py`` heeds it.
     """
 
@@ -30,13 +30,12 @@ class Departure(NamedTuple):
     change: Callable | None = None
 
 
-def departed(count, names):
-    """The operations of a count without fusion, with these departures."""
-    operations = count.operations
+def departed(operations, at, names):
+    """The Operations of a Pass without fusion, with these departures."""
     for departure in (departure for name, departure in DEPARTURES.items() if name in names):
         if departure.change:
             changed = (
-                departure.change(count, each) if each.name in departure.names else each
+                departure.change(at, each) if each.name in departure.names else each
                 for each in operations
             )
             operations = [each for each in changed if each is not None]
@@ -61,84 +60,84 @@ def departures_of(convention):
     return frozenset(given)
 
 
-def _one_operand(count, each):
-    return each._replace(activations=2 * count.residual)
+def _one_operand(at, each):
+    return each._replace(activations=2 * at.widths.stream * at.model.hidden * at.tokens)
 
 
-def _seven(count, each):
-    return each._replace(flops=each.flops / NORM_FLOPS[count.model.norm] * 7)
+def _seven(at, each):
+    return each._replace(flops=each.flops / NORM_FLOPS[at.model.norm] * 7)
 
 
-def _no_parameters(count, each):
+def _no_parameters(at, each):
     return each._replace(weights=0.0)
 
 
-def _two(count, each):
-    return each._replace(flops=each.flops / count.activation_flops * 2)
+def _two(at, each):
+    return each._replace(flops=each.flops / (ACTIVATION_FLOPS[at.model.activation] + at.model.gated) * 2)
 
 
-def _hidden_width(count, each):
-    width = {"mlp_act": count.split.mlp, "experts_act": count.split.expert_width,
-             "shared_act": count.split.shared_width}[each.name]  # fmt: skip
-    share = count.model.hidden / width
+def _hidden_width(at, each):
+    width = {"mlp_act": at.split.mlp, "experts_act": at.split.expert_width,
+             "shared_act": at.split.shared_width}[each.name]  # fmt: skip
+    share = at.model.hidden / width
     return each._replace(flops=each.flops * share, activations=each.activations * share)
 
 
-def _all_pairs(count, each):
-    met = pairs(count.new, count.cached, count.model.window)
-    return each._replace(flops=each.flops / met * (count.new * (count.cached + count.new)))
+def _all_pairs(at, each):
+    met = pairs(at.new, at.cached, at.model.window)
+    return each._replace(flops=each.flops / met * (at.new * (at.cached + at.new)))
 
 
-def _queries_as_keys(count, each):
-    if _decodes(count):
+def _queries_as_keys(at, each):
+    if _decodes(at):
         return each
-    fewer = count.tokens * (count.split.q_dim - count.split.kv_dim)
-    return each._replace(activations=each.activations - count.widths.stream * fewer)
+    fewer = at.tokens * (at.split.q_dim - at.split.kv_dim)
+    return each._replace(activations=each.activations - at.widths.stream * fewer)
 
 
-def _rows_of_a_head(count, each):
-    if _decodes(count):
+def _rows_of_a_head(at, each):
+    if _decodes(at):
         return each
-    w, width = count.widths, count.model.head_dim
-    tile = smaller(-(-count.how.on_chip // (w.kv * width)), float(width))
-    once = 2 * w.kv * count.split.kv_dim * count.tokens
-    return each._replace(kv=once * -(-count.new // tile))
+    w, width = at.widths, at.model.head_dim
+    tile = smaller(-(-at.how.on_chip // (w.kv * width)), float(width))
+    once = 2 * w.kv * at.split.kv_dim * at.tokens
+    return each._replace(kv=once * -(-at.new // tile))
 
 
-def _key_of_each_query(count, each):
-    return each._replace(kv=each.kv * (count.split.q_dim // count.split.kv_dim))
+def _key_of_each_query(at, each):
+    return each._replace(kv=each.kv * (at.split.q_dim // at.split.kv_dim))
 
 
-def _rows_of_keys(count, each):
-    w, heads = count.widths, count.split.q_dim // count.model.head_dim
-    written = 2 * count.tokens * heads * (count.cached + count.new)
-    queries = w.stream * (count.tokens * count.split.q_dim)
+def _rows_of_keys(at, each):
+    w, heads = at.widths, at.split.q_dim // at.model.head_dim
+    written = 2 * at.tokens * heads * (at.cached + at.new)
+    queries = w.stream * (at.tokens * at.split.q_dim)
     return each._replace(activations=queries + w.activations * written)
 
 
-def _nothing(count, each):
+def _nothing(at, each):
     return None
 
 
-def _no_rotation(count, each):
+def _no_rotation(at, each):
     if each.name == "rotary":
         return None
     return each._replace(
-        activations=count.widths.activations * count.stream,
-        kv=count.widths.kv * (count.tokens * count.split.kv_dim),
+        activations=at.widths.activations * at.model.hidden * at.tokens,
+        kv=at.widths.kv * (at.tokens * at.split.kv_dim),
     )
 
 
-def _half(count, each):
+def _half(at, each):
     return each._replace(flops=each.flops / 2)
 
 
-def _one_sequence(count, each):
-    return each._replace(activations=each.activations / count.batch)
+def _one_sequence(at, each):
+    return each._replace(activations=each.activations / at.batch)
 
 
-def _decodes(count):
-    return type(count.new) is float and count.new == 1
+def _decodes(at):
+    return type(at.new) is float and at.new == 1
 
 
 NORMS = ("attn_norm", "mlp_norm", "final_norm", "qk_norm")

@@ -80,5 +80,5 @@ def _activation_bytes(served, part, prompt, chunk):
     stream = served.precision.widths.stream * part * new * served.model.hidden
     widest = 0.0
     for each in served.operations(part, new, cached):
-        widest = larger(widest, stream + each.activations - each.residual)
+        widest = larger(widest, each.activations + (0.0 if each.on_stream else stream))
     return widest

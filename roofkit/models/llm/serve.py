@@ -1,5 +1,6 @@
 """A language model on a chip: its operations meet hardware, as tables, seconds and memory."""
 
+import functools
 import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number
 from roofkit.models.layers import Layer, LayerTable
 from roofkit.models.llm import solve
 from roofkit.models.llm.attention import head_bytes
-from roofkit.models.llm.count import How, counted
+from roofkit.models.llm.count import How, Pass, PerToken, operations, plan
 from roofkit.models.llm.llm_viewer import departed, departures_of
 from roofkit.models.llm.memory import Memory, memory
 from roofkit.models.llm.precision import Precision, precision
@@ -106,6 +107,7 @@ class Deployment:
     _rates: Any = field(init=False, repr=False, compare=False)
     _peaks: Any = field(init=False, repr=False, compare=False)
     _how: Any = field(init=False, repr=False, compare=False)
+    _plan: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
         def settle(name, value):
@@ -144,6 +146,7 @@ class Deployment:
             self.model, self.split, self.precision.widths, *dtypes, self.fused, self.attention,
             self._rates.on_chip,
         ))  # fmt: skip
+        settle("_plan", plan(self._how))
 
     def _settled_fusion(self):
         if self.fused not in (None, True, False):
@@ -295,13 +298,11 @@ class Deployment:
 
     def operations(self, batch, new, cached=0.0, every_logit=False):
         """The Operations of a pass on each chip, lengths given as floats or arrays."""
-        return self._operations(self._how, batch, new, cached, every_logit)
-
-    def _operations(self, how, batch, new, cached, every_logit=False):
         if "new_token" in self._departures and type(new) is float and new == 1:
             cached = cached - 1.0
-        count = counted(how, batch, new, cached, every_logit)
-        return departed(count, self._departures) if self._departures else count.operations
+        at = Pass(self._how, batch, new, cached, every_logit)
+        found = operations(self._plan, at)
+        return departed(found, at, self._departures) if self._departures else found
 
     def _part(self, batch):
         """Sequences that a stage of the pipeline works on at a time."""
@@ -320,24 +321,40 @@ class Deployment:
         return LayerTable(title, layers)
 
     def _seconds(self, rates, *lengths, steps=0):
-        """Seconds of a pass without keeping its layers: a LayerTable's time, bit for bit.
+        """Seconds of a pass without keeping its layers: a LayerTable's time.
 
         With ``steps``, those of so many passes that differ along the last axis of the lengths.
         """
-        seconds, how = 0.0, self._how
-        if how.on_chip is not rates.on_chip:
-            how = how._replace(on_chip=rates.on_chip)
-        for each in self._operations(how, *lengths):
-            if each.collective:
-                link, egress = rates.over_link(each)
-                time = link / egress
-            else:
-                peak = rates[self._peaks[each.dtype]]
-                time = Estimate(each.flops / peak, each.bytes / rates.bandwidth).lower
-            seconds = seconds + each.times * (_over(steps, time) if steps else time)
+        seconds = 0.0
+        for each in self._timed(rates, *lengths):
+            seconds = seconds + (_over(steps, each) if steps else each)
         return seconds
 
+    def _timed(self, rates, batch, new, cached):
+        """Seconds of each kind of operation of a pass, all of its occurrences."""
+        how = self._how
+        if how.on_chip is not rates.on_chip:
+            how = how._replace(on_chip=rates.on_chip)
+        if self._departures:
+            yield from map(functools.partial(_time, rates, self._peaks), self.operations(batch, new, cached))
+            return
+        at = Pass(how, batch, new, cached)
+        for part in self._plan:
+            if type(part) is not PerToken:
+                yield from map(functools.partial(_time, rates, self._peaks), part(at))
+            elif part.operation.collective:
+                yield _time(rates, self._peaks, part.of(at.rows if part.last else at.tokens))
+            else:
+                # Two straight lines in the tokens, of which the higher one counts.
+                one, tokens = part.operation, at.rows if part.last else at.tokens
+                slope = one.times * one.flops / rates[self._peaks[one.dtype]]
+                start = one.times * one.weights / rates.bandwidth
+                moved = one.times * (one.activations + one.kv) / rates.bandwidth
+                yield larger(slope * tokens, start + moved * tokens)
+
     def _swept(self, *lengths):
+        if all(type(length) is float for length in lengths) and type(self._rates[0]) is float:
+            return self._seconds(self._rates, *lengths)
         size = len(self._rates)
         return in_blocks(
             lambda *values: self._seconds(Rates(*values[:size]), *values[size:]),
@@ -360,10 +377,11 @@ class Deployment:
         """The same for one number of steps, some steps at a time."""
         varying = [*self._rates, part, prompt]
         shapes = [value.shape for value in varying if isinstance(value, np.ndarray)]
-        at_once = max(1, AT_ONCE // math.prod(np.broadcast_shapes(*shapes))) if shapes else AT_ONCE
-        *rates, part, prompt = each_array(_as_column, varying)
-        rates = Rates(*rates)
-        total = 0.0
+        rates, at_once, total = self._rates, AT_ONCE, 0.0
+        if shapes:
+            at_once = max(1, AT_ONCE // math.prod(np.broadcast_shapes(*shapes)))
+            *rates, part, prompt = each_array(_as_column, varying)
+            rates = Rates(*rates)
         for first in range(0, steps, at_once):
             cached = prompt + np.arange(float(first), min(first + at_once, steps))
             total = total + self._seconds(rates, part, 1.0, cached, steps=cached.shape[-1])
@@ -427,6 +445,16 @@ def _lengths(minimum=1, **named):
         values.append(checked)
     check_broadcast(**dict(zip(named, values, strict=True)))
     return [float(value) if isinstance(value, int) else value for value in values]
+
+
+def _time(rates, peaks, operation):
+    """Seconds of all occurrences of an Operation."""
+    if operation.collective:
+        link, egress = rates.over_link(operation)
+        return operation.times * (link / egress)
+    peak = rates[peaks[operation.dtype]]
+    estimate = Estimate(operation.flops / peak, operation.bytes / rates.bandwidth)
+    return operation.times * estimate.lower
 
 
 def _is_broken(value):
