@@ -95,7 +95,7 @@ def chips(names, form):
 
 def _figures(chip):
     yield from ((f"peak {dtype}", figure) for dtype, figure in chip.peaks.items())
-    for name in ("bandwidth", "capacity", "allocatable", "on_chip"):
+    for name in ("bandwidth", "capacity", "allocatable", "on_chip", "multiprocessors"):
         if getattr(chip, name) is not None:
             yield name, getattr(chip, name)
     if chip.interconnect:

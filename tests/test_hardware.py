@@ -63,6 +63,13 @@ JOINED = {
     "TPU v6e": ("torus", None, (16, 16), 16),
 }
 
+# From the vendors' architecture papers.
+MULTIPROCESSORS = {
+    "V100": 80, "A100-40": 108, "A100-80": 108, "A100-80 PCIe": 108, "H100": 132, "H100 PCIe": 114,
+    "H200": 132, "B200": 148, "L40": 142, "L40S": 142, "A6000": 84, "4090": 128, "1080 Ti": 28,
+    "Quadro RTX 6000": 72, "MI250X": 220, "MI300X": 304, "Orin": 16,
+}  # fmt: skip
+
 # What drivers and runtimes report, in bytes.
 ALLOCATABLE = {
     "A100 80GB SXM": 85.9e9, "H100 SXM": 85.52e9, "H200": 150.75e9, "TPU v5e": 15.75 * 2**30,
@@ -91,7 +98,7 @@ sku = "Toy 2"
 
 def _figures(chip):
     named = {f"peak.{dtype}": peak for dtype, peak in chip.peaks.items()}
-    names = ("bandwidth", "capacity", "allocatable", "on_chip")
+    names = ("bandwidth", "capacity", "allocatable", "on_chip", "multiprocessors")
     named |= {name: getattr(chip, name) for name in names}
     if chip.interconnect:
         named |= {"link": chip.interconnect.bandwidth, "latency": chip.interconnect.latency}
@@ -129,6 +136,7 @@ def test_every_figure_has_its_unit_kind_and_source(chip):
     assert chip.sku
     units = dict.fromkeys(("bandwidth", "link"), "byte/s") | {"latency": "s"}
     units |= dict.fromkeys(("capacity", "allocatable", "on_chip"), "byte")
+    units |= {"multiprocessors": "multiprocessors"}
     kinds = {"link": "one-way"}
     listed = tomllib.loads(TABLE.read_text(encoding="utf-8"))["sources"].values()
     for name, figure in _figures(chip).items():
@@ -172,6 +180,13 @@ def test_what_can_be_allocated_is_what_the_driver_reports(name, held):
     chip = rk.chip(name)
     assert chip.usable == chip.allocatable == pytest.approx(held, rel=1e-3)
     assert dataclasses.replace(chip, allocatable=None).usable == chip.capacity
+
+
+def test_multiprocessors_are_those_of_the_architecture_papers():
+    assert {name: rk.chip(name).multiprocessors for name in MULTIPROCESSORS} == MULTIPROCESSORS
+    listed = sum(chip.multiprocessors is not None for chip in rk.chips())
+    assert listed == len(MULTIPROCESSORS)
+    assert rk.chip("TPU v5e").multiprocessors is None
 
 
 @pytest.mark.parametrize(
@@ -365,6 +380,8 @@ def test_your_own_chip_works_like_those_of_the_table():
         ({"capacity": math.inf}, "capacity"),
         ({"allocatable": -1}, "allocatable"),
         ({"on_chip": b"1"}, "on_chip"),
+        ({"multiprocessors": 0}, "multiprocessors"),
+        ({"multiprocessors": 1.5}, "multiprocessors must be a whole number, got 1.5"),
         ({"bandwidth": rk.Figure(-1, "byte/s", source="a slip")}, "bandwidth"),
         ({"bandwidth": rk.Figure(1e11, "byte", source="a slip")}, "bandwidth"),
         ({"interconnect": "switch"}, "must be an Interconnect, such as Interconnect(18, 25e9"),

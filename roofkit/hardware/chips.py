@@ -28,6 +28,8 @@ class Chip:
     capacity : bytes of the main memory as the data sheet has it, or None
     allocatable : bytes of it that a program can have, as the driver reports them, or None
     on_chip : bytes of the on-chip memory, or None
+    multiprocessors : how many parts compute side by side, each on a block of threads (NVIDIA's
+        streaming multiprocessors, AMD's compute units), or None
     interconnect : an Interconnect, the links to other chips, or None
     sku : the exact product the figures belong to
     aliases : other names ``chip()`` finds it by
@@ -49,6 +51,7 @@ class Chip:
     aliases: tuple = field(default=(), repr=False)
     interconnect: Interconnect | None = None
     allocatable: float | None = None
+    multiprocessors: float | None = None
 
     def __post_init__(self):
         set_field = functools.partial(object.__setattr__, self)
@@ -72,6 +75,7 @@ class Chip:
             ("capacity", "memory.capacity"),
             ("allocatable", "memory.allocatable"),
             ("on_chip", "on_chip.capacity"),
+            ("multiprocessors", "multiprocessors"),
         ):
             value = getattr(self, name)
             if value is not None:

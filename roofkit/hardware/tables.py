@@ -64,7 +64,8 @@ def _read_chip(entry, sources, file):
         layout = entry["interconnect"].pop("layout", None)
     figures = {}
     for group, members in entry.items():
-        for member, raw in members.items() if isinstance(members, dict) else ((None, None),):
+        grouped = isinstance(members, dict) and group not in UNITS
+        for member, raw in members.items() if grouped else ((None, members),):
             key = f"{group}.{member}" if member else group
             if key not in UNITS:
                 known = ", ".join((*UNITS, "interconnect.layout"))
@@ -77,6 +78,7 @@ def _read_chip(entry, sources, file):
         capacity=figures.get("memory.capacity"),
         allocatable=figures.get("memory.allocatable"),
         on_chip=figures.get("on_chip.capacity"),
+        multiprocessors=figures.get("multiprocessors"),
         sku=sku,
         aliases=tuple(aliases),
         interconnect=_read_interconnect(layout, figures, sources, where),
@@ -148,7 +150,7 @@ def _read_figure(raw, key, sources, where):
     if key == "peak" and not confirmed:
         raise ValueError(f"{where} is not confirmed; leave an unconfirmed peak out")
     return Figure(
-        checked(raw.get("value"), where),
+        checked(raw.get("value"), key, where),
         raw["unit"],
         source=cited,
         kind=raw.get("kind", ""),
