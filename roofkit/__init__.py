@@ -8,8 +8,9 @@
 Numbers need NumPy alone; ``roofkit.network`` holds what several chips send each other,
 ``roofkit.scratchpad`` a fast and a slow memory to write loops on.
 ``roofkit.plot`` draws (matplotlib), ``roofkit.explore`` moves sliders (ipywidgets), ``measure``,
-``calibrate`` and ``compare`` put this very machine under a roof, ``roofkit.check`` answers
-students; they are imported when first used.
+``calibrate`` and ``compare`` put this very machine under a roof, ``calibration`` predicts what
+kernels take on GPUs that others measured, ``roofkit.check`` answers students; they are imported
+when first used.
 """
 
 import importlib
@@ -40,6 +41,7 @@ __all__ = [
     "axpy",
     "batched_matmul",
     "calibrate",
+    "calibration",
     "chip",
     "chips",
     "cnn",
@@ -67,7 +69,8 @@ _FUNCTIONS = {
     "LLM": "models.llm", "llm": "models.configs", "llms": "models.configs",
     "Convention": "models.conventions",
     "critical_width": "network", "group": "network",
-    "calibrate": "machine.calibration", "compare": "machine.comparison",
+    "calibrate": "machine.calibration", "calibration": "machine.gpus",
+    "compare": "machine.comparison",
     "measure": "machine.measurements",
 }  # fmt: skip
 
