@@ -56,6 +56,10 @@ def read(name):
     return table
 
 
+def figures(name):
+    return gpus.figures(rk.chip(name))
+
+
 def pick(table, keep):
     return {key: values[keep] for key, values in table.items()}
 
@@ -74,9 +78,10 @@ def minimise(residuals, start, scale=0.05, most=np.inf):
 
 
 def fit_matmuls(table, start=None):
-    """Constants by chip; two of them are of the library and shared by all chips."""
-    chips = [chip for chip in GPUS.values() if chip in table["chip"]]
+    """Constants by chip; all but the shares of its data sheet are shared by all chips."""
+    chips = {chip: figures(chip) for chip in GPUS.values() if chip in table["chip"]}
     parts = {chip: pick(table, table["chip"] == chip) for chip in chips}
+    measured = np.concatenate([part["seconds"] for part in parts.values()])
 
     def unpack(values):
         shared = dict(zip(SHARED, values[len(MATMUL) * len(chips) :], strict=True))
@@ -87,18 +92,16 @@ def fit_matmuls(table, start=None):
 
     def residuals(values):
         by_chip = unpack(values)
-        return np.concatenate([
-            np.log(
-                gpu_kernels.matmul(
-                    gpus.figures(rk.chip(chip)), by_chip[chip], part["B"], part["D"], part["F"], ITEMSIZE
-                )[0] / part["seconds"]
-            )
-            for chip, part in parts.items()
-        ])  # fmt: skip
+        predicted = [
+            gpus.matmul_by(chips[chip], its, *(parts[chip][size] for size in "BDF"), ITEMSIZE)[0]
+            for chip, its in by_chip.items()
+        ]
+        return np.log(np.concatenate(predicted) / measured)
 
     start = start or dict.fromkeys(chips, START)
     first = [start[chip][name] for chip in chips for name in MATMUL]
-    return unpack(minimise(residuals, [*first, *(start[chips[0]][name] for name in SHARED)]))
+    shared = [start[next(iter(chips))][name] for name in SHARED]
+    return unpack(minimise(residuals, [*first, *shared]))
 
 
 def fit_rows(table):
@@ -115,7 +118,7 @@ def _fit_kind(table, chip, kind):
     def residuals(values):
         constants = {kind: {"cached": 0.0, **dict(zip(names, values, strict=True))}}
         predicted = gpu_kernels.row_kernel(
-            gpus.figures(rk.chip(chip)), constants, part["rows"], part["width"], ITEMSIZE, kind
+            figures(chip), constants, part["rows"], part["width"], ITEMSIZE, kind
         )
         return np.log(predicted / part["seconds"])
 
@@ -156,7 +159,7 @@ def predict(name, table, constants):
     """Predicted seconds of each row and the place of its regime."""
     seconds, regime = np.empty(len(table["seconds"])), np.empty(len(table["seconds"]), int)
     for keep, chip, which in _groups(name, table):
-        part, gpu, its = pick(table, keep), gpus.figures(rk.chip(chip)), constants[chip]
+        part, gpu, its = pick(table, keep), figures(chip), constants[chip]
         if name == "matmuls":
             found = gpus.matmul_by(gpu, its, part["B"], part["D"], part["F"], ITEMSIZE)
         elif name == "elementwise":
@@ -210,10 +213,10 @@ def left_out(name):
 
 @functools.cache
 def other_gpu(name):
-    """The same by the constants of the other GPU, of links by their share of the data sheet's."""
+    """The same, and the chips, by a fit to the other GPU alone; of links by their share."""
     table = read(name)
     one, two = GPUS.values()
-    constants = fitted(name)
+    constants = {chip: FITS[name](pick(table, table["chip"] == chip))[chip] for chip in (one, two)}
     exchanged = {one: constants[two], two: constants[one]}
     if name == "allreduce":
         table = pick(table, np.isin(links_of(table), ("switch", "pair")))
@@ -281,7 +284,11 @@ def whole_layers(correlation):
         ]
         total = Prediction.total(parts)
         judged_layers.append(
-            [calls @ measured / total.seconds, total.low / total.seconds, total.high / total.seconds]
+            [
+                calls @ measured / total.seconds,
+                total.low / total.seconds,
+                total.high / total.seconds,
+            ]
         )
     return np.array(judged_layers).T
 
@@ -314,9 +321,7 @@ def document():
             for which, its in fitted(name)[chip].items():
                 lines.append(f"{names[name]}.{which} = {_inline(its)}")
     lines += ["", "# measured / predicted, from and to, in each regime", "[interval.other]"]
-    lines += [
-        f"{shown} = {_bounds(*other_gpu(name)[:2], name)}" for name, shown in names.items()
-    ]
+    lines += [f"{shown} = {_bounds(*other_gpu(name)[:2], name)}" for name, shown in names.items()]
     for chip in GPUS.values():
         lines += ["", f'[interval."{chip}"]']
         for name, shown in names.items():

@@ -14,9 +14,9 @@ from roofkit._units import quantity
 class Prediction:
     """A predicted time in seconds, and an interval that a measurement falls in.
 
-    ``coverage`` is the share of measurements that fall between ``low`` and ``high``, ``basis``
-    says what was measured to know that. ``correlation`` tells how far the errors of two such
-    predictions go together, 0 not at all, 1 fully; ``total`` needs it.
+    ``coverage`` is the share of measurements that fall between ``low`` and ``high``, None where
+    that is not known; ``basis`` says what was measured to know it. ``correlation`` tells how far
+    the errors of two such predictions go together, 0 not at all, 1 fully; ``total`` needs it.
 
     >>> one = Prediction(1e-3, 0.9e-3, 1.2e-3, basis="an example")
     >>> 40 * one
@@ -26,13 +26,14 @@ class Prediction:
     seconds: Any
     low: Any
     high: Any
-    coverage: float = 0.9
+    coverage: float | None = 0.9
     basis: str = ""
     correlation: float = 1.0
 
     def __repr__(self):
         low, high = quantity(self.low, "s"), quantity(self.high, "s")
-        share = f"{self.coverage:.0%} between {low} and {high}"
+        share = "" if self.coverage is None else f"{self.coverage:.0%} "
+        share += f"between {low} and {high}"
         return f"Prediction({quantity(self.seconds, 's')}, {share}: {self.basis})"
 
     def __mul__(self, times):
@@ -51,7 +52,8 @@ class Prediction:
 
         Half-widths h on each side add up to sqrt(r (Σh)² + (1-r) Σh²), the spread of a sum whose
         terms all have the correlation r; r is the largest of the parts'. Where r is 1 they add up
-        as they are. Raises ValueError for no parts and for parts of several coverages.
+        as they are. Coverage is the least of the parts', None where one of them is. Raises
+        ValueError for no parts.
 
         >>> part = Prediction(1e-3, 0.9e-3, 1.1e-3, correlation=0.0)
         >>> whole = Prediction.total([part] * 4)
@@ -61,18 +63,14 @@ class Prediction:
         parts = list(parts)
         if not parts:
             raise ValueError("total needs one prediction or more, got none")
-        coverages = {part.coverage for part in parts}
-        if len(coverages) > 1:
-            raise ValueError(
-                f"these predictions cover different shares, {sorted(coverages)}; add up those of "
-                "one calibration"
-            )
+        known = [part.coverage for part in parts]
+        coverage = None if None in known else min(known)
         together = max(part.correlation for part in parts)
         seconds = sum(part.seconds for part in parts)
         below = _spread([part.seconds - part.low for part in parts], together)
         above = _spread([part.high - part.seconds for part in parts], together)
         basis = "; ".join(dict.fromkeys(part.basis for part in parts))
-        return cls(seconds, seconds - below, seconds + above, coverages.pop(), basis, together)
+        return cls(seconds, seconds - below, seconds + above, coverage, basis, together)
 
 
 # NumPy would otherwise spread ``array * prediction`` over the array's elements.
