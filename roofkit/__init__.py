@@ -14,6 +14,7 @@ students; they are imported when first used.
 
 import importlib
 
+from roofkit.efficiency import mbu, mfu
 from roofkit.hardware import Chip, Figure, chip, chips, load_chips
 from roofkit.kernels import (
     axpy,
@@ -36,6 +37,7 @@ __all__ = [
     "Cost",
     "Estimate",
     "Figure",
+    "Measurements",
     "Roofline",
     "axpy",
     "batched_matmul",
@@ -55,7 +57,9 @@ __all__ = [
     "llms",
     "load_chips",
     "matmul",
+    "mbu",
     "measure",
+    "mfu",
     "norm",
     "softmax",
 ]
@@ -68,7 +72,7 @@ _FUNCTIONS = {
     "Convention": "models.conventions",
     "critical_width": "network", "group": "network",
     "calibrate": "machine.calibration", "compare": "machine.comparison",
-    "measure": "machine.measurements",
+    "Measurements": "machine.measurements", "measure": "machine.measurements",
 }  # fmt: skip
 
 

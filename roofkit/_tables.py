@@ -46,5 +46,17 @@ def html_table(head, units, rows):
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def to_frame(rows):
+    """A list of dicts as a pandas DataFrame, a column a key."""
+    try:
+        import pandas as pd  # of all tables' users only those who ask for it need it
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "a DataFrame needs pandas: pip install pandas; or take .rows, a list of dicts",
+            name="pandas",
+        ) from None
+    return pd.DataFrame(rows)
+
+
 def _text(cell):
     return cell if isinstance(cell, str) else cell[0]
