@@ -4,6 +4,8 @@
 shows when the pointer rests on it. The first column is aligned left, the others right.
 """
 
+import importlib
+
 from roofkit._html import quantities
 
 
@@ -49,13 +51,13 @@ def html_table(head, units, rows):
 def to_frame(rows):
     """A list of dicts as a pandas DataFrame, a column a key."""
     try:
-        import pandas as pd  # of all tables' users only those who ask for it need it
+        pandas = importlib.import_module("pandas")  # only who asks for a frame needs it
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "a DataFrame needs pandas: pip install pandas; or take .rows, a list of dicts",
             name="pandas",
         ) from None
-    return pd.DataFrame(rows)
+    return pandas.DataFrame(rows)
 
 
 def _text(cell):
