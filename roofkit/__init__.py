@@ -15,6 +15,7 @@ when first used.
 
 import importlib
 
+from roofkit.efficiency import mbu, mfu
 from roofkit.hardware import Chip, Figure, chip, chips, load_chips
 from roofkit.kernels import (
     axpy,
@@ -37,6 +38,7 @@ __all__ = [
     "Cost",
     "Estimate",
     "Figure",
+    "Measurements",
     "Roofline",
     "axpy",
     "batched_matmul",
@@ -57,7 +59,9 @@ __all__ = [
     "llms",
     "load_chips",
     "matmul",
+    "mbu",
     "measure",
+    "mfu",
     "norm",
     "softmax",
 ]
@@ -71,7 +75,7 @@ _FUNCTIONS = {
     "critical_width": "network", "group": "network",
     "calibrate": "machine.calibration", "calibration": "machine.gpus",
     "compare": "machine.comparison",
-    "measure": "machine.measurements",
+    "Measurements": "machine.measurements", "measure": "machine.measurements",
 }  # fmt: skip
 
 

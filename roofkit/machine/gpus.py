@@ -260,8 +260,9 @@ def links_by_share(of, measured, whole):
     are: PCIe 4 beside A100, PCIe 5 beside H100.
     """
     links = {"host": of["host"]}
+    joins = {"switch": ("switch", "pair"), "all-pairs": ("pair",)}
     if whole.interconnect is not None:
         ratio = float(whole.interconnect.total) / float(measured.interconnect.total)
-        direct = "switch" if whole.interconnect.kind == "switch" else "pair"
-        links |= {link: {**of[link], "bus": of[link]["bus"] * ratio} for link in {direct, "pair"}}
+        for link in joins.get(whole.interconnect.kind, ()):
+            links[link] = {**of[link], "bus": of[link]["bus"] * ratio}
     return links
