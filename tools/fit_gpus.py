@@ -23,8 +23,8 @@ MATMUL = ("peak", "bandwidth")
 SHARED = ("write", "cache", "overhead", "join", "throttle")
 ROWS = {
     "add": ("bandwidth", "overhead", "cached"),
-    "norm": ("bandwidth", "overhead", "cached", "step"),
-    "activation": ("bandwidth", "overhead", "step"),
+    "norm": ("rate", "overhead", "cached", "step"),
+    "activation": ("rate", "overhead", "step"),
 }
 ITEMSIZE = 2
 # On either side of an interval: less than 5%, because a model that nobody has seen differs more
@@ -37,7 +37,7 @@ START = {
     "peak": 0.9, "write": 1e-10, "cache": 6e10, "bandwidth": 0.9, "overhead": 4e-6,
     "join": 2e-6, "throttle": 0.1,
 }  # fmt: skip
-ROWS_START = {"bandwidth": 0.7, "overhead": 1.5e-6, "cached": 0.3, "step": 6e-7}
+ROWS_START = {"bandwidth": 0.9, "rate": 5e9, "overhead": 1.5e-6, "cached": 0.3, "step": 6e-7}
 
 
 @functools.cache
@@ -105,18 +105,21 @@ def fit_matmuls(table, start=None):
 
 
 def fit_rows(table):
-    """Constants by chip and kind."""
-    return {chip: {kind: _fit_kind(table, chip, kind) for kind in KINDS.values()}
-            for chip in GPUS.values() if chip in table["chip"]}  # fmt: skip
+    """Constants by chip and kind; the add's tell the others how fast the memory is."""
+    constants = {chip: {} for chip in GPUS.values() if chip in table["chip"]}
+    for chip, its in constants.items():
+        for kind in KINDS.values():
+            its[kind] = _fit_kind(table, chip, kind, its)
+    return constants
 
 
-def _fit_kind(table, chip, kind):
+def _fit_kind(table, chip, kind, fitted_before):
     ops = [op for op, its_kind in KINDS.items() if its_kind == kind]
     part = pick(table, (table["chip"] == chip) & np.isin(table["op"], ops))
     names = ROWS[kind]
 
     def residuals(values):
-        constants = {kind: {"cached": 0.0, **dict(zip(names, values, strict=True))}}
+        constants = {**fitted_before, kind: {"cached": 0.0, **dict(zip(names, values, strict=True))}}
         predicted = gpu_kernels.row_kernel(
             figures(chip), constants, part["rows"], part["width"], ITEMSIZE, kind
         )

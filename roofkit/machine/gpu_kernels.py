@@ -54,8 +54,7 @@ def matmul(gpu, constants, B, D, F, itemsize):
     k = STEP * np.ceil(D / (s * STEP))
     waves = np.ceil(blocks / gpu.multiprocessors)
     rate = gpu.peak / gpu.multiprocessors
-    # What feeds a multiprocessor grew with the root of what it computes, from A100 to H100.
-    path = math.sqrt(rate / 1e12)
+    path = _path(gpu)
     tile = waves * m * n * (2 * k / (c["peak"] * rate) + c["write"] / path)
     fed = blocks * (m + n) * k * (itemsize / (c["cache"] * path * gpu.multiprocessors))
     partial = np.where(s > 1, 8 * s, 0.0) * (B * F)  # sums in fp32, written and read
@@ -76,19 +75,28 @@ def row_kernel(gpu, constants, rows, width, itemsize, kind):
     """Seconds of a residual add, a norm of each row, or a gated activation.
 
     One block works on a row of a norm or an activation, ``THREADS`` elements at a time, and a
-    multiprocessor holds ``gpu.rows`` of them: rows come in waves. What the last kernels left in
-    the L2 cache saves a share of the memory's time, all of it where the bytes fill at most 0.6 of
-    the cache, none from twice that.
+    multiprocessor holds ``gpu.rows`` of them: rows come in waves, and no faster than a
+    multiprocessor has bytes under way. What the last kernels left in the L2 cache saves a share
+    of the time, all of it where the bytes fill at most 0.6 of the cache, none from twice that.
     """
     c = constants[kind]
     moved = PASSES[kind] * itemsize * np.asarray(rows, float) * width
-    moved_time = moved / (c["bandwidth"] * gpu.bandwidth)
-    moved_time = moved_time * (1 - c["cached"] * np.clip(2 - moved / (0.6 * gpu.cache), 0, 1))
+    saved = c["cached"] * np.clip(2 - moved / (0.6 * gpu.cache), 0, 1)
+    from_memory = (1 - saved) * moved / (constants["add"]["bandwidth"] * gpu.bandwidth)
     if kind == "add":
-        return c["overhead"] + moved_time
+        return c["overhead"] + from_memory
+    under_way = (1 - saved) * moved / (c["rate"] * _path(gpu) * gpu.multiprocessors)
     waves = np.ceil(rows / (gpu.rows * gpu.multiprocessors))
-    waves_time = waves * np.ceil(np.asarray(width) / THREADS) * c["step"]
-    return c["overhead"] + np.cbrt(waves_time**3 + moved_time**3)
+    one_by_one = waves * np.ceil(np.asarray(width) / THREADS) * c["step"]
+    return c["overhead"] + np.cbrt(from_memory**3 + under_way**3 + one_by_one**3)
+
+
+def _path(gpu):
+    """What feeds a multiprocessor, of one that computes 1 TFLOP/s.
+
+    It grew with the root of what a multiprocessor computes, from A100 to H100.
+    """
+    return math.sqrt(gpu.peak / gpu.multiprocessors / 1e12)
 
 
 def all_reduce(constants, size, gpus):
