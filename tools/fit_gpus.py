@@ -119,7 +119,10 @@ def _fit_kind(table, chip, kind, fitted_before):
     names = ROWS[kind]
 
     def residuals(values):
-        constants = {**fitted_before, kind: {"cached": 0.0, **dict(zip(names, values, strict=True))}}
+        constants = {
+            **fitted_before,
+            kind: {"cached": 0.0, **dict(zip(names, values, strict=True))},
+        }
         predicted = gpu_kernels.row_kernel(
             figures(chip), constants, part["rows"], part["width"], ITEMSIZE, kind
         )
@@ -301,7 +304,8 @@ def correlation():
     """How much alike the errors of a layer's kernels are: the least that covers 90% of layers."""
     for tried in np.arange(0, 1.01, 0.05):
         ratio, low, high = whole_layers(tried)
-        if np.mean((ratio >= low) & (ratio <= high)) >= gpus.COVERAGE:
+        # A little more, lest a single layer decide.
+        if np.mean((ratio >= low) & (ratio <= high)) >= gpus.COVERAGE + 0.005:
             return round(float(tried), 2)
     return 1.0
 
@@ -366,39 +370,60 @@ def _bounds(ratio, regime, name):
     return "[" + ", ".join(f"[{low:.3f}, {high:.3f}]" for low, high in rows) + "]"
 
 
-def line(label, ratio, low=None, high=None):
+def figures_of(ratio, low, high):
+    """Rows, median error, 90% of errors, share within 15%, share in the interval, its width."""
     error = np.abs(1 / ratio - 1)
-    text = (
-        f"{label:34} {len(ratio):5}  {np.median(error):6.1%}  {np.quantile(error, 0.9):6.1%}  "
-        f"{np.mean(error <= 0.15):6.1%}"
-    )
-    if low is not None:
-        inside = (ratio >= low) & (ratio <= high)
-        text += f"  {np.mean(inside):6.1%}  {np.median(high / low):5.2f}"
-    print(text)
+    inside = (ratio >= low) & (ratio <= high)
+    return (
+        len(ratio), np.median(error), np.quantile(error, 0.9), np.mean(error <= 0.15),
+        np.mean(inside), np.median(high / low),
+    )  # fmt: skip
+
+
+def summary():
+    """What README.md tells: label and figures, all judged on what the fit did not see."""
+    labels = {"matmuls": "matmuls", "elementwise": "norms, adds, activations",
+              "allreduce": "all-reduces"}  # fmt: skip
+    for name, label in labels.items():
+        for chip in GPUS.values():
+            here = read(name)["chip"] == chip
+            yield f"{label}, {chip}", figures_of(*(each[here] for each in judged(name)))
+    yield "whole layers, both GPUs", figures_of(*whole_layers(correlation()))
+    for name, label in labels.items():
+        yield f"{label} by the other GPU", figures_of(*other_judged(name)[0])
+
+
+def other_judged(name):
+    """The other GPU's ratios with their intervals, and the chips."""
+    ratio, regime, chips = other_gpu(name)
+    return (ratio, *intervals(ratio, regime, len(REGIMES[name]))[regime].T), chips
+
+
+def in_detail():
+    """The same of every model, of every kernel, and by chip from the other."""
+    for name in FITS:
+        table, found = read(name), judged(name)
+        for chip in GPUS.values():
+            for column in ("model", "op", "node", "gpus"):
+                for value in np.unique(table.get(column, [])):
+                    here = (table["chip"] == chip) & (table[column] == value)
+                    if here.any() and not (column == "op" and name == "matmuls"):
+                        yield f"{chip}: {column} {value}", figures_of(*(e[here] for e in found))
+            other, chips = other_judged(name)
+            yield f"{chip} by the other", figures_of(*(each[chips == chip] for each in other))
+
+
+def row(label, figures):
+    rows, median, most, close, inside, width = figures
+    shares = f"{median:.1%} | {most:.0%} | {close:.0%} | {inside:.0%}"
+    return f"| {label} | {rows:,} | {shares} | {width:.2f} |"
 
 
 def report():
-    print(f"{'':34} {'rows':>5}  median     90%  <= 15%  inside  width")
-    for name in FITS:
-        ratio, low, high = judged(name)
-        table = read(name)
-        for chip in GPUS.values():
-            here = table["chip"] == chip
-            line(f"{name}, {chip}", ratio[here], low[here], high[here])
-            for model in dict.fromkeys(table.get("model", [])):
-                it = here & (table["model"] == model)
-                line(f"    without {model}", ratio[it], low[it], high[it])
-            if name == "elementwise":
-                for op in KINDS:
-                    it = here & (table["op"] == op)
-                    line(f"    {op}", ratio[it], low[it], high[it])
-        other, regime, chips = other_gpu(name)
-        bounds = intervals(other, regime, len(REGIMES[name]))[regime].T
-        for chip in GPUS.values():
-            it = chips == chip
-            line(f"{name}, {chip} by the other's", other[it], bounds[0][it], bounds[1][it])
-    line(f"layers, correlation {correlation()}", *whole_layers(correlation()))
+    print("| judged on | rows | median error | 90% of errors below | within 15% | inside | width |")
+    print("|---|---|---|---|---|---|---|")
+    for each in (*summary(), *in_detail()):
+        print(row(*each))
 
 
 if __name__ == "__main__":

@@ -42,14 +42,14 @@ def calibration(name, *, threads=None):
         constants of the one whose multiprocessors are most alike, and the wider interval within
         which the measured ones predict each other.
     threads : int, optional
-        The most threads that one multiprocessor holds, where gpus.toml does not say: 2,048 on
+        The most threads that one multiprocessor holds, where THREADS does not say: 2,048 on
         compute capability 7.0, 8.0, 9.0 and 10.0, 1,536 on 8.6, 8.9 and 12.0, 1,024 on 7.5.
 
     Raises ValueError for a chip that lacks a figure, or is no NVIDIA GPU.
 
     >>> a100 = calibration("A100 80GB SXM")
     >>> a100.matmul(B=512, D=8192, F=8192)
-    Prediction(318 µs, 90% between 284 µs and 365 µs: fitted to PyTorch's 16-bit matmuls on A100
+    Prediction(317 µs, 90% between 284 µs and 365 µs: fitted to PyTorch's 16-bit matmuls on A100
     80GB SXM)
     """
     whole = name if isinstance(name, Chip) else chip(name)
