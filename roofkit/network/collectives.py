@@ -192,11 +192,12 @@ def _checked(size, group, exact, latency):
     check_flags(exact=exact, latency=latency)
     if latency and not is_symbolic(group.latency) and not np.any(group.latency):
         raise ValueError(f"latency=True, but {group!r} has no latency; build the group with one")
-    lengths = {f"axes[{place}]": length for place, length in enumerate(group.axes)}
-    check_broadcast(
-        size=size, **lengths, nodes=group.nodes, bandwidth=group.bandwidth, card=group.card,
-        latency=group.latency if latency else None,
-    )  # fmt: skip
+    if isinstance(size, np.ndarray):  # those of the group fit each other already
+        lengths = {f"axes[{place}]": length for place, length in enumerate(group.axes)}
+        check_broadcast(
+            size=size, **lengths, nodes=group.nodes, bandwidth=group.bandwidth, card=group.card,
+            latency=group.latency if latency else None,
+        )  # fmt: skip
     # Floats round as arrays do; beside symbols, whole numbers keep fractions exact.
     if type(size) is int and not any(map(is_symbolic, group.axes)):
         size = float(size)

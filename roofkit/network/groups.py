@@ -93,7 +93,8 @@ class Group:
         settle("latency", number(self.latency, "latency", above=False))
         settle("nodes", _length(self.nodes, "nodes", False))
         lengths = dict(zip(names, self.axes, strict=True))
-        check_broadcast(**lengths, bandwidth=self.bandwidth, latency=self.latency, nodes=self.nodes)
+        fitting = {"bandwidth": self.bandwidth, "latency": self.latency, "nodes": self.nodes}
+        check_broadcast(**lengths, **fitting)
         if not isinstance(self.bidirectional, FLAGS):
             raise ValueError(f"bidirectional={self.bidirectional!r} must be True or False")
         if not self.bidirectional and not all(self.rings):
@@ -110,7 +111,7 @@ class Group:
             settle("card", number(self.card, "card"))
             if not several:
                 raise ValueError("card= is for several nodes, and nodes=1 ignores it; leave it out")
-            check_broadcast(**lengths, nodes=self.nodes, card=self.card)
+            check_broadcast(**lengths, **fitting, card=self.card)
 
     @property
     def chips(self):

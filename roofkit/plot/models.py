@@ -73,7 +73,8 @@ def layers(tables, *, ax=None):
     roofs = _roofs(tables)
     every = [point for found in points.values() for point in found]
     ridges = [peak / bandwidth for peak, bandwidth in roofs]
-    xlim = intensities_shown(ridges, [point.intensity for point in every])
+    # Room for the peak's name, right of the large points of a prefill.
+    xlim = intensities_shown(ridges, [point.intensity for point in every], above=3)
     ylim = 0.6 * min(xlim[0] * bandwidth for _, bandwidth in roofs), roofs[0][0] * 10
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")

@@ -244,7 +244,8 @@ def _intensity(kernel, label):
 
 def _height(roofs, xlim):
     low = min(roof.attainable(xlim[0]) for roof in roofs)
-    return low * 0.8, max(roof.peak_flops for roof in roofs) * 2.5
+    # Room for a label under the leftmost marker.
+    return low * 0.5, max(roof.peak_flops for roof in roofs) * 2.5
 
 
 def _legend(label, roof):
@@ -266,6 +267,10 @@ def _label(ax, name, intensity, roofs, others):
         fontsize=9,
         bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
     )
+    # Not beyond the frame's right side.
+    beyond = label.get_window_extent().x1 - ax.get_window_extent().x1
+    if beyond > 0:
+        label.xyann = (label.xyann[0] - 72 / ax.figure.dpi * beyond, label.xyann[1])
     # Away from the roof until it is free; in a hopelessly crowded plot, where the search ends.
     for _ in range(50):
         box = label.get_window_extent()
