@@ -644,7 +644,7 @@ def test_a_calibration_serves_what_one_of_a_gpu_does():
     seconds = truth.seconds(cost) * [[1.1, 0.9], [0.9, 1.1], [1.1, 0.9], [0.9, 1.1]]
     fit = calibrate([(cost, seconds)], ROOF, dtype="bf16")
     assert fit.coverage == pytest.approx(7 / 9)  # of eight points the outermost
-    one = fit.matmul(256, 4096, 4096)
+    one = fit.matmul(256, 4096, 4096, "bfloat16")
     assert one.seconds == fit.seconds(rk.matmul(256, 4096, 4096))
     assert one.low < one.seconds < one.high
     assert "8 points on this machine" in one.basis

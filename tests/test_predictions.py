@@ -18,7 +18,7 @@ import fit_gpus  # noqa: E402
 
 A100, H100 = rk.calibration("A100 80GB SXM"), rk.calibration("H100")
 # A machine on which each formula can be followed by hand: no cost but the one that is asked for.
-PLAIN = gpu_kernels.GPU(1e14, 1e12, 100, 4e7, 2)
+PLAIN = gpu_kernels.GPU(1e14, 1e12, 100, 4e7, 2, 1.0)
 FREE = {
     "peak": 1.0, "write": 0.0, "cache": 1e30, "bandwidth": 1e30, "overhead": 0.0, "join": 1.0,
     "throttle": 0.0,
@@ -205,6 +205,13 @@ def test_predictions_broadcast_and_plain_numbers_stay_plain():
     assert A100.elementwise(B, D, "norm").high.shape == (3, 2)
     assert type(A100.elementwise(1, 8192).seconds) is float
     assert A100.all_reduce(np.array([1e4, 1e6]), 8).low.shape == (2,)
+
+
+def test_more_shapes_than_fit_at_once_are_predicted_in_pieces(monkeypatch):
+    B, D = np.arange(1, 41)[:, None], np.array([1024, 4096, 8192])
+    at_once = A100.matmul(B, D, 8192)
+    monkeypatch.setattr(gpu_kernels, "MOST", 7)
+    assert np.array_equal(A100.matmul(B, D, 8192).high, at_once.high)
 
 
 def test_a_gpu_a_dtype_or_a_size_that_was_not_measured_widens_the_interval():

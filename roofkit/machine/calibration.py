@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roofkit._inputs import itemsize, number, sizes
+from roofkit._inputs import dtype_named, itemsize, number, sizes
 from roofkit._units import engineering
 from roofkit.hardware import Chip
 from roofkit.kernels import matmul
@@ -107,6 +107,7 @@ class Calibrated:
         dtype = dtype or self.dtype
         if dtype is None:
             raise ValueError("which dtype? Pass dtype=, or calibrate(..., dtype=)")
+        dtype = dtype_named(dtype)
         if self.dtype not in (None, dtype):
             raise ValueError(
                 f"{self.dtype} was fitted, not {dtype}; measure it, and calibrate(dtype={dtype!r})"
@@ -145,6 +146,7 @@ def calibrate(measurements, roof=None, *, dtype=None):
     >>> round(fit.eff_flops, 3), round(fit.eff_bw, 3), round(fit.overhead * 1e6, 1)
     (0.8, 0.5, 10.0)
     """
+    dtype = None if dtype is None else dtype_named(dtype)
     least = 0.0
     if isinstance(measurements, Measurements):
         pairs, dtype = _swept(measurements, dtype)

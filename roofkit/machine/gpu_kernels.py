@@ -17,6 +17,7 @@ _M, _N, _S = (
     np.array(column, float)
     for column in zip(*((m, n, s) for m, n in TILES for s in SPLITS), strict=True)
 )
+MOST = 2**14  # shapes at once: each is tried with every tile and split
 STEP = 64  # along D, whole steps of this length
 THREADS = 1024  # of a block that works on one row
 
@@ -29,7 +30,9 @@ class GPU:
     """What the formulas need of a data sheet.
 
     ``peak`` in FLOP/s and ``bandwidth`` in bytes/s; ``multiprocessors``; ``cache``, bytes of L2;
-    ``rows``, how many blocks of 1,024 threads one multiprocessor holds at once.
+    ``rows``, how many blocks of 1,024 threads one multiprocessor holds at once; ``path``, how much
+    wider what feeds a multiprocessor is than that of one which computes 1 TFLOP/s at 16 bits. From
+    A100 to H100 it grew with the root of that speed.
     """
 
     peak: float
@@ -37,6 +40,7 @@ class GPU:
     multiprocessors: float
     cache: float
     rows: int
+    path: float
 
 
 def matmul(gpu, constants, B, D, F, itemsize):
@@ -49,14 +53,17 @@ def matmul(gpu, constants, B, D, F, itemsize):
     c = constants
     shape = np.broadcast_shapes(np.shape(B), np.shape(D), np.shape(F))
     B, D, F = (np.broadcast_to(np.asarray(size, float), shape) for size in (B, D, F))
+    if B.size > MOST:
+        pieces = (np.array_split(size.ravel(), -(-B.size // MOST)) for size in (B, D, F))
+        found = [matmul(gpu, c, *piece, itemsize) for piece in zip(*pieces, strict=True)]
+        return tuple(np.concatenate(parts).reshape(shape) for parts in zip(*found, strict=True))
     m, n, s = (column.reshape(-1, *[1] * len(shape)) for column in (_M, _N, _S))
     blocks = np.ceil(B / m) * np.ceil(F / n) * s
     k = STEP * np.ceil(D / (s * STEP))
     waves = np.ceil(blocks / gpu.multiprocessors)
     rate = gpu.peak / gpu.multiprocessors
-    path = _path(gpu)
-    tile = waves * m * n * (2 * k / (c["peak"] * rate) + c["write"] / path)
-    fed = blocks * (m + n) * k * (itemsize / (c["cache"] * path * gpu.multiprocessors))
+    tile = waves * m * n * (2 * k / (c["peak"] * rate) + c["write"] / gpu.path)
+    fed = blocks * (m + n) * k * (itemsize / (c["cache"] * gpu.path * gpu.multiprocessors))
     partial = np.where(s > 1, 8 * s, 0.0) * (B * F)  # sums in fp32, written and read
     moved = (itemsize * (D * F + B * D + B * F) + partial) / (c["bandwidth"] * gpu.bandwidth)
     times = np.cbrt(tile**3 + fed**3 + moved**3) + np.where(s > 1, c["join"], 0.0)
@@ -85,18 +92,10 @@ def row_kernel(gpu, constants, rows, width, itemsize, kind):
     from_memory = (1 - saved) * moved / (constants["add"]["bandwidth"] * gpu.bandwidth)
     if kind == "add":
         return c["overhead"] + from_memory
-    under_way = (1 - saved) * moved / (c["rate"] * _path(gpu) * gpu.multiprocessors)
+    under_way = (1 - saved) * moved / (c["rate"] * gpu.path * gpu.multiprocessors)
     waves = np.ceil(rows / (gpu.rows * gpu.multiprocessors))
     one_by_one = waves * np.ceil(np.asarray(width) / THREADS) * c["step"]
     return c["overhead"] + np.cbrt(from_memory**3 + under_way**3 + one_by_one**3)
-
-
-def _path(gpu):
-    """What feeds a multiprocessor, of one that computes 1 TFLOP/s.
-
-    It grew with the root of what a multiprocessor computes, from A100 to H100.
-    """
-    return math.sqrt(gpu.peak / gpu.multiprocessors / 1e12)
 
 
 def all_reduce(constants, size, gpus):

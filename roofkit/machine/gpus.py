@@ -38,9 +38,9 @@ def calibration(name, *, threads=None):
     ----------
     name : str or Chip
         A GPU that was measured (A100 80GB SXM, H100 SXM), or any other NVIDIA GPU of which the
-        number of multiprocessors, peak and bandwidth are known: then with the
-        constants of the one whose multiprocessors are most alike, and the wider interval within
-        which the measured ones predict each other.
+        number of multiprocessors, peak and bandwidth are known: then with the constants of the
+        one whose multiprocessors compute most alike, and the wider interval within which the
+        measured ones predict each other.
     threads : int, optional
         The most threads that one multiprocessor holds, where THREADS does not say: 2,048 on
         compute capability 7.0, 8.0, 9.0 and 10.0, 1,536 on 8.6, 8.9 and 12.0, 1,024 on 7.5.
@@ -58,8 +58,7 @@ def calibration(name, *, threads=None):
         return GPUCalibration(whole, gpu, whole.name)
 
     def unlike(other):
-        of = figures(chip(other))
-        return abs(math.log(gpu.peak / gpu.multiprocessors / (of.peak / of.multiprocessors)))
+        return abs(math.log(gpu.path / figures(chip(other)).path))
 
     like = min(_table()["gpu"], key=unlike)
     if whole.on_chip is None:
@@ -90,10 +89,11 @@ class GPUCalibration:
         the interval is that of a GPU that was not measured.
         """
         B, D, F = sizes(B=B, D=D, F=F)
-        gpu = figures(self.chip, dtype, self.gpu.rows * gpu_kernels.THREADS)
-        seconds, regime = matmul_by(
-            gpu, _table()["gpu"][self.like]["matmul"], B, D, F, itemsize(dtype)
-        )
+        size = itemsize(dtype)
+        gpu = self.gpu
+        if size != 2:
+            gpu = replace(gpu, peak=float(self.chip.peak_flops(dtype)))
+        seconds, regime = matmul_by(gpu, _table()["gpu"][self.like]["matmul"], B, D, F, size)
         return self._told("matmul", seconds, regime, dtype, B=B, D=D, F=F)
 
     def elementwise(self, rows, width, kind="add", dtype="bf16"):
@@ -194,8 +194,8 @@ def _table():
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 
-def figures(whole, dtype="bf16", threads=None):
-    """What the formulas need of a Chip, or ValueError saying what it lacks."""
+def figures(whole, threads=None):
+    """What the formulas need of a Chip at 16 bits, or ValueError saying what it lacks."""
     if whole.sku and not whole.sku.startswith("NVIDIA"):
         raise ValueError(
             f"kernels of NVIDIA GPUs were measured, and {whole.name} is none; time your own and "
@@ -204,12 +204,12 @@ def figures(whole, dtype="bf16", threads=None):
     for name in ("multiprocessors", "bandwidth"):
         if getattr(whole, name) is None:
             raise ValueError(f"{whole.name} has no figure {name!r}, which a prediction needs")
-    if dtype == "bf16" and dtype not in whole.peaks:
-        dtype = "fp16"  # as fast where there are both
+    half = next((dtype for dtype in ("bf16", "fp16") if dtype in whole.peaks), "bf16")
+    peak, multiprocessors = float(whole.peak_flops(half)), float(whole.multiprocessors)
     threads = threads or THREADS.get(whole.name, 2048)
     return gpu_kernels.GPU(
-        float(whole.peak_flops(dtype)), float(whole.bandwidth), float(whole.multiprocessors),
-        float(whole.on_chip or math.nan), int(threads // gpu_kernels.THREADS),
+        peak, float(whole.bandwidth), multiprocessors, float(whole.on_chip or math.nan),
+        int(threads // gpu_kernels.THREADS), math.sqrt(peak / multiprocessors / 1e12),
     )  # fmt: skip
 
 
