@@ -8,12 +8,14 @@
 Numbers need NumPy alone; ``roofkit.network`` holds what several chips send each other,
 ``roofkit.scratchpad`` a fast and a slow memory to write loops on.
 ``roofkit.plot`` draws (matplotlib), ``roofkit.explore`` moves sliders (ipywidgets), ``measure``,
-``calibrate`` and ``compare`` put this very machine under a roof, ``roofkit.check`` answers
-students; they are imported when first used.
+``calibrate`` and ``compare`` put this very machine under a roof, ``calibration`` predicts what
+kernels take on GPUs that others measured, ``roofkit.check`` answers students; they are imported
+when first used.
 """
 
 import importlib
 
+from roofkit.efficiency import mbu, mfu
 from roofkit.hardware import Chip, Figure, chip, chips, load_chips
 from roofkit.kernels import (
     axpy,
@@ -35,10 +37,12 @@ __all__ = [
     "Cost",
     "Estimate",
     "Figure",
+    "Measurements",
     "Roofline",
     "axpy",
     "batched_matmul",
     "calibrate",
+    "calibration",
     "cheapest",
     "chip",
     "chips",
@@ -55,7 +59,9 @@ __all__ = [
     "llms",
     "load_chips",
     "matmul",
+    "mbu",
     "measure",
+    "mfu",
     "norm",
     "softmax",
 ]
@@ -67,8 +73,9 @@ _FUNCTIONS = {
     "LLM": "models.llm.model", "llm": "models.llm.configs", "llms": "models.llm.configs",
     "cheapest": "models.llm.solve",
     "critical_width": "network", "group": "network",
-    "calibrate": "machine.calibration", "compare": "machine.comparison",
-    "measure": "machine.measurements",
+    "calibrate": "machine.calibration", "calibration": "machine.gpus",
+    "compare": "machine.comparison",
+    "Measurements": "machine.measurements", "measure": "machine.measurements",
 }  # fmt: skip
 
 

@@ -10,7 +10,9 @@ disagree on are arguments:
 - ``tile``: rows and columns of the result that the chip works on at a time.
 - ``flops_per_element``: what a softmax or a norm is charged for each element.
 
-A bad size, dtype or convention raises ValueError naming it.
+A size may be an average, such as the tokens of a step that one expert sees; what a convolution or
+a tile is made of comes in whole numbers. A bad size, dtype or convention raises ValueError naming
+it.
 """
 
 import functools
@@ -19,7 +21,7 @@ import operator
 
 import numpy as np
 
-from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, sizes
+from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, sizes, whole
 from roofkit.roofline import Cost, Roofline
 
 # Operations per element: a mean, a centring, a square, a sum, a scale, then gamma and beta;
@@ -159,10 +161,10 @@ def conv2d(
     >>> conv2d(1, 224, 224, 3, 64, 3, padding=1, fma=1).flops   # VGG16, first layer, MACs
     86704128
     """
-    N, H, W, C_in, C_out, K, stride, groups = sizes(
-        N=N, H=H, W=W, C_in=C_in, C_out=C_out, K=K, stride=stride, groups=groups
-    )
-    padding = number(padding, "padding", above=False)
+    N = number(N, "N")
+    counts = {"H": H, "W": W, "C_in": C_in, "C_out": C_out, "K": K, "stride": stride}
+    H, W, C_in, C_out, K, stride = (whole(value, name) for name, value in counts.items())
+    groups, padding = whole(groups, "groups"), whole(padding, "padding", minimum=0)
     check_broadcast(
         N=N, H=H, W=W, C_in=C_in, C_out=C_out, K=K, stride=stride, groups=groups, padding=padding
     )
@@ -227,8 +229,7 @@ def _crossings(B, F, tile):
     if not isinstance(tile, (tuple, list)) or len(tile) != 2:
         raise ValueError(f"tile must be a pair, rows and columns of the result, got {tile!r}")
     rows, columns = (
-        number(edge, name, minimum=1, above=False)
-        for edge, name in zip(tile, ("tile[0]", "tile[1]"), strict=True)
+        whole(edge, name) for edge, name in zip(tile, ("tile[0]", "tile[1]"), strict=True)
     )
     check_broadcast(B=B, F=F, **{"tile[0]": rows, "tile[1]": columns})
     return _pieces(F, columns), _pieces(B, rows)

@@ -127,6 +127,35 @@ def test_chips_show_the_source_of_every_figure():
     assert "https://" in text
 
 
+def test_figures_are_written_with_the_units_that_people_use():
+    text = ask("chips", "h100")
+    assert "bandwidth: 3.35 TB/s" in text
+    assert "multiprocessors: 132 multiprocessors" in text
+    assert "byte/s" not in text
+    assert "0.99976 FLOP/B" in ask("matmul", 1, 8192, 8192, "--chip", "v5e")
+    tokens = as_json(*LLM, "--batch", 64)["totals"]["tokens_per_second"]
+    assert f"{float(f'{tokens:.4g}'):,.10g}/s" in ask(*LLM, "--batch", 64)
+
+
+def test_a_chip_may_be_a_file_of_ones_own(tmp_path):
+    from test_hardware import TOY
+
+    path = tmp_path / "mine.toml"
+    path.write_text(TOY, encoding="utf-8")
+    figures = as_json("matmul", 64, 64, 64, "--chip", f"{path}:toy", "--dtype", "FP32")
+    assert figures["ridge_flops_per_byte"] == 10
+    assert "peak fp32: 1 TFLOP/s" in ask("chips", f"{path}:toy")
+    assert as_json("shard", 64, 64, 64, 6, "--chip", f"{path}:toy", "--dtype", "fp32")["joined"]
+    assert "cannot read" in ask("matmul", 1, 1, 1, "--chip", tmp_path / "none.toml", code=1)
+
+
+def test_a_chip_may_be_a_saved_measurement(tmp_path):
+    path = tmp_path / "mine.json"
+    ask(*MEASURE, "--save", path)
+    figures = as_json("matmul", 64, 64, 64, "--chip", path, "--dtype", "fp32")
+    assert figures["ridge_flops_per_byte"] == rk.chip(path).roofline("fp32").ridge
+
+
 def test_measure_prints_this_machine_and_keeps_what_it_measured(tmp_path):
     path = tmp_path / "mine.json"
     document = as_json(*MEASURE, "--save", path)
@@ -164,7 +193,8 @@ def test_a_question_without_an_answer_ends_with_1_and_a_sentence(arguments, mess
 @pytest.mark.parametrize(
     "arguments",
     [["matmul", 1, 2], ["matmul", "x", 1, 1, "--chip", "h100"], ["llm", "llama-2-7b"],
-     ["cnn", "vgg16"], ["nonsense"], ["llm", "--must-fit"], [*LLM, "--attention", "fast"]],
+     ["cnn", "vgg16"], [*MATMUL, "--json", "--csv"], ["nonsense"], ["llm", "--must-fit"],
+     [*LLM, "--attention", "fast"]],
     ids=str,
 )  # fmt: skip
 def test_a_wrong_command_line_ends_with_2(arguments):

@@ -307,3 +307,11 @@ def test_they_are_drawn_on_your_axes_and_shown(draw):
     assert plt.get_fignums() == before
     assert not left.has_data()
     assert plot.show(right).alt == right.roofkit_description
+
+
+def test_the_frame_belongs_to_the_chip_and_not_to_the_layers():
+    served = rk.llm("Llama-2-7B").on("H100")
+    frames = [plot.layers(table) for table in (served.decode(1), served.decode(64))]
+    frames.append(plot.layers({"prefill": served.prefill(), "decode": served.decode()}))
+    assert {ax.get_xlim() for ax in frames} == {(0.1, 1e5)}
+    assert len({ax.get_ylim() for ax in frames}) == 1
