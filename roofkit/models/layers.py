@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from roofkit._inputs import itemsize
 from roofkit._tables import html_table, text_table
 from roofkit._units import engineering
+from roofkit.models.operations import Operation
 from roofkit.roofline import Cost, Estimate, smaller
 
 
@@ -18,7 +20,7 @@ class Layer(NamedTuple):
 
     ``weights``, ``activations`` and ``kv`` are bytes over the memory, ``link`` bytes over the link
     to other chips. ``peak`` is FLOP/s, ``bandwidth`` and ``link_bandwidth`` bytes/s. Every figure
-    is a number or an array; arrays broadcast.
+    is a number or an array; arrays broadcast. ``operation`` is the Operation that it is here.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Layer(NamedTuple):
     peak: Any
     bandwidth: Any
     link_bandwidth: Any = 0.0
+    operation: Operation | None = None
 
     @property
     def bytes(self):
@@ -71,16 +74,45 @@ class Layer(NamedTuple):
         """What binds: "compute", "memory" or "link"."""
         return self.estimate.bound
 
+    def predicted(self, calibration):
+        """The time of one occurrence as a calibration predicts it, as a Prediction.
+
+        ``calibration`` is what ``rk.calibration`` or ``rk.calibrate`` gives. What it has no kernel
+        for, such as attention, it predicts by FLOPs and bytes, and claims no coverage.
+        """
+        one = self.operation
+        if one.collective:
+            return calibration.all_reduce(one.array * ALIKE[one.collective](one.among), one.among)
+        if not one.kernel:
+            return calibration.predict(self.cost, one.dtype)
+        kind, rows, *widths = one.kernel
+        if kind == "matmul":
+            return calibration.matmul(rows, *widths, dtype=one.dtype)
+        # What lies between narrow matrices has 16 bits.
+        dtype = one.dtype if itemsize(one.dtype) >= 2 else "bf16"
+        return calibration.elementwise(rows, *widths, kind=kind, dtype=dtype)
+
+
+# The part of an array whose all-reduce sends as many bytes from each chip.
+ALIKE = {
+    "all-reduce": lambda chips: 1.0,
+    "all-gather": lambda chips: 0.5,
+    "all-to-all": lambda chips: 0.5 / chips,
+    "send": lambda chips: 1.0,
+}
+
 
 class LayerTable(Sequence):
     """The layers of one pass in order; shows as a table, adds up, exports.
 
     Figures of a layer are those of one occurrence; totals count each layer ``count`` times and
     take the layers one after the other. ``counts`` says what their operations are: FLOPs or MACs.
+    With a ``calibration`` the table has a ``prediction`` beside its bound.
     """
 
-    def __init__(self, title, layers, counts="FLOPs"):
+    def __init__(self, title, layers, counts="FLOPs", calibration=None):
         self.title, self.layers, self.counts = title, tuple(layers), counts
+        self.calibration = calibration
 
     def __len__(self):
         return len(self.layers)
@@ -130,6 +162,22 @@ class LayerTable(Sequence):
                 link = link + layer.count * seconds
         beside = (("link", link),) if np.any(link) else ()
         return Estimate(math, memory, "memory", beside)
+
+    @property
+    def prediction(self):
+        """The time of the whole pass as the calibration predicts it, layer after layer.
+
+        Every layer counts as a kernel of its own: of a table without fusion for code that fuses
+        nothing. Raises ValueError where the table has no calibration.
+        """
+        if self.calibration is None:
+            raise ValueError(
+                f"{self.title}: no calibration was given; serve the model with calibrated=, such "
+                'as calibrated=rk.calibration("H100")'
+            )
+        return self.calibration.total(
+            layer.count * layer.predicted(self.calibration) for layer in self.layers
+        )
 
     @property
     def upper(self):
@@ -194,11 +242,15 @@ class LayerTable(Sequence):
         rows = [*zip(*columns, strict=True), [total.get(head, "") for head in heads]]
         return draw(heads, units, rows)
 
+    def _predicted(self):
+        return [] if self.calibration is None else [f"predicted: {self.prediction}"]
+
     def __repr__(self):
-        return f"{self.title}\n{self._table(text_table)}"
+        return "\n".join([self.title, self._table(text_table), *self._predicted()])
 
     def _repr_html_(self):
-        return f"<p>{html.escape(self.title)}</p>{self._table(html_table)}"
+        said = "".join(f"<p>{html.escape(line)}</p>" for line in self._predicted())
+        return f"<p>{html.escape(self.title)}</p>{self._table(html_table)}{said}"
 
 
 _SHOWN = {

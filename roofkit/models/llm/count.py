@@ -45,7 +45,8 @@ class How(NamedTuple):
 class PerToken(NamedTuple):
     """An Operation of one token: its figures but the weights grow with the tokens.
 
-    Of those that the pass works on, or of the last one of each sequence.
+    Of those that the pass works on, or of the last one of each sequence. Its kernel lacks the rows,
+    one a token.
     """
 
     operation: Operation
@@ -57,6 +58,7 @@ class PerToken(NamedTuple):
         return one._replace(
             flops=one.flops * tokens, activations=one.activations * tokens,
             kv=one.kv * tokens if one.kv else 0.0, array=one.array * tokens if one.array else 0.0,
+            kernel=one.kernel and (one.kernel[0], tokens, *one.kernel[1:]),
         )  # fmt: skip
 
 
@@ -110,19 +112,24 @@ class _Planner:
         self.activation_flops = ACTIVATION_FLOPS[self.model.activation] + self.model.gated
         self.parts = []
 
-    def add(self, name, times, flops, weights=0.0, activations=0.0, kv=0.0, on_stream=False):
+    def add(
+        self, name, times, flops, weights=0.0, activations=0.0, kv=0.0, kernel=(), on_stream=False
+    ):
         """An operation in the matrices' format, with figures a token, but for the weights.
 
         ``on_stream`` says that its activations include the residual stream.
         """
-        one = Operation(name, times, flops, weights, activations, kv, self.how.linear, on_stream)
+        one = Operation(name, times, flops, weights, activations, kv, self.how.linear, on_stream,
+                        kernel=kernel)  # fmt: skip
         self.parts.append(PerToken(one))
 
     def share(self, name, times, collective, elements, last=False):
         """Send an array of so many elements a token among the chips that share a layer."""
         if self.split.tensor > 1:
             array = self.widths.travel * elements
-            one = Operation(name, times, collective=collective, array=array)
+            one = Operation(
+                name, times, collective=collective, array=array, among=self.split.tensor
+            )
             self.parts.append(PerToken(one, last))
 
     def send(self):
@@ -130,7 +137,8 @@ class _Planner:
         if self.split.pipeline > 1:
             array = self.widths.travel * self.model.hidden / self.split.tensor
             times = self.split.pipeline - 1
-            self.parts.append(PerToken(Operation("send", times, collective="send", array=array)))
+            one = Operation("send", times, collective="send", array=array, among=2)
+            self.parts.append(PerToken(one))
 
     def matrix(self, d_in, d_out, bias=False):
         """FLOPs a token, and bytes of the weights, of one matrix."""
@@ -156,7 +164,7 @@ class _Planner:
         weights += w.stream * float(self.model.head_bias * vocabulary)
         one = Operation(
             "lm_head", 1, 2 * d * vocabulary + flops, weights, w.stream * (d + vocabulary), 0.0,
-            self.how.head,
+            self.how.head, kernel=("matmul", d, vocabulary),
         )  # fmt: skip
         self.parts.append(PerToken(one, last=True))
         self.share("logits_all_gather", 1, "all-gather", self.model.vocabulary, last=True)
@@ -176,22 +184,25 @@ class _Plain(_Planner):
     def linear(self, name, times, d_in, d_out, bias=False):
         flops, weights = self.matrix(d_in, d_out, bias)
         self.add(name, times, flops, weights,
-                 self.widths.activations * d_in + self.widths.stream * d_out)  # fmt: skip
+                 self.widths.activations * d_in + self.widths.stream * d_out,
+                 kernel=("matmul", d_in, d_out))  # fmt: skip
 
     def into_cache(self, name, d_out):
         flops, weights = self.matrix(self.model.hidden, d_out, self.model.qkv_bias)
         self.add(name, self.model.layers, flops, weights,
-                 self.widths.activations * self.model.hidden, self.widths.kv * d_out)  # fmt: skip
+                 self.widths.activations * self.model.hidden, self.widths.kv * d_out,
+                 ("matmul", self.model.hidden, d_out))  # fmt: skip
 
     def normalise(self, name, times):
         """A norm of the residual stream, which the matrices after it read."""
         d, w = self.model.hidden, self.widths
-        self.add(name, times, *self.norm(d), (w.stream + w.activations) * d, on_stream=True)
+        self.add(name, times, *self.norm(d), (w.stream + w.activations) * d,
+                 kernel=("norm", d), on_stream=True)  # fmt: skip
 
     def residual_add(self, name, terms=1):
         d = self.model.hidden
         self.add(name, self.model.layers, terms * d, 0.0, (2 + terms) * self.widths.stream * d,
-                 on_stream=True)  # fmt: skip
+                 kernel=("add", d), on_stream=True)  # fmt: skip
 
     def attention(self):
         model, n = self.model, self.model.layers
@@ -247,7 +258,8 @@ class _Plain(_Planner):
             self.linear(matrix.format("gate"), times, d, width, bias)
         self.linear(matrix.format("up"), times, d, width, bias)
         moved = (1 + self.model.gated) * w.stream + w.activations
-        self.add(act, times, self.activation_flops * width, 0.0, moved * width)
+        self.add(act, times, self.activation_flops * width, 0.0, moved * width,
+                 kernel=("activation", width))  # fmt: skip
         self.linear(matrix.format("down"), times, width, d, bias)
 
     def feed_forward(self):
@@ -281,14 +293,15 @@ class _Fused(_Planner):
             self.projections(*self.norms_of(0))
         self.parts.append(attend)
         flops, weights = self.matrix(self.split.o_dim, model.hidden, model.out_bias)
-        self.onto_stream("o_proj", n, flops, weights, self.widths.activations * self.split.o_dim)
+        self.onto_stream("o_proj", n, flops, weights, self.split.o_dim)
         if not model.parallel:
             self.share("attn_all_reduce", n, "all-reduce", model.hidden)
 
-    def onto_stream(self, name, times, flops, weights, read):
+    def onto_stream(self, name, times, flops, weights, d_in):
         """A matmul whose result is added to the residual stream, which it reads and writes."""
-        d = self.model.hidden
-        self.add(name, times, flops + d, weights, read + 2 * self.widths.stream * d, on_stream=True)
+        d, w = self.model.hidden, self.widths
+        self.add(name, times, flops + d, weights, w.activations * d_in + 2 * w.stream * d,
+                 kernel=("matmul", d_in, d), on_stream=True)  # fmt: skip
 
     def projections(self, flops, weights):
         model, w = self.model, self.widths
@@ -301,7 +314,8 @@ class _Fused(_Planner):
         if model.rotary:
             flops += ROTARY_FLOPS * (q_dim + kv_dim)
         self.add("qkv_proj", model.layers, flops, weights, w.stream * (model.hidden + q_dim),
-                 w.kv * 2 * kv_dim, on_stream=True)  # fmt: skip
+                 w.kv * 2 * kv_dim, ("matmul", model.hidden, q_dim + 2 * kv_dim),
+                 on_stream=True)  # fmt: skip
 
     def latent_projections(self, flops, weights):
         model, w, wide, n = self.model, self.widths, self.model.latent, self.model.layers
@@ -314,10 +328,12 @@ class _Fused(_Planner):
         flops += ROTARY_FLOPS * (heads + 1) * wide.rope
         written = w.activations * wide.q_rank if wide.q_rank else w.stream * queries
         self.add("qkv_down_proj" if wide.q_rank else "qkv_proj", n, flops, weights,
-                 w.stream * d + written, w.kv * cached, on_stream=True)  # fmt: skip
+                 w.stream * d + written, w.kv * cached,
+                 ("matmul", d, cached + (wide.q_rank or queries)), on_stream=True)  # fmt: skip
         if wide.q_rank:
             self.add("q_proj", n, *self.matrix(wide.q_rank, queries),
-                     w.activations * wide.q_rank + w.stream * queries)  # fmt: skip
+                     w.activations * wide.q_rank + w.stream * queries,
+                     kernel=("matmul", wide.q_rank, queries))  # fmt: skip
 
     def mlp(self, times, width, matrix, act, bias, shared=False):
         model, w, d = self.model, self.widths, self.model.hidden
@@ -328,11 +344,10 @@ class _Fused(_Planner):
             flops, weights, read = flops + norm_flops, weights + norm_weights, w.stream * d
         self.add(matrix.format("gate_up" if model.gated else "up"), times,
                  flops + self.activation_flops * width, weights, read + w.activations * width,
-                 on_stream=not shared)  # fmt: skip
+                 kernel=("matmul", d, (1 + model.gated) * width), on_stream=not shared)  # fmt: skip
         flops, weights = self.matrix(width, d, bias)
         # A shared expert is weighted beside the routed ones.
-        self.onto_stream(matrix.format("down"), times, flops + 2 * d * shared, weights,
-                         w.activations * width)  # fmt: skip
+        self.onto_stream(matrix.format("down"), times, flops + 2 * d * shared, weights, width)
 
     def ends(self):
         self.logits(*self.norm(self.model.hidden))

@@ -53,8 +53,9 @@ class _Routed:
                              at.how.routed, on_stream)  # fmt: skip
 
         def exchange(name, width):
-            array = width * split.tensor * split.data * d * arrived
-            return Operation(name, layers, collective="all-to-all", array=array)
+            chips = split.tensor * split.data
+            array = width * chips * d * arrived
+            return Operation(name, layers, collective="all-to-all", array=array, among=chips)
 
         gated = 1 + model.gated
         act = self._activation_flops * width * rows

@@ -63,6 +63,8 @@ class Deployment:
         How the chips of all replicas are joined, where experts are dealt out across them.
     latency : bool
         Whether a collective waits for its hops one after another.
+    calibrated : calibration, optional
+        What ``rk.calibration`` or ``rk.calibrate`` gives: tables then have a ``prediction``.
     convention : "roofkit", "llm-viewer", or a list of departures
         Whose count: see ``roofkit.models.llm.llm_viewer.DEPARTURES``. Any departure is from the
         count without fusion.
@@ -100,6 +102,7 @@ class Deployment:
     joined: Any = None
     between: Any = None
     latency: bool = False
+    calibrated: Any = None
     convention: Any = "roofkit"
     precision: Precision = field(init=False, repr=False, compare=False)
     split: Any = field(init=False, repr=False, compare=False)
@@ -316,9 +319,9 @@ class Deployment:
             link, egress = rates.over_link(each)
             layers.append(Layer(
                 each.name, each.times, each.flops, each.weights, each.activations, each.kv,
-                link, rates[self._peaks[each.dtype]], rates.bandwidth, egress,
+                link, rates[self._peaks[each.dtype]], rates.bandwidth, egress, each,
             ))  # fmt: skip
-        return LayerTable(title, layers)
+        return LayerTable(title, layers, calibration=self.calibrated)
 
     def _seconds(self, rates, *lengths, steps=0):
         """Seconds of a pass without keeping its layers: a LayerTable's time.
