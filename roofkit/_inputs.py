@@ -97,7 +97,7 @@ def whole(value, name, minimum=1):
     if type(value) is int or is_symbolic(value):
         return value
     part = value % 1
-    if np.any(part):
+    if np.any(part) if isinstance(value, np.ndarray) else part:
         bad = value[part != 0].flat[0] if isinstance(value, np.ndarray) else value
         raise ValueError(f"{name} must be a whole number, got {bad:g}")
     return value

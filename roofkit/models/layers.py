@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from roofkit._inputs import itemsize
-from roofkit._tables import html_table, text_table
+from roofkit._tables import html_table, text_table, to_frame
 from roofkit._units import engineering
 from roofkit.models.operations import Operation
 from roofkit.roofline import Cost, Estimate, smaller
@@ -186,7 +186,7 @@ class LayerTable(Sequence):
 
     @property
     def rows(self):
-        """One dict a layer, in SI units, ready for JSON, CSV and ``pandas.DataFrame(table.rows)``."""
+        """One dict a layer, in SI units, ready for JSON and CSV."""
         times = [layer.estimate for layer in self.layers]
         each = [(layer, time.lower, time.bound) for layer, time in zip(self.layers, times, strict=True)]
         total = 0.0
@@ -211,6 +211,10 @@ class LayerTable(Sequence):
             for layer, seconds, bound in each
         ]
 
+    def to_frame(self):
+        """The rows as a pandas DataFrame. Raises ModuleNotFoundError without pandas."""
+        return to_frame(self.rows)
+
     def to_csv(self):
         """The rows as CSV text; the head names units."""
         rows = self.rows
@@ -230,7 +234,8 @@ class LayerTable(Sequence):
         for name, (head, unit) in _SHOWN.items():
             if any(np.any(value) for value in of[name]):
                 said = [each.replace("FLOP", self.counts[:-1]) for each in (head, unit)]
-                yield *said, [_shown(value) for value in of[name]]
+                text = _ratio if name == "intensity" else _shown
+                yield *said, [text(value) for value in of[name]]
         yield "bound", "", [_listed(layer.bound) for layer in self.layers]
         yield "time", "s", [_shown(layer.time) for layer in self.layers]
         yield "share", "%", [_span(share, "{:.1f}".format) for share in shares]
@@ -267,6 +272,11 @@ _SHOWN = {
 
 def _shown(value):
     return _span(value, lambda number: engineering(number).strip() if number else "–")
+
+
+def _ratio(value):
+    """A ratio of units, which takes no prefix."""
+    return _span(value, lambda number: f"{number:.4g}" if number else "–")
 
 
 def _span(value, text):

@@ -62,7 +62,7 @@ def test_passes_broadcast():
 @pytest.mark.parametrize(
     ("lengths", "message"),
     [
-        ({"batch": 1.5}, "batch=1.5 must be a whole number"),
+        ({"batch": 1.5}, "batch must be a whole number, got 1.5"),
         ({"new": 0}, "new must be finite and at least 1"),
         ({"cached": -1}, "cached must be finite and at least 0"),
         ({"every_logit": 1}, "every_logit=1 must be True or False"),

@@ -30,7 +30,7 @@ def pairs(new, cached, window=None):
     >>> pairs(4.0, 0.0), pairs(1.0, 99.0), pairs(4.0, 0.0, window=2)
     (10.0, 100.0, 7.0)
     """
-    if type(new) is float and new == 1:
+    if _is_one(new):
         met = cached + 1.0
         return met if window is None else smaller(met, float(window))
     met = _triangle(cached + new) - _triangle(cached)
@@ -84,11 +84,13 @@ def _flash(at, name, layers, window):
     w, width, q_dim = at.widths, at.model.head_dim, at.split.q_dim
     heads = q_dim // width
     flops = (4 * width + SOFTMAX_FLOPS) * heads * at.batch
-    read = _keys_crossing(at, window, q_dim // at.split.kv_dim)
+    met = pairs(at.new, at.cached, window)
+    # One new token meets every key that it reads.
+    read = met if _is_one(at.new) else _keys_crossing(at, window, q_dim // at.split.kv_dim)
     return Operation(
-        f"{name}attention", layers, flops * pairs(at.new, at.cached, window), _sinks(at, heads),
+        f"{name}attention", layers, flops * met, _sinks(at, heads),
         (w.stream + w.activations) * q_dim * at.tokens,
-        2 * w.kv * at.split.kv_cached * (at.batch * read), at.how.attends,
+        2 * w.kv * at.split.kv_cached * at.batch * read, at.how.attends,
     )  # fmt: skip
 
 
@@ -100,8 +102,6 @@ def _keys_crossing(at, window, group):
     """
     new, cached, on_chip = at.new, at.cached, at.how.on_chip
     once = keys_read(new, cached, window)
-    if type(new) is float and new == 1:
-        return once
     row = at.widths.stream * at.model.head_dim
     blocks = -(-group * new // larger(on_chip // (4 * row), 1.0))
     needed = once if window is None else smaller(once, float(window))
@@ -159,6 +159,10 @@ def _latent(at):
         "attention", at.model.layers, smaller(made, carried), w.weights * float(matrices),
         activations, w.kv * at.batch * keys * cached, at.how.attends,
     )  # fmt: skip
+
+
+def _is_one(new):
+    return type(new) is float and new == 1
 
 
 def _either(holds, one, other):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from roofkit._inputs import ITEMSIZE, itemsize
+from roofkit._inputs import ITEMSIZE, dtype_named, itemsize
 
 # What a group of narrow weights shares, unless told otherwise.
 SCALE = "fp16"
@@ -64,7 +64,7 @@ class Precision:
 
     def __post_init__(self):
         for name in Widths._fields:
-            itemsize(getattr(self, name), name)
+            object.__setattr__(self, name, dtype_named(getattr(self, name), name))
         self.scale_bytes  # noqa: B018  checked now
 
     @property
@@ -124,13 +124,14 @@ def precision(peaks, weights=None, experts=None, activations=None, kv=None, stre
     as the activations where these are wider; the KV cache, the links, the embedding and lm_head
     follow the stream, and the experts follow the weights.
     """
-    given = [dtype for dtype in (stream, activations, weights, kv) if dtype is not None]
-    for name, dtype in (("stream", stream), ("activations", activations), ("weights", weights),
-                        ("kv", kv)):  # fmt: skip
-        if dtype is not None:
-            itemsize(dtype, name)
+    settled = [
+        dtype and dtype_named(dtype, name)
+        for name, dtype in (("stream", stream), ("activations", activations),
+                            ("weights", weights), ("kv", kv))
+    ]  # fmt: skip
     half = next((dtype for dtype in ("bf16", "fp16") if dtype in peaks), "bf16")
-    wide = next((dtype for dtype in given if ITEMSIZE[dtype] >= 2), half)
+    wide = next((dtype for dtype in settled if dtype and ITEMSIZE[dtype] >= 2), half)
+    stream, activations, weights, kv = settled
     stream = stream or (activations if activations and ITEMSIZE[activations] >= 2 else wide)
     activations = activations or stream
     weights = weights or stream

@@ -9,7 +9,7 @@ import numpy as np
 
 from roofkit import hardware
 from roofkit._blocks import each_array, in_blocks
-from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number
+from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, whole
 from roofkit.models.layers import Layer, LayerTable
 from roofkit.models.llm import solve
 from roofkit.models.llm.attention import head_bytes
@@ -223,7 +223,9 @@ class Deployment:
 
     def time_to_first_token(self, batch=1, prompt=2048):
         """Seconds of a prefill; arrays of any size, worked on in blocks."""
-        batch, prompt = _lengths(batch=batch, prompt=prompt)
+        return self._first(*_lengths(batch=batch, prompt=prompt))
+
+    def _first(self, batch, prompt):
         part = self._part(batch)
         # The last part of a batch comes out after all others have entered.
         passes = 1.0 if self.pipeline == 1 else (batch / part + self.pipeline - 1) / self.pipeline
@@ -248,7 +250,7 @@ class Deployment:
         """
         batch, prompt, output = _lengths(batch=batch, prompt=prompt, output=output)
         steps = output - ("prefill_token" not in self._departures)
-        first = self.time_to_first_token(batch, prompt)
+        first = self._first(batch, prompt)
         return Generation(self, batch, prompt, output, first,
                           self._decoding(self._part(batch), prompt, steps), steps)  # fmt: skip
 
@@ -379,15 +381,19 @@ class Deployment:
     def _steps(self, part, prompt, steps):
         """The same for one number of steps, some steps at a time."""
         varying = [*self._rates, part, prompt]
-        shapes = [value.shape for value in varying if isinstance(value, np.ndarray)]
+        shapes = [value.shape for value in varying if type(value) is np.ndarray]
         rates, at_once, total = self._rates, AT_ONCE, 0.0
         if shapes:
             at_once = max(1, AT_ONCE // math.prod(np.broadcast_shapes(*shapes)))
             *rates, part, prompt = each_array(_as_column, varying)
             rates = Rates(*rates)
         for first in range(0, steps, at_once):
-            cached = prompt + np.arange(float(first), min(first + at_once, steps))
-            total = total + self._seconds(rates, part, 1.0, cached, steps=cached.shape[-1])
+            last = min(first + at_once, steps)
+            if shapes:
+                cached = prompt + np.arange(float(first), last)
+            else:
+                cached = np.arange(prompt + first, prompt + last)
+            total = total + self._seconds(rates, part, 1.0, cached, steps=last - first)
         return total if np.ndim(total) else float(total)
 
     def _said(self):
@@ -440,13 +446,14 @@ def _lengths(minimum=1, **named):
     """Lengths as floats or arrays. A prompt, and what is cached, may be an average."""
     values = []
     for name, value in named.items():
-        checked = number(value, name, minimum=minimum, above=False)
-        if is_symbolic(checked):
+        if is_symbolic(value):
             raise ValueError(f"{name}={value} is a symbol; a model's tables need numbers or arrays")
-        if name in WHOLE and _is_broken(checked):
-            raise ValueError(f"{name}={_said(checked)} must be a whole number")
-        values.append(checked)
-    check_broadcast(**dict(zip(named, values, strict=True)))
+        values.append(
+            whole(value, name, minimum) if name in WHOLE
+            else number(value, name, minimum=minimum, above=False)
+        )  # fmt: skip
+    if any(isinstance(value, np.ndarray) for value in values):
+        check_broadcast(**dict(zip(named, values, strict=True)))
     return [float(value) if isinstance(value, int) else value for value in values]
 
 
@@ -458,10 +465,6 @@ def _time(rates, peaks, operation):
     peak = rates[peaks[operation.dtype]]
     estimate = Estimate(operation.flops / peak, operation.bytes / rates.bandwidth)
     return operation.times * estimate.lower
-
-
-def _is_broken(value):
-    return bool(np.any(value % 1)) if isinstance(value, np.ndarray) else value % 1 != 0
 
 
 def _over(steps, time):
