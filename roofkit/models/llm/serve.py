@@ -2,6 +2,7 @@
 
 import functools
 import math
+import operator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,13 +14,14 @@ from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, whol
 from roofkit.models.layers import Layer, LayerTable
 from roofkit.models.llm import solve
 from roofkit.models.llm.attention import head_bytes
-from roofkit.models.llm.count import How, Pass, PerToken, operations, plan
+from roofkit.models.llm.clock import Clock, over
+from roofkit.models.llm.count import How, Pass, operations, plan
 from roofkit.models.llm.llm_viewer import departed, departures_of
 from roofkit.models.llm.memory import Memory, memory
 from roofkit.models.llm.precision import Precision, precision
 from roofkit.models.llm.rates import Rates
 from roofkit.models.llm.split import split
-from roofkit.roofline import Estimate, larger
+from roofkit.roofline import larger
 
 FORMATS = ("weights", "experts", "activations", "kv", "stream", "travel", "embedding", "lm_head",
            "scales")  # fmt: skip
@@ -111,6 +113,7 @@ class Deployment:
     _peaks: Any = field(init=False, repr=False, compare=False)
     _how: Any = field(init=False, repr=False, compare=False)
     _plan: Any = field(init=False, repr=False, compare=False)
+    _clock: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
         def settle(name, value):
@@ -150,6 +153,7 @@ class Deployment:
             self._rates.on_chip,
         ))  # fmt: skip
         settle("_plan", plan(self._how))
+        settle("_clock", Clock(self._how, self._plan, self._rates, self._peaks))
 
     def _settled_fusion(self):
         if self.fused not in (None, True, False):
@@ -326,39 +330,17 @@ class Deployment:
         return LayerTable(title, layers, calibration=self.calibrated)
 
     def _seconds(self, rates, *lengths, steps=0):
-        """Seconds of a pass without keeping its layers: a LayerTable's time.
-
-        With ``steps``, those of so many passes that differ along the last axis of the lengths.
-        """
-        seconds = 0.0
-        for each in self._timed(rates, *lengths):
-            seconds = seconds + (_over(steps, each) if steps else each)
-        return seconds
-
-    def _timed(self, rates, batch, new, cached):
-        """Seconds of each kind of operation of a pass, all of its occurrences."""
-        how = self._how
-        if how.on_chip is not rates.on_chip:
-            how = how._replace(on_chip=rates.on_chip)
-        if self._departures:
-            yield from map(functools.partial(_time, rates, self._peaks), self.operations(batch, new, cached))
-            return
-        at = Pass(how, batch, new, cached)
-        for part in self._plan:
-            if type(part) is not PerToken:
-                yield from map(functools.partial(_time, rates, self._peaks), part(at))
-            elif part.operation.collective:
-                yield _time(rates, self._peaks, part.of(at.rows if part.last else at.tokens))
-            else:
-                # Two straight lines in the tokens, of which the higher one counts.
-                one, tokens = part.operation, at.rows if part.last else at.tokens
-                slope = one.times * one.flops / rates[self._peaks[one.dtype]]
-                start = one.times * one.weights / rates.bandwidth
-                moved = one.times * (one.activations + one.kv) / rates.bandwidth
-                yield larger(slope * tokens, start + moved * tokens)
+        """Seconds of a pass without keeping its layers: a LayerTable's time."""
+        clock = self._clock
+        if rates is not self._rates:
+            clock = Clock(self._how, self._plan, rates, self._peaks)
+        if not self._departures:
+            return clock.seconds(*lengths, steps)
+        taken = (clock.taken(each) for each in self.operations(*lengths))
+        return functools.reduce(operator.add, (over(steps, each) for each in taken), 0.0)
 
     def _swept(self, *lengths):
-        if all(type(length) is float for length in lengths) and type(self._rates[0]) is float:
+        if all(type(value) is float for value in (*lengths, self._rates.linear)):
             return self._seconds(self._rates, *lengths)
         size = len(self._rates)
         return in_blocks(
@@ -455,23 +437,6 @@ def _lengths(minimum=1, **named):
     if any(isinstance(value, np.ndarray) for value in values):
         check_broadcast(**dict(zip(named, values, strict=True)))
     return [float(value) if isinstance(value, int) else value for value in values]
-
-
-def _time(rates, peaks, operation):
-    """Seconds of all occurrences of an Operation."""
-    if operation.collective:
-        link, egress = rates.over_link(operation)
-        return operation.times * (link / egress)
-    peak = rates[peaks[operation.dtype]]
-    estimate = Estimate(operation.flops / peak, operation.bytes / rates.bandwidth)
-    return operation.times * estimate.lower
-
-
-def _over(steps, time):
-    """The sum of a time that changes from step to step, or that is the same in all."""
-    if type(time) is float:
-        return time * steps
-    return np.add.reduce(time, axis=-1) * (steps / time.shape[-1])
 
 
 def _as_column(array):
