@@ -90,6 +90,38 @@ def test_llm_choices_reach_the_model():
     assert any(row["link_bytes"] for row in split["decode"])
 
 
+def test_llm_takes_splits_formats_and_fusion():
+    choices = {"chips": 4, "pipeline": 2, "weights": "fp8", "activations": "fp8", "stream": "fp32"}
+    options = [part for name, value in choices.items() for part in (f"--{name}", value)]
+    answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options, "--unfused", "--chunk", 1024)
+    served = rk.llm("Llama-2-70B").on("H100", fused=False, **choices)
+    assert answer["totals"]["generation_seconds"] == served.generate().time
+    assert answer["totals"]["memory_bytes"] == served.memory(1, 2048, 128, chunk=1024).total
+    assert [row["layer"] for row in answer["decode"]] == [layer.name for layer in served.decode()]
+
+
+def test_llm_predicts_by_timings_of_the_gpu():
+    answer = as_json("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
+    served = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibrated=rk.calibration("A100 80GB SXM"))
+    expected = served.prefill().prediction
+    totals = answer["totals"]
+    assert totals["prefill_predicted_seconds"] == expected.seconds
+    assert totals["prefill_predicted_low_seconds"] == expected.low < expected.high
+    assert "decode, predicted" in ask("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
+
+
+def test_an_unknown_capacity_is_neither_enough_nor_too_little(tmp_path):
+    mine = tmp_path / "mine.toml"
+    figure = '{ value = 1e14, unit = "FLOP/s", kind = "dense", source = "me" }'
+    speed = '{ value = 1e12, unit = "byte/s", source = "me" }'
+    mine.write_text(
+        f'[sources]\nme = "a guess"\n[[chip]]\nname = "mine"\nsku = "mine"\n'
+        f"peak.bf16 = {figure}\nmemory.bandwidth = {speed}\n"
+    )
+    assert "not known" in ask("llm", "llama-2-7b", "--chip", mine)
+    assert "not known" in ask("llm", "llama-2-7b", "--chip", mine, "--must-fit", code=1)
+
+
 def test_llm_reads_a_config_file(tmp_path):
     config = tmp_path / "config.json"
     sizes = {"hidden_size": 64, "intermediate_size": 256, "vocab_size": 100}

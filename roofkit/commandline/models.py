@@ -17,21 +17,31 @@ DOES_NOT_FIT = 3
 @click.option("--batch", type=float, default=1, show_default=True)
 @click.option("--prompt", type=float, default=2048, show_default=True, help="Tokens of the prompt.")
 @click.option("--output", type=int, default=128, show_default=True, help="Tokens to generate.")
-@click.option("--weights", help="Precision of the weights, such as int4.")
-@click.option("--activations", help="Precision of the activations.")
-@click.option("--kv", help="Precision of the KV cache.")
+@click.option("--weights", help="What matrices are stored as, such as int4.")
+@click.option("--experts", help="What those of experts are stored as; as the weights unless given.")
+@click.option("--scales", type=int, help="So many narrow weights share a 16-bit scale.")
+@click.option("--activations", help="What matrices are multiplied by; fp8 where it is quantised.")
+@click.option("--kv", help="What the KV cache is stored as.")
+@click.option("--stream", help="What the residual stream and all between matrices is stored as.")
 @click.option("--chips", type=int, default=1, show_default=True, help="Tensor parallelism.")
+@click.option("--pipeline", type=int, default=1, show_default=True, help="Stages of layers.")
+@click.option("--data", type=int, default=1, show_default=True, help="Replicas.")
+@click.option("--expert", type=int, default=1, show_default=True, help="Shares of the experts.")
+@click.option("--unfused", is_flag=True, help="Norms, activations and adds as kernels of their own.")
 @click.option("--attention", type=click.Choice(["flash", "unfused"]), default="flash",
               show_default=True)  # fmt: skip
 @joined_option
 @latency_option
 @click.option("--convention", default="roofkit", show_default=True, help="roofkit or llm-viewer.")
+@click.option("--chunk", type=float, help="Prefill at most so many tokens at a time, for memory.")
+@click.option("--predict", is_flag=True, help="By timings of the GPU, or of one like it.")
 @click.option("--must-fit", is_flag=True, help=f"Exit with {DOES_NOT_FIT} if memory is too small.")
 @answers
-def llm(model, chip, batch, prompt, output, must_fit, form, **choices):
+def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, form, **choices):
     """A language model layer by layer: prefill, decode, generation and memory.
 
-    MODEL is a name or the path of a Hugging Face config.json; without one, all models are listed.
+    MODEL is a name, or the path of a Hugging Face config.json or of its folder; without one, all
+    models are listed.
     """
     if model is None:
         if chip or must_fit:
@@ -45,13 +55,17 @@ def llm(model, chip, batch, prompt, output, must_fit, form, **choices):
         return
     if chip is None:
         raise click.UsageError("give a chip with --chip, such as --chip a6000")
+    if unfused:
+        choices["fused"] = False
+    if predict:
+        choices["calibrated"] = rk.calibration(chip)
     served = rk.llm(model).on(chip, **choices)
     tables = {
         "prefill": served.prefill(batch, prompt),
         "decode": served.decode(batch, prompt),
     }
     run = served.generate(batch, prompt, output)
-    memory = run.memory
+    memory = served.memory(batch, prompt, output, chunk=chunk)
     figures = [
         ("time to first token", "first_token_seconds", run.time_to_first_token, "s"),
         ("time per token", "token_seconds", run.time_per_token, "s"),
@@ -62,9 +76,10 @@ def llm(model, chip, batch, prompt, output, must_fit, form, **choices):
         ("KV cache", "kv_bytes", memory.kv, "B"),
         ("activations", "activation_bytes", memory.activations, "B"),
         ("memory in all", "memory_bytes", memory.total, "B"),
-        ("capacity", "capacity_bytes", memory.capacity, "B"),
-        ("spare" if memory.fits else "missing", "spare_bytes", memory.spare, "B"),
+        *_room(memory),
     ]
+    for stage, table in tables.items() if predict else ():
+        figures += _predicted(stage, table.prediction)
     rows = [{"stage": stage, **row} for stage, table in tables.items() for row in table.rows]
     document = {
         "model": served.model.name,
@@ -77,8 +92,26 @@ def llm(model, chip, batch, prompt, output, must_fit, form, **choices):
     }
     text = "\n\n".join([*map(repr, tables.values()), figure_table(figures)])
     print_answer(form, document, rows, text)
+    if must_fit and memory.fits is None:
+        raise click.ClickException(f"the capacity of {served.chip.name} is not known")
     if must_fit and not memory.fits:
         sys.exit(DOES_NOT_FIT)
+
+
+def _room(memory):
+    if memory.fits is None:
+        return [("capacity", "capacity_bytes", "not known", "")]
+    spare = "spare" if memory.fits else "missing"
+    return [("capacity", "capacity_bytes", memory.capacity, "B"),
+            (spare, "spare_bytes", memory.spare, "B")]  # fmt: skip
+
+
+def _predicted(stage, prediction):
+    return [
+        (f"{stage}, predicted", f"{stage}_predicted_seconds", prediction.seconds, "s"),
+        ("at least", f"{stage}_predicted_low_seconds", prediction.low, "s"),
+        ("at most", f"{stage}_predicted_high_seconds", prediction.high, "s"),
+    ]
 
 
 @click.command()
