@@ -293,7 +293,10 @@ def test_choices_of_format_reach_what_they_name():
         ({"chips": 64}, "32 query heads cannot be split among 64 chips"),
         ({"chips": 32}, "a switch joins at most"),
         ({"chips": 2, "joined": "ring"}, "leave kind='ring' out"),
-        ({"chips": 2, "joined": rk.group("H100", 4)}, "joined is a group of 4 chips, but it has to join 2"),
+        (
+            {"chips": 2, "joined": rk.group("H100", 4)},
+            "joined is a group of 4 chips, but it has to join 2",
+        ),
         ({"scales": 0}, "scales=0 must be how many weights share a scale"),
         ({"scales": (32, "int3")}, "the dtype of scales='int3' is not known"),
         ({"fused": "yes"}, "fused='yes' must be True or False"),
@@ -398,7 +401,10 @@ def test_a_config_that_lacks_a_field_says_which(field):
         ({"kv_lora_rank": 512}, "kv_lora_rank=512 is not modelled: a llama has no such field"),
         ({"sliding_window": 512}, "sliding_window=512 is not modelled"),
         ({"num_local_experts": 8}, "num_local_experts=8 is not modelled"),
-        ({"text_config": {}, "model_type": "gemma3"}, 'Its "text_config" is a config of the language'),
+        (
+            {"text_config": {}, "model_type": "gemma3"},
+            'Its "text_config" is a config of the language',
+        ),
         ({"quantization_config": {"quant_method": "x"}}, "methods known are fp8, gptq"),
         ({"tie_word_embeddings": "yes"}, "tie_word_embeddings='yes' must be true or false"),
     ],

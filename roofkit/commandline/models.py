@@ -27,7 +27,9 @@ DOES_NOT_FIT = 3
 @click.option("--pipeline", type=int, default=1, show_default=True, help="Stages of layers.")
 @click.option("--data", type=int, default=1, show_default=True, help="Replicas.")
 @click.option("--expert", type=int, default=1, show_default=True, help="Shares of the experts.")
-@click.option("--unfused", is_flag=True, help="Norms, activations and adds as kernels of their own.")
+@click.option(
+    "--unfused", is_flag=True, help="Norms, activations and adds as kernels of their own."
+)
 @click.option("--attention", type=click.Choice(["flash", "unfused"]), default="flash",
               show_default=True)  # fmt: skip
 @joined_option

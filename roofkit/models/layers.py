@@ -188,7 +188,9 @@ class LayerTable(Sequence):
     def rows(self):
         """One dict a layer, in SI units, ready for JSON and CSV."""
         times = [layer.estimate for layer in self.layers]
-        each = [(layer, time.lower, time.bound) for layer, time in zip(self.layers, times, strict=True)]
+        each = [
+            (layer, time.lower, time.bound) for layer, time in zip(self.layers, times, strict=True)
+        ]
         total = 0.0
         for layer, seconds, _ in each:
             total = total + layer.count * seconds

@@ -98,7 +98,11 @@ def test_latent_attention_makes_keys_in_prefill_and_carries_queries_in_decode():
 
 
 def test_a_checkpoint_is_served_as_it_is_stored_unless_told_otherwise():
-    blocks = {"quant_method": "fp8", "weight_block_size": [128, 128], "activation_scheme": "dynamic"}
+    blocks = {
+        "quant_method": "fp8",
+        "weight_block_size": [128, 128],
+        "activation_scheme": "dynamic",
+    }
     model = rk.llm(config_of("DeepSeek-V3", quantization_config=blocks))
     served = model.on("H200", chips=8)
     assert (served.weights, served.activations, served.lm_head) == ("fp8", "fp8", "bf16")

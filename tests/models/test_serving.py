@@ -150,7 +150,9 @@ def test_experts_across_replicas_serve_the_tokens_of_all():
 
 def test_kv_heads_are_replicated_or_split_where_there_are_more_chips():
     both = [
-        rk.llm("Llama-2-70B").on("H100", chips=16, joined=rk.network.switch(16, 450e9), kv_heads=how)
+        rk.llm("Llama-2-70B").on(
+            "H100", chips=16, joined=rk.network.switch(16, 450e9), kv_heads=how
+        )
         for how in ("replicated", "split")
     ]
     assert both[0].kv_bytes_per_token == 2 * both[1].kv_bytes_per_token

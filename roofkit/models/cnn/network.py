@@ -211,8 +211,19 @@ class CNN:
             *(["MACs in place of FLOPs"] if fma == 1 else []),
         ]
         layers = [
-            Layer(each.name, 1, each.flops, each.weights, each.activations, 0.0, 0.0, peak,
-                  bandwidth, 0.0, each)
+            Layer(
+                each.name,
+                1,
+                each.flops,
+                each.weights,
+                each.activations,
+                0.0,
+                0.0,
+                peak,
+                bandwidth,
+                0.0,
+                each,
+            )
             for each in rows
         ]
         return LayerTable(", ".join(title), layers, counts="MACs" if fma == 1 else "FLOPs")

@@ -147,9 +147,7 @@ def _latent(at):
     key, cached = wide.nope + wide.rope, wide.kv_rank + wide.rope
     matrices = wide.kv_rank * heads * (wide.nope + wide.value)
     made = 2 * matrices * at.batch * keys + heads * (2 * (key + wide.value) + SOFTMAX_FLOPS) * met
-    carried = (
-        2 * matrices * at.tokens + heads * (2 * (cached + wide.kv_rank) + SOFTMAX_FLOPS) * met
-    )
+    carried = 2 * matrices * at.tokens + heads * (2 * (cached + wide.kv_rank) + SOFTMAX_FLOPS) * met
     activations = at.tokens * heads * (w.stream * key + w.activations * wide.value)
     if at.how.attention == "unfused":
         per_head = 2 * w.stream * at.batch * keys * heads * (wide.nope + wide.value)

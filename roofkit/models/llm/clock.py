@@ -31,9 +31,7 @@ class Clock:
         self._how = how if how.on_chip is rates.on_chip else how._replace(on_chip=rates.on_chip)
         self._rates, self._peaks = rates, peaks
         self._parts = [
-            self._line(part)
-            if type(part) is PerToken and not part.operation.collective
-            else part
+            self._line(part) if type(part) is PerToken and not part.operation.collective else part
             for part in plan
         ]
 

@@ -16,6 +16,7 @@ from roofkit.models.llm.quantization import stored
 
 TABLE = Path(__file__).with_name("models.toml")
 
+
 class LLMTable(tuple):
     """Language models that show as a table, in a terminal and in a notebook."""
 

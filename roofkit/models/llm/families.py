@@ -73,9 +73,7 @@ def _qwen2(fields):
 
 def _qwen3(fields):
     biases = fields.flag("attention_bias", False)
-    return _usual(
-        fields, qkv_bias=biases, out_bias=biases, qk_norm="head", **_used_windows(fields)
-    )
+    return _usual(fields, qkv_bias=biases, out_bias=biases, qk_norm="head", **_used_windows(fields))
 
 
 def _qwen2_moe(fields):

@@ -23,7 +23,12 @@ class Fields:
 
     def __init__(self, config, name, source):
         self.config, self.name, self.source = config, name, source
-        self._read = {"model_type", "architectures", "quantization_config", "gradient_checkpointing"}
+        self._read = {
+            "model_type",
+            "architectures",
+            "quantization_config",
+            "gradient_checkpointing",
+        }
 
     def __getitem__(self, field):
         value = self.get(field)

@@ -73,7 +73,9 @@ def _no_parameters(at, each):
 
 
 def _two(at, each):
-    return each._replace(flops=each.flops / (ACTIVATION_FLOPS[at.model.activation] + at.model.gated) * 2)
+    return each._replace(
+        flops=each.flops / (ACTIVATION_FLOPS[at.model.activation] + at.model.gated) * 2
+    )
 
 
 def _hidden_width(at, each):

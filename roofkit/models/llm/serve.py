@@ -140,9 +140,7 @@ class Deployment:
             settle(name, getattr(self.precision, name))
         settle("split", split(self.model, self.chips, pipeline=self.pipeline, data=self.data,
                               expert=self.expert, kv_heads=self.kv_heads))  # fmt: skip
-        for name, ways in zip(
-            ("chips", "pipeline", "data", "expert"), self.split[:4], strict=True
-        ):
+        for name, ways in zip(("chips", "pipeline", "data", "expert"), self.split[:4], strict=True):
             settle(name, ways)
         dtypes = self._multiplied_in()
         settle("_rates", Rates.of(self, chips, several, *dtypes))
@@ -163,14 +161,9 @@ class Deployment:
         return not self._departures if self.fused is None else self.fused
 
     def _settled_precision(self, peaks):
-        given = {
-            name: getattr(self, name)
-            for name in FORMATS
-        }
+        given = {name: getattr(self, name) for name in FORMATS}
         if "one_format" in self._departures:
-            usual = precision(
-                peaks, self.weights, activations=self.activations, kv=self.kv
-            )
+            usual = precision(peaks, self.weights, activations=self.activations, kv=self.kv)
             same = {"stream": usual.activations, "lm_head": usual.weights,
                     "embedding": usual.weights}  # fmt: skip
             given |= {name: dtype for name, dtype in same.items() if given[name] is None}
