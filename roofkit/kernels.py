@@ -15,9 +15,7 @@ a tile is made of comes in whole numbers. A bad size, dtype or convention raises
 it.
 """
 
-import functools
 import math
-import operator
 
 import numpy as np
 

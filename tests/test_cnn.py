@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import roofkit as rk
 from roofkit.models.cnn.known import cnn, cnns
-from roofkit.models.cnn.network import CNN
 from roofkit.models.cnn.layers import (
     Add,
     BatchNorm,
@@ -23,6 +22,7 @@ from roofkit.models.cnn.layers import (
     ReLU,
     Residual,
 )
+from roofkit.models.cnn.network import CNN
 
 GTX = rk.Roofline(11.3e12, 484e9)
 # Many tables add up the parameters and the outputs of convolutions and fully connected layers.

@@ -447,7 +447,8 @@ models = st.builds(
     ),
     kv_heads=st.sampled_from([4, 8]), group=st.sampled_from([1, 4]), head_dim=st.just(64),
     layers=st.integers(1, 6), mlp=st.integers(1, 3000), vocabulary=st.integers(1, 10_000),
-    gated=st.booleans(), block_norms=st.sampled_from([1, 2, 4]), qkv_bias=st.booleans(), qk_norm=st.sampled_from(["", "head", "width"]), rotary=st.booleans(),
+    gated=st.booleans(), block_norms=st.sampled_from([1, 2, 4]), qkv_bias=st.booleans(),
+    qk_norm=st.sampled_from(["", "head", "width"]), rotary=st.booleans(),
     window=st.one_of(st.none(), st.integers(1, 2000)),
 )  # fmt: skip
 mixtures = st.builds(

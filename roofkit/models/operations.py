@@ -14,10 +14,10 @@ class Operation(NamedTuple):
 
     ``times`` is how often it occurs in the pass; all else is of one occurrence. ``weights``,
     ``activations`` and ``kv`` are bytes over the memory; ``on_stream`` says that the activations
-    include the residual stream. ``dtype`` is what it multiplies in. A ``collective``, such
-    as "all-reduce", moves an ``array`` of so many bytes ``among`` so many chips. ``kernel`` says how it is
-    computed, where a calibration can know: ("matmul", B, D, F), or ("norm", "add" or "activation",
-    rows, width). Figures are numbers or arrays that broadcast.
+    include the residual stream. ``dtype`` is what it multiplies in. A ``collective``, such as
+    "all-reduce", moves an ``array`` of so many bytes ``among`` so many chips. ``kernel`` says how
+    it is computed, where a calibration can know: ("matmul", B, D, F), or ("norm", "add" or
+    "activation", rows, width). Figures are numbers or arrays that broadcast.
 
     >>> Operation("up", 32, flops=2e9, weights=9e7, activations=1e6).cost.intensity
     21.978021978021978

@@ -1,4 +1,4 @@
-"""Families of models by their config.json: the parameters that their authors count, and refusals."""
+"""Families of models by their config.json: the parameters of their checkpoints, and refusals."""
 
 import pytest
 

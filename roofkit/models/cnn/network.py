@@ -18,27 +18,19 @@ The FLOPs are those of convolutions and fully connected layers in every conventi
 import functools
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from roofkit._inputs import itemsize, number
-from roofkit._names import index, look_up
-from roofkit._tables import html_table, text_table
-from roofkit._units import engineering
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as chip_of
 from roofkit.kernels import _fma
 from roofkit.models.cnn.layers import (
     Add,
     BatchNorm,
-    Conv,
     Dense,
-    DepthwiseConv,
     GlobalPool,
     Pool,
-    ReLU,
-    Residual,
     rows_of,
 )
 from roofkit.models.layers import Layer, LayerTable

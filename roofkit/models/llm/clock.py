@@ -36,7 +36,7 @@ class Clock:
         ]
 
     def seconds(self, batch, new, cached, steps=0):
-        """Seconds of a pass; with ``steps`` of so many, that differ along the lengths' last axis."""
+        """Seconds of a pass, or of so many ``steps`` along the lengths' last axis."""
         at, seconds = Pass(self._how, batch, new, cached), 0.0
         for part in self._parts:
             if type(part) is Line:

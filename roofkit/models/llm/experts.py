@@ -68,8 +68,9 @@ class _Routed:
                          w.activations * (d * arrived + width * rows), act)  # fmt: skip
             added = 0.0 if model.shared_width else d * at.tokens
             written = d * arrived if split.exchanges else 2 * d * at.tokens
-            yield routed("experts_down", 1, width, d, w.activations * width * rows
-                         + w.stream * written, 2 * d * rows + added, not split.exchanges)  # fmt: skip
+            moved = w.activations * width * rows + w.stream * written
+            flops = 2 * d * rows + added
+            yield routed("experts_down", 1, width, d, moved, flops, not split.exchanges)
         else:
             inwards = (w.activations * d + w.stream * width) * rows
             if model.gated:

@@ -1,4 +1,4 @@
-"""The fields of a config.json, each asked for by name, so that none is missing or ignored unsaid."""
+"""The fields of a config.json, asked for by name: none is missing or ignored without a word."""
 
 import re
 

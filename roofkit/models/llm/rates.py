@@ -18,8 +18,8 @@ LEAST = float(np.finfo(float).tiny)
 class Rates(NamedTuple):
     """A number each, or an array along several chips.
 
-    The peaks of matrices, experts, attention and lm_head, FLOP/s; the memory's bytes/s, its bytes, and
-    those on the chip. For each collective the bytes/s that leave a chip, the bytes that do for
+    The peaks of matrices, experts, attention and lm_head, FLOP/s; the memory's bytes/s, its bytes,
+    and those on the chip. For each collective the bytes/s that leave a chip, the bytes that do for
     each byte of the array, and those that could while the hops pass.
     """
 

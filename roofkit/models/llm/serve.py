@@ -4,7 +4,7 @@ import functools
 import math
 import operator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from roofkit.models.llm.attention import head_bytes
 from roofkit.models.llm.clock import Clock, over
 from roofkit.models.llm.count import How, Pass, operations, plan
 from roofkit.models.llm.llm_viewer import departed, departures_of
-from roofkit.models.llm.memory import Memory, memory
+from roofkit.models.llm.memory import memory
 from roofkit.models.llm.precision import Precision, precision
 from roofkit.models.llm.rates import Rates
 from roofkit.models.llm.split import split
