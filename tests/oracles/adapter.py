@@ -1,0 +1,108 @@
+"""The one place where oracles meet roofkit: what it says, in the oracles' terms.
+
+Counts are elements, not bytes, and those of all occurrences of a layer together.
+"""
+
+from dataclasses import dataclass
+
+import roofkit as rk
+from roofkit.models import cnn_layers
+from roofkit.models.configs import _FAMILIES as FAMILIES
+
+# A byte a weight, two an activation, four an entry of the cache: what is mixed up shows.
+PRECISIONS = {"weights": "int8", "activations": "bf16", "kv": "fp32"}
+BYTES = {"weight": 1, "activation": 2, "cache": 4}
+CHIP = rk.Chip(
+    "any", peaks=dict.fromkeys(("fp32", "bf16", "int8"), 1e12), bandwidth=1e11, capacity=1e12
+)
+
+
+@dataclass
+class Said:
+    """What a table says of the layers of one name."""
+
+    times: int
+    flops: float
+    weight: float
+    activation: float
+    cache: float
+    sent: float
+
+
+def families():
+    """The model_type of every config that roofkit claims to read."""
+    return sorted(FAMILIES)
+
+
+def served(sizes, chips=1, how="fused", **choices):
+    """A model of these sizes, on a chip or split among several behind a switch."""
+    model = rk.llm(sizes) if "model_type" in sizes else rk.LLM("tiny", **sizes)
+    joined = rk.network.switch(chips, 1e10) if chips > 1 else None
+    attention = {"fused": "flash", "unfused": "unfused"}[how]
+    return model.on(CHIP, chips=chips, joined=joined, attention=attention, **PRECISIONS, **choices)
+
+
+def layers(served, batch, new, cached=0):
+    """A pass over new tokens on a cached prefix, as {name: Said}."""
+    lengths = [float(size) for size in ((batch, new, cached) if cached else (batch, new))]
+    return {
+        layer.name: Said(
+            layer.count,
+            layer.count * layer.flops,
+            layer.count * layer.weights / BYTES["weight"],
+            layer.count * layer.activations / BYTES["activation"],
+            layer.count * layer.kv / BYTES["cache"],
+            layer.count * layer.link / BYTES["activation"],
+        )
+        for layer in served._layers(*lengths)
+    }
+
+
+def memory(served, batch, prompt, output=1):
+    """Elements that a chip must hold: {"weight": …, "cache": …, "activation": …}."""
+    held = served.memory(batch, prompt, output)
+    return {
+        "weight": held.weights / BYTES["weight"],
+        "cache": held.kv / BYTES["cache"],
+        "activation": held.activations / BYTES["activation"],
+    }
+
+
+def network(layers, shape):
+    """roofkit's CNN of the tiny one's layers, each named by its place as there."""
+    return rk.CNN("tiny", _described(layers, ""), shape)
+
+
+def _described(layers, at):
+    makers = {
+        "conv": cnn_layers.Conv, "dense": cnn_layers.Dense, "pool": cnn_layers.Pool,
+        "global_pool": cnn_layers.GlobalPool, "norm": cnn_layers.BatchNorm,
+        "relu": cnn_layers.ReLU,
+    }  # fmt: skip
+    described = []
+    for place, (kind, *sizes) in enumerate(layers):
+        name = f"{at}{kind}{place}"
+        if kind == "residual":
+            ways = [_described(way, f"{name}.{n}.") for n, way in enumerate(sizes)]
+            described.append(cnn_layers.Residual(*ways, name=name))
+        else:
+            described.append(makers[kind](*sizes, name=name))
+    return described
+
+
+def forward(network, batch, **how):
+    """The layers of a forward pass of a CNN, as {name: Said}."""
+    table = network.forward(
+        CHIP, batch, PRECISIONS["activations"], weight_dtype=PRECISIONS["weights"], **how
+    )
+    return {
+        layer.name: Said(
+            layer.count,
+            layer.flops,
+            layer.weights / BYTES["weight"],
+            layer.activations / BYTES["activation"],
+            0,
+            0,
+        )
+        for layer in table
+    }
