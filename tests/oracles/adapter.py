@@ -3,7 +3,9 @@
 Counts are elements, not bytes, and those of all occurrences of a layer together.
 """
 
+import tomllib
 from dataclasses import dataclass
+from importlib import resources
 
 import roofkit as rk
 from roofkit.models import cnn_layers
@@ -106,3 +108,45 @@ def forward(network, batch, **how):
         )
         for layer in table
     }
+
+
+# What the oracle counts by place, as the layers that roofkit splits it into.
+_PLACES = {
+    "projections": ("q_proj", "k_proj", "v_proj", "o_proj"),
+    "mlp": ("gate_proj", "up_proj", "down_proj", "router", "experts_gate", "experts_up",
+            "experts_down", "shared_gate", "shared_up", "shared_down"),
+    "head": ("lm_head",),
+    "rectangle": ("qk_matmul", "sv_matmul"),
+    "attention": ("attention",),
+}  # fmt: skip
+
+
+def flops_by_place(fields, batch, new, cached):
+    """FLOPs of a pass by place; attention with the softmax that is fused into it."""
+    model = rk.llm(fields)
+    tables = [
+        layers(model.on(CHIP, attention=how), batch, new, cached) for how in ("unfused", "flash")
+    ]
+    return {
+        place: sum(table[name].flops for name in names if name in table)
+        for table in tables
+        for place, names in _PLACES.items()
+        if any(name in table for name in names)
+    }
+
+
+def parameters(fields):
+    """Parameters of the model that a config describes; ValueError where it is refused."""
+    return rk.llm(fields).parameters
+
+
+def published():
+    """The configs of roofkit's table of models, by name, with what it counts of each."""
+    return {
+        entry["name"]: (entry["config"], rk.llm(entry["name"]).parameters) for entry in _table()
+    }
+
+
+def _table():
+    text = (resources.files("roofkit.models") / "models.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)["llm"]
