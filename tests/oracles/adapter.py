@@ -140,6 +140,16 @@ def parameters(fields):
     return rk.llm(fields).parameters
 
 
+def window(fields):
+    """Keys that a token attends to at most, or None."""
+    return rk.llm(fields).window
+
+
+def cache(fields, batch, length):
+    """Elements of the KV cache of so many sequences of this length."""
+    return memory(rk.llm(fields).on(CHIP, **PRECISIONS), batch, length)["cache"]
+
+
 def published():
     """The configs of roofkit's table of models, by name, with what it counts of each."""
     return {

@@ -51,6 +51,17 @@ def test_products_of_matrices_are_the_same(fields, passed):
     compare_flops(fields, passed)
 
 
+@pytest.mark.parametrize("fields", CONFIGS)
+def test_a_cache_holds_the_same(fields):
+    batch, new, cached = PASSES["decode"]
+    found = torch_model.counted(fields, batch, new, cached).cached
+    # transformers drops of a window what the next token will not see.
+    window = adapter.window(fields)
+    kept = cached + new if window is None else min(cached + new, window)
+    dropped = 0 if window is None else found // (window - 1)
+    assert adapter.cache(fields, batch, kept) == found + dropped
+
+
 def changed(family, changes):
     fields = {"model_type": family, **families.SMALL[family][0], **changes}
     return {name: value for name, value in fields.items() if value is not families.ABSENT}
