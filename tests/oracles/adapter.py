@@ -36,11 +36,16 @@ def families():
     return sorted(FAMILIES)
 
 
-def served(sizes, chips=1, how="fused", **choices):
-    """A model of these sizes, on a chip or split among several behind a switch."""
+def served(sizes, chips=1, how="fused", rows=None, **choices):
+    """A model of these sizes, on a chip or split among several behind a switch.
+
+    ``rows`` of queries are what fused attention has room for beside their output, K and V.
+    """
     model = rk.llm(sizes) if "model_type" in sizes else rk.LLM("tiny", **sizes)
     joined = rk.network.switch(chips, 1e10) if chips > 1 else None
     attention = {"fused": "flash", "unfused": "unfused"}[how]
+    if rows is not None:
+        choices["on_chip"] = 4 * BYTES["activation"] * model.head_dim * rows
     return model.on(CHIP, chips=chips, joined=joined, attention=attention, **PRECISIONS, **choices)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import random
 
 import adapter
 import numpy as np
@@ -70,6 +71,49 @@ CHUNK = pytest.mark.xfail(strict=True, reason="fused attention takes a chunk for
 @pytest.mark.parametrize("name", MODELS)
 def test_every_layer_does_and_moves_what_a_counted_run_does(name, passed, how):
     compare(tiny.changed(**MODELS[name]), 1, how, *PASSES[passed])
+
+
+UNSORTED = pytest.mark.xfail(strict=True, reason="K goes to the cache as an activation")
+
+
+@pytest.mark.parametrize("rotary", [True, pytest.param(False, marks=UNSORTED)])
+def test_normed_keys_go_to_the_cache(rotary):
+    compare(tiny.changed(qk_norm=True, rotary=rotary), 1, "fused", *PASSES["prefill"])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_flags_do_not_disturb_each_other(seed):
+    draw = random.Random(seed)
+    kv_heads, rotary = draw.choice([1, 2, 4]), draw.random() < 0.5
+    flags = ("gated", "tied", "qkv_bias", "out_bias", "mlp_bias")
+    model = tiny.changed(
+        kv_heads=kv_heads, head_dim=draw.choice([4, 8]), mlp=draw.choice([8, 40]), rotary=rotary,
+        activation=draw.choice(["silu", "gelu", "relu"]), norm=draw.choice(["rms", "layer"]),
+        positions=draw.choice([0, 14]), window=draw.choice([None, 1, 3, 6]),
+        qk_norm=rotary and draw.random() < 0.5,
+        **{flag: draw.random() < 0.5 for flag in flags},
+    )  # fmt: skip
+    passed = PASSES[draw.choice(["prefill", "decode"])]
+    compare(model, draw.choice([1, 2, 4]), draw.choice(["fused", "unfused"]), *passed)
+
+
+REREAD = pytest.mark.xfail(strict=True, reason="every block of rows reads all keys")
+
+
+@pytest.mark.parametrize(
+    ("window", "rows"),
+    [(None, 100), *(pytest.param(*each, marks=REREAD) for each in [(None, 4), (3, 4), (3, 6)])],
+)
+def test_keys_pass_again_for_the_rows_that_see_them(window, rows):
+    model, (batch, new) = tiny.changed(kv_heads=2, window=window), (2, 12)
+    run = tiny.run(model, tiny.tokens_of(model, batch, new), rows=rows)
+    whole = tiny.run(model, tiny.tokens_of(model, batch, new))
+    np.testing.assert_allclose(run.logits, whole.logits, atol=1e-12)
+    served = adapter.served(dataclasses.asdict(model), rows=rows)
+    said, found = adapter.layers(served, batch, new), run.chips[0].tape.asked()
+    assert said["attention"].cache == found["attention"].cache
+    assert said["attention"].activation == found["attention"].activation
+    assert said["attention"].flops == found["attention"].flops
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -138,8 +138,8 @@ def kv_heads_on(model, chips):
 class Chip:
     """One chip's part of a model: its weights, its cache, and its tape of the pass."""
 
-    def __init__(self, model, weights, rank, chips, batch, length):
-        self.model, self.rank, self.chips = model, rank, chips
+    def __init__(self, model, weights, rank, chips, batch, length, rows=None):
+        self.model, self.rank, self.chips, self.rows = model, rank, chips, rows
         self.held = share(model, weights, rank, chips)
         shape = (batch, kv_heads_on(model, chips), length, model.head_dim)
         self.caches = [(np.zeros(shape), np.zeros(shape)) for _ in range(model.layers)]
@@ -245,7 +245,7 @@ class Chip:
                 if last == step:
                     tape.store(made["k"], here[0])
         group = model.heads // self.chips // keys.shape[1]
-        run = self._fused if how == "fused" else self._unfused
+        run = self._unfused if how == "unfused" else self._blocked if self.rows else self._fused
         return run(made["q"], keys, values, start, group)
 
     def _turned(self, start, x):
@@ -272,10 +272,27 @@ class Chip:
         rows = []
         with self.tape.operation("attention"):
             for b, i, h in np.ndindex(batch, new, heads):
-                seen = slice(self._seen(start + i), start + i + 1)
-                scores = q[b, h, i : i + 1].matmul(keys[b, h // group, seen].T)
-                rows.append(self._softmax(scores).matmul(values[b, h // group, seen]))
+                rows.append(self._row(q, keys, values, start, (b, i, h, h // group)))
             return joined(rows, (batch, new, heads * width))
+
+    def _blocked(self, q, keys, values, start, group):
+        """Fused attention that keeps so few rows of queries that K and V pass again for others."""
+        batch, heads, new, width = q.shape
+        out = self.tape.memory(np.zeros((batch, new, heads * width)), "activation")
+        for b, kept in np.ndindex(batch, heads // group):
+            rows = [(i, kept * group + h) for i in range(new) for h in range(group)]
+            for first in range(0, len(rows), self.rows):
+                with self.tape.operation("attention"):
+                    for i, h in rows[first : first + self.rows]:
+                        row = self._row(q, keys, values, start, (b, i, h, kept))
+                        self.tape.store(row, out[b, i : i + 1, h * width : (h + 1) * width])
+        return out
+
+    def _row(self, q, keys, values, start, place):
+        b, i, h, kept = place
+        seen = slice(self._seen(start + i), start + i + 1)
+        scores = q[b, h, i : i + 1].matmul(keys[b, kept, seen].T)
+        return self._softmax(scores).matmul(values[b, kept, seen])
 
     def _unfused(self, q, keys, values, start, group):
         batch, heads, new, width = q.shape
@@ -377,10 +394,13 @@ class Run:
     sent: list
 
 
-def run(model, tokens, *, cached=0, chips=1, how="fused", routing=None, seed=0):
-    """A pass over tokens [batch, cached + new]; the first ``cached`` go before, uncounted."""
-    weights = weights_of(model, seed)
-    ranks = [Chip(model, weights, rank, chips, *tokens.shape) for rank in range(chips)]
+def run(model, tokens, *, cached=0, chips=1, how="fused", rows=None, routing=None):
+    """A pass over tokens [batch, cached + new]; the first ``cached`` go before, uncounted.
+
+    ``rows`` of queries are all that fused attention keeps while the keys of a head pass.
+    """
+    weights = weights_of(model)
+    ranks = [Chip(model, weights, rank, chips, *tokens.shape, rows) for rank in range(chips)]
     if cached:
         _together(ranks, tokens[:, :cached], 0, how, None)
     logits, sent = _together(ranks, tokens[:, cached:], cached, how, routing)
