@@ -14,8 +14,9 @@ from roofkit.models.configs import _FAMILIES as FAMILIES
 # A byte a weight, two an activation, four an entry of the cache: what is mixed up shows.
 PRECISIONS = {"weights": "int8", "activations": "bf16", "kv": "fp32"}
 BYTES = {"weight": 1, "activation": 2, "cache": 4}
+PEAK, BANDWIDTH, EGRESS = 1e12, 1e11, 1e10
 CHIP = rk.Chip(
-    "any", peaks=dict.fromkeys(("fp32", "bf16", "int8"), 1e12), bandwidth=1e11, capacity=1e12
+    "any", peaks=dict.fromkeys(("fp32", "bf16", "int8"), PEAK), bandwidth=BANDWIDTH, capacity=1e12
 )
 
 
@@ -42,7 +43,7 @@ def served(sizes, chips=1, how="fused", rows=None, **choices):
     ``rows`` of queries are what fused attention has room for beside their output, K and V.
     """
     model = rk.llm(sizes) if "model_type" in sizes else rk.LLM("tiny", **sizes)
-    joined = rk.network.switch(chips, 1e10) if chips > 1 else None
+    joined = rk.network.switch(chips, EGRESS) if chips > 1 else None
     attention = {"fused": "flash", "unfused": "unfused"}[how]
     if rows is not None:
         choices["on_chip"] = 4 * BYTES["activation"] * model.head_dim * rows
@@ -63,6 +64,16 @@ def layers(served, batch, new, cached=0):
         )
         for layer in served._layers(*lengths)
     }
+
+
+def times(served, batch, new, cached=0):
+    """The seconds of a pass at best and at worst, and of each layer: {name: (…, …, bound)}."""
+    table = served.decode(batch, cached) if cached else served.prefill(batch, new)
+    each = {
+        layer.name: (layer.count * layer.time, layer.count * layer.estimate.upper, layer.bound)
+        for layer in table
+    }
+    return (table.time, table.upper), each
 
 
 def memory(served, batch, prompt, output=1):

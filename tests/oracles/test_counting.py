@@ -238,6 +238,26 @@ def test_chips_send_what_they_add_up_and_the_logits(chips):
         assert {name: layer.sent for name, layer in said.items() if layer.sent} == found
 
 
+@pytest.mark.parametrize("passed", ["prefill", "decode"])
+@pytest.mark.parametrize("chips", [1, 2])
+def test_times_follow_from_the_counts(chips, passed):
+    model = dataclasses.asdict(tiny.changed(kv_heads=2, hidden=48, mlp=512))
+    served = adapter.served(model, chips)
+    whole, each = adapter.times(served, *PASSES[passed])
+    total, worst = 0.0, 0.0
+    for name, said in adapter.layers(served, *PASSES[passed]).items():
+        moved = sum(adapter.BYTES[kind] * getattr(said, kind) for kind in adapter.BYTES)
+        channels = {
+            "compute": said.flops / adapter.PEAK,
+            "memory": moved / adapter.BANDWIDTH,
+            "link": said.sent * adapter.BYTES["activation"] / adapter.EGRESS,
+        }
+        bound = max(channels, key=channels.get)
+        assert each[name] == pytest.approx((channels[bound], sum(channels.values()), bound))
+        total, worst = total + channels[bound], worst + sum(channels.values())
+    assert whole == pytest.approx((total, worst))
+
+
 HUNGRY = {
     **EVERY,
     "a narrow MLP": {"mlp": 4},
