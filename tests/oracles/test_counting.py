@@ -37,25 +37,26 @@ MODELS = {
 PASSES = {"prefill": (2, 5, 0), "decode": (2, 1, 4), "chunk": (2, 3, 2)}
 
 
-def compare(model, chips, how, batch, new, cached, **choices):
+FIGURES = ("times", "flops", "weight", "activation", "cache")
+
+
+def compare(model, chips, how, batch, new, cached):
+    """Runs a pass and holds roofkit's against the chip that does most."""
     tokens = tiny.tokens_of(model, batch, cached + new)
     run = tiny.run(model, tokens, cached=cached, chips=chips, how=how)
     said = adapter.layers(
-        adapter.served(dataclasses.asdict(model), chips, how, **choices), batch, new, cached
-    )
+        adapter.served(dataclasses.asdict(model), chips, how), batch, new, cached
+    )  # fmt: skip
     counts = [chip.tape.asked() for chip in run.chips]
-    assert [name for name in counts[0] if name not in ASIDE] == [
-        name for name in said if name not in ASIDE
-    ]
+    for each in counts:
+        assert [name for name in each if name not in ASIDE] == [
+            name for name in said if name not in ASIDE
+        ]
     for name in said.keys() - set(ASIDE):
-        # Biases of sums and the rows of these tokens are the first chip's.
-        found = counts[0][name]
-        figures = {field: getattr(found, field) for field in FIGURES}
-        assert {field: getattr(said[name], field) for field in FIGURES} == figures, name
+        # Biases of sums and the rows of these tokens are the first chip's alone.
+        found = {field: max(getattr(each[name], field) for each in counts) for field in FIGURES}
+        assert {field: getattr(said[name], field) for field in FIGURES} == found, name
     return run
-
-
-FIGURES = ("times", "flops", "weight", "activation", "cache")
 
 
 CHUNK = pytest.mark.xfail(strict=True, reason="fused attention takes a chunk for a decode step")
