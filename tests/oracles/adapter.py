@@ -78,7 +78,7 @@ def times(served, batch, new, cached=0):
 
 def memory(served, batch, prompt, output=1):
     """Elements that a chip must hold: {"weight": …, "cache": …, "activation": …}."""
-    held = served.memory(batch, prompt, output)
+    held = served.generate(batch, prompt, output).memory
     return {
         "weight": held.weights / BYTES["weight"],
         "cache": held.kv / BYTES["cache"],
