@@ -3,10 +3,8 @@
 import adapter
 import families
 import pytest
+import torch_model
 
-torch_model = pytest.importorskip(
-    "torch_model", reason="needs torch and transformers", exc_type=ImportError
-)
 CLAIMED = [family for family in adapter.families() if family in families.SMALL]
 CONFIGS = [
     pytest.param({"model_type": family, **fields}, id=f"{family}-{number}")

@@ -4,17 +4,13 @@ Parameters come from the model on the meta device, FLOPs from a pass of a small 
 random weights, under PyTorch's own counter. Nothing is fetched.
 """
 
+import functools
 import os
 import re
 from dataclasses import dataclass, replace
 
-os.environ["HF_HUB_OFFLINE"] = "1"
+import pytest
 
-import torch
-from torch.utils.flop_counter import FlopCounterMode
-from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
-
-torch.set_num_threads(1)  # the models are small, and the machine may be busy
 ATTENTION = re.compile(r"\.(self_attn|attn|self_attention)$")
 HEAD = re.compile(r"\.(lm_head|embed_out)$")
 
@@ -38,26 +34,41 @@ class Counted:
     cached: int = 0
 
 
+@functools.cache
+def loaded():
+    """torch and transformers, which take seconds to import and are no dependency."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    get = "pip install torch==2.13.0 transformers==5.23.0"
+    torch = pytest.importorskip("torch", reason=get)
+    torch.set_num_threads(1)  # the models are small, and the machine may be busy
+    return torch, pytest.importorskip("transformers", reason=get)
+
+
 def config_of(fields):
     """The fields of a config.json as transformers reads them."""
+    _, transformers = loaded()
     fields = dict(fields)
     kind = fields.pop("model_type")
     # The first DeepSeek came with code of its own; GLM-4.5 has its shapes.
-    return AutoConfig.for_model("glm4_moe" if kind == "deepseek" else kind, **fields)
+    return transformers.AutoConfig.for_model("glm4_moe" if kind == "deepseek" else kind, **fields)
 
 
 def parameters(fields):
     """Parameters of the model, those that are tied counted once."""
+    torch, transformers = loaded()
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config_of(fields))
+        model = transformers.AutoModelForCausalLM.from_config(config_of(fields))
     return sum(each.numel() for each in model.parameters())
 
 
 def counted(fields, batch, new, cached=0):
     """A pass over new tokens of each sequence after ``cached`` ones, as Counted."""
+    torch, transformers = loaded()
+    from torch.utils.flop_counter import FlopCounterMode
+
     torch.manual_seed(0)
     config = config_of(fields)
-    model = AutoModelForCausalLM.from_config(
+    model = transformers.AutoModelForCausalLM.from_config(
         config, attn_implementation="eager", experts_implementation="eager"
     ).eval()
     tokens = torch.arange(batch * (cached + new)).reshape(batch, -1) % config.vocab_size
@@ -72,7 +83,7 @@ def counted(fields, batch, new, cached=0):
     for path, module in places.items():
         if ATTENTION.search(path):
             module.register_forward_pre_hook(look, with_kwargs=True)
-    cache = DynamicCache(config=config)
+    cache = transformers.DynamicCache(config=config)
     with torch.no_grad():
         if cached:
             model(tokens[:, :cached], past_key_values=cache, use_cache=True)
