@@ -1,0 +1,178 @@
+"""The one place where oracles meet roofkit: what it says, in the oracles' terms.
+
+Counts are elements, not bytes, and those of all occurrences of a layer together.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+
+import roofkit as rk
+from roofkit.models import cnn_layers
+from roofkit.models.configs import _FAMILIES as FAMILIES
+
+# A byte a weight, two an activation, four an entry of the cache: what is mixed up shows.
+PRECISIONS = {"weights": "int8", "activations": "bf16", "kv": "fp32"}
+BYTES = {"weight": 1, "activation": 2, "cache": 4}
+PEAK, BANDWIDTH, EGRESS = 1e12, 1e11, 1e10
+CHIP = rk.Chip(
+    "any", peaks=dict.fromkeys(("fp32", "bf16", "int8"), PEAK), bandwidth=BANDWIDTH, capacity=1e12
+)
+
+
+@dataclass
+class Said:
+    """What a table says of the layers of one name."""
+
+    times: int
+    flops: float
+    weight: float
+    activation: float
+    cache: float
+    sent: float
+
+
+def families():
+    """The model_type of every config that roofkit claims to read."""
+    return sorted(FAMILIES)
+
+
+def served(sizes, chips=1, how="fused", rows=None, **choices):
+    """A model of these sizes, on a chip or split among several behind a switch.
+
+    ``rows`` of queries are what fused attention has room for beside their output, K and V.
+    """
+    model = rk.llm(sizes) if "model_type" in sizes else rk.LLM("tiny", **sizes)
+    joined = rk.network.switch(chips, EGRESS) if chips > 1 else None
+    attention = {"fused": "flash", "unfused": "unfused"}[how]
+    if rows is not None:
+        choices["on_chip"] = 4 * BYTES["activation"] * model.head_dim * rows
+    return model.on(CHIP, chips=chips, joined=joined, attention=attention, **PRECISIONS, **choices)
+
+
+def layers(served, batch, new, cached=0):
+    """A pass over new tokens on a cached prefix, as {name: Said}."""
+    lengths = [float(size) for size in ((batch, new, cached) if cached else (batch, new))]
+    return {
+        layer.name: Said(
+            layer.count,
+            layer.count * layer.flops,
+            layer.count * layer.weights / BYTES["weight"],
+            layer.count * layer.activations / BYTES["activation"],
+            layer.count * layer.kv / BYTES["cache"],
+            layer.count * layer.link / BYTES["activation"],
+        )
+        for layer in served._layers(*lengths)
+    }
+
+
+def times(served, batch, new, cached=0):
+    """The seconds of a pass at best and at worst, and of each layer: {name: (…, …, bound)}."""
+    table = served.decode(batch, cached) if cached else served.prefill(batch, new)
+    each = {
+        layer.name: (layer.count * layer.time, layer.count * layer.estimate.upper, layer.bound)
+        for layer in table
+    }
+    return (table.time, table.upper), each
+
+
+def memory(served, batch, prompt, output=1):
+    """Elements that a chip must hold: {"weight": …, "cache": …, "activation": …}."""
+    held = served.generate(batch, prompt, output).memory
+    return {
+        "weight": held.weights / BYTES["weight"],
+        "cache": held.kv / BYTES["cache"],
+        "activation": held.activations / BYTES["activation"],
+    }
+
+
+def network(layers, shape):
+    """roofkit's CNN of the tiny one's layers, each named by its place as there."""
+    return rk.CNN("tiny", _described(layers, ""), shape)
+
+
+def _described(layers, at):
+    makers = {
+        "conv": cnn_layers.Conv, "dense": cnn_layers.Dense, "pool": cnn_layers.Pool,
+        "global_pool": cnn_layers.GlobalPool, "norm": cnn_layers.BatchNorm,
+        "relu": cnn_layers.ReLU,
+    }  # fmt: skip
+    described = []
+    for place, (kind, *sizes) in enumerate(layers):
+        name = f"{at}{kind}{place}"
+        if kind == "residual":
+            ways = [_described(way, f"{name}.{n}.") for n, way in enumerate(sizes)]
+            described.append(cnn_layers.Residual(*ways, name=name))
+        else:
+            described.append(makers[kind](*sizes, name=name))
+    return described
+
+
+def forward(network, batch, **how):
+    """The layers of a forward pass of a CNN, as {name: Said}."""
+    table = network.forward(
+        CHIP, batch, PRECISIONS["activations"], weight_dtype=PRECISIONS["weights"], **how
+    )
+    return {
+        layer.name: Said(
+            layer.count,
+            layer.flops,
+            layer.weights / BYTES["weight"],
+            layer.activations / BYTES["activation"],
+            0,
+            0,
+        )
+        for layer in table
+    }
+
+
+# What the oracle counts by place, as the layers that roofkit splits it into.
+_PLACES = {
+    "projections": ("q_proj", "k_proj", "v_proj", "o_proj"),
+    "mlp": ("gate_proj", "up_proj", "down_proj", "router", "experts_gate", "experts_up",
+            "experts_down", "shared_gate", "shared_up", "shared_down"),
+    "head": ("lm_head",),
+    "rectangle": ("qk_matmul", "sv_matmul"),
+    "attention": ("attention",),
+}  # fmt: skip
+
+
+def flops_by_place(fields, batch, new, cached):
+    """FLOPs of a pass by place; attention with the softmax that is fused into it."""
+    model = rk.llm(fields)
+    tables = [
+        layers(model.on(CHIP, attention=how), batch, new, cached) for how in ("unfused", "flash")
+    ]
+    return {
+        place: sum(table[name].flops for name in names if name in table)
+        for table in tables
+        for place, names in _PLACES.items()
+        if any(name in table for name in names)
+    }
+
+
+def parameters(fields):
+    """Parameters of the model that a config describes; ValueError where it is refused."""
+    return rk.llm(fields).parameters
+
+
+def window(fields):
+    """Keys that a token attends to at most, or None."""
+    return rk.llm(fields).window
+
+
+def cache(fields, batch, length):
+    """Elements of the KV cache of so many sequences of this length."""
+    return memory(rk.llm(fields).on(CHIP, **PRECISIONS), batch, length)["cache"]
+
+
+def published():
+    """The configs of roofkit's table of models, by name, with what it counts of each."""
+    return {
+        entry["name"]: (entry["config"], rk.llm(entry["name"]).parameters) for entry in _table()
+    }
+
+
+def _table():
+    text = (resources.files("roofkit.models") / "models.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)["llm"]
