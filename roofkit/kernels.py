@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, sizes, whole
-from roofkit.roofline import Cost, Roofline
+from roofkit.roofline import Cost, Roofline, smaller
 
 # Operations per element: a mean, a centring, a square, a sum, a scale, then gamma and beta;
 # RMSNorm leaves out the mean, the centring and beta.
@@ -154,7 +154,8 @@ def conv2d(
     Each of the N·C_out·H'·W' outputs takes K·K·C_in/groups multiply-adds, with
     H' = (H + 2 padding - K) // stride + 1. A bias replaces the missing first addition of each
     output, so it changes the FLOPs of neither convention. ``groups=C_in`` is a depthwise
-    convolution. ``moves="YZ"`` leaves out reading the input, as many published tables do.
+    convolution. Of the input it reads what some filter sees: a stride longer than K skips the rest.
+    ``moves="YZ"`` leaves out reading it, as many published tables do.
 
     >>> conv2d(1, 224, 224, 3, 64, 3, padding=1, fma=1).flops   # VGG16, first layer, MACs
     86704128
@@ -175,7 +176,8 @@ def conv2d(
     weights = C_out * (C_in / groups if symbolic else C_in // groups) * K * K
     outputs = N * C_out * rows * cols
     width = _itemsizes(dtype, weight_dtype, out_dtype)
-    moved = _moved(moves, X=width[0] * N * C_in * H * W, Y=width[1] * weights, Z=width[2] * outputs)
+    seen = _seen(H, rows, K, stride) * _seen(W, cols, K, stride)
+    moved = _moved(moves, X=width[0] * N * C_in * seen, Y=width[1] * weights, Z=width[2] * outputs)
     return Cost(_fma(fma) * N * rows * cols * weights, moved)
 
 
@@ -272,6 +274,15 @@ def _moved(moves, **operands):
 
 def _widens_nothing(total, size):
     return not is_symbolic(size) and np.broadcast_shapes(total.shape, np.shape(size)) == total.shape
+
+
+def _seen(length, outputs, K, stride):
+    """Of the input along one side."""
+    if is_symbolic(K) or is_symbolic(stride):
+        return length
+    if isinstance(K, np.ndarray) or isinstance(stride, np.ndarray):
+        return np.where(np.asarray(K) < stride, np.minimum(outputs * K, length), length)
+    return smaller(outputs * K, length) if stride > K else length
 
 
 def _conv_length(length, K, stride, padding, name):

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from importlib import resources
 
 import roofkit as rk
-from roofkit.models import cnn_layers
-from roofkit.models.configs import _FAMILIES as FAMILIES
+from roofkit.models.cnn import layers as cnn_layers
+from roofkit.models.llm.families import FAMILIES
 
-# A byte a weight, two an activation, four an entry of the cache: what is mixed up shows.
-PRECISIONS = {"weights": "int8", "activations": "bf16", "kv": "fp32"}
-BYTES = {"weight": 1, "activation": 2, "cache": 4}
+# Biases and norms are stored as the residual stream is; the cache has another width.
+PRECISIONS = {"weights": "fp32", "stream": "fp32", "kv": "fp64"}
+BYTES = {"weight": 4, "activation": 4, "cache": 8}
 PEAK, BANDWIDTH, EGRESS = 1e12, 1e11, 1e10
 CHIP = rk.Chip(
-    "any", peaks=dict.fromkeys(("fp32", "bf16", "int8"), PEAK), bandwidth=BANDWIDTH, capacity=1e12
+    "any", peaks=dict.fromkeys(("fp64", "fp32", "bf16"), PEAK), bandwidth=BANDWIDTH, capacity=1e12
 )
 
 
@@ -37,22 +37,30 @@ def families():
     return sorted(FAMILIES)
 
 
-def served(sizes, chips=1, how="fused", rows=None, **choices):
+def served(sizes, chips=1, how="fused", rows=None, *, riding=False, **choices):
     """A model of these sizes, on a chip or split among several behind a switch.
 
-    ``rows`` of queries are what fused attention has room for beside their output, K and V.
+    ``rows`` of queries are what fused attention has room for beside their output, K and V. With
+    ``riding`` norms, activations and sums ride along with matmuls.
     """
-    model = rk.llm(sizes) if "model_type" in sizes else rk.LLM("tiny", **sizes)
+    if "model_type" in sizes:
+        model = rk.llm(sizes)
+    else:
+        # There a flag; and experts have biases where every MLP has.
+        also = {"qk_norm": "head" if sizes.get("qk_norm") else ""}
+        also["expert_bias"] = bool(sizes.get("experts") and sizes.get("mlp_bias"))
+        model = rk.LLM("tiny", **sizes | also)
     joined = rk.network.switch(chips, EGRESS) if chips > 1 else None
     attention = {"fused": "flash", "unfused": "unfused"}[how]
     if rows is not None:
         choices["on_chip"] = 4 * BYTES["activation"] * model.head_dim * rows
-    return model.on(CHIP, chips=chips, joined=joined, attention=attention, **PRECISIONS, **choices)
+    return model.on(
+        CHIP, chips=chips, joined=joined, attention=attention, fused=riding, **PRECISIONS, **choices
+    )
 
 
 def layers(served, batch, new, cached=0):
     """A pass over new tokens on a cached prefix, as {name: Said}."""
-    lengths = [float(size) for size in ((batch, new, cached) if cached else (batch, new))]
     return {
         layer.name: Said(
             layer.count,
@@ -62,13 +70,13 @@ def layers(served, batch, new, cached=0):
             layer.count * layer.kv / BYTES["cache"],
             layer.count * layer.link / BYTES["activation"],
         )
-        for layer in served._layers(*lengths)
+        for layer in served.forward(batch, new, cached)
     }
 
 
 def times(served, batch, new, cached=0):
     """The seconds of a pass at best and at worst, and of each layer: {name: (…, …, bound)}."""
-    table = served.decode(batch, cached) if cached else served.prefill(batch, new)
+    table = served.forward(batch, new, cached)
     each = {
         layer.name: (layer.count * layer.time, layer.count * layer.estimate.upper, layer.bound)
         for layer in table
@@ -110,9 +118,7 @@ def _described(layers, at):
 
 def forward(network, batch, **how):
     """The layers of a forward pass of a CNN, as {name: Said}."""
-    table = network.forward(
-        CHIP, batch, PRECISIONS["activations"], weight_dtype=PRECISIONS["weights"], **how
-    )
+    table = network.forward(CHIP, batch, "fp32", **how)
     return {
         layer.name: Said(
             layer.count,
@@ -128,12 +134,12 @@ def forward(network, batch, **how):
 
 # What the oracle counts by place, as the layers that roofkit splits it into.
 _PLACES = {
-    "projections": ("q_proj", "k_proj", "v_proj", "o_proj"),
+    "projections": ("q_proj", "k_proj", "v_proj", "o_proj", "q_down_proj", "kv_down_proj"),
     "mlp": ("gate_proj", "up_proj", "down_proj", "router", "experts_gate", "experts_up",
-            "experts_down", "shared_gate", "shared_up", "shared_down"),
+            "experts_down", "shared_gate", "shared_up", "shared_down", "shared_scale"),
     "head": ("lm_head",),
-    "rectangle": ("qk_matmul", "sv_matmul"),
-    "attention": ("attention",),
+    "rectangle": ("qk_matmul", "sv_matmul", "window_qk_matmul", "window_sv_matmul"),
+    "attention": ("attention", "window_attention"),
 }  # fmt: skip
 
 
@@ -141,14 +147,23 @@ def flops_by_place(fields, batch, new, cached):
     """FLOPs of a pass by place; attention with the softmax that is fused into it."""
     model = rk.llm(fields)
     tables = [
-        layers(model.on(CHIP, attention=how), batch, new, cached) for how in ("unfused", "flash")
+        layers(model.on(CHIP, attention=how, fused=False), batch, new, cached)
+        for how in ("unfused", "flash")
     ]
-    return {
+    found = {
         place: sum(table[name].flops for name in names if name in table)
         for table in tables
         for place, names in _PLACES.items()
         if any(name in table for name in names)
     }
+    if model.latent:
+        # Making K and V of each head from the latent vectors counts as attention's there.
+        wide, keys = model.latent, batch * (new + cached)
+        made = 2 * wide.kv_rank * model.heads * (wide.nope + wide.value) * keys * model.layers
+        found["projections"] += made
+        found["attention"] -= made
+        found.pop("rectangle", None)
+    return found
 
 
 def parameters(fields):
@@ -156,9 +171,10 @@ def parameters(fields):
     return rk.llm(fields).parameters
 
 
-def window(fields):
-    """Keys that a token attends to at most, or None."""
-    return rk.llm(fields).window
+def windows(fields):
+    """The window of each layer: how many keys a token attends to at most, or None."""
+    model = rk.llm(fields)
+    return [model.window] * model.windowed + [None] * (model.layers - model.windowed)
 
 
 def cache(fields, batch, length):
@@ -174,5 +190,5 @@ def published():
 
 
 def _table():
-    text = (resources.files("roofkit.models") / "models.toml").read_text(encoding="utf-8")
+    text = (resources.files("roofkit.models.llm") / "models.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)["llm"]

@@ -13,6 +13,8 @@ _LATENT = {
     "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 10, "n_routed_experts": 4,
     "n_shared_experts": 2, "first_k_dense_replace": 1, "n_group": 2, "topk_group": 1,
 }  # fmt: skip
+# So wide a latent vector, beside such heads, that making K and V always takes less.
+_WIDE = {**_LATENT, "kv_lora_rank": 64, "qk_nope_head_dim": 1, "v_head_dim": 1}
 _FOUR = {"num_hidden_layers": 4, "sliding_window": 3}
 SMALL = {
     "llama": (_SIZES, {**_SIZES, "tie_word_embeddings": True, "attention_bias": True},
@@ -35,9 +37,8 @@ SMALL = {
     "gpt2": ({"n_embd": 48, "n_layer": 2, "n_head": 6, "vocab_size": 96, "n_positions": 64},
              {"n_embd": 48, "n_layer": 2, "n_head": 6, "vocab_size": 96, "n_positions": 64,
               "n_inner": 80, "tie_word_embeddings": False}),
-    # Not read by roofkit yet.
     "deepseek_v2": (_LATENT, {**_LATENT, "q_lora_rank": None}),
-    "deepseek_v3": (_LATENT, {**_LATENT, "q_lora_rank": None, "n_shared_experts": 1}),
+    "deepseek_v3": (_LATENT, {**_LATENT, "q_lora_rank": None, "n_shared_experts": 1}, _WIDE),
     "gemma2": ({**_SIZES, **_FOUR, "head_dim": 12},),
     "gemma3_text": ({**_SIZES, **_FOUR, "num_hidden_layers": 7, "head_dim": 12},),
     "gpt_oss": ({**_SIZES, **_FOUR, "head_dim": 12, "num_local_experts": 4,
@@ -65,7 +66,8 @@ _SOME = {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1
 CHANGES = [
     (family, changes)
     for changes, names in (
-        ({"attention_bias": True}, "llama qwen3 qwen3_moe deepseek gemma"),
+        # GLM-4.5, which stands in for the first DeepSeek, has no bias after attention.
+        ({"attention_bias": True}, "llama qwen3 qwen3_moe gemma deepseek_v3"),
         ({"mlp_bias": True}, "llama"),
         ({"head_dim": 20}, "llama mistral mixtral qwen3 qwen3_moe gemma"),
         ({"head_dim": ABSENT}, "qwen3 qwen3_moe gemma"),

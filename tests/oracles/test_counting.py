@@ -59,25 +59,39 @@ def compare(model, chips, how, batch, new, cached):
     return run
 
 
-CHUNK = pytest.mark.xfail(strict=True, reason="fused attention takes a chunk for a decode step")
-
-
-@pytest.mark.parametrize(
-    ("passed", "how"),
-    [
-        pytest.param(passed, how, marks=CHUNK if (passed, how) == ("chunk", "fused") else ())
-        for passed, how in itertools.product(PASSES, ("fused", "unfused"))
-    ],
-)
+@pytest.mark.parametrize("how", ["fused", "unfused"])
+@pytest.mark.parametrize("passed", PASSES)
 @pytest.mark.parametrize("name", MODELS)
 def test_every_layer_does_and_moves_what_a_counted_run_does(name, passed, how):
     compare(tiny.changed(**MODELS[name]), 1, how, *PASSES[passed])
 
 
-UNSORTED = pytest.mark.xfail(strict=True, reason="K goes to the cache as an activation")
+# What becomes one operation where everything that works on each element rides along.
+RIDING = {
+    "qkv_proj": ("attn_norm", "q_proj", "k_proj", "v_proj", "qk_norm", "rotary"),
+    "o_proj": ("o_proj", "attn_add"),
+    "gate_up_proj": ("mlp_norm", "gate_proj", "up_proj", "mlp_act"),
+    "down_proj": ("down_proj", "mlp_add"),
+}
 
 
-@pytest.mark.parametrize("rotary", [True, pytest.param(False, marks=UNSORTED)])
+@pytest.mark.parametrize("passed", PASSES)
+@pytest.mark.parametrize("name", MODELS)
+def test_what_rides_along_moves_what_goes_in_and_comes_out(name, passed):
+    model, (batch, new, cached) = tiny.changed(**MODELS[name]), PASSES[passed]
+    run = tiny.run(model, tiny.tokens_of(model, batch, cached + new), cached=cached)
+    served = adapter.served(dataclasses.asdict(model), riding=True)
+    said, found = adapter.layers(served, batch, new, cached), {}
+    for first, asked in run.chips[0].tape.asked(list(RIDING.values())).items():
+        found[next((name for name, names in RIDING.items() if names[0] == first), first)] = asked
+    for layer in RIDING.keys() | {"attention", "embedding"}:
+        mine = layer if layer in said else "up_proj"  # where there is no gate
+        assert {field: getattr(said[mine], field) for field in FIGURES} == {
+            field: getattr(found[layer], field) for field in FIGURES
+        }, layer
+
+
+@pytest.mark.parametrize("rotary", [True, False])
 def test_normed_keys_go_to_the_cache(rotary):
     compare(tiny.changed(qk_norm=True, rotary=rotary), 1, "fused", *PASSES["prefill"])
 
@@ -98,13 +112,7 @@ def test_flags_do_not_disturb_each_other(seed):
     compare(model, draw.choice([1, 2, 4]), draw.choice(["fused", "unfused"]), *passed)
 
 
-REREAD = pytest.mark.xfail(strict=True, reason="every block of rows reads all keys")
-
-
-@pytest.mark.parametrize(
-    ("window", "rows"),
-    [(None, 100), *(pytest.param(*each, marks=REREAD) for each in [(None, 4), (3, 4), (3, 6)])],
-)
+@pytest.mark.parametrize(("window", "rows"), [(None, 100), (None, 4), (5, 4), (7, 6)])
 def test_keys_pass_again_for_the_rows_that_see_them(window, rows):
     model, (batch, new) = tiny.changed(kv_heads=2, window=window), (2, 12)
     run = tiny.run(model, tiny.tokens_of(model, batch, new), rows=rows)
@@ -159,12 +167,6 @@ MIXTURES = {
 }
 
 
-MISCOUNTED = {
-    "a shared expert": pytest.mark.xfail(strict=True, reason="its sum counts as multiply-adds"),
-    "biases": pytest.mark.xfail(strict=True, reason="biases of experts are not read"),
-}
-
-
 def mean_over_routings(model, batch, new, cached, chips):
     """Each layer's counts, averaged over all the ways the new tokens may be sent."""
     tokens = tiny.tokens_of(model, batch, cached + new)
@@ -185,13 +187,9 @@ def mean_over_routings(model, batch, new, cached, chips):
 @pytest.mark.parametrize(
     ("batch", "new", "cached", "chips", "name"),
     [
-        *[
-            pytest.param(batch, 1, 2, 1, name, marks=MISCOUNTED.get(name, ()))
-            for batch in (1, 2)
-            for name in MIXTURES
-        ],
+        *[(batch, 1, 2, 1, name) for batch in (1, 2) for name in MIXTURES],
         (1, 3, 0, 1, "one of three"),
-        pytest.param(2, 1, 2, 2, "a shared expert", marks=MISCOUNTED["a shared expert"]),
+        (2, 1, 2, 2, "a shared expert"),
     ],
 )  # fmt: skip
 def test_experts_cost_what_they_cost_on_average(batch, new, cached, chips, name):
@@ -267,17 +265,10 @@ HUNGRY = {
     "many scores": {"mlp": 4, "heads": 12, "kv_heads": 12, "head_dim": 2},
     "an add is widest": {"mlp": 4, "rotary": False, "positions": 14},
 }
-TWICE = pytest.mark.xfail(strict=True, reason="an add reads the residual stream, counted beside it")
 
 
 @pytest.mark.parametrize("how", ["fused", "unfused"])
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=TWICE if name in ("an add is widest", "as GPT-2") else ())
-        for name in HUNGRY
-    ],
-)
+@pytest.mark.parametrize("name", HUNGRY)
 def test_activations_take_at_most_this_much_memory(name, how):
     model = tiny.changed(**HUNGRY[name])
     peak = tiny.run(model, tiny.tokens_of(model, 2, 6), how=how).chips[0].tape.peak()

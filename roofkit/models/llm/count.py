@@ -346,8 +346,8 @@ class _Fused(_Planner):
                  flops + self.activation_flops * width, weights, read + w.activations * width,
                  kernel=("matmul", d, (1 + model.gated) * width), on_stream=not shared)  # fmt: skip
         flops, weights = self.matrix(width, d, bias)
-        # A shared expert is weighted beside the routed ones.
-        self.onto_stream(matrix.format("down"), times, flops + 2 * d * shared, weights, width)
+        flops += d * (shared and model.shared_gate)
+        self.onto_stream(matrix.format("down"), times, flops, weights, width)
 
     def ends(self):
         self.logits(*self.norm(self.model.hidden))

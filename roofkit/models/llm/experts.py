@@ -9,7 +9,7 @@ def experts(planned):
     """Plan the routed and the shared experts."""
     model, split, w, fused = planned.model, planned.split, planned.widths, planned.how.fused
     layers, d = model.expert_mlps, model.hidden
-    flops, weights = planned.matrix(d, model.experts, model.expert_bias)
+    flops, weights = planned.matrix(d, model.experts, model.router_bias)
     read = w.activations * d
     if fused:
         norm_flops, norm_weights = planned.norms_of(1)
@@ -23,8 +23,10 @@ def experts(planned):
         planned.mlp(layers, split.shared_width, "shared_{}", "shared_act", model.mlp_bias,
                     shared=True)  # fmt: skip
     if not fused:
+        # What the shared expert made is where the sum of the others begins.
         summed = model.experts_per_token + (model.shared_width > 0)
-        planned.add("experts_sum", layers, 2 * summed * d, 0.0, w.stream * (summed + 1) * d)
+        flops = (2 * model.experts_per_token + model.shared_gate) * d
+        planned.add("experts_sum", layers, flops, 0.0, w.stream * (summed + 1) * d)
 
 
 class _Routed:

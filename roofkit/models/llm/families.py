@@ -3,8 +3,13 @@
 from roofkit.models.llm.model import LLM, Latent
 
 
-def _usual(fields, *, activation="silu", tied=False, act="hidden_act", **choices):
-    """The fields that most families share."""
+def _usual(fields, *, activation="silu", tied=False, act="hidden_act", needs=(), **choices):
+    """The fields that most families share; some families take one for granted that others ``need``.
+
+    A field that is left out then has a value of the family's own, which no config.json shows.
+    """
+    for name in needs:
+        fields[name]
     sizes = {
         "hidden": fields["hidden_size"],
         "layers": fields["num_hidden_layers"],
@@ -57,28 +62,37 @@ def _llama(fields):
 
 
 def _mistral(fields):
+    return _usual(fields, needs=["num_key_value_heads"], **_windows(fields))
+
+
+def _phi3(fields):
     return _usual(fields, **_windows(fields))
 
 
 def _mixtral(fields):
     return _usual(
-        fields, **_windows(fields), mlp=0, experts=fields["num_local_experts"],
+        fields, needs=["num_key_value_heads"], **_windows(fields), mlp=0,
+        experts=fields["num_local_experts"],
         experts_per_token=fields["num_experts_per_tok"], expert_width=fields["intermediate_size"],
     )  # fmt: skip
 
 
 def _qwen2(fields):
-    return _usual(fields, qkv_bias=True, **_used_windows(fields))
+    return _usual(fields, needs=["num_key_value_heads"], qkv_bias=True, **_used_windows(fields))
 
 
 def _qwen3(fields):
     biases = fields.flag("attention_bias", False)
-    return _usual(fields, qkv_bias=biases, out_bias=biases, qk_norm="head", **_used_windows(fields))
+    return _usual(
+        fields, needs=["num_key_value_heads", "head_dim"], qkv_bias=biases, out_bias=biases,
+        qk_norm="head", **_used_windows(fields),
+    )  # fmt: skip
 
 
 def _qwen2_moe(fields):
     return _usual(
-        fields, qkv_bias=fields.flag("qkv_bias", True), **_used_windows(fields),
+        fields, needs=["num_key_value_heads"], qkv_bias=fields.flag("qkv_bias", True),
+        **_used_windows(fields),
         experts=fields["num_experts"], experts_per_token=fields["num_experts_per_tok"],
         expert_width=fields["moe_intermediate_size"],
         shared_width=fields["shared_expert_intermediate_size"], shared_gate=True,
@@ -91,9 +105,9 @@ def _qwen3_moe(fields):
     biases = fields.flag("attention_bias", False)
     width = fields.get("intermediate_size", 0)
     return _usual(
-        fields, qkv_bias=biases, out_bias=biases, qk_norm="head", **_used_windows(fields),
-        mlp=width if dense else 0, experts=fields["num_experts"],
-        experts_per_token=fields["num_experts_per_tok"],
+        fields, needs=["num_key_value_heads", "head_dim"], qkv_bias=biases, out_bias=biases,
+        qk_norm="head", **_used_windows(fields), mlp=width if dense else 0,
+        experts=fields["num_experts"], experts_per_token=fields["num_experts_per_tok"],
         expert_width=fields["moe_intermediate_size"], dense_layers=dense,
     )  # fmt: skip
 
@@ -118,6 +132,7 @@ def _latent(fields):
         fields["kv_lora_rank"], fields.get("q_lora_rank", 0), fields["qk_nope_head_dim"],
         fields["qk_rope_head_dim"], fields["v_head_dim"],
     )  # fmt: skip
+    fields.expect("attention_bias", False, why="latent attention has no biases here")
     fields.pass_over("head_dim", "num_key_value_heads", "qk_head_dim")
     return {"latent": wide, "kv_heads": None, "head_dim": wide.nope + wide.rope}
 
@@ -126,7 +141,8 @@ def _gemma(fields):
     fields.pass_over("hidden_act")
     biases = fields.flag("attention_bias", False)
     return _usual(
-        fields, act="hidden_activation", activation="gelu_pytorch_tanh", tied=True,
+        fields, needs=["num_key_value_heads", "head_dim"], act="hidden_activation",
+        activation="gelu_pytorch_tanh", tied=True,
         qkv_bias=biases, out_bias=biases,
     )  # fmt: skip
 
@@ -135,7 +151,8 @@ def _gemma2(fields):
     fields.pass_over("hidden_act")
     biases = fields.flag("attention_bias", False)
     return _usual(
-        fields, act="hidden_activation", activation="gelu_pytorch_tanh", tied=True, block_norms=4,
+        fields, needs=["num_key_value_heads", "head_dim"], act="hidden_activation",
+        activation="gelu_pytorch_tanh", tied=True, block_norms=4,
         qkv_bias=biases, out_bias=biases, **_windows(fields, lambda layer: layer % 2 == 0),
     )  # fmt: skip
 
@@ -145,7 +162,8 @@ def _gemma3(fields):
     fields.expect("use_bidirectional_attention", False, why="tokens attend backwards")
     biases = fields.flag("attention_bias", False)
     return _usual(
-        fields, act="hidden_activation", activation="gelu_pytorch_tanh", tied=True, block_norms=4,
+        fields, needs=["num_key_value_heads", "head_dim"], act="hidden_activation",
+        activation="gelu_pytorch_tanh", tied=True, block_norms=4,
         qk_norm="head", qkv_bias=biases, out_bias=biases,
         **_windows(fields, lambda layer: (layer + 1) % pattern != 0),
     )  # fmt: skip
@@ -156,18 +174,19 @@ def _gpt_oss(fields):
     visits = fields.get("num_experts_per_tok") or fields["experts_per_token"]
     fields.pass_over("experts_per_token")
     return _usual(
-        fields, mlp=0, qkv_bias=biases, out_bias=biases, sinks=True,
+        fields, needs=["num_key_value_heads", "head_dim"], mlp=0, qkv_bias=biases,
+        out_bias=biases, sinks=True,
         experts=fields["num_local_experts"], experts_per_token=visits,
-        expert_width=fields["intermediate_size"], expert_bias=True,
+        expert_width=fields["intermediate_size"], expert_bias=True, router_bias=True,
         **_windows(fields, lambda layer: layer % 2 == 0),
     )  # fmt: skip
 
 
 def _phi(fields):
-    fields.expect("qk_layernorm", False, why="queries and keys as they are")
+    normed = "head" if fields.flag("qk_layernorm", False) else ""
     return _usual(
-        fields, activation="gelu_new", gated=False, norm="layer", block_norms=1, qkv_bias=True,
-        out_bias=True, mlp_bias=True, head_bias=True,
+        fields, qk_norm=normed, activation="gelu_new", gated=False, norm="layer", block_norms=1,
+        qkv_bias=True, out_bias=True, mlp_bias=True, head_bias=True,
     )  # fmt: skip
 
 
@@ -189,8 +208,9 @@ def _starcoder2(fields):
     fields.expect("norm_type", "layer_norm", why="a layer norm")
     fields.pass_over("mlp_type")
     return _usual(
-        fields, activation="gelu_pytorch_tanh", tied=True, gated=False, norm="layer",
-        qkv_bias=biases, out_bias=biases, mlp_bias=biases, **_windows(fields),
+        fields, needs=["num_key_value_heads"], activation="gelu_pytorch_tanh", tied=True,
+        gated=False, norm="layer", qkv_bias=biases, out_bias=biases, mlp_bias=biases,
+        **_windows(fields),
     )  # fmt: skip
 
 
@@ -218,6 +238,7 @@ def _opt(fields):
     fields.expect("word_embed_proj_dim", hidden, why="hidden_size expected")
     fields.expect("do_layer_norm_before", True, why="norms come before their layers")
     fields.expect("layer_norm_elementwise_affine", True, why="norms have parameters")
+    fields.expect("_remove_final_layer_norm", False, why="a norm comes before lm_head")
     biases = fields.flag("enable_bias", True)
     return LLM(
         fields.name, hidden, fields["num_hidden_layers"], fields["num_attention_heads"],
@@ -248,7 +269,7 @@ FAMILIES = {
     "llama": _llama, "mistral": _mistral, "mixtral": _mixtral, "qwen2": _qwen2, "qwen3": _qwen3,
     "qwen2_moe": _qwen2_moe, "qwen3_moe": _qwen3_moe, "deepseek": _deepseek,
     "deepseek_v2": _deepseek, "deepseek_v3": _deepseek, "gemma": _gemma, "gemma2": _gemma2,
-    "gemma3_text": _gemma3, "gpt_oss": _gpt_oss, "phi": _phi, "phi3": _mistral, "olmo2": _olmo2,
+    "gemma3_text": _gemma3, "gpt_oss": _gpt_oss, "phi": _phi, "phi3": _phi3, "olmo2": _olmo2,
     "granite": _llama, "cohere": _cohere, "starcoder2": _starcoder2, "falcon": _falcon,
     "opt": _opt, "gpt2": _gpt2,
 }  # fmt: skip

@@ -80,9 +80,9 @@ class LLM:
         all unless given.
     experts, experts_per_token, expert_width : int
         Mixture of experts: how many, how many a token visits, the width of each.
-    shared_width, shared_gate, expert_bias : int, bool, bool
+    shared_width, shared_gate, expert_bias, router_bias : int, bool, bool, bool
         Width of the expert that every token visits, and whether it has a gate of its own; whether
-        experts and router have biases.
+        experts, and what chooses among them, have biases.
     dense_layers : int
         Blocks that keep the dense MLP.
     stored : mapping
@@ -128,6 +128,7 @@ class LLM:
     shared_width: int = 0
     shared_gate: bool = False
     expert_bias: bool = False
+    router_bias: bool = False
     dense_layers: int = 0
     stored: Mapping = field(default_factory=dict, hash=False)
     source: str = "given by the user"
@@ -170,7 +171,8 @@ class LLM:
                 listed = ", ".join(str(each) or '""' for each in known)
                 self._refuse(f"{name}={getattr(self, name)!r} must be one of {listed}")
         for name in ("gated", "norm_bias", "parallel", "rotary", "tied", "qkv_bias", "out_bias",
-                     "mlp_bias", "head_bias", "sinks", "shared_gate", "expert_bias"):  # fmt: skip
+                     "mlp_bias", "head_bias", "sinks", "shared_gate", "expert_bias",
+                     "router_bias"):  # fmt: skip
             if not isinstance(getattr(self, name), bool):
                 self._refuse(f"{name}={getattr(self, name)!r} must be True or False")
         if self.block_norms == 1:
@@ -263,7 +265,7 @@ class LLM:
             shared, shared_biases = self.mlp_parameters(on.shared_width, self.mlp_bias)
             matrices += self.expert_mlps * (self.experts * d + shared + self.shared_gate * d)
             vectors += self.expert_mlps * (
-                on.experts * biases + self.expert_bias * self.experts + shared_biases
+                on.experts * biases + self.router_bias * self.experts + shared_biases
             )
         return Parameters(
             matrices,
