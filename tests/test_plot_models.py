@@ -165,7 +165,7 @@ def test_layers_of_one_place_share_a_label():
     texts = [text.get_text() for text in _layers("one token").texts]
     assert "gate_up/down_proj 61%\nqkv/o_proj 30%\nattention 8%\nlm_head 2%" in texts
     texts = [text.get_text() for text in _layers("convolutions").texts]
-    assert "10 convolutions 12%" in texts
+    assert "12 convolutions 17%" in texts
 
 
 def test_what_has_no_intensity_is_said_to_be_left_out():
