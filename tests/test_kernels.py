@@ -358,6 +358,8 @@ def test_every_size_may_be_an_axis_of_a_sweep(kernel):
 @given(kernel_calls, dtypes)
 def test_formulas_in_symbols_give_the_numbers(call, dtype):
     kernel, sizes = call
+    # With symbols every pixel is seen by some filter.
+    assume(sizes.get("stride", 1) <= sizes.get("K", 1))
     symbols = {name: sympy.Symbol(name, positive=True) for name in sizes}
     values = {symbols[name]: size for name, size in sizes.items()}
     formula, number = kernel(**symbols, dtype=dtype), kernel(**sizes, dtype=dtype)
