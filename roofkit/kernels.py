@@ -154,8 +154,8 @@ def conv2d(
     Each of the N·C_out·H'·W' outputs takes K·K·C_in/groups multiply-adds, with
     H' = (H + 2 padding - K) // stride + 1. A bias replaces the missing first addition of each
     output, so it changes the FLOPs of neither convention. ``groups=C_in`` is a depthwise
-    convolution. Of the input it reads what some filter sees: a stride longer than K skips the rest, but
-    not with symbols. ``moves="YZ"`` leaves out reading it, as many published tables do.
+    convolution. Of the input it reads what some filter sees: a stride longer than K skips the rest,
+    but not with symbols. ``moves="YZ"`` leaves out reading it, as many published tables do.
 
     >>> conv2d(1, 224, 224, 3, 64, 3, padding=1, fma=1).flops   # VGG16, first layer, MACs
     86704128
