@@ -299,7 +299,9 @@ def test_choices_of_format_reach_what_they_name():
         ),
         ({"scales": 0}, "scales=0 must be how many weights share a scale"),
         ({"scales": (32, "int3")}, "the dtype of scales='int3' is not known"),
-        ({"fused": "yes"}, "fused='yes' must be True or False"),
+        ({"fused": 1}, "fused=1 must be True or False"),
+        ({"calibrated": "H100"}, "calibrated='H100' must be what rk.calibration"),
+        ({"calibrated": rk.calibration("H100")}, "calibrated is of H100 SXM"),
         ({"fused": True, "convention": "llm-viewer"}, "counts without fusion"),
         ({"convention": ["mine"]}, "convention=['mine'] is not known"),
         ({"kv_heads": "both"}, 'kv_heads=\'both\' must be "replicated" or "split"'),
@@ -322,7 +324,7 @@ def test_choices_that_cannot_be_are_refused(choices, message):
 
 
 @pytest.mark.parametrize("name", ["batch", "prompt", "output"])
-@pytest.mark.parametrize("value", [0, -1, 0.5, math.nan, "many", None, sympy.Symbol("B")])
+@pytest.mark.parametrize("value", [0, -1, 0.5, math.nan, "many", None, [], sympy.Symbol("B")])
 def test_lengths_that_cannot_be_are_refused_by_name(name, value):
     served = LLAMA.on("H100")
     with pytest.raises(ValueError, match=name):

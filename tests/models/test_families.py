@@ -119,7 +119,7 @@ def test_a_checkpoint_is_served_as_it_is_stored_unless_told_otherwise():
     "field",
     [
         {"num_local_experts": 8}, {"vision_config": {"hidden_size": 8}}, {"kv_lora_rank": 64},
-        {"sliding_window": 4096}, {"mamba_d_state": 16}, {"q_lora_rank": 8}, {"qk_layernorm": True},
+        {"sliding_window": 4096}, {"mamba_d_state": 16}, {"q_lora_rank": 8}, {"num_experts": 8},
     ],
     ids=str,
 )  # fmt: skip

@@ -135,6 +135,7 @@ class Deployment:
             raise ValueError(f"latency={self.latency!r} must be True or False")
         if self.on_chip is not None:
             settle("on_chip", number(self.on_chip, "on_chip"))
+        self._check_calibration()
         settle("precision", self._settled_precision(chips[0].peaks))
         for name in FORMATS[:-1]:
             settle(name, getattr(self.precision, name))
@@ -153,8 +154,19 @@ class Deployment:
         settle("_plan", plan(self._how))
         settle("_clock", Clock(self._how, self._plan, self._rates, self._peaks))
 
+    def _check_calibration(self):
+        if self.calibrated is None:
+            return
+        if not hasattr(self.calibrated, "total"):
+            raise ValueError(
+                f"calibrated={self.calibrated!r} must be what rk.calibration or rk.calibrate gives"
+            )
+        of = getattr(self.calibrated, "chip", self.chip)
+        if of != self.chip:
+            raise ValueError(f"calibrated is of {of.name}, but the model is on another chip")
+
     def _settled_fusion(self):
-        if self.fused not in (None, True, False):
+        if self.fused is not None and not isinstance(self.fused, bool):
             raise ValueError(f"fused={self.fused!r} must be True or False")
         if self.fused and self._departures:
             raise ValueError(f"convention={self.convention!r} counts without fusion: fused=False")
@@ -165,7 +177,7 @@ class Deployment:
         if "one_format" in self._departures:
             usual = precision(peaks, self.weights, activations=self.activations, kv=self.kv)
             same = {"stream": usual.activations, "lm_head": usual.weights,
-                    "embedding": usual.weights}  # fmt: skip
+                    "embedding": usual.weights, "experts": usual.weights}  # fmt: skip
             given |= {name: dtype for name, dtype in same.items() if given[name] is None}
         return precision(peaks, **given)
 
@@ -345,7 +357,6 @@ class Deployment:
         """Seconds of so many decode steps, each on a cache one longer."""
         if not np.ndim(steps):
             return self._steps(part, prompt, int(steps)) if steps else 0.0
-        # From the longest run down: what a shorter one takes is a part of it.
         shape = np.broadcast_shapes(*(np.shape(each) for each in (part, prompt, steps)))
         found = np.empty(shape)
         for count in np.unique(steps):
@@ -423,6 +434,8 @@ def _lengths(minimum=1, **named):
     for name, value in named.items():
         if is_symbolic(value):
             raise ValueError(f"{name}={value} is a symbol; a model's tables need numbers or arrays")
+        if np.ndim(value) and not np.size(value):
+            raise ValueError(f"{name} is empty; give at least one")
         values.append(
             whole(value, name, minimum) if name in WHOLE
             else number(value, name, minimum=minimum, above=False)
