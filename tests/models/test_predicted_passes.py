@@ -1,5 +1,6 @@
 """A pass predicted by a calibration: every layer by the kernel that it is."""
 
+import numpy as np
 import pytest
 
 import roofkit as rk
@@ -62,7 +63,9 @@ def test_a_published_prefill_lies_in_the_interval(model, chips, batch, prompt, p
 
 def test_a_readers_own_calibration_serves_too():
     roof = rk.Roofline(312e12, 2.039e12)
-    fit = Calibrated(roof, eff_flops=0.7, eff_bw=0.8, overhead=1e-5)
+    truth = Calibrated(roof, eff_flops=0.7, eff_bw=0.8, overhead=1e-5)
+    cost = rk.matmul(np.geomspace(1, 1e4, 20), 4096, np.array([[4096], [16384]]))
+    fit = rk.calibrate([(cost, truth.seconds(cost))], roof, dtype="bf16")
     table = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibrated=fit).decode(1, 100)
     assert table["o_proj"].predicted(fit) == fit.matmul(1, 4096, 4096)
     assert table.prediction.seconds > table.time
