@@ -66,12 +66,14 @@ class Calibrated:
         """The predicted time of one call of this Cost, in seconds; broadcasts as the Cost does."""
         return self.overhead + self.effective.estimate(cost).lower
 
-    def predict(self, cost):
+    def predict(self, cost, dtype=None):
         """The same as a Prediction, with the interval that the fitted points left out gave.
 
-        Raises ValueError where there were no points. The errors of several predictions are taken
-        to go together.
+        Raises ValueError where there were no points, and for a ``dtype`` that was not fitted. The
+        errors of several predictions are taken to go together.
         """
+        if dtype is not None:
+            self._fitted(dtype)
         if self.low is None:
             raise ValueError(
                 "this calibration was not fitted, and knows no interval; use calibrate(...)"
