@@ -28,10 +28,15 @@ EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 ORACLES = "tests/oracles/test_"
 # Each room of numbers and the tests that know it, likely killers first.
 ROOMS = {
-    "roofkit/models/configs.py": [f"{ORACLES}transformers.py", "tests/test_llm.py"],
+    **dict.fromkeys(
+        ("roofkit/models/llm/configs.py", "roofkit/models/llm/families.py",
+         "roofkit/models/llm/fields.py", "roofkit/models/llm/quantization.py"),
+        ["tests/models/test_families.py", f"{ORACLES}transformers.py", "tests/test_llm.py"],
+    ),
+    "roofkit/models/llm/llm_viewer.py": ["tests/test_llm.py", "tests/test_docs.py"],
     "roofkit/models/cnn": [f"{ORACLES}cnn_counting.py", "tests/test_cnn.py"],
     "roofkit/models": [
-        f"{ORACLES}counting.py", "tests/test_llm.py", f"{ORACLES}cnn_counting.py",
+        f"{ORACLES}counting.py", "tests/models", "tests/test_llm.py", f"{ORACLES}cnn_counting.py",
         f"{ORACLES}transformers.py",
     ],
     "roofkit/network": [f"{ORACLES}wiring.py", "tests/network"],
@@ -39,10 +44,12 @@ ROOMS = {
     "roofkit/roofline.py": ["tests/test_roofline.py", "tests/test_kernels.py"],
     "roofkit/kernels.py": ["tests/test_kernels.py"],
     "roofkit/machine/calibration.py": ["tests/test_machine.py"],
+    "roofkit/machine/predictions.py": ["tests/test_predictions.py"],
+    "roofkit/machine/gpu": ["tests/test_predictions.py"],
 }  # fmt: skip
 # Lines and functions of the models where a count is easily wrong and hardly seen.
 TARGETED = re.compile(
-    r"act(ivation)?_|expert|touched|missed|visits|router|routed|shared|summed|qk_norm|positions|"
+    r"act(ivation)?_|expert|touched|missed|arrived|router|routed|shared|summed|qk_norm|positions|"
     r"placed|kv_heads|kv_dim|split|memory|held|widest|stored|parameters",
     re.IGNORECASE,
 )
@@ -74,7 +81,7 @@ def drawn(asked):
 
 def tests_of(path):
     room = next(room for room in ROOMS if path.startswith(room))
-    return *ROOMS[room], room.removesuffix("/cnn")
+    return *ROOMS[room], room if (ROOT / room).exists() else path
 
 
 def survives(tree, tests, limit):
