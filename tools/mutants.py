@@ -31,7 +31,7 @@ ROOMS = {
     **dict.fromkeys(
         ("roofkit/models/llm/configs.py", "roofkit/models/llm/families.py",
          "roofkit/models/llm/fields.py", "roofkit/models/llm/quantization.py"),
-        ["tests/models/test_families.py", f"{ORACLES}transformers.py", "tests/test_llm.py"],
+        ("tests/models/test_families.py", f"{ORACLES}transformers.py", "tests/test_llm.py"),
     ),
     "roofkit/models/llm/llm_viewer.py": ["tests/test_llm.py", "tests/test_docs.py"],
     "roofkit/models/cnn": [f"{ORACLES}cnn_counting.py", "tests/test_cnn.py"],
