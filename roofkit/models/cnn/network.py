@@ -52,6 +52,7 @@ class CNN:
 
     Raises ValueError naming the layer that does not fit what comes before it.
 
+    >>> from roofkit.models.cnn.layers import Conv, Dense, GlobalPool, ReLU
     >>> tiny = CNN("tiny", [Conv(8, 3, padding=1), ReLU(), GlobalPool(), Dense(10)], (3, 32, 32))
     >>> tiny.parameters, tiny.macs()
     (314, 221264)
