@@ -7,13 +7,14 @@
 # make site    build pages of all of it, with the kit, and the decks if they were made before
 # make build   rebuild the notebooks from their texts
 # make bench   measure the speed claims, as ratios
+# make mutants change the files of numbers in one place at a time, and see that tests notice
 # make lock    pin the newest releases that pyproject.toml allows
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8888
 BROWSER ?= default
 
-.PHONY: lab teach grade test kit slides site build bench lock clean
+.PHONY: lab teach grade test kit slides site build bench mutants lock clean
 .DEFAULT_GOAL := lab
 
 lab: $(VENV)/ready
@@ -33,7 +34,7 @@ test: $(VENV)/ready
 	$(BIN)/ruff format --check
 	$(BIN)/python tools/notebooks.py --check
 	ROOFKIT_ANSWERS= $(BIN)/pytest -o addopts= --nbval --nbval-sanitize-with tests/nbval.cfg course/en
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 slides: $(VENV)/ready
 	@$(BIN)/python tools/slides.py
@@ -49,6 +50,10 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/slider.py
 	$(BIN)/python benchmarks/grading.py
+
+MUTANTS ?= --number 40
+mutants: $(VENV)/ready
+	$(BIN)/python tools/mutants.py $(MUTANTS)
 
 lock: $(VENV)/ready
 	$(BIN)/pip install --quiet uv

@@ -53,7 +53,9 @@ def chosen_anew():
 def lengths(shape):
     points = np.prod(shape)
     context = np.linspace(1, 8192, points // (shape[0] if len(shape) > 1 else 1))
-    return (np.arange(1, shape[0] + 1)[:, None] if len(shape) > 1 else context % 64 + 1), context
+    return (
+        np.arange(1, shape[0] + 1)[:, None] if len(shape) > 1 else np.floor(context % 64) + 1
+    ), context
 
 
 def sweep_speed(shape):

@@ -8,12 +8,14 @@
 Numbers need NumPy alone; ``roofkit.network`` holds what several chips send each other,
 ``roofkit.scratchpad`` a fast and a slow memory to write loops on.
 ``roofkit.plot`` draws (matplotlib), ``roofkit.explore`` moves sliders (ipywidgets), ``measure``,
-``calibrate`` and ``compare`` put this very machine under a roof, ``roofkit.check`` answers
-students; they are imported when first used.
+``calibrate`` and ``compare`` put this very machine under a roof, ``calibration`` predicts what
+kernels take on GPUs that others measured, ``roofkit.check`` answers students; they are imported
+when first used.
 """
 
 import importlib
 
+from roofkit.efficiency import mbu, mfu
 from roofkit.hardware import Chip, Figure, chip, chips, load_chips
 from roofkit.kernels import (
     axpy,
@@ -32,14 +34,16 @@ __all__ = [
     "CNN",
     "LLM",
     "Chip",
-    "Convention",
     "Cost",
     "Estimate",
     "Figure",
+    "Measurements",
     "Roofline",
     "axpy",
     "batched_matmul",
     "calibrate",
+    "calibration",
+    "cheapest",
     "chip",
     "chips",
     "cnn",
@@ -55,7 +59,9 @@ __all__ = [
     "llms",
     "load_chips",
     "matmul",
+    "mbu",
     "measure",
+    "mfu",
     "norm",
     "softmax",
 ]
@@ -63,12 +69,13 @@ __all__ = [
 # What is imported when first asked for: import roofkit stays near the cost of import numpy.
 _MODULES = ("network", "scratchpad", "plot", "explore", "check")
 _FUNCTIONS = {
-    "CNN": "models.cnn", "cnn": "models.cnn", "cnns": "models.cnn",
-    "LLM": "models.llm", "llm": "models.configs", "llms": "models.configs",
-    "Convention": "models.conventions",
+    "CNN": "models.cnn.network", "cnn": "models.cnn.known", "cnns": "models.cnn.known",
+    "LLM": "models.llm.model", "llm": "models.llm.configs", "llms": "models.llm.configs",
+    "cheapest": "models.llm.solve",
     "critical_width": "network", "group": "network",
-    "calibrate": "machine.calibration", "compare": "machine.comparison",
-    "measure": "machine.measurements",
+    "calibrate": "machine.calibration", "calibration": "machine.gpus",
+    "compare": "machine.comparison",
+    "Measurements": "machine.measurements", "measure": "machine.measurements",
 }  # fmt: skip
 
 

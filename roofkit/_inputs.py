@@ -2,12 +2,21 @@
 
 import contextlib
 import math
+import re
 
 import numpy as np
 
 # Bytes one element takes in memory.
 ITEMSIZE = {
-    "fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "int4": 0.5,
+    "fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5,
+    "int4": 0.5,
+}  # fmt: skip
+
+# What frameworks and papers call them, without case, hyphens and underscores.
+SPELLINGS = {
+    "float64": "fp64", "double": "fp64", "float32": "fp32", "single": "fp32",
+    "tensorfloat32": "tf32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16",
+    "float8": "fp8", "float4": "fp4", "e2m1": "fp4",
 }  # fmt: skip
 
 
@@ -16,8 +25,38 @@ def itemsize(dtype, name="dtype"):
     try:
         return ITEMSIZE[dtype]
     except (KeyError, TypeError):
-        known = ", ".join(ITEMSIZE)
-        raise ValueError(f"{name}={dtype!r} is not known; use one of {known}") from None
+        return ITEMSIZE[dtype_named(dtype, name)]
+
+
+def dtype_named(dtype, name="dtype"):
+    """The short name of a dtype in any usual spelling, or ValueError with the nearest names.
+
+    >>> [dtype_named(each) for each in ("fp8", "BF16", "bfloat16", "float8_e4m3fn", "torch.half")]
+    ['fp8', 'bf16', 'bf16', 'fp8', 'fp16']
+    """
+    if isinstance(dtype, str):
+        if dtype in ITEMSIZE:
+            return dtype
+        key = re.sub(r"[\s_-]", "", dtype.casefold()).removeprefix("torch.")
+        key = SPELLINGS.get(key, key)
+        # Bits of exponent and mantissa, and which values are left out, as in float8_e4m3fn.
+        if re.fullmatch(r"(fp8|float8)?(e4m3|e5m2)(fn|fnuz|b11fnuz)?", key):
+            key = "fp8"
+        if key in ITEMSIZE:
+            return key
+    raise ValueError(
+        f"{name}={dtype!r} is not known; use one of {', '.join(ITEMSIZE)}{_nearest_dtypes(dtype)}"
+    )
+
+
+def _nearest_dtypes(dtype):
+    if not isinstance(dtype, str):
+        return ""
+    import difflib  # read on demand: importing roofkit stays cheap
+
+    close = difflib.get_close_matches(dtype.casefold(), [*ITEMSIZE, *SPELLINGS], n=3, cutoff=0.5)
+    names = dict.fromkeys(SPELLINGS.get(each, each) for each in close)
+    return f"; nearest: {', '.join(names)}" if names else ""
 
 
 def is_symbolic(value):
@@ -50,6 +89,18 @@ def number(value, name, minimum=0.0, above=True, finite=True):
         return array
     # A NumPy or SymPy scalar: keep whole numbers exact.
     return int(value) if _is_integer(value) else float(array)
+
+
+def whole(value, name, minimum=1):
+    """The value as ``number`` gives it, for what is counted in whole pieces; ValueError if not."""
+    value = number(value, name, minimum=minimum, above=False)
+    if type(value) is int or is_symbolic(value):
+        return value
+    part = value % 1
+    if np.any(part) if isinstance(value, np.ndarray) else part:
+        bad = value[part != 0].flat[0] if isinstance(value, np.ndarray) else value
+        raise ValueError(f"{name} must be a whole number, got {bad:g}")
+    return value
 
 
 def _refuse(array, name, minimum, above, finite):

@@ -4,6 +4,8 @@
 shows when the pointer rests on it. The first column is aligned left, the others right.
 """
 
+import importlib
+
 from roofkit._html import quantities
 
 
@@ -44,6 +46,18 @@ def html_table(head, units, rows):
     heads = "".join(map(head_of, head, units, sides))
     body = "".join(f"<tr>{''.join(map(cell_of, range(len(row)), row))}</tr>" for row in rows)
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def to_frame(rows):
+    """A list of dicts as a pandas DataFrame, a column a key."""
+    try:
+        pandas = importlib.import_module("pandas")  # only who asks for a frame needs it
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "a DataFrame needs pandas: pip install pandas; or take .rows, a list of dicts",
+            name="pandas",
+        ) from None
+    return pandas.DataFrame(rows)
 
 
 def _text(cell):

@@ -5,6 +5,9 @@ import math
 import numpy as np
 
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
+# A ratio of units takes no prefix, and neither does what is counted; the latter's sign follows it.
+RATIOS = ("FLOP/byte", "FLOP/B")
+COUNTS = {"1/s": "/s", "multiprocessors": " multiprocessors"}
 
 
 def engineering(value):
@@ -20,8 +23,10 @@ def engineering(value):
 def quantity(value, unit):
     """A number in its unit; of an array the range and the shape, a symbol as it is.
 
-    >>> quantity(2e9, "B"), quantity(np.array([1e9, 4e9]), "B"), quantity(240.24, "FLOP/byte")
-    ('2 GB', '1 GB to 4 GB [2]', '240.2 FLOP/byte')
+    >>> quantity(2e9, "B"), quantity(np.array([1e9, 4e9]), "B"), quantity(0.992, "FLOP/byte")
+    ('2 GB', '1 GB to 4 GB [2]', '0.992 FLOP/byte')
+    >>> quantity(3.35e12, "byte/s"), quantity(2550.4, "1/s")
+    ('3.35 TB/s', '2,550/s')
     """
     if isinstance(value, np.ndarray):
         if not value.size:
@@ -30,10 +35,12 @@ def quantity(value, unit):
         return f"{low if low == high else f'{low} to {high}'} {list(value.shape)}"
     if not isinstance(value, (int, float)):
         return f"{value} {unit}"
-    # A ratio of units takes no prefix.
-    if unit == "FLOP/byte":
+    if unit in RATIOS:
         return f"{value:.4g} {unit}"
-    return f"{engineering(value)}{unit}"
+    if unit in COUNTS:
+        return f"{float(f'{value:.4g}'):,.10g}{COUNTS[unit]}"
+    # Prefixes go with the sign of the byte: TB, not Tbyte.
+    return f"{engineering(value)}{unit.replace('byte', 'B')}"
 
 
 def prefixed(value):

@@ -10,17 +10,17 @@ disagree on are arguments:
 - ``tile``: rows and columns of the result that the chip works on at a time.
 - ``flops_per_element``: what a softmax or a norm is charged for each element.
 
-A bad size, dtype or convention raises ValueError naming it.
+A size may be an average, such as the tokens of a step that one expert sees; what a convolution or
+a tile is made of comes in whole numbers. A bad size, dtype or convention raises ValueError naming
+it.
 """
 
-import functools
 import math
-import operator
 
 import numpy as np
 
-from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, sizes
-from roofkit.roofline import Cost, Roofline
+from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, sizes, whole
+from roofkit.roofline import Cost, Roofline, smaller
 
 # Operations per element: a mean, a centring, a square, a sum, a scale, then gamma and beta;
 # RMSNorm leaves out the mean, the centring and beta.
@@ -154,15 +154,16 @@ def conv2d(
     Each of the N·C_out·H'·W' outputs takes K·K·C_in/groups multiply-adds, with
     H' = (H + 2 padding - K) // stride + 1. A bias replaces the missing first addition of each
     output, so it changes the FLOPs of neither convention. ``groups=C_in`` is a depthwise
-    convolution. ``moves="YZ"`` leaves out reading the input, as many published tables do.
+    convolution. Of the input it reads what some filter sees: a stride longer than K skips the rest,
+    but not with symbols. ``moves="YZ"`` leaves out reading it, as many published tables do.
 
     >>> conv2d(1, 224, 224, 3, 64, 3, padding=1, fma=1).flops   # VGG16, first layer, MACs
     86704128
     """
-    N, H, W, C_in, C_out, K, stride, groups = sizes(
-        N=N, H=H, W=W, C_in=C_in, C_out=C_out, K=K, stride=stride, groups=groups
-    )
-    padding = number(padding, "padding", above=False)
+    N = number(N, "N")
+    counts = {"H": H, "W": W, "C_in": C_in, "C_out": C_out, "K": K, "stride": stride}
+    H, W, C_in, C_out, K, stride = (whole(value, name) for name, value in counts.items())
+    groups, padding = whole(groups, "groups"), whole(padding, "padding", minimum=0)
     check_broadcast(
         N=N, H=H, W=W, C_in=C_in, C_out=C_out, K=K, stride=stride, groups=groups, padding=padding
     )
@@ -175,7 +176,8 @@ def conv2d(
     weights = C_out * (C_in / groups if symbolic else C_in // groups) * K * K
     outputs = N * C_out * rows * cols
     width = _itemsizes(dtype, weight_dtype, out_dtype)
-    moved = _moved(moves, X=width[0] * N * C_in * H * W, Y=width[1] * weights, Z=width[2] * outputs)
+    seen = _seen(H, rows, K, stride) * _seen(W, cols, K, stride)
+    moved = _moved(moves, X=width[0] * N * C_in * seen, Y=width[1] * weights, Z=width[2] * outputs)
     return Cost(_fma(fma) * N * rows * cols * weights, moved)
 
 
@@ -227,8 +229,7 @@ def _crossings(B, F, tile):
     if not isinstance(tile, (tuple, list)) or len(tile) != 2:
         raise ValueError(f"tile must be a pair, rows and columns of the result, got {tile!r}")
     rows, columns = (
-        number(edge, name, minimum=1, above=False)
-        for edge, name in zip(tile, ("tile[0]", "tile[1]"), strict=True)
+        whole(edge, name) for edge, name in zip(tile, ("tile[0]", "tile[1]"), strict=True)
     )
     check_broadcast(B=B, F=F, **{"tile[0]": rows, "tile[1]": columns})
     return _pieces(F, columns), _pieces(B, rows)
@@ -261,9 +262,27 @@ def _moved(moves, **operands):
             f"moves={moves!r} must be letters of {''.join(operands)!r}, this kernel's operands"
         )
     # Not sum(): from Python 3.12 on it rounds floats otherwise than it does arrays.
-    return functools.reduce(
-        operator.add, (size for name, size in operands.items() if name in moves), 0
-    )
+    total = 0
+    for place, size in enumerate(size for name, size in operands.items() if name in moves):
+        # A fresh array of 10^7 points takes the system ten times as long as the addition.
+        if place > 1 and isinstance(total, np.ndarray) and _widens_nothing(total, size):
+            total += size
+        else:
+            total = total + size
+    return total
+
+
+def _widens_nothing(total, size):
+    return not is_symbolic(size) and np.broadcast_shapes(total.shape, np.shape(size)) == total.shape
+
+
+def _seen(length, outputs, K, stride):
+    """Of the input along one side."""
+    if is_symbolic(K) or is_symbolic(stride):
+        return length
+    if isinstance(K, np.ndarray) or isinstance(stride, np.ndarray):
+        return np.where(np.asarray(K) < stride, np.minimum(outputs * K, length), length)
+    return smaller(outputs * K, length) if stride > K else length
 
 
 def _conv_length(length, K, stride, padding, name):

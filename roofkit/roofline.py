@@ -10,6 +10,7 @@ import numpy as np
 
 from roofkit._inputs import check_broadcast, is_symbolic, number
 from roofkit._units import quantity
+from roofkit.efficiency import COMPUTE, MEMORY, share
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -151,6 +152,20 @@ class Roofline:
             peak_flops=self.peak_flops, bandwidth=self.bandwidth,
         )  # fmt: skip
         return Estimate(cost.flops / self.peak_flops, cost.bytes / self.bandwidth, self.channel)
+
+    def share(self, cost, seconds):
+        """The share of this roof that a measured time reaches: the least time over the measured.
+
+        1 is as fast as the roof allows, whichever of the two bounds. Raises ValueError for more,
+        with what is likely to be wrong. ``mfu`` and ``mbu`` are the shares of one ceiling alone.
+
+        >>> round(Roofline(1.97e14, 8.2e11).share(Cost(flops=2e12, bytes=1e9), seconds=12.5e-3), 3)
+        0.812
+        """
+        seconds = number(seconds, "seconds")
+        least = self.estimate(cost).lower
+        check_broadcast(estimate=least, seconds=seconds)
+        return share(least, seconds, f"what {self!r} allows", dict.fromkeys((*MEMORY, *COMPUTE)))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -90,6 +90,38 @@ def test_llm_choices_reach_the_model():
     assert any(row["link_bytes"] for row in split["decode"])
 
 
+def test_llm_takes_splits_formats_and_fusion():
+    choices = {"chips": 4, "pipeline": 2, "weights": "fp8", "activations": "fp8", "stream": "fp32"}
+    options = [part for name, value in choices.items() for part in (f"--{name}", value)]
+    answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options, "--unfused", "--chunk", 1024)
+    served = rk.llm("Llama-2-70B").on("H100", fused=False, **choices)
+    assert answer["totals"]["generation_seconds"] == served.generate().time
+    assert answer["totals"]["memory_bytes"] == served.memory(1, 2048, 128, chunk=1024).total
+    assert [row["layer"] for row in answer["decode"]] == [layer.name for layer in served.decode()]
+
+
+def test_llm_predicts_by_timings_of_the_gpu():
+    answer = as_json("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
+    served = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibrated=rk.calibration("A100 80GB SXM"))
+    expected = served.prefill().prediction
+    totals = answer["totals"]
+    assert totals["prefill_predicted_seconds"] == expected.seconds
+    assert totals["prefill_predicted_low_seconds"] == expected.low < expected.high
+    assert "decode, predicted" in ask("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
+
+
+def test_an_unknown_capacity_is_neither_enough_nor_too_little(tmp_path):
+    mine = tmp_path / "mine.toml"
+    figure = '{ value = 1e14, unit = "FLOP/s", kind = "dense", source = "me" }'
+    speed = '{ value = 1e12, unit = "byte/s", source = "me" }'
+    mine.write_text(
+        f'[sources]\nme = "a guess"\n[[chip]]\nname = "mine"\nsku = "mine"\n'
+        f"peak.bf16 = {figure}\nmemory.bandwidth = {speed}\n"
+    )
+    assert "not known" in ask("llm", "llama-2-7b", "--chip", mine)
+    assert "not known" in ask("llm", "llama-2-7b", "--chip", mine, "--must-fit", code=1)
+
+
 def test_llm_reads_a_config_file(tmp_path):
     config = tmp_path / "config.json"
     sizes = {"hidden_size": 64, "intermediate_size": 256, "vocab_size": 100}
@@ -127,6 +159,35 @@ def test_chips_show_the_source_of_every_figure():
     assert "https://" in text
 
 
+def test_figures_are_written_with_the_units_that_people_use():
+    text = ask("chips", "h100")
+    assert "bandwidth: 3.35 TB/s" in text
+    assert "multiprocessors: 132 multiprocessors" in text
+    assert "byte/s" not in text
+    assert "0.99976 FLOP/B" in ask("matmul", 1, 8192, 8192, "--chip", "v5e")
+    tokens = as_json(*LLM, "--batch", 64)["totals"]["tokens_per_second"]
+    assert f"{float(f'{tokens:.4g}'):,.10g}/s" in ask(*LLM, "--batch", 64)
+
+
+def test_a_chip_may_be_a_file_of_ones_own(tmp_path):
+    from test_hardware import TOY
+
+    path = tmp_path / "mine.toml"
+    path.write_text(TOY, encoding="utf-8")
+    figures = as_json("matmul", 64, 64, 64, "--chip", f"{path}:toy", "--dtype", "FP32")
+    assert figures["ridge_flops_per_byte"] == 10
+    assert "peak fp32: 1 TFLOP/s" in ask("chips", f"{path}:toy")
+    assert as_json("shard", 64, 64, 64, 6, "--chip", f"{path}:toy", "--dtype", "fp32")["joined"]
+    assert "cannot read" in ask("matmul", 1, 1, 1, "--chip", tmp_path / "none.toml", code=1)
+
+
+def test_a_chip_may_be_a_saved_measurement(tmp_path):
+    path = tmp_path / "mine.json"
+    ask(*MEASURE, "--save", path)
+    figures = as_json("matmul", 64, 64, 64, "--chip", path, "--dtype", "fp32")
+    assert figures["ridge_flops_per_byte"] == rk.chip(path).roofline("fp32").ridge
+
+
 def test_measure_prints_this_machine_and_keeps_what_it_measured(tmp_path):
     path = tmp_path / "mine.json"
     document = as_json(*MEASURE, "--save", path)
@@ -146,7 +207,7 @@ def test_measure_prints_this_machine_and_keeps_what_it_measured(tmp_path):
         (["llm", "gpt-9", "--chip", "h100"], "no model is named 'gpt-9'"),
         (["llm", "absent.json", "--chip", "h100"], "cannot read absent.json"),
         ([*LLM, "--chips", 3], "32 query heads cannot be split among 3 chips"),
-        ([*LLM, "--output", 0], "output must be a whole number of at least 1, got 0"),
+        ([*LLM, "--output", 0], "output must be finite and at least 1, got 0"),
         ([*SHARD, "--joined", "ring"], "TPU v5e are joined by a torus; leave kind='ring' out"),
         (["shard", 1, 1, 1, 2, "--chip", "l40"], "the table does not say how several are joined"),
         (["cnn", "lenet", "--chip", "h100"], "no network is named 'lenet'"),
@@ -164,7 +225,8 @@ def test_a_question_without_an_answer_ends_with_1_and_a_sentence(arguments, mess
 @pytest.mark.parametrize(
     "arguments",
     [["matmul", 1, 2], ["matmul", "x", 1, 1, "--chip", "h100"], ["llm", "llama-2-7b"],
-     ["cnn", "vgg16"], ["nonsense"], ["llm", "--must-fit"], [*LLM, "--attention", "fast"]],
+     ["cnn", "vgg16"], [*MATMUL, "--json", "--csv"], ["nonsense"], ["llm", "--must-fit"],
+     [*LLM, "--attention", "fast"]],
     ids=str,
 )  # fmt: skip
 def test_a_wrong_command_line_ends_with_2(arguments):

@@ -54,8 +54,7 @@ def test_parameters_are_no_bytes_and_a_footprint_is_no_traffic():
     assert flops / (1.2 * (2 * parameters + kv_bytes)) == pytest.approx(4658.6, rel=1e-4)
     # What prefill really moves, matmul by matmul, with lm_head on every token.
     for attention, intensity in (("flash", 2094.9), ("unfused", 1029.9)):
-        convention = rk.Convention(causal=False)
-        table = rk.llm("Llama-1-13B").on(A100, attention=attention, convention=convention)
+        table = rk.llm("Llama-1-13B").on(A100, attention=attention, convention=["causal"])
         rows = [
             layer
             for layer in table.prefill(b, s)

@@ -1,13 +1,12 @@
 """Figures in roofkit/README.md that no doctest covers."""
 
-import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
 import roofkit as rk
-from roofkit.models.conventions import CONVENTIONS
+from roofkit.models.llm.llm_viewer import DEPARTURES
 
 TEXT = (Path(rk.__file__).parent / "README.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `(\w+)` \|.*\| ([-+.\d]+%) \| ([-+.\d]+%) \|$", TEXT, re.MULTILINE)
@@ -15,21 +14,20 @@ ROWS = re.findall(r"^\| `(\w+)` \|.*\| ([-+.\d]+%) \| ([-+.\d]+%) \|$", TEXT, re
 CHOICES = {
     "query_heads": {"attention": "unfused"},
     "one_peak": {"weights": "int8", "activations": "int8", "kv": "bf16"},
+    "one_format": {"weights": "int8", "activations": "int8", "kv": "bf16"},
 }
 
 
 def test_the_table_has_every_difference_in_order():
-    assert [name for name, *_ in ROWS] == [
-        field.name for field in dataclasses.fields(rk.Convention)
-    ]
+    assert [name for name, *_ in ROWS] == list(DEPARTURES)
 
 
 @pytest.mark.parametrize(("name", "prefill", "decode"), ROWS)
 def test_each_difference_changes_times_as_the_table_says(name, prefill, decode):
-    lone = dataclasses.replace(rk.Convention(), **{name: getattr(CONVENTIONS["llm-viewer"], name)})
+    choices = CHOICES.get(name, {})
     usual, changed = (
-        rk.llm("Llama-3-8B").on("A6000", convention=convention, **CHOICES.get(name, {}))
-        for convention in (rk.Convention(), lone)
+        rk.llm("Llama-3-8B").on("A6000", fused=False, convention=convention, **choices)
+        for convention in ("roofkit", [name])
     )
     for stage, written in (("prefill", prefill), ("decode", decode)):
         ratio = getattr(changed, stage)(16, 2048).time / getattr(usual, stage)(16, 2048).time

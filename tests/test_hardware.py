@@ -5,7 +5,9 @@ import dataclasses
 import math
 import pickle
 import re
+import sys
 import tomllib
+import types
 
 import numpy as np
 import pytest
@@ -34,17 +36,30 @@ PUBLISHED = {
     "RTX 4090": (165.2, 330.3, 660.6, 82.6, 24, 1.008, 31),
     "GTX 1080 Ti": (None, None, None, 11.3, 11, 0.484, None),
     "MI250X": (383, None, 383, 47.9, 128, 3.28, 350),
+    "H20": (148, 296, 296, 44, 96, 4.0, 450),
+    "T4": (65, None, 130, 8.1, 16, 0.320, 16),
+    "L4": (121, 242.5, 242.5, 30.3, 24, 0.300, 31),
+    "A10": (125, None, 250, 31.2, 24, 0.600, 31),
+    "A40": (149.7, None, 299.3, 37.4, 48, 0.696, 56.25),
+    "RTX 3090": (71, None, 284, 35.6, 24, 0.936, 56.25),
+    "RTX 5090": (209.5, 419, 838, 104.8, 32, 1.792, 63),
     "MI300X": (1307.4, 2614.9, 2614.9, 163.4, 192, 5.3, 448),
+    "MI325X": (1307.4, 2614.9, 2614.9, 163.4, 256, 6.0, 448),
+    "Gaudi 3": (1835, 1835, None, None, 128, 3.67, 525),
     "TPU v3": (123, None, None, None, 32, 0.900, 400),
     "TPU v4": (275, None, 275, None, 32 * GIB, 1.23, 270),
     "TPU v5e": (197, None, 393, None, 16, 0.819, 180),
     "TPU v5p": (459, None, 918, None, 95 * GIB, 2.765, 540),
     "TPU v6e": (918, 918, 1836, None, 32, 1.638, 360),
     "TPU7x": (2307, 4614, None, None, 192 * GIB, 7.38, 600),
-    "AGX Orin": (None, None, 85.5, 5.3, 64, 0.2048, None),
+    "AGX Orin": (42.7, None, 85.5, 5.3, 64, 0.2048, None),
+    "EPYC 9755": (None, None, None, 33.6, None, 0.614, None),
     "Xeon DDR4-2666 x6": (None, None, None, None, None, 0.128, None),
     "Quadro RTX 6000": (None, None, None, 16.3, 24, 0.672, None),
 }
+
+FP4 = {"B200": 9000e12, "GB200": 10000e12, "RTX 5090": 1676e12}
+WITHOUT_BF16 = ("V100 SXM2", "T4", "AGX Orin")
 
 # kind, most chips in one, the largest slice and the length whose multiples wrap around.
 JOINED = {
@@ -53,6 +68,11 @@ JOINED = {
     "A100 80GB PCIe": ("all-pairs", 2, None, None),
     "H100 SXM": ("switch", 8, None, None),
     "H200": ("switch", 8, None, None),
+    "H20": ("switch", 8, None, None),
+    "A40": ("all-pairs", 2, None, None),
+    "RTX 3090": ("all-pairs", 2, None, None),
+    "MI325X": ("all-pairs", 8, None, None),
+    "Gaudi 3": ("all-pairs", 8, None, None),
     "B200": ("switch", 8, None, None),
     "GB200": ("switch", 72, None, None),
     "RTX A6000": ("all-pairs", 2, None, None),
@@ -62,6 +82,14 @@ JOINED = {
     "TPU v5p": ("torus", None, (16, 16, 24), 4),
     "TPU v6e": ("torus", None, (16, 16), 16),
 }
+
+# From the vendors' architecture papers.
+MULTIPROCESSORS = {
+    "V100": 80, "A100-40": 108, "A100-80": 108, "A100-80 PCIe": 108, "H100": 132, "H100 PCIe": 114,
+    "H200": 132, "B200": 148, "L40": 142, "L40S": 142, "A6000": 84, "4090": 128, "1080 Ti": 28,
+    "Quadro RTX 6000": 72, "MI250X": 220, "MI300X": 304, "MI325X": 304, "Orin": 16, "T4": 40,
+    "L4": 58, "A10": 72, "A40": 84, "3090": 82, "5090": 170, "H20": 78, "EPYC": 128,
+}  # fmt: skip
 
 # What drivers and runtimes report, in bytes.
 ALLOCATABLE = {
@@ -91,7 +119,7 @@ sku = "Toy 2"
 
 def _figures(chip):
     named = {f"peak.{dtype}": peak for dtype, peak in chip.peaks.items()}
-    names = ("bandwidth", "capacity", "allocatable", "on_chip")
+    names = ("bandwidth", "capacity", "allocatable", "on_chip", "multiprocessors")
     named |= {name: getattr(chip, name) for name in names}
     if chip.interconnect:
         named |= {"link": chip.interconnect.bandwidth, "latency": chip.interconnect.latency}
@@ -110,7 +138,7 @@ def test_every_chip_is_in_the_table_with_the_published_figures(name):
     chip = rk.chip(name)
     assert chip.name == name
     expected = {
-        "peak.fp16" if name == "V100 SXM2" else "peak.bf16": half and half * 1e12,
+        "peak.fp16" if name in WITHOUT_BF16 else "peak.bf16": half and half * 1e12,
         "peak.fp8": fp8 and fp8 * 1e12,
         "peak.int8": int8 and int8 * 1e12,
         "peak.fp32": fp32 and fp32 * 1e12,
@@ -129,6 +157,7 @@ def test_every_figure_has_its_unit_kind_and_source(chip):
     assert chip.sku
     units = dict.fromkeys(("bandwidth", "link"), "byte/s") | {"latency": "s"}
     units |= dict.fromkeys(("capacity", "allocatable", "on_chip"), "byte")
+    units |= {"multiprocessors": "multiprocessors"}
     kinds = {"link": "one-way"}
     listed = tomllib.loads(TABLE.read_text(encoding="utf-8"))["sources"].values()
     for name, figure in _figures(chip).items():
@@ -137,6 +166,16 @@ def test_every_figure_has_its_unit_kind_and_source(chip):
         assert figure.source in listed
         assert "https://" in figure.source
         assert 0 < figure < math.inf
+
+
+def test_peaks_of_four_bits_are_there_where_the_chip_has_them():
+    assert {chip.name: chip.peaks["fp4"] for chip in rk.chips() if "fp4" in chip.peaks} == FP4
+    for name in FP4:
+        assert rk.chip(name).peak_flops("fp4") >= 2 * rk.chip(name).peak_flops("fp8")
+
+
+def test_every_chip_of_the_table_is_held_against_published_figures():
+    assert {chip.name for chip in rk.chips()} == set(PUBLISHED)
 
 
 def test_no_peak_is_unconfirmed_and_every_source_is_used():
@@ -172,6 +211,13 @@ def test_what_can_be_allocated_is_what_the_driver_reports(name, held):
     chip = rk.chip(name)
     assert chip.usable == chip.allocatable == pytest.approx(held, rel=1e-3)
     assert dataclasses.replace(chip, allocatable=None).usable == chip.capacity
+
+
+def test_multiprocessors_are_those_of_the_architecture_papers():
+    assert {name: rk.chip(name).multiprocessors for name in MULTIPROCESSORS} == MULTIPROCESSORS
+    listed = sum(chip.multiprocessors is not None for chip in rk.chips())
+    assert listed == len(MULTIPROCESSORS)
+    assert rk.chip("TPU v5e").multiprocessors is None
 
 
 @pytest.mark.parametrize(
@@ -276,12 +322,20 @@ def test_a_chip_is_asked_for_by_text(asked):
         rk.chip(asked)
 
 
-@pytest.mark.parametrize("dtype", ["fp64", "bfloat16", None, ["bf16"], 16])
+@pytest.mark.parametrize("dtype", ["fp64", "fp7", None, ["bf16"], 16])
 def test_a_peak_the_table_does_not_have_is_refused_with_those_it_has(dtype):
     with pytest.raises(ValueError, match=r"H100 SXM has no peak for dtype") as refusal:
         rk.chip("H100").roofline(dtype)
     assert repr(dtype) in str(refusal.value)
     assert "the table has: bf16, fp16, fp8, int8, fp32" in str(refusal.value)
+
+
+@pytest.mark.parametrize("dtype", ["FP8", "float8_e4m3fn", "e4m3", "fp8"])
+def test_a_peak_is_found_in_any_spelling_of_its_dtype(dtype):
+    assert rk.chip("H100").peak_flops(dtype) == 1978.9e12
+    assert rk.Chip("mine", {dtype: 1e12}).peaks == {"fp8": 1e12}
+    with pytest.raises(ValueError, match="mine: peaks has fp8 twice, once as 'float8'"):
+        rk.Chip("mine", {dtype: 1e12, "float8": 1e12})
 
 
 def test_a_chip_without_any_peak_says_so():
@@ -319,7 +373,7 @@ def test_the_table_lines_up_and_gives_units():
         assert unit in units
     v5e = next(row for row in rows if row.startswith("TPU v5e"))
     assert re.split(r"\s{2,}", v5e) == [
-        "TPU v5e", "197", "–", "–", "393", "–", "16", "16.91", "819", "4 × 45", "240.5",
+        "TPU v5e", "197", "–", "–", "–", "393", "–", "16", "16.91", "819", "4 × 45", "240.5",
     ]  # fmt: skip
 
 
@@ -365,6 +419,8 @@ def test_your_own_chip_works_like_those_of_the_table():
         ({"capacity": math.inf}, "capacity"),
         ({"allocatable": -1}, "allocatable"),
         ({"on_chip": b"1"}, "on_chip"),
+        ({"multiprocessors": 0}, "multiprocessors"),
+        ({"multiprocessors": 1.5}, "multiprocessors must be a whole number, got 1.5"),
         ({"bandwidth": rk.Figure(-1, "byte/s", source="a slip")}, "bandwidth"),
         ({"bandwidth": rk.Figure(1e11, "byte", source="a slip")}, "bandwidth"),
         ({"interconnect": "switch"}, "must be an Interconnect, such as Interconnect(18, 25e9"),
@@ -429,7 +485,7 @@ def test_a_flaw_in_the_tables_first_peak_is_refused_by_chip_and_figure(
         ('kind = "one-way"', 'kind = "bidirectional"', "chip 'toy': interconnect.bandwidth"),
         ("memory.bandwidth", "memory.bandwith", "chip 'toy' has an unknown key 'memory.bandwith'"),
         ("memory.bandwidth", "cores", "chip 'toy' has an unknown key 'cores"),
-        ("peak.fp32 =", "peak.fp31 =", "toy: peaks has dtype 'fp31'"),
+        ("peak.fp32 =", "peak.fp31 =", "toy: peaks: dtype='fp31' is not known"),
         ('{ value = 1e11, unit = "byte/s", source = "me" }', "1e11", "memory.bandwidth must be"),
         ('sku = "Toy 1"\n', "", "chip 'toy' has no sku"),
         ('sku = "Toy 1"', "sku = 1", "chip 'toy' has no sku"),
@@ -498,6 +554,74 @@ def test_your_own_chip_may_say_how_it_is_joined_and_need_not():
     assert rk.group(mine, 4).egress == 100e9
     assert joined.source == joined.bandwidth.source == "given by the user"
     assert rk.Chip("mine", {"fp32": 1e12}, 1e11).interconnect is None
+
+
+def test_counts_of_links_may_come_from_numpy():
+    assert Interconnect(np.int64(4), 1e9, "switch", chips=np.int64(8)).total == 4e9
+
+
+def test_a_file_stands_for_the_chip_in_it(tmp_path):
+    path = _write(tmp_path, TOY)
+    for asked in (f"{path}:toy", f"{path}:DESK"):
+        assert rk.chip(asked) == rk.load_chips(path)[0]
+    one = _write(tmp_path, TOY.partition('\n[[chip]]\nname = "toy too"')[0])
+    assert rk.chip(one) == rk.chip(str(one)) == rk.chip(f"{one}:toy")
+    assert rk.group(one, 6).n == 6
+
+
+def test_a_saved_measurement_stands_for_the_machine_measured(tmp_path):
+    from roofkit.machine.measurements import Machine, Timing
+
+    timing = Timing("peak", "matmul", "fp32", (64, 64, 64), 524288, 49152, 1, (1e-5,))
+    machine = Machine("my desk", "cpu", "numpy", cores=2, threads=2, system="Linux")
+    mine = rk.Measurements(machine, "2026-01-31", {"numpy": "2.1"}, [timing])
+    mine.save(tmp_path / "mine.json")
+    assert rk.chip(tmp_path / "mine.json") == mine.chip()
+    with pytest.raises(ValueError, match="holds one machine; leave 'desk' out"):
+        rk.chip(f"{tmp_path}/mine.json:desk")
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("none.toml", "cannot read .*none.toml: No such file or directory"),
+        ("none.json", "cannot read .*none.json: No such file or directory"),
+        ("mine.toml", 'has 2 chips: toy, toy too; say which: ".*mine.toml:toy"'),
+        ("mine.toml:tor", "no chip of mine.toml is named 'tor'; nearest: toy"),
+    ],
+)
+def test_a_file_without_an_answer_is_refused(tmp_path, asked, told):
+    _write(tmp_path, TOY)
+    with pytest.raises(ValueError, match=told):
+        rk.chip(f"{tmp_path}/{asked}")
+
+
+def test_a_table_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"cannot read .*none.toml: No such file"):
+        rk.load_chips(tmp_path / "none.toml")
+
+
+def test_rows_hold_plain_figures_in_si_units():
+    rows = {row["chip"]: row for row in rk.chips().rows}
+    assert set(rows) == {chip.name for chip in rk.chips()}
+    assert len({tuple(row) for row in rows.values()}) == 1
+    h100, orin = rows["H100 SXM"], rows["AGX Orin"]
+    assert (h100["peak_fp8"], h100["bandwidth"], h100["links"]) == (1978.9e12, 3.35e12, 18)
+    assert (h100["link_bandwidth"], h100["multiprocessors"]) == (25e9, 132)
+    assert h100["ridge"] == pytest.approx(295.3, rel=1e-3)
+    assert (orin["peak_fp8"], orin["ridge"], orin["links"]) == (None, None, None)
+    assert {type(value) for row in rows.values() for value in row.values()} == {
+        str, float, type(None)
+    }  # fmt: skip
+
+
+def test_a_frame_takes_the_rows_and_says_where_pandas_is_missing(monkeypatch):
+    pandas = types.SimpleNamespace(DataFrame=lambda rows: ("a frame of", rows))
+    monkeypatch.setitem(sys.modules, "pandas", pandas)
+    assert rk.chips().to_frame() == ("a frame of", rk.chips().rows)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match=r"needs pandas: pip install pandas; or"):
+        rk.chips().to_frame()
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path):

@@ -591,6 +591,77 @@ def test_a_machine_without_overhead_has_none():
     assert fit.eff_bw == pytest.approx(0.9, rel=1e-2)
 
 
+LARGE = rk.matmul(2 ** np.arange(13)[:, None], *np.array([[4096, 16384]] * 2))  # no quick call
+
+
+def test_an_overhead_that_the_points_leave_open_is_said_to_be():
+    truth = Calibrated(ROOF, 0.7, 0.9, 1e-7)  # the quickest takes 12 µs
+    noise = np.random.default_rng(4).lognormal(0, 0.05, LARGE.flops.shape)
+    with pytest.warns(UserWarning, match="do not determine the overhead: anything from 0 to"):
+        fit = calibrate([(LARGE, truth.seconds(LARGE) * noise)], ROOF)
+    assert fit.eff_flops == pytest.approx(0.7, rel=0.05)
+    assert fit.eff_bw == pytest.approx(0.9, rel=0.05)
+
+
+def test_an_overhead_that_is_large_or_certainly_none_gives_no_warning(recwarn):
+    for overhead in (0, 1e-5):
+        truth = Calibrated(ROOF, 0.7, 0.9, overhead)
+        calibrate([(LARGE, truth.seconds(LARGE))], ROOF)
+    assert not recwarn.list
+
+
+def test_the_measured_call_that_does_nothing_bounds_the_overhead(measured, recwarn):
+    truth = Calibrated(ROOF, 0.7, 0.9, 1.1e-6)
+    noise = np.random.default_rng(1).lognormal(0, 0.05, LARGE.flops.shape)
+    seconds = truth.seconds(LARGE) * noise
+    timings = [
+        Timing("sweep", "matmul", "fp32", (1, 1, 1), *point, 1, (taken,))
+        for *point, taken in zip(LARGE.flops.flat, LARGE.bytes.flat, seconds.flat, strict=True)
+    ]
+    nothing = Timing("overhead", "matmul", "fp32", (1, 1, 1), 2, 12, 1, (1.1e-6, 1.3e-6))
+    fit = calibrate(replace(measured, timings=(nothing, *timings)), ROOF)
+    assert 1.1e-6 <= fit.overhead <= seconds.min()
+    assert not recwarn.list
+
+
+def test_a_calibration_predicts_with_the_interval_of_points_left_out():
+    truth, rng = Calibrated(ROOF, 0.7, 0.9, 1e-5), np.random.default_rng(2)
+    inside = []
+    for _ in range(20):
+        measured, later = (
+            truth.seconds(SHAPES) * rng.lognormal(0, 0.05, SHAPES.flops.shape) for _ in range(2)
+        )
+        fit = calibrate([(SHAPES, measured)], ROOF, dtype="bf16")
+        prediction = fit.predict(SHAPES)
+        inside.append((prediction.low <= later) & (later <= prediction.high))
+    assert fit.coverage == pytest.approx(0.9, abs=0.04)
+    assert np.mean(inside) == pytest.approx(fit.coverage, abs=0.04)
+
+
+def test_a_calibration_serves_what_one_of_a_gpu_does():
+    cost = rk.matmul(np.array([1, 16, 1024, 8192])[:, None], *np.array([[1024, 8192]] * 2))
+    truth = Calibrated(ROOF, 0.7, 0.9, 1e-5)
+    seconds = truth.seconds(cost) * [[1.1, 0.9], [0.9, 1.1], [1.1, 0.9], [0.9, 1.1]]
+    fit = calibrate([(cost, seconds)], ROOF, dtype="bf16")
+    assert fit.coverage == pytest.approx(7 / 9)  # of eight points the outermost
+    one = fit.matmul(256, 4096, 4096, "bfloat16")
+    assert one.seconds == fit.seconds(rk.matmul(256, 4096, 4096))
+    assert one.low < one.seconds < one.high
+    assert "8 points on this machine" in one.basis
+    assert fit.elementwise(256, 4096, "norm").seconds == fit.seconds(rk.Cost(0, 4 * 256 * 4096))
+    whole = fit.total([2 * one, fit.elementwise(256, 4096)])
+    assert whole.high == pytest.approx(2 * one.high + fit.elementwise(256, 4096).high)
+    for call, told in (
+        (lambda: fit.all_reduce(1e6, 8), "no all-reduce was measured"),
+        (lambda: fit.matmul(1, 1, 1, "fp8"), "bf16 was fitted, not fp8"),
+        (lambda: fit.elementwise(1, 1, "gelu"), "kind must be one of add"),
+        (lambda: truth.predict(cost), "was not fitted"),
+        (lambda: truth.matmul(1, 1, 1), "which dtype"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            call()
+
+
 def _pretend(roof, truth, measured):
     """The run, with times that follow a known truth instead of this machine's."""
     shapes = [rk.matmul(B, D, D, "fp32") for D in (64, 1024, 4096) for B in (1, 4, 64, 1024)]

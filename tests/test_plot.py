@@ -86,6 +86,23 @@ def test_given_limits_are_kept_and_chosen_ones_show_everything():
             assert bottom < chip.roofline("bf16").attainable(x) < top
 
 
+def test_the_frame_belongs_to_the_chips_and_not_to_the_points():
+    slow, fast = (plot.roofline(H100, {"mine": x}) for x in (3, 30))
+    assert slow.get_xlim() == fast.get_xlim() == plot.roofline(H100).get_xlim() == (0.1, 1e4)
+    assert slow.get_ylim() == fast.get_ylim()
+    # Two chips show what each shows alone.
+    assert plot.roofline([H100, rk.Roofline(1e12, 1e11)]).get_xlim() == (0.01, 1e4)
+    assert plot.roofline(H100, {"left": 0.05}).get_xlim() == (0.01, 1e4)
+    assert plot.roofline(H100, {"right": 9e3}).get_xlim() == (0.1, 1e5)
+    assert plot.roofline(H100, {"mine": 3}, xlim=(1, 10)).get_xlim() == (1, 10)
+
+
+def test_rooflines_without_names_are_told_apart_by_their_figures():
+    ax = plot.roofline([rk.Roofline(1e12, 1e11), rk.Roofline(2e12, 1e11)])
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["1 TFLOP/s, 100 GB/s, ridge 10", "2 TFLOP/s, 100 GB/s, ridge 20"]
+
+
 def test_markers_and_labels_say_which_roof_binds():
     ax = plot.roofline(V5E, {"dot": DOT, "large": LARGE})
     markers = {round(point.get_xdata()[0], 1): point.get_marker() for point in _points(ax)}
@@ -305,7 +322,8 @@ def test_engineering_writes_three_digits_and_the_si_prefix(value, written):
 @pytest.mark.parametrize(
     ("roofs", "kernels", "limits", "told"),
     [
-        ([rk.Roofline(1, 1), rk.Roofline(2, 1)], None, {}, "the same name"),
+        ([V5E, V5E], None, {}, 'two roofs are named "TPU v5e"; say which is which'),
+        ([rk.Roofline(1, 1)] * 2, None, {}, 'two roofs are named "1 FLOP/s, 1 B/s"'),
         ([], None, {}, "1 to 5 roofs"),
         ({str(i): V5E for i in range(6)}, None, {}, "1 to 5 roofs"),
         (rk.chip("GTX 1080 Ti"), None, {}, 'chip.roofline("fp32")'),

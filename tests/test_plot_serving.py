@@ -83,8 +83,7 @@ def test_the_cross_is_at_the_largest_batch_that_fits(served):
 def test_the_circle_is_where_compute_begins_to_bind_the_weights(served):
     top, _ = plot.throughput(served)
     (knee,) = _marked(top, "o")
-    assert served.decode(knee)["gate_proj"].bound == "compute"
-    assert served.decode(knee - 1)["gate_proj"].bound == "memory"
+    assert knee == served.compute_bound_batch(2048)
     assert f"compute binds from batch {knee}" in top.roofkit_description
     assert f"compute binds from {knee}" in [text.get_text() for text in top.texts]
 
@@ -94,8 +93,8 @@ def test_experts_need_a_larger_batch_than_the_figure_shows():
     assert not _marked(top, "o")
     assert "compute binds" not in top.roofkit_description
     (knee,) = _marked(plot.throughput(MIXTRAL, [2**i for i in range(14)])[0], "o")
-    assert MIXTRAL.decode(knee)["experts_up"].bound == "compute"
-    assert MIXTRAL.decode(knee - 1)["experts_up"].bound == "memory"
+    assert MIXTRAL.decode(knee)["experts_gate_up"].bound == "compute"
+    assert MIXTRAL.decode(knee - 1)["experts_gate_up"].bound == "memory"
 
 
 def test_a_model_that_does_not_fit_is_said_not_to():

@@ -6,9 +6,9 @@ or an input given as the answer: told only to an answer that is exactly what the
 
 from collections.abc import Iterator, Sequence
 
-import roofkit as rk
 from roofkit.check import units
 from roofkit.check.agreement import same
+from roofkit.check.chips import course_chips
 from roofkit.check.computation import Candidate, Computation
 from roofkit.check.inputs import ANOTHER_CHIP
 from roofkit.check.words import TEXT, way
@@ -55,7 +55,7 @@ def _other_chips(computation) -> Iterator[Candidate]:
         names = [name for name, given in of_chip.items() if given.chips[0] == main]
         # What several chips share names them all.
         owners: dict[tuple, dict[str, None]] = {}
-        for other in (chip for chip in rk.chips() if chip.name != main):
+        for other in (chip for chip in course_chips() if chip.name != main):
             fitting = [name for name in names if of_chip[name].has(other)]
             replaced = {name: _value_on(of_chip[name], main, other.name) for name in fitting}
             choices = [{name: value} for name, value in replaced.items()]

@@ -1,19 +1,23 @@
 """Chips: peaks by dtype, memory and interconnect, each figure with its unit and its source."""
 
+import contextlib
 import functools
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from roofkit._inputs import ITEMSIZE
+from roofkit._inputs import dtype_named
 from roofkit._names import index, look_up
-from roofkit._tables import html_table, text_table
+from roofkit._tables import html_table, text_table, to_frame
 from roofkit.hardware.figures import figure
 from roofkit.hardware.interconnect import Interconnect
 from roofkit.roofline import Roofline
 
 TABLE = Path(__file__).with_name("chips.toml")
+FILE = re.compile(r"(?P<path>.+\.(toml|json))(:(?P<name>.+))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class Chip:
     capacity : bytes of the main memory as the data sheet has it, or None
     allocatable : bytes of it that a program can have, as the driver reports them, or None
     on_chip : bytes of the on-chip memory, or None
+    multiprocessors : how many parts compute side by side, each on a block of threads (NVIDIA's
+        streaming multiprocessors, AMD's compute units), or None
     interconnect : an Interconnect, the links to other chips, or None
     sku : the exact product the figures belong to
     aliases : other names ``chip()`` finds it by
@@ -49,6 +55,7 @@ class Chip:
     aliases: tuple = field(default=(), repr=False)
     interconnect: Interconnect | None = None
     allocatable: float | None = None
+    multiprocessors: float | None = None
 
     def __post_init__(self):
         set_field = functools.partial(object.__setattr__, self)
@@ -57,21 +64,19 @@ class Chip:
                 f"{self.name}: peaks must map dtypes to FLOP/s, such as "
                 f'{{"bf16": 1.97e14}}, got {self.peaks!r}'
             )
-        for dtype in self.peaks:
-            if dtype not in ITEMSIZE:
-                raise ValueError(
-                    f"{self.name}: peaks has dtype {dtype!r}; use one of {', '.join(ITEMSIZE)}"
-                )
-        peaks = {
-            dtype: figure(value, "peak", f"{self.name}: peaks[{dtype!r}]")
-            for dtype, value in self.peaks.items()
-        }
+        peaks = {}
+        for given, value in self.peaks.items():
+            dtype = dtype_named(given, f"{self.name}: peaks: dtype")
+            if dtype in peaks:
+                raise ValueError(f"{self.name}: peaks has {dtype} twice, once as {given!r}")
+            peaks[dtype] = figure(value, "peak", f"{self.name}: peaks[{given!r}]")
         set_field("peaks", MappingProxyType(peaks))
         for name, key in (
             ("bandwidth", "memory.bandwidth"),
             ("capacity", "memory.capacity"),
             ("allocatable", "memory.allocatable"),
             ("on_chip", "on_chip.capacity"),
+            ("multiprocessors", "multiprocessors"),
         ):
             value = getattr(self, name)
             if value is not None:
@@ -99,11 +104,11 @@ class Chip:
         """
         try:
             return self.peaks[dtype]
-        except (KeyError, TypeError):
-            listed = ", ".join(self.peaks) or "no peak at all, only bandwidth"
-            raise ValueError(
-                f"{self.name} has no peak for dtype {dtype!r}; the table has: {listed}"
-            ) from None
+        except (KeyError, TypeError):  # another spelling, or none that is known
+            with contextlib.suppress(KeyError, ValueError):
+                return self.peaks[dtype_named(dtype)]
+        listed = ", ".join(self.peaks) or "no peak at all, only bandwidth"
+        raise ValueError(f"{self.name} has no peak for dtype {dtype!r}; the table has: {listed}")
 
     def roofline(self, dtype="bf16", *, unconfirmed=False):
         """The Roofline of this chip at a dtype, over its memory.
@@ -134,16 +139,30 @@ class ChipTable(tuple):
     """Chips that show as a table, in a terminal and in a notebook."""
 
     __slots__ = ()
+    _PEAKS = ("bf16", "fp16", "fp8", "fp4", "int8", "fp32")
     _HEAD = (
-        "chip", "bf16", "fp16", "fp8", "int8", "fp32", "memory", "allocatable", "bandwidth",
-        "links", "ridge",
+        "chip", *_PEAKS, "memory", "allocatable", "bandwidth", "links", "ridge",
     )  # fmt: skip
     _UNITS = (
-        "", *["TFLOP/s"] * 5, "GB", "GB", "GB/s", "GB/s, one way", "FLOP/byte, 16-bit",
+        "", *["TFLOP/s"] * len(_PEAKS), "GB", "GB", "GB/s", "GB/s, one way", "FLOP/byte, 16-bit",
     )  # fmt: skip
 
+    @property
+    def rows(self):
+        """A dict a chip, in SI units: peak_<dtype>, bandwidth, ridge at 16 bits …; None if unknown.
+
+        >>> chips().rows[0]["chip"], chips().rows[0]["peak_fp16"]
+        ('V100 SXM2', 125000000000000.0)
+        """
+        dtypes = dict.fromkeys((*self._PEAKS, *(dtype for chip in self for dtype in chip.peaks)))
+        return [_row(chip, dtypes) for chip in self]
+
+    def to_frame(self):
+        """``rows`` as a pandas DataFrame; ModuleNotFoundError says how to get pandas."""
+        return to_frame(self.rows)
+
     def _figures(self, chip):
-        peaks = (chip.peaks.get(dtype) for dtype in self._HEAD[1:6])
+        peaks = (chip.peaks.get(dtype) for dtype in self._PEAKS)
         scaled = [(value, 1e12) for value in peaks]
         memory = (chip.capacity, chip.allocatable, chip.bandwidth)
         return scaled + [(value, 1e9) for value in memory]
@@ -155,11 +174,9 @@ class ChipTable(tuple):
             else (f"{value / unit:.4g}{'' if value.confirmed else ' (?)'}", _told(value))
             for value, unit in self._figures(chip)
         ]
-        half = next((dtype for dtype in ("bf16", "fp16") if dtype in chip.peaks), None)
-        known = half and chip.bandwidth is not None
-        known = known and chip.peaks[half].confirmed and chip.bandwidth.confirmed
-        ridge = f"{chip.roofline(half).ridge:.1f}" if known else "–"
-        return [(chip.name, chip.sku), *cells, _links(chip), (ridge, "peak / bandwidth")]
+        ridge = _ridge(chip)
+        shown = "–" if ridge is None else f"{ridge:.1f}"
+        return [(chip.name, chip.sku), *cells, _links(chip), (shown, "peak / bandwidth")]
 
     def __repr__(self):
         return text_table(self._HEAD, self._UNITS, map(self._cells, self))
@@ -170,6 +187,29 @@ class ChipTable(tuple):
 
 def _told(value):
     return "; ".join(filter(None, (value.kind, value.note, value.source)))
+
+
+def _ridge(chip):
+    """That of 16-bit matrices, where both figures are confirmed."""
+    half = next((dtype for dtype in ("bf16", "fp16") if dtype in chip.peaks), None)
+    if half is None or chip.bandwidth is None:
+        return None
+    known = chip.peaks[half].confirmed and chip.bandwidth.confirmed
+    return chip.roofline(half).ridge if known else None
+
+
+def _row(chip, dtypes):
+    joined = chip.interconnect
+    figures = {f"peak_{dtype}": chip.peaks.get(dtype) for dtype in dtypes}
+    names = ("bandwidth", "capacity", "allocatable", "on_chip", "multiprocessors")
+    figures |= {name: getattr(chip, name) for name in names}
+    figures |= {
+        "links": joined and joined.links,
+        "link_bandwidth": joined and joined.bandwidth,
+        "ridge": _ridge(chip),
+    }
+    plain = {name: None if value is None else float(value) for name, value in figures.items()}
+    return {"chip": chip.name, "sku": chip.sku, **plain}
 
 
 def _links(chip):
@@ -189,15 +229,23 @@ def chips():
 
 
 def chip(name):
-    """The chip of this name or alias, in any case, spaces and hyphens aside.
+    """The chip of this name or alias, in any case, spaces and hyphens aside; or that of a file.
 
-    Raises ValueError with the nearest names for one that is not in the table.
+    A path that ends in .toml is a table of your own, in the format of chips.toml; of several chips
+    in it, "mine.toml:name" takes one. One that ends in .json is a measurement that
+    ``Measurements.save`` wrote. Raises ValueError with the nearest names for one that is not in the
+    table, and naming the file for one that cannot be read.
 
     >>> chip("tpu-v5e").bandwidth
     8.19e+11 byte/s
     >>> chip("H100").sku
     'NVIDIA H100 SXM5 80GB'
     """
+    name = os.fspath(name) if isinstance(name, os.PathLike) else name
+    if isinstance(name, str) and (told := FILE.fullmatch(name)):
+        from roofkit.hardware.tables import chip_of_file  # it makes Chips, and so imports this file
+
+        return chip_of_file(told["path"], told["name"])
     return look_up(name, _index(), "chip")
 
 

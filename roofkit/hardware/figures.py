@@ -11,7 +11,9 @@ UNITS = {
     "interconnect.bandwidth": "byte/s",
     "interconnect.latency": "s",
     "on_chip.capacity": "byte",
+    "multiprocessors": "multiprocessors",
 }
+COUNTS = ("multiprocessors",)
 
 
 class Figure(float):
@@ -41,7 +43,7 @@ class Figure(float):
 
 def figure(value, key, where):
     """The value as a Figure in the unit of its key, or ValueError saying where it is wrong."""
-    found = checked(value, where)
+    found = checked(value, key, where)
     if not isinstance(value, Figure):
         return Figure(found, UNITS[key], source="given by the user", kind=KINDS.get(key, ""))
     if value.unit != UNITS[key]:
@@ -49,8 +51,8 @@ def figure(value, key, where):
     return value
 
 
-def checked(value, where):
-    """The value as a float above 0, or ValueError saying where it is not."""
+def checked(value, key, where):
+    """The value as a float above 0, whole where it counts, or ValueError saying where it is not."""
     try:
         if isinstance(value, (bool, str, bytes)):
             raise TypeError
@@ -59,4 +61,6 @@ def checked(value, where):
         raise ValueError(f"{where} must be a number, got {value!r}") from None
     if not 0 < value < math.inf:
         raise ValueError(f"{where} must be finite and above 0, got {value:g}")
+    if key in COUNTS and not value.is_integer():
+        raise ValueError(f"{where} must be a whole number, got {value:g}")
     return value

@@ -1,6 +1,7 @@
 """What joins a chip to others of its kind: its links, and how they are laid out."""
 
 from dataclasses import dataclass
+from numbers import Integral
 
 from roofkit.hardware.figures import figure
 
@@ -105,5 +106,5 @@ class Interconnect:
 
 
 def _check_count(name, value, least):
-    if type(value) is not int or value < least:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from roofkit._names import key_of
+from roofkit._names import index, key_of, look_up
 from roofkit.hardware.chips import Chip, ChipTable
 from roofkit.hardware.figures import KINDS, UNITS, Figure, checked
 from roofkit.hardware.interconnect import Interconnect
@@ -19,6 +19,10 @@ def load_chips(path):
     path = Path(path)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(
+            f"cannot read {path}: {error.strerror}; give the path of a TOML file"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path.name} is not valid TOML: {error}") from None
     entries = table.get("chip")
@@ -37,6 +41,27 @@ def load_chips(path):
                 )
             owners[key] = chip.name
     return chips
+
+
+def chip_of_file(path, name=None):
+    """The chip of a TOML file or of saved measurements; ``name`` picks one of several."""
+    path = Path(path)
+    if path.suffix.casefold() == ".json":
+        if name is not None:
+            raise ValueError(f"{path.name} holds one machine; leave {name!r} out")
+        import roofkit  # measuring is ring 2, which the package itself loads when first asked
+
+        return roofkit.Measurements.load(path).chip()
+    chips = load_chips(path)
+    named = {known: chip for chip in chips for known in (chip.name, *chip.aliases)}
+    if name is not None:
+        return look_up(name, index(named), f"chip of {path.name}")
+    if len(chips) > 1:
+        listed = ", ".join(chip.name for chip in chips)
+        raise ValueError(
+            f'{path.name} has {len(chips)} chips: {listed}; say which: "{path}:{chips[0].name}"'
+        )
+    return chips[0]
 
 
 def _read_chip(entry, sources, file):
@@ -64,7 +89,8 @@ def _read_chip(entry, sources, file):
         layout = entry["interconnect"].pop("layout", None)
     figures = {}
     for group, members in entry.items():
-        for member, raw in members.items() if isinstance(members, dict) else ((None, None),):
+        grouped = isinstance(members, dict) and group not in UNITS
+        for member, raw in members.items() if grouped else ((None, members),):
             key = f"{group}.{member}" if member else group
             if key not in UNITS:
                 known = ", ".join((*UNITS, "interconnect.layout"))
@@ -77,6 +103,7 @@ def _read_chip(entry, sources, file):
         capacity=figures.get("memory.capacity"),
         allocatable=figures.get("memory.allocatable"),
         on_chip=figures.get("on_chip.capacity"),
+        multiprocessors=figures.get("multiprocessors"),
         sku=sku,
         aliases=tuple(aliases),
         interconnect=_read_interconnect(layout, figures, sources, where),
@@ -148,7 +175,7 @@ def _read_figure(raw, key, sources, where):
     if key == "peak" and not confirmed:
         raise ValueError(f"{where} is not confirmed; leave an unconfirmed peak out")
     return Figure(
-        checked(raw.get("value"), where),
+        checked(raw.get("value"), key, where),
         raw["unit"],
         source=cited,
         kind=raw.get("kind", ""),

@@ -1,16 +1,22 @@
 """What a library reaches of a roof: efficiencies and an overhead, fitted to measured times."""
 
+import math
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
-from roofkit._inputs import number
+from roofkit._inputs import dtype_named, itemsize, number, sizes
 from roofkit._units import engineering
 from roofkit.hardware import Chip
+from roofkit.kernels import matmul
+from roofkit.machine.gpu_kernels import PASSES
 from roofkit.machine.measurements import Measurements
+from roofkit.machine.predictions import Prediction
 from roofkit.roofline import Cost, Roofline
 
 FEWEST = 3  # points on each side of the ridge
+COVERAGE = 0.9
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,6 +26,9 @@ class Calibrated:
     ``roof`` is the bound, as given. T = overhead + max(FLOPs / (eff_flops · peak),
     bytes / (eff_bw · bandwidth)), with ``overhead`` in seconds a call. ``points`` were fitted;
     half of them lie within ``median_error``, ``|predicted - measured|`` / measured.
+    ``low`` and ``high`` are what measured / predicted lies between for points left out of the fit,
+    in ``coverage`` of cases; with them, ``matmul`` and ``elementwise`` predict with an interval,
+    as ``calibration`` of a GPU does. ``dtype`` is what was fitted.
 
     >>> fit = Calibrated(Roofline(1e12, 1e11), eff_flops=0.8, eff_bw=0.5, overhead=1e-3)
     >>> fit.seconds(Cost(flops=1e9, bytes=1e9))
@@ -32,6 +41,10 @@ class Calibrated:
     overhead: float
     points: int = 0
     median_error: float | None = None
+    low: float | None = None
+    high: float | None = None
+    coverage: float | None = None
+    dtype: str | None = None
 
     def __repr__(self):
         fitted = f", median error {self.median_error:.1%} of {self.points}" if self.points else ""
@@ -53,6 +66,56 @@ class Calibrated:
         """The predicted time of one call of this Cost, in seconds; broadcasts as the Cost does."""
         return self.overhead + self.effective.estimate(cost).lower
 
+    def predict(self, cost, dtype=None):
+        """The same as a Prediction, with the interval that the fitted points left out gave.
+
+        Raises ValueError where there were no points, and for a ``dtype`` that was not fitted. The
+        errors of several predictions are taken to go together.
+        """
+        if dtype is not None:
+            self._fitted(dtype)
+        if self.low is None:
+            raise ValueError(
+                "this calibration was not fitted, and knows no interval; use calibrate(...)"
+            )
+        seconds = self.seconds(cost)
+        basis = f"fitted to {self.points} points on this machine"
+        return Prediction(seconds, seconds * self.low, seconds * self.high, self.coverage, basis)
+
+    def matmul(self, B, D, F, dtype=None):
+        """The Prediction for X[B, D] · W[D, F], of the dtype that was fitted."""
+        return self.predict(matmul(B, D, F, self._fitted(dtype)))
+
+    def elementwise(self, rows, width, kind="add", dtype=None):
+        """The Prediction for a residual "add", a "norm" or a gated "activation" over rows.
+
+        By its bytes alone: the interval is that of the matmuls that were fitted.
+        """
+        if kind not in PASSES:
+            raise ValueError(f"kind must be one of {', '.join(PASSES)}, got {kind!r}")
+        rows, width = sizes(rows=rows, width=width)
+        moved = PASSES[kind] * itemsize(self._fitted(dtype)) * rows * width
+        return self.predict(Cost(0, moved))
+
+    def all_reduce(self, size, gpus, **links):
+        """Refused: calibrate times one machine, and nothing that several send each other."""
+        raise ValueError("no all-reduce was measured on this machine; use calibration of a GPU")
+
+    def total(self, parts):
+        """The sum of predictions, with the interval of a sum: see Prediction.total."""
+        return Prediction.total(parts)
+
+    def _fitted(self, dtype):
+        dtype = dtype or self.dtype
+        if dtype is None:
+            raise ValueError("which dtype? Pass dtype=, or calibrate(..., dtype=)")
+        dtype = dtype_named(dtype)
+        if self.dtype not in (None, dtype):
+            raise ValueError(
+                f"{self.dtype} was fitted, not {dtype}; measure it, and calibrate(dtype={dtype!r})"
+            )
+        return dtype
+
 
 def calibrate(measurements, roof=None, *, dtype=None):
     """Fit what a library reaches of a roofline: eff_flops, eff_bw and seconds a call.
@@ -70,7 +133,10 @@ def calibrate(measurements, roof=None, *, dtype=None):
     Returns Calibrated. The fit is of log(predicted / measured), so that a microsecond counts as
     much as a second; with a loss that outliers bend little, soft L1 and then Cauchy at the scale
     of the residuals. An efficiency above 1 says that data came from a cache, or that the bound is
-    too low. Needs SciPy.
+    too low. The overhead lies between what the measured call that does next to nothing takes, 0
+    without one, and the quickest point. Needs SciPy.
+
+    Warns where the points leave the overhead open.
 
     Raises ValueError where fewer than three points lie on a side of the ridge, where those on the
     memory's side all move about the same bytes, or where one term decides every point. Fit shapes
@@ -82,8 +148,13 @@ def calibrate(measurements, roof=None, *, dtype=None):
     >>> round(fit.eff_flops, 3), round(fit.eff_bw, 3), round(fit.overhead * 1e6, 1)
     (0.8, 0.5, 10.0)
     """
+    dtype = None if dtype is None else dtype_named(dtype)
+    least = 0.0
     if isinstance(measurements, Measurements):
         pairs, dtype = _swept(measurements, dtype)
+        least = min(
+            (t.best for t in measurements.select(part="overhead", kernel="matmul")), default=0
+        )
         roof = measurements.chip() if roof is None else roof
     else:
         pairs = measurements
@@ -104,7 +175,7 @@ def calibrate(measurements, roof=None, *, dtype=None):
             f"all {roof.channel}-bound points move about the same bytes, so that their time could "
             "as well be overhead; measure another size too, such as a weight of other D and F"
         )
-    eff_flops, eff_bw, overhead = _fit(T_math, T_comms, taken, compute)
+    eff_flops, eff_bw, overhead = _fit(T_math, T_comms, taken, compute, least)
     T_math, T_comms = T_math / eff_flops, T_comms / eff_bw
     predicted = overhead + np.maximum(T_math, T_comms)
     for name, mine, other in (("eff_flops", T_math, T_comms), ("eff_bw", T_comms, T_math)):
@@ -115,7 +186,45 @@ def calibrate(measurements, roof=None, *, dtype=None):
                 "the ridge, on a machine with nothing else to do"
             )
     error = float(np.median(np.abs(predicted - taken) / taken))
-    return Calibrated(roof, eff_flops, eff_bw, overhead, len(taken), error)
+    math_decides = T_math >= T_comms
+    slopes = np.column_stack([
+        np.where(math_decides, -T_math, 0),
+        np.where(math_decides, 0, -T_comms),
+        np.full(len(taken), taken.min()),
+    ]) / predicted[:, None]  # fmt: skip
+    residuals = np.log(taken / predicted)
+    if not least:
+        _warn_if_open(overhead, slopes, residuals, taken.min())
+    low, high, coverage = _left_out(slopes, residuals)
+    return Calibrated(
+        roof, eff_flops, eff_bw, overhead, len(taken), error, low, high, coverage, dtype
+    )
+
+
+def _warn_if_open(overhead, slopes, residuals, quickest):
+    """Warn where two standard errors of the overhead reach to 0, and more than 1% of a time."""
+    scale = 1.4826 * np.median(np.abs(residuals))  # of a normal distribution, whatever the outliers
+    error = 2 * scale * math.sqrt(np.linalg.pinv(slopes.T @ slopes)[2, 2]) * quickest
+    if overhead < error and error > 0.01 * quickest:
+        warnings.warn(
+            f"these points do not determine the overhead: anything from 0 to "
+            f"{engineering(overhead + error)}s fits them, and the quickest took "
+            f"{engineering(quickest)}s; measure smaller shapes too, such as 1 × 1 × 1",
+            stacklevel=3,
+        )
+
+
+def _left_out(slopes, residuals):
+    """What measured / predicted lies between where a point is left out of the fit, and how often.
+
+    Without refitting: a residual over 1 - its leverage is that of a linear fit to the others. Of n
+    points in order, a new one falls between the k-th from both ends in (n+1-2k)/(n+1) of cases.
+    """
+    leverage = np.einsum("ij,jk,ik->i", slopes, np.linalg.pinv(slopes.T @ slopes), slopes)
+    ordered = np.exp(np.sort(residuals / np.maximum(1 - leverage, 0.1)))
+    n = len(ordered)
+    k = max(1, int((n + 1) * (1 - COVERAGE) / 2))
+    return float(ordered[k - 1]), float(ordered[-k]), (n + 1 - 2 * k) / (n + 1)
 
 
 def _swept(measurements, dtype):
@@ -162,19 +271,23 @@ def _points(pairs):
     return (np.concatenate(column).astype(float) for column in zip(*columns, strict=True))
 
 
-def _fit(T_math, T_comms, taken, compute):
+def _fit(T_math, T_comms, taken, compute, least):
     try:
         from scipy.optimize import least_squares
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             'calibrate needs scipy: pip install "roofkit[measure]"', name="scipy"
         ) from error
-    lowest = np.log([1e-4, 1e-4, taken.min() * 1e-6])
-    highest = np.log([1e3, 1e3, taken.max()])
+    # The overhead in units of the quickest point, which it cannot exceed: not as a logarithm,
+    # whose floor a fit would run to where there is none.
+    unit = taken.min()
+    least = min(least / unit, 0.99)
+    lowest = np.array([*np.log([1e-4, 1e-4]), least])
+    highest = np.array([*np.log([1e3, 1e3]), 1.0])
 
-    def residuals(logs):
-        eff_flops, eff_bw, overhead = np.exp(logs)
-        return np.log((overhead + np.maximum(T_math / eff_flops, T_comms / eff_bw)) / taken)
+    def residuals(x):
+        slower = np.maximum(T_math / np.exp(x[0]), T_comms / np.exp(x[1]))
+        return np.log((x[2] * unit + slower) / taken)
 
     def solve(start, loss, scale):
         start = np.clip(start, lowest + 1e-6, highest - 1e-6)
@@ -189,11 +302,12 @@ def _fit(T_math, T_comms, taken, compute):
         )
     ]  # fmt: skip
     starts = [
-        (a, b, np.log(taken.min() * share))
+        (a, b, least + (1 - least) * share)
         for a in reached[:2]
         for b in reached[2:]
         for share in (0.01, 0.5)
     ]
     rough = min((solve(start, "soft_l1", 0.1) for start in starts), key=lambda fit: fit.cost)
     scale = max(1.5 * float(np.median(np.abs(residuals(rough.x)))), 1e-3)
-    return map(float, np.exp(solve(rough.x, "cauchy", scale).x))
+    found = solve(rough.x, "cauchy", scale).x
+    return float(np.exp(found[0])), float(np.exp(found[1])), float(found[2] * unit)

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from roofkit._inputs import itemsize, number
-from roofkit._tables import html_table, text_table
+from roofkit._tables import html_table, text_table, to_frame
 from roofkit._units import engineering
 from roofkit.hardware import Chip, Figure
 from roofkit.machine.worker import Progress, lines_of
@@ -128,6 +128,14 @@ class Measurements:
     skipped : tuple of str, steps left out and why
     seconds : wall time of the run
     method : str, how it was measured
+
+    ``save`` and ``load`` keep it in a file, and ``roofkit.chip`` takes that file for a chip.
+
+    >>> timing = Timing("peak", "matmul", "fp32", (64, 64, 64), 524288, 49152, 1, (1e-5,))
+    >>> machine = Machine("mine", "cpu", "numpy", cores=2, threads=2, system="Linux")
+    >>> mine = Measurements(machine, "2026-01-31", {"numpy": "2.1"}, [timing])
+    >>> mine.chip().peaks
+    mappingproxy({'fp32': 5.243e+10 FLOP/s})
     """
 
     machine: Machine
@@ -243,6 +251,8 @@ class Measurements:
         path = Path(path)
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ValueError(f"cannot read {path}: {error.strerror}") from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path.name} is not valid JSON: {error}") from None
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
@@ -265,6 +275,28 @@ class Measurements:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             told = f"{error} is missing" if isinstance(error, KeyError) else error
             raise ValueError(f"{path.name}: {where} is damaged: {told}") from None
+
+    @property
+    def rows(self):
+        """The timings as dicts, in SI units: one a kernel and shape."""
+        return [
+            {
+                "part": timing.part,
+                "kernel": timing.kernel,
+                "dtype": timing.dtype,
+                "shape": timing.label,
+                "flops": timing.flops,
+                "bytes": timing.bytes,
+                "best_seconds": timing.best,
+                "median_seconds": timing.median,
+                "samples": timing.count,
+            }
+            for timing in self.timings
+        ]
+
+    def to_frame(self):
+        """``rows`` as a pandas DataFrame; ModuleNotFoundError says how to get pandas."""
+        return to_frame(self.rows)
 
     def _table(self):
         ceilings = self.ceilings

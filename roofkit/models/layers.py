@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from roofkit._tables import html_table, text_table
+from roofkit._inputs import itemsize
+from roofkit._tables import html_table, text_table, to_frame
 from roofkit._units import engineering
-from roofkit.roofline import Estimate, larger, smaller
+from roofkit.models.operations import Operation
+from roofkit.roofline import Cost, Estimate, smaller
 
 
 class Layer(NamedTuple):
@@ -18,7 +20,7 @@ class Layer(NamedTuple):
 
     ``weights``, ``activations`` and ``kv`` are bytes over the memory, ``link`` bytes over the link
     to other chips. ``peak`` is FLOP/s, ``bandwidth`` and ``link_bandwidth`` bytes/s. Every figure
-    is a number or an array; arrays broadcast.
+    is a number or an array; arrays broadcast. ``operation`` is the Operation that it is here.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Layer(NamedTuple):
     peak: Any
     bandwidth: Any
     link_bandwidth: Any = 0.0
+    operation: Operation | None = None
 
     @property
     def bytes(self):
@@ -49,6 +52,11 @@ class Layer(NamedTuple):
         return smaller(self.peak, self.intensity * self.bandwidth)
 
     @property
+    def cost(self):
+        """FLOPs and bytes over the memory, as a Cost."""
+        return Cost(self.flops, self.bytes)
+
+    @property
     def estimate(self):
         """The Estimate over compute, memory and, for a layer that uses it, the link."""
         math, memory = self.flops / self.peak, self.bytes / self.bandwidth
@@ -59,33 +67,52 @@ class Layer(NamedTuple):
     @property
     def time(self):
         """Seconds that one occurrence takes at best: the lower bound of the estimate."""
-        return layer_time(
-            self.flops, self.bytes, self.link, self.peak, self.bandwidth, self.link_bandwidth
-        )
+        return self.estimate.lower
 
     @property
     def bound(self):
         """What binds: "compute", "memory" or "link"."""
         return self.estimate.bound
 
+    def predicted(self, calibration):
+        """The time of one occurrence as a calibration predicts it, as a Prediction.
 
-def layer_time(flops, moved, link, peak, bandwidth, link_bandwidth):
-    """The lower bound of a layer, seconds: the longest of computing, memory and link."""
-    time = larger(flops / peak, moved / bandwidth)
-    if type(link) is float and not link:
-        return time
-    return larger(time, link / link_bandwidth)
+        ``calibration`` is what ``rk.calibration`` or ``rk.calibrate`` gives. What it has no kernel
+        for, such as attention, it predicts by FLOPs and bytes, and claims no coverage.
+        """
+        one = self.operation
+        if one.collective:
+            return calibration.all_reduce(one.array * ALIKE[one.collective](one.among), one.among)
+        if not one.kernel:
+            return calibration.predict(self.cost, one.dtype)
+        kind, rows, *widths = one.kernel
+        if kind == "matmul":
+            return calibration.matmul(rows, *widths, dtype=one.dtype)
+        # What lies between narrow matrices has 16 bits.
+        dtype = one.dtype if itemsize(one.dtype) >= 2 else "bf16"
+        return calibration.elementwise(rows, *widths, kind=kind, dtype=dtype)
+
+
+# The part of an array whose all-reduce sends as many bytes from each chip.
+ALIKE = {
+    "all-reduce": lambda chips: 1.0,
+    "all-gather": lambda chips: 0.5,
+    "all-to-all": lambda chips: 0.5 / chips,
+    "send": lambda chips: 1.0,
+}
 
 
 class LayerTable(Sequence):
     """The layers of one pass in order; shows as a table, adds up, exports.
 
     Figures of a layer are those of one occurrence; totals count each layer ``count`` times and
-    take the layers one after the other.
+    take the layers one after the other. ``counts`` says what their operations are: FLOPs or MACs.
+    With a ``calibration`` the table has a ``prediction`` beside its bound.
     """
 
-    def __init__(self, title, layers):
-        self.title, self.layers = title, tuple(layers)
+    def __init__(self, title, layers, counts="FLOPs", calibration=None):
+        self.title, self.layers, self.counts = title, tuple(layers), counts
+        self.calibration = calibration
 
     def __len__(self):
         return len(self.layers)
@@ -122,17 +149,51 @@ class LayerTable(Sequence):
         return self._sum("time")
 
     @property
+    def estimate(self):
+        """The whole pass as one Estimate: what each channel takes, were all of it to overlap.
+
+        Its lower bound holds whatever runs beside what; ``time`` is that of layer after layer.
+        """
+        math, memory, link = 0.0, 0.0, 0.0
+        for layer in self.layers:
+            each = layer.estimate
+            math, memory = math + layer.count * each.math, memory + layer.count * each.comms
+            for _, seconds in each.beside:
+                link = link + layer.count * seconds
+        beside = (("link", link),) if np.any(link) else ()
+        return Estimate(math, memory, "memory", beside)
+
+    @property
+    def prediction(self):
+        """The time of the whole pass as the calibration predicts it, layer after layer.
+
+        Every layer counts as a kernel of its own: of a table without fusion for code that fuses
+        nothing. Raises ValueError where the table has no calibration.
+        """
+        if self.calibration is None:
+            raise ValueError(
+                f"{self.title}: no calibration was given; serve the model with calibrated=, such "
+                'as calibrated=rk.calibration("H100")'
+            )
+        return self.calibration.total(
+            layer.count * layer.predicted(self.calibration) for layer in self.layers
+        )
+
+    @property
     def upper(self):
         """Seconds of the whole pass where nothing overlaps."""
-        total = 0.0
-        for layer in self.layers:
-            total = total + layer.count * layer.estimate.upper
-        return total
+        return self.estimate.upper
 
     @property
     def rows(self):
-        """One dict a layer, in SI units, ready for JSON, CSV or a data frame."""
-        total = self.time
+        """One dict a layer, in SI units, ready for JSON and CSV."""
+        times = [layer.estimate for layer in self.layers]
+        each = [
+            (layer, time.lower, time.bound) for layer, time in zip(self.layers, times, strict=True)
+        ]
+        total = 0.0
+        for layer, seconds, _ in each:
+            total = total + layer.count * seconds
         return [
             {
                 "layer": layer.name,
@@ -145,12 +206,16 @@ class LayerTable(Sequence):
                 "link_bytes": layer.link,
                 "flops_per_byte": layer.intensity,
                 "attainable_flops_per_s": layer.attainable,
-                "bound": layer.bound,
-                "seconds": layer.time,
-                "share": layer.count * layer.time / total,
+                "bound": bound,
+                "seconds": seconds,
+                "share": layer.count * seconds / total,
             }
-            for layer in self.layers
+            for layer, seconds, bound in each
         ]
+
+    def to_frame(self):
+        """The rows as a pandas DataFrame. Raises ModuleNotFoundError without pandas."""
+        return to_frame(self.rows)
 
     def to_csv(self):
         """The rows as CSV text; the head names units."""
@@ -170,23 +235,29 @@ class LayerTable(Sequence):
         yield "times", "", [f"{layer.count}" for layer in self.layers]
         for name, (head, unit) in _SHOWN.items():
             if any(np.any(value) for value in of[name]):
-                yield head, unit, [_shown(value) for value in of[name]]
+                said = [each.replace("FLOP", self.counts[:-1]) for each in (head, unit)]
+                text = _ratio if name == "intensity" else _shown
+                yield *said, [text(value) for value in of[name]]
         yield "bound", "", [_listed(layer.bound) for layer in self.layers]
         yield "time", "s", [_shown(layer.time) for layer in self.layers]
         yield "share", "%", [_span(share, "{:.1f}".format) for share in shares]
 
     def _table(self, draw):
         heads, units, columns = zip(*self._columns(), strict=True)
-        total = {"layer": "total", "FLOPs": _shown(self.flops), "bytes": _shown(self.bytes),
+        total = {"layer": "total", self.counts: _shown(self.flops), "bytes": _shown(self.bytes),
                  "time": _shown(self.time)}  # fmt: skip
         rows = [*zip(*columns, strict=True), [total.get(head, "") for head in heads]]
         return draw(heads, units, rows)
 
+    def _predicted(self):
+        return [] if self.calibration is None else [f"predicted: {self.prediction}"]
+
     def __repr__(self):
-        return f"{self.title}\n{self._table(text_table)}"
+        return "\n".join([self.title, self._table(text_table), *self._predicted()])
 
     def _repr_html_(self):
-        return f"<p>{html.escape(self.title)}</p>{self._table(html_table)}"
+        said = "".join(f"<p>{html.escape(line)}</p>" for line in self._predicted())
+        return f"<p>{html.escape(self.title)}</p>{self._table(html_table)}{said}"
 
 
 _SHOWN = {
@@ -203,6 +274,11 @@ _SHOWN = {
 
 def _shown(value):
     return _span(value, lambda number: engineering(number).strip() if number else "–")
+
+
+def _ratio(value):
+    """A ratio of units, which takes no prefix."""
+    return _span(value, lambda number: f"{number:.4g}" if number else "–")
 
 
 def _span(value, text):

@@ -113,10 +113,12 @@ def all_reduce(size, group, *, exact=True, latency=False, in_network=False):
     >>> all_reduce(16e6, h100).bytes, all_reduce(16e6, h100, in_network=True).bytes
     (28000000.0, 16000000.0)
     """
-    _flags(in_network=in_network)
+    check_flags(in_network=in_network)
     if not in_network:
         return _passes(2, size, group, exact, latency)
     size = _checked(size, group, exact, latency)
+    if not exact:
+        raise ValueError("in_network=True moves the whole array once: exact=False changes nothing")
     if not group.reduces:
         raise ValueError(f"in_network=True needs a switch that adds up; {group!r} has none")
     if group.card is not None:
@@ -187,18 +189,23 @@ def _checked(size, group, exact, latency):
             'roofkit.network.group("TPU v5e", 8) gives one'
         )
     size = number(size, "size")
-    _flags(exact=exact, latency=latency)
-    if latency and isinstance(group.latency, (int, float)) and not group.latency:
+    check_flags(exact=exact, latency=latency)
+    if latency and not is_symbolic(group.latency) and not np.any(group.latency):
         raise ValueError(f"latency=True, but {group!r} has no latency; build the group with one")
-    lengths = {f"axes[{place}]": length for place, length in enumerate(group.axes)}
-    check_broadcast(size=size, **lengths, nodes=group.nodes)
+    if isinstance(size, np.ndarray):  # those of the group fit each other already
+        lengths = {f"axes[{place}]": length for place, length in enumerate(group.axes)}
+        check_broadcast(
+            size=size, **lengths, nodes=group.nodes, bandwidth=group.bandwidth, card=group.card,
+            latency=group.latency if latency else None,
+        )  # fmt: skip
     # Floats round as arrays do; beside symbols, whole numbers keep fractions exact.
     if type(size) is int and not any(map(is_symbolic, group.axes)):
         size = float(size)
     return size
 
 
-def _flags(**named):
+def check_flags(**named):
+    """ValueError naming the argument that is neither True nor False."""
     for name, flag in named.items():
         if not isinstance(flag, (bool, np.bool_)):
             raise ValueError(f"{name}={flag!r} must be True or False")

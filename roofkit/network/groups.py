@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from roofkit._inputs import check_broadcast, is_symbolic, number
+from roofkit._inputs import check_broadcast, is_symbolic, number, whole
 from roofkit._units import quantity
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
 from roofkit.roofline import Roofline, larger
 
 KINDS = ("torus", "switch", "all-pairs")
+FLAGS = (bool, np.bool_)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -58,17 +59,33 @@ class Group:
         def settle(name, value):
             object.__setattr__(self, name, value)
 
-        if self.kind not in KINDS:
+        if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise ValueError(f"kind={self.kind!r} is not known; use one of {', '.join(KINDS)}")
         if not isinstance(self.axes, tuple) or not self.axes:
             raise ValueError(
                 f"axes={self.axes!r} must be a tuple, such as (4, 4): the chips along each axis"
             )
+        if self.kind != "torus" and len(self.axes) > 1:
+            raise ValueError(f"{self.kind!r} has no axes but one count of chips, got {self.axes!r}")
         names = [f"axes[{place}]" for place in range(len(self.axes))]
         rings = self.rings or (False,) * len(self.axes)
-        if len(rings) != len(self.axes):
+        said = isinstance(rings, tuple) and all(isinstance(ring, FLAGS) for ring in rings)
+        if not said or len(rings) != len(self.axes):
             raise ValueError(
-                f"rings={rings!r} must say of each of {len(self.axes)} axes if it is one"
+                f"rings={rings!r} must say of each of {len(self.axes)} axes if it is one, True or "
+                "False"
+            )
+        if self.kind != "torus" and any(rings):
+            raise ValueError(f"only a torus has rings, got rings={rings!r} for {self.kind!r}")
+        if not isinstance(self.reduces, FLAGS) or (self.reduces and self.kind != "switch"):
+            raise ValueError(
+                f"reduces={self.reduces!r} must be False, or True for a switch: only a switch can "
+                "add up what passes through it"
+            )
+        if not isinstance(self.chip, Chip | None):
+            raise ValueError(
+                f'chip={self.chip!r} must be a Chip; roofkit.chip("H100") gives one, and '
+                "roofkit.group takes its name"
             )
         settle("axes", tuple(map(_length, self.axes, names, rings)))
         settle("rings", tuple(rings))
@@ -76,8 +93,9 @@ class Group:
         settle("latency", number(self.latency, "latency", above=False))
         settle("nodes", _length(self.nodes, "nodes", False))
         lengths = dict(zip(names, self.axes, strict=True))
-        check_broadcast(**lengths, bandwidth=self.bandwidth, latency=self.latency, nodes=self.nodes)
-        if not isinstance(self.bidirectional, (bool, np.bool_)):
+        fitting = {"bandwidth": self.bandwidth, "latency": self.latency, "nodes": self.nodes}
+        check_broadcast(**lengths, **fitting)
+        if not isinstance(self.bidirectional, FLAGS):
             raise ValueError(f"bidirectional={self.bidirectional!r} must be True or False")
         if not self.bidirectional and not all(self.rings):
             raise ValueError(
@@ -91,6 +109,9 @@ class Group:
             )
         if self.card is not None:
             settle("card", number(self.card, "card"))
+            if not several:
+                raise ValueError("card= is for several nodes, and nodes=1 ignores it; leave it out")
+            check_broadcast(**lengths, **fitting, card=self.card)
 
     @property
     def chips(self):
@@ -243,8 +264,10 @@ def group(chip, n, *, kind=None, bidirectional=True, nodes=1, card=None):
     if joined is None:
         raise ValueError(f"{chip.name} has no links in the table; build a group of your own links")
     latency = float(joined.latency or 0)
+    if not isinstance(bidirectional, FLAGS):
+        raise ValueError(f"bidirectional={bidirectional!r} must be True or False")
     if joined.kind is None:
-        made = _as_told(chip, _whole(n), kind, bidirectional)
+        made = replace(_as_told(chip, _whole(n), kind, bidirectional), latency=latency)
     elif kind is not None:
         raise ValueError(f"{chip.name} are joined by a {joined.kind}; leave kind={kind!r} out")
     elif joined.kind == "torus":
@@ -266,12 +289,15 @@ def group(chip, n, *, kind=None, bidirectional=True, nodes=1, card=None):
         made = Group(
             joined.kind, (count,), width, latency=latency, reduces=joined.reduces, chip=chip
         )
-    return made if card is None and nodes == 1 else replace(made, nodes=nodes, card=card)
+    one = card is None and not isinstance(nodes, np.ndarray) and nodes == 1
+    return made if one else replace(made, nodes=nodes, card=card)
 
 
 def _as_told(chip, n, kind, bidirectional):
     """The group of chips that the table does not join, joined as the caller says."""
     width = chip.interconnect.total
+    if not bidirectional and kind != "ring":
+        raise ValueError(f"only a ring can be used one way, not kind={kind!r}")
     if kind == "ring":
         return replace(ring(n, width / 2, bidirectional=bidirectional), chip=chip)
     if kind == "all-pairs":
@@ -280,7 +306,7 @@ def _as_told(chip, n, kind, bidirectional):
         "line": lambda: line(n, width / (2 if n > 2 else 1)),
         "switch": lambda: switch(n, width),
     }
-    if kind not in makers:
+    if not isinstance(kind, str) or kind not in makers:
         raise ValueError(
             f"{chip.name}: the table does not say how several are joined; say kind='ring', 'line', "
             f"'switch' or 'all-pairs', got {kind!r}"
@@ -322,13 +348,8 @@ def _whole(n):
 
 
 def _length(n, name, ring):
-    n = number(n, name, minimum=1, above=False)
-    if is_symbolic(n):
-        return n
-    counts = np.asarray(n)
-    if np.any(counts % 1):
-        raise ValueError(f"{name} must be a whole number, got {counts[counts % 1 != 0].flat[0]:g}")
-    if ring and np.any(counts == 2):
+    n = whole(n, name)
+    if ring and not is_symbolic(n) and np.any(n == 2):
         raise ValueError(
             f"{name}=2 is no ring: two chips share one link, and a ring needs 3 chips or more; "
             "use a line"

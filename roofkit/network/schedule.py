@@ -42,7 +42,10 @@ class Fabric:
 
     def __init__(self, group, size=1.0):
         self._group, self._links = group, _links(group)
-        self._piece = number(size, "size") / group.n
+        size = number(size, "size")
+        if isinstance(size, np.ndarray) or is_symbolic(size):
+            raise ValueError(f"a Fabric takes one number of bytes for size, got {size!r}")
+        self._piece = size / group.n
         self._holds = [{chip} for chip in range(group.n)]
         self._carried = Counter()
         self._sent = {}  # in this step: (source, target, piece), in order

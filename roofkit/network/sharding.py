@@ -8,7 +8,13 @@ from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, size
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
 from roofkit.kernels import matmul
-from roofkit.network.collectives import Transfer, all_gather, all_reduce, reduce_scatter
+from roofkit.network.collectives import (
+    Transfer,
+    all_gather,
+    all_reduce,
+    check_flags,
+    reduce_scatter,
+)
 from roofkit.network.groups import Group, group
 from roofkit.roofline import Cost, Estimate, Roofline
 
@@ -104,6 +110,7 @@ def sharded_matmul(
     if not isinstance(along, str) or along not in COLLECTIVES:
         raise ValueError(f"along={along!r} must be the dimension to split: B, D or F")
     choice = _collective(along, collective)
+    check_flags(exact=exact, latency=latency)
     check_broadcast(B=B, D=D, F=F, n=group.n)
     lengths = {"B": B, "D": D, "F": F}
     lengths[along] = lengths[along] / group.n

@@ -14,16 +14,23 @@ from matplotlib.text import Text
 
 from roofkit._units import engineering
 from roofkit.models.layers import LayerTable
-from roofkit.plot.figures import COLOURS, LINES, decades, place_labels, roofline_axes, rounded
+from roofkit.plot.figures import (
+    COLOURS,
+    LINES,
+    intensities_shown,
+    place_labels,
+    roofline_axes,
+    rounded,
+)
 
 # Kinds of layers by what their names hold; the first that fits.
 KINDS = {
-    "communication": r"all_reduce|all_gather|all_to_all",
+    "communication": r"all_reduce|all_gather|^(dispatch|combine|send)$",
     "norms, adds, activations": r"(^|[_.])(norm|bn|add|act|sum|rotary|relu)[\d_]*$",
-    "attention projections": r"^[qkvo]_proj$",
-    "attention": r"^(attention|qk_matmul|softmax|sv_matmul)$",
+    "attention projections": r"^([qkvo]|qkv|(q|kv|qkv)_down)_proj$",
+    "attention": r"^(window_)?(attention|qk_matmul|softmax|sv_matmul)$",
     "experts": r"^(experts_|shared_|router)",
-    "MLP": r"^(gate|up|down)_proj$",
+    "MLP": r"^(gate|up|gate_up|down)_proj$",
     "convolutions": r"conv(_dw|_pw)?[\d_]*$|downsample$",
     "fully connected": r"^(fc|dense|preds)|preds$",
     "pooling": r"pool|^gap$",
@@ -66,9 +73,9 @@ def layers(tables, *, ax=None):
     roofs = _roofs(tables)
     every = [point for found in points.values() for point in found]
     ridges = [peak / bandwidth for peak, bandwidth in roofs]
-    xlim = decades([*ridges, *(point.intensity for point in every)], before=0.3, after=1.1)
-    low = min(*(point.attainable for point in every), *(xlim[0] * roof[1] for roof in roofs))
-    ylim = low * 0.6, roofs[0][0] * 10
+    # Room for the peak's name, right of the large points of a prefill.
+    xlim = intensities_shown(ridges, [point.intensity for point in every], above=3)
+    ylim = 0.6 * min(xlim[0] * bandwidth for _, bandwidth in roofs), roofs[0][0] * 10
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
     roofline_axes(ax, xlim, ylim)

@@ -8,7 +8,7 @@ import numpy as np
 
 from roofkit._units import engineering, prefixed
 from roofkit.hardware import Chip
-from roofkit.plot.figures import COLOURS, LINES, decades, roofline_axes, rounded
+from roofkit.plot.figures import COLOURS, LINES, intensities_shown, roofline_axes, rounded
 from roofkit.roofline import Cost, Estimate, Roofline
 
 # Of the bars of times, by place: neighbours differ in grey.
@@ -30,7 +30,8 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     ax : matplotlib Axes, optional
         Where to draw; a new figure otherwise.
     xlim, ylim : pairs, optional
-        Limits in FLOPs/byte and FLOP/s; chosen around ridges and kernels otherwise.
+        Limits in FLOPs/byte and FLOP/s. Otherwise the roofs choose them, so that figures of one
+        chip compare: from three decades below the ridge's to two above. Kernels outside widen them.
 
     Returns the Axes. Raises ValueError for anything that is not a roof or a kernel, and for a
     kernel outside xlim.
@@ -46,7 +47,7 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     points = {label: _intensity(kernel, label) for label, kernel in (kernels or {}).items()}
     ridges = [roof.ridge for roof in roofs.values()]
     if xlim is None:
-        xlim = decades([*ridges, *points.values()], before=0.8, after=1.0)
+        xlim = intensities_shown(ridges, points.values())
     xlim = _limits(xlim, "xlim")
     for label, intensity in points.items():
         if not xlim[0] <= intensity <= xlim[1]:
@@ -54,7 +55,7 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
                 f"kernels[{label!r}] has intensity {intensity:g}, outside xlim={xlim}; widen it"
             )
     if ylim is None:
-        ylim = _height(roofs.values(), xlim, points.values())
+        ylim = _height(roofs.values(), xlim)
     ylim = _limits(ylim, "ylim")
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
@@ -183,12 +184,24 @@ def _bars(estimate, beside):
 def _named_roofs(roofs):
     if not isinstance(roofs, Mapping):
         listed = list(roofs) if isinstance(roofs, (list, tuple)) else [roofs]
-        roofs = {getattr(roof, "name", ""): roof for roof in listed}
-        if len(roofs) < len(listed):
-            raise ValueError('two roofs have the same name; give a mapping: {"name": roof, …}')
+        names = [_name(roof, alone=len(listed) == 1) for roof in listed]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(
+                    f'two roofs are named "{name}"; say which is which in a mapping: '
+                    '{"this one": roof, "that one": roof}'
+                )
+        roofs = dict(zip(names, listed, strict=True))
     if not 1 <= len(roofs) <= len(COLOURS):
         raise ValueError(f"give 1 to {len(COLOURS)} roofs, got {len(roofs)}: more look alike")
     return {label: _roof(roof, label) for label, roof in roofs.items()}
+
+
+def _name(roof, alone):
+    """A chip's own; of several Rooflines, which have none, their figures."""
+    if isinstance(roof, Roofline) and not alone and isinstance(roof.ridge, (int, float)):
+        return f"{engineering(roof.peak_flops)}FLOP/s, {engineering(roof.bandwidth)}B/s"
+    return getattr(roof, "name", "")
 
 
 def _roof(roof, label):
@@ -229,9 +242,10 @@ def _intensity(kernel, label):
     return float(value)
 
 
-def _height(roofs, xlim, intensities):
-    lows = [roof.attainable(x) for roof in roofs for x in [xlim[0], *intensities]]
-    return min(lows) * 0.8, max(roof.peak_flops for roof in roofs) * 2.5
+def _height(roofs, xlim):
+    low = min(roof.attainable(xlim[0]) for roof in roofs)
+    # Room for a label under the leftmost marker.
+    return low * 0.5, max(roof.peak_flops for roof in roofs) * 2.5
 
 
 def _legend(label, roof):
@@ -253,6 +267,10 @@ def _label(ax, name, intensity, roofs, others):
         fontsize=9,
         bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
     )
+    # Not beyond the frame's right side.
+    beyond = label.get_window_extent().x1 - ax.get_window_extent().x1
+    if beyond > 0:
+        label.xyann = (label.xyann[0] - 72 / ax.figure.dpi * beyond, label.xyann[1])
     # Away from the roof until it is free; in a hopelessly crowded plot, where the search ends.
     for _ in range(50):
         box = label.get_window_extent()

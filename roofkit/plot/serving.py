@@ -8,7 +8,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
 from roofkit._units import engineering, prefixed
-from roofkit.models.deployment import Deployment
+from roofkit.models.llm.serve import Deployment
+from roofkit.models.llm.solve import computes
 from roofkit.plot.figures import COLOURS, LINES, bare, place_labels, ticks
 
 # Dots are kept for what does not fit.
@@ -48,7 +49,7 @@ def throughput(deployments, batches=BATCHES, *, context=2048, ax=None):
     last, fastest, labels, curves, told = int(batches[-1]), np.inf, [], [], []
     for (label, served), (colour, line) in zip(deployments.items(), STYLES, strict=False):
         full = _last(lambda batch, on=served: not on.memory(batch, 1, context).spare < 0, last)
-        knee = 1 + _last(lambda batch, on=served: not _computes(on.decode(batch, context)), last)
+        knee = 1 + _last(lambda batch, on=served: not computes(on.decode(batch, context)), last)
         xs = np.union1d(batches, [batch for batch in (full, knee) if batches[0] <= batch <= last])
         seconds = served.time_per_token(xs, context)
         fastest = min(fastest, seconds.min())
@@ -209,15 +210,6 @@ def _last(holds, most):
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
-
-
-def _computes(step):
-    """True where compute binds the layers that hold most of the weights."""
-    weights = [layer.count * layer.weights for layer in step]
-    computing = sum(
-        each for layer, each in zip(step, weights, strict=True) if layer.bound == "compute"
-    )
-    return computing > sum(weights) / 2
 
 
 def _line(ax, xs, ys, full, colour, line):

@@ -278,6 +278,32 @@ def test_a_choice_is_true_or_false(name, bad):
 def test_latency_is_asked_of_a_group_that_has_one():
     with pytest.raises(ValueError, match="has no latency; build the group with one"):
         all_gather(1e6, ring(4, W), latency=True)
+    with pytest.raises(ValueError, match="has no latency; build the group with one"):
+        all_gather(1e6, ring(4, W, latency=np.zeros(2)), latency=True)
+
+
+def test_latency_may_be_an_array():
+    swept = ring(4, W, latency=np.array([0, 1e-6, 1e-3]))
+    times = all_reduce(1e6, swept, latency=True).seconds
+    each = [all_reduce(1e6, ring(4, W, latency=t), latency=t > 0).seconds for t in swept.latency]
+    assert times.tolist() == each
+    with pytest.raises(ValueError, match=r"do not broadcast: size\[2\], latency\[3\]"):
+        all_reduce(np.ones(2), swept, latency=True)
+    assert all_reduce(np.ones(2), swept).bytes.shape == (2,)
+
+
+def test_no_array_of_bytes_is_none_at_all():
+    empty = np.array([])
+    for group in (ring(4, W), rk.group("H100", 8, nodes=2, card=50e9)):
+        for collective in COLLECTIVES:
+            moved = collective(empty, group)
+            assert moved.seconds.shape == (0,)
+            assert repr(moved)
+
+
+def test_a_sum_in_the_switch_has_no_approximation():
+    with pytest.raises(ValueError, match="exact=False changes nothing"):
+        all_reduce(1e6, rk.group("H100", 8), in_network=True, exact=False)
 
 
 @pytest.mark.parametrize("bad", [8, "ring", rk.chip("TPU v5e")])

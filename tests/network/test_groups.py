@@ -10,6 +10,7 @@ import pytest
 import sympy
 
 import roofkit as rk
+from roofkit.hardware import Interconnect
 from roofkit.network import Group, all_pairs, group, line, ring, switch, torus
 from roofkit.network.sharding import group_sizes
 
@@ -85,6 +86,57 @@ def test_a_kind_is_said_only_where_the_table_does_not_know_it():
         group("L40", 4, kind="star")
     with pytest.raises(ValueError, match="has no rings to use one way"):
         group("H100", 8, bidirectional=False)
+
+
+def test_what_a_group_would_ignore_is_refused():
+    for kind in ("line", "switch", "all-pairs"):
+        with pytest.raises(ValueError, match=f"only a ring can be used one way, not kind='{kind}'"):
+            group("L40", 4, kind=kind, bidirectional=False)
+    assert group("L40", 4, kind="ring", bidirectional=False).egress == 31e9 / 2
+    with pytest.raises(ValueError, match="card= is for several nodes, and nodes=1 ignores it"):
+        group("H100", 8, card=50e9)
+    with pytest.raises(ValueError, match="only a torus has rings"):
+        Group("switch", (8,), 1e9, rings=(True,))
+    with pytest.raises(ValueError, match=r"has no axes but one count of chips, got \(2, 4\)"):
+        Group("all-pairs", (2, 4), 1e9)
+    for reduces in (True, 1, "yes"):
+        with pytest.raises(ValueError, match=r"reduces=.* must be False, or True for a switch"):
+            Group("torus", (4,), 1e9, reduces=reduces)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"rings": ("no",)}, r"rings=\('no',\) must say of each of 1 axes"),
+        ({"rings": 5}, "rings=5 must say of each of 1 axes"),
+        ({"chip": "H100"}, "chip='H100' must be a Chip"),
+        ({"bidirectional": 1}, "bidirectional=1 must be True or False"),
+        ({"kind": [1]}, r"kind=\[1\] is not known"),
+        ({"axes": 5}, "axes=5 must be a tuple"),
+        ({"nodes": 1.5, "card": 1e9}, "nodes must be a whole number, got 1.5"),
+        ({"nodes": np.array([1, 2, 4]), "card": np.ones(2)}, r"nodes\[3\], card\[2\]"),
+    ],
+)
+def test_a_group_of_your_own_is_checked(given, told):
+    with pytest.raises(ValueError, match=told):
+        Group(**{"kind": "torus", "axes": (4,), "bandwidth": 1e9} | given)
+
+
+def test_nodes_may_be_swept_and_counted_by_numpy():
+    swept = group("H100", np.int64(8), nodes=np.array([1, 2]), card=50e9)
+    assert swept.n.tolist() == [8, 16]
+    with pytest.raises(ValueError, match="nodes need card="):
+        group("H100", 8, nodes=np.array([1, 2]))
+    assert group("H100", 8, nodes=np.int64(2), card=50e9).n == 16
+    for bad in (5, 0, "no"):
+        with pytest.raises(ValueError, match=f"bidirectional={bad!r} must be True or False"):
+            group("TPU v5e", (16,), bidirectional=bad)
+
+
+def test_chips_that_the_caller_joins_keep_their_latency():
+    joined = Interconnect(4, 1e9, latency=1e-6)
+    mine = rk.Chip("mine", {"bf16": 1e12}, 1e11, interconnect=joined)
+    assert [group(mine, 4, kind=kind).latency for kind in ("ring", "line", "switch")] == [1e-6] * 3
 
 
 def test_a_ring_can_be_used_one_way_and_nothing_else_can():

@@ -3,7 +3,7 @@
 import roofkit as rk
 from roofkit._units import prefixed
 
-DTYPES = ("bf16", "fp16", "fp8", "int8", "fp32")
+DTYPES = ("bf16", "fp16", "fp8", "fp4", "int8", "fp32")
 LAYOUTS = {
     "torus": "to neighbours along each axis, slices of {0[0]} to {0[1]}",
     "switch": "to a switch of {1} chips",
@@ -42,6 +42,7 @@ def rows(chip):
         "memory capacity": chip.capacity,
         "memory, allocatable": chip.allocatable,
         "on-chip memory": chip.on_chip,
+        "multiprocessors": chip.multiprocessors,
     }
     if joined:
         figures |= {"one link": joined.bandwidth, "one hop, at least": joined.latency}
@@ -50,6 +51,8 @@ def rows(chip):
             scale, prefix = prefixed(value)
             unconfirmed = "" if value.confirmed else "not confirmed"
             shown = f"{value / scale:.4g} {prefix}{value.unit.replace('byte', 'B')}"
+            if name == value.unit:
+                shown = f"{value:.0f}"
             yield name, shown, told(value.kind, value.note, unconfirmed), value.source
     if joined:
         ends = ["×".join(map(str, axes)) for axes in (joined.slices[:1] + joined.slices[-1:])]

@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-import roofkit as rk
 from roofkit._units import prefixed
 from roofkit.check import units
+from roofkit.check.chips import course_chips
 from roofkit.check.computation import apply
 from roofkit.check.inputs import Input
 from roofkit.check.words import TEXT, listed
@@ -153,7 +153,7 @@ def other_chips(inputs, rng):
         wanted = [given.has for given in inputs if name in given.chips and given.has]
         pool = [
             chip.name
-            for chip in rk.chips()
+            for chip in course_chips()
             if chip.name not in mapping.values() and all(has(chip) for has in wanted)
         ]
         if not pool:

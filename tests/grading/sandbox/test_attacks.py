@@ -38,7 +38,7 @@ def neighbour(box):
         }
     assert box._process.pid == warm
     assert box._process.poll() is None
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before  # fewer, where an earlier test's were closed
 
 
 def namespaces():

@@ -252,7 +252,7 @@ class Add(_Described):
 
     name: str = ""
 
-    kind, _operands = "add", 2
+    kind, rides, _operands = "add", True, 2
 
 
 LAYERS = (Conv, DepthwiseConv, Dense, Pool, GlobalPool, BatchNorm, ReLU, Residual)
@@ -302,7 +302,8 @@ def _walk(layers, shape, counts):
         if fault:
             raise ValueError(f"{name}: {fault}")
         # The first layer of a residual branch works on what the other branch needs untouched.
-        yield Row(name, layer, shape, layer.rides and place > 0)
+        rides = layer.rides and (place > 0 or isinstance(layer, Add))
+        yield Row(name, layer, shape, rides)
         shape = output
     return shape
 

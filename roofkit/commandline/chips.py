@@ -1,0 +1,52 @@
+"""``chips``: the table, or the figures of those named."""
+
+import click
+
+import roofkit as rk
+from roofkit._units import quantity
+from roofkit.commandline.options import answers
+from roofkit.commandline.output import print_answer
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@answers
+def chips(names, form):
+    """The table of chips, or the figures of those named with their sources.
+
+    A name may be the path of a TOML of your own, or of a measurement that was saved.
+    """
+    found = type(rk.chips())(map(rk.chip, names)) if names else rk.chips()
+    if not form and not names:
+        click.echo(found)
+        return
+    rows = [
+        {
+            "chip": chip.name,
+            "figure": name,
+            "value": float(figure),
+            "unit": figure.unit,
+            "kind": figure.kind,
+            "confirmed": figure.confirmed,
+            "note": figure.note,
+            "source": figure.source,
+        }
+        for chip in found
+        for name, figure in _figures(chip)
+    ]
+    lines = [
+        f"{row['chip']}, {row['figure']}: {quantity(row['value'], row['unit'])}"
+        f"{'' if row['confirmed'] else ' (?)'}\n    "
+        + "; ".join(filter(None, (row["kind"], row["note"], row["source"])))
+        for row in rows
+    ]
+    print_answer(form, rows, rows, "\n".join(lines))
+
+
+def _figures(chip):
+    yield from ((f"peak {dtype}", figure) for dtype, figure in chip.peaks.items())
+    for name in ("bandwidth", "capacity", "allocatable", "on_chip", "multiprocessors"):
+        if getattr(chip, name) is not None:
+            yield name, getattr(chip, name)
+    if chip.interconnect:
+        yield f"{chip.interconnect.links} links, each", chip.interconnect.bandwidth

@@ -1,0 +1,97 @@
+"""``matmul`` and ``shard``: one matmul, on one chip or split over several."""
+
+import click
+
+import roofkit as rk
+from roofkit import network
+from roofkit.commandline.options import (
+    answers,
+    chip_option,
+    dtype_option,
+    joined_option,
+    latency_option,
+)
+from roofkit.commandline.output import print_figures
+
+
+@click.command()
+@click.argument("B", type=float)
+@click.argument("D", type=float)
+@click.argument("F", type=float)
+@chip_option
+@dtype_option
+@click.option("--weight-dtype", help="What the weights are stored as; --dtype unless given.")
+@answers
+def matmul(b, d, f, chip, dtype, weight_dtype, form):
+    """X[B, D] times Y[D, F]: what binds it on a chip, and how long it takes."""
+    roof = rk.chip(chip).roofline(dtype)
+    cost = rk.matmul(b, d, f, dtype, weight_dtype=weight_dtype)
+    critical = rk.critical_batch(roof, d, f, dtype, weight_dtype=weight_dtype)
+    print_figures(
+        form, [*_estimated(cost, roof), ("critical batch", "critical_batch", critical, "")]
+    )
+
+
+@click.command()
+@click.argument("B", type=float)
+@click.argument("D", type=float)
+@click.argument("F", type=float)
+@click.argument("n", type=int)
+@chip_option
+@dtype_option
+@click.option("--along", type=click.Choice(["B", "D", "F"]), default="D", show_default=True,
+              help="The dimension that is split.")  # fmt: skip
+@click.option("--collective", help="all-reduce, reduce-scatter, 'all-gather Y', none, …")
+@joined_option
+@click.option("--one-way", is_flag=True, help="Use each link of a ring one way only.")
+@click.option("--nodes", type=int, default=1, help="So many nodes of n chips each.")
+@click.option("--card", type=float, help="Bytes/s one way of each chip's card between nodes.")
+@latency_option
+@answers
+def shard(b, d, f, n, chip, dtype, along, collective, joined, one_way, nodes, card, latency, form):
+    """X[B, D] times Y[D, F] split over n chips: compute, memory and links at once."""
+    group = rk.group(chip, n, kind=joined, bidirectional=not one_way, nodes=nodes, card=card)
+    split = network.sharded_matmul(
+        b, d, f, group, along=along, collective=collective, dtype=dtype, latency=latency
+    )
+    estimate = split.estimate(group.chip.roofline(dtype))
+    figures = [
+        ("joined", "joined", group.shape, ""),
+        ("over links", "egress", group.egress, "B/s"),
+        ("FLOPs a chip", "flops", split.local.flops, ""),
+        ("bytes over memory", "memory_bytes", split.local.bytes, "B"),
+        ("bytes over link", "link_bytes", split.link.bytes, "B"),
+        ("T_math", "math_seconds", estimate.math, "s"),
+        ("T_memory", "memory_seconds", estimate.times["memory"], "s"),
+        *(
+            (f"T_{channel}", f"{channel}_seconds", estimate.times[channel], "s")
+            for channel in ("link", "network")
+            if channel in estimate.times
+        ),
+        *_bracket(estimate),
+    ]
+    if along == "D" and group.n > 1:
+        width = network.critical_width(group, dtype, collective=collective or "all-reduce")
+        figures.append(("critical width D", "critical_width", width, ""))
+    print_figures(form, figures)
+
+
+def _estimated(cost, roof):
+    estimate = roof.estimate(cost)
+    return [
+        ("FLOPs", "flops", cost.flops, ""),
+        ("bytes", "bytes", cost.bytes, "B"),
+        ("intensity", "flops_per_byte", cost.intensity, "FLOP/B"),
+        ("ridge", "ridge_flops_per_byte", roof.ridge, "FLOP/B"),
+        ("T_math", "math_seconds", estimate.math, "s"),
+        ("T_comms", "comms_seconds", estimate.comms, "s"),
+        *_bracket(estimate),
+    ]
+
+
+def _bracket(estimate):
+    return [
+        ("at best", "lower_seconds", estimate.lower, "s"),
+        ("at worst", "upper_seconds", estimate.upper, "s"),
+        ("bound", "bound", estimate.bound, ""),
+    ]

@@ -1,0 +1,156 @@
+"""``llm`` and ``cnn``: a model layer by layer."""
+
+import sys
+
+import click
+
+import roofkit as rk
+from roofkit.commandline.options import answers, joined_option, latency_option
+from roofkit.commandline.output import figure_table, print_answer
+
+DOES_NOT_FIT = 3
+
+
+@click.command()
+@click.argument("model", required=False)
+@click.option("--chip", help="A chip's name or alias, such as a6000; or a file, as elsewhere.")
+@click.option("--batch", type=float, default=1, show_default=True)
+@click.option("--prompt", type=float, default=2048, show_default=True, help="Tokens of the prompt.")
+@click.option("--output", type=int, default=128, show_default=True, help="Tokens to generate.")
+@click.option("--weights", help="What matrices are stored as, such as int4.")
+@click.option("--experts", help="What those of experts are stored as; as the weights unless given.")
+@click.option("--scales", type=int, help="So many narrow weights share a 16-bit scale.")
+@click.option("--activations", help="What matrices are multiplied by; fp8 where it is quantised.")
+@click.option("--kv", help="What the KV cache is stored as.")
+@click.option("--stream", help="What the residual stream and all between matrices is stored as.")
+@click.option("--chips", type=int, default=1, show_default=True, help="Tensor parallelism.")
+@click.option("--pipeline", type=int, default=1, show_default=True, help="Stages of layers.")
+@click.option("--data", type=int, default=1, show_default=True, help="Replicas.")
+@click.option("--expert", type=int, default=1, show_default=True, help="Shares of the experts.")
+@click.option(
+    "--unfused", is_flag=True, help="Norms, activations and adds as kernels of their own."
+)
+@click.option("--attention", type=click.Choice(["flash", "unfused"]), default="flash",
+              show_default=True)  # fmt: skip
+@joined_option
+@latency_option
+@click.option("--convention", default="roofkit", show_default=True, help="roofkit or llm-viewer.")
+@click.option("--chunk", type=float, help="Prefill at most so many tokens at a time, for memory.")
+@click.option("--predict", is_flag=True, help="By timings of the GPU, or of one like it.")
+@click.option("--must-fit", is_flag=True, help=f"Exit with {DOES_NOT_FIT} if memory is too small.")
+@answers
+def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, form, **choices):
+    """A language model layer by layer: prefill, decode, generation and memory.
+
+    MODEL is a name, or the path of a Hugging Face config.json or of its folder; without one, all
+    models are listed.
+    """
+    if model is None:
+        if chip or must_fit:
+            raise click.UsageError("name a model, or leave out the options to list them all")
+        models = rk.llms()
+        rows = [
+            {"model": each.name, "parameters": each.parameters, "source": each.source}
+            for each in models
+        ]
+        print_answer(form, rows, rows, models)
+        return
+    if chip is None:
+        raise click.UsageError("give a chip with --chip, such as --chip a6000")
+    if unfused:
+        choices["fused"] = False
+    if predict:
+        choices["calibrated"] = rk.calibration(chip)
+    served = rk.llm(model).on(chip, **choices)
+    tables = {
+        "prefill": served.prefill(batch, prompt),
+        "decode": served.decode(batch, prompt),
+    }
+    run = served.generate(batch, prompt, output)
+    memory = served.memory(batch, prompt, output, chunk=chunk)
+    figures = [
+        ("time to first token", "first_token_seconds", run.time_to_first_token, "s"),
+        ("time per token", "token_seconds", run.time_per_token, "s"),
+        ("whole generation", "generation_seconds", run.time, "s"),
+        ("tokens a second", "tokens_per_second", run.tokens_per_second, "1/s"),
+        ("K and V of a head, on chip", "on_chip_bytes", served.on_chip_needed(prompt), "B"),
+        ("weights", "weight_bytes", memory.weights, "B"),
+        ("KV cache", "kv_bytes", memory.kv, "B"),
+        ("activations", "activation_bytes", memory.activations, "B"),
+        ("memory in all", "memory_bytes", memory.total, "B"),
+        *_room(memory),
+    ]
+    for stage, table in tables.items() if predict else ():
+        figures += _predicted(stage, table.prediction)
+    rows = [{"stage": stage, **row} for stage, table in tables.items() for row in table.rows]
+    document = {
+        "model": served.model.name,
+        "chip": served.chip.name,
+        "batch": batch,
+        "prompt": prompt,
+        "output": output,
+        **{stage: table.rows for stage, table in tables.items()},
+        "totals": {key: value for _, key, value, _ in figures},
+    }
+    text = "\n\n".join([*map(repr, tables.values()), figure_table(figures)])
+    print_answer(form, document, rows, text)
+    if must_fit and memory.fits is None:
+        raise click.ClickException(f"the capacity of {served.chip.name} is not known")
+    if must_fit and not memory.fits:
+        sys.exit(DOES_NOT_FIT)
+
+
+def _room(memory):
+    if memory.fits is None:
+        return [("capacity", "capacity_bytes", "not known", "")]
+    spare = "spare" if memory.fits else "missing"
+    return [("capacity", "capacity_bytes", memory.capacity, "B"),
+            (spare, "spare_bytes", memory.spare, "B")]  # fmt: skip
+
+
+def _predicted(stage, prediction):
+    return [
+        (f"{stage}, predicted", f"{stage}_predicted_seconds", prediction.seconds, "s"),
+        ("at least", f"{stage}_predicted_low_seconds", prediction.low, "s"),
+        ("at most", f"{stage}_predicted_high_seconds", prediction.high, "s"),
+    ]
+
+
+@click.command()
+@click.argument("network", required=False)
+@click.option("--chip", help="A chip's name or alias, such as '1080 ti'.")
+@click.option("--batch", type=float, default=1, show_default=True)
+@click.option("--dtype", default="fp32", show_default=True)
+@click.option("--macs", is_flag=True, help="Count multiply-adds, and the peak in them.")
+@click.option("--outputs-only", is_flag=True, help="Leave out reading the inputs of layers.")
+@click.option("--unfused", is_flag=True, help="Batch norm and ReLU as layers of their own.")
+@click.option("--global-pooling", is_flag=True, help="In place of the big fully connected layers.")
+@answers
+def cnn(network, chip, batch, dtype, macs, outputs_only, unfused, global_pooling, form):
+    """A convolutional network layer by layer; without a name, all networks are listed."""
+    if network is None:
+        rows = [
+            {"network": each.name, "parameters": each.parameters, "macs": each.macs(),
+             "source": each.source}
+            for each in rk.cnns()
+        ]  # fmt: skip
+        print_answer(form, rows, rows, rk.cnns())
+        return
+    if chip is None:
+        raise click.UsageError("give a chip with --chip, such as --chip '1080 ti'")
+    net = rk.cnn(network)
+    net = net.with_global_pooling() if global_pooling else net
+    how = {"fma": 1 if macs else 2, "inputs_read": not outputs_only, "fused": not unfused}
+    table = net.forward(chip, batch, dtype, **how)
+    whole = net.cost(batch, dtype, **how)
+    figures = [
+        ("parameters", "parameters", net.parameters, ""),
+        ("operations", "operations", whole.flops, ""),
+        ("bytes", "bytes", whole.bytes, "B"),
+        ("intensity", "operations_per_byte", whole.intensity, "/B"),
+        ("time, layer by layer", "seconds", table.time, "s"),
+        ("effective speed", "operations_per_second", whole.flops / table.time, "/s"),
+    ]
+    document = {"network": net.name, "layers": table.rows,
+                "totals": {key: value for _, key, value, _ in figures}}  # fmt: skip
+    print_answer(form, document, table.rows, f"{table}\n\n{figure_table(figures)}")

@@ -1,0 +1,30 @@
+"""The options that several commands have."""
+
+import functools
+
+import click
+
+chip_option = click.option(
+    "--chip", required=True,
+    help="A chip's name or alias, such as h100; a TOML of your own, or a measurement (JSON).",
+)  # fmt: skip
+dtype_option = click.option("--dtype", default="bf16", show_default=True)
+joined_option = click.option(
+    "--joined", help="ring, line, switch or all-pairs, for chips that the table does not join."
+)
+latency_option = click.option("--latency", is_flag=True, help="Count the latency of hops.")
+
+
+def answers(command):
+    """Add --json and --csv; the command takes ``form``, which is "json", "csv" or None."""
+
+    @functools.wraps(command)
+    def answering(*arguments, as_json, as_csv, **given):
+        if as_json and as_csv:
+            raise click.UsageError("give --json or --csv, not both")
+        form = "json" if as_json else "csv" if as_csv else None
+        return command(*arguments, form=form, **given)
+
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, in SI units.")
+    as_csv = click.option("--csv", "as_csv", is_flag=True, help="Print CSV, in SI units.")
+    return as_json(as_csv(answering))

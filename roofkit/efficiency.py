@@ -1,0 +1,87 @@
+"""How near a measured time comes to what the machine can do: shares of a peak, never above 1."""
+
+import numpy as np
+
+from roofkit._inputs import check_broadcast, is_symbolic, number
+from roofkit._units import quantity
+
+
+def mfu(flops, seconds, peak_flops):
+    """Model FLOPs utilisation: the share of a peak that a measured time reaches.
+
+    Parameters
+    ----------
+    flops : what the model needs, a multiply-add counting 2; recomputed work does not count
+    seconds : the measured time
+    peak_flops : FLOP/s, dense, of all chips together at the dtype that multiplies, such as
+        ``8 * chip.peak_flops("fp8")``
+
+    Numbers, or arrays that broadcast. Raises ValueError for more than 100 %, with what is likely to
+    be wrong.
+
+    Source: Chowdhery et al., PaLM, 2022, section 4.1.
+
+    >>> round(mfu(2 * 8192**3, seconds=1.4e-3, peak_flops=989.4e12), 3)   # a matmul on an H100
+    0.794
+    """
+    flops, seconds = _work("flops", flops), number(seconds, "seconds")
+    peak = number(peak_flops, "peak_flops")
+    check_broadcast(flops=flops, seconds=seconds, peak_flops=peak)
+    return share(flops / peak, seconds, f"a peak of {quantity(peak, 'FLOP/s')}", COMPUTE)
+
+
+def mbu(bytes, seconds, bandwidth):
+    """Memory bandwidth utilisation: the share of a bandwidth that a measured time reaches.
+
+    Parameters
+    ----------
+    bytes : what has to be moved, each operand once
+    seconds : the measured time
+    bandwidth : bytes/s of all chips together, such as ``8 * chip.bandwidth``
+
+    Numbers, or arrays that broadcast. Raises ValueError for more than 100 %, with what is likely to
+    be wrong.
+
+    >>> round(mbu(13.5e9, seconds=9.5e-3, bandwidth=2.039e12), 3)   # 7B in bf16, a token on an A100
+    0.697
+    """
+    moved, seconds = _work("bytes", bytes), number(seconds, "seconds")
+    speed = number(bandwidth, "bandwidth")
+    check_broadcast(bytes=moved, seconds=seconds, bandwidth=speed)
+    return share(moved / speed, seconds, f"a bandwidth of {quantity(speed, 'B/s')}", MEMORY)
+
+
+COMPUTE = (
+    "fewer FLOPs were executed than counted (a causal mask, a window, a cached prefix, 2:4 "
+    "sparsity)",
+    "the peak is that of a wider dtype than the one that multiplies",
+    "the peak is that of one chip where several worked",
+    "the clock ran above the data sheet's",
+    "the clock was stopped before the device was done",
+)
+MEMORY = (
+    "operands of the last run were still in a cache: use larger ones, or others each time",
+    "fewer bytes were moved than counted (a narrower dtype, an operand kept on the chip)",
+    "the bandwidth is that of one chip where several worked",
+    "the clock was stopped before the device was done",
+)
+
+
+def share(least, seconds, of, reasons):
+    """least / seconds, both in seconds; ValueError with the reasons where that is above 1."""
+    found = least / seconds
+    most = found.max(initial=0.0) if isinstance(found, np.ndarray) else found
+    # A time that was computed from the peak itself may miss it by a rounding.
+    if most > 1 + 1e-9:
+        listed = "; ".join(reasons)
+        raise ValueError(
+            f"{most:.4g} times {of}: no measured time can beat it. Likely reasons: {listed}"
+        )
+    return found
+
+
+def _work(name, value):
+    value = number(value, name, above=False)
+    if is_symbolic(value):
+        raise ValueError(f"{name} must be a number, got the formula {value}")
+    return value

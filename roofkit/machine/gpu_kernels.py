@@ -1,0 +1,108 @@
+"""How long a GPU's kernels take: whole tiles, waves of thread blocks, caches and memory.
+
+Each formula takes a ``GPU``, which is what the data sheet says, and a mapping of constants, which
+were fitted to measured kernels (gpus.toml), and gives seconds. Everything broadcasts.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+# Output tiles of a thread block, and how many blocks share the sum along D, that libraries
+# choose among. The best is taken: they try, or know, what is fastest.
+TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (64, 256), (256, 64), (128, 256), (256, 128))
+SPLITS = (1, 2, 3, 4, 8)
+_M, _N, _S = (
+    np.array(column, float)
+    for column in zip(*((m, n, s) for m, n in TILES for s in SPLITS), strict=True)
+)
+MOST = 2**14  # shapes at once: each is tried with every tile and split
+STEP = 64  # along D, whole steps of this length
+THREADS = 1024  # of a block that works on one row
+
+# Reads and writes of one element by a kernel that works element by element or row by row.
+PASSES = {"add": 3, "norm": 2, "activation": 3}
+
+
+@dataclass(frozen=True)
+class GPU:
+    """What the formulas need of a data sheet.
+
+    ``peak`` in FLOP/s and ``bandwidth`` in bytes/s; ``multiprocessors``; ``cache``, bytes of L2;
+    ``rows``, how many blocks of 1,024 threads one multiprocessor holds at once; ``path``, how much
+    wider what feeds a multiprocessor is than that of one which computes 1 TFLOP/s at 16 bits. From
+    A100 to H100 it grew with the root of that speed.
+    """
+
+    peak: float
+    bandwidth: float
+    multiprocessors: float
+    cache: float
+    rows: int
+    path: float
+
+
+def matmul(gpu, constants, B, D, F, itemsize):
+    """Seconds of X[B, D] · W[D, F], and the waves of blocks it takes, 0 where memory decides.
+
+    ``tile``, ``fed`` and ``moved`` are the multiprocessors' time, in whole waves; the L2 cache's,
+    which feeds every tile its rows and columns; the memory's. They overlap, though not where two
+    are alike: the cube root of the sum of their cubes is the time.
+    """
+    c = constants
+    shape = np.broadcast_shapes(np.shape(B), np.shape(D), np.shape(F))
+    B, D, F = (np.broadcast_to(np.asarray(size, float), shape) for size in (B, D, F))
+    if B.size > MOST:
+        pieces = (np.array_split(size.ravel(), -(-B.size // MOST)) for size in (B, D, F))
+        found = [matmul(gpu, c, *piece, itemsize) for piece in zip(*pieces, strict=True)]
+        return tuple(np.concatenate(parts).reshape(shape) for parts in zip(*found, strict=True))
+    m, n, s = (column.reshape(-1, *[1] * len(shape)) for column in (_M, _N, _S))
+    blocks = np.ceil(B / m) * np.ceil(F / n) * s
+    k = STEP * np.ceil(D / (s * STEP))
+    waves = np.ceil(blocks / gpu.multiprocessors)
+    rate = gpu.peak / gpu.multiprocessors
+    tile = waves * m * n * (2 * k / (c["peak"] * rate) + c["write"] / gpu.path)
+    fed = blocks * (m + n) * k * (itemsize / (c["cache"] * gpu.path * gpu.multiprocessors))
+    partial = np.where(s > 1, 8 * s, 0.0) * (B * F)  # sums in fp32, written and read
+    moved = (itemsize * (D * F + B * D + B * F) + partial) / (c["bandwidth"] * gpu.bandwidth)
+    times = np.cbrt(tile**3 + fed**3 + moved**3) + np.where(s > 1, c["join"], 0.0)
+    best = np.argmin(times, axis=0)[None]
+    busy, waves, tile, fed, moved = (
+        np.take_along_axis(np.broadcast_to(each, times.shape), best, 0)[0]
+        for each in (times, waves, tile, fed, moved)
+    )
+    # Long work at the peak meets the power limit, and the clock sinks.
+    ideal = 2 * B * D * F / gpu.peak
+    seconds = c["overhead"] + busy * (1 + c["throttle"] * ideal / (ideal + 1e-3))
+    return seconds, np.where(moved > np.maximum(tile, fed), 0, waves)
+
+
+def row_kernel(gpu, constants, rows, width, itemsize, kind):
+    """Seconds of a residual add, a norm of each row, or a gated activation.
+
+    One block works on a row of a norm or an activation, ``THREADS`` elements at a time, and a
+    multiprocessor holds ``gpu.rows`` of them: rows come in waves, and no faster than a
+    multiprocessor has bytes under way. What the last kernels left in the L2 cache saves a share
+    of the time, all of it where the bytes fill at most 0.6 of the cache, none from twice that.
+    """
+    c = constants[kind]
+    moved = PASSES[kind] * itemsize * np.asarray(rows, float) * width
+    saved = c["cached"] * np.clip(2 - moved / (0.6 * gpu.cache), 0, 1)
+    from_memory = (1 - saved) * moved / (constants["add"]["bandwidth"] * gpu.bandwidth)
+    if kind == "add":
+        return c["overhead"] + from_memory
+    under_way = (1 - saved) * moved / (c["rate"] * gpu.path * gpu.multiprocessors)
+    waves = np.ceil(rows / (gpu.rows * gpu.multiprocessors))
+    one_by_one = waves * np.ceil(np.asarray(width) / THREADS) * c["step"]
+    return c["overhead"] + np.cbrt(from_memory**3 + under_way**3 + one_by_one**3)
+
+
+def all_reduce(constants, size, gpus):
+    """Seconds of an all-reduce of ``size`` bytes: latency, and 2(n-1)/n of the bytes over the bus.
+
+    The message is cut into pieces that follow one another through the steps: with the best number
+    of them, filling the pipeline for s and moving for t take (sqrt(s) + sqrt(t))² together.
+    """
+    moving = 2 * (gpus - 1) / gpus * np.asarray(size, float) / constants["bus"]
+    return constants["latency"] + (math.sqrt(constants["fill"]) + np.sqrt(moving)) ** 2

@@ -1,0 +1,268 @@
+"""Times of kernels on a GPU, predicted from its data sheet and constants fitted to real ones."""
+
+import functools
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from roofkit._inputs import itemsize, sizes
+from roofkit.hardware import Chip, chip
+from roofkit.machine import gpu_kernels
+from roofkit.machine.predictions import Prediction
+from roofkit.roofline import Roofline
+
+TABLE = Path(__file__).with_name("gpus.toml")
+COVERAGE = 0.9
+KINDS = tuple(gpu_kernels.PASSES)
+LINKS = ("switch", "pairs")
+
+KERNELS = {
+    "matmul": "PyTorch's 16-bit matmuls", "elementwise": "vLLM's 16-bit row kernels",
+    "all_reduce": "NCCL's all-reduces",
+}  # fmt: skip
+
+# An interval belongs to a regime: what decides the time, and so how well it is known.
+MATMUL_REGIMES = ("memory", "few waves", "many waves")
+ROW_REGIMES = ("short", "long")
+LINK_REGIMES = ("latency", "bandwidth", "network")
+FEW = 3  # waves
+SHORT = 5e-6  # seconds: the timings are whole microseconds
+
+
+def calibration(name, *, threads=None):
+    """The constants of a GPU, ready to predict its kernels' times with intervals.
+
+    Parameters
+    ----------
+    name : str or Chip
+        A GPU that was measured (A100 80GB SXM, H100 SXM), or any other NVIDIA GPU of which the
+        number of multiprocessors, peak and bandwidth are known: then with the constants of the
+        one whose multiprocessors compute most alike, and the wider interval within which the
+        measured ones predict each other.
+    threads : int, optional
+        The most threads that one multiprocessor holds, where THREADS does not say: 2,048 on
+        compute capability 7.0, 8.0, 9.0 and 10.0, 1,536 on 8.6, 8.9 and 12.0, 1,024 on 7.5.
+
+    Raises ValueError for a chip that lacks a figure, or is no NVIDIA GPU.
+
+    >>> a100 = calibration("A100 80GB SXM")
+    >>> a100.matmul(B=512, D=8192, F=8192)
+    Prediction(317 µs, 90% between 284 µs and 365 µs: fitted to PyTorch's 16-bit matmuls on A100
+    80GB SXM)
+    """
+    whole = name if isinstance(name, Chip) else chip(name)
+    gpu = figures(whole, threads=threads)
+    if whole.name in _table()["gpu"]:
+        return GPUCalibration(whole, gpu, whole.name)
+
+    def unlike(other):
+        return abs(math.log(gpu.path / figures(chip(other)).path))
+
+    like = min(_table()["gpu"], key=unlike)
+    if whole.on_chip is None:
+        gpu = replace(gpu, cache=float(chip(like).on_chip))
+    return GPUCalibration(whole, gpu, like)
+
+
+@dataclass(frozen=True, repr=False)
+class GPUCalibration:
+    """What ``calibration`` gives: ``matmul``, ``elementwise`` and ``all_reduce`` are predicted.
+
+    Every method broadcasts over its sizes and returns a Prediction; ``total`` adds them up.
+    ``like`` is the measured GPU whose constants are used.
+    """
+
+    chip: Chip
+    gpu: gpu_kernels.GPU
+    like: str
+
+    def __repr__(self):
+        whose = "" if self.measured else f", by the constants of {self.like}"
+        return f"GPUCalibration({self.chip.name}{whose})"
+
+    def matmul(self, B, D, F, dtype="bf16"):
+        """The time of X[B, D] · W[D, F] as a library multiplies it, a call of its own.
+
+        16-bit kernels were measured; for another dtype the peak and the bytes are its own, and
+        the interval is that of a GPU that was not measured.
+        """
+        B, D, F = sizes(B=B, D=D, F=F)
+        size = itemsize(dtype)
+        gpu = self.gpu
+        if size != 2:
+            gpu = replace(gpu, peak=float(self.chip.peak_flops(dtype)))
+        seconds, regime = matmul_by(gpu, _table()["gpu"][self.like]["matmul"], B, D, F, size)
+        return self._told("matmul", seconds, regime, dtype, B=B, D=D, F=F)
+
+    def elementwise(self, rows, width, kind="add", dtype="bf16"):
+        """The time of a kernel over rows of this width.
+
+        ``kind`` is "add" (two read, one written), "norm" (RMSNorm or LayerNorm of each row) or
+        "activation" (of a gated MLP: gate and up read, their product written, ``width`` each).
+        """
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        rows, width = sizes(rows=rows, width=width)
+        constants = _table()["gpu"][self.like]["elementwise"]
+        seconds, regime = rows_by(self.gpu, constants, rows, width, itemsize(dtype), kind)
+        return self._told("elementwise", seconds, regime, dtype, rows=rows, width=width)
+
+    def all_reduce(self, size, gpus, links="switch", gpus_per_node=None):
+        """The time of an all-reduce of ``size`` bytes on each of ``gpus`` GPUs.
+
+        ``links`` is "switch" where NVSwitch joins all GPUs of a node, "pairs" where NVLink joins
+        two and the host the rest. ``gpus_per_node``, where it is fewer than ``gpus``, puts a
+        network between: measured on A100 nodes alone, and of that network only.
+        """
+        size, gpus = sizes(size=size, gpus=gpus)
+        if np.ndim(gpus) or gpus < 2 or gpus % 1:
+            raise ValueError(f"gpus must be a whole number of at least 2, got {gpus!r}")
+        link = joined(links, gpus, gpus if gpus_per_node is None else gpus_per_node)
+        constants = self._links().get(link)
+        if constants is None:
+            raise ValueError(
+                f"no all-reduce between {self.chip.name} was measured over {link!r}, and no "
+                f"figure to predict it by; there is: {', '.join(self._links()) or 'none'}"
+            )
+        seconds, regime = all_reduce_by(constants, link, size, gpus)
+        return self._told("all_reduce", seconds, regime, "bf16", size=size)
+
+    def predict(self, cost, dtype="bf16"):
+        """The time of any other kernel with this Cost, attention say: no such kernel was measured.
+
+        By the shares of peak and bandwidth that matmuls reach and their overhead. The interval
+        goes from the bound to as late as any kernel of a GPU that was not measured; no coverage
+        is claimed.
+        """
+        ideal = self.chip.roofline(dtype)
+        its = _table()["gpu"][self.like]["matmul"]
+        # A clock above the data sheet's lets matmuls' share of the peak exceed 1.
+        reached = Roofline(
+            min(its["peak"], 1.0) * ideal.peak_flops, its["bandwidth"] * ideal.bandwidth
+        )
+        bound = ideal.estimate(cost).lower
+        seconds = its["overhead"] + reached.estimate(cost).lower
+        latest = max(high for low, high in _table()["interval"]["other"]["elementwise"])
+        basis = f"no kernel of this kind was measured: as matmuls on {self.like}"
+        return Prediction(seconds, bound, seconds * latest, None, basis)
+
+    def total(self, parts):
+        """The sum of predictions, with the interval of a sum: see Prediction.total."""
+        return Prediction.total(parts)
+
+    @property
+    def measured(self):
+        """True where kernels of this very GPU were measured."""
+        return self.chip.name == self.like
+
+    def _links(self):
+        of = _table()["gpu"][self.like]["all_reduce"]
+        return of if self.measured else links_by_share(of, chip(self.like), self.chip)
+
+    def _told(self, kernel, seconds, regime, dtype, **measured_sizes):
+        table = _table()
+        why = []
+        if not self.measured:
+            why.append(f"no {self.chip.name} was measured")
+        if itemsize(dtype) != 2:
+            why.append(f"no {dtype} kernel was measured")
+        for name, value in measured_sizes.items():
+            low, high = table["range"][kernel][name]
+            if np.any(np.asarray(value) < low) or np.any(np.asarray(value) > high):
+                why.append(f"{name} beyond {low:,} to {high:,}")
+        bounds = table["interval"]["other" if why else self.like][kernel]
+        low, high = np.moveaxis(np.array(bounds)[regime], -1, 0)
+        if np.any(np.isnan(low)):
+            raise ValueError(
+                f"no interval is known here: {', '.join(why)}, between nodes whose network alone "
+                "was measured"
+            )
+        basis = "; ".join([f"fitted to {KERNELS[kernel]} on {self.like}", *why])
+        values = [seconds, seconds * low, seconds * high]
+        if not np.ndim(seconds):
+            values = [float(value) for value in values]
+        together = 1.0 if why else table["correlation"]
+        return Prediction(*values, COVERAGE, basis, together)
+
+
+@functools.cache
+def _table():
+    import tomllib  # read on demand: importing roofkit stays cheap
+
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+
+
+def figures(whole, threads=None):
+    """What the formulas need of a Chip at 16 bits, or ValueError saying what it lacks."""
+    if whole.sku and not whole.sku.startswith("NVIDIA"):
+        raise ValueError(
+            f"kernels of NVIDIA GPUs were measured, and {whole.name} is none; time your own and "
+            "use calibrate"
+        )
+    for name in ("multiprocessors", "bandwidth"):
+        if getattr(whole, name) is None:
+            raise ValueError(f"{whole.name} has no figure {name!r}, which a prediction needs")
+    half = next((dtype for dtype in ("bf16", "fp16") if dtype in whole.peaks), "bf16")
+    peak, multiprocessors = float(whole.peak_flops(half)), float(whole.multiprocessors)
+    threads = threads or THREADS.get(whole.name, 2048)
+    return gpu_kernels.GPU(
+        peak, float(whole.bandwidth), multiprocessors, float(whole.on_chip or math.nan),
+        int(threads // gpu_kernels.THREADS), math.sqrt(peak / multiprocessors / 1e12),
+    )  # fmt: skip
+
+
+# CUDA C++ Programming Guide, technical specifications by compute capability: threads that a
+# multiprocessor holds, where they are not 2,048.
+THREADS = {
+    **dict.fromkeys(
+        ("A10", "A40", "L4", "L40", "L40S", "RTX A6000", "RTX 3090", "RTX 4090", "RTX 5090",
+         "AGX Orin"), 1536,
+    ),
+    **dict.fromkeys(("T4", "Quadro RTX 6000"), 1024),
+}  # fmt: skip
+
+
+def matmul_by(gpu, constants, B, D, F, size):
+    """Seconds, and the place of their regime among MATMUL_REGIMES."""
+    seconds, waves = gpu_kernels.matmul(gpu, constants, B, D, F, size)
+    return seconds, np.where(waves == 0, 0, np.where(waves <= FEW, 1, 2))
+
+
+def rows_by(gpu, constants, rows, width, size, kind):
+    """Seconds, and the place of their regime among ROW_REGIMES."""
+    seconds = gpu_kernels.row_kernel(gpu, constants, rows, width, size, kind)
+    return seconds, np.where(seconds < SHORT, 0, 1)
+
+
+def all_reduce_by(constants, link, size, gpus):
+    """Seconds, and the place of their regime among LINK_REGIMES."""
+    seconds = gpu_kernels.all_reduce(constants, size, gpus)
+    if link.startswith("network"):
+        return seconds, np.full(np.shape(seconds), 2)
+    return seconds, np.where(seconds < 2 * (constants["latency"] + constants["fill"]), 0, 1)
+
+
+def joined(links, gpus, gpus_per_node):
+    """What an all-reduce goes over: "switch", "pair", "host", or the network of so many a node."""
+    if links not in LINKS:
+        raise ValueError(f"links must be one of {', '.join(LINKS)}, got {links!r}")
+    if gpus_per_node < gpus:
+        return f"network-{gpus_per_node:g}"
+    return "switch" if links == "switch" else "pair" if gpus <= 2 else "host"
+
+
+def links_by_share(of, measured, whole):
+    """Constants of the links of ``whole``, by the share of the data sheet that others reach.
+
+    ``of`` holds the constants of the links of ``measured``, another Chip. The host's are as they
+    are: PCIe 4 beside A100, PCIe 5 beside H100.
+    """
+    links = {"host": of["host"]}
+    joins = {"switch": ("switch", "pair"), "all-pairs": ("pair",)}
+    if whole.interconnect is not None:
+        ratio = float(whole.interconnect.total) / float(measured.interconnect.total)
+        for link in joins.get(whole.interconnect.kind, ()):
+            links[link] = {**of[link], "bus": of[link]["bus"] * ratio}
+    return links

@@ -1,0 +1,175 @@
+"""What attention costs: how many pairs of tokens meet, and what is read for them.
+
+A pass works on ``new`` tokens after ``cached`` ones. The i-th new token meets cached + i keys, or
+the last ``window`` of them.
+"""
+
+import numpy as np
+
+from roofkit.models.operations import Operation
+from roofkit.roofline import larger, smaller
+
+SOFTMAX_FLOPS = 5  # an element: maximum, subtraction, exponential, sum, division
+
+
+def attend(at):
+    """The Operations of attention proper in a Pass: queries meet the cache."""
+    if at.model.latent:
+        yield _latent(at)
+        return
+    for name, layers, window in _reaches(at.model):
+        if at.how.attention == "flash":
+            yield _flash(at, name, layers, window)
+        else:
+            yield from _unfused(at, name, layers, window)
+
+
+def pairs(new, cached, window=None):
+    """Keys that the new tokens of a sequence meet, all together.
+
+    >>> pairs(4.0, 0.0), pairs(1.0, 99.0), pairs(4.0, 0.0, window=2)
+    (10.0, 100.0, 7.0)
+    """
+    if _is_one(new):
+        met = cached + 1.0
+        return met if window is None else smaller(met, float(window))
+    met = _triangle(cached + new) - _triangle(cached)
+    if window is None:
+        return met
+    return met - _triangle(cached + new - window) + _triangle(cached - window)
+
+
+def keys_read(new, cached, window=None):
+    """Keys that some new token of a sequence meets.
+
+    >>> keys_read(4.0, 100.0), keys_read(4.0, 100.0, window=16)
+    (104.0, 19.0)
+    """
+    keys = cached + new
+    return keys if window is None else smaller(keys, new - 1 + float(window))
+
+
+def keys_streamed(new, cached, blocks, window=None):
+    """Keys that cross the memory where query rows are worked on in so many ``blocks``.
+
+    Each block reads the keys that its own tokens meet: up to its last token, and from its first
+    token's window on.
+
+    >>> keys_streamed(8.0, 0.0, 1.0), keys_streamed(8.0, 0.0, 2.0)
+    (8.0, 12.0)
+    >>> keys_streamed(8.0, 0.0, 4.0, window=2)
+    11.0
+    """
+    rows = new / blocks
+    streamed = blocks * cached + rows * _triangle(blocks)
+    if window is None:
+        return streamed
+    # Blocks that begin so late that keys have left the window, and the keys that they leave out.
+    before = window - 1 - cached
+    first = smaller(larger(before // rows + 1, 0.0), blocks)
+    left_out = rows * (_triangle(blocks - 1) - _triangle(first - 1)) - (blocks - first) * before
+    return streamed - left_out
+
+
+def _reaches(model):
+    """Name, number of layers and window, if any, of each kind of attention in a model."""
+    windowed = model.windowed
+    if windowed < model.layers:
+        yield "", model.layers - windowed, None
+    if windowed:
+        yield "window_" if windowed < model.layers else "", windowed, model.window
+
+
+def _flash(at, name, layers, window):
+    w, width, q_dim = at.widths, at.model.head_dim, at.split.q_dim
+    heads = q_dim // width
+    flops = (4 * width + SOFTMAX_FLOPS) * heads * at.batch
+    met = pairs(at.new, at.cached, window)
+    # One new token meets every key that it reads.
+    read = met if _is_one(at.new) else _keys_crossing(at, window, q_dim // at.split.kv_dim)
+    return Operation(
+        f"{name}attention", layers, flops * met, _sinks(at, heads),
+        (w.stream + w.activations) * q_dim * at.tokens,
+        2 * w.kv * at.split.kv_cached * at.batch * read, at.how.attends,
+    )  # fmt: skip
+
+
+def _keys_crossing(at, window, group):
+    """Keys of a sequence that cross the memory: once, or for each block of query rows.
+
+    Once where those that are needed at a time stay on the chip. Otherwise Q, K, V and the output of
+    a block have a quarter of the memory each.
+    """
+    new, cached, on_chip = at.new, at.cached, at.how.on_chip
+    once = keys_read(new, cached, window)
+    row = at.widths.stream * at.model.head_dim
+    blocks = -(-group * new // larger(on_chip // (4 * row), 1.0))
+    needed = once if window is None else smaller(once, float(window))
+    fits = head_bytes(at.model, at.widths, needed) <= on_chip
+    return _either(fits, once, larger(once, keys_streamed(new, cached, blocks, window)))
+
+
+def head_bytes(model, widths, keys):
+    """Bytes of one head's K and V."""
+    return 2 * model.head_dim * widths.kv * keys
+
+
+def _unfused(at, name, layers, window):
+    w, width, q_dim = at.widths, at.model.head_dim, at.split.q_dim
+    heads, read = q_dim // width, keys_read(at.new, at.cached, window)
+    queries, scores = at.tokens * q_dim, at.tokens * heads * read
+    cache = w.kv * at.batch * at.split.kv_cached * read
+
+    def part(called, flops, weights, activations, kv=0.0):
+        return Operation(f"{name}{called}", layers, flops, weights, activations, kv, at.how.attends)
+
+    flops, sinks = 2 * width * scores, _sinks(at, heads)
+    yield part("qk_matmul", flops, 0.0, w.stream * (queries + scores), cache)
+    yield part("softmax", SOFTMAX_FLOPS * scores, sinks, 2 * w.stream * scores)
+    yield part("sv_matmul", flops, 0.0, w.stream * scores + w.activations * queries, cache)
+
+
+def _sinks(at, heads):
+    return at.widths.stream * float(at.model.sinks * heads)
+
+
+def _latent(at):
+    """Heads that share one latent vector a token.
+
+    Either K and V of each head are made from it, or queries and results are carried to it and
+    back, which takes more FLOPs for a pair and none for a key: whichever computes less. Fused, what
+    is made for a head stays on the chip.
+    """
+    w, wide = at.widths, at.model.latent
+    heads = at.model.heads // at.split.tensor
+    keys = keys_read(at.new, at.cached)
+    met = at.batch * pairs(at.new, at.cached)
+    key, cached = wide.nope + wide.rope, wide.kv_rank + wide.rope
+    matrices = wide.kv_rank * heads * (wide.nope + wide.value)
+    made = 2 * matrices * at.batch * keys + heads * (2 * (key + wide.value) + SOFTMAX_FLOPS) * met
+    carried = 2 * matrices * at.tokens + heads * (2 * (cached + wide.kv_rank) + SOFTMAX_FLOPS) * met
+    activations = at.tokens * heads * (w.stream * key + w.activations * wide.value)
+    if at.how.attention == "unfused":
+        per_head = 2 * w.stream * at.batch * keys * heads * (wide.nope + wide.value)
+        scores = 4 * w.stream * at.tokens * heads * keys
+        activations = activations + scores + _either(made < carried, per_head, 0.0)
+    return Operation(
+        "attention", at.model.layers, smaller(made, carried), w.weights * float(matrices),
+        activations, w.kv * at.batch * keys * cached, at.how.attends,
+    )  # fmt: skip
+
+
+def _is_one(new):
+    return type(new) is float and new == 1
+
+
+def _either(holds, one, other):
+    if isinstance(holds, np.ndarray):
+        return np.where(holds, one, other)
+    return one if holds else other
+
+
+def _triangle(x):
+    """1 + 2 + … + x; 0 for an x below 1."""
+    x = larger(x, 0.0)
+    return x * (x + 1) / 2

@@ -1,0 +1,81 @@
+"""The seconds of a pass without a table of its layers, for sweeps over millions of passes."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from roofkit.models.llm.count import Pass, PerToken
+from roofkit.roofline import Estimate, larger
+
+
+class Line(NamedTuple):
+    """What an operation takes in all its occurrences: the higher of two lines in the tokens.
+
+    Computing begins at nothing and rises with ``slope`` seconds a token, moving begins with the
+    weights at ``start`` and rises with ``moved``.
+    """
+
+    slope: float
+    start: float
+    moved: float
+    last: bool
+
+
+class Clock:
+    """Adds up what the parts of a plan take on a machine of these Rates.
+
+    ``peaks`` says at which place of the Rates the peak of a dtype stands.
+    """
+
+    def __init__(self, how, plan, rates, peaks):
+        self._how = how if how.on_chip is rates.on_chip else how._replace(on_chip=rates.on_chip)
+        self._rates, self._peaks = rates, peaks
+        self._parts = [
+            self._line(part) if type(part) is PerToken and not part.operation.collective else part
+            for part in plan
+        ]
+
+    def seconds(self, batch, new, cached, steps=0):
+        """Seconds of a pass, or of so many ``steps`` along the lengths' last axis."""
+        at, seconds = Pass(self._how, batch, new, cached), 0.0
+        for part in self._parts:
+            if type(part) is Line:
+                tokens = at.rows if part.last else at.tokens
+                taken = larger(part.slope * tokens, part.start + part.moved * tokens)
+                seconds = seconds + over(steps, taken)
+            elif type(part) is PerToken:
+                taken = self.taken(part.of(at.rows if part.last else at.tokens))
+                seconds = seconds + over(steps, taken)
+            else:
+                for operation in part(at):
+                    taken = self.taken(operation)
+                    seconds = seconds + over(steps, taken)
+        return seconds
+
+    def taken(self, operation):
+        """Seconds of all occurrences of an Operation."""
+        rates = self._rates
+        if operation.collective:
+            link, egress = rates.over_link(operation)
+            return operation.times * (link / egress)
+        peak = rates[self._peaks[operation.dtype]]
+        estimate = Estimate(operation.flops / peak, operation.bytes / rates.bandwidth)
+        return operation.times * estimate.lower
+
+    def _line(self, part):
+        one, bandwidth = part.operation, self._rates.bandwidth
+        return Line(
+            one.times * one.flops / self._rates[self._peaks[one.dtype]],
+            one.times * one.weights / bandwidth,
+            one.times * (one.activations + one.kv) / bandwidth,
+            part.last,
+        )
+
+
+def over(steps, taken):
+    """A time of so many steps, if any: it changes along its last axis, or is the same in all."""
+    if not steps:
+        return taken
+    if type(taken) is float:
+        return taken * steps
+    return np.add.reduce(taken, axis=-1) * (steps / taken.shape[-1])

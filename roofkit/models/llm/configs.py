@@ -1,0 +1,147 @@
+"""Language models by name, from models.toml, or from any Hugging Face config.json."""
+
+import dataclasses
+import functools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from roofkit._names import index, look_up
+from roofkit._tables import html_table, text_table
+from roofkit._units import engineering
+from roofkit.models.llm.families import FAMILIES
+from roofkit.models.llm.fields import Fields
+from roofkit.models.llm.model import LLM
+from roofkit.models.llm.quantization import stored
+
+TABLE = Path(__file__).with_name("models.toml")
+
+
+class LLMTable(tuple):
+    """Language models that show as a table, in a terminal and in a notebook."""
+
+    __slots__ = ()
+    _HEAD = (
+        "model",
+        "parameters",
+        "active",
+        "layers",
+        "hidden",
+        "heads",
+        "KV heads",
+        "MLP",
+        "vocabulary",
+    )
+    _UNITS = ("",) * 9
+
+    def _rows(self):
+        for model in self:
+            experts = f"{model.experts} × {model.expert_width}" if model.experts else f"{model.mlp}"
+            yield [
+                (model.name, model.source),
+                engineering(model.parameters),
+                engineering(model.active_parameters),
+                *map(str, (model.layers, model.hidden, model.heads, model.kv_heads)),
+                experts,
+                str(model.vocabulary),
+            ]
+
+    def __repr__(self):
+        return text_table(self._HEAD, self._UNITS, self._rows())
+
+    def _repr_html_(self):
+        return html_table(self._HEAD, self._UNITS, self._rows())
+
+
+def llm(model):
+    """A language model: by name, or from a config.json given as a dict, a path or its folder.
+
+    Names ignore case, spaces, hyphens and underscores. Raises ValueError with the nearest names
+    for one that is not in the table, and for a config that lacks a field or that describes
+    something this package does not model.
+
+    >>> llm("llama-2-7b").parameters
+    6738415616
+    """
+    if isinstance(model, LLM):
+        return model
+    if isinstance(model, Mapping):
+        return from_config(model)
+    if isinstance(model, Path) or (isinstance(model, str) and _is_path(model)):
+        path = Path(model)
+        return _from_file(path / "config.json" if path.is_dir() else path)
+    return look_up(model, _index(), "model")
+
+
+def _is_path(text):
+    return text.endswith(".json") or ("/" in text and Path(text).is_dir())
+
+
+@functools.cache
+def llms():
+    """Every language model of the table; shows as a table.
+
+    >>> [model.name for model in llms() if model.experts]
+    ['Mixtral-8x7B-v0.1', 'DeepSeek-MoE-16B']
+    """
+    table = _read()
+    return LLMTable(
+        from_config(entry["config"], entry["name"], source=table["sources"][entry["source"]])
+        for entry in table["llm"]
+    )
+
+
+@functools.cache
+def _index():
+    entries = zip(_read()["llm"], llms(), strict=True)
+    return index(
+        {name: model for entry, model in entries for name in (entry["name"], *entry["aliases"])}
+    )
+
+
+@functools.cache
+def _read():
+    import tomllib  # read on demand: importing roofkit stays cheap
+
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+
+
+def _from_file(path):
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid JSON: {error}") from None
+    if not isinstance(config, Mapping):
+        raise ValueError(f"{path} must hold a JSON object, got {type(config).__name__}")
+    return from_config(config, source=str(path))
+
+
+def from_config(config, name=None, *, source="given by the user"):
+    """The LLM that the fields of a Hugging Face config.json describe.
+
+    ``model_type`` names the family: what a config leaves unsaid, such as biases, follows from it.
+    Raises ValueError naming the field that is missing or the feature that is not modelled.
+
+    >>> from_config({"model_type": "llama", "hidden_size": 64, "intermediate_size": 256,
+    ...              "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100}).heads
+    4
+    """
+    family = config.get("model_type")
+    name = name or str(config.get("_name_or_path") or family or "config")
+    read = FAMILIES.get(family) if isinstance(family, str) else None
+    if read is None:
+        inner = config.get("text_config")
+        raise ValueError(
+            f"{name}: model_type={family!r} is not modelled; known: {', '.join(FAMILIES)}. "
+            + (
+                'Its "text_config" is a config of the language model alone'
+                if isinstance(inner, Mapping)
+                else "A model of the same shape as one of them can borrow its model_type"
+            )
+        )
+    fields = Fields(config, name, source)
+    model = read(fields)
+    fields.refuse_what_was_not_read()
+    return dataclasses.replace(model, stored=stored(fields))

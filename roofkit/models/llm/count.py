@@ -1,0 +1,353 @@
+"""What a pass over a transformer asks of each chip, operation by operation.
+
+A pass works on ``new`` tokens of each of ``batch`` sequences, whose ``cached`` tokens before these
+have their K and V in the cache: nothing is cached in a prefill, and one token is new in a step of
+decoding. Both at once are chunked prefill, prefix caching and speculative decoding.
+
+Fused, norms, rotations, activations and residual adds are computed by the matmuls beside them, and
+matmuls of the same input are one: what every serious implementation strives for, so that its bytes
+are a lower bound. Unfused, each operation reads its operands from memory and writes its result.
+"""
+
+from typing import Any, NamedTuple
+
+from roofkit.models.llm.attention import attend
+from roofkit.models.llm.experts import experts
+from roofkit.models.operations import Operation
+
+# FLOPs an element; an exponential, a tanh or an erf counts 1. A norm is a mean, a centring, a
+# square, a sum, a scale, then gamma and beta; RMSNorm leaves out the mean, the centring and beta.
+ACTIVATION_FLOPS = {"silu": 3, "gelu": 5, "relu": 1}
+NORM_FLOPS = {"layer": 7, "rms": 4}
+ROTARY_FLOPS = 3  # an element: two products and a sum
+
+
+class How(NamedTuple):
+    """What a count follows from beside the lengths: model, Split, formats and kernels.
+
+    ``widths`` are bytes an element; ``linear``, ``routed``, ``attends`` and ``head`` the dtypes in
+    which matrices, those of experts, attention and lm_head multiply; ``on_chip`` the bytes that may
+    hold a head's K and V.
+    """
+
+    model: Any
+    split: Any
+    widths: Any
+    linear: str
+    routed: str
+    attends: str
+    head: str
+    fused: bool
+    attention: str
+    on_chip: Any
+
+
+class PerToken(NamedTuple):
+    """An Operation of one token: its figures but the weights grow with the tokens.
+
+    Of those that the pass works on, or of the last one of each sequence. Its kernel lacks the rows,
+    one a token.
+    """
+
+    operation: Operation
+    last: bool = False
+
+    def of(self, tokens):
+        """The Operation of so many tokens."""
+        one = self.operation
+        return one._replace(
+            flops=one.flops * tokens, activations=one.activations * tokens,
+            kv=one.kv * tokens if one.kv else 0.0, array=one.array * tokens if one.array else 0.0,
+            kernel=one.kernel and (one.kernel[0], tokens, *one.kernel[1:]),
+        )  # fmt: skip
+
+
+class Pass:
+    """``new`` tokens of each of ``batch`` sequences after ``cached`` ones, and the parts so far."""
+
+    def __init__(self, how, batch, new, cached=0.0, every_logit=False):
+        self.how, self.model, self.split, self.widths = how, how.model, how.split, how.widths
+        self.batch, self.new, self.cached = batch, new, cached
+        self.tokens = batch * new
+        self.rows = self.tokens if every_logit else batch
+
+
+def plan(how):
+    """What every pass consists of: a PerToken, or a function from a Pass to its Operations."""
+    planned = (_Fused if how.fused else _Plain)(how)
+    planned.parts.append(_embedding)
+    planned.share("embedding_all_reduce", 1, "all-reduce", how.model.hidden)
+    planned.attention()
+    planned.feed_forward()
+    planned.send()
+    planned.ends()
+    return planned.parts
+
+
+def operations(parts, at):
+    """The Operations of a Pass in order."""
+    found = []
+    for part in parts:
+        if type(part) is PerToken:
+            found.append(part.of(at.rows if part.last else at.tokens))
+        else:
+            found += part(at)
+    return found
+
+
+def _embedding(at):
+    placed, d, w = at.model.positions > 0, at.model.hidden, at.widths
+    gathered = at.tokens + at.new if placed else at.tokens
+    yield Operation(
+        "embedding", 1, placed * d * at.tokens, w.embedding * d * gathered,
+        w.stream * d * at.tokens, 0.0, at.how.linear, True,
+    )  # fmt: skip
+
+
+class _Planner:
+    """Puts a plan together, part by part; the subclasses differ in what is fused."""
+
+    def __init__(self, how):
+        self.how, self.model, self.split, self.widths = how, how.model, how.split, how.widths
+        self.activation_flops = ACTIVATION_FLOPS[self.model.activation] + self.model.gated
+        self.parts = []
+
+    def add(
+        self, name, times, flops, weights=0.0, activations=0.0, kv=0.0, kernel=(), on_stream=False
+    ):
+        """An operation in the matrices' format, with figures a token, but for the weights.
+
+        ``on_stream`` says that its activations include the residual stream.
+        """
+        one = Operation(name, times, flops, weights, activations, kv, self.how.linear, on_stream,
+                        kernel=kernel)  # fmt: skip
+        self.parts.append(PerToken(one))
+
+    def share(self, name, times, collective, elements, last=False):
+        """Send an array of so many elements a token among the chips that share a layer."""
+        if self.split.tensor > 1:
+            array = self.widths.travel * elements
+            one = Operation(
+                name, times, collective=collective, array=array, among=self.split.tensor
+            )
+            self.parts.append(PerToken(one, last))
+
+    def send(self):
+        """Hand the residual stream from stage to stage: each chip its part, to its like."""
+        if self.split.pipeline > 1:
+            array = self.widths.travel * self.model.hidden / self.split.tensor
+            times = self.split.pipeline - 1
+            one = Operation("send", times, collective="send", array=array, among=2)
+            self.parts.append(PerToken(one))
+
+    def matrix(self, d_in, d_out, bias=False):
+        """FLOPs a token, and bytes of the weights, of one matrix."""
+        weights = self.widths.weights * float(d_in * d_out)
+        if bias:
+            weights += self.widths.stream * float(d_out)
+        return 2 * d_in * d_out, weights
+
+    def norm(self, elements, width=None):
+        """FLOPs a token, and bytes of the parameters, of a norm."""
+        parameters = self.model.norm_vectors * (elements if width is None else width)
+        return NORM_FLOPS[self.model.norm] * elements, self.widths.stream * float(parameters)
+
+    def query_norm(self):
+        """The same for the norm of queries and keys."""
+        wide = self.split.q_dim + self.split.kv_dim
+        return self.norm(wide, 2 * self.model.head_dim if self.model.qk_norm == "head" else wide)
+
+    def logits(self, flops=0.0, weights=0.0):
+        """lm_head on the last token of each sequence, with what else it computes and reads."""
+        d, vocabulary, w = self.model.hidden, self.split.vocabulary, self.widths
+        weights += w.lm_head * float(d * vocabulary)
+        weights += w.stream * float(self.model.head_bias * vocabulary)
+        one = Operation(
+            "lm_head", 1, 2 * d * vocabulary + flops, weights, w.stream * (d + vocabulary), 0.0,
+            self.how.head, kernel=("matmul", d, vocabulary),
+        )  # fmt: skip
+        self.parts.append(PerToken(one, last=True))
+        self.share("logits_all_gather", 1, "all-gather", self.model.vocabulary, last=True)
+
+    def feed_forward(self):
+        if self.model.dense_mlps:
+            self.mlp(self.model.dense_mlps, self.split.mlp, "{}_proj", "mlp_act",
+                     self.model.mlp_bias)  # fmt: skip
+        if self.model.expert_mlps:
+            experts(self)
+        self.share("mlp_all_reduce", self.model.layers, "all-reduce", self.model.hidden)
+
+
+class _Plain(_Planner):
+    """Every operation reads its operands from memory and writes its result."""
+
+    def linear(self, name, times, d_in, d_out, bias=False):
+        flops, weights = self.matrix(d_in, d_out, bias)
+        self.add(name, times, flops, weights,
+                 self.widths.activations * d_in + self.widths.stream * d_out,
+                 kernel=("matmul", d_in, d_out))  # fmt: skip
+
+    def into_cache(self, name, d_out):
+        flops, weights = self.matrix(self.model.hidden, d_out, self.model.qkv_bias)
+        self.add(name, self.model.layers, flops, weights,
+                 self.widths.activations * self.model.hidden, self.widths.kv * d_out,
+                 ("matmul", self.model.hidden, d_out))  # fmt: skip
+
+    def normalise(self, name, times):
+        """A norm of the residual stream, which the matrices after it read."""
+        d, w = self.model.hidden, self.widths
+        self.add(name, times, *self.norm(d), (w.stream + w.activations) * d,
+                 kernel=("norm", d), on_stream=True)  # fmt: skip
+
+    def residual_add(self, name, terms=1):
+        d = self.model.hidden
+        self.add(name, self.model.layers, terms * d, 0.0, (2 + terms) * self.widths.stream * d,
+                 kernel=("add", d), on_stream=True)  # fmt: skip
+
+    def attention(self):
+        model, n = self.model, self.model.layers
+        self.normalise("attn_norm", n)
+        if model.latent:
+            self.latent_projections()
+        else:
+            self.projections()
+        self.parts.append(attend)
+        self.linear("o_proj", n, self.split.o_dim, model.hidden, model.out_bias)
+        if model.block_norms == 4:
+            self.normalise("attn_post_norm", n)
+        if not model.parallel:
+            self.share("attn_all_reduce", n, "all-reduce", model.hidden)
+            self.residual_add("attn_add")
+
+    def projections(self):
+        model, n, w = self.model, self.model.layers, self.widths
+        q_dim, kv_dim = self.split.q_dim, self.split.kv_dim
+        self.linear("q_proj", n, model.hidden, q_dim, model.qkv_bias)
+        if model.rotary or model.qk_norm:
+            self.linear("k_proj", n, model.hidden, kv_dim, model.qkv_bias)
+        else:
+            self.into_cache("k_proj", kv_dim)
+        self.into_cache("v_proj", kv_dim)
+        wide = q_dim + kv_dim
+        # K goes to the cache when it is done.
+        done = w.stream * (wide + q_dim), w.kv * kv_dim
+        if model.qk_norm:
+            passed_on = (2 * w.stream * wide,) if model.rotary else done
+            self.add("qk_norm", n, *self.query_norm(), *passed_on)
+        if model.rotary:
+            self.add("rotary", n, ROTARY_FLOPS * wide, 0.0, *done)
+
+    def latent_projections(self):
+        model, n, w, wide = self.model, self.model.layers, self.widths, self.model.latent
+        heads, d = model.heads // self.split.tensor, model.hidden
+        if wide.q_rank:
+            self.linear("q_down_proj", n, d, wide.q_rank)
+            self.add("q_norm", n, *self.norm(wide.q_rank),
+                     (w.stream + w.activations) * wide.q_rank)  # fmt: skip
+        self.linear("q_proj", n, wide.q_rank or d, heads * (wide.nope + wide.rope))
+        self.linear("kv_down_proj", n, d, wide.kv_rank + wide.rope)
+        self.add("kv_norm", n, *self.norm(wide.kv_rank), w.stream * wide.kv_rank,
+                 w.kv * wide.kv_rank)  # fmt: skip
+        queries, turned = heads * wide.rope, (heads + 1) * wide.rope
+        self.add("rotary", n, ROTARY_FLOPS * turned, 0.0, w.stream * (turned + queries),
+                 w.kv * wide.rope)  # fmt: skip
+
+    def mlp(self, times, width, matrix, act, bias, shared=False):
+        d, w = self.model.hidden, self.widths
+        if self.model.gated:
+            self.linear(matrix.format("gate"), times, d, width, bias)
+        self.linear(matrix.format("up"), times, d, width, bias)
+        moved = (1 + self.model.gated) * w.stream + w.activations
+        self.add(act, times, self.activation_flops * width, 0.0, moved * width,
+                 kernel=("activation", width))  # fmt: skip
+        self.linear(matrix.format("down"), times, width, d, bias)
+
+    def feed_forward(self):
+        if self.model.block_norms > 1:
+            self.normalise("mlp_norm", self.model.layers)
+        super().feed_forward()
+        if self.model.block_norms == 4:
+            self.normalise("mlp_post_norm", self.model.layers)
+        # Attention and MLP side by side are added to the stream together.
+        self.residual_add("mlp_add", 2 if self.model.parallel else 1)
+
+    def ends(self):
+        self.normalise("final_norm", 1)
+        self.logits()
+
+
+class _Fused(_Planner):
+    """What is computed on each element rides along with the matmul beside it."""
+
+    def norms_of(self, half):
+        """FLOPs a token and bytes of the norms that ride along with one half of a block."""
+        times = {1: (1, 0), 2: (1, 1), 4: (2, 2)}[self.model.block_norms][half]
+        flops, weights = self.norm(self.model.hidden)
+        return times * flops, times * weights
+
+    def attention(self):
+        model, n = self.model, self.model.layers
+        if model.latent:
+            self.latent_projections(*self.norms_of(0))
+        else:
+            self.projections(*self.norms_of(0))
+        self.parts.append(attend)
+        flops, weights = self.matrix(self.split.o_dim, model.hidden, model.out_bias)
+        self.onto_stream("o_proj", n, flops, weights, self.split.o_dim)
+        if not model.parallel:
+            self.share("attn_all_reduce", n, "all-reduce", model.hidden)
+
+    def onto_stream(self, name, times, flops, weights, d_in):
+        """A matmul whose result is added to the residual stream, which it reads and writes."""
+        d, w = self.model.hidden, self.widths
+        self.add(name, times, flops + d, weights, w.activations * d_in + 2 * w.stream * d,
+                 kernel=("matmul", d_in, d), on_stream=True)  # fmt: skip
+
+    def projections(self, flops, weights):
+        model, w = self.model, self.widths
+        q_dim, kv_dim = self.split.q_dim, self.split.kv_dim
+        riding = [self.matrix(model.hidden, q_dim + 2 * kv_dim, model.qkv_bias)]
+        if model.qk_norm:
+            riding.append(self.query_norm())
+        for more_flops, more_weights in riding:
+            flops, weights = flops + more_flops, weights + more_weights
+        if model.rotary:
+            flops += ROTARY_FLOPS * (q_dim + kv_dim)
+        self.add("qkv_proj", model.layers, flops, weights, w.stream * (model.hidden + q_dim),
+                 w.kv * 2 * kv_dim, ("matmul", model.hidden, q_dim + 2 * kv_dim),
+                 on_stream=True)  # fmt: skip
+
+    def latent_projections(self, flops, weights):
+        model, w, wide, n = self.model, self.widths, self.model.latent, self.model.layers
+        heads, d = model.heads // self.split.tensor, model.hidden
+        queries, cached = heads * (wide.nope + wide.rope), wide.kv_rank + wide.rope
+        riding = [self.matrix(d, cached + (wide.q_rank or queries))]
+        riding += [self.norm(rank) for rank in (wide.q_rank, wide.kv_rank) if rank]
+        for more_flops, more_weights in riding:
+            flops, weights = flops + more_flops, weights + more_weights
+        flops += ROTARY_FLOPS * (heads + 1) * wide.rope
+        written = w.activations * wide.q_rank if wide.q_rank else w.stream * queries
+        self.add("qkv_down_proj" if wide.q_rank else "qkv_proj", n, flops, weights,
+                 w.stream * d + written, w.kv * cached,
+                 ("matmul", d, cached + (wide.q_rank or queries)), on_stream=True)  # fmt: skip
+        if wide.q_rank:
+            self.add("q_proj", n, *self.matrix(wide.q_rank, queries),
+                     w.activations * wide.q_rank + w.stream * queries,
+                     kernel=("matmul", wide.q_rank, queries))  # fmt: skip
+
+    def mlp(self, times, width, matrix, act, bias, shared=False):
+        model, w, d = self.model, self.widths, self.model.hidden
+        flops, weights = self.matrix(d, (1 + model.gated) * width, bias)
+        read = w.activations * d
+        if not shared:  # the router has the norm
+            norm_flops, norm_weights = self.norms_of(1)
+            flops, weights, read = flops + norm_flops, weights + norm_weights, w.stream * d
+        self.add(matrix.format("gate_up" if model.gated else "up"), times,
+                 flops + self.activation_flops * width, weights, read + w.activations * width,
+                 kernel=("matmul", d, (1 + model.gated) * width), on_stream=not shared)  # fmt: skip
+        flops, weights = self.matrix(width, d, bias)
+        flops += d * (shared and model.shared_gate)
+        self.onto_stream(matrix.format("down"), times, flops, weights, width)
+
+    def ends(self):
+        self.logits(*self.norm(self.model.hidden))

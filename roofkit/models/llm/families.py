@@ -1,0 +1,275 @@
+"""How each family of models spells its sizes in a config.json, and what it leaves unsaid."""
+
+from roofkit.models.llm.model import LLM, Latent
+
+
+def _usual(fields, *, activation="silu", tied=False, act="hidden_act", needs=(), **choices):
+    """The fields that most families share; some families take one for granted that others ``need``.
+
+    A field that is left out then has a value of the family's own, which no config.json shows.
+    """
+    for name in needs:
+        fields[name]
+    sizes = {
+        "hidden": fields["hidden_size"],
+        "layers": fields["num_hidden_layers"],
+        "heads": fields["num_attention_heads"],
+        "kv_heads": fields.get("num_key_value_heads"),
+        "head_dim": fields.get("head_dim"),
+        "vocabulary": fields["vocab_size"],
+        "activation": fields.activation(act, activation),
+        "tied": fields.flag("tie_word_embeddings", tied),
+    }
+    if "mlp" not in choices:
+        sizes["mlp"] = fields["intermediate_size"]
+    return LLM(fields.name, **{**sizes, **choices}, source=fields.source)
+
+
+def _windows(fields, sliding=None, default=None):
+    """Window, and in how many layers, by ``layer_types`` or else by a rule for the i-th layer."""
+    window, types = fields.get("sliding_window", default), fields.get("layer_types")
+    layers = fields["num_hidden_layers"]
+    if window is None:
+        return {}
+    if types is not None:
+        if len(types) != layers or set(types) - {"sliding_attention", "full_attention"}:
+            fields.refuse("layer_types", types, f"{layers} of sliding_attention or full_attention")
+        windowed = types.count("sliding_attention")
+    else:
+        windowed = sum(map(sliding, range(layers))) if sliding else layers
+    return {"window": window, "windowed_layers": windowed} if windowed else {}
+
+
+def _used_windows(fields):
+    """Windows of the Qwen families: from one layer on, and only if told so."""
+    first = fields.get("max_window_layers", 0)
+    if not fields.flag("use_sliding_window"):
+        fields.pass_over("sliding_window", "layer_types")
+        return {}
+    return _windows(fields, lambda layer: layer >= first)
+
+
+def _dense_layers(fields):
+    """Blocks that keep the dense MLP: those listed, and all but every n-th."""
+    step, listed = fields.get("decoder_sparse_step", 1), fields.get("mlp_only_layers", [])
+    layers = range(fields["num_hidden_layers"])
+    return sum(layer in listed or (layer + 1) % step != 0 for layer in layers)
+
+
+def _llama(fields):
+    biases = fields.flag("attention_bias", False)
+    return _usual(fields, qkv_bias=biases, out_bias=biases, mlp_bias=fields.flag("mlp_bias", False))
+
+
+def _mistral(fields):
+    return _usual(fields, needs=["num_key_value_heads"], **_windows(fields))
+
+
+def _phi3(fields):
+    return _usual(fields, **_windows(fields))
+
+
+def _mixtral(fields):
+    return _usual(
+        fields, needs=["num_key_value_heads"], **_windows(fields), mlp=0,
+        experts=fields["num_local_experts"],
+        experts_per_token=fields["num_experts_per_tok"], expert_width=fields["intermediate_size"],
+    )  # fmt: skip
+
+
+def _qwen2(fields):
+    return _usual(fields, needs=["num_key_value_heads"], qkv_bias=True, **_used_windows(fields))
+
+
+def _qwen3(fields):
+    biases = fields.flag("attention_bias", False)
+    return _usual(
+        fields, needs=["num_key_value_heads", "head_dim"], qkv_bias=biases, out_bias=biases,
+        qk_norm="head", **_used_windows(fields),
+    )  # fmt: skip
+
+
+def _qwen2_moe(fields):
+    return _usual(
+        fields, needs=["num_key_value_heads"], qkv_bias=fields.flag("qkv_bias", True),
+        **_used_windows(fields),
+        experts=fields["num_experts"], experts_per_token=fields["num_experts_per_tok"],
+        expert_width=fields["moe_intermediate_size"],
+        shared_width=fields["shared_expert_intermediate_size"], shared_gate=True,
+        dense_layers=_dense_layers(fields),
+    )  # fmt: skip
+
+
+def _qwen3_moe(fields):
+    dense = _dense_layers(fields)
+    biases = fields.flag("attention_bias", False)
+    width = fields.get("intermediate_size", 0)
+    return _usual(
+        fields, needs=["num_key_value_heads", "head_dim"], qkv_bias=biases, out_bias=biases,
+        qk_norm="head", **_used_windows(fields), mlp=width if dense else 0,
+        experts=fields["num_experts"], experts_per_token=fields["num_experts_per_tok"],
+        expert_width=fields["moe_intermediate_size"], dense_layers=dense,
+    )  # fmt: skip
+
+
+def _deepseek(fields):
+    fields.expect("moe_layer_freq", 1, why="experts are in every layer after the dense ones")
+    fields.pass_over("num_nextn_predict_layers", "ep_size", "norm_topk_prob")
+    width = fields["moe_intermediate_size"]
+    biases = fields.flag("attention_bias", False)
+    return _usual(
+        fields, out_bias=biases, experts=fields["n_routed_experts"],
+        experts_per_token=fields["num_experts_per_tok"], expert_width=width,
+        shared_width=width * fields.get("n_shared_experts", 0),
+        dense_layers=fields.get("first_k_dense_replace", 0),
+        **(_latent(fields) if fields.get("kv_lora_rank") else {"qkv_bias": biases}),
+    )  # fmt: skip
+
+
+def _latent(fields):
+    """Multi-head latent attention; every head has its own keys once they are made."""
+    wide = Latent(
+        fields["kv_lora_rank"], fields.get("q_lora_rank", 0), fields["qk_nope_head_dim"],
+        fields["qk_rope_head_dim"], fields["v_head_dim"],
+    )  # fmt: skip
+    fields.expect("attention_bias", False, why="latent attention has no biases here")
+    fields.pass_over("head_dim", "num_key_value_heads", "qk_head_dim")
+    return {"latent": wide, "kv_heads": None, "head_dim": wide.nope + wide.rope}
+
+
+def _gemma(fields):
+    fields.pass_over("hidden_act")
+    biases = fields.flag("attention_bias", False)
+    return _usual(
+        fields, needs=["num_key_value_heads", "head_dim"], act="hidden_activation",
+        activation="gelu_pytorch_tanh", tied=True,
+        qkv_bias=biases, out_bias=biases,
+    )  # fmt: skip
+
+
+def _gemma2(fields):
+    fields.pass_over("hidden_act")
+    biases = fields.flag("attention_bias", False)
+    return _usual(
+        fields, needs=["num_key_value_heads", "head_dim"], act="hidden_activation",
+        activation="gelu_pytorch_tanh", tied=True, block_norms=4,
+        qkv_bias=biases, out_bias=biases, **_windows(fields, lambda layer: layer % 2 == 0),
+    )  # fmt: skip
+
+
+def _gemma3(fields):
+    pattern = fields.get("sliding_window_pattern", 6)
+    fields.expect("use_bidirectional_attention", False, why="tokens attend backwards")
+    biases = fields.flag("attention_bias", False)
+    return _usual(
+        fields, needs=["num_key_value_heads", "head_dim"], act="hidden_activation",
+        activation="gelu_pytorch_tanh", tied=True, block_norms=4,
+        qk_norm="head", qkv_bias=biases, out_bias=biases,
+        **_windows(fields, lambda layer: (layer + 1) % pattern != 0),
+    )  # fmt: skip
+
+
+def _gpt_oss(fields):
+    biases = fields.flag("attention_bias", True)
+    visits = fields.get("num_experts_per_tok") or fields["experts_per_token"]
+    fields.pass_over("experts_per_token")
+    return _usual(
+        fields, needs=["num_key_value_heads", "head_dim"], mlp=0, qkv_bias=biases,
+        out_bias=biases, sinks=True,
+        experts=fields["num_local_experts"], experts_per_token=visits,
+        expert_width=fields["intermediate_size"], expert_bias=True, router_bias=True,
+        **_windows(fields, lambda layer: layer % 2 == 0),
+    )  # fmt: skip
+
+
+def _phi(fields):
+    normed = "head" if fields.flag("qk_layernorm", False) else ""
+    return _usual(
+        fields, qk_norm=normed, activation="gelu_new", gated=False, norm="layer", block_norms=1,
+        qkv_bias=True, out_bias=True, mlp_bias=True, head_bias=True,
+    )  # fmt: skip
+
+
+def _olmo2(fields):
+    biases = fields.flag("attention_bias", False)
+    return _usual(fields, qk_norm="width", qkv_bias=biases, out_bias=biases)
+
+
+def _cohere(fields):
+    biases = fields.flag("attention_bias", False)
+    return _usual(
+        fields, tied=True, norm="layer", norm_bias=False, block_norms=1, qkv_bias=biases,
+        out_bias=biases, qk_norm="width" if fields.flag("use_qk_norm", False) else "",
+    )  # fmt: skip
+
+
+def _starcoder2(fields):
+    biases = fields.flag("use_bias", True)
+    fields.expect("norm_type", "layer_norm", why="a layer norm")
+    fields.pass_over("mlp_type")
+    return _usual(
+        fields, needs=["num_key_value_heads"], activation="gelu_pytorch_tanh", tied=True,
+        gated=False, norm="layer", qkv_bias=biases, out_bias=biases, mlp_bias=biases,
+        **_windows(fields),
+    )  # fmt: skip
+
+
+def _falcon(fields):
+    new = fields.flag("new_decoder_architecture", False)
+    heads, hidden = fields["num_attention_heads"], fields["hidden_size"]
+    if new:
+        kv_heads = fields.get("num_kv_heads", heads)
+    else:
+        kv_heads = 1 if fields.flag("multi_query", True) else heads
+    fields.pass_over("num_kv_heads", "multi_query")
+    parallel = new or fields.flag("parallel_attn", True)
+    norms = fields.get("num_ln_in_parallel_attn", 2 if new else 1)
+    biases = fields.flag("bias", False)
+    return _usual(
+        fields, tied=True, act="activation", activation="gelu", gated=False, norm="layer",
+        kv_heads=kv_heads, mlp=fields.get("ffn_hidden_size", 4 * hidden), parallel=parallel,
+        block_norms=norms if parallel else 2, rotary=not fields.flag("alibi", False),
+        qkv_bias=biases, out_bias=biases, mlp_bias=biases,
+    )  # fmt: skip
+
+
+def _opt(fields):
+    hidden = fields["hidden_size"]
+    fields.expect("word_embed_proj_dim", hidden, why="hidden_size expected")
+    fields.expect("do_layer_norm_before", True, why="norms come before their layers")
+    fields.expect("layer_norm_elementwise_affine", True, why="norms have parameters")
+    fields.expect("_remove_final_layer_norm", False, why="a norm comes before lm_head")
+    biases = fields.flag("enable_bias", True)
+    return LLM(
+        fields.name, hidden, fields["num_hidden_layers"], fields["num_attention_heads"],
+        fields["vocab_size"], fields["ffn_dim"], gated=False,
+        activation=fields.activation("activation_function", "relu"), norm="layer", rotary=False,
+        # Two positions come before the first.
+        positions=fields["max_position_embeddings"] + 2,
+        tied=fields.flag("tie_word_embeddings", True), qkv_bias=biases, out_bias=biases,
+        mlp_bias=biases, source=fields.source,
+    )  # fmt: skip
+
+
+def _gpt2(fields):
+    hidden = fields["n_embd"]
+    fields.expect("add_cross_attention", False, why="a decoder alone")
+    fields.pass_over("n_ctx", "scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn")
+    return LLM(
+        fields.name, hidden, fields["n_layer"], fields["n_head"], fields["vocab_size"],
+        fields.get("n_inner", 4 * hidden), gated=False,
+        activation=fields.activation("activation_function", "gelu_new"), norm="layer",
+        rotary=False, positions=fields["n_positions"],
+        tied=fields.flag("tie_word_embeddings", True), qkv_bias=True, out_bias=True, mlp_bias=True,
+        source=fields.source,
+    )  # fmt: skip
+
+
+FAMILIES = {
+    "llama": _llama, "mistral": _mistral, "mixtral": _mixtral, "qwen2": _qwen2, "qwen3": _qwen3,
+    "qwen2_moe": _qwen2_moe, "qwen3_moe": _qwen3_moe, "deepseek": _deepseek,
+    "deepseek_v2": _deepseek, "deepseek_v3": _deepseek, "gemma": _gemma, "gemma2": _gemma2,
+    "gemma3_text": _gemma3, "gpt_oss": _gpt_oss, "phi": _phi, "phi3": _phi3, "olmo2": _olmo2,
+    "granite": _llama, "cohere": _cohere, "starcoder2": _starcoder2, "falcon": _falcon,
+    "opt": _opt, "gpt2": _gpt2,
+}  # fmt: skip

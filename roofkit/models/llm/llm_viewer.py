@@ -1,0 +1,203 @@
+"""What LLM-Viewer counts differently, each departure by its name.
+
+A count of ``count.py`` without fusion is turned into LLM-Viewer's, operation by operation, so that
+its published table comes out to the digit and none of its slips stands in our formulas.
+
+Source: model_analyzer.py of hahnyuan/LLM-Viewer, commit 472f71f.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from roofkit.models.llm.attention import pairs
+from roofkit.models.llm.count import ACTIVATION_FLOPS, NORM_FLOPS
+from roofkit.roofline import smaller
+
+NAME = "llm-viewer"
+ENDS = ("embedding", "embedding_all_reduce", "final_norm")
+
+
+class Departure(NamedTuple):
+    """What roofkit counts, what LLM-Viewer counts, and how to get there.
+
+    ``change`` takes a Pass and one of its operations of these ``names``, and gives another, or
+    None to drop it. It is missing where the departure is no operation's: ``serve.py`` heeds it.
+    """
+
+    roofkit: str
+    viewer: str
+    names: tuple = ()
+    change: Callable | None = None
+
+
+def departed(operations, at, names):
+    """The Operations of a Pass without fusion, with these departures."""
+    for departure in (departure for name, departure in DEPARTURES.items() if name in names):
+        if departure.change:
+            changed = (
+                departure.change(at, each) if each.name in departure.names else each
+                for each in operations
+            )
+            operations = [each for each in changed if each is not None]
+    return operations
+
+
+def departures_of(convention):
+    """Names of departures: none for "roofkit", all for "llm-viewer", or those that are given.
+
+    Raises ValueError for a name that is not known.
+    """
+    if convention == "roofkit":
+        return frozenset()
+    if convention == NAME:
+        return frozenset(DEPARTURES)
+    given = convention if isinstance(convention, (tuple, list, set, frozenset)) else None
+    if given is None or not all(isinstance(each, str) and each in DEPARTURES for each in given):
+        raise ValueError(
+            f"convention={convention!r} is not known; use roofkit, {NAME}, or a list of its "
+            f"departures: {', '.join(DEPARTURES)}"
+        )
+    return frozenset(given)
+
+
+def _one_operand(at, each):
+    return each._replace(activations=2 * at.widths.stream * at.model.hidden * at.tokens)
+
+
+def _seven(at, each):
+    return each._replace(flops=each.flops / NORM_FLOPS[at.model.norm] * 7)
+
+
+def _no_parameters(at, each):
+    return each._replace(weights=0.0)
+
+
+def _two(at, each):
+    return each._replace(
+        flops=each.flops / (ACTIVATION_FLOPS[at.model.activation] + at.model.gated) * 2
+    )
+
+
+def _hidden_width(at, each):
+    width = {"mlp_act": at.split.mlp, "experts_act": at.split.expert_width,
+             "shared_act": at.split.shared_width}[each.name]  # fmt: skip
+    share = at.model.hidden / width
+    return each._replace(flops=each.flops * share, activations=each.activations * share)
+
+
+def _all_pairs(at, each):
+    met = pairs(at.new, at.cached, at.model.window)
+    return each._replace(flops=each.flops / met * (at.new * (at.cached + at.new)))
+
+
+def _queries_as_keys(at, each):
+    if _decodes(at):
+        return each
+    fewer = at.tokens * (at.split.q_dim - at.split.kv_dim)
+    return each._replace(activations=each.activations - at.widths.stream * fewer)
+
+
+def _rows_of_a_head(at, each):
+    if _decodes(at):
+        return each
+    w, width = at.widths, at.model.head_dim
+    tile = smaller(-(-at.how.on_chip // (w.kv * width)), float(width))
+    once = 2 * w.kv * at.split.kv_dim * at.tokens
+    return each._replace(kv=once * -(-at.new // tile))
+
+
+def _key_of_each_query(at, each):
+    return each._replace(kv=each.kv * (at.split.q_dim // at.split.kv_dim))
+
+
+def _rows_of_keys(at, each):
+    w, heads = at.widths, at.split.q_dim // at.model.head_dim
+    written = 2 * at.tokens * heads * (at.cached + at.new)
+    queries = w.stream * (at.tokens * at.split.q_dim)
+    return each._replace(activations=queries + w.activations * written)
+
+
+def _nothing(at, each):
+    return None
+
+
+def _no_rotation(at, each):
+    if each.name == "rotary":
+        return None
+    return each._replace(
+        activations=at.widths.activations * at.model.hidden * at.tokens,
+        kv=at.widths.kv * (at.tokens * at.split.kv_dim),
+    )
+
+
+def _half(at, each):
+    return each._replace(flops=each.flops / 2)
+
+
+def _one_sequence(at, each):
+    return each._replace(activations=each.activations / at.batch)
+
+
+def _decodes(at):
+    return type(at.new) is float and at.new == 1
+
+
+NORMS = ("attn_norm", "mlp_norm", "final_norm", "qk_norm")
+ACTS = ("mlp_act", "experts_act", "shared_act")
+
+DEPARTURES = {
+    "add_operands": Departure(
+        "a residual add reads 2 operands", "1", ("attn_add", "mlp_add"), _one_operand
+    ),
+    "norm_flops": Departure(
+        "RMSNorm 4 FLOPs an element, LayerNorm 7", "7 for both", NORMS, _seven
+    ),
+    "norm_weights": Departure(
+        "norms read their parameters", "they do not", NORMS, _no_parameters
+    ),
+    "activation_flops": Departure(
+        "SiLU 3 FLOPs an element, the gate 1", "2 in all", ACTS, _two
+    ),
+    "activation_width": Departure(
+        "the activation has the MLP's width", "the hidden width", ACTS, _hidden_width
+    ),
+    "causal": Departure(
+        "fused attention skips masked pairs", "it computes them", ("attention",), _all_pairs
+    ),
+    "new_token": Departure("a new token attends to itself too", "to the cache alone"),
+    "query_heads": Departure(
+        "QKᵀ reads every query head (unfused)", "as many as there are KV heads",
+        ("qk_matmul",), _queries_as_keys,
+    ),
+    "flash_rows": Departure(
+        "K and V are read once if they fit on the chip", "once every 128 rows",
+        ("attention",), _rows_of_a_head,
+    ),
+    "flash_kv_heads": Departure(
+        "fused attention reads the KV heads", "one K and V a query head",
+        ("attention",), _key_of_each_query,
+    ),
+    "flash_output": Departure(
+        "fused attention writes rows as wide as a head", "as long as the keys, twice",
+        ("attention",), _rows_of_keys,
+    ),
+    "rotary": Departure(
+        "rotary embedding is a kernel", "it is left out", ("rotary", "k_proj"), _no_rotation
+    ),
+    "ends": Departure(
+        "embedding and final norm belong to the pass", "they are left out", ENDS, _nothing
+    ),
+    "lm_head_fma": Departure("a multiply-add of lm_head is 2 FLOPs", "1", ("lm_head",), _half),
+    "lm_head_batched": Departure(
+        "lm_head moves activations for every sequence", "for one", ("lm_head",), _one_sequence
+    ),
+    "one_format": Departure(
+        "embedding, lm_head and what lies between matrices have 16 bits",
+        "as many as weights and activations",
+    ),
+    "one_peak": Departure(
+        "matmul and attention each run at the peak of their operands",
+        "at 8 bits only if everything has 8 bits",
+    ),
+    "prefill_token": Departure("prefill yields the first token", "a step follows for each token"),
+}  # fmt: skip

@@ -1,0 +1,322 @@
+"""A decoder-only transformer as the sizes that decide its costs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from roofkit.models.llm.split import Split, split
+
+ACTIVATIONS = ("silu", "gelu", "relu")
+# Norms of the residual stream in a block: one where attention and MLP run side by side on it, two
+# as usual, four where their results are normalised too.
+BLOCK_NORMS = (1, 2, 4)
+
+
+@dataclass(frozen=True)
+class Latent:
+    """Multi-head latent attention: K and V of all heads are made from one short vector a token.
+
+    kv_rank, q_rank : int
+        Width of that vector, which is what the cache holds, and of the one that queries are made
+        from (0: they are made from the residual stream).
+    rope : int
+        Width of the part of a key that all heads share and that carries the position; cached too.
+    nope, value : int
+        Width of the rest of a head's key, and of its value.
+
+    Source: DeepSeek-V2, arXiv:2405.04434, section 2.1.
+    """
+
+    kv_rank: int
+    q_rank: int
+    nope: int
+    rope: int
+    value: int
+
+
+class Parameters(NamedTuple):
+    """Parameters by what they are stored as: ``vectors`` are biases and norms."""
+
+    matrices: int
+    experts: int
+    vectors: int
+    embedding: int
+    lm_head: int
+
+
+@dataclass(frozen=True)
+class LLM:
+    """A decoder-only transformer.
+
+    Parameters
+    ----------
+    name : str
+    hidden, layers, heads, vocabulary : int
+        Width of the residual stream, number of blocks, of query heads, of token vectors.
+    mlp : int
+        Width of the dense MLP; 0 where every block is a mixture of experts.
+    kv_heads, head_dim : int, optional
+        Heads of K and V (as many as query heads unless given) and their width (hidden / heads).
+    latent : Latent, optional
+        Multi-head latent attention in place of K and V heads.
+    gated, activation : bool, "silu" | "gelu" | "relu"
+        The MLP has a gate matrix beside up and down; what it applies to each element.
+    norm, norm_bias : "rms" or "layer", bool
+        A layer norm has a shift beside its scale, unless ``norm_bias=False``.
+    block_norms : 1, 2 or 4
+        Norms of a block. One means that attention and MLP read the same normalised input and are
+        added to the residual stream together, as are two with ``parallel=True``.
+    parallel : bool
+    rotary, positions : bool, int
+        Rotary position embedding; the number of learned position vectors, if any.
+    tied : bool
+        lm_head is the embedding matrix.
+    qkv_bias, out_bias, mlp_bias, head_bias, sinks : bool
+        Biases of the matrices; a learned score of each head that no key belongs to.
+    qk_norm : "", "head" or "width"
+        Queries and keys are normalised, with the parameters of one head or of all.
+    window, windowed_layers : int, optional
+        Keys a token attends to at most (sliding-window attention), and in how many of the layers:
+        all unless given.
+    experts, experts_per_token, expert_width : int
+        Mixture of experts: how many, how many a token visits, the width of each.
+    shared_width, shared_gate, expert_bias, router_bias : int, bool, bool, bool
+        Width of the expert that every token visits, and whether it has a gate of its own; whether
+        experts, and what chooses among them, have biases.
+    dense_layers : int
+        Blocks that keep the dense MLP.
+    stored : mapping
+        Formats of the checkpoint, where it is quantised: what ``on`` takes unless told otherwise.
+    source : str
+
+    Raises ValueError naming the size that is missing or does not fit.
+
+    >>> tiny = LLM("tiny", hidden=64, layers=2, heads=4, vocabulary=100, mlp=256)
+    >>> tiny.parameters
+    144192
+    """
+
+    name: str
+    hidden: int
+    layers: int
+    heads: int
+    vocabulary: int
+    mlp: int
+    kv_heads: int | None = None
+    head_dim: int | None = None
+    latent: Latent | None = None
+    gated: bool = True
+    activation: str = "silu"
+    norm: str = "rms"
+    norm_bias: bool = True
+    block_norms: int = 2
+    parallel: bool = False
+    rotary: bool = True
+    positions: int = 0
+    tied: bool = False
+    qkv_bias: bool = False
+    out_bias: bool = False
+    mlp_bias: bool = False
+    head_bias: bool = False
+    sinks: bool = False
+    qk_norm: str = ""
+    window: int | None = None
+    windowed_layers: int | None = None
+    experts: int = 0
+    experts_per_token: int = 0
+    expert_width: int = 0
+    shared_width: int = 0
+    shared_gate: bool = False
+    expert_bias: bool = False
+    router_bias: bool = False
+    dense_layers: int = 0
+    stored: Mapping = field(default_factory=dict, hash=False)
+    source: str = "given by the user"
+
+    def __post_init__(self):
+        def settle(name, value):
+            object.__setattr__(self, name, value)
+
+        if self.kv_heads is None:
+            settle("kv_heads", self.heads)
+        at_least = dict.fromkeys(("hidden", "layers", "heads", "vocabulary", "kv_heads"), 1)
+        at_least |= dict.fromkeys(
+            ("mlp", "positions", "experts", "experts_per_token", "expert_width", "shared_width",
+             "dense_layers"), 0,
+        )  # fmt: skip
+        optional = {"head_dim": 1, "window": 1, "windowed_layers": 0}
+        at_least |= {
+            name: least for name, least in optional.items() if getattr(self, name) is not None
+        }
+        for name, least in at_least.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                self._refuse(f"{name} must be a whole number of at least {least}, got {value!r}")
+        if self.head_dim is None:
+            if self.hidden % self.heads:
+                self._refuse(
+                    f"{self.heads} heads do not divide the hidden width {self.hidden}; "
+                    "give head_dim if they need not"
+                )
+            settle("head_dim", self.hidden // self.heads)
+        if self.kv_heads > self.heads:
+            self._refuse(f"{self.kv_heads} KV heads are more than the {self.heads} query heads")
+        if self.heads % self.kv_heads:
+            self._refuse(f"{self.kv_heads} KV heads do not divide the {self.heads} query heads")
+        for name, known in (
+            ("activation", ACTIVATIONS), ("norm", ("rms", "layer")), ("block_norms", BLOCK_NORMS),
+            ("qk_norm", ("", "head", "width")),
+        ):  # fmt: skip
+            if getattr(self, name) not in known:
+                listed = ", ".join(str(each) or '""' for each in known)
+                self._refuse(f"{name}={getattr(self, name)!r} must be one of {listed}")
+        for name in ("gated", "norm_bias", "parallel", "rotary", "tied", "qkv_bias", "out_bias",
+                     "mlp_bias", "head_bias", "sinks", "shared_gate", "expert_bias",
+                     "router_bias"):  # fmt: skip
+            if not isinstance(getattr(self, name), bool):
+                self._refuse(f"{name}={getattr(self, name)!r} must be True or False")
+        if self.block_norms == 1:
+            settle("parallel", True)
+        for name in ("dense_layers", "windowed_layers"):
+            if (getattr(self, name) or 0) > self.layers:
+                self._refuse(f"{name}={getattr(self, name)} exceeds its {self.layers} layers")
+        if self.windowed_layers and self.window is None:
+            self._refuse(f"{self.windowed_layers} windowed layers need a window")
+        if self.experts and not (self.expert_width and 1 <= self.experts_per_token <= self.experts):
+            self._refuse(
+                f"{self.experts} experts need an expert_width above 0 and experts_per_token of 1 "
+                f"to {self.experts}, got {self.expert_width} and {self.experts_per_token}"
+            )
+        if not self.experts and (self.expert_width or self.shared_width or self.dense_layers):
+            self._refuse("expert_width, shared_width and dense_layers need experts")
+        if not self.mlp and self.dense_mlps:
+            self._refuse(f"{self.dense_mlps} of its layers need a dense MLP, but mlp is 0")
+        if self.latent is not None and (self.qk_norm or self.qkv_bias or self.window):
+            self._refuse("latent attention has no qk_norm, no qkv_bias and no window here")
+
+    def _refuse(self, what):
+        raise ValueError(f"{self.name}: {what}")
+
+    @property
+    def dense_mlps(self):
+        """Blocks with a dense MLP."""
+        return self.dense_layers if self.experts else self.layers
+
+    @property
+    def expert_mlps(self):
+        """Blocks with a mixture of experts."""
+        return self.layers - self.dense_mlps
+
+    @property
+    def windowed(self):
+        """Layers in which a token attends to a window."""
+        if self.window is None:
+            return 0
+        return self.layers if self.windowed_layers is None else self.windowed_layers
+
+    @property
+    def norm_vectors(self):
+        """Parameters that a norm has for each element of its width."""
+        return 2 if self.norm == "layer" and self.norm_bias else 1
+
+    @property
+    def cached_width(self):
+        """Elements of KV cache that a token takes in one layer, on one chip that holds it all."""
+        if self.latent:
+            return self.latent.kv_rank + self.latent.rope
+        return 2 * self.kv_heads * self.head_dim
+
+    @property
+    def parameters(self):
+        """Every weight, bias and norm parameter there is, a tied lm_head counted once.
+
+        >>> import roofkit as rk
+        >>> rk.llm("Llama-2-7B").parameters
+        6738415616
+        """
+        return sum(self.parameters_by_kind())
+
+    @property
+    def active_parameters(self):
+        """The parameters that one token meets: of the experts, those it visits."""
+        idle = self.experts - self.experts_per_token
+        matrices, biases = self.mlp_parameters(self.expert_width, self.expert_bias)
+        return self.parameters - self.expert_mlps * idle * (matrices + biases)
+
+    def parameters_by_kind(self, held: Split | None = None) -> Parameters:
+        """Parameters that each chip of a Split holds, all stages of a pipeline together.
+
+        Heads, MLP widths, experts and the vocabulary are split; norms, routers and the biases of
+        outputs are held by every chip, and so are K and V heads once there are fewer than chips.
+        """
+        on = held or split(self)
+        d, norm = self.hidden, self.norm_vectors
+        matrices, vectors = self._attention(on)
+        matrices, vectors = self.layers * matrices, self.layers * vectors
+        vectors += (self.layers * self.block_norms + 1) * norm * d
+        if self.dense_mlps:
+            each, biases = self.mlp_parameters(on.mlp, self.mlp_bias)
+            matrices += self.dense_mlps * each
+            vectors += self.dense_mlps * biases
+        routed = 0
+        if self.expert_mlps:
+            each, biases = self.mlp_parameters(on.expert_width, self.expert_bias)
+            routed = self.expert_mlps * on.experts * each
+            shared, shared_biases = self.mlp_parameters(on.shared_width, self.mlp_bias)
+            matrices += self.expert_mlps * (self.experts * d + shared + self.shared_gate * d)
+            vectors += self.expert_mlps * (
+                on.experts * biases + self.router_bias * self.experts + shared_biases
+            )
+        return Parameters(
+            matrices,
+            routed,
+            vectors + self.head_bias * on.vocabulary,
+            (on.vocabulary + self.positions) * d,
+            0 if self.tied else on.vocabulary * d,
+        )
+
+    def mlp_parameters(self, width, bias):
+        """Weights and biases of an MLP of this width."""
+        if not width:
+            return 0, 0
+        biases = bias * ((1 + self.gated) * width + self.hidden)
+        return (2 + self.gated) * self.hidden * width, biases
+
+    def _attention(self, on):
+        """Matrices, and biases and norms, of one layer's attention."""
+        d = self.hidden
+        if self.latent:
+            wide = self.latent
+            heads = self.heads // on.tensor
+            key = wide.nope + wide.rope
+            down = d * (wide.q_rank + wide.kv_rank + wide.rope)
+            queries = heads * key * (wide.q_rank or d)
+            up = heads * wide.kv_rank * (wide.nope + wide.value)
+            return (
+                down + queries + up + heads * wide.value * d,
+                (wide.q_rank + wide.kv_rank) * self.norm_vectors + self.out_bias * d,
+            )
+        q, kv = on.q_dim, on.kv_dim
+        normed = {"": 0, "head": 2 * self.head_dim, "width": q + kv}[self.qk_norm]
+        vectors = self.qkv_bias * (q + 2 * kv) + self.out_bias * d
+        vectors += self.norm_vectors * normed + self.sinks * (self.heads // on.tensor)
+        return d * (q + 2 * kv) + q * d, vectors
+
+    def on(self, chip, **choices):
+        """This model served by a chip, or by several: see ``Deployment`` for the choices.
+
+        >>> import roofkit as rk
+        >>> served = rk.llm("Llama-2-7B").on(rk.chip("RTX A6000"), convention="llm-viewer")
+        >>> round(served.decode(batch=1, context=2048)["q_proj"].attainable / 1e9)
+        768
+        """
+        from roofkit.models.llm.serve import Deployment  # only who serves needs chips
+
+        formats = {name for name in choices if name in ("weights", "experts", "scales")}
+        return Deployment(self, chip, **({} if formats else self.stored) | choices)
+
+    def fewest_chips(self, chip, batch=1, prompt=2048, output=1, **choices):
+        """This model on the fewest chips that hold a generation: see ``solve.fewest_chips``."""
+        from roofkit.models.llm.solve import fewest_chips
+
+        return fewest_chips(self, chip, batch, prompt, output, **choices)

@@ -1,0 +1,48 @@
+"""What a pass over a model asks of one chip, operation by operation; no chip is known here.
+
+A model, a split and a pass give a list of Operations (llm/count.py, cnn/network.py); a chip turns
+each into a Layer (layers.py).
+"""
+
+from typing import Any, NamedTuple
+
+from roofkit.roofline import Cost
+
+
+class Operation(NamedTuple):
+    """One kind of operation of a pass, on one chip.
+
+    ``times`` is how often it occurs in the pass; all else is of one occurrence. ``weights``,
+    ``activations`` and ``kv`` are bytes over the memory; ``on_stream`` says that the activations
+    include the residual stream. ``dtype`` is what it multiplies in. A ``collective``, such as
+    "all-reduce", moves an ``array`` of so many bytes ``among`` so many chips. ``kernel`` says how
+    it is computed, where a calibration can know: ("matmul", B, D, F), or ("norm", "add" or
+    "activation", rows, width). Figures are numbers or arrays that broadcast.
+
+    >>> Operation("up", 32, flops=2e9, weights=9e7, activations=1e6).cost.intensity
+    21.978021978021978
+    """
+
+    name: str
+    times: int
+    flops: Any = 0.0
+    weights: Any = 0.0
+    activations: Any = 0.0
+    kv: Any = 0.0
+    dtype: str = ""
+    on_stream: bool = False
+    collective: str = ""
+    array: Any = 0.0
+    among: int = 1
+    kernel: tuple = ()
+
+    @property
+    def bytes(self):
+        """Bytes over the memory: weights, activations and KV cache."""
+        moved = self.weights + self.activations
+        return moved + self.kv if type(self.kv) is not float or self.kv else moved
+
+    @property
+    def cost(self):
+        """FLOPs and bytes over the memory, as a Cost."""
+        return Cost(self.flops, self.bytes)

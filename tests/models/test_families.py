@@ -1,0 +1,151 @@
+"""Families of models by their config.json: the parameters of their checkpoints, and refusals."""
+
+import pytest
+
+import roofkit as rk
+
+MLA = {
+    "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+}  # fmt: skip
+# Configs as published, and the parameters that a checkpoint holds (Hugging Face counts them).
+PUBLISHED = {
+    "DeepSeek-V3": ({
+        "model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432,
+        "moe_intermediate_size": 2048, "num_hidden_layers": 61, "num_attention_heads": 128,
+        "n_shared_experts": 1, "n_routed_experts": 256, "q_lora_rank": 1536,
+        "num_experts_per_tok": 8, "first_k_dense_replace": 3, "vocab_size": 129280, **MLA,
+        "moe_layer_freq": 1, "num_nextn_predict_layers": 1, "hidden_act": "silu",
+        # Without the 256 corrections of each router, which are no parameters.
+    }, 671_026_404_352),
+    "DeepSeek-V2-Lite": ({
+        "model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944,
+        "moe_intermediate_size": 1408, "num_hidden_layers": 27, "num_attention_heads": 16,
+        "n_shared_experts": 2, "n_routed_experts": 64, "q_lora_rank": None,
+        "num_experts_per_tok": 6, "first_k_dense_replace": 1, "vocab_size": 102400, **MLA,
+    }, 15_706_484_224),
+    "gemma-2-9b": ({
+        "model_type": "gemma2", "hidden_size": 3584, "intermediate_size": 14336,
+        "num_hidden_layers": 42, "num_attention_heads": 16, "num_key_value_heads": 8,
+        "head_dim": 256, "vocab_size": 256000, "sliding_window": 4096,
+        "hidden_act": "gelu_pytorch_tanh", "hidden_activation": "gelu_pytorch_tanh",
+    }, 9_241_705_984),
+    "gpt-oss-120b": ({
+        "model_type": "gpt_oss", "hidden_size": 2880, "num_hidden_layers": 36,
+        "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
+        "vocab_size": 201088, "intermediate_size": 2880, "num_local_experts": 128,
+        "num_experts_per_tok": 4, "sliding_window": 128, "tie_word_embeddings": False,
+    }, 116_829_156_672),
+    "phi-2": ({
+        "model_type": "phi", "hidden_size": 2560, "intermediate_size": 10240,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "vocab_size": 51200,
+        "hidden_act": "gelu_new", "partial_rotary_factor": 0.4,
+    }, 2_779_683_840),
+    "falcon-7b": ({
+        "model_type": "falcon", "hidden_size": 4544, "num_hidden_layers": 32,
+        "num_attention_heads": 71, "vocab_size": 65024, "multi_query": True,
+        "parallel_attn": True, "bias": False, "alibi": False, "new_decoder_architecture": False,
+    }, 6_921_720_704),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_parameters_are_those_of_the_checkpoint(name):
+    config, parameters = PUBLISHED[name]
+    assert rk.llm(config).parameters == parameters
+
+
+def config_of(name, **changed):
+    return {**PUBLISHED[name][0], **changed}
+
+
+def test_windows_alternate_with_full_attention():
+    gemma, oss = (rk.llm(config_of(name)) for name in ("gemma-2-9b", "gpt-oss-120b"))
+    assert (gemma.window, gemma.windowed, oss.window, oss.windowed) == (4096, 21, 128, 18)
+    five_to_one = {"model_type": "gemma3_text", "sliding_window": 512, "num_hidden_layers": 26}
+    assert rk.llm(config_of("gemma-2-9b", **five_to_one)).windowed == 22
+    listed = ["sliding_attention"] * 30 + ["full_attention"] * 12
+    assert rk.llm(config_of("gemma-2-9b", layer_types=listed)).windowed == 30
+    with pytest.raises(ValueError, match="layer_types="):
+        rk.llm(config_of("gemma-2-9b", layer_types=listed[1:]))
+
+
+def test_a_mixed_model_forgets_in_some_layers_alone():
+    served = rk.llm(config_of("gemma-2-9b")).on("H100")
+    step = served.decode(2, 10_000)
+    assert (step["attention"].count, step["window_attention"].count) == (21, 21)
+    assert step["attention"].kv / step["window_attention"].kv == 10_001 / 4096
+    a_token = 2 * 8 * 256 * 2
+    assert served.memory(2, 10_000).kv == 2 * a_token * 21 * (10_000 + 4096)
+
+
+def test_latent_attention_caches_one_vector_a_token_on_every_chip():
+    for chips in (1, 8):
+        served = rk.llm(config_of("DeepSeek-V3")).on("H200", chips=chips)
+        assert served.kv_bytes_per_token == 61 * 2 * (512 + 64)
+        assert served.decode(4, 1000)["attention"].kv == 4 * 1001 * 2 * (512 + 64)
+
+
+def test_latent_attention_makes_keys_in_prefill_and_carries_queries_in_decode():
+    """FLOPs of one layer, by the two orders in which its matrices can be multiplied."""
+    served = rk.llm(config_of("DeepSeek-V3")).on("H200", chips=8)
+    heads, n, cached = 16, 100, 5000
+    step = served.decode(1, cached)["attention"].flops
+    carried = 2 * heads * 512 * (128 + 128)
+    assert step == carried + (cached + 1) * heads * (2 * (512 + 64) + 2 * 512 + 5)
+    prefill = served.prefill(1, n)["attention"].flops
+    made = n * 2 * heads * 512 * (128 + 128)
+    assert prefill == made + n * (n + 1) / 2 * heads * (2 * (128 + 64) + 2 * 128 + 5)
+
+
+def test_a_checkpoint_is_served_as_it_is_stored_unless_told_otherwise():
+    blocks = {
+        "quant_method": "fp8",
+        "weight_block_size": [128, 128],
+        "activation_scheme": "dynamic",
+    }
+    model = rk.llm(config_of("DeepSeek-V3", quantization_config=blocks))
+    served = model.on("H200", chips=8)
+    assert (served.weights, served.activations, served.lm_head) == ("fp8", "fp8", "bf16")
+    assert served.precision.widths.experts == 1 + 4 / 128**2
+    assert model.on("H200", chips=8, weights="bf16").activations == "bf16"
+    gptq = {"quant_method": "gptq", "bits": 4, "group_size": 128}
+    four = rk.llm(config_of("phi-2", quantization_config=gptq)).on("H100")
+    assert (four.weights, four.precision.widths.weights) == ("int4", 0.5 + 2 / 128)
+    with pytest.raises(ValueError, match="methods known are fp8, gptq, awq"):
+        rk.llm(config_of("phi-2", quantization_config={"quant_method": "quip"}))
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"num_local_experts": 8}, {"vision_config": {"hidden_size": 8}}, {"kv_lora_rank": 64},
+        {"sliding_window": 4096}, {"mamba_d_state": 16}, {"q_lora_rank": 8}, {"num_experts": 8},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_field_that_changes_costs_is_refused_by_name(field):
+    (name,) = field
+    with pytest.raises(ValueError, match=f"{name}="):
+        rk.llm(config_of("phi-2", **field))
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"rope_theta": 1e6}, {"attention_dropout": 0.1}, {"rope_scaling": {"factor": 8}},
+        {"initializer_range": 0.02}, {"layer_norm_eps": 1e-5}, {"bos_token_id": 1},
+        {"torch_dtype": "float16"}, {"use_cache": True}, {"sliding_window": None},
+        {"my_own_note": "hello"}, {"num_local_experts": 0}, {"router_aux_loss_coef": 0.1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_field_that_changes_no_cost_is_passed_over(field):
+    assert rk.llm(config_of("phi-2", **field)).parameters == PUBLISHED["phi-2"][1]
+
+
+def test_a_folder_of_a_checkpoint_is_read(tmp_path):
+    import json
+
+    (tmp_path / "config.json").write_text(json.dumps(config_of("phi-2")))
+    for where in (tmp_path, str(tmp_path)):
+        assert rk.llm(where).parameters == PUBLISHED["phi-2"][1]

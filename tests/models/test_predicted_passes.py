@@ -1,0 +1,76 @@
+"""A pass predicted by a calibration: every layer by the kernel that it is."""
+
+import numpy as np
+import pytest
+
+import roofkit as rk
+from roofkit.machine.calibration import Calibrated
+from roofkit.machine.predictions import Prediction
+
+A100 = rk.calibration("A100 80GB SXM")
+
+
+def served(model="Llama-2-7B", **choices):
+    return rk.llm(model).on("A100 80GB SXM", calibrated=A100, **choices)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_matmuls_are_predicted_as_matmuls_of_their_shape(fused):
+    table = served(fused=fused).decode(7, 100)
+    name, width = ("gate_up_proj", 22016) if fused else ("gate_proj", 11008)
+    assert table[name].predicted(A100) == A100.matmul(7, 4096, width)
+    assert table["lm_head"].predicted(A100) == A100.matmul(7, 4096, 32000)
+
+
+def test_kernels_of_rows_are_predicted_as_such():
+    table = served(fused=False).prefill(2, 100)
+    assert table["attn_norm"].predicted(A100) == A100.elementwise(200, 4096, kind="norm")
+    assert table["attn_add"].predicted(A100) == A100.elementwise(200, 4096, kind="add")
+    assert table["mlp_act"].predicted(A100) == A100.elementwise(200, 11008, kind="activation")
+
+
+def test_what_chips_send_is_predicted_by_the_all_reduce_that_sends_as_much():
+    table = served("Llama-2-70B", chips=4).decode(8, 100)
+    assert table["attn_all_reduce"].predicted(A100) == A100.all_reduce(2 * 8 * 8192, 4)
+    assert table["logits_all_gather"].predicted(A100) == A100.all_reduce(8 * 32000, 4)
+
+
+def test_attention_is_predicted_by_its_cost_and_claims_no_coverage():
+    layer = served().decode(8, 1000)["attention"]
+    assert layer.predicted(A100) == A100.predict(layer.cost)
+    assert served().decode(8, 1000).prediction.coverage is None
+
+
+def test_a_pass_is_the_sum_of_its_layers_and_above_its_bound():
+    table = served(fused=False).prefill(1, 2048)
+    parts = [layer.count * layer.predicted(A100) for layer in table]
+    assert table.prediction == Prediction.total(parts)
+    assert table.time < table.prediction.low < table.prediction.seconds < table.prediction.high
+    assert f"predicted: {table.prediction}" in repr(table)
+    assert "predicted: " in table._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("model", "chips", "batch", "prompt", "published"),
+    [("Llama-2-7B", 1, 1, 2048, 133e-3), ("Llama-2-70B", 4, 1, 2048, 377e-3)],
+)
+def test_a_published_prefill_lies_in_the_interval(model, chips, batch, prompt, published):
+    """TensorRT-LLM 0.6.1, time to the first token."""
+    prediction = served(model, chips=chips, fused=False).prefill(batch, prompt).prediction
+    assert prediction.low < published < prediction.high
+    assert prediction.seconds == pytest.approx(published, rel=0.1)
+
+
+def test_a_readers_own_calibration_serves_too():
+    roof = rk.Roofline(312e12, 2.039e12)
+    truth = Calibrated(roof, eff_flops=0.7, eff_bw=0.8, overhead=1e-5)
+    cost = rk.matmul(np.geomspace(1, 1e4, 20), 4096, np.array([[4096], [16384]]))
+    fit = rk.calibrate([(cost, truth.seconds(cost))], roof, dtype="bf16")
+    table = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibrated=fit).decode(1, 100)
+    assert table["o_proj"].predicted(fit) == fit.matmul(1, 4096, 4096)
+    assert table.prediction.seconds > table.time
+
+
+def test_without_a_calibration_there_is_no_prediction():
+    with pytest.raises(ValueError, match="no calibration was given; serve the model with"):
+        _ = rk.llm("Llama-2-7B").on("A100 80GB SXM").prefill().prediction

@@ -1,0 +1,194 @@
+"""The one place where oracles meet roofkit: what it says, in the oracles' terms.
+
+Counts are elements, not bytes, and those of all occurrences of a layer together.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+
+import roofkit as rk
+from roofkit.models.cnn import layers as cnn_layers
+from roofkit.models.llm.families import FAMILIES
+
+# Biases and norms are stored as the residual stream is; the cache has another width.
+PRECISIONS = {"weights": "fp32", "stream": "fp32", "kv": "fp64"}
+BYTES = {"weight": 4, "activation": 4, "cache": 8}
+PEAK, BANDWIDTH, EGRESS = 1e12, 1e11, 1e10
+CHIP = rk.Chip(
+    "any", peaks=dict.fromkeys(("fp64", "fp32", "bf16"), PEAK), bandwidth=BANDWIDTH, capacity=1e12
+)
+
+
+@dataclass
+class Said:
+    """What a table says of the layers of one name."""
+
+    times: int
+    flops: float
+    weight: float
+    activation: float
+    cache: float
+    sent: float
+
+
+def families():
+    """The model_type of every config that roofkit claims to read."""
+    return sorted(FAMILIES)
+
+
+def served(sizes, chips=1, how="fused", rows=None, *, riding=False, **choices):
+    """A model of these sizes, on a chip or split among several behind a switch.
+
+    ``rows`` of queries are what fused attention has room for beside their output, K and V. With
+    ``riding`` norms, activations and sums ride along with matmuls.
+    """
+    if "model_type" in sizes:
+        model = rk.llm(sizes)
+    else:
+        # There a flag; and experts have biases where every MLP has.
+        also = {"qk_norm": "head" if sizes.get("qk_norm") else ""}
+        also["expert_bias"] = bool(sizes.get("experts") and sizes.get("mlp_bias"))
+        model = rk.LLM("tiny", **sizes | also)
+    joined = rk.network.switch(chips, EGRESS) if chips > 1 else None
+    attention = {"fused": "flash", "unfused": "unfused"}[how]
+    if rows is not None:
+        choices["on_chip"] = 4 * BYTES["activation"] * model.head_dim * rows
+    return model.on(
+        CHIP, chips=chips, joined=joined, attention=attention, fused=riding, **PRECISIONS, **choices
+    )
+
+
+def layers(served, batch, new, cached=0):
+    """A pass over new tokens on a cached prefix, as {name: Said}."""
+    return {
+        layer.name: Said(
+            layer.count,
+            layer.count * layer.flops,
+            layer.count * layer.weights / BYTES["weight"],
+            layer.count * layer.activations / BYTES["activation"],
+            layer.count * layer.kv / BYTES["cache"],
+            layer.count * layer.link / BYTES["activation"],
+        )
+        for layer in served.forward(batch, new, cached)
+    }
+
+
+def times(served, batch, new, cached=0):
+    """The seconds of a pass at best and at worst, and of each layer: {name: (…, …, bound)}."""
+    table = served.forward(batch, new, cached)
+    each = {
+        layer.name: (layer.count * layer.time, layer.count * layer.estimate.upper, layer.bound)
+        for layer in table
+    }
+    return (table.time, table.upper), each
+
+
+def memory(served, batch, prompt, output=1):
+    """Elements that a chip must hold: {"weight": …, "cache": …, "activation": …}."""
+    held = served.generate(batch, prompt, output).memory
+    return {
+        "weight": held.weights / BYTES["weight"],
+        "cache": held.kv / BYTES["cache"],
+        "activation": held.activations / BYTES["activation"],
+    }
+
+
+def network(layers, shape):
+    """roofkit's CNN of the tiny one's layers, each named by its place as there."""
+    return rk.CNN("tiny", _described(layers, ""), shape)
+
+
+def _described(layers, at):
+    makers = {
+        "conv": cnn_layers.Conv, "dense": cnn_layers.Dense, "pool": cnn_layers.Pool,
+        "global_pool": cnn_layers.GlobalPool, "norm": cnn_layers.BatchNorm,
+        "relu": cnn_layers.ReLU,
+    }  # fmt: skip
+    described = []
+    for place, (kind, *sizes) in enumerate(layers):
+        name = f"{at}{kind}{place}"
+        if kind == "residual":
+            ways = [_described(way, f"{name}.{n}.") for n, way in enumerate(sizes)]
+            described.append(cnn_layers.Residual(*ways, name=name))
+        else:
+            described.append(makers[kind](*sizes, name=name))
+    return described
+
+
+def forward(network, batch, **how):
+    """The layers of a forward pass of a CNN, as {name: Said}."""
+    table = network.forward(CHIP, batch, "fp32", **how)
+    return {
+        layer.name: Said(
+            layer.count,
+            layer.flops,
+            layer.weights / BYTES["weight"],
+            layer.activations / BYTES["activation"],
+            0,
+            0,
+        )
+        for layer in table
+    }
+
+
+# What the oracle counts by place, as the layers that roofkit splits it into.
+_PLACES = {
+    "projections": ("q_proj", "k_proj", "v_proj", "o_proj", "q_down_proj", "kv_down_proj"),
+    "mlp": ("gate_proj", "up_proj", "down_proj", "router", "experts_gate", "experts_up",
+            "experts_down", "shared_gate", "shared_up", "shared_down", "shared_scale"),
+    "head": ("lm_head",),
+    "rectangle": ("qk_matmul", "sv_matmul", "window_qk_matmul", "window_sv_matmul"),
+    "attention": ("attention", "window_attention"),
+}  # fmt: skip
+
+
+def flops_by_place(fields, batch, new, cached):
+    """FLOPs of a pass by place; attention with the softmax that is fused into it."""
+    model = rk.llm(fields)
+    tables = [
+        layers(model.on(CHIP, attention=how, fused=False), batch, new, cached)
+        for how in ("unfused", "flash")
+    ]
+    found = {
+        place: sum(table[name].flops for name in names if name in table)
+        for table in tables
+        for place, names in _PLACES.items()
+        if any(name in table for name in names)
+    }
+    if model.latent:
+        # Making K and V of each head from the latent vectors counts as attention's there.
+        wide, keys = model.latent, batch * (new + cached)
+        made = 2 * wide.kv_rank * model.heads * (wide.nope + wide.value) * keys * model.layers
+        found["projections"] += made
+        found["attention"] -= made
+        found.pop("rectangle", None)
+    return found
+
+
+def parameters(fields):
+    """Parameters of the model that a config describes; ValueError where it is refused."""
+    return rk.llm(fields).parameters
+
+
+def windows(fields):
+    """The window of each layer: how many keys a token attends to at most, or None."""
+    model = rk.llm(fields)
+    return [model.window] * model.windowed + [None] * (model.layers - model.windowed)
+
+
+def cache(fields, batch, length):
+    """Elements of the KV cache of so many sequences of this length."""
+    return memory(rk.llm(fields).on(CHIP, **PRECISIONS), batch, length)["cache"]
+
+
+def published():
+    """The configs of roofkit's table of models, by name, with what it counts of each."""
+    return {
+        entry["name"]: (entry["config"], rk.llm(entry["name"]).parameters) for entry in _table()
+    }
+
+
+def _table():
+    text = (resources.files("roofkit.models.llm") / "models.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)["llm"]
