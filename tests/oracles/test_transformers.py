@@ -25,6 +25,13 @@ def test_parameters_are_the_same(fields):
     assert adapter.parameters(fields) == torch_model.parameters(fields)
 
 
+@pytest.mark.parametrize("fields", CONFIGS)
+def test_a_config_is_read_as_transformers_writes_it(fields):
+    """With every key there is, most of which change no cost."""
+    written = {**torch_model.config_of(fields).to_dict(), "model_type": fields["model_type"]}
+    assert adapter.parameters(written) == adapter.parameters(fields)
+
+
 @pytest.mark.parametrize(
     ("config", "said"), adapter.published().values(), ids=adapter.published().keys()
 )

@@ -107,7 +107,7 @@ def _qwen3_moe(fields):
     return _usual(
         fields, needs=["num_key_value_heads", "head_dim"], qkv_bias=biases, out_bias=biases,
         qk_norm="head", **_used_windows(fields), mlp=width if dense else 0,
-        experts=fields["num_experts"], experts_per_token=fields["num_experts_per_tok"],
+        experts=fields.get("num_local_experts") or fields["num_experts"], experts_per_token=fields["num_experts_per_tok"],
         expert_width=fields["moe_intermediate_size"], dense_layers=dense,
     )  # fmt: skip
 
@@ -221,7 +221,7 @@ def _falcon(fields):
         kv_heads = fields.get("num_kv_heads", heads)
     else:
         kv_heads = 1 if fields.flag("multi_query", True) else heads
-    fields.pass_over("num_kv_heads", "multi_query")
+    fields.pass_over("num_kv_heads", "multi_query", "parallel_attn")
     parallel = new or fields.flag("parallel_attn", True)
     norms = fields.get("num_ln_in_parallel_attn", 2 if new else 1)
     biases = fields.flag("bias", False)
