@@ -107,7 +107,8 @@ def _qwen3_moe(fields):
     return _usual(
         fields, needs=["num_key_value_heads", "head_dim"], qkv_bias=biases, out_bias=biases,
         qk_norm="head", **_used_windows(fields), mlp=width if dense else 0,
-        experts=fields.get("num_local_experts") or fields["num_experts"], experts_per_token=fields["num_experts_per_tok"],
+        experts=fields.get("num_local_experts") or fields["num_experts"],
+        experts_per_token=fields["num_experts_per_tok"],
         expert_width=fields["moe_intermediate_size"], dense_layers=dense,
     )  # fmt: skip
 
