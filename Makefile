@@ -34,7 +34,7 @@ test: $(VENV)/ready
 	$(BIN)/ruff format --check
 	$(BIN)/python tools/notebooks.py --check
 	ROOFKIT_ANSWERS= $(BIN)/pytest -o addopts= --nbval --nbval-sanitize-with tests/nbval.cfg course/en
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 slides: $(VENV)/ready
 	@$(BIN)/python tools/slides.py

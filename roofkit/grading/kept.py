@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import platform
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from roofkit.grading.course import Course
 from roofkit.grading.results import Result
 
 RESULTS, LOCK = "results", "lock"
+PATIENCE = 5  # seconds for the lock of a run that has ended
 SOURCES = (".py", ".toml", ".js")
 # Of the checks, what stands beside a student's code. Tables and kinds judge what that code replied:
 # when they change, `regrade` judges anew, and no code has to run again.
@@ -66,17 +68,46 @@ def alone(course: Course, assignment: str):
     with writing.opened(course.own, writing.checked(assignment), make=True) as folder:
         lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     with open(lock, "r+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if holder := _held(file):
             raise RuntimeError(
-                f"{assignment} is being graded by process {file.read().strip() or '?'}: wait until "
-                "it has ended, then run this again"
-            ) from None
-        file.truncate(0)
+                f"{assignment} is being graded by process {holder}: wait until it has ended, then "
+                "run this again"
+            )
+        file.seek(0)
+        file.truncate()
         file.write(f"{os.getpid()}\n")
         file.flush()
         yield
+
+
+def _held(file):
+    """Lock the file, or the process that holds it.
+
+    A worker that was being started when its run was killed holds the lock until it has begun.
+    """
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return ""
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip()
+        if _lives(holder) or time.monotonic() > until:
+            return holder or "?"
+        time.sleep(0.05)
+
+
+def _lives(process):
+    if not process.isdigit():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def key_of(submitted: Mapping[str, bytes], *texts: str) -> str:

@@ -1,7 +1,9 @@
 """Results as files: whole or absent, found again while nothing they follow from changes."""
 
+import multiprocessing
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -139,3 +141,31 @@ def test_a_file_takes_the_place_of_a_folder_handed_in_before(tmp_path):
         writing.fill(folder, {"data": b"3"}, 0o600)
         assert writing.holds(folder, {"data": b"3"})
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def hold(course, told):
+    """The lock of a run that has ended, in the hands of a process that it had started."""
+    with kept.alone(course, "ps1"):
+        told.put("held")
+        time.sleep(1)
+
+
+def test_a_worker_of_a_run_that_was_killed_is_waited_for(course, monkeypatch):
+    told = multiprocessing.get_context("fork").SimpleQueue()
+    worker = multiprocessing.get_context("fork").Process(target=hold, args=[course, told])
+    worker.start()
+    told.get()
+    (course.own / "ps1/lock").write_text("4194305\n")  # of a process that there is not
+    with kept.alone(course, "ps1"):
+        assert (course.own / "ps1/lock").read_text() == f"{os.getpid()}\n"
+    worker.join()
+    monkeypatch.setattr(kept, "PATIENCE", 0)
+    worker = multiprocessing.get_context("fork").Process(target=hold, args=[course, told])
+    worker.start()
+    told.get()
+    with (
+        pytest.raises(RuntimeError, match=f"graded by process {worker.pid}: wait"),
+        kept.alone(course, "ps1"),
+    ):
+        pass
+    worker.join()
