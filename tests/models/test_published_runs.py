@@ -1,7 +1,7 @@
 """No published run is faster than our bound, and what was run is said to fit.
 
-Figures as their authors print them. MLPerf's rows do not say their batch, nor gpt-fast's their
-prompt: 256 images and 5 tokens are taken.
+Figures of vendors and projects, read from copies of their pages. MLPerf's rows do not say their
+batch, nor gpt-fast's their prompt: 256 images and 5 tokens are taken.
 """
 
 import csv
