@@ -7,7 +7,7 @@ import numpy as np
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 # A ratio of units takes no prefix, and neither does what is counted; the latter's sign follows it.
 RATIOS = ("FLOP/byte", "FLOP/B")
-COUNTS = {"1/s": "/s", "multiprocessors": " multiprocessors"}
+COUNTS = {"1/s": "/s", "multiprocessors": " multiprocessors", "threads": " threads"}
 
 
 def engineering(value):

@@ -119,7 +119,7 @@ sku = "Toy 2"
 
 def _figures(chip):
     named = {f"peak.{dtype}": peak for dtype, peak in chip.peaks.items()}
-    names = ("bandwidth", "capacity", "allocatable", "on_chip", "multiprocessors")
+    names = ("bandwidth", "capacity", "allocatable", "on_chip", "multiprocessors", "threads")
     named |= {name: getattr(chip, name) for name in names}
     if chip.interconnect:
         named |= {"link": chip.interconnect.bandwidth, "latency": chip.interconnect.latency}
@@ -157,7 +157,7 @@ def test_every_figure_has_its_unit_kind_and_source(chip):
     assert chip.sku
     units = dict.fromkeys(("bandwidth", "link"), "byte/s") | {"latency": "s"}
     units |= dict.fromkeys(("capacity", "allocatable", "on_chip"), "byte")
-    units |= {"multiprocessors": "multiprocessors"}
+    units |= {name: name for name in ("multiprocessors", "threads")}
     kinds = {"link": "one-way"}
     listed = tomllib.loads(TABLE.read_text(encoding="utf-8"))["sources"].values()
     for name, figure in _figures(chip).items():
@@ -218,6 +218,17 @@ def test_multiprocessors_are_those_of_the_architecture_papers():
     listed = sum(chip.multiprocessors is not None for chip in rk.chips())
     assert listed == len(MULTIPROCESSORS)
     assert rk.chip("TPU v5e").multiprocessors is None
+
+
+def test_threads_of_a_multiprocessor_follow_the_architecture():
+    turing, wide = {"T4", "Quadro RTX 6000"}, {"V100 SXM2", "GTX 1080 Ti", "H20", "B200"}
+    for chip in rk.chips():
+        if chip.threads is None:
+            assert not chip.sku.startswith("NVIDIA") or chip.multiprocessors is None
+        elif chip.name in wide or chip.name.startswith(("A100", "H100", "H200")):
+            assert chip.threads == 2048
+        else:
+            assert chip.threads == (1024 if chip.name in turing else 1536)
 
 
 @pytest.mark.parametrize(

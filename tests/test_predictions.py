@@ -3,6 +3,7 @@
 import re
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -229,6 +230,13 @@ def test_a_gpu_a_dtype_or_a_size_that_was_not_measured_widens_the_interval():
     assert known.correlation < 0.5
 
 
+def test_a_chip_of_ones_own_is_not_the_measured_one_whose_name_it_has():
+    slower = rk.calibration(replace(H100.chip, bandwidth=2e12))
+    assert H100.measured
+    assert not slower.measured
+    assert "no H100 SXM was measured" in slower.matmul(64, 8192, 8192).basis
+
+
 def test_a_gpu_that_was_not_measured_goes_by_the_most_alike():
     assert rk.calibration("L40S").like == "A100 80GB SXM"
     assert rk.calibration("B200").like == "H100 SXM"
@@ -238,7 +246,7 @@ def test_a_gpu_that_was_not_measured_goes_by_the_most_alike():
     assert l40s.gpu.rows == 1
     more, fewer = (
         calibration.elementwise(rows, 1024, "norm").seconds
-        for calibration in (l40s, rk.calibration("L40S", threads=2048))
+        for calibration in (l40s, rk.calibration(replace(l40s.chip, threads=2048)))
     )
     assert more > fewer
 
@@ -259,6 +267,7 @@ def test_a_kernel_that_was_never_measured_claims_no_coverage():
         (lambda: rk.calibration("TPU v5e"), "TPU v5e is none"),
         (lambda: rk.calibration("Snapdragon"), "Snapdragon"),
         (lambda: rk.calibration(rk.Chip("mine", {"bf16": 1e14}, 1e12)), "'multiprocessors'"),
+        (lambda: rk.calibration(replace(H100.chip, threads=None)), "'threads'"),
         (lambda: A100.matmul(0, 1, 1), "B must be finite and above 0"),
         (lambda: A100.matmul(1, 1024, 1024, "fp8"), "no peak for dtype 'fp8'"),
         (lambda: A100.elementwise(1, 1024, "gelu"), "kind must be one of add, norm, activation"),

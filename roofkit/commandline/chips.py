@@ -6,6 +6,7 @@ import roofkit as rk
 from roofkit._units import quantity
 from roofkit.commandline.options import answers
 from roofkit.commandline.output import print_answer
+from roofkit.hardware.figures import NAMED
 
 
 @click.command()
@@ -45,7 +46,7 @@ def chips(names, form):
 
 def _figures(chip):
     yield from ((f"peak {dtype}", figure) for dtype, figure in chip.peaks.items())
-    for name in ("bandwidth", "capacity", "allocatable", "on_chip", "multiprocessors"):
+    for name in NAMED:
         if getattr(chip, name) is not None:
             yield name, getattr(chip, name)
     if chip.interconnect:

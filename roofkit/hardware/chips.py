@@ -12,7 +12,7 @@ from types import MappingProxyType
 from roofkit._inputs import dtype_named
 from roofkit._names import index, look_up
 from roofkit._tables import html_table, text_table, to_frame
-from roofkit.hardware.figures import figure
+from roofkit.hardware.figures import NAMED, figure
 from roofkit.hardware.interconnect import Interconnect
 from roofkit.roofline import Roofline
 
@@ -34,6 +34,7 @@ class Chip:
     on_chip : bytes of the on-chip memory, or None
     multiprocessors : how many parts compute side by side, each on a block of threads (NVIDIA's
         streaming multiprocessors, AMD's compute units), or None
+    threads : how many of them one multiprocessor holds at once, or None
     interconnect : an Interconnect, the links to other chips, or None
     sku : the exact product the figures belong to
     aliases : other names ``chip()`` finds it by
@@ -56,6 +57,7 @@ class Chip:
     interconnect: Interconnect | None = None
     allocatable: float | None = None
     multiprocessors: float | None = None
+    threads: float | None = None
 
     def __post_init__(self):
         set_field = functools.partial(object.__setattr__, self)
@@ -71,13 +73,7 @@ class Chip:
                 raise ValueError(f"{self.name}: peaks has {dtype} twice, once as {given!r}")
             peaks[dtype] = figure(value, "peak", f"{self.name}: peaks[{given!r}]")
         set_field("peaks", MappingProxyType(peaks))
-        for name, key in (
-            ("bandwidth", "memory.bandwidth"),
-            ("capacity", "memory.capacity"),
-            ("allocatable", "memory.allocatable"),
-            ("on_chip", "on_chip.capacity"),
-            ("multiprocessors", "multiprocessors"),
-        ):
+        for name, key in NAMED.items():
             value = getattr(self, name)
             if value is not None:
                 set_field(name, figure(value, key, f"{self.name}: {name}"))
@@ -201,8 +197,7 @@ def _ridge(chip):
 def _row(chip, dtypes):
     joined = chip.interconnect
     figures = {f"peak_{dtype}": chip.peaks.get(dtype) for dtype in dtypes}
-    names = ("bandwidth", "capacity", "allocatable", "on_chip", "multiprocessors")
-    figures |= {name: getattr(chip, name) for name in names}
+    figures |= {name: getattr(chip, name) for name in NAMED}
     figures |= {
         "links": joined and joined.links,
         "link_bandwidth": joined and joined.bandwidth,

@@ -12,8 +12,15 @@ UNITS = {
     "interconnect.latency": "s",
     "on_chip.capacity": "byte",
     "multiprocessors": "multiprocessors",
+    "threads": "threads",
 }
-COUNTS = ("multiprocessors",)
+COUNTS = ("multiprocessors", "threads")
+# What a Chip calls a figure, and the table.
+NAMED = {
+    "bandwidth": "memory.bandwidth", "capacity": "memory.capacity",
+    "allocatable": "memory.allocatable", "on_chip": "on_chip.capacity",
+    "multiprocessors": "multiprocessors", "threads": "threads",
+}  # fmt: skip
 
 
 class Figure(float):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from roofkit._names import index, key_of, look_up
 from roofkit.hardware.chips import Chip, ChipTable
-from roofkit.hardware.figures import KINDS, UNITS, Figure, checked
+from roofkit.hardware.figures import KINDS, NAMED, UNITS, Figure, checked
 from roofkit.hardware.interconnect import Interconnect
 
 
@@ -99,11 +99,7 @@ def _read_chip(entry, sources, file):
     return Chip(
         name,
         peaks,
-        bandwidth=figures.get("memory.bandwidth"),
-        capacity=figures.get("memory.capacity"),
-        allocatable=figures.get("memory.allocatable"),
-        on_chip=figures.get("on_chip.capacity"),
-        multiprocessors=figures.get("multiprocessors"),
+        **{name: figures.get(key) for name, key in NAMED.items()},
         sku=sku,
         aliases=tuple(aliases),
         interconnect=_read_interconnect(layout, figures, sources, where),

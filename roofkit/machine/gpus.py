@@ -31,19 +31,16 @@ FEW = 3  # waves
 SHORT = 5e-6  # seconds: the timings are whole microseconds
 
 
-def calibration(name, *, threads=None):
+def calibration(name):
     """The constants of a GPU, ready to predict its kernels' times with intervals.
 
     Parameters
     ----------
     name : str or Chip
-        A GPU that was measured (A100 80GB SXM, H100 SXM), or any other NVIDIA GPU of which the
-        number of multiprocessors, peak and bandwidth are known: then with the constants of the
-        one whose multiprocessors compute most alike, and the wider interval within which the
-        measured ones predict each other.
-    threads : int, optional
-        The most threads that one multiprocessor holds, where THREADS does not say: 2,048 on
-        compute capability 7.0, 8.0, 9.0 and 10.0, 1,536 on 8.6, 8.9 and 12.0, 1,024 on 7.5.
+        A GPU that was measured (A100 80GB SXM, H100 SXM), or any other NVIDIA GPU of which peak,
+        bandwidth, multiprocessors and threads are known: then with the constants of the one whose
+        multiprocessors compute most alike, and the wider interval within which the measured ones
+        predict each other.
 
     Raises ValueError for a chip that lacks a figure, or is no NVIDIA GPU.
 
@@ -53,8 +50,8 @@ def calibration(name, *, threads=None):
     80GB SXM)
     """
     whole = name if isinstance(name, Chip) else chip(name)
-    gpu = figures(whole, threads=threads)
-    if whole.name in _table()["gpu"]:
+    gpu = figures(whole)
+    if whole.name in _table()["gpu"] and whole == chip(whole.name):
         return GPUCalibration(whole, gpu, whole.name)
 
     def unlike(other):
@@ -155,7 +152,7 @@ class GPUCalibration:
     @property
     def measured(self):
         """True where kernels of this very GPU were measured."""
-        return self.chip.name == self.like
+        return self.chip == chip(self.like)
 
     def _links(self):
         of = _table()["gpu"][self.like]["all_reduce"]
@@ -194,34 +191,22 @@ def _table():
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 
-def figures(whole, threads=None):
+def figures(whole):
     """What the formulas need of a Chip at 16 bits, or ValueError saying what it lacks."""
     if whole.sku and not whole.sku.startswith("NVIDIA"):
         raise ValueError(
             f"kernels of NVIDIA GPUs were measured, and {whole.name} is none; time your own and "
             "use calibrate"
         )
-    for name in ("multiprocessors", "bandwidth"):
+    for name in ("bandwidth", "multiprocessors", "threads"):
         if getattr(whole, name) is None:
             raise ValueError(f"{whole.name} has no figure {name!r}, which a prediction needs")
     half = next((dtype for dtype in ("bf16", "fp16") if dtype in whole.peaks), "bf16")
     peak, multiprocessors = float(whole.peak_flops(half)), float(whole.multiprocessors)
-    threads = threads or THREADS.get(whole.name, 2048)
     return gpu_kernels.GPU(
         peak, float(whole.bandwidth), multiprocessors, float(whole.on_chip or math.nan),
-        int(threads // gpu_kernels.THREADS), math.sqrt(peak / multiprocessors / 1e12),
+        max(int(whole.threads // gpu_kernels.THREADS), 1), math.sqrt(peak / multiprocessors / 1e12),
     )  # fmt: skip
-
-
-# CUDA C++ Programming Guide, technical specifications by compute capability: threads that a
-# multiprocessor holds, where they are not 2,048.
-THREADS = {
-    **dict.fromkeys(
-        ("A10", "A40", "L4", "L40", "L40S", "RTX A6000", "RTX 3090", "RTX 4090", "RTX 5090",
-         "AGX Orin"), 1536,
-    ),
-    **dict.fromkeys(("T4", "Quadro RTX 6000"), 1024),
-}  # fmt: skip
 
 
 def matmul_by(gpu, constants, B, D, F, size):
