@@ -37,7 +37,7 @@ START = {
     "peak": 0.9, "write": 1e-10, "cache": 6e10, "bandwidth": 0.9, "overhead": 4e-6,
     "join": 2e-6, "throttle": 0.1,
 }  # fmt: skip
-ROWS_START = {"bandwidth": 0.9, "rate": 5e9, "overhead": 1.5e-6, "cached": 0.3, "step": 6e-7}
+ROWS_START = {"bandwidth": 0.9, "rate": 5e9, "overhead": 2.5e-6, "cached": 0.3, "step": 9e-7}
 
 
 @functools.cache
@@ -128,7 +128,7 @@ def _fit_kind(table, chip, kind, fitted_before):
         )
         return np.log(predicted / part["seconds"])
 
-    most = [1.0 if name == "cached" else np.inf for name in names]
+    most = [1.0 if name in ("cached", "bandwidth") else np.inf for name in names]
     found = minimise(residuals, [ROWS_START[name] for name in names], most=most)
     return {"cached": 0.0, **dict(zip(names, found, strict=True))}
 
@@ -152,7 +152,7 @@ def fit_all_reduce(table):
 
 
 def links_of(table):
-    """How the GPUs of each row are joined, as ``Calibration.all_reduce`` has it."""
+    """How the GPUs of each row are joined, as ``GPUCalibration.all_reduce`` has it."""
     return np.array([
         gpus.joined("switch" if node.endswith("dgx") else "pairs", gpus_, per_node)
         for node, gpus_, per_node in zip(
@@ -242,6 +242,21 @@ def intervals(ratio, regime, count):
     ])  # fmt: skip
 
 
+def around(name):
+    """Intervals that hold for both GPUs, by their own constants and by the other's."""
+    chips, count = read(name)["chip"], len(REGIMES[name])
+    found = [
+        intervals(ratio[whose == chip], regime[whose == chip], count)
+        for ratio, regime, whose in ((*left_out(name), chips), other_gpu(name))
+        for chip in GPUS.values()
+    ]
+    low, high = np.moveaxis(np.array(found), -1, 0)
+    # All-reduces between nodes were measured on one GPU alone.
+    unknown = np.isnan(low).any(axis=0)
+    bounds = np.stack([low.min(axis=0), high.max(axis=0)], axis=-1)
+    return np.where(unknown[:, None], np.nan, bounds)
+
+
 REGIMES = {
     "matmuls": gpus.MATMUL_REGIMES, "elementwise": gpus.ROW_REGIMES, "allreduce": gpus.LINK_REGIMES,
 }  # fmt: skip
@@ -280,34 +295,41 @@ def layers():
     return {key: np.array(rows).T for key, rows in found.items() if len(rows) == 7}
 
 
+@functools.cache
 def whole_layers(correlation):
     """measured / predicted of every layer, and its interval if errors are so much alike."""
-    judged_layers = []
+    found = []
     for calls, measured, predicted, low, high in layers().values():
         parts = [
             Prediction(*each, correlation=correlation) * number
             for number, *each in zip(calls, predicted, low, high, strict=True)
         ]
         total = Prediction.total(parts)
-        judged_layers.append(
-            [
-                calls @ measured / total.seconds,
-                total.low / total.seconds,
-                total.high / total.seconds,
-            ]
-        )
-    return np.array(judged_layers).T
+        found.append(np.array([calls @ measured, total.low, total.high]) / total.seconds)
+    return np.array(found).T
 
 
-@functools.cache
-def correlation():
+TRIED = tuple(np.arange(0, 1.01, 0.05).round(2).tolist())
+
+
+def correlation(among=slice(None)):
     """How much alike the errors of a layer's kernels are: the least that covers 90% of layers."""
-    for tried in np.arange(0, 1.01, 0.05):
-        ratio, low, high = whole_layers(tried)
+    for tried in TRIED:
+        ratio, low, high = whole_layers(tried)[:, among]
         # A little more, lest a single layer decide.
         if np.mean((ratio >= low) & (ratio <= high)) >= gpus.COVERAGE + 0.005:
-            return round(float(tried), 2)
-    return 1.0
+            return tried
+    return TRIED[-1]
+
+
+def judged_layers():
+    """The same where the correlation is that of the other models' layers."""
+    models = np.array([model for _, model, *_ in layers()])
+    found = np.empty((3, len(models)))
+    for model in np.unique(models):
+        here = models == model
+        found[:, here] = whole_layers(correlation(~here))[:, here]
+    return found
 
 
 def document():
@@ -316,7 +338,7 @@ def document():
     names = {"matmuls": "matmul", "elementwise": "elementwise", "allreduce": "all_reduce"}
     for name, shown in names.items():
         table = read(name)
-        sizes = {"matmuls": "BDF", "elementwise": ("rows", "width"), "allreduce": ("bytes",)}
+        sizes = {"matmuls": "BDF", "elementwise": ("rows", "width"), "allreduce": ("bytes", "gpus")}
         told = {
             "size" if size == "bytes" else size: [int(table[size].min()), int(table[size].max())]
             for size in sizes[name]
@@ -328,13 +350,15 @@ def document():
             for which, its in fitted(name)[chip].items():
                 lines.append(f"{names[name]}.{which} = {_inline(its)}")
     lines += ["", "# measured / predicted, from and to, in each regime", "[interval.other]"]
-    lines += [f"{shown} = {_bounds(*other_gpu(name)[:2], name)}" for name, shown in names.items()]
+    for name, shown in names.items():
+        lines.append(f"{shown} = {_bounds(around(name))}")
     for chip in GPUS.values():
         lines += ["", f'[interval."{chip}"]']
         for name, shown in names.items():
             here = read(name)["chip"] == chip
             ratio, regime = left_out(name)
-            lines.append(f"{shown} = {_bounds(ratio[here], regime[here], name)}")
+            bounds = intervals(ratio[here], regime[here], len(REGIMES[name]))
+            lines.append(f"{shown} = {_bounds(bounds)}")
     return "\n".join(lines) + "\n"
 
 
@@ -345,11 +369,11 @@ HEAD = """
 #
 #   peak, bandwidth     shares of the data sheet's figures that are reached
 #   write, cache        s an element written and bytes/s read by a multiprocessor of 1 TFLOP/s
-#   overhead            s a call
+#   overhead            s a call; of an add, norm or activation at a clock of 1 GHz
 #   join                s that adding up the parts of a split sum costs
 #   throttle            how much slower long work at the peak gets
 #   cached              share of the memory's time that the L2 cache saves
-#   step                s that a block takes for 1,024 elements of a row
+#   step                s that a block takes for 1,024 elements of a row at 1 GHz
 #   latency, fill, bus  of an all-reduce: s, s and bytes/s
 #   correlation         of the errors of two kernels of one layer
 """
@@ -364,8 +388,7 @@ def _inline(constants):
     return "{ " + ", ".join(f"{name} = {shown(value)}" for name, value in constants.items()) + " }"
 
 
-def _bounds(ratio, regime, name):
-    rows = intervals(ratio, regime, len(REGIMES[name]))
+def _bounds(rows):
     # A regime that this GPU does not have is not predicted for it.
     return "[" + ", ".join(f"[{low:.3f}, {high:.3f}]" for low, high in rows) + "]"
 
@@ -388,19 +411,22 @@ def summary():
         for chip in GPUS.values():
             here = read(name)["chip"] == chip
             yield f"{label}, {chip}", figures_of(*(each[here] for each in judged(name)))
-    yield "whole layers, both GPUs", figures_of(*whole_layers(correlation()))
+    yield "whole layers, both GPUs", figures_of(*judged_layers())
     for name, label in labels.items():
-        yield f"{label} by the other GPU", figures_of(*other_judged(name)[0])
+        for chip, other in (one_two := tuple(GPUS.values())), one_two[::-1]:
+            yield f"{label}, {chip} by {other}", figures_of(*one_way(name, chip, other))
 
 
-def other_judged(name):
-    """The other GPU's ratios with their intervals, and the chips."""
+def one_way(name, chip, other):
+    """A GPU's ratios by the other's constants, and intervals: errors of the other by this one's."""
     ratio, regime, chips = other_gpu(name)
-    return (ratio, *intervals(ratio, regime, len(REGIMES[name]))[regime].T), chips
+    here, there = chips == chip, chips == other
+    bounds = intervals(ratio[there], regime[there], len(REGIMES[name]))
+    return ratio[here], *bounds[regime[here]].T
 
 
 def in_detail():
-    """The same of every model, of every kernel, and by chip from the other."""
+    """The same of every model and of every kernel."""
     for name in FITS:
         table, found = read(name), judged(name)
         for chip in GPUS.values():
@@ -409,8 +435,6 @@ def in_detail():
                     here = (table["chip"] == chip) & (table[column] == value)
                     if here.any() and not (column == "op" and name == "matmuls"):
                         yield f"{chip}: {column} {value}", figures_of(*(e[here] for e in found))
-            other, chips = other_judged(name)
-            yield f"{chip} by the other", figures_of(*(each[chips == chip] for each in other))
 
 
 def row(label, figures):

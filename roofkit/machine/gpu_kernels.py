@@ -17,6 +17,7 @@ _M, _N, _S = (
     np.array(column, float)
     for column in zip(*((m, n, s) for m, n in TILES for s in SPLITS), strict=True)
 )
+LARGE = 2**15  # outputs of the largest tiles
 MOST = 2**14  # shapes at once: each is tried with every tile and split
 STEP = 64  # along D, whole steps of this length
 THREADS = 1024  # of a block that works on one row
@@ -30,9 +31,9 @@ class GPU:
     """What the formulas need of a data sheet.
 
     ``peak`` in FLOP/s and ``bandwidth`` in bytes/s; ``multiprocessors``; ``cache``, bytes of L2;
-    ``rows``, how many blocks of 1,024 threads one multiprocessor holds at once; ``path``, how much
-    wider what feeds a multiprocessor is than that of one which computes 1 TFLOP/s at 16 bits. From
-    A100 to H100 it grew with the root of that speed.
+    ``rows``, how many blocks of 1,024 threads one multiprocessor holds at once; ``clock`` in GHz.
+    ``speed`` is that of one multiprocessor in TFLOP/s at 16 bits: what feeds its matrix units and
+    its threads grew with these powers of it from A100 to H100.
     """
 
     peak: float
@@ -40,15 +41,25 @@ class GPU:
     multiprocessors: float
     cache: float
     rows: int
-    path: float
+    clock: float
+    speed: float
+
+    @property
+    def tile_path(self):
+        return self.speed**0.75
+
+    @property
+    def row_path(self):
+        return self.speed**0.5
 
 
 def matmul(gpu, constants, B, D, F, itemsize):
     """Seconds of X[B, D] · W[D, F], and the waves of blocks it takes, 0 where memory decides.
 
     ``tile``, ``fed`` and ``moved`` are the multiprocessors' time, in whole waves; the L2 cache's,
-    which feeds every tile its rows and columns; the memory's. They overlap, though not where two
-    are alike: the cube root of the sum of their cubes is the time.
+    which feeds every tile its rows and columns, of which neighbours among the largest tiles share a
+    fifth; the memory's. They overlap, though not where two are alike: the cube root of the sum
+    of their cubes is the time.
     """
     c = constants
     shape = np.broadcast_shapes(np.shape(B), np.shape(D), np.shape(F))
@@ -62,8 +73,9 @@ def matmul(gpu, constants, B, D, F, itemsize):
     k = STEP * np.ceil(D / (s * STEP))
     waves = np.ceil(blocks / gpu.multiprocessors)
     rate = gpu.peak / gpu.multiprocessors
-    tile = waves * m * n * (2 * k / (c["peak"] * rate) + c["write"] / gpu.path)
-    fed = blocks * (m + n) * k * (itemsize / (c["cache"] * gpu.path * gpu.multiprocessors))
+    tile = waves * m * n * (2 * k / (c["peak"] * rate) + c["write"] / gpu.tile_path)
+    side = np.where(m * n < LARGE, m + n, (m + n) * 0.8)
+    fed = blocks * side * k * (itemsize / (c["cache"] * gpu.tile_path * gpu.multiprocessors))
     partial = np.where(s > 1, 8 * s, 0.0) * (B * F)  # sums in fp32, written and read
     moved = (itemsize * (D * F + B * D + B * F) + partial) / (c["bandwidth"] * gpu.bandwidth)
     times = np.cbrt(tile**3 + fed**3 + moved**3) + np.where(s > 1, c["join"], 0.0)
@@ -90,12 +102,13 @@ def row_kernel(gpu, constants, rows, width, itemsize, kind):
     moved = PASSES[kind] * itemsize * np.asarray(rows, float) * width
     saved = c["cached"] * np.clip(2 - moved / (0.6 * gpu.cache), 0, 1)
     from_memory = (1 - saved) * moved / (constants["add"]["bandwidth"] * gpu.bandwidth)
+    overhead = c["overhead"] / gpu.clock
     if kind == "add":
-        return c["overhead"] + from_memory
-    under_way = (1 - saved) * moved / (c["rate"] * gpu.path * gpu.multiprocessors)
+        return overhead + from_memory
+    under_way = (1 - saved) * moved / (c["rate"] * gpu.row_path * gpu.multiprocessors)
     waves = np.ceil(rows / (gpu.rows * gpu.multiprocessors))
-    one_by_one = waves * np.ceil(np.asarray(width) / THREADS) * c["step"]
-    return c["overhead"] + np.cbrt(from_memory**3 + under_way**3 + one_by_one**3)
+    one_by_one = waves * np.ceil(np.asarray(width) / THREADS) * c["step"] / gpu.clock
+    return overhead + np.cbrt(from_memory**3 + under_way**3 + one_by_one**3)
 
 
 def all_reduce(constants, size, gpus):

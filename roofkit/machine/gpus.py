@@ -46,7 +46,7 @@ def calibration(name):
 
     >>> a100 = calibration("A100 80GB SXM")
     >>> a100.matmul(B=512, D=8192, F=8192)
-    Prediction(317 µs, 90% between 284 µs and 365 µs: fitted to PyTorch's 16-bit matmuls on A100
+    Prediction(313 µs, 90% between 279 µs and 362 µs: fitted to PyTorch's 16-bit matmuls on A100
     80GB SXM)
     """
     whole = name if isinstance(name, Chip) else chip(name)
@@ -55,7 +55,7 @@ def calibration(name):
         return GPUCalibration(whole, gpu, whole.name)
 
     def unlike(other):
-        return abs(math.log(gpu.path / figures(chip(other)).path))
+        return abs(math.log(gpu.speed / figures(chip(other)).speed))
 
     like = min(_table()["gpu"], key=unlike)
     if whole.on_chip is None:
@@ -124,7 +124,7 @@ class GPUCalibration:
                 f"figure to predict it by; there is: {', '.join(self._links()) or 'none'}"
             )
         seconds, regime = all_reduce_by(constants, link, size, gpus)
-        return self._told("all_reduce", seconds, regime, "bf16", size=size)
+        return self._told("all_reduce", seconds, regime, "bf16", size=size, gpus=gpus)
 
     def predict(self, cost, dtype="bf16"):
         """The time of any other kernel with this Cost, attention say: no such kernel was measured.
@@ -205,8 +205,17 @@ def figures(whole):
     peak, multiprocessors = float(whole.peak_flops(half)), float(whole.multiprocessors)
     return gpu_kernels.GPU(
         peak, float(whole.bandwidth), multiprocessors, float(whole.on_chip or math.nan),
-        max(int(whole.threads // gpu_kernels.THREADS), 1), math.sqrt(peak / multiprocessors / 1e12),
+        max(int(whole.threads // gpu_kernels.THREADS), 1), _clock(peak / multiprocessors),
+        peak / multiprocessors / 1e12,
     )  # fmt: skip
+
+
+def _clock(flops):
+    """GHz of a multiprocessor with so many FLOP/s at 16 bits.
+
+    All do a power of two of them in a cycle, and those there are run at between 1.3 and 2.6 GHz.
+    """
+    return 1.3 * 2 ** (math.log2(flops / 1.3e9) % 1)
 
 
 def matmul_by(gpu, constants, B, D, F, size):
