@@ -364,7 +364,9 @@ def test_a_chip_gives_the_peak_of_the_dtype():
     network, h100 = cnn("ResNet-50"), rk.chip("H100")
     for dtype in ("fp32", "bf16"):
         by_chip = network.forward(h100, 8, dtype)
-        assert by_chip.time == network.forward(h100.roofline(dtype), 8, dtype).time
+        roof = h100.roofline(dtype)
+        assert by_chip.time == network.forward(roof, 8, dtype, on_chip=h100.on_chip).time
+        assert by_chip.time < network.forward(roof, 8, dtype).time
         assert by_chip.time == network.forward("H100", 8, dtype).time
         assert by_chip["conv1"].peak == h100.peak_flops(dtype)
     assert network.forward(h100).layers == network.forward(h100, dtype="fp32").layers
@@ -476,6 +478,27 @@ def test_an_unknown_dtype_is_answered_with_those_there_are(name, bad):
 def test_a_chip_without_a_peak_at_the_dtype_says_which_it_has():
     with pytest.raises(ValueError, match=r"GTX 1080 Ti has no peak for dtype 'bf16'.*fp32"):
         cnn("VGG16").forward("GTX 1080 Ti", dtype="bf16")
+
+
+def test_what_the_chip_keeps_of_a_tensor_between_layers_moves_nowhere():
+    network = CNN("three", [Conv(8, 1), ReLU(), Conv(4, 1), Conv(2, 1)], (3, 10, 10))
+    # 100 places an image: 300, 800, 400 and 200 bytes in and between the layers.
+    by_part = [3 * 8 + 8, 8 * 4 + 4, 4 * 2 + 2]
+    for on_chip, moved in (
+        (0, [1100, 1200, 600]), (500, [300 + 300, 300, 200]), (1e9, [300, 0, 200]),
+    ):  # fmt: skip
+        table = network.forward(GTX, dtype="int8", on_chip=on_chip)
+        assert [layer.activations for layer in table] == moved
+        assert [layer.weights for layer in table] == by_part
+    swept = network.forward(GTX, np.array([1, 2]), "int8", on_chip=np.array([[0], [500]]))
+    assert swept["conv2"].activations.tolist() == [[1200, 2400], [300, 1400]]
+    # The shortcut of a residual block stays where its output does.
+    block = CNN("block", [Conv(8, 1), Residual((Conv(8, 1),))], (3, 10, 10))
+    assert [layer.activations for layer in block.forward(GTX, dtype="int8", on_chip=500)] == [
+        300 + 300, 300 + 300 + 800,
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="on_chip must be finite and at least 0, got -1"):
+        network.forward(GTX, on_chip=-1)
 
 
 @pytest.mark.parametrize("bad", [None, 11.3e12, (11.3e12, 484e9), rk.Cost(1, 1)])

@@ -35,7 +35,7 @@ TABLES = {
     "experts": MIXTRAL.decode(8),
     "shared experts": rk.llm("DeepSeek-MoE-16B").on("MI300X").prefill(4, 4096),
     "two peaks": MIXED.prefill(),
-    "convolutions": cnn("ResNet-50").forward("H100"),
+    "convolutions": cnn("ResNet-50").forward("H100", on_chip=0),
 }
 
 

@@ -7,7 +7,6 @@ import traitlets
 from roofkit import plot
 from roofkit._inputs import number
 from roofkit.explore.frame import Explorer, Picture, javascript, slider, words
-from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
 from roofkit.roofline import Cost, Roofline
 
@@ -40,7 +39,7 @@ def times(cost, chips, dtype="bf16", *, text=None):
         if not isinstance(number(getattr(cost, key), key), (int, float)):
             raise ValueError(f"{key} must be one number, got {getattr(cost, key)!r}")
     if not isinstance(chips, Mapping):
-        found = [chip if isinstance(chip, Chip) else find_chip(chip) for chip in chips]
+        found = [find_chip(chip) for chip in chips]
         chips = {chip.name: chip.roofline(dtype) for chip in found}
     for label, roof in chips.items():
         if not isinstance(roof, Roofline) or not isinstance(roof.ridge, (int, float)):

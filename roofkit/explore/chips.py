@@ -47,7 +47,7 @@ def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", 
     (Group(4 × TPU v5e, 2x2, egress 90 GB/s), 'link', 13133)
     """
     listed = [chips] if isinstance(chips, (str, Chip)) else chips
-    found = [chip if isinstance(chip, Chip) else find_chip(chip) for chip in listed]
+    found = [find_chip(chip) for chip in listed]
     if not found:
         raise ValueError("chips is empty; name at least one")
     B, D, F = (_whole(size, name) for name, size in (("B", B), ("D", D), ("F", F)))

@@ -8,7 +8,6 @@ import traitlets
 from roofkit import kernels, plot
 from roofkit._inputs import itemsize
 from roofkit.explore.frame import Explorer, Picture, javascript, selection, words
-from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
 
 # Sliders go through the powers of two from and to these exponents, and through where they start.
@@ -40,7 +39,7 @@ def matmul(chip="TPU v5e", B=256, D=8192, F=8192, dtype="bf16", *, tile=None, te
     >>> live.estimate.bound, round(live.cost.intensity, 1)
     ('memory', 63.5)
     """
-    chip = chip if isinstance(chip, Chip) else find_chip(chip)
+    chip = find_chip(chip)
     chip.roofline(dtype)  # says so where there is none
     start = {"B": B, "D": D, "F": F, "tile": tile}
     for name, value in start.items():

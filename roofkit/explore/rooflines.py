@@ -7,7 +7,6 @@ import traitlets
 from roofkit import plot
 from roofkit._inputs import number
 from roofkit.explore.frame import Explorer, Picture, javascript, slider, words
-from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
 from roofkit.roofline import Cost, Roofline
 
@@ -43,7 +42,7 @@ def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=N
             raise ValueError(f"chip must be one Roofline of plain numbers, got {chip!r}")
         roof, name = chip, "Roofline"
     else:
-        chip = chip if isinstance(chip, Chip) else find_chip(chip)
+        chip = find_chip(chip)
         roof, name = chip.roofline(dtype), f"{chip.name} {dtype}"
     text = words(text)
     return RooflineExplorer(roof, _intensity(intensity), name, kernel or text["kernel"], text)

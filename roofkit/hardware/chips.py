@@ -226,6 +226,8 @@ def chips():
 def chip(name):
     """The chip of this name or alias, in any case, spaces and hyphens aside; or that of a file.
 
+    A Chip is itself.
+
     A path that ends in .toml is a table of your own, in the format of chips.toml; of several chips
     in it, "mine.toml:name" takes one. One that ends in .json is a measurement that
     ``Measurements.save`` wrote. Raises ValueError with the nearest names for one that is not in the
@@ -236,6 +238,8 @@ def chip(name):
     >>> chip("H100").sku
     'NVIDIA H100 SXM5 80GB'
     """
+    if isinstance(name, Chip):
+        return name
     name = os.fspath(name) if isinstance(name, os.PathLike) else name
     if isinstance(name, str) and (told := FILE.fullmatch(name)):
         from roofkit.hardware.tables import chip_of_file  # it makes Chips, and so imports this file

@@ -43,8 +43,11 @@ class Layer(NamedTuple):
     @property
     def intensity(self):
         """FLOPs per byte of memory traffic; 0 where a layer only talks to other chips."""
-        moved = self.bytes
-        return self.flops / moved if isinstance(moved, np.ndarray) or moved else 0.0
+        flops, moved = self.flops, self.bytes
+        if not isinstance(moved, np.ndarray):
+            return flops / moved if moved else 0.0
+        none = np.zeros(np.broadcast_shapes(np.shape(flops), moved.shape))
+        return np.divide(flops, moved, out=none, where=moved > 0)
 
     @property
     def attainable(self):

@@ -40,7 +40,7 @@ def _chips_of_distinct_ridges(rng):
 
 
 def _one_of(item):
-    return item.name if isinstance(item, rk.Chip) else rk.chip(item).name
+    return rk.chip(item).name
 
 
 def _three_digits(value):

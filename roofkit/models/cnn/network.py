@@ -16,12 +16,14 @@ The FLOPs are those of convolutions and fully connected layers in every conventi
 """
 
 import functools
+import os
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from roofkit._inputs import itemsize, number
+from roofkit._units import quantity
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as chip_of
 from roofkit.kernels import _fma
@@ -35,7 +37,7 @@ from roofkit.models.cnn.layers import (
 )
 from roofkit.models.layers import Layer, LayerTable
 from roofkit.models.operations import Operation
-from roofkit.roofline import Cost, Roofline
+from roofkit.roofline import Cost, Roofline, larger
 
 
 @dataclass(frozen=True)
@@ -155,17 +157,21 @@ class CNN:
 
     def forward(
         self, chip, batch=1, dtype="fp32", *,
-        weight_dtype=None, fma=2, inputs_read=True, fused=True, pooling=True,
+        weight_dtype=None, fma=2, inputs_read=True, fused=True, pooling=True, on_chip=None,
     ):  # fmt: skip
         """The forward pass on a machine layer by layer, as a LayerTable.
 
         Parameters
         ----------
-        chip : Chip, its name, or Roofline
+        chip : Chip, its name, a file of your own, or Roofline
             Of a chip the peak is that of ``dtype``.
         batch, dtype, weight_dtype, fma, inputs_read, fused, pooling
-            As for ``cost``, which is the table's total. With ``fma=1`` the table holds MACs, and a
-            peak in MAC/s: half of the peak in FLOP/s.
+            As for ``cost``, which is the table's total where nothing stays on the chip. With
+            ``fma=1`` the table holds MACs, and a peak in MAC/s: half of the peak in FLOP/s.
+        on_chip : bytes, optional
+            What the chip keeps of each tensor between two layers, which is neither written nor
+            read: the last-level cache of a Chip unless given, nothing of a Roofline. A large
+            batch in parts that stay there can be faster than the whole of it at once.
 
         Raises ValueError as ``cost`` does, and for a chip without a peak at this dtype.
 
@@ -181,15 +187,17 @@ class CNN:
         >>> whole.bound, layers["conv4_2"].bound, layers["fc6"].bound
         ('compute', 'compute', 'memory')
         """
-        on = chip_of(chip) if isinstance(chip, str) else chip
-        if not isinstance(on, (Chip, Roofline)):
+        if not isinstance(chip, (Chip, Roofline, str, os.PathLike)):
             raise ValueError(
                 f"chip must be a Chip, its name or a Roofline, got {type(chip).__name__}: {chip!r}"
             )
+        on = chip if isinstance(chip, Roofline) else chip_of(chip)
         roof = on.roofline(dtype) if isinstance(on, Chip) else on
+        if on_chip is None:
+            on_chip = float(getattr(on, "on_chip", None) or 0.0)
         rows = self.operations(
             batch, dtype, weight_dtype=weight_dtype, fma=fma, inputs_read=inputs_read, fused=fused,
-            pooling=pooling,
+            pooling=pooling, on_chip=on_chip,
         )  # fmt: skip
         # The peak counts a multiply-add as two operations; the products also make a Figure plain.
         peak, bandwidth = roof.peak_flops * (fma / 2), roof.bandwidth * 1.0
@@ -201,6 +209,11 @@ class CNN:
             "batch norm and ReLU fused" if fused else "batch norm and ReLU not fused",
             *([] if inputs_read else ["inputs not read"]),
             *([] if pooling else ["pooling left out"]),
+            *(
+                [f"{quantity(on_chip, 'B')} of each tensor kept on the chip"]
+                if np.any(on_chip)
+                else []
+            ),
             *(["MACs in place of FLOPs"] if fma == 1 else []),
         ]
         layers = [
@@ -246,11 +259,11 @@ class CNN:
 
     def operations(
         self, batch=1, dtype="fp32", *,
-        weight_dtype=None, fma=2, inputs_read=True, fused=True, pooling=True,
+        weight_dtype=None, fma=2, inputs_read=True, fused=True, pooling=True, on_chip=0.0,
     ):  # fmt: skip
         """The forward pass as Operations that know no chip: the layers that count, in order.
 
-        Arguments and errors are those of ``cost``.
+        Arguments and errors are those of ``cost``, and ``on_chip`` of ``forward``.
 
         >>> from roofkit import cnn
         >>> [each.name for each in cnn("ResNet-50").operations()][:4]
@@ -264,7 +277,9 @@ class CNN:
         if weight_dtype is not None:
             itemsize(weight_dtype, "weight_dtype")
         batch, how = number(batch, "batch"), {"weight_dtype": weight_dtype, "fma": _fma(fma)}
-        counted = []
+        on_chip = number(on_chip, "on_chip", above=False)
+        crosses = _beyond(on_chip)
+        counted, written = [], 0
         for row in self._rows:
             if not pooling and isinstance(row.layer, (Pool, GlobalPool)):
                 continue
@@ -272,13 +287,27 @@ class CNN:
             if fused and row.rides and counted:
                 # It works on the result before that goes to memory; an addition reads another.
                 beside = row.layer.cost(row.shape, batch, dtype, moves="X", **how).bytes
-                beside = beside / 2 if inputs_read and isinstance(row.layer, Add) else 0
+                beside = crosses(beside / 2) if inputs_read and isinstance(row.layer, Add) else 0
                 last = counted[-1]
                 counted[-1] = last._replace(
                     weights=last.weights + weights, activations=last.activations + beside
                 )
                 continue
-            moves = "XZ" if inputs_read else "Z"
-            cost = row.layer.cost(row.shape, batch, dtype, moves=moves, **how)
-            counted.append(Operation(row.name, 1, cost.flops, weights, cost.bytes, 0, dtype))
+            made = row.layer.cost(row.shape, batch, dtype, moves="Z", **how)
+            written, moved = made.bytes, crosses(made.bytes)
+            if inputs_read:
+                read = row.layer.cost(row.shape, batch, dtype, moves="X", **how).bytes
+                # The images come from memory.
+                moved = moved + (crosses(read) if counted else read)
+            counted.append(Operation(row.name, 1, made.flops, weights, moved, 0, dtype))
+        # What the last layer makes goes to memory.
+        last = counted[-1]
+        counted[-1] = last._replace(activations=last.activations + written - crosses(written))
         return counted
+
+
+def _beyond(on_chip):
+    """What a tensor of so many bytes moves where ``on_chip`` of them stay."""
+    if not np.any(on_chip):
+        return lambda tensor: tensor
+    return lambda tensor: larger(tensor - on_chip, 0.0)

@@ -120,10 +120,7 @@ class Deployment:
             object.__setattr__(self, name, value)
 
         several = isinstance(self.chip, (list, tuple))
-        chips = [
-            each if isinstance(each, hardware.Chip) else hardware.chip(each)
-            for each in (self.chip if several else [self.chip])
-        ]
+        chips = [hardware.chip(each) for each in (self.chip if several else [self.chip])]
         if not chips:
             raise ValueError("chip is an empty list; name at least one")
         settle("chip", tuple(chips) if several else chips[0])
