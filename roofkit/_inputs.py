@@ -3,6 +3,7 @@
 import contextlib
 import math
 import re
+import sys
 
 import numpy as np
 
@@ -11,6 +12,9 @@ ITEMSIZE = {
     "fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5,
     "int4": 0.5,
 }  # fmt: skip
+
+# Beyond it a number is none to compute with.
+LARGEST = sys.float_info.max
 
 # What frameworks and papers call them, without case, hyphens and underscores.
 SPELLINGS = {
@@ -71,7 +75,7 @@ def number(value, name, minimum=0.0, above=True, finite=True):
     Raises ValueError naming the argument, the value and the fix.
     """
     if (type(value) is int or type(value) is float) and (
-        minimum < value < math.inf or (value == minimum and not above)
+        minimum < value <= LARGEST or (value == minimum and not above)
     ):
         return value
     if is_symbolic(value) and not getattr(value, "is_number", False):
@@ -116,10 +120,12 @@ def _is_integer(value):
 
 
 def _as_float_array(value, name):
-    # NumPy would read True as 1, "3" as 3 and None as NaN, and drop an imaginary part.
+    # NumPy would read True as 1, "3" as 3 and None as NaN, drop an imaginary part and a mask.
     with contextlib.suppress(TypeError, ValueError, OverflowError):
         array = np.asarray(value)
-        if array.dtype.kind in "iufO" and value is not None:
+        told = [value] if array.ndim == 0 else array.flat if array.dtype.kind == "O" else ()
+        numbers = not any(isinstance(each, (bool, np.bool_, str, type(None))) for each in told)
+        if array.dtype.kind in "iufO" and numbers and not isinstance(value, np.ma.MaskedArray):
             return array.astype(np.float64, copy=False)
     raise ValueError(
         f"{name} must be a number or an array of numbers, got {type(value).__name__}: {value!r}"

@@ -65,6 +65,7 @@ MEMORY = (
     "the bandwidth is that of one chip where several worked",
     "the clock was stopped before the device was done",
 )
+UNITS = "figures in TFLOP/s, GB/s or ms, where FLOP/s, bytes/s and s are asked for"
 
 
 def share(least, seconds, of, reasons):
@@ -73,7 +74,7 @@ def share(least, seconds, of, reasons):
     most = found.max(initial=0.0) if isinstance(found, np.ndarray) else found
     # A time that was computed from the peak itself may miss it by a rounding.
     if most > 1 + 1e-9:
-        listed = "; ".join(reasons)
+        listed = "; ".join(dict.fromkeys((*((UNITS,) if most > 100 else ()), *reasons)))
         raise ValueError(
             f"{most:.4g} times {of}: no measured time can beat it. Likely reasons: {listed}"
         )

@@ -165,7 +165,7 @@ class Roofline:
         seconds = number(seconds, "seconds")
         least = self.estimate(cost).lower
         check_broadcast(estimate=least, seconds=seconds)
-        return share(least, seconds, f"what {self!r} allows", dict.fromkeys((*MEMORY, *COMPUTE)))
+        return share(least, seconds, f"what {self!r} allows", (*MEMORY, *COMPUTE))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

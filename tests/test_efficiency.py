@@ -57,6 +57,26 @@ def test_more_than_all_is_refused_with_the_likely_reasons(ask, reasons):
             assert reason in str(told.value)
 
 
+def test_a_model_has_a_share_of_all_that_overlaps():
+    step = rk.llm("Llama-2-7B").on("A100 80GB SXM").decode(np.array([1, 64]), 2048)
+    least = step.estimate.lower
+    assert step.share(2 * least) == pytest.approx([0.5, 0.5])
+    assert (step.share(step.time) <= 1).all()
+    with pytest.raises(ValueError, match=r"1.25 times what a decode after 2048 tokens") as told:
+        step.share(least * [1, 0.8])
+    for reason in ("cache", "sparsity", "one chip"):
+        assert reason in str(told.value)
+        assert "TFLOP/s" not in str(told.value)
+    with pytest.raises(ValueError, match="shapes do not broadcast"):
+        step.share(np.ones(3))
+
+
+def test_a_share_far_above_all_is_one_of_units():
+    for ask in (lambda: rk.mfu(1e12, 1, 989), lambda: rk.mbu(16e9, 6.5, 3350)):
+        with pytest.raises(ValueError, match="Likely reasons: figures in TFLOP/s, GB/s or ms"):
+            ask()
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [

@@ -53,6 +53,20 @@ def test_what_is_no_dtype_is_refused(bad):
         dtype_named(bad)
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [
+        10**400, np.array(["3"], dtype=object), np.array([True, 2], dtype=object),
+        np.array([None, 1.0], dtype=object), np.ma.masked_array([1, 2], mask=[True, False]),
+        True, np.bool_(True), "3", None, 1j,
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_only_looks_like_numbers_is_refused(bad):
+    with pytest.raises(ValueError, match=r"^B must be a number or an array of numbers, got"):
+        rk.matmul(bad, 8, 8)
+
+
 def test_four_bits_are_half_a_byte():
     assert rk.matmul(1, 1024, 1024, "fp4", moves="Y").bytes == 1024 * 1024 / 2
 

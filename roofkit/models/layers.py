@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from roofkit._inputs import itemsize
+from roofkit._inputs import check_broadcast, itemsize, number
 from roofkit._tables import html_table, text_table, to_frame
 from roofkit._units import engineering
+from roofkit.efficiency import COMPUTE, MEMORY, share
 from roofkit.models.operations import Operation
 from roofkit.roofline import Cost, Estimate, smaller
 
@@ -181,6 +182,21 @@ class LayerTable(Sequence):
         return self.calibration.total(
             layer.count * layer.predicted(self.calibration) for layer in self.layers
         )
+
+    def share(self, seconds):
+        """The share of what the machine allows that a measured time of the pass reaches.
+
+        1 is as fast as compute, memory and link allow if all of them overlap. Raises ValueError for
+        more, with what is likely to be wrong.
+
+        >>> import roofkit as rk
+        >>> round(rk.llm("Llama-2-7B").on("A100 80GB SXM").decode(1, 2048).share(9e-3), 2)
+        0.78
+        """
+        seconds = number(seconds, "seconds")
+        least = self.estimate.lower
+        check_broadcast(table=least, seconds=seconds)
+        return share(least, seconds, f"what a {self.title} allows", (*MEMORY, *COMPUTE))
 
     @property
     def upper(self):

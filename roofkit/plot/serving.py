@@ -9,7 +9,6 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from roofkit._units import engineering, prefixed
 from roofkit.models.llm.serve import Deployment
-from roofkit.models.llm.solve import computes
 from roofkit.plot.figures import COLOURS, LINES, bare, place_labels, ticks
 
 # Dots are kept for what does not fit.
@@ -49,7 +48,7 @@ def throughput(deployments, batches=BATCHES, *, context=2048, ax=None):
     last, fastest, labels, curves, told = int(batches[-1]), np.inf, [], [], []
     for (label, served), (colour, line) in zip(deployments.items(), STYLES, strict=False):
         full = _last(lambda batch, on=served: not on.memory(batch, 1, context).spare < 0, last)
-        knee = 1 + _last(lambda batch, on=served: not computes(on.decode(batch, context)), last)
+        knee = served.compute_bound_batch(context) or last + 1
         xs = np.union1d(batches, [batch for batch in (full, knee) if batches[0] <= batch <= last])
         seconds = served.time_per_token(xs, context)
         fastest = min(fastest, seconds.min())

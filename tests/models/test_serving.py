@@ -90,14 +90,38 @@ def test_fusion_saves_bytes_and_no_work(model, cached):
 def test_the_hungriest_layer_holds_the_residual_stream_once():
     """An addition of 64 prompts: two operands and their sum, each of hidden width."""
     served = rk.llm("Llama-2-70B").on("H100", chips=8, fused=False)
-    assert served.memory(64, 2048).activations == 3 * 64 * 2048 * 8192 * 2
+    assert served.memory(64, 2048, chunk=None).activations == 3 * 64 * 2048 * 8192 * 2
 
 
 def test_a_chunk_bounds_the_activations():
     served = LLAMA.on("H100")
-    whole, chunked = served.memory(8, 4096), served.memory(8, 4096, chunk=1024)
+    whole, chunked = (served.memory(8, 4096, chunk=chunk) for chunk in (None, 1024))
     assert chunked.activations == pytest.approx(whole.activations / 32)
     assert (chunked.kv, chunked.weights) == (whole.kv, whole.weights)
+    assert served.memory(8, 4096) == served.memory(8, 4096, chunk=8192)
+
+
+@pytest.mark.parametrize("output", [1, 512])
+def test_the_logits_of_every_sequence_need_room(output):
+    """A step of so many sequences is hungrier than a chunk of a few prompts."""
+    served = rk.llm("Llama-3-8B").on("H100")
+    logits = served.decode(4096, 100)["lm_head"].activations
+    stream = 4096 * 4096 * 2
+    assert served.memory(4096, 16, output, chunk=512).activations == logits + stream
+
+
+def test_what_is_reserved_is_not_spare():
+    served = LLAMA.on("H100")
+    free = served.memory(8, 4096)
+    for reserve, taken in ((2e9, 2e9), (0.1, 0.1 * free.capacity)):
+        held = served.memory(8, 4096, reserve=reserve)
+        assert (held.total, held.reserve) == (free.total, taken)
+        assert held.spare == pytest.approx(free.spare - taken)
+    half = LLAMA.on(["H100", "A100 80GB SXM"]).memory(8, 4096, reserve=0.5)
+    assert half.reserve.tolist() == [each / 2 for each in half.capacity]
+    for bad in (-1, "much", [1, 2]):
+        with pytest.raises(ValueError, match="reserve must be"):
+            served.memory(reserve=bad)
 
 
 # Several chips
@@ -113,9 +137,11 @@ def test_a_pipeline_shares_layers_and_sends_the_stream():
     # A stage works on two sequences while the others work on theirs.
     through = alone.time_per_token(2, 100) + 3 * send.time
     assert piped.time_per_token(8, 100) == pytest.approx(through)
-    # The last two sequences come out after three others have entered.
-    whole = alone.time_to_first_token(2, 512) + 3 * piped.prefill(8, 512)["send"].time
-    assert piped.time_to_first_token(8, 512) == pytest.approx(whole * (4 + 3) / 4)
+    # Every stage is busy until the last token has left the first, and then goes through alone.
+    whole = alone.time_to_first_token(8, 512) + 3 * 4 * piped.prefill(8, 512)["send"].time
+    last = alone.time_per_token(1, 511) + 3 * send.time / 2
+    assert piped.time_to_first_token(8, 512) == pytest.approx((whole + 3 * last) / 4)
+    assert piped.time_to_first_token(1, 32768) < alone.time_to_first_token(1, 32768) / 3
 
 
 def test_replicas_multiply_what_comes_out_and_nothing_else():
@@ -178,3 +204,38 @@ def test_chips_may_be_counted_by_numpy():
     assert LLAMA.on("H100", chips=np.int64(8)).chips == 8
     with pytest.raises(ValueError, match=r"chips=2.0 must be a whole number"):
         LLAMA.on("H100", chips=2.0)
+
+
+# Lists and arrays
+
+
+def test_a_list_of_chips_generates_as_each_does():
+    names, outputs = ["H100", "A100 80GB SXM", "TPU v5p"], [[10], [20]]
+    together = LLAMA.on(names).generate(1, 100, np.array(outputs))
+    for column, name in enumerate(names):
+        for row, (output,) in enumerate(outputs):
+            alone = LLAMA.on(name).generate(1, 100, output)
+            assert together.decoding[row, column] == pytest.approx(alone.decoding)
+
+
+@pytest.mark.filterwarnings("error")
+def test_layers_that_only_talk_have_no_intensity_in_arrays_either():
+    table = LLAMA.on("H100", chips=8).decode(np.array([1, 64]), 2048)
+    assert "attn_all_reduce" in str(table)
+    assert table["attn_all_reduce"].intensity.tolist() == [0, 0]
+    assert table["attn_all_reduce"].attainable.tolist() == [0, 0]
+
+
+def test_figures_that_are_not_confirmed_are_used_when_asked():
+    orin = rk.chip("AGX Orin")
+    with pytest.raises(ValueError, match="pass unconfirmed=True"):
+        LLAMA.on(orin)
+    step = LLAMA.on(orin, unconfirmed=True).decode(1, 100)
+    assert step["down_proj"].bandwidth == orin.bandwidth
+    with pytest.raises(ValueError, match="pass unconfirmed=True"):
+        rk.cnn("ResNet-50").forward(orin, dtype="int8")
+    assert rk.cnn("ResNet-50").forward(orin, dtype="int8", unconfirmed=True).time > 0
+    with pytest.raises(ValueError, match="unconfirmed='yes' must be True or False"):
+        LLAMA.on(orin, unconfirmed="yes")
+    with pytest.raises(ValueError, match=r"on_chip=.* must be one number"):
+        LLAMA.on("H100", on_chip=[1e6, 2e6])

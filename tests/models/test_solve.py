@@ -11,12 +11,16 @@ LLAMA = rk.llm("Llama-3-8B")
 H100 = LLAMA.on("H100")
 
 
-@pytest.mark.parametrize("chunk", [None, 8192])
+@pytest.mark.parametrize("room", [{}, {"chunk": None}, {"chunk": 16}, {"reserve": 0.1}])
 @pytest.mark.parametrize(("prompt", "output"), [(1, 1), (2048, 1), (512, 4096)])
-def test_the_largest_batch_fits_and_one_more_does_not(prompt, output, chunk):
-    batch = H100.largest_batch(prompt, output, chunk=chunk)
-    assert H100.memory(batch, prompt, output, chunk=chunk).fits
-    assert not H100.memory(batch + 1, prompt, output, chunk=chunk).fits
+def test_the_largest_batch_fits_and_one_more_does_not(prompt, output, room):
+    batch = H100.largest_batch(prompt, output, **room)
+    held = H100.memory(batch, prompt, output, **room)
+    assert held.fits
+    assert not H100.memory(batch + 1, prompt, output, **room).fits
+    # Every step of the generation finds room beside weights and cache.
+    step = H100.decode(batch, prompt + output - 1)["lm_head"].activations
+    assert held.weights + held.kv + step <= held.capacity - held.reserve
 
 
 @pytest.mark.parametrize("batch", [1, 7])
@@ -26,9 +30,27 @@ def test_the_longest_prompt_fits_and_one_more_does_not(batch):
     assert not H100.memory(batch, prompt + 1, 100).fits
 
 
+def test_a_longer_prompt_never_takes_less():
+    """Chunks of short prompts hold more sequences, and each of them wants its logits."""
+    served = rk.LLM(
+        "tiny", hidden=896, layers=24, heads=14, kv_heads=2, mlp=4864, vocabulary=151936, tied=True
+    ).on(rk.Chip("c", peaks={"bf16": 1e14}, bandwidth=1e12, capacity=3e9))
+    held = [served.memory(4096, prompt, chunk=4096).total for prompt in range(1, 40)]
+    assert held == sorted(held)
+    prompt = served.longest_prompt(4096, chunk=4096)
+    assert held[prompt - 1] <= 3e9 < held[prompt]
+
+
+def test_what_no_length_fills_is_endless():
+    served = dataclasses.replace(LLAMA, window=64).on("H100")
+    assert served.longest_prompt() == math.inf
+    assert served.longest_prompt(chunk=None) < math.inf
+
+
 def test_chunks_leave_room_for_more():
-    assert H100.largest_batch(8192, chunk=4096) > H100.largest_batch(8192)
-    assert H100.longest_prompt(chunk=4096) > 1.3 * H100.longest_prompt()
+    assert H100.largest_batch(8192) > H100.largest_batch(8192, chunk=None)
+    assert H100.longest_prompt() > 1.3 * H100.longest_prompt(chunk=None)
+    assert H100.largest_batch(reserve=8e9) < H100.largest_batch()
 
 
 def test_what_does_not_fit_at_all_is_none():
@@ -46,6 +68,15 @@ def test_compute_binds_from_there_on():
     assert bound["gate_up_proj"][1] == "compute"
     weights_alone = LLAMA.on("H100", weights="int4").compute_bound_batch(512)
     assert weights_alone < batch / 2
+    # Experts that few tokens visit count with all they hold, and the embedding not at all.
+    chip = rk.Chip("c", peaks={"bf16": 5e12}, bandwidth=1e12)
+    mixed = rk.LLM("m", hidden=256, layers=2, heads=4, vocabulary=16, mlp=1024, experts=64,
+                   experts_per_token=1, expert_width=256, dense_layers=1).on(chip)  # fmt: skip
+    knee = mixed.compute_bound_batch(1)
+    for batch in (2, 6, 40, knee - 1):
+        assert mixed.decode(batch, 1)["experts_gate_up"].bound == "memory"
+    for batch in (knee, 2 * knee, 1000 * knee):
+        assert mixed.decode(batch, 1)["experts_gate_up"].bound == "compute"
     slow = dataclasses.replace(rk.chip("H100"), bandwidth=1e9)
     assert LLAMA.on(slow).compute_bound_batch() is None
 
@@ -58,20 +89,40 @@ def test_the_fewest_chips_hold_it_and_one_less_does_not(weights, chips):
 
 
 def test_a_model_that_no_count_of_chips_holds_says_why():
-    with pytest.raises(ValueError, match=r"Llama-3-70B does not fit on any count of H100: "):
-        rk.llm("Llama-3-70B").fewest_chips("H100", batch=4096)
-    with pytest.raises(ValueError, match="the table does not say how several are joined"):
-        rk.llm("Llama-3-70B").fewest_chips("RTX 4090")
+    asked = rk.llm("Llama-3-70B").fewest_chips
+    told = r"does not fit on any count of H100 SXM: each of 8 chips lacks \d+ GB; a switch joins at"
+    with pytest.raises(ValueError, match=told):
+        asked("H100", batch=4096)
+    told = "one chip lacks 116 GB; RTX 4090: the table does not say how several are joined"
+    with pytest.raises(ValueError, match=told):
+        asked(rk.chip("RTX 4090"))
+    with pytest.raises(ValueError, match=r"each of 64 chips lacks 83.9 TB$"):
+        asked("RTX 4090", batch=10**6, joined="switch")
+    # What is wrong whatever the count is told as it is.
+    for choices, told in (
+        ({"weights": "fp9"}, "fp9"), ({"pipeline": 81}, "81 stages"),
+        ({"chips": 2}, "leave it out"), ({"batch": [1, 2]}, "batch must be one number"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=told) as refusal:
+            asked("H100", **choices)
+        assert "does not fit on any count" not in str(refusal.value)
+    with pytest.raises(ValueError, match="no chip is named 'H1000'"):
+        asked("H1000")
 
 
 def test_the_cheapest_point_meets_what_is_asked_and_a_larger_batch_would_not():
     offers = [H100, LLAMA.on("L40S"), LLAMA.on("H100", chips=2)]
     prices = {"H100 SXM": 2.5, "L40S": 0.9}
+    assert rk.cheapest(H100, prices={"h100": 2.5}) == rk.cheapest([H100], prices=prices)
     point = rk.cheapest(offers, 512, 128, first_token=0.5, per_token=0.02, prices=prices)
     assert point.time_to_first_token <= 0.5
     assert point.time_per_token <= 0.02
-    more = point.served.generate(point.batch + 1, 512, 128)
-    assert more.time_to_first_token > 0.5 or more.time_per_token > 0.02
+    assert point.time_to_first_token == point.served.time_to_first_token(1, 512)
+    # In its 127 further tokens a sequence waits for the prompts of all others.
+    run, more = (point.served.generate(point.batch + n, 512, 128) for n in (0, 1))
+    waits = [(each.time - point.time_to_first_token) / 127 for each in (run, more)]
+    assert point.time_per_token == waits[0] <= 0.02 < waits[1]
+    assert point.tokens_per_second == run.tokens_per_second
     dollars = prices[point.served.chip.name] / 3600 * point.served.chips
     assert point.price == pytest.approx(dollars / point.tokens_per_second)
     for each in offers:
@@ -91,7 +142,9 @@ def test_without_prices_a_token_costs_chip_seconds():
         ([H100], {"first_token": 1e-6}, "no deployment fits and meets first_token 1e-06 s"),
         ([H100], {"per_token": 0}, "per_token must be finite and above 0"),
         ([H100], {"prices": {"A100": 1}}, "prices has no 'H100 SXM'; it has A100"),
-        ([LLAMA.on(["H100", "H200"])], {}, "one kind of chip"),
+        ([LLAMA.on(["H100", "H200"])], {}, "on 2 kinds of chips; ask for each"),
+        (["H100"], {}, "deployments must be models on a chip"),
+        ([H100], {"prompt": [1, 2]}, "prompt must be one number here"),
     ],
 )
 def test_what_cannot_be_answered_says_why(offers, asked, message):

@@ -158,6 +158,7 @@ class CNN:
     def forward(
         self, chip, batch=1, dtype="fp32", *,
         weight_dtype=None, fma=2, inputs_read=True, fused=True, pooling=True, on_chip=None,
+        unconfirmed=False,
     ):  # fmt: skip
         """The forward pass on a machine layer by layer, as a LayerTable.
 
@@ -172,6 +173,8 @@ class CNN:
             What the chip keeps of each tensor between two layers, which is neither written nor
             read: the last-level cache of a Chip unless given, nothing of a Roofline. A large
             batch in parts that stay there can be faster than the whole of it at once.
+        unconfirmed : bool
+            Whether to use figures of a Chip that no second look confirmed.
 
         Raises ValueError as ``cost`` does, and for a chip without a peak at this dtype.
 
@@ -192,7 +195,7 @@ class CNN:
                 f"chip must be a Chip, its name or a Roofline, got {type(chip).__name__}: {chip!r}"
             )
         on = chip if isinstance(chip, Roofline) else chip_of(chip)
-        roof = on.roofline(dtype) if isinstance(on, Chip) else on
+        roof = on.roofline(dtype, unconfirmed=unconfirmed) if isinstance(on, Chip) else on
         if on_chip is None:
             on_chip = float(getattr(on, "on_chip", None) or 0.0)
         rows = self.operations(

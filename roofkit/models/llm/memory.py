@@ -13,16 +13,17 @@ from roofkit.roofline import larger, smaller
 class Memory:
     """What a chip must hold, in bytes, against what it has.
 
-    ``capacity`` is NaN where it is not known.
+    ``capacity`` is NaN where it is not known; ``reserve`` of it is left to others.
 
-    >>> Memory(weights=14e9, kv=1e9, activations=1e9, capacity=24e9).spare
-    8000000000.0
+    >>> Memory(weights=14e9, kv=1e9, activations=1e9, capacity=24e9, reserve=2e9).spare
+    6000000000.0
     """
 
     weights: Any
     kv: Any
     activations: Any
     capacity: Any
+    reserve: Any = 0.0
 
     @property
     def total(self):
@@ -32,7 +33,7 @@ class Memory:
     @property
     def spare(self):
         """Capacity left; below zero, what is missing; NaN where the capacity is not known."""
-        return self.capacity - self.total
+        return self.capacity - self.reserve - self.total
 
     @property
     def fits(self):
@@ -44,7 +45,7 @@ class Memory:
         return None if math.isnan(spare) else bool(spare >= 0)
 
 
-def memory(served, capacity, batch, prompt, output, chunk):
+def memory(served, capacity, batch, prompt, output, chunk, reserve):
     """The Memory of a Deployment at the fullest moment of a generation."""
     model, split, widths = served.model, served.split, served.precision.widths
     held = prompt + output - 1
@@ -57,8 +58,13 @@ def memory(served, capacity, batch, prompt, output, chunk):
     return Memory(
         weights=_weight_bytes(model, split, widths, stage),
         kv=cached * batch * kept * stage,
-        activations=_activation_bytes(served, part, prompt, chunk),
+        activations=larger(
+            _activation_bytes(served, *_prefilled(part, prompt, chunk)),
+            # The last step, or the end of a prefill in chunks, makes logits of every sequence.
+            _activation_bytes(served, part, 1.0, held - 1.0),
+        ),
         capacity=capacity,
+        reserve=reserve * capacity if reserve < 1 else reserve,
     )
 
 
@@ -71,12 +77,16 @@ def _weight_bytes(model, split, widths, stage):
     return float(stage * layers + (sum(ends) if split.pipeline == 1 else max(ends)))
 
 
-def _activation_bytes(served, part, prompt, chunk):
-    """Of the hungriest operation, and the residual stream beside it."""
-    new, cached = prompt, 0.0
-    if chunk is not None:
-        new = larger(smaller(prompt, chunk), 1.0)
-        part, cached = larger(smaller(part, chunk / new), 1.0), prompt - new
+def _prefilled(part, prompt, chunk):
+    """Sequences, new tokens and cached ones of the hungriest pass of a prefill."""
+    if chunk is None:
+        return part, prompt, 0.0
+    new = smaller(prompt, chunk)
+    return larger(smaller(part, chunk / new), 1.0), new, prompt - new
+
+
+def _activation_bytes(served, part, new, cached):
+    """Of the hungriest operation of a pass, and the residual stream beside it."""
     stream = served.precision.widths.stream * part * new * served.model.hidden
     widest = 0.0
     for each in served.operations(part, new, cached):

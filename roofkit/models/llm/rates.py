@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from roofkit.hardware import Chip
 from roofkit.network import Group, all_gather, all_reduce, all_to_all, group
 from roofkit.roofline import larger
 
@@ -46,9 +47,10 @@ class Rates(NamedTuple):
     @classmethod
     def of(cls, served, chips, several, *dtypes):
         """The Rates of a Deployment's chips, with the peaks of these four dtypes."""
+        roof = functools.partial(Chip.roofline, unconfirmed=served.unconfirmed)
         figures = (
-            *([chip.roofline(dtype).peak_flops for chip in chips] for dtype in dtypes),
-            [chip.roofline(dtypes[0]).bandwidth for chip in chips],
+            *([roof(chip, dtype).peak_flops for chip in chips] for dtype in dtypes),
+            [roof(chip, dtypes[0]).bandwidth for chip in chips],
             [math.nan if chip.usable is None else chip.usable for chip in chips],
             [served.on_chip or chip.on_chip or UNLIMITED for chip in chips],
             *zip(*(_joined(served, chip) for chip in chips), strict=True),

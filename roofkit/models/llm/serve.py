@@ -26,6 +26,8 @@ from roofkit.roofline import larger
 FORMATS = ("weights", "experts", "activations", "kv", "stream", "travel", "embedding", "lm_head",
            "scales")  # fmt: skip
 WHOLE = ("batch", "new", "output", "chunk")
+# Tokens of a prefill that serving engines work on at a time.
+CHUNK = 8192
 # Points of all steps that a generation works on at a time.
 AT_ONCE = 1 << 20
 
@@ -65,6 +67,8 @@ class Deployment:
         How the chips of all replicas are joined, where experts are dealt out across them.
     latency : bool
         Whether a collective waits for its hops one after another.
+    unconfirmed : bool
+        Whether to use figures of the chip that no second look confirmed.
     calibrated : calibration, optional
         What ``rk.calibration`` or ``rk.calibrate`` gives: tables then have a ``prediction``.
     convention : "roofkit", "llm-viewer", or a list of departures
@@ -104,6 +108,7 @@ class Deployment:
     joined: Any = None
     between: Any = None
     latency: bool = False
+    unconfirmed: bool = False
     calibrated: Any = None
     convention: Any = "roofkit"
     precision: Precision = field(init=False, repr=False, compare=False)
@@ -128,10 +133,13 @@ class Deployment:
         settle("fused", self._settled_fusion())
         if self.attention not in ("flash", "unfused"):
             raise ValueError(f'attention={self.attention!r} must be "flash" or "unfused"')
-        if not isinstance(self.latency, bool):
-            raise ValueError(f"latency={self.latency!r} must be True or False")
+        for name in ("latency", "unconfirmed"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be True or False")
         if self.on_chip is not None:
             settle("on_chip", number(self.on_chip, "on_chip"))
+            if np.ndim(self.on_chip):
+                raise ValueError(f"on_chip={self.on_chip!r} must be one number of bytes")
         self._check_calibration()
         settle("precision", self._settled_precision(chips[0].peaks))
         for name in FORMATS[:-1]:
@@ -228,14 +236,20 @@ class Deployment:
         return self._table(title, batch, new, cached, every_logit)
 
     def time_to_first_token(self, batch=1, prompt=2048):
-        """Seconds of a prefill; arrays of any size, worked on in blocks."""
+        """Seconds of a prefill; arrays of any size, worked on in blocks.
+
+        The stages of a pipeline work on different parts of the batch and of a prompt at the same
+        time: at best each is busy all the time, until the last token has passed the first stage and
+        goes through the others alone.
+        """
         return self._first(*_lengths(batch=batch, prompt=prompt))
 
     def _first(self, batch, prompt):
-        part = self._part(batch)
-        # The last part of a batch comes out after all others have entered.
-        passes = 1.0 if self.pipeline == 1 else (batch / part + self.pipeline - 1) / self.pipeline
-        return passes * self._swept(part, prompt, 0.0)
+        whole = self._swept(batch, prompt, 0.0)
+        if self.pipeline == 1:
+            return whole
+        last = self._swept(1.0, 1.0, prompt - 1.0)
+        return (whole + (self.pipeline - 1) * last) / self.pipeline
 
     def time_per_token(self, batch=1, context=2048):
         """Seconds of a decode step; arrays of any size, worked on in blocks.
@@ -275,16 +289,21 @@ class Deployment:
         wide = self.model.cached_width if self.model.latent else 2 * self.split.kv_cached
         return wide * self._how.widths.kv
 
-    def memory(self, batch=1, prompt=2048, output=1, *, chunk=None):
+    def memory(self, batch=1, prompt=2048, output=1, *, chunk=CHUNK, reserve=0.0):
         """What each chip must hold at the fullest moment of a generation, as a Memory.
 
         Activations are those of the hungriest layer, what it reads and what it writes, and the
-        residual stream. ``chunk`` bounds the tokens that a pass works on, as serving engines do.
-        With a pipeline it is the fullest stage, layers taken as alike.
+        residual stream. A prefill works on ``chunk`` tokens at a time, as serving engines do, or
+        on all of them with ``chunk=None``. ``reserve`` is what the driver, communication and other
+        programs take: bytes, or a share of the capacity below 1. Nothing is reserved unless it is
+        given. With a pipeline it is the fullest stage, layers taken as alike.
         """
         batch, prompt, output = _lengths(batch=batch, prompt=prompt, output=output)
         at_once = None if chunk is None else _lengths(chunk=chunk)[0]
-        return memory(self, self._rates.capacity, batch, prompt, output, at_once)
+        reserve = number(reserve, "reserve", above=False)
+        if np.ndim(reserve):
+            raise ValueError(f"reserve must be one number, got an array of {np.size(reserve)}")
+        return memory(self, self._rates.capacity, batch, prompt, output, at_once, reserve)
 
     def on_chip_needed(self, context):
         """Bytes that keep one head's K and V of ``context`` tokens on the chip."""
@@ -293,13 +312,13 @@ class Deployment:
 
     # Backwards
 
-    def largest_batch(self, prompt=2048, output=1, *, chunk=None):
+    def largest_batch(self, prompt=2048, output=1, *, chunk=CHUNK, reserve=0.0):
         """The most sequences whose generation fits in memory: see ``solve.largest_batch``."""
-        return solve.largest_batch(self, prompt, output, chunk=chunk)
+        return solve.largest_batch(self, prompt, output, chunk=chunk, reserve=reserve)
 
-    def longest_prompt(self, batch=1, output=1, *, chunk=None):
+    def longest_prompt(self, batch=1, output=1, *, chunk=CHUNK, reserve=0.0):
         """The longest prompt that fits in memory: see ``solve.longest_prompt``."""
-        return solve.longest_prompt(self, batch, output, chunk=chunk)
+        return solve.longest_prompt(self, batch, output, chunk=chunk, reserve=reserve)
 
     def compute_bound_batch(self, context=2048):
         """The batch from which compute binds a decode step: see ``solve.compute_bound_batch``."""
@@ -354,7 +373,7 @@ class Deployment:
         """Seconds of so many decode steps, each on a cache one longer."""
         if not np.ndim(steps):
             return self._steps(part, prompt, int(steps)) if steps else 0.0
-        shape = np.broadcast_shapes(*(np.shape(each) for each in (part, prompt, steps)))
+        shape = np.broadcast_shapes(*map(np.shape, (*self._rates, part, prompt, steps)))
         found = np.empty(shape)
         for count in np.unique(steps):
             seconds = self._steps(part, prompt, int(count)) if count else 0.0

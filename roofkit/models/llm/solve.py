@@ -1,94 +1,127 @@
 """What one asks of a deployment backwards: the largest batch, the longest prompt, the fewest chips.
 
-Everything here is found by halving: memory and time only grow with batch and length.
+Lengths and batches are found by halving: memory and time only grow with them.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from roofkit._inputs import number
+from roofkit._units import quantity
+from roofkit.hardware import chip as chip_of
+from roofkit.models.llm.split import split
 
 # Beyond these no answer is looked for.
-MOST_SEQUENCES, MOST_TOKENS, MOST_CHIPS = 1 << 20, 1 << 26, 1 << 12
+MOST, MOST_CHIPS = 1 << 40, 1 << 12
 
 
-def largest_batch(served, prompt=2048, output=1, *, chunk=None) -> int:
+def largest_batch(served, prompt=2048, output=1, **room) -> int:
     """The most sequences whose generation fits in memory; 0 if not even one does.
 
-    Raises ValueError where the chip's capacity is not known.
+    ``room`` is ``chunk`` and ``reserve``, as for ``Deployment.memory``. Raises ValueError where the
+    chip's capacity is not known.
 
     >>> import roofkit as rk
     >>> largest_batch(rk.llm("Llama-2-7B").on("A100 80GB SXM"), prompt=2048, output=128)
-    59
+    63
     """
     _know_capacity(served)
-    return _last(lambda batch: served.memory(batch, prompt, output, chunk=chunk).fits,
-                 MOST_SEQUENCES)  # fmt: skip
+    _one_of_each(prompt=prompt, output=output)
+    return _last(lambda batch: served.memory(batch, prompt, output, **room).fits)
 
 
-def longest_prompt(served, batch=1, output=1, *, chunk=None) -> int:
+def longest_prompt(served, batch=1, output=1, **room) -> int | float:
     """The longest prompt of each of ``batch`` sequences that fits in memory; 0 if none does.
 
-    What the model was trained for is not asked. Raises ValueError where the chip's capacity is not
-    known.
+    Infinity where no length fills the memory, as with windows in all layers. What the model was
+    trained for is not asked. Raises ValueError where the chip's capacity is not known.
     """
     _know_capacity(served)
-    return _last(lambda prompt: served.memory(batch, prompt, output, chunk=chunk).fits, MOST_TOKENS)
+    _one_of_each(batch=batch, output=output)
+    found = _last(lambda prompt: served.memory(batch, prompt, output, **room).fits)
+    return math.inf if found == MOST else found
 
 
 def compute_bound_batch(served, context=2048) -> int | None:
     """The smallest batch of a decode step at which compute binds most of the weights; None if none.
 
-    Weights count by their bytes.
+    Weights count by the bytes that a chip holds, whether a step reads all of them or not; the
+    embedding, of which it picks rows, does not count.
 
     >>> import roofkit as rk
     >>> compute_bound_batch(rk.llm("Llama-2-7B").on("TPU v5e"))
     261
     """
-    memory_binds = _last(lambda batch: not computes(served.decode(batch, context)), MOST_SEQUENCES)
-    return None if memory_binds == MOST_SEQUENCES else memory_binds + 1
+    _one_of_each(context=context)
+    # So many sequences visit every expert.
+    held = {
+        layer.name: layer.count * layer.weights
+        for layer in served.decode(MOST, context) if layer.name != "embedding"
+    }  # fmt: skip
+
+    def memory_binds(batch):
+        step = served.decode(batch, context)
+        computing = sum(held.get(layer.name, 0.0) for layer in step if layer.bound == "compute")
+        return computing <= sum(held.values()) / 2
+
+    batch = _last(memory_binds)
+    return None if batch == MOST else batch + 1
 
 
-def computes(step) -> bool:
-    """Whether compute binds the layers of a table that hold most of the weights."""
-    weights = [layer.count * layer.weights for layer in step]
-    computing = sum(
-        each for layer, each in zip(step, weights, strict=True) if layer.bound == "compute"
-    )
-    return computing > sum(weights) / 2
-
-
-def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, chunk=None, **choices):
+def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, chips=None, **choices):
     """The Deployment on the fewest chips that share every layer and hold a generation.
 
-    ``choices`` are those of ``LLM.on``, but for chips. Counts that the model or the links do not
-    allow are passed over; the last reason is given where none is left, as a ValueError.
+    ``choices`` are those of ``LLM.on`` and of ``Deployment.memory``. Counts that the model does not
+    divide into are passed over. Raises ValueError where none is left, with what the largest count
+    lacks and why there are no more.
 
     >>> import roofkit as rk
     >>> fewest_chips(rk.llm("Llama-2-70B"), "H100", batch=16).chips
     2
     """
-    why = "no count was possible"
-    for chips in range(1, min(model.heads, MOST_CHIPS) + 1):
+    if chips is not None:
+        raise ValueError(f"chips={chips!r} is what fewest_chips finds; leave it out")
+    _one_of_each(batch=batch, prompt=prompt, output=output)
+    chip = chip_of(chip)
+    room = {name: choices.pop(name) for name in ("chunk", "reserve") if name in choices}
+    ways = {name: choices[name] for name in ("pipeline", "data", "expert") if name in choices}
+    lacking, refused = "", ""
+    for count in range(1, min(model.heads, MOST_CHIPS) + 1):
         try:
-            served = model.on(chip, **{**choices, "chips": chips})
+            split(model, count, **ways)
         except ValueError as error:
-            why = str(error)
+            refused = refused or str(error)
             continue
+        try:
+            served = model.on(chip, chips=count, **choices)
+        except ValueError as error:
+            if not lacking:  # what is asked for is wrong, whatever the count
+                raise
+            refused = str(error)
+            break
         _know_capacity(served)
-        memory = served.memory(batch, prompt, output, chunk=chunk)
+        memory = served.memory(batch, prompt, output, **room)
         if memory.fits:
             return served
-        why = f"on {chips} chips each lacks {-memory.spare / 1e9:.3g} GB"
-    raise ValueError(f"{model.name} does not fit on any count of {chip}: {why}")
+        many = "one chip" if count == 1 else f"each of {count} chips"
+        lacking, refused = f"{many} lacks {quantity(-memory.spare, 'B')}", ""
+    if not lacking:
+        raise ValueError(refused)
+    why = "; ".join(filter(None, (lacking, refused)))
+    raise ValueError(f"{model.name} does not fit on any count of {chip.name}: {why}")
 
 
 @dataclass(frozen=True)
 class Point:
-    """A deployment at a batch: seconds, tokens/s of all replicas, and the price of a token.
+    """A deployment with ``batch`` sequences on each replica at all times, and what that gives.
 
-    ``price`` is in what prices are given in, and chip-seconds a token where none are.
+    ``time_to_first_token`` is the prefill of one prompt and ``time_per_token`` what passes from
+    token to token, both in seconds; tokens/s are those of all replicas. ``price`` is that of a
+    token, in what prices are given in, and in chip-seconds where none are.
     """
 
     served: Any = field(repr=False)
@@ -100,31 +133,43 @@ class Point:
 
 
 def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None, per_token=None,
-             prices: Mapping | None = None, chunk=None) -> Point:  # fmt: skip
+             prices: Mapping | None = None, **room) -> Point:  # fmt: skip
     """The Point of least price a token that fits and meets both times, at best.
 
     Parameters
     ----------
-    deployments : Deployments, each on one kind of chip
+    deployments : a Deployment or several, each on one kind of chip
     first_token, per_token : seconds, optional
         The longest time to the first token, and the longest average time of a further one.
     prices : mapping of chip name to price of a chip-hour, optional
+    room : ``chunk`` and ``reserve``, as for ``Deployment.memory``
 
+    As a sequence ends, another takes its place (continuous batching): a prompt does not wait for
+    the prefill of others, but between its tokens a sequence waits for that of all that come in.
     Each deployment takes the largest batch that fits and meets the times: more sequences only share
     what is read. Raises ValueError where none does, and for a chip without a price.
 
     >>> import roofkit as rk
     >>> llama = rk.llm("Llama-3-8B")
     >>> point = cheapest([llama.on("H100"), llama.on("L40S")], per_token=0.02,
-    ...                  prices={"H100 SXM": 2.5, "L40S": 0.9})
+    ...                  prices={"H100": 2.5, "L40S": 0.9})
     >>> point.served.chip.name, point.time_per_token <= 0.02
     ('H100 SXM', True)
     """
+    deployments = [deployments] if hasattr(deployments, "generate") else list(deployments)
+    for served in deployments:
+        if not hasattr(served, "generate"):
+            raise ValueError(
+                f'deployments must be models on a chip, such as rk.llm("Llama-3-8B").on("H100"), '
+                f"got {served!r}"
+            )
+    _one_of_each(prompt=prompt, output=output)
     limits = {"first_token": first_token, "per_token": per_token}
     limits = {name: number(limit, name) for name, limit in limits.items() if limit is not None}
+    prices = prices and {_name(name): price for name, price in prices.items()}
     found = [
         point for served in deployments
-        if (point := _best(served, prompt, output, limits, prices, chunk)) is not None
+        if (point := _best(served, prompt, output, limits, prices, room)) is not None
     ]  # fmt: skip
     if not found:
         asked = ", ".join(f"{name} {limit:g} s" for name, limit in limits.items())
@@ -132,28 +177,37 @@ def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None
     return min(found, key=lambda point: point.price)
 
 
-def _best(served, prompt, output, limits, prices, chunk):
-    if isinstance(served.chip, tuple):
-        raise ValueError("each deployment must be on one kind of chip; give one for each")
+def _best(served, prompt, output, limits, prices, room):
     _know_capacity(served)
+    price = served.split.chips * _price(served.chip.name, prices)
+    first = served.time_to_first_token(1, prompt)
+    if first > limits.get("first_token", math.inf):
+        return None
+
+    def per_token(run):
+        """While a sequence makes its tokens, every other is prefilled once."""
+        return (run.time - first) / run.steps if run.steps else math.nan
 
     def meets(batch):
-        if not served.memory(batch, prompt, output, chunk=chunk).fits:
+        if not served.memory(batch, prompt, output, **room).fits:
             return False
-        run = served.generate(batch, prompt, output)
-        return (
-            run.time_to_first_token <= limits.get("first_token", float("inf"))
-            and not run.time_per_token > limits.get("per_token", float("inf"))
-        )  # fmt: skip
+        slow = per_token(served.generate(batch, prompt, output))
+        return not slow > limits.get("per_token", math.inf)
 
-    batch = _last(meets, MOST_SEQUENCES)
+    batch = _last(meets)
     if not batch:
         return None
     run = served.generate(batch, prompt, output)
-    return Point(
-        served, batch, run.time_to_first_token, run.time_per_token, run.tokens_per_second,
-        served.split.chips * _price(served.chip.name, prices) / run.tokens_per_second,
-    )  # fmt: skip
+    speed = run.tokens_per_second
+    return Point(served, batch, first, per_token(run), speed, price / speed)
+
+
+def _name(name):
+    """A chip's name in the table by any of its names; another is of a chip of one's own."""
+    try:
+        return chip_of(name).name
+    except ValueError:
+        return name
 
 
 def _price(name, prices):
@@ -166,21 +220,28 @@ def _price(name, prices):
 
 
 def _know_capacity(served):
-    chips = served.chip if isinstance(served.chip, tuple) else (served.chip,)
-    if len(chips) > 1:
-        raise ValueError(f"this is on {len(chips)} kinds of chips; ask for each of them")
-    if chips[0].usable is None:
+    if isinstance(served.chip, tuple):
         raise ValueError(
-            f"the capacity of {chips[0].name} is not known; give a Chip with capacity="
+            f"this is on {len(served.chip)} kinds of chips; ask for each kind of chip by itself"
+        )
+    if served.chip.usable is None:
+        raise ValueError(
+            f"the capacity of {served.chip.name} is not known; give a Chip with capacity="
         )
 
 
-def _last(holds: Callable[[int], bool], most: int) -> int:
-    """The largest number up to ``most`` at which something holds that stops once; 0 if none."""
+def _one_of_each(**lengths):
+    for name, value in lengths.items():
+        if np.ndim(value):
+            raise ValueError(f"{name} must be one number here; ask for each element by itself")
+
+
+def _last(holds: Callable[[int], bool]) -> int:
+    """The largest number up to MOST at which something holds that stops once; 0 if none."""
     low, high = 0, 1
-    while high <= most and holds(high):
+    while high <= MOST and holds(high):
         low, high = high, 2 * high
-    high = min(high, most + 1)
+    high = min(high, MOST + 1)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)
