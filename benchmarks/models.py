@@ -20,7 +20,7 @@ PEAK, BANDWIDTH = SERVED.chip.peak_flops("bf16"), SERVED.chip.bandwidth
 
 
 def main():
-    report("both layer tables of one point", milliseconds(both_tables), " ms", at_most=0.3)
+    report("both layer tables of one point", milliseconds(both_tables), " ms", at_most=0.2)
     report(
         "the same, chip and precisions chosen anew", milliseconds(chosen_anew), " ms", at_most=0.3
     )
@@ -30,10 +30,10 @@ def main():
     print(
         f"{'':42} ours {ours:.3g} ms, dictionaries {theirs:.3g} ms, their result / ours {same:.12f}"
     )
-    report("1,024-token generation, dictionaries / ours", theirs / ours, "x", at_least=1000)
+    report("1,024-token generation, dictionaries / ours", theirs / ours, "x", at_least=1500)
     for name, shape in (("broadcast", (1000, 1000)), ("flat", (1_000_000,))):
         speed = 1e-6 * max(sweep_speed(shape) for _ in range(3))
-        report(f"decode sweep of 10^6 points, {name}", speed, " M/s", at_least=10)
+        report(f"decode sweep of 10^6 points, {name}", speed, " M/s", at_least=20)
     report("memory of a flat sweep of 10^7 points", sweep_memory(), " MB", at_most=500)
 
 

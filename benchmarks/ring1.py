@@ -21,7 +21,7 @@ ROOF = rk.Roofline(PEAK, BANDWIDTH)
 def main():
     report("import roofkit / import numpy, wall", import_ratio(), "x", at_most=1.3)
     report("one scalar estimate of a matmul", scalar_microseconds(), " us", at_most=10)
-    report("sweep, points/s / pure-Python loop", sweep_ratio(), "x", at_least=30)
+    report("sweep, points/s / pure-Python loop", sweep_ratio(), "x", at_least=50)
 
 
 def report(what, value, unit, *, at_most=None, at_least=None):

@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import roofkit as rk
-from roofkit.machine import bench, measurements, worker
+from roofkit.machine import backends, bench, measurements, plans, worker
 from roofkit.machine.calibration import Calibrated, calibrate
 from roofkit.machine.comparison import compare
 from roofkit.machine.measurements import Measurements, Timing
 
-TINY = bench.Plan(
+TINY = plans.Plan(
     squares=(64, 128),
     sizes=(2**14, 2**17, 2**20),
     weights=((64, 64), (128, 256)),
@@ -58,7 +58,7 @@ def _structure(measurements):
 
 
 def test_every_step_of_the_plan_is_measured_or_named_as_skipped(measured):
-    steps = list(TINY.steps(bench.NumPy.dtypes))
+    steps = list(TINY.steps(backends.NumPy.dtypes))
     assert len(steps) == 2 + 3 * 3 + 2 * 2 + 2 * 5
     assert len(measured.timings) + len(measured.skipped) == len(steps)
     assert _structure(measured) <= {(s.part, s.kernel, s.dtype, s.shape) for s in steps}
@@ -78,17 +78,17 @@ def test_every_sample_is_kept_with_what_it_did(measured):
 def test_bytes_count_the_write_allocate_of_a_copy_on_a_cpu_and_of_nothing_else(measured):
     N = 2**17 // 8
     counted = {
-        kernel: measured.select(kernel=kernel, shape=(N,))[0].cost for kernel in bench.LADDER
+        kernel: measured.select(kernel=kernel, shape=(N,))[0].cost for kernel in plans.LADDER
     }
     assert counted["add_in_place"] == rk.Cost(N, 12 * N)
     assert counted["copy"] == rk.Cost(0, 12 * N)
     assert counted["dot"] == rk.dot(N, "fp32")
-    step = bench.Step("ladder", "copy", "fp32", (N,), 1)
-    assert step.cost(bench.CuPy.write_allocate).bytes == 8 * N
+    step = plans.Step("ladder", "copy", "fp32", (N,), 1)
+    assert step.cost(backends.CuPy.write_allocate).bytes == 8 * N
 
 
 def test_more_work_takes_longer(measured):
-    for kernel in bench.LADDER:
+    for kernel in plans.LADDER:
         small, large = (measured.select(kernel=kernel, shape=(n // 8,))[0] for n in (2**14, 2**20))
         assert large.best > 2 * small.best
     tiny, product = measured.select(shape=(1, 1, 1))[0], measured.select(shape=(128, 128, 128))[0]
@@ -109,7 +109,7 @@ def test_ceilings_are_peaks_a_ladder_and_an_overhead(measured):
     ceilings = measured.ceilings
     assert set(ceilings.peaks) == {"fp32", "fp64"}
     assert tuple(ceilings.bandwidth) == TINY.sizes
-    assert set(ceilings.ladders) == set(bench.LADDER)
+    assert set(ceilings.ladders) == set(plans.LADDER)
     for size, speed in ceilings.bandwidth.items():
         assert speed == max(ceilings.ladders[kernel][size] for kernel in ("add_in_place", "dot"))
     assert 0 < ceilings.overhead < 1e-2
@@ -121,7 +121,7 @@ def test_ceilings_are_peaks_a_ladder_and_an_overhead(measured):
 def test_the_memory_bandwidth_is_that_of_the_largest_working_sets():
     def ladder(kernel, size, speed):
         N = size // 8
-        cost = bench.Step("ladder", kernel, "fp32", (N,), 1).cost(1)
+        cost = plans.Step("ladder", kernel, "fp32", (N,), 1).cost(1)
         seconds = cost.bytes / speed
         return Timing("ladder", kernel, "fp32", (N,), cost.flops, cost.bytes, 1, (seconds,))
 
@@ -182,9 +182,9 @@ def test_a_disturbed_run_says_so(measured):
 # Plans and budgets
 
 
-@pytest.mark.parametrize(("kind", "quick"), bench.PLANS)
+@pytest.mark.parametrize(("kind", "quick"), plans.PLANS)
 def test_a_plans_budgets_add_up_to_less_than_its_limit_and_that_to_less_than_promised(kind, quick):
-    plan = bench.PLANS[kind, quick]
+    plan = plans.PLANS[kind, quick]
     dtypes = ("bf16", "fp16", "fp32", "tf32", "fp8") if kind == "gpu" else ("fp32", "fp64")
     steps = list(plan.steps(dtypes))
     assert sum(step.budget for step in steps) <= plan.limit
@@ -196,17 +196,17 @@ def test_a_plans_budgets_add_up_to_less_than_its_limit_and_that_to_less_than_pro
     assert plan.batches[-1] >= 1024
 
 
-class Simulated(bench.NumPy):
+class Simulated(backends.NumPy):
     """A machine of known speed on a clock of its own."""
 
     def __init__(self, flops_per_s, bytes_per_s):
         self.clock, self.speeds = 0.0, (flops_per_s, bytes_per_s)
-        for kernel in ("matmul", *bench.LADDER):
+        for kernel in ("matmul", *plans.LADDER):
             setattr(self, kernel, lambda *arrays, kernel=kernel: self._spend(kernel, arrays))
 
     def _spend(self, kernel, arrays):
         shape = arrays[0].shape if kernel != "matmul" else (*arrays[0].shape, arrays[1].shape[1])
-        cost = bench.Step("", kernel, "fp32", shape, 1).cost(1)
+        cost = plans.Step("", kernel, "fp32", shape, 1).cost(1)
         self.clock += max(cost.flops / self.speeds[0], cost.bytes / self.speeds[1])
 
     def memory(self):
@@ -239,7 +239,7 @@ def _simulate(monkeypatch, backend, plan):
 @pytest.mark.parametrize("speed", [1e9, 1e10, 1e12])
 def test_a_slow_machine_measures_less_and_takes_no_longer(monkeypatch, quick, speed):
     backend = Simulated(speed, speed)
-    plan = bench.PLANS["cpu", quick]
+    plan = plans.PLANS["cpu", quick]
     events = _simulate(monkeypatch, backend, plan)
     assert backend.clock < (10 if quick else 60)
     results = [event for event, _ in events if event != "step"]
@@ -278,10 +278,10 @@ def test_a_step_that_memory_does_not_hold_is_skipped(monkeypatch):
 
 
 def test_each_call_of_a_matmul_takes_another_weight():
-    backend = bench.NumPy()
+    backend = backends.NumPy()
     pool = backend.pool(10 * 64 * 64, "fp32")
     assert pool.std() > 0.1
-    calls = bench.calls(backend, bench.Step("sweep", "matmul", "fp32", (8, 64, 64), 1), pool)
+    calls = bench.calls(backend, plans.Step("sweep", "matmul", "fp32", (8, 64, 64), 1), pool)
     weights = [call.args[1] for call in calls]
     assert len(weights) == 9
     assert not any(np.shares_memory(weights[0], other) for other in weights[1:])
@@ -307,12 +307,12 @@ def test_torch_on_the_cpu_gives_the_same_structure(measured):
 
 def test_torch_multiplies_in_every_dtype_it_offers():
     torch = pytest.importorskip("torch")
-    backend = bench.Torch(torch, "torch-cpu", threads=torch.get_num_threads())
+    backend = backends.Torch(torch, "torch-cpu", threads=torch.get_num_threads())
     for dtype in (*backend.dtypes, "tf32"):
         backend.set_up(dtype)
         pool = backend.pool(2 * 16 * 32 + 7, dtype)
         assert pool.float().std() > 0.1
-        step = bench.Step("peak", "matmul", dtype, (16, 32, 16), 1)
+        step = plans.Step("peak", "matmul", dtype, (16, 32, 16), 1)
         (call,) = bench.calls(backend, step, pool)
         call()
         x, y, out = call.args
@@ -353,10 +353,10 @@ def _fake_cupy():
 
 def test_cupy_measures_the_same_plan(monkeypatch):
     monkeypatch.setattr(
-        bench, "_import", lambda name, **_: _fake_cupy() if name == "cupy" else None
+        backends, "_import", lambda name, **_: _fake_cupy() if name == "cupy" else None
     )
-    backend = bench.find_backend("auto", 1)
-    assert isinstance(backend, bench.CuPy)
+    backend = backends.find_backend("auto", 1)
+    assert isinstance(backend, backends.CuPy)
     events = []
     bench.run(TINY, backend, lambda event, **content: events.append((event, content)))
     timed = [content for event, content in events if event == "timing"]
@@ -366,12 +366,12 @@ def test_cupy_measures_the_same_plan(monkeypatch):
 
 
 def test_without_a_gpu_auto_is_numpy_and_cuda_is_refused(monkeypatch):
-    monkeypatch.setattr(bench, "_import", lambda name, **_: None)
-    assert type(bench.find_backend("auto", 1)) is bench.NumPy
+    monkeypatch.setattr(backends, "_import", lambda name, **_: None)
+    assert type(backends.find_backend("auto", 1)) is backends.NumPy
     with pytest.raises(ValueError, match="neither PyTorch nor CuPy finds a GPU"):
-        bench.find_backend("cuda", 1)
+        backends.find_backend("cuda", 1)
     with pytest.raises(ValueError, match="pip install torch"):
-        bench.find_backend("torch-cpu", 1)
+        backends.find_backend("torch-cpu", 1)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ FORMATS = ("weights", "experts", "activations", "kv", "stream", "travel", "embed
 WHOLE = ("batch", "new", "output", "chunk")
 # Tokens of a prefill that serving engines work on at a time.
 CHUNK = 8192
+MOST_LENGTH = 1 << 53  # whole numbers beyond it are no floats
 # Points of all steps that a generation works on at a time.
 AT_ONCE = 1 << 20
 
@@ -448,6 +449,10 @@ def _lengths(minimum=1, **named):
     """Lengths as floats or arrays. A prompt, and what is cached, may be an average."""
     values = []
     for name, value in named.items():
+        # The usual case, without further calls.
+        if type(value) is int and minimum <= value <= MOST_LENGTH:
+            values.append(float(value))
+            continue
         if is_symbolic(value):
             raise ValueError(f"{name}={value} is a symbol; a model's tables need numbers or arrays")
         if np.ndim(value) and not np.size(value):

@@ -1,0 +1,122 @@
+"""What is measured: the steps of a plan, the same for every backend."""
+
+import itertools
+from dataclasses import dataclass
+
+from roofkit import kernels
+
+LADDER = ("add_in_place", "copy", "dot")
+# Elements between two long vectors: a power of two bytes apart, they meet in the same memory banks.
+GAPS = (0, 1040, 33296)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured, and for how long at most.
+
+    ``squares`` are the sizes N of N×N×N matmuls for the peak; ``sizes`` the working sets of the
+    ladder in bytes, rising; ``weights`` the (D, F) that each of ``batches`` multiplies, in the
+    first ``swept`` dtypes of the backend. The rest are seconds: for one turn of a step of each
+    part, and ``limit`` after which none begins.
+    """
+
+    squares: tuple
+    sizes: tuple
+    weights: tuple
+    batches: tuple
+    swept: int
+    peak: float
+    ladder: float
+    sweep: float
+    limit: float
+    overhead: float = 0.1
+
+    def steps(self, dtypes):
+        """The steps for a backend with these dtypes; within a series, the small come first."""
+        yield Step("overhead", "add_in_place", "fp32", (1,), self.overhead)
+        yield Step("overhead", "matmul", "fp32", (1, 1, 1), self.overhead)
+        for kernel, size in itertools.product(LADDER, self.sizes):
+            yield Step("ladder", kernel, "fp32", (size // 8,), self.ladder)
+        for place, dtype in enumerate(dtypes):
+            for N in self.squares:
+                yield Step("peak", "matmul", dtype, (N, N, N), self.peak)
+            if place < self.swept:
+                for (D, F), B in itertools.product(self.weights, self.batches):
+                    yield Step("sweep", "matmul", dtype, (B, D, F), self.sweep)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One measurement: a kernel at a dtype and shape, and the seconds one turn may take."""
+
+    part: str
+    kernel: str
+    dtype: str
+    shape: tuple
+    budget: float
+
+    @property
+    def title(self):
+        """What it is, as JSON carries it."""
+        return {"part": self.part, "kernel": self.kernel, "dtype": self.dtype, "shape": self.shape}
+
+    @property
+    def series(self):
+        """What it shares with the steps that its time can be told from."""
+        return self.part, self.kernel, self.dtype
+
+    @property
+    def elements(self):
+        """Elements that its operands take of a pool."""
+        if self.kernel != "matmul":
+            return 2 * self.shape[0] + max(GAPS)
+        B, D, F = self.shape
+        return B * D + D * F
+
+    def cost(self, write_allocate):
+        """FLOPs and bytes moved; measure()'s docstring says what is counted."""
+        if self.kernel == "matmul":
+            out = "bf16" if self.dtype == "fp8" else None
+            return kernels.matmul(*self.shape, self.dtype, out_dtype=out)
+        (N,) = self.shape
+        if self.kernel == "dot":
+            return kernels.dot(N, self.dtype)
+        if self.kernel == "add_in_place":
+            return kernels.elementwise(N, self.dtype, reads=2)
+        return kernels.elementwise(N, self.dtype, flops_per_element=0, reads=1 + write_allocate)
+
+
+def _powers(first, last, step=1):
+    return tuple(2**n for n in range(first, last + 1, step))
+
+
+PLANS = {
+    ("cpu", False): Plan(
+        squares=_powers(8, 12),
+        sizes=_powers(14, 29),
+        weights=((512, 512), (1024, 4096), (2048, 2048), (4096, 4096)),
+        batches=_powers(0, 10),
+        swept=2, peak=0.8, ladder=0.12, sweep=0.35, limit=48,
+    ),
+    ("cpu", True): Plan(
+        squares=_powers(9, 11),
+        sizes=_powers(14, 28, 2),
+        weights=((512, 512), (2048, 2048)),
+        batches=_powers(0, 10, 2),
+        swept=1, peak=0.25, ladder=0.06, sweep=0.12, limit=6,
+    ),
+    ("gpu", False): Plan(
+        squares=_powers(10, 14),
+        sizes=_powers(14, 31),
+        weights=((1024, 1024), (2048, 8192), (4096, 4096), (8192, 8192)),
+        batches=_powers(0, 12),
+        swept=2, peak=0.4, ladder=0.1, sweep=0.2, limit=40,
+    ),
+    ("gpu", True): Plan(
+        squares=_powers(11, 13),
+        sizes=_powers(14, 30, 2),
+        weights=((1024, 1024), (8192, 8192)),
+        batches=_powers(0, 12, 2),
+        swept=1, peak=0.15, ladder=0.05, sweep=0.08, limit=6,
+    ),
+}  # fmt: skip
