@@ -3,6 +3,7 @@
 import csv
 import html
 import io
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -233,17 +234,36 @@ class LayerTable(Sequence):
         ]
 
     def to_frame(self):
-        """The rows as a pandas DataFrame. Raises ModuleNotFoundError without pandas."""
-        return to_frame(self.rows)
+        """The rows as a pandas DataFrame. Raises ModuleNotFoundError without pandas.
+
+        Of a table of arrays a layer has a row for each point, numbered in the order of the arrays.
+        """
+        return to_frame(self._by_point())
 
     def to_csv(self):
-        """The rows as CSV text; the head names units."""
-        rows = self.rows
+        """The rows of ``to_frame`` as CSV text; the head names units."""
+        rows = self._by_point()
         text = io.StringIO()
         writer = csv.DictWriter(text, rows[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
         return text.getvalue()
+
+    def _by_point(self):
+        """The rows, of arrays one for each point."""
+        rows = self.rows
+        shape = np.broadcast_shapes(*(np.shape(value) for row in rows for value in row.values()))
+        if not shape:
+            return rows
+        flat = [
+            {name: np.broadcast_to(value, shape).ravel().tolist() for name, value in row.items()}
+            for row in rows
+        ]
+        return [
+            {"point": point, **{name: values[point] for name, values in row.items()}}
+            for point in range(math.prod(shape))
+            for row in flat
+        ]
 
     def _columns(self):
         """Head, unit and text of each column that this table has something to show in."""

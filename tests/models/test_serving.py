@@ -1,5 +1,6 @@
 """Passes of any kind, memory, and models spread over chips."""
 
+import csv
 import dataclasses
 
 import numpy as np
@@ -216,6 +217,22 @@ def test_a_list_of_chips_generates_as_each_does():
         for row, (output,) in enumerate(outputs):
             alone = LLAMA.on(name).generate(1, 100, output)
             assert together.decoding[row, column] == pytest.approx(alone.decoding)
+
+
+def test_a_table_of_arrays_is_written_point_by_point():
+    batches, contexts = np.array([1, 64]), np.array([[100], [200], [300]])
+    table = LLAMA.on("H100").decode(batches, contexts)
+    rows = list(csv.DictReader(table.to_csv().splitlines()))
+    assert len(rows) == 6 * len(table)
+    names = [layer.name for layer in table]
+    points = [(batch, context) for (context,) in contexts.tolist() for batch in batches.tolist()]
+    for place, row in enumerate(rows):
+        point, layer = divmod(place, len(table))
+        assert (row["point"], row["layer"]) == (str(point), names[layer])
+        alone = LLAMA.on("H100").decode(*points[point]).rows[layer]
+        assert row["bound"] == alone["bound"]
+        assert float(row["seconds"]) == pytest.approx(alone["seconds"])
+    assert "point" not in LLAMA.on("H100").decode(1, 100).to_csv()
 
 
 @pytest.mark.filterwarnings("error")
