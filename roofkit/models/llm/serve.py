@@ -114,6 +114,7 @@ class Deployment:
     convention: Any = "roofkit"
     precision: Precision = field(init=False, repr=False, compare=False)
     split: Any = field(init=False, repr=False, compare=False)
+    _several: bool = field(init=False, repr=False, compare=False)
     _departures: Any = field(init=False, repr=False, compare=False)
     _rates: Any = field(init=False, repr=False, compare=False)
     _peaks: Any = field(init=False, repr=False, compare=False)
@@ -130,6 +131,7 @@ class Deployment:
         if not chips:
             raise ValueError("chip is an empty list; name at least one")
         settle("chip", tuple(chips) if several else chips[0])
+        settle("_several", several)
         settle("_departures", departures_of(self.convention))
         settle("fused", self._settled_fusion())
         if self.attention not in ("flash", "unfused"):
@@ -362,7 +364,7 @@ class Deployment:
         return functools.reduce(operator.add, (over(steps, each) for each in taken), 0.0)
 
     def _swept(self, *lengths):
-        if all(type(value) is float for value in (*lengths, self._rates.linear)):
+        if not self._several and all([type(value) is float for value in lengths]):
             return self._seconds(self._rates, *lengths)
         size = len(self._rates)
         return in_blocks(
@@ -372,7 +374,7 @@ class Deployment:
 
     def _decoding(self, part, prompt, steps):
         """Seconds of so many decode steps, each on a cache one longer."""
-        if not np.ndim(steps):
+        if type(steps) is float:
             return self._steps(part, prompt, int(steps)) if steps else 0.0
         shape = np.broadcast_shapes(*map(np.shape, (*self._rates, part, prompt, steps)))
         found = np.empty(shape)
@@ -383,6 +385,9 @@ class Deployment:
 
     def _steps(self, part, prompt, steps):
         """The same for one number of steps, some steps at a time."""
+        if type(part) is float is type(prompt) and steps <= AT_ONCE and not self._several:
+            cached = np.arange(prompt, prompt + steps)
+            return float(self._seconds(self._rates, part, 1.0, cached, steps=steps))
         varying = [*self._rates, part, prompt]
         shapes = [value.shape for value in varying if type(value) is np.ndarray]
         rates, at_once, total = self._rates, AT_ONCE, 0.0
