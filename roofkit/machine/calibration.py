@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -82,9 +82,19 @@ class Calibrated:
         basis = f"fitted to {self.points} points on this machine"
         return Prediction(seconds, seconds * self.low, seconds * self.high, self.coverage, basis)
 
-    def matmul(self, B, D, F, dtype=None):
-        """The Prediction for X[B, D] · W[D, F], of the dtype that was fitted."""
-        return self.predict(matmul(B, D, F, self._fitted(dtype)))
+    def matmul(self, B, D, F, dtype=None, weight_itemsize=None):
+        """The Prediction for X[B, D] · W[D, F], of the dtype that was fitted.
+
+        W may be stored in fewer bytes an element, ``weight_itemsize``; no coverage is claimed then.
+        """
+        dtype = self._fitted(dtype)
+        cost, size = matmul(B, D, F, dtype), itemsize(dtype)
+        if weight_itemsize in (None, size):
+            return self.predict(cost)
+        saved = (size - number(weight_itemsize, "weight_itemsize")) * D * F
+        found = self.predict(Cost(cost.flops, cost.bytes - saved))
+        told = f"{found.basis}; none with {8 * weight_itemsize:.3g}-bit weights"
+        return replace(found, coverage=None, basis=told)
 
     def elementwise(self, rows, width, kind="add", dtype=None):
         """The Prediction for a residual "add", a "norm" or a gated "activation" over rows.

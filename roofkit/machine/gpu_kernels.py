@@ -19,6 +19,7 @@ _M, _N, _S = (
 )
 LARGE = 2**15  # outputs of the largest tiles
 MOST = 2**14  # shapes at once: each is tried with every tile and split
+ROWS = 16  # that a matrix unit multiplies at a time
 STEP = 64  # along D, whole steps of this length
 THREADS = 1024  # of a block that works on one row
 
@@ -53,31 +54,35 @@ class GPU:
         return self.speed**0.5
 
 
-def matmul(gpu, constants, B, D, F, itemsize):
+def matmul(gpu, constants, B, D, F, itemsize, stored=None):
     """Seconds of X[B, D] · W[D, F], and the waves of blocks it takes, 0 where memory decides.
 
     ``tile``, ``fed`` and ``moved`` are the multiprocessors' time, in whole waves; the L2 cache's,
     which feeds every tile its rows and columns, of which neighbours among the largest tiles share a
     fifth; the memory's. They overlap, though not where two are alike: the cube root of the sum
-    of their cubes is the time.
+    of their cubes is the time. An element of W takes ``stored`` bytes, ``itemsize`` unless given:
+    kernels that widen it are written for few rows, and their tiles are no higher than need be.
     """
-    c = constants
+    c, stored = constants, itemsize if stored is None else stored
     shape = np.broadcast_shapes(np.shape(B), np.shape(D), np.shape(F))
     B, D, F = (np.broadcast_to(np.asarray(size, float), shape) for size in (B, D, F))
     if B.size > MOST:
         pieces = (np.array_split(size.ravel(), -(-B.size // MOST)) for size in (B, D, F))
-        found = [matmul(gpu, c, *piece, itemsize) for piece in zip(*pieces, strict=True)]
+        found = [matmul(gpu, c, *piece, itemsize, stored) for piece in zip(*pieces, strict=True)]
         return tuple(np.concatenate(parts).reshape(shape) for parts in zip(*found, strict=True))
     m, n, s = (column.reshape(-1, *[1] * len(shape)) for column in (_M, _N, _S))
+    if stored != itemsize:
+        m = np.minimum(m, ROWS * np.ceil(B / ROWS))
     blocks = np.ceil(B / m) * np.ceil(F / n) * s
     k = STEP * np.ceil(D / (s * STEP))
     waves = np.ceil(blocks / gpu.multiprocessors)
     rate = gpu.peak / gpu.multiprocessors
     tile = waves * m * n * (2 * k / (c["peak"] * rate) + c["write"] / gpu.tile_path)
-    side = np.where(m * n < LARGE, m + n, (m + n) * 0.8)
-    fed = blocks * side * k * (itemsize / (c["cache"] * gpu.tile_path * gpu.multiprocessors))
+    side = (m * itemsize + n * stored) * np.where(m * n < LARGE, 1.0, 0.8)
+    fed = blocks * side * k / (c["cache"] * gpu.tile_path * gpu.multiprocessors)
     partial = np.where(s > 1, 8 * s, 0.0) * (B * F)  # sums in fp32, written and read
-    moved = (itemsize * (D * F + B * D + B * F) + partial) / (c["bandwidth"] * gpu.bandwidth)
+    moved = stored * D * F + itemsize * (B * D + B * F) + partial
+    moved = moved / (c["bandwidth"] * gpu.bandwidth)
     times = np.cbrt(tile**3 + fed**3 + moved**3) + np.where(s > 1, c["join"], 0.0)
     best = np.argmin(times, axis=0)[None]
     busy, waves, tile, fed, moved = (

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from roofkit._inputs import itemsize, sizes
+from roofkit._inputs import itemsize, number, sizes
 from roofkit.hardware import Chip, chip
 from roofkit.machine import gpu_kernels
 from roofkit.machine.predictions import Prediction
-from roofkit.roofline import Roofline
+from roofkit.roofline import Cost, Roofline
 
 TABLE = Path(__file__).with_name("gpus.toml")
 COVERAGE = 0.9
@@ -79,19 +79,29 @@ class GPUCalibration:
         whose = "" if self.measured else f", by the constants of {self.like}"
         return f"GPUCalibration({self.chip.name}{whose})"
 
-    def matmul(self, B, D, F, dtype="bf16"):
+    def matmul(self, B, D, F, dtype="bf16", weight_itemsize=None):
         """The time of X[B, D] · W[D, F] as a library multiplies it, a call of its own.
 
         16-bit kernels were measured; for another dtype the peak and the bytes are its own, and
-        the interval is that of a GPU that was not measured.
+        the interval is that of a GPU that was not measured. A W that is stored narrower, in
+        ``weight_itemsize`` bytes an element with its share of a scale, is widened on the chip: no
+        such kernel was measured, so that the interval begins at the bound and claims no coverage.
         """
         B, D, F = sizes(B=B, D=D, F=F)
         size = itemsize(dtype)
+        stored = size if weight_itemsize is None else number(weight_itemsize, "weight_itemsize")
         gpu = self.gpu
         if size != 2:
             gpu = replace(gpu, peak=float(self.chip.peak_flops(dtype)))
-        seconds, regime = matmul_by(gpu, _table()["gpu"][self.like]["matmul"], B, D, F, size)
-        return self._told("matmul", seconds, regime, dtype, B=B, D=D, F=F)
+        constants = _table()["gpu"][self.like]["matmul"]
+        seconds, regime = matmul_by(gpu, constants, B, D, F, size, stored)
+        if stored == size:
+            return self._told("matmul", seconds, regime, dtype, B=B, D=D, F=F)
+        why = [f"no kernel with {8 * stored:.3g}-bit weights was measured"]
+        found = self._told("matmul", seconds, regime, dtype, why, B=B, D=D, F=F)
+        moved = stored * D * F + size * (B * D + B * F)
+        bound = self.chip.roofline(dtype).estimate(Cost(2 * B * D * F, moved)).lower
+        return replace(found, low=bound, coverage=None)
 
     def elementwise(self, rows, width, kind="add", dtype="bf16"):
         """The time of a kernel over rows of this width.
@@ -158,9 +168,8 @@ class GPUCalibration:
         of = _table()["gpu"][self.like]["all_reduce"]
         return of if self.measured else links_by_share(of, chip(self.like), self.chip)
 
-    def _told(self, kernel, seconds, regime, dtype, **measured_sizes):
-        table = _table()
-        why = []
+    def _told(self, kernel, seconds, regime, dtype, why=(), **measured_sizes):
+        table, why = _table(), [*why]
         if not self.measured:
             why.append(f"no {self.chip.name} was measured")
         if itemsize(dtype) != 2:
@@ -218,9 +227,9 @@ def _clock(flops):
     return 1.3 * 2 ** (math.log2(flops / 1.3e9) % 1)
 
 
-def matmul_by(gpu, constants, B, D, F, size):
+def matmul_by(gpu, constants, B, D, F, size, stored=None):
     """Seconds, and the place of their regime among MATMUL_REGIMES."""
-    seconds, waves = gpu_kernels.matmul(gpu, constants, B, D, F, size)
+    seconds, waves = gpu_kernels.matmul(gpu, constants, B, D, F, size, stored)
     return seconds, np.where(waves == 0, 0, np.where(waves <= FEW, 1, 2))
 
 

@@ -92,7 +92,8 @@ class Layer(NamedTuple):
             return calibration.predict(self.cost, one.dtype)
         kind, rows, *widths = one.kernel
         if kind == "matmul":
-            return calibration.matmul(rows, *widths, dtype=one.dtype)
+            *widths, stored = widths
+            return calibration.matmul(rows, *widths, one.dtype, stored)
         # What lies between narrow matrices has 16 bits.
         dtype = one.dtype if itemsize(one.dtype) >= 2 else "bf16"
         return calibration.elementwise(rows, *widths, kind=kind, dtype=dtype)

@@ -29,6 +29,29 @@ def test_kernels_of_rows_are_predicted_as_such():
     assert table["mlp_act"].predicted(A100) == A100.elementwise(200, 11008, kind="activation")
 
 
+@pytest.mark.parametrize("scales", [None, 32])
+def test_narrow_weights_are_moved_as_they_are_stored(scales):
+    """And no kernel that widens them was measured: the interval begins at the bound."""
+    whole, narrow = (
+        served("Llama-3-8B", fused=False, weights=weights, scales=scales).decode(1, 100)
+        for weights in ("bf16", "int4")
+    )
+    layer, found = narrow["gate_proj"], narrow["gate_proj"].predicted(A100)
+    assert layer.time < found.seconds < 0.4 * whole["gate_proj"].predicted(A100).seconds
+    assert found.low <= layer.time
+    assert found.coverage is None
+    bits = "4-bit" if scales is None else "4.5-bit"
+    assert f"no kernel with {bits} weights was measured" in found.basis
+    stored = 0.5 if scales is None else 0.5625
+    assert found == A100.matmul(1, 4096, 14336, weight_itemsize=stored)
+    # lm_head stays wide.
+    assert narrow["lm_head"].predicted(A100) == whole["lm_head"].predicted(A100)
+    # What a tile multiplies is no narrower: compute-bound, both take as long.
+    assert A100.matmul(4096, 4096, 14336, weight_itemsize=0.5).seconds == pytest.approx(
+        A100.matmul(4096, 4096, 14336).seconds, rel=0.05
+    )
+
+
 def test_what_chips_send_is_predicted_by_the_all_reduce_that_sends_as_much():
     table = served("Llama-2-70B", chips=4).decode(8, 100)
     assert table["attn_all_reduce"].predicted(A100) == A100.all_reduce(2 * 8 * 8192, 4)
@@ -69,6 +92,10 @@ def test_a_readers_own_calibration_serves_too():
     table = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibrated=fit).decode(1, 100)
     assert table["o_proj"].predicted(fit) == fit.matmul(1, 4096, 4096)
     assert table.prediction.seconds > table.time
+    cost = rk.matmul(1, 4096, 4096)
+    narrow = fit.matmul(1, 4096, 4096, weight_itemsize=0.5)
+    assert narrow.seconds == fit.seconds(rk.Cost(cost.flops, cost.bytes - 1.5 * 4096**2))
+    assert narrow.coverage is None
 
 
 def test_without_a_calibration_there_is_no_prediction():

@@ -119,6 +119,8 @@ class _Planner:
 
         ``on_stream`` says that its activations include the residual stream.
         """
+        if kernel[:1] == ("matmul",):
+            kernel = (*kernel, self.widths.weights)
         one = Operation(name, times, flops, weights, activations, kv, self.how.linear, on_stream,
                         kernel=kernel)  # fmt: skip
         self.parts.append(PerToken(one))
@@ -164,7 +166,7 @@ class _Planner:
         weights += w.stream * float(self.model.head_bias * vocabulary)
         one = Operation(
             "lm_head", 1, 2 * d * vocabulary + flops, weights, w.stream * (d + vocabulary), 0.0,
-            self.how.head, kernel=("matmul", d, vocabulary),
+            self.how.head, kernel=("matmul", d, vocabulary, w.lm_head),
         )  # fmt: skip
         self.parts.append(PerToken(one, last=True))
         self.share("logits_all_gather", 1, "all-gather", self.model.vocabulary, last=True)
