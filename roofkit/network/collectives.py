@@ -19,8 +19,9 @@ another, hops × the group's latency at least. On TPU v5e a hop takes about 1 µ
 ['8 µs', '104 µs']
 
 Several nodes take every collective in two levels: within a node the whole array, between nodes the
-k-th part of it through the card of each of a node's k chips. With full overlap the slower level is
-the time.
+k-th part of it through the card of each of a node's k chips. Cards lead to a network that joins all
+of them without a narrower place, as a leaf-spine fabric of full bisection does: a lower bound for
+any other. With full overlap the slower level is the time.
 
 Bad sizes and unknown options raise ValueError.
 
@@ -103,8 +104,9 @@ def all_reduce(size, group, *, exact=True, latency=False, in_network=False):
     """Every chip holds ``size`` bytes of partial sums, and ends with all the sums: a Transfer.
 
     A reduce-scatter, then an all-gather. The additions are not counted. Where a switch can add up
-    (NVLink SHARP), ``in_network=True`` sends the partial sums up once and the sums down once. Two
-    phases that overlap can do better where links idle: on a line V / W at best.
+    (NVLink SHARP), ``in_network=True`` sends the partial sums up once and the sums down once within
+    each node; between nodes cards carry them as ever. Two phases that overlap can do better where
+    links idle: on a line V / W at best.
 
     >>> from roofkit.network import group
     >>> all_reduce(16e6, group("TPU v5e", 2)).bytes
@@ -112,6 +114,8 @@ def all_reduce(size, group, *, exact=True, latency=False, in_network=False):
     >>> h100 = group("H100", 8)
     >>> all_reduce(16e6, h100).bytes, all_reduce(16e6, h100, in_network=True).bytes
     (28000000.0, 16000000.0)
+    >>> all_reduce(256e6, group("H100", 8, nodes=2, card=50e9), in_network=True)
+    Transfer(256 MB over 450 GB/s, 32 MB over 50 GB/s, 640 µs)
     """
     check_flags(in_network=in_network)
     if not in_network:
@@ -121,10 +125,9 @@ def all_reduce(size, group, *, exact=True, latency=False, in_network=False):
         raise ValueError("in_network=True moves the whole array once: exact=False changes nothing")
     if not group.reduces:
         raise ValueError(f"in_network=True needs a switch that adds up; {group!r} has none")
-    if group.card is not None:
-        raise ValueError("in_network=True is for one node: between nodes cards carry the sums")
     moved = unless_alone(1, group.chips) * size
-    return Transfer(group, _with_floor(moved, 2 * group.hops, group, latency))
+    between = _passes(2, size, group, exact, False).between
+    return Transfer(group, _with_floor(moved, 2 * group.hops, group, latency), between)
 
 
 def all_to_all(size, group, *, exact=True, latency=False):

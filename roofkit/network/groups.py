@@ -38,7 +38,7 @@ class Group:
     reduces : True where a switch can add up what passes through it
     chip : the Chip it is made of, or None
     nodes : so many such groups, joined by a slower network: every chip has a card of ``card``
-        bytes/s one way to the chips of the same place in the other nodes
+        bytes/s one way to a network that joins all chips, as fast as their cards
 
     Made by the functions of this module. Raises ValueError for counts that are no whole number of
     chips, for a ring of two and for figures that do not fit the kind.
