@@ -25,6 +25,7 @@ DOES_NOT_FIT = 3
 @click.option("--stream", help="What the residual stream and all between matrices is stored as.")
 @click.option("--chips", type=int, default=1, show_default=True, help="Tensor parallelism.")
 @click.option("--pipeline", type=int, default=1, show_default=True, help="Stages of layers.")
+@click.option("--stages", type=float, help="Bytes/s one way from a chip to the next stage's.")
 @click.option("--data", type=int, default=1, show_default=True, help="Replicas.")
 @click.option("--expert", type=int, default=1, show_default=True, help="Shares of the experts.")
 @click.option(

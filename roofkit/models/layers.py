@@ -103,7 +103,7 @@ class Layer(NamedTuple):
 ALIKE = {
     "all-reduce": lambda chips: 1.0,
     "all-gather": lambda chips: 0.5,
-    "all-to-all": lambda chips: 0.5 / chips,
+    "exchange": lambda chips: 0.5 / chips,
     "send": lambda chips: 1.0,
 }
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_families import config_of
 
 import roofkit as rk
 
@@ -76,6 +77,22 @@ def test_what_stays_in_the_cache_is_what_the_bound_was_short_of():
     resnet = rk.cnn("ResNet-50")
     assert 256 / resnet.forward("L4", 256, "int8", on_chip=0).time < logged
     assert max(n / resnet.forward("L4", n, "int8").time for n in (32, 256)) > logged
+
+
+@pytest.mark.parametrize(("prompt", "a_node"), [(1024, 57674), (2048, 54543), (4096, 50302)])
+def test_no_prefill_on_many_nodes_beats_the_bound(prompt, a_node):
+    """DeepSeek-V3 on 4 nodes of 8 H100, input tokens/s a node, 16,384 tokens a chip at a time.
+
+    "Deploying DeepSeek with PD Disaggregation and Large-Scale Expert Parallelism on 96 H100 GPUs",
+    LMSYS, 5 May 2025. It overlaps two batches, and takes longer than layer after layer at best.
+    """
+    nodes = rk.group("H100", 8, nodes=4, card=50e9)
+    served = rk.llm(config_of("DeepSeek-V3")).on(
+        "H100", data=32, expert=32, between=nodes, weights="fp8", activations="fp8"
+    )
+    table = served.prefill(16384 // prompt, prompt)
+    layer_after_layer, overlapping = 16384 / table.time, 16384 / table.estimate.lower
+    assert 1.2 * a_node / 8 < layer_after_layer < overlapping < 3 * a_node / 8
 
 
 def test_published_runs_are_all_judged():

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -169,10 +170,123 @@ def test_experts_across_replicas_serve_the_tokens_of_all():
     assert table["experts_down"].flops == pytest.approx(alone["experts_down"].flops / 8)
     assert table["experts_down"].weights == pytest.approx(alone["experts_down"].weights / 8)
     assert table["attention"].flops == alone["attention"].flops / 8
-    # A token visits two experts, which lie on 8 (1 - (7/8)²) chips on average.
-    array = 8 * 4 * 4096 * 2 * 8 * (1 - (7 / 8) ** 2)
-    assert table["dispatch"].time == pytest.approx(rk.network.all_to_all(array, joined).seconds)
+    # A token visits two experts, on two of 8 chips: each chip is sent to by the other seven.
+    assert table["dispatch"].link == pytest.approx(7 * 4 * (2 / 8) * 2 * 4096)
+    assert table["combine"].time == pytest.approx(table["dispatch"].link / joined.egress)
     assert served.memory().weights < MIXTRAL.on("H100").memory().weights / 5
+
+
+def _arrivals(experts, chosen, chips, nodes, tensor):
+    """Vectors that must come to a chip over its links, and to a node, of a token of each replica.
+
+    Over every choice of experts, which lie in order on chips that lie in order in nodes. Each chip
+    of a replica holds its token; where another node asks for it, it comes to a chip that wants it.
+    """
+    per_chip, per_node = experts / chips, chips // nodes
+    over_links = over_cards = 0
+    choices = list(itertools.combinations(range(experts), chosen))
+    for choice, replica in itertools.product(choices, range(chips // tensor)):
+        holding = range(replica * tensor, (replica + 1) * tensor)
+        asking = {int(expert // per_chip) for expert in choice} - {*holding}
+        for node in range(nodes):
+            here = {chip for chip in asking if chip // per_node == node}
+            came = bool(here) and all(chip // per_node != node for chip in holding)
+            over_cards += came
+            over_links += len(here) - came
+    return over_links / len(choices) / chips, over_cards / len(choices) / chips
+
+
+@pytest.mark.parametrize(
+    ("experts", "chosen", "chips", "nodes", "tensor"),
+    [
+        (8, 2, 8, 1, 1), (8, 2, 8, 1, 4), (8, 3, 4, 1, 2), (8, 8, 4, 1, 1), (12, 3, 6, 3, 1),
+        (8, 2, 8, 2, 1), (8, 3, 8, 4, 2), (8, 2, 8, 2, 4),
+    ],
+)  # fmt: skip
+def test_a_token_comes_once_to_each_node_and_chip_that_asks_for_it(
+    experts, chosen, chips, nodes, tensor
+):
+    model = dataclasses.replace(MIXTRAL, experts=experts, experts_per_token=chosen)
+    wanted = _arrivals(experts, chosen, chips, nodes, tensor)
+    # Of links and cards, the one that is looked at is a thousand times slower.
+    for place, (speed, card) in enumerate([(1.0, 1e3), (1e3, 1.0)][:nodes]):
+        beyond = {"nodes": nodes, "card": card} if nodes > 1 else {}
+        served = model.on(
+            "H100", chips=tensor, data=chips // tensor, expert=chips,
+            joined=rk.network.switch(tensor, 1e3) if tensor > 1 else None,
+            between=rk.network.Group("switch", (chips // nodes,), speed, **beyond),
+        )  # fmt: skip
+        found = served.decode(5, 100)["dispatch"].time
+        assert found == pytest.approx(5 * 2 * 4096 * wanted[place])
+
+
+def test_experts_on_a_torus_send_no_less_than_crosses_its_middle():
+    """A ring of 8: of what half the chips hold, one copy of each token that the others want."""
+    ring = rk.network.ring(8, 1e9)
+    served = MIXTRAL.on("H100", data=8, expert=8, between=ring)
+    wanted = 1 - 4 / 8 * 3 / 7  # by some chip of the other half
+    crossing = 4 * 5 * 2 * 4096 * wanted
+    assert served.decode(5, 100)["dispatch"].time == pytest.approx(crossing / 2e9)
+    # Never more than if each copy went its own way.
+    alone = rk.network.all_to_all(8 * 8 * 5 * 2 * 4096 * 2 / 8, ring)
+    assert served.decode(5, 100)["dispatch"].time <= alone.seconds
+
+
+def test_a_replica_over_two_nodes_has_its_tokens_in_both():
+    """Two replicas over two nodes each: no token has to cross a card."""
+
+    def time(joined):
+        between = rk.network.Group("switch", (4,), 1e3, nodes=2, card=1.0)
+        served = MIXTRAL.on("H100", chips=4, data=2, expert=8, joined=joined, between=between)
+        return served.decode(1, 100)["dispatch"].time
+
+    across = rk.network.Group("switch", (2,), 1e3, nodes=2, card=1.0)
+    assert time(across) == pytest.approx(2 * 4096 * (2 / 8) / 1e3)
+    assert time(rk.network.switch(4, 1e3)) > 50 * time(across)
+
+
+def test_a_switch_adds_up_where_it_can_unless_told_otherwise():
+    size = 2 * 8 * 8192
+    for group in (rk.group("H100", 8), rk.group("H100", 4, nodes=2, card=50e9)):
+        for given, adds in ((None, True), (True, True), (False, False)):
+            served = rk.llm("Llama-2-70B").on("H100", chips=8, joined=group, in_network=given)
+            expected = rk.network.all_reduce(size, group, in_network=adds).seconds
+            found = served.decode(8, 100)["attn_all_reduce"].time
+            assert found == pytest.approx(expected)
+    with pytest.raises(ValueError, match="in_network=True needs a switch that adds up"):
+        LLAMA.on("A100 80GB SXM", chips=8, in_network=True)
+    with pytest.raises(ValueError, match="in_network=1 must be True, False or None"):
+        LLAMA.on("H100", chips=8, in_network=1)
+
+
+def test_stages_send_over_what_joins_them():
+    def seconds(**choices):
+        send = LLAMA.on("H100", **choices).decode(8, 100)["send"]
+        return send.time / (2 * 8 / choices["pipeline"] * 4096 / choices.get("chips", 1))
+
+    within, beyond = 1 / 450e9, 1 / 50e9
+    assert seconds(chips=2, pipeline=4) == pytest.approx(within)
+    assert seconds(chips=8, pipeline=4, stages=50e9) == pytest.approx(beyond)
+    nodes = rk.group("H100", 8, nodes=4, card=50e9)
+    assert seconds(chips=8, pipeline=4, stages=nodes) == pytest.approx(beyond)
+    # Two stages a node: of seven sends three cross nodes.
+    eight = seconds(chips=4, pipeline=8, stages=nodes)
+    assert eight == pytest.approx((4 * within + 3 * beyond) / 7)
+    assert seconds(pipeline=2, joined=rk.group("H100", 1, nodes=2, card=50e9)) == beyond
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"chips": 8, "pipeline": 4}, "4 stages of 8 are 32 chips, and nothing says what joins"),
+        ({"chips": 2, "pipeline": 2, "joined": rk.group("H100", 2)}, "2 stages of 2 are 4 chips"),
+        ({"pipeline": 2, "stages": rk.group("H100", 4)}, "stages is a group of 4 chips, but it"),
+        ({"pipeline": 2, "stages": 0}, "stages must be finite and above 0"),
+    ],
+)
+def test_stages_that_nothing_joins_are_refused(choices, message):
+    with pytest.raises(ValueError, match=message):
+        LLAMA.on("H100", **choices)
 
 
 def test_kv_heads_are_replicated_or_split_where_there_are_more_chips():

@@ -135,7 +135,11 @@ class _Planner:
             self.parts.append(PerToken(one, last))
 
     def send(self):
-        """Hand the residual stream from stage to stage: each chip its part, to its like."""
+        """Hand the residual stream from stage to stage: each chip its part, to its like.
+
+        Of the all-reduce before it the gathering half is done where the parts arrive, so that
+        nothing is gathered twice.
+        """
         if self.split.pipeline > 1:
             array = self.widths.travel * self.model.hidden / self.split.tensor
             times = self.split.pipeline - 1

@@ -1,8 +1,18 @@
-"""What a mixture of experts costs, if tokens are routed evenly."""
+"""What a mixture of experts costs, if tokens are routed evenly.
+
+Each token visits so many different experts. Experts that lie across replicas take it from replica
+to replica: its vector comes once to each chip with an expert that it visits, and the sum of what
+the chip's experts made of it goes back once. ``exchange`` counts the least of that.
+"""
+
+import math
+from dataclasses import replace
 
 import numpy as np
 
 from roofkit.models.operations import Operation
+from roofkit.network import Transfer, all_to_all
+from roofkit.roofline import larger
 
 
 def experts(planned):
@@ -15,7 +25,7 @@ def experts(planned):
         norm_flops, norm_weights = planned.norms_of(1)
         flops, weights, read = flops + norm_flops, weights + norm_weights, w.stream * d
     planned.add("router", layers, flops, weights, read + w.stream * model.experts, on_stream=fused)
-    planned.parts.append(_Routed(planned.activation_flops))
+    planned.parts.append(_Routed(planned.activation_flops, visiting(model, split.experts)))
     if model.shared_width:
         if model.shared_gate:
             moved = 0.0 if fused else w.stream * (d + 1)
@@ -32,8 +42,8 @@ def experts(planned):
 class _Routed:
     """From a Pass to the Operations of its routed experts."""
 
-    def __init__(self, activation_flops):
-        self._activation_flops = activation_flops
+    def __init__(self, activation_flops, visiting_here):
+        self._activation_flops, self._visiting_here = activation_flops, visiting_here
 
     def __call__(self, at):
         model, split, w = at.model, at.split, at.widths
@@ -43,7 +53,7 @@ class _Routed:
         share = split.experts / model.experts
         rows = visitors * (model.experts_per_token * share)
         # Tokens that visit some expert here, once each, however many they visit.
-        arrived = visitors * (1 - (1 - share) ** model.experts_per_token)
+        arrived = visitors * self._visiting_here
         touched = _touched(model, split, visitors)
 
         def routed(name, matrices, d_in, d_out, activations, flops=0.0, on_stream=False):
@@ -54,15 +64,14 @@ class _Routed:
             return Operation(name, layers, flops, held * touched, activations, 0.0,
                              at.how.routed, on_stream)  # fmt: skip
 
-        def exchange(name, width):
-            chips = split.tensor * split.data
-            array = width * chips * d * arrived
-            return Operation(name, layers, collective="all-to-all", array=array, among=chips)
+        def exchanged(name, width):
+            return Operation(name, layers, collective="exchange", array=width * d * at.tokens,
+                             among=split.tensor * split.data)  # fmt: skip
 
         gated = 1 + model.gated
         act = self._activation_flops * width * rows
         if split.exchanges:
-            yield exchange("dispatch", w.activations)
+            yield exchanged("dispatch", w.activations)
         if at.how.fused:
             # A token's vector is read once for all its experts, and their results add up as they
             # come: on the residual stream, or for who sent the token.
@@ -83,7 +92,52 @@ class _Routed:
             outwards = (w.activations * width + w.stream * d) * rows
             yield routed("experts_down", 1, width, d, outwards)
         if split.exchanges:
-            yield exchange("combine", w.travel)
+            yield exchanged("combine", w.travel)
+
+
+def visiting(model, held):
+    """The share of tokens that visit some of ``held`` experts.
+
+    >>> import roofkit as rk
+    >>> round(visiting(rk.llm("Mixtral-8x7B"), 2), 4)               # 1 - 6/8 · 5/7
+    0.4643
+    """
+    chosen = range(model.experts_per_token)
+    return 1 - math.prod(max(model.experts - held - i, 0) / (model.experts - i) for i in chosen)
+
+
+def exchange(size, model, split, group, inside):
+    """What experts across replicas take to be fed, or to give back: a Transfer.
+
+    ``size`` bytes are the vectors of a replica's tokens, which each of its chips holds already;
+    ``inside`` of these chips lie in a node of the ``group`` of all replicas. Over the cards one
+    copy of a vector comes to each node, over the links one to each other chip that it is for. What
+    comes back is added up on the same ways.
+
+    On a torus, a replica a chip, no fewer bytes cross its middle than one copy of each vector that
+    is for some chip beyond.
+
+    Source: DeepSeek-AI, "DeepSeek-V3 Technical Report", section 3.2.2.
+
+    >>> import roofkit as rk
+    >>> from roofkit.models.llm.split import split
+    >>> mixtral, group = rk.llm("Mixtral-8x7B"), rk.group("H100", 8)
+    >>> exchange(8e6, mixtral, split(mixtral, data=8, expert=8), group, inside=1)
+    Transfer(14 MB over 450 GB/s, 31.1 µs)
+    """
+    chips = group.chips
+    near = min(max(chips / inside, 1), split.data)  # replicas with a part in a node
+    away = split.data - near
+    # The chips of a share lie together, so that a node holds the fewest experts.
+    held = split.experts * max(chips * split.expert // group.n, 1)
+    to_chip, to_node = visiting(model, split.experts), visiting(model, held)
+    # What came over a card is on a chip of the node, at best on one that it is for.
+    arrived = size * ((near - 1) * to_chip + away * (to_chip - to_node / chips))
+    if group.kind == "torus" and split.tensor == 1 and held > 1:
+        across = 2 * chips * size * visiting(model, held // 2)
+        within = replace(group, nodes=1, card=None)
+        arrived = larger(arrived, all_to_all(across, within).bytes)
+    return Transfer(group, arrived, size * away * to_node / chips)
 
 
 def _touched(model, split, visitors):

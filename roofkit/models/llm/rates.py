@@ -6,8 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from roofkit._inputs import number
 from roofkit.hardware import Chip
+from roofkit.models.llm.experts import exchange
 from roofkit.network import Group, all_gather, all_reduce, all_to_all, group
+from roofkit.network.sharding import group_sizes
 from roofkit.roofline import larger
 
 # On-chip bytes where no figure is known: finite, since infinity // x is not a number.
@@ -74,28 +77,37 @@ class Rates(NamedTuple):
 
 PLACES = {
     name: Rates._fields.index(field)
-    for name, field in {"all-gather": "gather", "all-reduce": "reduce", "all-to-all": "exchange",
+    for name, field in {"all-gather": "gather", "all-reduce": "reduce", "exchange": "exchange",
                         "send": "send"}.items()
 }  # fmt: skip
 NONE = (None, None, None)
 
 
+def links(served, chip):
+    """The Group that each collective of a Deployment runs over, on this kind of chip."""
+    split, found = served.split, {}
+    if split.tensor > 1:
+        layer = _group(served.joined, chip, split.tensor, "joined")
+        found |= {"all-gather": layer, "all-reduce": layer}
+    if split.exchanges:
+        found["exchange"] = _group(served.between, chip, split.tensor * split.data, "between")
+    return found
+
+
 def _joined(served, chip):
     """Egress, share and wait of each collective between chips of one kind."""
-    split, joined = served.split, served.joined
-    rates = [NONE] * 4
-    if split.tensor > 1:
-        layer = _group(joined, chip, split.tensor, "joined")
-        rates[0] = _rate(all_gather, layer, served.latency)
-        adds = layer.reduces and layer.card is None
-        reduced = functools.partial(all_reduce, in_network=True) if adds else all_reduce
-        rates[1] = _rate(reduced, layer, served.latency)
-    if split.exchanges:
-        everyone = _group(served.between, chip, split.tensor * split.data, "between")
-        rates[2] = _rate(all_to_all, everyone, served.latency)
-    if split.pipeline > 1:
-        pair = joined if isinstance(joined, Group) else group(chip, 2, kind=joined)
-        rates[3] = (pair.egress, 1.0, pair.latency * pair.egress if served.latency else 0.0)
+    found, rates = links(served, chip), [NONE] * 4
+    layer, everyone = found.get("all-reduce"), found.get("exchange")
+    if layer is not None:
+        adds = layer.reduces if served.in_network is None else served.in_network
+        rates[0] = _rate(all_gather(1.0, layer), all_gather, served)
+        rates[1] = _rate(all_reduce(1.0, layer, in_network=adds), all_reduce, served)
+    if everyone is not None:
+        inside = 1 if layer is None else layer.chips
+        fed = exchange(1.0, served.model, served.split, everyone, inside)
+        rates[2] = _rate(fed, all_to_all, served)
+    if served.split.pipeline > 1:
+        rates[3] = _sending(served, chip)
     return [figure for rate in rates for figure in rate]
 
 
@@ -109,9 +121,42 @@ def _group(joined, chip, chips, name):
     return joined
 
 
-def _rate(collective, joined, latency):
-    whole = collective(1.0, joined)
-    wait = collective(LEAST, joined, latency=True).bytes if latency else 0.0
+def _rate(moved, hopping, served):
+    """Of what moves for one byte, as a Transfer, and of a collective with as many hops."""
+    joined = moved.group
+    wait = hopping(LEAST, joined, latency=True).bytes if served.latency else 0.0
     # Over several nodes as many bytes as the links carry while the slower level works.
-    share = whole.bytes if joined.card is None else whole.seconds * joined.egress
+    share = moved.bytes if joined.card is None else moved.seconds * joined.egress
     return joined.egress, share, wait
+
+
+def _sending(served, chip):
+    """The same of what a chip hands to its like in the next stage, on average over the stages."""
+    joined, split = served.joined, served.split
+    needed = split.tensor * split.pipeline
+    if served.stages is not None:
+        joined = served.stages
+        if not isinstance(joined, Group):
+            return number(joined, "stages"), 1.0, 0.0
+        _group(joined, chip, needed, "stages")
+    elif _most_joined(joined, chip) < needed:
+        raise ValueError(
+            f"{split.pipeline} stages of {split.tensor} are {needed} chips, and nothing says what "
+            f"joins so many {chip.name}; give stages=, a Group of all of them, or the bytes/s one "
+            "way from a chip to its like in the next stage"
+        )
+    if not isinstance(joined, Group):
+        joined = group(chip, 2, kind=joined)
+    egress = joined.egress
+    if joined.card is not None:
+        nodes = math.ceil(split.pipeline / max(joined.chips // split.tensor, 1))
+        crossing = (nodes - 1) / (split.pipeline - 1)
+        egress = 1 / (crossing / joined.card + (1 - crossing) / egress)
+    return egress, 1.0, joined.latency * egress if served.latency else 0.0
+
+
+def _most_joined(joined, chip):
+    """The most chips that the table, or a Group, joins; without limit where the caller says how."""
+    if isinstance(joined, Group):
+        return joined.n
+    return math.inf if joined is not None else group_sizes(chip)[-1]

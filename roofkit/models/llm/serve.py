@@ -49,8 +49,9 @@ class Deployment:
         How many chips share each layer (tensor parallelism: heads, MLP widths and vocabulary are
         split, with an all-reduce after attention, MLP and embedding, and an all-gather of the
         logits), in how many stages the layers lie, how many replicas serve sequences of their own,
-        and in how many shares experts are dealt out: see ``split``. ``batch`` is that of one
-        replica; a pipeline works on it in as many parts as it has stages.
+        and in how many shares experts are dealt out, within each replica where they divide its
+        chips, else across all: see ``split``. ``batch`` is that of one replica; a pipeline works
+        on it in as many parts as it has stages.
     kv_heads : "replicated" or "split"
         Where there are more chips than KV heads.
     fused : bool
@@ -66,6 +67,11 @@ class Deployment:
         not say it, "ring", "line", "switch" or "all-pairs". The chip's own unless given.
     between : the same, optional
         How the chips of all replicas are joined, where experts are dealt out across them.
+    stages : Group, or bytes/s, optional
+        What joins the stages of a pipeline: a Group of all their chips, or what a chip sends one
+        way to its like in the next stage. As ``joined`` unless given, which has to reach them.
+    in_network : bool, optional
+        Whether a switch adds up what is all-reduced; wherever it can, unless given.
     latency : bool
         Whether a collective waits for its hops one after another.
     unconfirmed : bool
@@ -108,6 +114,8 @@ class Deployment:
     on_chip: float | None = None
     joined: Any = None
     between: Any = None
+    stages: Any = None
+    in_network: bool | None = None
     latency: bool = False
     unconfirmed: bool = False
     calibrated: Any = None
@@ -139,6 +147,8 @@ class Deployment:
         for name in ("latency", "unconfirmed"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be True or False")
+        if not isinstance(self.in_network, bool | None):
+            raise ValueError(f"in_network={self.in_network!r} must be True, False or None")
         if self.on_chip is not None:
             settle("on_chip", number(self.on_chip, "on_chip"))
             if np.ndim(self.on_chip):

@@ -35,16 +35,18 @@ class Split(NamedTuple):
 
     @property
     def exchanges(self):
-        """Whether experts lie across replicas, so that these send each other tokens."""
+        """Whether experts lie across replicas, so that these send each other tokens: see split."""
         return self.tensor % self.expert != 0
 
 
 def split(model, chips=1, *, pipeline=1, data=1, expert=1, kv_heads="replicated"):
     """The Split of a model over ``chips`` that share each layer, in ``pipeline`` stages, and so on.
 
-    ``expert`` shares of the experts lie within a replica where they divide ``chips``, and else
-    across the ``data`` replicas, which then exchange tokens. Where there are more chips than KV
-    heads, each head is "replicated" on several, or its cache is "split" among them by tokens.
+    Where ``expert`` divides ``chips``, every replica holds all experts in so many shares, and sends
+    no tokens to others, however many ``data`` replicas there are: 8 shares on 2 replicas of 8 chips
+    are an expert's share on each chip of both. Else the shares lie across the replicas, which
+    exchange tokens: the same 16 chips in 16 shares. Where there are more chips than KV heads, each
+    head is "replicated" on several, or its cache is "split" among them by tokens.
 
     Raises ValueError where heads, an MLP, experts or layers cannot be split among so many.
 
