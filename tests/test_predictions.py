@@ -316,6 +316,14 @@ def test_what_cannot_be_predicted_is_refused(call, told):
     assert told in str(refusal.value)
 
 
+def test_a_sum_says_once_what_its_parts_rest_on():
+    h200 = rk.calibration("H200")
+    parts = [h200.matmul(1, 4096, 4096), h200.elementwise(1, 4096), h200.predict(rk.Cost(1e9, 1e9))]
+    reasons = h200.total(parts).basis.split("; ")
+    assert len(reasons) == len(set(reasons)) == 4
+    assert reasons.count("no H200 was measured") == 1
+
+
 def test_the_interval_of_a_sum_lies_between_root_and_plain_sum():
     parts = [Prediction(1.0, 0.9, 1.2, correlation=r) for r in (0.0, 0.0, 0.0, 0.0)]
     assert Prediction.total(parts).low == pytest.approx(4 - 0.2)

@@ -15,8 +15,9 @@ class Prediction:
     """A predicted time in seconds, and an interval that a measurement falls in.
 
     ``coverage`` is the share of measurements that fall between ``low`` and ``high``, None where
-    that is not known; ``basis`` says what was measured to know it. ``correlation`` tells how far
-    the errors of two such predictions go together, 0 not at all, 1 fully; ``total`` needs it.
+    that is not known; ``basis`` says what was measured to know it, and what was not, with "; "
+    between. ``correlation`` tells how far the errors of two such predictions go together, 0 not at
+    all, 1 fully; ``total`` needs it.
 
     >>> one = Prediction(1e-3, 0.9e-3, 1.2e-3, basis="an example")
     >>> 40 * one
@@ -52,8 +53,8 @@ class Prediction:
 
         Half-widths h on each side add up to sqrt(r (Σh)² + (1-r) Σh²), the spread of a sum whose
         terms all have the correlation r; r is the largest of the parts'. Where r is 1 they add up
-        as they are. Coverage is the least of the parts', None where one of them is. Raises
-        ValueError for no parts.
+        as they are. Coverage is the least of the parts', None where one of them is. The basis says
+        once what several parts rest on. Raises ValueError for no parts.
 
         >>> part = Prediction(1e-3, 0.9e-3, 1.1e-3, correlation=0.0)
         >>> whole = Prediction.total([part] * 4)
@@ -69,8 +70,10 @@ class Prediction:
         seconds = sum(part.seconds for part in parts)
         below = _spread([part.seconds - part.low for part in parts], together)
         above = _spread([part.high - part.seconds for part in parts], together)
-        basis = "; ".join(dict.fromkeys(part.basis for part in parts))
-        return cls(seconds, seconds - below, seconds + above, coverage, basis, together)
+        reasons = dict.fromkeys(reason for part in parts for reason in part.basis.split("; "))
+        return cls(
+            seconds, seconds - below, seconds + above, coverage, "; ".join(reasons), together
+        )
 
 
 # NumPy would otherwise spread ``array * prediction`` over the array's elements.
