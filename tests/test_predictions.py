@@ -248,7 +248,8 @@ def test_more_shapes_than_fit_at_once_are_predicted_in_pieces(monkeypatch):
 
 def test_a_gpu_a_dtype_or_a_size_that_was_not_measured_widens_the_interval():
     known = H100.matmul(64, 8192, 8192)
-    assert "gpus beyond 2 to 16" in H100.all_reduce(1e6, 64).basis
+    assert "gpus beyond 4 to 4" in A100.all_reduce(1e6, 8, "pairs").basis
+    assert "size beyond 2,048 to 67,108,864" in H100.all_reduce(1e9, 8).basis
     cases = {
         "no H200 was measured": rk.calibration("H200").matmul(64, 8192, 8192),
         "no fp8 kernel was measured": H100.matmul(64, 8192, 8192, "fp8"),
@@ -298,12 +299,15 @@ def test_a_kernel_that_was_never_measured_claims_no_coverage():
     [
         (lambda: rk.calibration("TPU v5e"), "TPU v5e is none"),
         (lambda: rk.calibration("Snapdragon"), "Snapdragon"),
+        (lambda: rk.calibration("AGX Orin"), "AGX Orin that predictions rest on is not confirmed"),
         (lambda: rk.calibration(rk.Chip("mine", {"bf16": 1e14}, 1e12)), "'multiprocessors'"),
         (lambda: rk.calibration(replace(H100.chip, threads=None)), "'threads'"),
         (lambda: A100.matmul(0, 1, 1), "B must be finite and above 0"),
         (lambda: A100.matmul(1, 1024, 1024, "fp8"), "no peak for dtype 'fp8'"),
         (lambda: A100.elementwise(1, 1024, "gelu"), "kind must be one of add, norm, activation"),
         (lambda: A100.all_reduce(1e6, 1), "gpus must be a whole number of at least 2"),
+        (lambda: H100.all_reduce(1e6, 64), "a switch joins at most 8 H100 SXM, got 64"),
+        (lambda: A100.all_reduce(1e6, 64, gpus_per_node=16), "joins at most 8 A100 80GB SXM"),
         (lambda: A100.all_reduce(1e6, 8, links="torus"), "links must be one of switch, pairs"),
         (lambda: H100.all_reduce(1e6, 16, gpus_per_node=8), "over 'network-8'"),
         (lambda: A100.all_reduce(1e9, 16, gpus_per_node=8), "no interval is known"),

@@ -336,18 +336,16 @@ def document():
     """gpus.toml as text."""
     lines = [HEAD.strip(), "", f"correlation = {correlation()}", ""]
     names = {"matmuls": "matmul", "elementwise": "elementwise", "allreduce": "all_reduce"}
-    for name, shown in names.items():
-        table = read(name)
-        sizes = {"matmuls": "BDF", "elementwise": ("rows", "width"), "allreduce": ("bytes", "gpus")}
-        told = {
-            "size" if size == "bytes" else size: [int(table[size].min()), int(table[size].max())]
-            for size in sizes[name]
-        }
-        lines.append(f"range.{shown} = {_inline(told)}")
+    for name, sizes in (("matmuls", "BDF"), ("elementwise", ("rows", "width"))):
+        lines.append(f"range.{names[name]} = {_inline(_ranges(read(name), sizes))}")
     for chip in GPUS.values():
         lines += ["", f'[gpu."{chip}"]', f"matmul = {_inline(fitted('matmuls')[chip])}"]
         for name in ("elementwise", "allreduce"):
             for which, its in fitted(name)[chip].items():
+                if name == "allreduce":
+                    table = read(name)
+                    table = pick(table, (table["chip"] == chip) & (links_of(table) == which))
+                    its = {**its, **_ranges(table, ("bytes", "gpus"))}
                 lines.append(f"{names[name]}.{which} = {_inline(its)}")
     lines += ["", "# measured / predicted, from and to, in each regime", "[interval.other]"]
     for name, shown in names.items():
@@ -374,9 +372,17 @@ HEAD = """
 #   throttle            how much slower long work at the peak gets
 #   cached              share of the memory's time that the L2 cache saves
 #   step                s that a block takes for 1,024 elements of a row at 1 GHz
-#   latency, fill, bus  of an all-reduce: s, s and bytes/s
+#   latency, fill, bus  of an all-reduce: s, s and bytes/s; of the size and gpus that were measured
 #   correlation         of the errors of two kernels of one layer
 """
+
+
+def _ranges(table, sizes):
+    """The least and the largest of each size that was measured."""
+    return {
+        "size" if size == "bytes" else size: [int(table[size].min()), int(table[size].max())]
+        for size in sizes
+    }
 
 
 def _inline(constants):

@@ -107,9 +107,11 @@ class Calibrated:
         moved = PASSES[kind] * itemsize(self._fitted(dtype)) * rows * width
         return self.predict(Cost(0, moved))
 
-    def all_reduce(self, size, gpus, **links):
+    def all_reduce(self, *sizes, **links):
         """Refused: calibrate times one machine, and nothing that several send each other."""
         raise ValueError("no all-reduce was measured on this machine; use calibration of a GPU")
+
+    transfer = all_reduce
 
     def total(self, parts):
         """The sum of predictions, with the interval of a sum: see Prediction.total."""

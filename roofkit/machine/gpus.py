@@ -11,7 +11,7 @@ from roofkit._inputs import itemsize, number, sizes
 from roofkit.hardware import Chip, chip
 from roofkit.machine import gpu_kernels
 from roofkit.machine.predictions import Prediction
-from roofkit.roofline import Cost, Roofline
+from roofkit.roofline import Cost, Roofline, larger
 
 TABLE = Path(__file__).with_name("gpus.toml")
 COVERAGE = 0.9
@@ -42,7 +42,8 @@ def calibration(name):
         multiprocessors compute most alike, and the wider interval within which the measured ones
         predict each other.
 
-    Raises ValueError for a chip that lacks a figure, or is no NVIDIA GPU.
+    Raises ValueError for a chip that lacks a figure or whose figures are not confirmed, and for
+    one that is no NVIDIA GPU.
 
     >>> a100 = calibration("A100 80GB SXM")
     >>> a100.matmul(B=512, D=8192, F=8192)
@@ -92,13 +93,13 @@ class GPUCalibration:
         stored = size if weight_itemsize is None else number(weight_itemsize, "weight_itemsize")
         gpu = self.gpu
         if size != 2:
-            gpu = replace(gpu, peak=float(self.chip.peak_flops(dtype)))
+            gpu = replace(gpu, peak=_peak(self.chip, dtype))
         constants = _table()["gpu"][self.like]["matmul"]
         seconds, regime = matmul_by(gpu, constants, B, D, F, size, stored)
         if stored == size:
             return self._told("matmul", seconds, regime, dtype, B=B, D=D, F=F)
         why = [f"no kernel with {8 * stored:.3g}-bit weights was measured"]
-        found = self._told("matmul", seconds, regime, dtype, why, B=B, D=D, F=F)
+        found = self._told("matmul", seconds, regime, dtype, None, why, B=B, D=D, F=F)
         moved = stored * D * F + size * (B * D + B * F)
         bound = self.chip.roofline(dtype).estimate(Cost(2 * B * D * F, moved)).lower
         return replace(found, low=bound, coverage=None)
@@ -121,12 +122,20 @@ class GPUCalibration:
 
         ``links`` is "switch" where NVSwitch joins all GPUs of a node, "pairs" where NVLink joins
         two and the host the rest. ``gpus_per_node``, where it is fewer than ``gpus``, puts a
-        network between: measured on A100 nodes alone, and of that network only.
+        network between: measured on A100 nodes alone, and of that network only. Raises ValueError
+        for more GPUs at a switch than it joins.
         """
         size, gpus = sizes(size=size, gpus=gpus)
         if np.ndim(gpus) or gpus < 2 or gpus % 1:
             raise ValueError(f"gpus must be a whole number of at least 2, got {gpus!r}")
-        link = joined(links, gpus, gpus if gpus_per_node is None else gpus_per_node)
+        together = gpus if gpus_per_node is None else min(gpus, gpus_per_node)
+        link = joined(links, gpus, together)
+        layout = self.chip.interconnect
+        if links == "switch" and layout and layout.chips and together > layout.chips:
+            raise ValueError(
+                f"a switch joins at most {layout.chips} {self.chip.name}, got {together}; for "
+                "more, give gpus_per_node="
+            )
         constants = self._links().get(link)
         if constants is None:
             raise ValueError(
@@ -134,7 +143,29 @@ class GPUCalibration:
                 f"figure to predict it by; there is: {', '.join(self._links()) or 'none'}"
             )
         seconds, regime = all_reduce_by(constants, link, size, gpus)
-        return self._told("all_reduce", seconds, regime, "bf16", size=size, gpus=gpus)
+        its = {name: constants[name] for name in ("size", "gpus")}
+        return self._told("all_reduce", seconds, regime, "bf16", its, size=size, gpus=gpus)
+
+    def transfer(self, at_best, array=0.0, passes=0, group=None):
+        """The time of what a chip sends, which takes its links so many seconds ``at_best``.
+
+        A collective that takes each chip's part of an ``array`` to all others in so many
+        ``passes`` goes by the all-reduce that sends as much, if the ``group`` of chips is joined
+        as those that were measured. Everything else goes by these seconds, the hops of the group
+        and the overhead of a call, and claims no coverage. No interval begins before ``at_best``.
+        """
+        links = self._measured_as(group)
+        if passes and links:
+            found = self.all_reduce(array * passes / 2, group.n, links)
+            return replace(
+                found, seconds=larger(found.seconds, at_best), low=larger(found.low, at_best),
+                high=larger(found.high, at_best),
+            )  # fmt: skip
+        hops = 0.0 if group is None else max(passes, 1) * group.hops * group.latency
+        seconds = at_best + hops + _table()["gpu"][self.like]["matmul"]["overhead"]
+        latest = max(high for low, high in _table()["interval"]["other"]["all_reduce"][:2])
+        basis = "nothing that chips send over such links was measured: by the links' own figures"
+        return Prediction(seconds, at_best, seconds * latest, None, basis)
 
     def predict(self, cost, dtype="bf16"):
         """The time of any other kernel with this Cost, attention say: no such kernel was measured.
@@ -164,18 +195,28 @@ class GPUCalibration:
         """True where kernels of this very GPU were measured."""
         return self.chip == chip(self.like)
 
+    def _measured_as(self, group):
+        """What ``links`` of ``all_reduce`` a Group has, or None where none of them."""
+        layout = self.chip.interconnect
+        if group is None or group.card is not None or layout is None:
+            return None
+        if group.chip != self.chip or group.bandwidth != layout.total:
+            return None
+        return {"switch": "switch", "all-pairs": "pairs"}.get(layout.kind)
+
     def _links(self):
         of = _table()["gpu"][self.like]["all_reduce"]
         return of if self.measured else links_by_share(of, chip(self.like), self.chip)
 
-    def _told(self, kernel, seconds, regime, dtype, why=(), **measured_sizes):
+    def _told(self, kernel, seconds, regime, dtype, ranges=None, why=(), **measured_sizes):
         table, why = _table(), [*why]
+        ranges = table["range"][kernel] if ranges is None else ranges
         if not self.measured:
             why.append(f"no {self.chip.name} was measured")
         if itemsize(dtype) != 2:
             why.append(f"no {dtype} kernel was measured")
         for name, value in measured_sizes.items():
-            low, high = table["range"][kernel][name]
+            low, high = ranges[name]
             if np.any(np.asarray(value) < low) or np.any(np.asarray(value) > high):
                 why.append(f"{name} beyond {low:,} to {high:,}")
         bounds = table["interval"]["other" if why else self.like][kernel]
@@ -211,12 +252,23 @@ def figures(whole):
         if getattr(whole, name) is None:
             raise ValueError(f"{whole.name} has no figure {name!r}, which a prediction needs")
     half = next((dtype for dtype in ("bf16", "fp16") if dtype in whole.peaks), "bf16")
-    peak, multiprocessors = float(whole.peak_flops(half)), float(whole.multiprocessors)
+    peak, multiprocessors = _peak(whole, half), float(whole.multiprocessors)
     return gpu_kernels.GPU(
         peak, float(whole.bandwidth), multiprocessors, float(whole.on_chip or math.nan),
         max(int(whole.threads // gpu_kernels.THREADS), 1), _clock(peak / multiprocessors),
         peak / multiprocessors / 1e12,
     )  # fmt: skip
+
+
+def _peak(whole, dtype):
+    """A Chip's peak, where that and its bandwidth are confirmed, as for a roofline of its own."""
+    peak = whole.peak_flops(dtype)
+    if not (peak.confirmed and whole.bandwidth.confirmed):
+        raise ValueError(
+            f"a figure of {whole.name} that predictions rest on is not confirmed (peak {peak!r}, "
+            f"memory {whole.bandwidth!r}); give a Chip with figures of your own"
+        )
+    return float(peak)
 
 
 def _clock(flops):

@@ -14,6 +14,7 @@ from roofkit._tables import html_table, text_table, to_frame
 from roofkit._units import engineering
 from roofkit.efficiency import COMPUTE, MEMORY, share
 from roofkit.models.operations import Operation
+from roofkit.network import Group
 from roofkit.roofline import Cost, Estimate, smaller
 
 
@@ -22,7 +23,8 @@ class Layer(NamedTuple):
 
     ``weights``, ``activations`` and ``kv`` are bytes over the memory, ``link`` bytes over the link
     to other chips. ``peak`` is FLOP/s, ``bandwidth`` and ``link_bandwidth`` bytes/s. Every figure
-    is a number or an array; arrays broadcast. ``operation`` is the Operation that it is here.
+    is a number or an array; arrays broadcast. ``operation`` is the Operation that it is here, and
+    ``over`` the Group that its collective runs over, where that is one.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Layer(NamedTuple):
     bandwidth: Any
     link_bandwidth: Any = 0.0
     operation: Operation | None = None
+    over: Group | None = None
 
     @property
     def bytes(self):
@@ -87,7 +90,8 @@ class Layer(NamedTuple):
         """
         one = self.operation
         if one.collective:
-            return calibration.all_reduce(one.array * ALIKE[one.collective](one.among), one.among)
+            passes = PASSES.get(one.collective, 0)
+            return calibration.transfer(self.time, one.array, passes, self.over)
         if not one.kernel:
             return calibration.predict(self.cost, one.dtype)
         kind, rows, *widths = one.kernel
@@ -99,13 +103,8 @@ class Layer(NamedTuple):
         return calibration.elementwise(rows, *widths, kind=kind, dtype=dtype)
 
 
-# The part of an array whose all-reduce sends as many bytes from each chip.
-ALIKE = {
-    "all-reduce": lambda chips: 1.0,
-    "all-gather": lambda chips: 0.5,
-    "exchange": lambda chips: 0.5 / chips,
-    "send": lambda chips: 1.0,
-}
+# How often a collective takes every chip's part of the array to all others.
+PASSES = {"all-reduce": 2, "all-gather": 1}
 
 
 class LayerTable(Sequence):

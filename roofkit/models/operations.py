@@ -14,11 +14,11 @@ class Operation(NamedTuple):
 
     ``times`` is how often it occurs in the pass; all else is of one occurrence. ``weights``,
     ``activations`` and ``kv`` are bytes over the memory; ``on_stream`` says that the activations
-    include the residual stream. ``dtype`` is what it multiplies in. A ``collective``, such as
-    "all-reduce", moves an ``array`` of so many bytes ``among`` so many chips. ``kernel`` says how
-    it is computed, where a calibration can know: ("matmul", B, D, F, bytes that an element of the
-    weights is stored in), or ("norm", "add" or "activation", rows, width). Figures are numbers or
-    arrays that broadcast.
+    include the residual stream. ``dtype`` is what it multiplies in. A ``collective``
+    ("all-reduce", "all-gather", "exchange" or "send") moves an ``array`` of so many bytes.
+    ``kernel`` says how it is computed, where a calibration can know: ("matmul", B, D, F, bytes that
+    an element of the weights is stored in), or ("norm", "add" or "activation", rows, width).
+    Figures are numbers or arrays that broadcast.
 
     >>> Operation("up", 32, flops=2e9, weights=9e7, activations=1e6).cost.intensity
     21.978021978021978
@@ -34,7 +34,6 @@ class Operation(NamedTuple):
     on_stream: bool = False
     collective: str = ""
     array: Any = 0.0
-    among: int = 1
     kernel: tuple = ()
 
     @property

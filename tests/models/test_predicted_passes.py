@@ -58,6 +58,44 @@ def test_what_chips_send_is_predicted_by_the_all_reduce_that_sends_as_much():
     assert table["logits_all_gather"].predicted(A100) == A100.all_reduce(8 * 32000, 4)
 
 
+H100 = rk.calibration("H100")
+OVER = [
+    *(rk.group("H100", chips) for chips in (2, 4, 8)),
+    rk.group("H100", 8, nodes=2, card=50e9), rk.group("H100", 1, nodes=8, card=25e9),
+    rk.network.ring(8, 25e9), rk.network.line(4, 1e9), rk.network.all_pairs(8, 64e9),
+    rk.network.switch(16, 900e9), rk.network.torus((4, 4), 45e9),
+    rk.network.switch(8, 50e9, latency=1e-5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("over", OVER, ids=repr)
+@pytest.mark.parametrize("latency", [False, True])
+def test_nothing_is_predicted_to_be_sent_faster_than_its_links_allow(over, latency):
+    own = over.chip is not None and over.card is None
+    served = rk.llm("Llama-3-70B").on(
+        "H100", chips=over.n, joined=over, calibrated=H100, kv_heads="split",
+        latency=latency and over.latency > 0,
+    )  # fmt: skip
+    for rows in (1, 64, np.array([1, 4096])):
+        table = served.decode(rows, 100)
+        for name in ("attn_all_reduce", "logits_all_gather"):
+            found = table[name].predicted(H100)
+            for each in (found.low, found.seconds, found.high):
+                assert np.all(each >= table[name].time)
+            assert found.coverage == (0.9 if own else None)
+
+
+def test_what_was_not_measured_goes_by_its_links():
+    stages = rk.llm("Llama-2-7B").on("H100", pipeline=4, calibrated=H100).decode(8, 100)
+    call = 2 * 4096 * 2 / 450e9 + 3.918e-6
+    assert stages["send"].predicted(H100).seconds == pytest.approx(call)
+    mixtral = rk.llm("Mixtral-8x7B").on("H100", data=8, expert=8, calibrated=H100).decode(8, 100)
+    for name in ("dispatch", "combine"):
+        found = mixtral[name].predicted(H100)
+        assert found.low == mixtral[name].time < found.seconds < found.high
+        assert "the links' own figures" in found.basis
+
+
 def test_attention_is_predicted_by_its_cost_and_claims_no_coverage():
     layer = served().decode(8, 1000)["attention"]
     assert layer.predicted(A100) == A100.predict(layer.cost)

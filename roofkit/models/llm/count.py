@@ -129,9 +129,7 @@ class _Planner:
         """Send an array of so many elements a token among the chips that share a layer."""
         if self.split.tensor > 1:
             array = self.widths.travel * elements
-            one = Operation(
-                name, times, collective=collective, array=array, among=self.split.tensor
-            )
+            one = Operation(name, times, collective=collective, array=array)
             self.parts.append(PerToken(one, last))
 
     def send(self):
@@ -143,7 +141,7 @@ class _Planner:
         if self.split.pipeline > 1:
             array = self.widths.travel * self.model.hidden / self.split.tensor
             times = self.split.pipeline - 1
-            one = Operation("send", times, collective="send", array=array, among=2)
+            one = Operation("send", times, collective="send", array=array)
             self.parts.append(PerToken(one))
 
     def matrix(self, d_in, d_out, bias=False):

@@ -65,8 +65,8 @@ class _Routed:
                              at.how.routed, on_stream)  # fmt: skip
 
         def exchanged(name, width):
-            return Operation(name, layers, collective="exchange", array=width * d * at.tokens,
-                             among=split.tensor * split.data)  # fmt: skip
+            array = width * d * at.tokens
+            return Operation(name, layers, collective="exchange", array=array)
 
         gated = 1 + model.gated
         act = self._activation_flops * width * rows

@@ -19,7 +19,7 @@ from roofkit.models.llm.count import How, Pass, operations, plan
 from roofkit.models.llm.llm_viewer import departed, departures_of
 from roofkit.models.llm.memory import memory
 from roofkit.models.llm.precision import Precision, precision
-from roofkit.models.llm.rates import Rates
+from roofkit.models.llm.rates import Rates, links
 from roofkit.models.llm.split import split
 from roofkit.roofline import larger
 
@@ -125,6 +125,7 @@ class Deployment:
     _several: bool = field(init=False, repr=False, compare=False)
     _departures: Any = field(init=False, repr=False, compare=False)
     _rates: Any = field(init=False, repr=False, compare=False)
+    _links: Any = field(init=False, repr=False, compare=False)
     _peaks: Any = field(init=False, repr=False, compare=False)
     _how: Any = field(init=False, repr=False, compare=False)
     _plan: Any = field(init=False, repr=False, compare=False)
@@ -163,6 +164,8 @@ class Deployment:
             settle(name, ways)
         dtypes = self._multiplied_in()
         settle("_rates", Rates.of(self, chips, several, *dtypes))
+        # What is predicted is on one kind of chip.
+        settle("_links", {} if several else links(self, chips[0]))
         # Where the peak of a dtype stands; a collective computes nothing.
         settle("_peaks", {dtype: place for place, dtype in enumerate(dtypes)} | {"": 0})
         settle("_how", How(
@@ -360,6 +363,7 @@ class Deployment:
             layers.append(Layer(
                 each.name, each.times, each.flops, each.weights, each.activations, each.kv,
                 link, rates[self._peaks[each.dtype]], rates.bandwidth, egress, each,
+                self._links.get(each.collective),
             ))  # fmt: skip
         return LayerTable(title, layers, calibration=self.calibrated)
 
