@@ -122,6 +122,27 @@ def test_a_published_prefill_lies_in_the_interval(model, chips, batch, prompt, p
     assert prediction.seconds == pytest.approx(published, rel=0.1)
 
 
+@pytest.mark.parametrize("choices", [{}, {"fused": False, "pipeline": 2}])
+def test_a_generation_is_predicted_as_all_of_its_steps(choices):
+    llama = served(**choices)
+    run = llama.generate(8, 1000, 101)
+    steps = [llama.decode(8, 1000 + done).prediction for done in range(100)]
+    for name in ("seconds", "low", "high"):
+        one_by_one = sum(getattr(step, name) for step in steps)
+        assert getattr(run.predicted_decoding, name) == pytest.approx(one_by_one, rel=2e-3)
+        both = run.predicted_first_token, run.predicted_decoding
+        assert getattr(run.prediction, name) == pytest.approx(
+            sum(getattr(each, name) for each in both)
+        )
+    passes = 1.5 if llama.pipeline == 2 else 1.0  # two parts, one after the other
+    whole = llama.prefill(8, 1000).prediction.seconds
+    assert run.predicted_first_token.seconds == pytest.approx(passes * whole)
+    assert run.time < run.prediction.seconds
+    assert llama.generate(8, 1000, 1).predicted_decoding.seconds == 0
+    several = llama.generate(8, np.array([[500], [1000]]), np.array([1, 101])).prediction
+    assert several.seconds[1, 1] == pytest.approx(run.prediction.seconds)
+
+
 def test_a_readers_own_calibration_serves_too():
     roof = rk.Roofline(312e12, 2.039e12)
     truth = Calibrated(roof, eff_flops=0.7, eff_bw=0.8, overhead=1e-5)

@@ -3,7 +3,7 @@
 import functools
 import math
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,8 @@ CHUNK = 8192
 MOST_LENGTH = 1 << 53  # whole numbers beyond it are no floats
 # Points of all steps that a generation works on at a time.
 AT_ONCE = 1 << 20
+# Decode steps that a generation is predicted from.
+SAMPLED = 4
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,8 @@ class Deployment:
     unconfirmed : bool
         Whether to use figures of the chip that no second look confirmed.
     calibrated : calibration, optional
-        What ``rk.calibration`` or ``rk.calibrate`` gives: tables then have a ``prediction``.
+        What ``rk.calibration`` or ``rk.calibrate`` gives: tables and generations then have a
+        ``prediction``.
     convention : "roofkit", "llm-viewer", or a list of departures
         Whose count: see ``roofkit.models.llm.llm_viewer.DEPARTURES``. Any departure is from the
         count without fusion.
@@ -429,7 +432,14 @@ class Deployment:
 class Generation:
     """A whole generation: the seconds of its two stages.
 
-    ``time_to_first_token`` is the prefill, ``decoding`` the ``steps`` decode steps after it.
+    ``time_to_first_token`` is the prefill, ``decoding`` the ``steps`` decode steps after it. With a
+    calibration there is a ``prediction`` beside the time, and one of each stage.
+
+    >>> import roofkit as rk
+    >>> a100 = rk.chip("A100 80GB SXM")
+    >>> run = rk.llm("Llama-2-7B").on(a100, calibrated=rk.calibration(a100)).generate(output=512)
+    >>> f"{run.time:.2f} s at best, {run.prediction.seconds:.2f} s predicted"
+    '3.70 s at best, 5.03 s predicted'
     """
 
     served: Deployment = field(repr=False)
@@ -449,6 +459,43 @@ class Generation:
     def time(self):
         """Seconds from the prompt to the last token."""
         return self.time_to_first_token + self.decoding
+
+    @property
+    def prediction(self):
+        """``time`` as the calibration predicts it: a Prediction, both stages' errors together.
+
+        Raises ValueError where the model is served without one.
+        """
+        return self._together([self.predicted_first_token, self.predicted_decoding])
+
+    @property
+    def predicted_first_token(self):
+        """The time to the first token as the calibration predicts it.
+
+        Parts of the batch, as many as there are stages, follow one another through a pipeline.
+        """
+        served = self.served
+        parts = self.batch / served._part(self.batch)
+        passes = (parts + served.pipeline - 1) / served.pipeline
+        return passes * served.prefill(self.batch, self.prompt).prediction
+
+    @property
+    def predicted_decoding(self):
+        """``decoding`` as the calibration predicts it, from a few steps along the way.
+
+        Each stands for as many others, whose errors are taken to be its own.
+        """
+        last = larger(self.steps - 1, 0.0)
+        contexts = (self.prompt + last * (place + 0.5) / SAMPLED for place in range(SAMPLED))
+        return self._together(
+            self.steps / SAMPLED * self.served.decode(self.batch, context).prediction
+            for context in contexts
+        )
+
+    def _together(self, predictions):
+        """Their sum, where all err alike."""
+        alike = [replace(each, correlation=1.0) for each in predictions]
+        return self.served.calibrated.total(alike)
 
     @property
     def time_per_token(self):
