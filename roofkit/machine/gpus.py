@@ -151,18 +151,20 @@ class GPUCalibration:
 
         A collective that takes each chip's part of an ``array`` to all others in so many
         ``passes`` goes by the all-reduce that sends as much, if the ``group`` of chips is joined
-        as those that were measured. Everything else goes by these seconds, the hops of the group
-        and the overhead of a call, and claims no coverage. No interval begins before ``at_best``.
+        as those that were measured. Everything else goes by these seconds, or those of such an
+        all-reduce within each of several nodes, by the hops of the group and the overhead of a
+        call, and claims no coverage. No interval begins before ``at_best``.
         """
-        links = self._measured_as(group)
+        links, longest = self._measured_as(group), at_best
         if passes and links:
-            found = self.all_reduce(array * passes / 2, group.n, links)
-            return replace(
-                found, seconds=larger(found.seconds, at_best), low=larger(found.low, at_best),
-                high=larger(found.high, at_best),
-            )  # fmt: skip
+            found = self.all_reduce(array * passes / 2, group.chips, links)
+            if group.card is None:
+                sent = (found.seconds, found.low, found.high)
+                seconds, low, high = (larger(each, at_best) for each in sent)
+                return replace(found, seconds=seconds, low=low, high=high)
+            longest = larger(at_best, found.seconds)
         hops = 0.0 if group is None else max(passes, 1) * group.hops * group.latency
-        seconds = at_best + hops + _table()["gpu"][self.like]["matmul"]["overhead"]
+        seconds = longest + hops + _table()["gpu"][self.like]["matmul"]["overhead"]
         latest = max(high for low, high in _table()["interval"]["other"]["all_reduce"][:2])
         basis = "nothing that chips send over such links was measured: by the links' own figures"
         return Prediction(seconds, at_best, seconds * latest, None, basis)
@@ -196,9 +198,9 @@ class GPUCalibration:
         return self.chip == chip(self.like)
 
     def _measured_as(self, group):
-        """What ``links`` of ``all_reduce`` a Group has, or None where none of them."""
+        """What ``links`` of ``all_reduce`` a node of a Group has, or None where none of them."""
         layout = self.chip.interconnect
-        if group is None or group.card is not None or layout is None:
+        if group is None or group.chips == 1 or layout is None:
             return None
         if group.chip != self.chip or group.bandwidth != layout.total:
             return None

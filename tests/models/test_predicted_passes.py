@@ -85,6 +85,16 @@ def test_nothing_is_predicted_to_be_sent_faster_than_its_links_allow(over, laten
             assert found.coverage == (0.9 if own else None)
 
 
+def test_two_nodes_are_not_predicted_to_be_faster_than_each_of_them():
+    def found(over):
+        served = rk.llm("Llama-3-70B").on(
+            "H100", chips=over.n, joined=over, calibrated=H100, kv_heads="split"
+        )
+        return served.decode(512, 100)["attn_all_reduce"].predicted(H100)
+
+    assert found(rk.group("H100", 8, nodes=2, card=1e12)).seconds > found(OVER[2]).seconds
+
+
 def test_what_was_not_measured_goes_by_its_links():
     stages = rk.llm("Llama-2-7B").on("H100", pipeline=4, calibrated=H100).decode(8, 100)
     call = 2 * 4096 * 2 / 450e9 + 3.918e-6
