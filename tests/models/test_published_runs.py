@@ -83,7 +83,7 @@ def test_what_stays_in_the_cache_is_what_the_bound_was_short_of():
 def test_no_prefill_on_many_nodes_beats_the_bound(prompt, a_node):
     """DeepSeek-V3 on 4 nodes of 8 H100, input tokens/s a node, 16,384 tokens a chip at a time.
 
-    "Deploying DeepSeek with PD Disaggregation and Large-Scale Expert Parallelism on 96 H100 GPUs",
+    "Deploying DeepSeek with PD Disaggregation and Large-scale Expert Parallelism on 96 H100 GPUs",
     LMSYS, 5 May 2025. It overlaps two batches, and takes longer than layer after layer at best.
     """
     nodes = rk.group("H100", 8, nodes=4, card=50e9)

@@ -112,7 +112,8 @@ def exchange(size, model, split, group, inside):
     ``size`` bytes are the vectors of a replica's tokens, which each of its chips holds already;
     ``inside`` of these chips lie in a node of the ``group`` of all replicas. Over the cards one
     copy of a vector comes to each node, over the links one to each other chip that it is for. What
-    comes back is added up on the same ways.
+    comes back is added up on the same ways. A router that is held to a few groups of experts, as
+    that of DeepSeek-V3, sends a little less than an even one.
 
     On a torus, a replica a chip, no fewer bytes cross its middle than one copy of each vector that
     is for some chip beyond.
