@@ -74,7 +74,9 @@ def test_llm_prints_both_tables_and_the_totals():
     for line in repr(served.decode(1, 2048)).splitlines()[1:]:
         assert line in text
     document = as_json(*LLM)
-    assert document["totals"]["first_token_seconds"] == served.prefill(1, 2048).time
+    assert document["totals"]["first_token_seconds"] == pytest.approx(
+        served.prefill(1, 2048).time, rel=1e-14
+    )
     assert [row["layer"] for row in document["decode"]] == [layer.name for layer in served.decode()]
     stages = [row["stage"] for row in as_csv(*LLM)]
     assert stages.count("prefill") == len(document["prefill"])
