@@ -92,6 +92,18 @@ def test_llm_choices_reach_the_model():
     assert any(row["link_bytes"] for row in split["decode"])
 
 
+def test_llm_serves_a_checkpoint_as_it_is_stored(tmp_path):
+    config = {
+        "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "vocab_size": 128256,
+        "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128},
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    answer = as_json("llm", tmp_path / "config.json", "--chip", "l4", "--kv", "fp8")
+    assert answer["totals"]["weight_bytes"] == rk.llm(config).on("L4").memory().weights < 6e9
+
+
 def test_llm_takes_splits_formats_and_fusion():
     choices = {"chips": 4, "pipeline": 2, "weights": "fp8", "activations": "fp8", "stream": "fp32"}
     options = [part for name, value in choices.items() for part in (f"--{name}", value)]

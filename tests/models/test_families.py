@@ -1,8 +1,11 @@
 """Families of models by their config.json: the parameters of their checkpoints, and refusals."""
 
+import re
+
 import pytest
 
 import roofkit as rk
+from roofkit.models.llm.serve import Deployment
 
 MLA = {
     "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
@@ -113,6 +116,140 @@ def test_a_checkpoint_is_served_as_it_is_stored_unless_told_otherwise():
     assert (four.weights, four.precision.widths.weights) == ("int4", 0.5 + 2 / 128)
     with pytest.raises(ValueError, match="methods known are fp8, gptq, awq"):
         rk.llm(config_of("phi-2", quantization_config={"quant_method": "quip"}))
+
+
+MXFP4 = {"quant_method": "mxfp4", "modules_to_not_convert": [
+    "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head",
+]}  # fmt: skip
+AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}
+BLOCKS = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+KEPT = ("weights", "experts", "activations", "scales", "expert_scales")
+
+
+@pytest.mark.parametrize(
+    ("name", "stored", "given", "expected"),
+    [
+        ("gpt-oss-120b", MXFP4, {}, ("bf16", "fp4", "bf16", None, (32, "fp8"))),
+        ("gpt-oss-120b", MXFP4, {"weights": "fp8"}, ("fp8", "fp4", "bf16", None, (32, "fp8"))),
+        ("gpt-oss-120b", MXFP4, {"weights": "int4", "scales": 64},
+         ("int4", "fp4", "bf16", 64, (32, "fp8"))),
+        ("gpt-oss-120b", MXFP4, {"experts": "fp8"}, ("bf16", "fp8", "bf16", None, None)),
+        ("DeepSeek-V3", BLOCKS, {"weights": "FP8", "kv": "fp8"},
+         ("fp8", "fp8", "fp8", (16384, "fp32"), (16384, "fp32"))),
+        ("DeepSeek-V3", BLOCKS, {"activations": "bf16"},
+         ("fp8", "fp8", "bf16", (16384, "fp32"), (16384, "fp32"))),
+        ("DeepSeek-V3", BLOCKS, {"weights": "int4"}, ("int4", "int4", "bf16", None, None)),
+        ("DeepSeek-V3", BLOCKS, {"experts": "int4"},
+         ("fp8", "int4", "fp8", (16384, "fp32"), None)),
+        ("DeepSeek-V3", BLOCKS, {"weights": "bf16", "experts": "fp8"},
+         ("bf16", "fp8", "bf16", None, (16384, "fp32"))),
+        ("phi-2", AWQ, {"scales": 64}, ("int4", "int4", "bf16", 64, 64)),
+        ("phi-2", AWQ, {"weights": "int8"}, ("int8", "int8", "bf16", None, None)),
+    ],
+)  # fmt: skip
+def test_a_choice_replaces_the_stored_format_of_its_part_alone(name, stored, given, expected):
+    model = rk.llm(config_of(name, quantization_config=stored))
+    served = model.on("H100", **given)
+    assert tuple(getattr(served, each) for each in KEPT) == expected
+    assert Deployment(model, "H100", **given) == served
+    nothing = dict.fromkeys([*KEPT, "kv", "lm_head"])
+    assert model.on("H100", **nothing | given) == served
+
+
+def test_formats_left_open_by_a_choice_keep_their_bytes():
+    oss = rk.llm(config_of("gpt-oss-120b", quantization_config=MXFP4))
+    held = oss.parameters_by_kind()
+    experts = held.experts * (0.5 + 1 / 32)
+    rest = held.vectors + held.embedding + held.lm_head
+    for weights, size in (("bf16", 2), ("fp8", 1)):
+        held_bytes = oss.on("H100", weights=weights).memory().weights
+        assert held_bytes == experts + size * held.matrices + 2 * rest
+
+
+NARROW = {"num_bits": 8, "type": "float", "strategy": "channel"}
+
+
+def compressed(weights, inputs=None, **others):
+    group = {"targets": ["Linear"], "weights": weights, "input_activations": inputs}
+    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": group},
+            "ignore": ["lm_head"], **others}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True},
+         {"weights": "int4", "scales": (64, "fp32")}),
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True,
+          "bnb_4bit_use_double_quant": True}, {"weights": "int4", "scales": (64, "int8")}),
+        ({"quant_method": "gptq", "bits": 4, "group_size": -1, "lm_head": True},
+         {"weights": "int4", "lm_head": "int4"}),
+        ({"quant_method": "fbgemm_fp8", "modules_to_not_convert": ["lm_head"]},
+         {"weights": "fp8", "activations": "fp8"}),
+        ({"quant_method": "fp8", "modules_to_not_convert": [
+            "lm_head", "model.layers.0.input_layernorm", "model.layers.0.mlp.gate"]},
+         {"weights": "fp8", "activations": "fp8"}),
+        (compressed(NARROW, NARROW), {"weights": "fp8", "activations": "fp8"}),
+        (compressed(NARROW, NARROW, ignore=[], kv_cache_scheme=NARROW),
+         {"weights": "fp8", "activations": "fp8", "lm_head": "fp8", "kv": "fp8"}),
+        (compressed({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128},
+                    ignore=["re:.*lm_head", "re:.*mlp.gate$"]),
+         {"weights": "int4", "scales": 128}),
+        (compressed({"num_bits": 4, "type": "float", "group_size": 16},
+                    {"num_bits": 4, "type": "float", "group_size": 16}),
+         {"weights": "fp4", "activations": "fp4", "scales": (16, "fp8")}),
+        ({"quant_method": "modelopt", "quant_algo": "FP8", "ignore": ["lm_head"],
+          "kv_cache_scheme": NARROW}, {"weights": "fp8", "activations": "fp8", "kv": "fp8"}),
+        ({"quant_method": "modelopt", "quantization": {
+            "quant_algo": "W4A16_AWQ", "group_size": 64, "kv_cache_quant_algo": "FP8"}},
+         {"weights": "int4", "scales": 64, "kv": "fp8"}),
+    ],
+)  # fmt: skip
+def test_the_formats_of_a_checkpoint_are_read(how, expected):
+    assert rk.llm(config_of("phi-2", quantization_config=how)).stored == expected
+
+
+@pytest.mark.parametrize(
+    ("how", "named"),
+    [
+        ({"quant_method": "gptq", "bits": 3}, "'bits': 3"),
+        ({"quant_method": ["gptq"]}, "methods known are"),
+        ({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*down": {}}}, "dynamic"),
+        ({**BLOCKS, "modules_to_not_convert": ["model.layers.0.mlp.down_proj"]}, "down_proj"),
+        ({"quant_method": "fbgemm_fp8", "modules_to_not_convert": ["model.layers.3.self_attn.q_proj"]},
+         "self_attn.q_proj"),
+        (compressed(NARROW, ignore=["lm_head", "re:.*gate.*"]), "re:.*gate"),
+        (compressed(NARROW, config_groups={"a": {"weights": NARROW}, "b": {
+            "weights": {**NARROW, "num_bits": 4}}}), "groups differ"),
+        (compressed(NARROW, config_groups={"a": {"weights": NARROW, "targets": ["re:.*q_proj"]}}),
+         "q_proj"),
+        (compressed(NARROW, config_groups={}), "config_groups"),
+        (compressed({"num_bits": 2, "type": "int"}), "'num_bits': 2"),
+        (compressed(NARROW, sparsity_config={"format": "sparse-24-bitmask"}), "sparsity_config"),
+        ({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}, "MIXED_PRECISION"),
+        ({"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_quant_algo": "NVFP4"},
+         "kv_cache_quant_algo"),
+    ],
+)  # fmt: skip
+def test_a_checkpoint_that_is_stored_otherwise_is_refused_by_name(how, named):
+    with pytest.raises(ValueError, match="quantization_config=.*" + re.escape(named)):
+        rk.llm(config_of("phi-2", quantization_config=how))
+
+
+def test_a_tied_matrix_has_one_format():
+    gemma = rk.llm(config_of("gemma-2-9b"))
+    for choice in ({"lm_head": "int8"}, {"embedding": "int8"}):
+        served = gemma.on("H100", **choice)
+        assert (served.embedding, served.lm_head) == ("int8", "int8")
+    with pytest.raises(ValueError, match="its embedding and lm_head are one matrix"):
+        gemma.on("H100", embedding="int8", lm_head="bf16")
+
+
+def test_chips_together_take_the_16_bits_that_all_have():
+    phi = rk.llm(config_of("phi-2"))
+    for chips in (["V100 SXM2", "H100"], ["H100", "V100 SXM2"]):
+        assert phi.on(chips).activations == "fp16"
+    assert phi.on(["H100", "A100 80GB SXM"]).activations == "bf16"
 
 
 @pytest.mark.parametrize(

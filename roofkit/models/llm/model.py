@@ -1,7 +1,7 @@
 """A decoder-only transformer as the sizes that decide its costs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 from roofkit.models.llm.split import Split, split
@@ -10,6 +10,11 @@ ACTIVATIONS = ("silu", "gelu", "relu")
 # Norms of the residual stream in a block: one where attention and MLP run side by side on it, two
 # as usual, four where their results are normalised too.
 BLOCK_NORMS = (1, 2, 4)
+# What serving engines call some of the choices.
+ELSEWHERE = {
+    "tp": "chips", "tensor_parallel": "chips", "pp": "pipeline", "dp": "data", "ep": "expert",
+    "dtype": "weights", "quantization": "weights", "kv_cache_dtype": "kv",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -312,11 +317,28 @@ class LLM:
         """
         from roofkit.models.llm.serve import Deployment  # only who serves needs chips
 
-        formats = {name for name in choices if name in ("weights", "experts", "scales")}
-        return Deployment(self, chip, **({} if formats else self.stored) | choices)
+        _check_names(choices, Deployment)
+        return Deployment(self, chip, **choices)
 
     def fewest_chips(self, chip, batch=1, prompt=2048, output=1, **choices):
         """This model on the fewest chips that hold a generation: see ``solve.fewest_chips``."""
+        from roofkit.models.llm.serve import Deployment
         from roofkit.models.llm.solve import fewest_chips
 
+        _check_names(choices, Deployment, "chunk")
         return fewest_chips(self, chip, batch, prompt, output, **choices)
+
+
+def _check_names(choices, deployment, *also):
+    """ValueError with the nearest name for a choice that a Deployment does not have."""
+    known = [each.name for each in fields(deployment)[2:] if each.init] + list(also)
+    for name in choices:
+        if name not in known:
+            import difflib  # read on demand: importing roofkit stays cheap
+
+            near = [ELSEWHERE[name]] if name in ELSEWHERE else []
+            near += difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+            said = f"nearest: {', '.join(near)}" if near else f"there are {', '.join(known)}"
+            raise ValueError(
+                f"{name}={choices[name]!r} is no choice of how a model is served; {said}"
+            )
