@@ -9,7 +9,7 @@ from pathlib import Path
 from roofkit._names import index, look_up
 from roofkit._tables import html_table, text_table
 from roofkit._units import engineering
-from roofkit.models.llm.families import FAMILIES
+from roofkit.models.llm.families import ABSENT, FAMILIES, SEEING
 from roofkit.models.llm.fields import Fields
 from roofkit.models.llm.model import LLM
 from roofkit.models.llm.quantization import stored
@@ -124,24 +124,50 @@ def from_config(config, name=None, *, source="given by the user"):
     ``model_type`` names the family: what a config leaves unsaid, such as biases, follows from it.
     Raises ValueError naming the field that is missing or the feature that is not modelled.
 
+    Of a model that also sees, its text_config is read: vision is not counted, as ``source`` says.
+
     >>> from_config({"model_type": "llama", "hidden_size": 64, "intermediate_size": 256,
     ...              "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100}).heads
     4
     """
     family = config.get("model_type")
     name = name or str(config.get("_name_or_path") or family or "config")
+    if family in SEEING:
+        return from_config(_text(config, name), name, source=f"{source}; without its vision part")
     read = FAMILIES.get(family) if isinstance(family, str) else None
     if read is None:
         inner = config.get("text_config")
+        inner = inner.get("model_type") if isinstance(inner, Mapping) else None
         raise ValueError(
-            f"{name}: model_type={family!r} is not modelled; known: {', '.join(FAMILIES)}. "
+            f"{name}: model_type={family!r} is not modelled; known: "
+            f"{', '.join((*FAMILIES, *SEEING))}. "
             + (
-                'Its "text_config" is a config of the language model alone'
-                if isinstance(inner, Mapping)
+                f'Its "text_config" is of model_type={inner!r}'
+                + (", and can be given alone" if inner in FAMILIES else ", which is not either")
+                if inner
                 else "A model of the same shape as one of them can borrow its model_type"
             )
         )
-    fields = Fields(config, name, source)
+    fields = Fields(config, name, source, ABSENT.get(family, {}))
     model = read(fields)
-    fields.refuse_what_was_not_read()
-    return dataclasses.replace(model, stored=stored(fields))
+    context = fields.size("max_position_embeddings", fields.size("n_positions", least=1), least=1)
+    fields.refuse_what_was_not_read(model)
+    return dataclasses.replace(model, stored=stored(fields), context=context)
+
+
+def _text(config, name):
+    """The config of the language model in one that also sees."""
+    text = config.get("text_config")
+    if not isinstance(text, Mapping) or text.get("model_type") not in FAMILIES:
+        raise ValueError(
+            f"{name}: a {config['model_type']} needs a text_config with a model_type of "
+            f"{', '.join(FAMILIES)}"
+        )
+    # Said of the whole: the file that both are in, and whether lm_head is the embedding.
+    outer = {
+        key: config[key] for key in ("quantization_config", "tie_word_embeddings") if key in config
+    }
+    tied = "tie_word_embeddings"
+    if tied in outer and text.get(tied, outer[tied]) != outer[tied]:
+        raise ValueError(f"{name}: {tied}={outer[tied]!r}, but its text_config says otherwise")
+    return {**text, **outer}

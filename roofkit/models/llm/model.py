@@ -90,6 +90,8 @@ class LLM:
         experts, and what chooses among them, have biases.
     dense_layers : int
         Blocks that keep the dense MLP.
+    context : int, optional
+        Tokens of the longest sequence that it was made for; longer ones are computed all the same.
     stored : mapping
         Formats of the checkpoint, where it is quantised: what ``on`` takes unless told otherwise.
     source : str
@@ -135,6 +137,7 @@ class LLM:
     expert_bias: bool = False
     router_bias: bool = False
     dense_layers: int = 0
+    context: int | None = None
     stored: Mapping = field(default_factory=dict, hash=False)
     source: str = "given by the user"
 
@@ -149,7 +152,7 @@ class LLM:
             ("mlp", "positions", "experts", "experts_per_token", "expert_width", "shared_width",
              "dense_layers"), 0,
         )  # fmt: skip
-        optional = {"head_dim": 1, "window": 1, "windowed_layers": 0}
+        optional = {"head_dim": 1, "window": 1, "windowed_layers": 0, "context": 1}
         at_least |= {
             name: least for name, least in optional.items() if getattr(self, name) is not None
         }
@@ -339,6 +342,4 @@ def _check_names(choices, deployment, *also):
             near = [ELSEWHERE[name]] if name in ELSEWHERE else []
             near += difflib.get_close_matches(name, known, n=3, cutoff=0.6)
             said = f"nearest: {', '.join(near)}" if near else f"there are {', '.join(known)}"
-            raise ValueError(
-                f"{name}={choices[name]!r} is no choice of how a model is served; {said}"
-            )
+            raise ValueError(f"{name}={choices[name]!r} is no choice of a Deployment; {said}")

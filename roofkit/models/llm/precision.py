@@ -137,7 +137,7 @@ def as_stored(given, stored):
 def precision(peaks, weights=None, experts=None, activations=None, kv=None, stream=None,
               travel=None, embedding=None, lm_head=None, scales=None,
               expert_scales=None):  # fmt: skip
-    """The Precision with everything settled that was left open, for chips that have these ``peaks``.
+    """The Precision with everything settled that was left open, for chips with these ``peaks``.
 
     The 16-bit format is the chips' own, or that of what was given. The stream is 16 bits wide, or
     as the activations where these are wider; the KV cache, the links, the embedding and lm_head

@@ -213,7 +213,7 @@ class Deployment:
         if self.model.tied and settled.embedding != settled.lm_head:
             raise ValueError(
                 f"{self.model.name}: its embedding and lm_head are one matrix, which cannot be "
-                f"{settled.embedding} and {settled.lm_head} at once; give one of them, or both alike"
+                f"{settled.embedding} and {settled.lm_head} at once; give one, or both alike"
             )
         return settled
 
