@@ -629,7 +629,8 @@ def test_rows_hold_plain_figures_in_si_units():
 def test_a_frame_takes_the_rows_and_says_where_pandas_is_missing(monkeypatch):
     pandas = types.SimpleNamespace(DataFrame=lambda rows: ("a frame of", rows))
     monkeypatch.setitem(sys.modules, "pandas", pandas)
-    assert rk.chips().to_frame() == ("a frame of", rk.chips().rows)
+    for table in (rk.chips(), rk.llms()):
+        assert table.to_frame() == ("a frame of", table.rows)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs pandas: pip install pandas; or"):
         rk.chips().to_frame()

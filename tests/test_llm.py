@@ -163,8 +163,27 @@ def test_parameters_are_the_published_ones_to_the_digit(count):
         assert rk.cnn(count["model"]).parameters == count["parameters"]
 
 
-def test_gpt3_has_the_175_billion_its_paper_prints():
-    assert rk.llm("GPT-3-175B").parameters == pytest.approx(175.0e9, rel=3e-3)
+# What their makers print: papers' tables and model cards.
+PRINTED = {
+    "GPT-3-175B": 175.0e9, "Llama-3.1-8B": 8.03e9, "Llama-3.2-1B": 1.23e9, "Llama-3.2-3B": 3.21e9,
+    "Qwen2.5-32B": 32.5e9, "Qwen2.5-72B": 72.7e9, "Qwen3-32B": 32.8e9, "Qwen3-30B-A3B": 30.5e9,
+    "Qwen3-235B-A22B": 235e9, "Gemma-3-27B": 25.6e9 + 1.416e9, "Phi-3-mini-4k": 3.8e9,
+    "Phi-4": 14.7e9, "Mistral-Nemo": 12.2e9, "Mixtral-8x22B-v0.1": 141e9,
+    "DeepSeek-V2-Lite": 15.7e9, "DeepSeek-V3": 671e9, "gpt-oss-20b": 20.91e9,
+    "gpt-oss-120b": 116.83e9,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_model_has_the_parameters_that_its_maker_prints(name):
+    assert rk.llm(name).parameters == pytest.approx(PRINTED[name], rel=1e-2)
+
+
+@pytest.mark.parametrize(("name", "gibibytes"), [("gpt-oss-20b", 12.8), ("gpt-oss-120b", 60.8)])
+def test_a_checkpoint_of_narrow_experts_has_the_size_that_its_maker_prints(name, gibibytes):
+    """OpenAI, gpt-oss model card, arXiv:2508.10925, section 2."""
+    stored = rk.llm(name).on("H100").memory().weights / 2**30
+    assert stored == pytest.approx(gibibytes, abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +200,7 @@ def test_a_step_for_ever_more_sequences_reads_every_parameter_once(model, chips)
     """The table's weights are the parameters, but for the embedding, read by row."""
     if model.kv_heads % chips and chips % model.kv_heads:
         return
-    fp32 = dict.fromkeys(("weights", "stream"), "fp32")
+    fp32 = dict.fromkeys(("weights", "experts", "stream"), "fp32")
     served = model.on("H200", **fp32, chips=chips)
     for served in (model.on("H200", **fp32, chips=chips, fused=fused) for fused in (True, False)):
         step = served.decode(batch=1e6, context=1)
@@ -452,6 +471,15 @@ def test_the_table_of_models_shows_every_one():
         assert model.name in repr(rk.llms())
         assert model.name in rk.llms()._repr_html_()
         assert rk.llm(model.name) is model
+    names = [row["model"] for row in rk.llms().rows]
+    assert names == [model.name for model in rk.llms()]
+    row = rk.llms().rows[names.index("Qwen3-30B-A3B")]
+    assert (row["parameters"], row["kv_heads"], row["experts"]) == (30532122624, 4, 128)
+
+
+def test_a_null_key_of_the_table_is_null_in_the_config():
+    assert rk.llm("Mistral-Nemo").window is None
+    assert rk.llm("DeepSeek-V2-Lite").latent.q_rank == 0
 
 
 # Properties

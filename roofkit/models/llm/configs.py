@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from roofkit._names import index, look_up
-from roofkit._tables import html_table, text_table
+from roofkit._tables import html_table, text_table, to_frame
 from roofkit._units import engineering
 from roofkit.models.llm.families import ABSENT, FAMILIES, SEEING
 from roofkit.models.llm.fields import Fields
@@ -18,7 +18,10 @@ TABLE = Path(__file__).with_name("models.toml")
 
 
 class LLMTable(tuple):
-    """Language models that show as a table, in a terminal and in a notebook."""
+    """Language models that show as a table, in a terminal and in a notebook.
+
+    ``rows`` are its figures as a list of dicts, and ``to_frame()`` a pandas DataFrame of them.
+    """
 
     __slots__ = ()
     _HEAD = (
@@ -33,6 +36,8 @@ class LLMTable(tuple):
         "vocabulary",
     )
     _UNITS = ("",) * 9
+    _SIZES = ("layers", "hidden", "heads", "kv_heads", "head_dim", "mlp", "experts",
+              "experts_per_token", "expert_width", "vocabulary", "context")  # fmt: skip
 
     def _rows(self):
         for model in self:
@@ -45,6 +50,24 @@ class LLMTable(tuple):
                 experts,
                 str(model.vocabulary),
             ]
+
+    @property
+    def rows(self):
+        """A dict of each model: its sizes, its parameters and where they are from."""
+        return [
+            {
+                "model": model.name,
+                "parameters": model.parameters,
+                "active_parameters": model.active_parameters,
+                **{name: getattr(model, name) for name in self._SIZES},
+                "source": model.source,
+            }
+            for model in self
+        ]
+
+    def to_frame(self):
+        """The rows as a pandas DataFrame, which needs pandas."""
+        return to_frame(self.rows)
 
     def __repr__(self):
         return text_table(self._HEAD, self._UNITS, self._rows())
@@ -81,12 +104,16 @@ def _is_path(text):
 def llms():
     """Every language model of the table; shows as a table.
 
-    >>> [model.name for model in llms() if model.experts]
-    ['Mixtral-8x7B-v0.1', 'DeepSeek-MoE-16B']
+    >>> [model.name for model in llms() if model.stored]
+    ['DeepSeek-V3', 'gpt-oss-20b', 'gpt-oss-120b']
     """
     table = _read()
     return LLMTable(
-        from_config(entry["config"], entry["name"], source=table["sources"][entry["source"]])
+        from_config(
+            dict.fromkeys(entry.get("null", ())) | entry["config"],
+            entry["name"],
+            source=table["sources"][entry["source"]],
+        )
         for entry in table["llm"]
     )
 
