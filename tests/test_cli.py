@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -121,7 +122,26 @@ def test_llm_predicts_by_timings_of_the_gpu():
     totals = answer["totals"]
     assert totals["prefill_predicted_seconds"] == expected.seconds
     assert totals["prefill_predicted_low_seconds"] == expected.low < expected.high
-    assert "decode, predicted" in ask("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
+    text = ask("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
+    assert "decode, predicted" in text
+    # Attention was not timed.
+    assert totals["decode_predicted_coverage"] == "not known"
+    assert re.search("share of measurements in it +not known", text)
+
+
+def test_llm_takes_ends_nodes_and_another_pass():
+    options = ["--lm-head", "fp8", "--embedding", "fp8", "--chips", 16, "--nodes", 2,
+               "--card", 25e9, "--new", 5, "--cached", 1000]  # fmt: skip
+    answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options)
+    joined = rk.group("H100", 8, nodes=2, card=25e9)
+    served = rk.llm("Llama-2-70B").on(
+        "H100", lm_head="fp8", embedding="fp8", chips=16, joined=joined
+    )
+    assert answer["forward"] == served.forward(1, 5, 1000).rows
+    assert answer["totals"]["generation_seconds"] == served.generate().time
+    assert "--chips 3 do not fill --nodes 2 alike" in ask(
+        "llm", "llama-2-70b", "--chip", "h100", "--chips", 3, "--nodes", 2, code=2
+    )
 
 
 def test_an_unknown_capacity_is_neither_enough_nor_too_little(tmp_path):

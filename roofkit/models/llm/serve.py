@@ -372,6 +372,9 @@ class Deployment:
     def _table(self, title, batch, *lengths):
         rates = self._rates
         title = f"{title}, batch {_said(batch)}, {self._said()}"
+        context, longest = self.model.context, lengths[0] + lengths[1]
+        if context and (longest.max() if type(longest) is np.ndarray else longest) > context:
+            title += f", beyond the {context:,} tokens it was trained for"
         layers = []
         for each in self.operations(self._part(batch), *lengths):
             link, egress = rates.over_link(each)
