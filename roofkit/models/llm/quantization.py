@@ -39,7 +39,10 @@ def stored(fields):
     found = read(fields, how)
     for key in ("ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules",
                 "llm_int8_skip_modules"):  # fmt: skip
-        for name in how.get(key) or ():
+        names = how.get(key) or ()
+        if not isinstance(names, list | tuple):
+            _refuse(fields, {key: names}, "it must be a list")
+        for name in names:
             if not _changes_nothing(str(name), found):
                 _refuse(fields, {key: name}, "every layer is stored alike here")
     return found
@@ -58,9 +61,17 @@ def _changes_nothing(name, found):
 
 def _fp8(fields, how):
     # Blocks of 128 by 128 weights share a scale in fp32; whole matrices share one otherwise.
-    rows, columns = how.get("weight_block_size") or (0, 0)
     found = {"weights": "fp8", "activations": "fp8"}
-    return found | ({"scales": (rows * columns, "fp32")} if rows else {})
+    block = _block(fields, how, "weight_block_size")
+    return found | ({"scales": (block, "fp32")} if block else {})
+
+
+def _block(fields, how, key):
+    """Weights of a block that share a scale; 0 where there is none."""
+    sizes = how.get(key) or (0, 0)
+    if not (isinstance(sizes, list | tuple) and [type(size) for size in sizes] == [int, int]):
+        _refuse(fields, {key: sizes}, "it must be two whole numbers")
+    return sizes[0] * sizes[1]
 
 
 def _integers(fields, how):
@@ -91,8 +102,9 @@ def _bitsandbytes(fields, how):
 def _compressed_tensors(fields, how):
     if (how.get("sparsity_config") or {}).get("format", "dense") != "dense":
         _refuse(fields, {"sparsity_config": how["sparsity_config"]}, "all weights are stored")
-    groups = list((how.get("config_groups") or {}).values())
-    if not groups:
+    groups = how.get("config_groups")
+    groups = list(groups.values()) if isinstance(groups, Mapping) else []
+    if not groups or not all(isinstance(group, Mapping) for group in groups):
         _refuse(fields, {"config_groups": groups}, "it has to say how weights are stored")
     for group in groups:
         if group.get("targets", ["Linear"]) != ["Linear"]:
@@ -103,12 +115,12 @@ def _compressed_tensors(fields, how):
     found = {"weights": _format(fields, weights or {})}
     if inputs:
         found["activations"] = _format(fields, inputs)
-    group, block = weights.get("group_size"), weights.get("block_structure")
+    group, block = weights.get("group_size"), _block(fields, weights, "block_structure")
     if group and group > 0:
         # Groups of 4-bit floats share a scale of 8 bits, others one of 16.
         found["scales"] = (group, "fp8") if found["weights"] == "fp4" else group
     elif block:
-        found["scales"] = block[0] * block[1]
+        found["scales"] = block
     if not any("lm_head" in str(name) for name in how.get("ignore") or ()):
         found["lm_head"] = found["weights"]
     return found | _cache(fields, how)
