@@ -320,26 +320,23 @@ class LLM:
         """
         from roofkit.models.llm.serve import Deployment  # only who serves needs chips
 
-        _check_names(choices, Deployment)
+        known = [each.name for each in fields(Deployment)[2:] if each.init]
+        for name, value in choices.items():
+            if name not in known:
+                _refuse_choice(name, value, known)
         return Deployment(self, chip, **choices)
 
     def fewest_chips(self, chip, batch=1, prompt=2048, output=1, **choices):
         """This model on the fewest chips that hold a generation: see ``solve.fewest_chips``."""
-        from roofkit.models.llm.serve import Deployment
         from roofkit.models.llm.solve import fewest_chips
 
-        _check_names(choices, Deployment, "chunk")
         return fewest_chips(self, chip, batch, prompt, output, **choices)
 
 
-def _check_names(choices, deployment, *also):
-    """ValueError with the nearest name for a choice that a Deployment does not have."""
-    known = [each.name for each in fields(deployment)[2:] if each.init] + list(also)
-    for name in choices:
-        if name not in known:
-            import difflib  # read on demand: importing roofkit stays cheap
+def _refuse_choice(name, value, known):
+    import difflib  # read on demand: importing roofkit stays cheap
 
-            near = [ELSEWHERE[name]] if name in ELSEWHERE else []
-            near += difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-            said = f"nearest: {', '.join(near)}" if near else f"there are {', '.join(known)}"
-            raise ValueError(f"{name}={choices[name]!r} is no choice of a Deployment; {said}")
+    near = [ELSEWHERE[name]] if name in ELSEWHERE else []
+    near += difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    said = f"nearest: {', '.join(near)}" if near else f"there are {', '.join(known)}"
+    raise ValueError(f"{name}={value!r} is no choice of a Deployment; {said}")
