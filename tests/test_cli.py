@@ -172,7 +172,8 @@ def test_must_fit_tells_a_script_that_it_does_not():
 
 
 def test_cnn_counts_in_the_convention_asked_for():
-    assert as_json(*CNN)["totals"]["seconds"] == pytest.approx(3.81e-3, rel=2e-3)
+    # With what the chip's cache keeps; without it 3.81 ms.
+    assert as_json(*CNN)["totals"]["seconds"] == pytest.approx(3.77e-3, rel=2e-3)
     macs = as_json(*CNN, "--macs")["totals"]
     assert macs["operations"] == rk.cnn("vgg16").macs()
     assert as_json(*CNN, "--global-pooling")["totals"]["parameters"] < 20e6
