@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -92,6 +93,18 @@ def test_llm_choices_reach_the_model():
     assert any(row["link_bytes"] for row in split["decode"])
 
 
+def test_llm_serves_a_checkpoint_as_it_is_stored(tmp_path):
+    config = {
+        "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "vocab_size": 128256,
+        "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128},
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    answer = as_json("llm", tmp_path / "config.json", "--chip", "l4", "--kv", "fp8")
+    assert answer["totals"]["weight_bytes"] == rk.llm(config).on("L4").memory().weights < 6e9
+
+
 def test_llm_takes_splits_formats_and_fusion():
     choices = {"chips": 4, "pipeline": 2, "weights": "fp8", "activations": "fp8", "stream": "fp32"}
     options = [part for name, value in choices.items() for part in (f"--{name}", value)]
@@ -109,7 +122,26 @@ def test_llm_predicts_by_timings_of_the_gpu():
     totals = answer["totals"]
     assert totals["prefill_predicted_seconds"] == expected.seconds
     assert totals["prefill_predicted_low_seconds"] == expected.low < expected.high
-    assert "decode, predicted" in ask("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
+    text = ask("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
+    assert "decode, predicted" in text
+    # Attention was not timed.
+    assert totals["decode_predicted_coverage"] == "not known"
+    assert re.search("share of measurements in it +not known", text)
+
+
+def test_llm_takes_ends_nodes_and_another_pass():
+    options = ["--lm-head", "fp8", "--embedding", "fp8", "--chips", 16, "--nodes", 2,
+               "--card", 25e9, "--new", 5, "--cached", 1000]  # fmt: skip
+    answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options)
+    joined = rk.group("H100", 8, nodes=2, card=25e9)
+    served = rk.llm("Llama-2-70B").on(
+        "H100", lm_head="fp8", embedding="fp8", chips=16, joined=joined
+    )
+    assert answer["forward"] == served.forward(1, 5, 1000).rows
+    assert answer["totals"]["generation_seconds"] == served.generate().time
+    assert "--chips 3 do not fill --nodes 2 alike" in ask(
+        "llm", "llama-2-70b", "--chip", "h100", "--chips", 3, "--nodes", 2, code=2
+    )
 
 
 def test_an_unknown_capacity_is_neither_enough_nor_too_little(tmp_path):
@@ -140,7 +172,8 @@ def test_must_fit_tells_a_script_that_it_does_not():
 
 
 def test_cnn_counts_in_the_convention_asked_for():
-    assert as_json(*CNN)["totals"]["seconds"] == pytest.approx(3.81e-3, rel=2e-3)
+    # With what the chip's cache keeps; without it 3.81 ms.
+    assert as_json(*CNN)["totals"]["seconds"] == pytest.approx(3.77e-3, rel=2e-3)
     macs = as_json(*CNN, "--macs")["totals"]
     assert macs["operations"] == rk.cnn("vgg16").macs()
     assert as_json(*CNN, "--global-pooling")["totals"]["parameters"] < 20e6

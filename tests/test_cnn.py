@@ -138,7 +138,7 @@ def test_what_binds_mobilenet_on_a_gtx_1080_ti_depends_on_the_convention(
 def test_layer_by_layer_a_gtx_1080_ti_is_slower_than_the_whole_net_suggests(
     name, milliseconds, teraflops
 ):
-    table = cnn(name).forward("GTX 1080 Ti")
+    table = cnn(name).forward("GTX 1080 Ti", on_chip=0)
     assert table.time * 1e3 == pytest.approx(milliseconds, rel=3e-3)
     assert table.flops / table.time / 1e12 == pytest.approx(teraflops, abs=0.05)
 
@@ -386,7 +386,7 @@ def test_an_intensity_in_symbols_tends_to_that_of_the_activations():
 
 def test_a_title_says_what_was_counted_and_how():
     network = cnn("VGG16")
-    plain = network.forward("GTX 1080 Ti").title
+    plain = network.forward("GTX 1080 Ti", on_chip=0).title
     assert plain == "VGG16 forward, batch 1, fp32, GTX 1080 Ti, batch norm and ReLU fused"
     said = network.forward(
         GTX, np.array([1, 64]), "bf16", weight_dtype="int8", fma=1, fused=False, **PUBLISHED

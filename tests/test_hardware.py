@@ -28,8 +28,10 @@ PUBLISHED = {
     "H100 SXM": (989.4, 1978.9, 1978.9, 66.9, 80, 3.35, 450),
     "H100 PCIe": (756, 1513, 1513, 51, 80, 2.0, 63),
     "H200": (989.4, 1979, 1979, 67, 141, 4.8, 450),
+    "H100 NVL": (835.5, 1670.5, 1670.5, 60, 94, 3.9, 300),
     "B200": (2250, 4500, 4500, 80, 180, 7.672, 900),
     "GB200": (2500, 5000, 5000, 80, 186, 8.0, 900),
+    "A30": (165, None, 330, 10.3, 24, 0.933, 100),
     "L40": (181.05, 362, 362, 90.5, 48, 0.864, 31),
     "L40S": (362.05, 733, 733, 91.6, 48, 0.864, 31),
     "RTX A6000": (154.8385, None, 309.677, 38.7, 48, 0.768, 56.25),
@@ -45,6 +47,7 @@ PUBLISHED = {
     "RTX 5090": (209.5, 419, 838, 104.8, 32, 1.792, 63),
     "MI300X": (1307.4, 2614.9, 2614.9, 163.4, 192, 5.3, 448),
     "MI325X": (1307.4, 2614.9, 2614.9, 163.4, 256, 6.0, 448),
+    "MI355X": (2500, 5000, 5000, 157.3, 288, 8.0, 535.5),
     "Gaudi 3": (1835, 1835, None, None, 128, 3.67, 525),
     "TPU v3": (123, None, None, None, 32, 0.900, 400),
     "TPU v4": (275, None, 275, None, 32 * GIB, 1.23, 270),
@@ -58,7 +61,7 @@ PUBLISHED = {
     "Quadro RTX 6000": (None, None, None, 16.3, 24, 0.672, None),
 }
 
-FP4 = {"B200": 9000e12, "GB200": 10000e12, "RTX 5090": 1676e12}
+FP4 = {"B200": 9000e12, "GB200": 10000e12, "RTX 5090": 1676e12, "MI355X": 10100e12}
 WITHOUT_BF16 = ("V100 SXM2", "T4", "AGX Orin")
 
 # kind, most chips in one, the largest slice and the length whose multiples wrap around.
@@ -69,9 +72,12 @@ JOINED = {
     "H100 SXM": ("switch", 8, None, None),
     "H200": ("switch", 8, None, None),
     "H20": ("switch", 8, None, None),
+    "H100 NVL": ("all-pairs", 2, None, None),
+    "A30": ("all-pairs", 2, None, None),
     "A40": ("all-pairs", 2, None, None),
     "RTX 3090": ("all-pairs", 2, None, None),
     "MI325X": ("all-pairs", 8, None, None),
+    "MI355X": ("all-pairs", 8, None, None),
     "Gaudi 3": ("all-pairs", 8, None, None),
     "B200": ("switch", 8, None, None),
     "GB200": ("switch", 72, None, None),
@@ -89,6 +95,7 @@ MULTIPROCESSORS = {
     "H200": 132, "B200": 148, "L40": 142, "L40S": 142, "A6000": 84, "4090": 128, "1080 Ti": 28,
     "Quadro RTX 6000": 72, "MI250X": 220, "MI300X": 304, "MI325X": 304, "Orin": 16, "T4": 40,
     "L4": 58, "A10": 72, "A40": 84, "3090": 82, "5090": 170, "H20": 78, "EPYC": 128,
+    "H100 NVL": 132, "A30": 56, "MI355X": 256,
 }  # fmt: skip
 
 # What drivers and runtimes report, in bytes.
@@ -221,7 +228,7 @@ def test_multiprocessors_are_those_of_the_architecture_papers():
 
 
 def test_threads_of_a_multiprocessor_follow_the_architecture():
-    turing, wide = {"T4", "Quadro RTX 6000"}, {"V100 SXM2", "GTX 1080 Ti", "H20", "B200"}
+    turing, wide = {"T4", "Quadro RTX 6000"}, {"V100 SXM2", "GTX 1080 Ti", "H20", "B200", "A30"}
     for chip in rk.chips():
         if chip.threads is None:
             assert not chip.sku.startswith("NVIDIA") or chip.multiprocessors is None
@@ -629,7 +636,8 @@ def test_rows_hold_plain_figures_in_si_units():
 def test_a_frame_takes_the_rows_and_says_where_pandas_is_missing(monkeypatch):
     pandas = types.SimpleNamespace(DataFrame=lambda rows: ("a frame of", rows))
     monkeypatch.setitem(sys.modules, "pandas", pandas)
-    assert rk.chips().to_frame() == ("a frame of", rk.chips().rows)
+    for table in (rk.chips(), rk.llms()):
+        assert table.to_frame() == ("a frame of", table.rows)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs pandas: pip install pandas; or"):
         rk.chips().to_frame()

@@ -163,8 +163,27 @@ def test_parameters_are_the_published_ones_to_the_digit(count):
         assert rk.cnn(count["model"]).parameters == count["parameters"]
 
 
-def test_gpt3_has_the_175_billion_its_paper_prints():
-    assert rk.llm("GPT-3-175B").parameters == pytest.approx(175.0e9, rel=3e-3)
+# What their makers print: papers' tables and model cards.
+PRINTED = {
+    "GPT-3-175B": 175.0e9, "Llama-3.1-8B": 8.03e9, "Llama-3.2-1B": 1.23e9, "Llama-3.2-3B": 3.21e9,
+    "Qwen2.5-32B": 32.5e9, "Qwen2.5-72B": 72.7e9, "Qwen3-32B": 32.8e9, "Qwen3-30B-A3B": 30.5e9,
+    "Qwen3-235B-A22B": 235e9, "Gemma-3-27B": 25.6e9 + 1.416e9, "Phi-3-mini-4k": 3.8e9,
+    "Phi-4": 14.7e9, "Mistral-Nemo": 12.2e9, "Mixtral-8x22B-v0.1": 141e9,
+    "DeepSeek-V2-Lite": 15.7e9, "DeepSeek-V3": 671e9, "gpt-oss-20b": 20.91e9,
+    "gpt-oss-120b": 116.83e9,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_model_has_the_parameters_that_its_maker_prints(name):
+    assert rk.llm(name).parameters == pytest.approx(PRINTED[name], rel=1e-2)
+
+
+@pytest.mark.parametrize(("name", "gibibytes"), [("gpt-oss-20b", 12.8), ("gpt-oss-120b", 60.8)])
+def test_a_checkpoint_of_narrow_experts_has_the_size_that_its_maker_prints(name, gibibytes):
+    """OpenAI, gpt-oss model card, arXiv:2508.10925, section 2."""
+    stored = rk.llm(name).on("H100").memory().weights / 2**30
+    assert stored == pytest.approx(gibibytes, abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +200,7 @@ def test_a_step_for_ever_more_sequences_reads_every_parameter_once(model, chips)
     """The table's weights are the parameters, but for the embedding, read by row."""
     if model.kv_heads % chips and chips % model.kv_heads:
         return
-    fp32 = dict.fromkeys(("weights", "stream"), "fp32")
+    fp32 = dict.fromkeys(("weights", "experts", "stream"), "fp32")
     served = model.on("H200", **fp32, chips=chips)
     for served in (model.on("H200", **fp32, chips=chips, fused=fused) for fused in (True, False)):
         step = served.decode(batch=1e6, context=1)
@@ -299,6 +318,15 @@ def test_choices_of_format_reach_what_they_name():
         ),
         ({"scales": 0}, "scales=0 must be how many weights share a scale"),
         ({"scales": (32, "int3")}, "the dtype of scales='int3' is not known"),
+        ({"scales": (32,)}, "scales=(32,) must be how many weights share a scale"),
+        ({"scales": (32, "fp8", 1)}, "scales=(32, 'fp8', 1) must be how many"),
+        ({"weights": "mxfp4"}, 'say weights="fp4", scales=(32, "fp8")'),
+        ({"experts": "NVFP4"}, 'say experts="fp4", expert_scales=(16, "fp8")'),
+        ({"weights": "awq"}, 'say weights="int4", scales=128'),
+        ({"kv": "nf4"}, 'say kv="int4" (scales are not counted here)'),
+        ({"tp": 8}, "tp=8 is no choice of a Deployment; nearest: chips"),
+        ({"weight": "fp8"}, "weight='fp8' is no choice of a Deployment; nearest: weights"),
+        ({"xyz": 1}, "there are weights, experts"),
         ({"fused": 1}, "fused=1 must be True or False"),
         ({"calibrated": "H100"}, "calibrated='H100' must be what rk.calibration"),
         ({"calibrated": rk.calibration("H100")}, "calibrated is of H100 SXM"),
@@ -396,16 +424,21 @@ def test_a_config_that_lacks_a_field_says_which(field):
         ({"num_attention_heads": 5}, "5 heads do not divide the hidden width 64"),
         ({"num_key_value_heads": 8}, "8 KV heads are more than the 4 query heads"),
         ({"num_key_value_heads": 3}, "3 KV heads do not divide the 4 query heads"),
-        ({"vocab_size": 0}, "vocabulary must be a whole number of at least 1, got 0"),
-        ({"num_hidden_layers": -1}, "layers must be a whole number of at least 1, got -1"),
-        ({"hidden_size": "64"}, "hidden must be a whole number"),
+        ({"vocab_size": 0}, "vocab_size=0 must be a whole number of at least 1"),
+        ({"num_hidden_layers": -1}, "num_hidden_layers=-1 must be a whole number of at least 1"),
+        ({"hidden_size": "64"}, "hidden_size='64' must be a whole number"),
+        ({"max_position_embeddings": "2048"}, "max_position_embeddings='2048' must be a whole"),
         ({"hidden_act": "mish"}, "hidden_act='mish' is not modelled"),
         ({"kv_lora_rank": 512}, "kv_lora_rank=512 is not modelled: a llama has no such field"),
         ({"sliding_window": 512}, "sliding_window=512 is not modelled"),
         ({"num_local_experts": 8}, "num_local_experts=8 is not modelled"),
+        ({"hidden_act": ["silu"]}, r"hidden_act=\['silu'\] is not modelled"),
+        ({7: 8}, "the config's key 7 must be text"),
+        ({"model_type": "gemma3"}, "a gemma3 needs a text_config with a model_type of llama"),
+        ({"model_type": "x", "text_config": {"model_type": "llama"}}, "and can be given alone"),
         (
-            {"text_config": {}, "model_type": "gemma3"},
-            'Its "text_config" is a config of the language',
+            {"model_type": "llama4", "text_config": {"model_type": "llama4_text"}},
+            "\"text_config\" is of model_type='llama4_text', which is not either",
         ),
         ({"quantization_config": {"quant_method": "x"}}, "methods known are fp8, gptq"),
         ({"tie_word_embeddings": "yes"}, "tie_word_embeddings='yes' must be true or false"),
@@ -438,6 +471,15 @@ def test_the_table_of_models_shows_every_one():
         assert model.name in repr(rk.llms())
         assert model.name in rk.llms()._repr_html_()
         assert rk.llm(model.name) is model
+    names = [row["model"] for row in rk.llms().rows]
+    assert names == [model.name for model in rk.llms()]
+    row = rk.llms().rows[names.index("Qwen3-30B-A3B")]
+    assert (row["parameters"], row["kv_heads"], row["experts"]) == (30532122624, 4, 128)
+
+
+def test_a_null_key_of_the_table_is_null_in_the_config():
+    assert rk.llm("Mistral-Nemo").window is None
+    assert rk.llm("DeepSeek-V2-Lite").latent.q_rank == 0
 
 
 # Properties

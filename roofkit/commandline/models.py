@@ -22,6 +22,8 @@ DOES_NOT_FIT = 3
 @click.option("--scales", type=int, help="So many narrow weights share a 16-bit scale.")
 @click.option("--activations", help="What matrices are multiplied by; fp8 where it is quantised.")
 @click.option("--kv", help="What the KV cache is stored as.")
+@click.option("--embedding", help="What the embedding is stored as.")
+@click.option("--lm-head", help="What lm_head is stored as.")
 @click.option("--stream", help="What the residual stream and all between matrices is stored as.")
 @click.option("--chips", type=int, default=1, show_default=True, help="Tensor parallelism.")
 @click.option("--pipeline", type=int, default=1, show_default=True, help="Stages of layers.")
@@ -34,13 +36,19 @@ DOES_NOT_FIT = 3
 @click.option("--attention", type=click.Choice(["flash", "unfused"]), default="flash",
               show_default=True)  # fmt: skip
 @joined_option
+@click.option("--nodes", type=click.IntRange(1), default=1, show_default=True,
+              help="Nodes that share --chips.")  # fmt: skip
+@click.option("--card", type=float, help="Bytes/s one way of each chip's card between nodes.")
 @latency_option
+@click.option("--new", type=float, help="Another pass, over so many new tokens of each sequence.")
+@click.option("--cached", type=float, default=0, help="Tokens that it finds in the cache.")
 @click.option("--convention", default="roofkit", show_default=True, help="roofkit or llm-viewer.")
 @click.option("--chunk", type=float, help="Prefill at most so many tokens at a time, for memory.")
 @click.option("--predict", is_flag=True, help="By timings of the GPU, or of one like it.")
 @click.option("--must-fit", is_flag=True, help=f"Exit with {DOES_NOT_FIT} if memory is too small.")
 @answers
-def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, form, **choices):
+def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, form, new, cached,
+        nodes, card, **choices):  # fmt: skip
     """A language model layer by layer: prefill, decode, generation and memory.
 
     MODEL is a name, or the path of a Hugging Face config.json or of its folder; without one, all
@@ -62,11 +70,18 @@ def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, f
         choices["fused"] = False
     if predict:
         choices["calibrated"] = rk.calibration(chip)
+    if nodes > 1 or card is not None:
+        chips, rest = divmod(choices["chips"], nodes)
+        if rest:
+            raise click.UsageError(f"--chips {choices['chips']} do not fill --nodes {nodes} alike")
+        choices["joined"] = rk.group(chip, chips, kind=choices["joined"], nodes=nodes, card=card)
     served = rk.llm(model).on(chip, **choices)
     tables = {
         "prefill": served.prefill(batch, prompt),
         "decode": served.decode(batch, prompt),
     }
+    if new is not None:
+        tables["forward"] = served.forward(batch, new, cached)
     run = served.generate(batch, prompt, output)
     memory = served.memory(batch, prompt, output, chunk=chunk)
     figures = [
@@ -110,10 +125,12 @@ def _room(memory):
 
 
 def _predicted(stage, prediction):
+    coverage = "not known" if prediction.coverage is None else prediction.coverage
     return [
         (f"{stage}, predicted", f"{stage}_predicted_seconds", prediction.seconds, "s"),
-        ("at least", f"{stage}_predicted_low_seconds", prediction.low, "s"),
-        ("at most", f"{stage}_predicted_high_seconds", prediction.high, "s"),
+        ("from", f"{stage}_predicted_low_seconds", prediction.low, "s"),
+        ("to", f"{stage}_predicted_high_seconds", prediction.high, "s"),
+        ("share of measurements in it", f"{stage}_predicted_coverage", coverage, ""),
     ]
 
 

@@ -1,8 +1,11 @@
 """Families of models by their config.json: the parameters of their checkpoints, and refusals."""
 
+import re
+
 import pytest
 
 import roofkit as rk
+from roofkit.models.llm.serve import Deployment
 
 MLA = {
     "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
@@ -69,6 +72,110 @@ def test_windows_alternate_with_full_attention():
         rk.llm(config_of("gemma-2-9b", layer_types=listed[1:]))
 
 
+LLAMA = {
+    "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+    "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+    "vocab_size": 128256, "head_dim": 128,
+}  # fmt: skip
+QWEN = {"num_hidden_layers": 40, "use_sliding_window": True}
+QWEN_MOE = {**QWEN, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+            "shared_expert_intermediate_size": 64}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "window", "windowed"),
+    [
+        ({"model_type": "mistral"}, 4096, 32),
+        ({"model_type": "mistral", "sliding_window": None}, None, 0),
+        ({"model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2}, None, 0),
+        ({"model_type": "gemma2"}, 4096, 16),
+        ({"model_type": "gemma2", "sliding_window": None}, None, 0),
+        ({"model_type": "gemma3_text"}, 4096, 27),
+        ({"model_type": "gpt_oss", "num_local_experts": 8, "num_experts_per_tok": 2}, 128, 16),
+        ({"model_type": "qwen2"}, None, 0),
+        ({"model_type": "qwen2", **QWEN}, 4096, 12),
+        ({"model_type": "qwen3", **QWEN, "max_window_layers": 8}, 4096, 32),
+        ({"model_type": "qwen2_moe", **QWEN_MOE}, 4096, 14),
+        ({"model_type": "qwen3_moe", **QWEN_MOE}, 4096, 40),
+    ],
+)
+def test_an_absent_window_is_that_of_the_family_and_null_is_none(changed, window, windowed):
+    config = {**LLAMA, **changed}
+    if changed["model_type"] == "qwen3_moe":
+        del config["shared_expert_intermediate_size"]
+    model = rk.llm(config)
+    assert (model.window, model.windowed) == (window, windowed)
+
+
+def test_a_window_may_be_said_twice():
+    twice = {**LLAMA, "model_type": "gemma2", "sliding_window": 512, "sliding_window_size": 512}
+    assert rk.llm(twice).window == 512
+
+
+def test_an_absent_rank_is_that_of_the_family_and_null_is_none():
+    config = config_of("DeepSeek-V3")
+    for key in ("q_lora_rank", "kv_lora_rank", "n_shared_experts", "first_k_dense_replace"):
+        del config[key]
+    assert rk.llm(config).parameters == PUBLISHED["DeepSeek-V3"][1]
+    assert rk.llm(config_of("DeepSeek-V3", q_lora_rank=None)).latent.q_rank == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"model_type": "llama", "gated_mlp": False}, "gated_mlp=False"),
+        ({"model_type": "gemma2", "sliding_window_size": 512}, "sliding_window is 4096"),
+        ({"model_type": "gemma2", "use_bidirectional_attention": True}, "use_bidirectional"),
+        ({"model_type": "gemma", "use_bidirectional_attention": True}, "use_bidirectional"),
+        ({"model_type": "gemma2", "layer_types": [["full_attention"]] * 32}, "layer_types="),
+        ({"model_type": "gemma3_text", "sliding_window_pattern": 0}, "sliding_window_pattern=0"),
+        ({"model_type": "mistral", "sliding_window": 0}, "sliding_window=0"),
+        ({"model_type": "qwen3_moe", "decoder_sparse_step": 0}, "decoder_sparse_step=0"),
+        ({"model_type": "qwen3_moe", "mlp_only_layers": 3}, "mlp_only_layers=3"),
+        ({"model_type": "qwen3_moe", "mlp_only_layers": [[3]]}, "mlp_only_layers="),
+    ],
+)
+def test_a_field_that_cannot_be_is_named(changed, message):
+    with pytest.raises(ValueError, match=message):
+        rk.llm({**LLAMA, **changed})
+
+
+# As published: what the language model has in common with its class is left out. The checkpoints
+# hold 4,300,079,472, 12,187,325,040 and 27,432,406,640 with the vision tower and its projector.
+GEMMA_3 = {
+    "4B": ({"hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34},
+           3_880_263_168),
+    "12B": ({"hidden_size": 3840, "intermediate_size": 15360, "num_hidden_layers": 48,
+             "num_attention_heads": 16, "num_key_value_heads": 8}, 11_766_034_176),
+    "27B": ({"hidden_size": 5376, "intermediate_size": 21504, "num_hidden_layers": 62,
+             "num_attention_heads": 32, "num_key_value_heads": 16, "head_dim": 128},
+            27_009_346_304),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", GEMMA_3)
+def test_the_language_model_in_one_that_sees(size):
+    text, parameters = GEMMA_3[size]
+    seeing = {
+        "model_type": "gemma3", "vision_config": {"hidden_size": 1152}, "image_token_index": 262144,
+        "text_config": {"model_type": "gemma3_text", "sliding_window": 1024, **text},
+        "quantization_config": compressed(NARROW, ignore=["lm_head", "re:vision_tower.*"]),
+    }  # fmt: skip
+    model = rk.llm(seeing)
+    assert (model.parameters, model.context) == (parameters, 131072)
+    assert model.stored["weights"] == "fp8"
+    assert model.source.endswith("without its vision part")
+
+
+def test_a_seeing_model_that_ties_in_two_ways_is_refused():
+    seeing = {"model_type": "mistral3", "text_config": {**LLAMA, "model_type": "mistral"}}
+    assert not rk.llm(seeing).tied
+    assert rk.llm({**seeing, "tie_word_embeddings": True}).tied
+    seeing["text_config"]["tie_word_embeddings"] = False
+    with pytest.raises(ValueError, match="tie_word_embeddings=True, but its text_config"):
+        rk.llm({**seeing, "tie_word_embeddings": True})
+
+
 def test_a_mixed_model_forgets_in_some_layers_alone():
     served = rk.llm(config_of("gemma-2-9b")).on("H100")
     step = served.decode(2, 10_000)
@@ -115,11 +222,151 @@ def test_a_checkpoint_is_served_as_it_is_stored_unless_told_otherwise():
         rk.llm(config_of("phi-2", quantization_config={"quant_method": "quip"}))
 
 
+MXFP4 = {"quant_method": "mxfp4", "modules_to_not_convert": [
+    "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head",
+]}  # fmt: skip
+AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}
+BLOCKS = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+KEPT = ("weights", "experts", "activations", "scales", "expert_scales")
+
+
+@pytest.mark.parametrize(
+    ("name", "stored", "given", "expected"),
+    [
+        ("gpt-oss-120b", MXFP4, {}, ("bf16", "fp4", "bf16", None, (32, "fp8"))),
+        ("gpt-oss-120b", MXFP4, {"weights": "fp8"}, ("fp8", "fp4", "bf16", None, (32, "fp8"))),
+        ("gpt-oss-120b", MXFP4, {"weights": "int4", "scales": 64},
+         ("int4", "fp4", "bf16", 64, (32, "fp8"))),
+        ("gpt-oss-120b", MXFP4, {"experts": "fp8"}, ("bf16", "fp8", "bf16", None, None)),
+        ("DeepSeek-V3", BLOCKS, {"weights": "FP8", "kv": "fp8"},
+         ("fp8", "fp8", "fp8", (16384, "fp32"), (16384, "fp32"))),
+        ("DeepSeek-V3", BLOCKS, {"activations": "bf16"},
+         ("fp8", "fp8", "bf16", (16384, "fp32"), (16384, "fp32"))),
+        ("DeepSeek-V3", BLOCKS, {"weights": "int4"}, ("int4", "int4", "bf16", None, None)),
+        ("DeepSeek-V3", BLOCKS, {"experts": "int4"},
+         ("fp8", "int4", "fp8", (16384, "fp32"), None)),
+        ("DeepSeek-V3", BLOCKS, {"weights": "bf16", "experts": "fp8"},
+         ("bf16", "fp8", "bf16", None, (16384, "fp32"))),
+        ("phi-2", AWQ, {"scales": 64}, ("int4", "int4", "bf16", 64, 64)),
+        ("phi-2", AWQ, {"weights": "int8"}, ("int8", "int8", "bf16", None, None)),
+    ],
+)  # fmt: skip
+def test_a_choice_replaces_the_stored_format_of_its_part_alone(name, stored, given, expected):
+    model = rk.llm(config_of(name, quantization_config=stored))
+    served = model.on("H100", **given)
+    assert tuple(getattr(served, each) for each in KEPT) == expected
+    assert Deployment(model, "H100", **given) == served
+    nothing = dict.fromkeys([*KEPT, "kv", "lm_head"])
+    assert model.on("H100", **nothing | given) == served
+
+
+def test_formats_left_open_by_a_choice_keep_their_bytes():
+    oss = rk.llm(config_of("gpt-oss-120b", quantization_config=MXFP4))
+    held = oss.parameters_by_kind()
+    experts = held.experts * (0.5 + 1 / 32)
+    rest = held.vectors + held.embedding + held.lm_head
+    for weights, size in (("bf16", 2), ("fp8", 1)):
+        held_bytes = oss.on("H100", weights=weights).memory().weights
+        assert held_bytes == experts + size * held.matrices + 2 * rest
+
+
+NARROW = {"num_bits": 8, "type": "float", "strategy": "channel"}
+
+
+def compressed(weights, inputs=None, **others):
+    group = {"targets": ["Linear"], "weights": weights, "input_activations": inputs}
+    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": group},
+            "ignore": ["lm_head"], **others}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True},
+         {"weights": "int4", "scales": (64, "fp32")}),
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True,
+          "bnb_4bit_use_double_quant": True}, {"weights": "int4", "scales": (64, "int8")}),
+        ({"quant_method": "gptq", "bits": 4, "group_size": -1, "lm_head": True},
+         {"weights": "int4", "lm_head": "int4"}),
+        ({"quant_method": "fbgemm_fp8", "modules_to_not_convert": ["lm_head"]},
+         {"weights": "fp8", "activations": "fp8"}),
+        ({"quant_method": "fp8", "modules_to_not_convert": [
+            "lm_head", "model.layers.0.input_layernorm", "model.layers.0.mlp.gate"]},
+         {"weights": "fp8", "activations": "fp8"}),
+        (compressed(NARROW, NARROW), {"weights": "fp8", "activations": "fp8"}),
+        (compressed(NARROW, NARROW, ignore=[], kv_cache_scheme=NARROW),
+         {"weights": "fp8", "activations": "fp8", "lm_head": "fp8", "kv": "fp8"}),
+        (compressed({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128},
+                    ignore=["re:.*lm_head", "re:.*mlp.gate$"]),
+         {"weights": "int4", "scales": 128}),
+        (compressed({"num_bits": 4, "type": "float", "group_size": 16},
+                    {"num_bits": 4, "type": "float", "group_size": 16}),
+         {"weights": "fp4", "activations": "fp4", "scales": (16, "fp8")}),
+        ({"quant_method": "modelopt", "quant_algo": "FP8", "ignore": ["lm_head"],
+          "kv_cache_scheme": NARROW}, {"weights": "fp8", "activations": "fp8", "kv": "fp8"}),
+        ({"quant_method": "modelopt", "quantization": {
+            "quant_algo": "W4A16_AWQ", "group_size": 64, "kv_cache_quant_algo": "FP8"}},
+         {"weights": "int4", "scales": 64, "kv": "fp8"}),
+    ],
+)  # fmt: skip
+def test_the_formats_of_a_checkpoint_are_read(how, expected):
+    assert rk.llm(config_of("phi-2", quantization_config=how)).stored == expected
+
+
+@pytest.mark.parametrize(
+    ("how", "named"),
+    [
+        ({"quant_method": "gptq", "bits": 3}, "'bits': 3"),
+        ({"quant_method": ["gptq"]}, "methods known are"),
+        ({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*down": {}}}, "dynamic"),
+        ({**BLOCKS, "modules_to_not_convert": ["model.layers.0.mlp.down_proj"]}, "down_proj"),
+        ({"quant_method": "fbgemm_fp8",
+          "modules_to_not_convert": ["model.layers.3.self_attn.q_proj"]}, "self_attn.q_proj"),
+        (compressed(NARROW, ignore=["lm_head", "re:.*gate.*"]), "re:.*gate"),
+        (compressed(NARROW, config_groups={"a": {"weights": NARROW}, "b": {
+            "weights": {**NARROW, "num_bits": 4}}}), "groups differ"),
+        (compressed(NARROW, config_groups={"a": {"weights": NARROW, "targets": ["re:.*q_proj"]}}),
+         "q_proj"),
+        (compressed(NARROW, config_groups={}), "config_groups"),
+        (compressed(NARROW, config_groups=[NARROW]), "config_groups"),
+        (compressed({**NARROW, "block_structure": "128x1"}), "block_structure"),
+        ({"quant_method": "fp8", "weight_block_size": [128]}, "weight_block_size"),
+        ({**BLOCKS, "ignored_layers": "lm_head"}, "ignored_layers"),
+        (compressed({"num_bits": 2, "type": "int"}), "'num_bits': 2"),
+        (compressed(NARROW, sparsity_config={"format": "sparse-24-bitmask"}), "sparsity_config"),
+        ({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}, "MIXED_PRECISION"),
+        ({"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_quant_algo": "NVFP4"},
+         "kv_cache_quant_algo"),
+    ],
+)  # fmt: skip
+def test_a_checkpoint_that_is_stored_otherwise_is_refused_by_name(how, named):
+    with pytest.raises(ValueError, match="quantization_config=.*" + re.escape(named)):
+        rk.llm(config_of("phi-2", quantization_config=how))
+
+
+def test_a_tied_matrix_has_one_format():
+    gemma = rk.llm(config_of("gemma-2-9b"))
+    for choice in ({"lm_head": "int8"}, {"embedding": "int8"}):
+        served = gemma.on("H100", **choice)
+        assert (served.embedding, served.lm_head) == ("int8", "int8")
+    with pytest.raises(ValueError, match="its embedding and lm_head are one matrix"):
+        gemma.on("H100", embedding="int8", lm_head="bf16")
+
+
+def test_chips_together_take_the_16_bits_that_all_have():
+    phi = rk.llm(config_of("phi-2"))
+    for chips in (["V100 SXM2", "H100"], ["H100", "V100 SXM2"]):
+        assert phi.on(chips).activations == "fp16"
+    assert phi.on(["H100", "A100 80GB SXM"]).activations == "bf16"
+
+
 @pytest.mark.parametrize(
     "field",
     [
         {"num_local_experts": 8}, {"vision_config": {"hidden_size": 8}}, {"kv_lora_rank": 64},
         {"sliding_window": 4096}, {"mamba_d_state": 16}, {"q_lora_rank": 8}, {"num_experts": 8},
+        {"num_experts_steps": 2}, {"attention_window_scale": 2}, {"use_bias": False},
+        {"use_bidirectional_attention": True},
     ],
     ids=str,
 )  # fmt: skip
@@ -136,6 +383,7 @@ def test_a_field_that_changes_costs_is_refused_by_name(field):
         {"initializer_range": 0.02}, {"layer_norm_eps": 1e-5}, {"bos_token_id": 1},
         {"torch_dtype": "float16"}, {"use_cache": True}, {"sliding_window": None},
         {"my_own_note": "hello"}, {"num_local_experts": 0}, {"router_aux_loss_coef": 0.1},
+        {"gated_mlp": False}, {"properties": "many"}, {"rope_scaling_layers": 3},
     ],
     ids=str,
 )  # fmt: skip

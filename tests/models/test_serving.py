@@ -75,6 +75,17 @@ def test_a_pass_that_cannot_be_is_refused(lengths, message):
         LLAMA.on("H100").forward(**lengths)
 
 
+def test_a_title_says_where_a_sequence_outgrows_the_model():
+    served = rk.llm("Llama-3-8B").on("H100")
+    beyond = "beyond the 8,192 tokens it was trained for"
+    for table in (served.prefill(1, 8193), served.decode(1, np.array([10, 8192])),
+                  served.forward(1, 93, 8100)):  # fmt: skip
+        assert table.title.endswith(beyond)
+    for table in (served.prefill(1, 8192), served.decode(1, 8191)):
+        assert "beyond" not in table.title
+    assert "beyond" not in dataclasses.replace(LLAMA, context=None).on("H100").decode(1, 1e6).title
+
+
 # Fusion
 
 

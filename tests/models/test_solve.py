@@ -108,6 +108,8 @@ def test_a_model_that_no_count_of_chips_holds_says_why():
         assert "does not fit on any count" not in str(refusal.value)
     with pytest.raises(ValueError, match="no chip is named 'H1000'"):
         asked("H1000")
+    with pytest.raises(ValueError, match=r"weigths='fp8' is no choice .*; nearest: weights"):
+        asked("H100", weigths="fp8")
 
 
 def test_the_cheapest_point_meets_what_is_asked_and_a_larger_batch_would_not():

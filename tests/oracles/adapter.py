@@ -185,7 +185,11 @@ def cache(fields, batch, length):
 def published():
     """The configs of roofkit's table of models, by name, with what it counts of each."""
     return {
-        entry["name"]: (entry["config"], rk.llm(entry["name"]).parameters) for entry in _table()
+        entry["name"]: (
+            entry["config"] | dict.fromkeys(entry.get("null", ())),
+            rk.llm(entry["name"]).parameters,
+        )
+        for entry in _table()
     }
 
 

@@ -78,7 +78,7 @@ CHANGES = [
         ({"tie_word_embeddings": False}, "gemma opt gpt2"),
         ({"sliding_window": ABSENT}, "mistral mixtral phi3"),
         ({"sliding_window": 3}, "mixtral"),
-        (_SOME, "qwen2 qwen3"),
+        (_SOME, "qwen2 qwen3 qwen2_moe qwen3_moe"),
         ({"use_sliding_window": True, "sliding_window": 3}, "qwen3_moe"),
         ({"mlp_only_layers": [1]}, "qwen3_moe"),
         ({"decoder_sparse_step": 2}, "qwen3_moe"),

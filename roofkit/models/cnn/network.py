@@ -186,7 +186,7 @@ class CNN:
         >>> gtx, vgg = chip("GTX 1080 Ti"), cnn("VGG16")
         >>> layers, whole = vgg.forward(gtx), gtx.roofline("fp32").estimate(vgg.cost())
         >>> round(layers.time * 1e3, 2), round(whole.lower * 1e3, 2)   # milliseconds
-        (3.81, 2.74)
+        (3.77, 2.74)
         >>> whole.bound, layers["conv4_2"].bound, layers["fc6"].bound
         ('compute', 'compute', 'memory')
         """

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from roofkit._names import index, look_up
-from roofkit._tables import html_table, text_table
+from roofkit._tables import html_table, text_table, to_frame
 from roofkit._units import engineering
-from roofkit.models.llm.families import FAMILIES
+from roofkit.models.llm.families import ABSENT, FAMILIES, SEEING
 from roofkit.models.llm.fields import Fields
 from roofkit.models.llm.model import LLM
 from roofkit.models.llm.quantization import stored
@@ -18,7 +18,10 @@ TABLE = Path(__file__).with_name("models.toml")
 
 
 class LLMTable(tuple):
-    """Language models that show as a table, in a terminal and in a notebook."""
+    """Language models that show as a table, in a terminal and in a notebook.
+
+    ``rows`` are its figures as a list of dicts, and ``to_frame()`` a pandas DataFrame of them.
+    """
 
     __slots__ = ()
     _HEAD = (
@@ -33,6 +36,8 @@ class LLMTable(tuple):
         "vocabulary",
     )
     _UNITS = ("",) * 9
+    _SIZES = ("layers", "hidden", "heads", "kv_heads", "head_dim", "mlp", "experts",
+              "experts_per_token", "expert_width", "vocabulary", "context")  # fmt: skip
 
     def _rows(self):
         for model in self:
@@ -45,6 +50,24 @@ class LLMTable(tuple):
                 experts,
                 str(model.vocabulary),
             ]
+
+    @property
+    def rows(self):
+        """A dict of each model: its sizes, its parameters and where they are from."""
+        return [
+            {
+                "model": model.name,
+                "parameters": model.parameters,
+                "active_parameters": model.active_parameters,
+                **{name: getattr(model, name) for name in self._SIZES},
+                "source": model.source,
+            }
+            for model in self
+        ]
+
+    def to_frame(self):
+        """The rows as a pandas DataFrame, which needs pandas."""
+        return to_frame(self.rows)
 
     def __repr__(self):
         return text_table(self._HEAD, self._UNITS, self._rows())
@@ -81,12 +104,16 @@ def _is_path(text):
 def llms():
     """Every language model of the table; shows as a table.
 
-    >>> [model.name for model in llms() if model.experts]
-    ['Mixtral-8x7B-v0.1', 'DeepSeek-MoE-16B']
+    >>> [model.name for model in llms() if model.stored]
+    ['DeepSeek-V3', 'gpt-oss-20b', 'gpt-oss-120b']
     """
     table = _read()
     return LLMTable(
-        from_config(entry["config"], entry["name"], source=table["sources"][entry["source"]])
+        from_config(
+            dict.fromkeys(entry.get("null", ())) | entry["config"],
+            entry["name"],
+            source=table["sources"][entry["source"]],
+        )
         for entry in table["llm"]
     )
 
@@ -124,24 +151,50 @@ def from_config(config, name=None, *, source="given by the user"):
     ``model_type`` names the family: what a config leaves unsaid, such as biases, follows from it.
     Raises ValueError naming the field that is missing or the feature that is not modelled.
 
+    Of a model that also sees, its text_config is read: vision is not counted, as ``source`` says.
+
     >>> from_config({"model_type": "llama", "hidden_size": 64, "intermediate_size": 256,
     ...              "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100}).heads
     4
     """
     family = config.get("model_type")
     name = name or str(config.get("_name_or_path") or family or "config")
+    if family in SEEING:
+        return from_config(_text(config, name), name, source=f"{source}; without its vision part")
     read = FAMILIES.get(family) if isinstance(family, str) else None
     if read is None:
         inner = config.get("text_config")
+        inner = inner.get("model_type") if isinstance(inner, Mapping) else None
         raise ValueError(
-            f"{name}: model_type={family!r} is not modelled; known: {', '.join(FAMILIES)}. "
+            f"{name}: model_type={family!r} is not modelled; known: "
+            f"{', '.join((*FAMILIES, *SEEING))}. "
             + (
-                'Its "text_config" is a config of the language model alone'
-                if isinstance(inner, Mapping)
+                f'Its "text_config" is of model_type={inner!r}'
+                + (", and can be given alone" if inner in FAMILIES else ", which is not either")
+                if inner
                 else "A model of the same shape as one of them can borrow its model_type"
             )
         )
-    fields = Fields(config, name, source)
+    fields = Fields(config, name, source, ABSENT.get(family, {}))
     model = read(fields)
-    fields.refuse_what_was_not_read()
-    return dataclasses.replace(model, stored=stored(fields))
+    context = fields.size("max_position_embeddings", fields.size("n_positions", least=1), least=1)
+    fields.refuse_what_was_not_read(model)
+    return dataclasses.replace(model, stored=stored(fields), context=context)
+
+
+def _text(config, name):
+    """The config of the language model in one that also sees."""
+    text = config.get("text_config")
+    if not isinstance(text, Mapping) or text.get("model_type") not in FAMILIES:
+        raise ValueError(
+            f"{name}: a {config['model_type']} needs a text_config with a model_type of "
+            f"{', '.join(FAMILIES)}"
+        )
+    # Said of the whole: the file that both are in, and whether lm_head is the embedding.
+    outer = {
+        key: config[key] for key in ("quantization_config", "tie_word_embeddings") if key in config
+    }
+    tied = "tie_word_embeddings"
+    if tied in outer and text.get(tied, outer[tied]) != outer[tied]:
+        raise ValueError(f"{name}: {tied}={outer[tied]!r}, but its text_config says otherwise")
+    return {**text, **outer}

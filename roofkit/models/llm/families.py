@@ -14,8 +14,8 @@ def _usual(fields, *, activation="silu", tied=False, act="hidden_act", needs=(),
         "hidden": fields["hidden_size"],
         "layers": fields["num_hidden_layers"],
         "heads": fields["num_attention_heads"],
-        "kv_heads": fields.get("num_key_value_heads"),
-        "head_dim": fields.get("head_dim"),
+        "kv_heads": fields.size("num_key_value_heads", least=1),
+        "head_dim": fields.size("head_dim", least=1),
         "vocabulary": fields["vocab_size"],
         "activation": fields.activation(act, activation),
         "tied": fields.flag("tie_word_embeddings", tied),
@@ -25,9 +25,9 @@ def _usual(fields, *, activation="silu", tied=False, act="hidden_act", needs=(),
     return LLM(fields.name, **{**sizes, **choices}, source=fields.source)
 
 
-def _windows(fields, sliding=None, default=None):
+def _windows(fields, sliding=None):
     """Window, and in how many layers, by ``layer_types`` or else by a rule for the i-th layer."""
-    window, types = fields.get("sliding_window", default), fields.get("layer_types")
+    window, types = fields.size("sliding_window", least=1), fields.list("layer_types", str)
     layers = fields["num_hidden_layers"]
     if window is None:
         return {}
@@ -40,18 +40,19 @@ def _windows(fields, sliding=None, default=None):
     return {"window": window, "windowed_layers": windowed} if windowed else {}
 
 
-def _used_windows(fields):
-    """Windows of the Qwen families: from one layer on, and only if told so."""
-    first = fields.get("max_window_layers", 0)
+def _used_windows(fields, sliding=lambda layer, bound: layer >= bound):
+    """Windows of the Qwen families, only if told so: from one layer on, but for the older MoE."""
+    bound = fields.size("max_window_layers", 0)
     if not fields.flag("use_sliding_window"):
         fields.pass_over("sliding_window", "layer_types")
         return {}
-    return _windows(fields, lambda layer: layer >= first)
+    return _windows(fields, lambda layer: sliding(layer, bound))
 
 
 def _dense_layers(fields):
     """Blocks that keep the dense MLP: those listed, and all but every n-th."""
-    step, listed = fields.get("decoder_sparse_step", 1), fields.get("mlp_only_layers", [])
+    step = fields.size("decoder_sparse_step", 1, least=1)
+    listed = fields.list("mlp_only_layers", int) or []
     layers = range(fields["num_hidden_layers"])
     return sum(layer in listed or (layer + 1) % step != 0 for layer in layers)
 
@@ -92,7 +93,7 @@ def _qwen3(fields):
 def _qwen2_moe(fields):
     return _usual(
         fields, needs=["num_key_value_heads"], qkv_bias=fields.flag("qkv_bias", True),
-        **_used_windows(fields),
+        **_used_windows(fields, lambda layer, bound: layer % 2 == 0 and layer < bound),
         experts=fields["num_experts"], experts_per_token=fields["num_experts_per_tok"],
         expert_width=fields["moe_intermediate_size"],
         shared_width=fields["shared_expert_intermediate_size"], shared_gate=True,
@@ -103,11 +104,13 @@ def _qwen2_moe(fields):
 def _qwen3_moe(fields):
     dense = _dense_layers(fields)
     biases = fields.flag("attention_bias", False)
-    width = fields.get("intermediate_size", 0)
+    width = fields.size("intermediate_size", 0)
+    fields.pass_over("layer_types")  # a window is that of every layer
     return _usual(
         fields, needs=["num_key_value_heads", "head_dim"], qkv_bias=biases, out_bias=biases,
-        qk_norm="head", **_used_windows(fields), mlp=width if dense else 0,
-        experts=fields.get("num_local_experts") or fields["num_experts"],
+        qk_norm="head", **_used_windows(fields, lambda layer, bound: True),
+        mlp=width if dense else 0,
+        experts=fields.size("num_local_experts") or fields["num_experts"],
         experts_per_token=fields["num_experts_per_tok"],
         expert_width=fields["moe_intermediate_size"], dense_layers=dense,
     )  # fmt: skip
@@ -121,16 +124,16 @@ def _deepseek(fields):
     return _usual(
         fields, out_bias=biases, experts=fields["n_routed_experts"],
         experts_per_token=fields["num_experts_per_tok"], expert_width=width,
-        shared_width=width * fields.get("n_shared_experts", 0),
-        dense_layers=fields.get("first_k_dense_replace", 0),
-        **(_latent(fields) if fields.get("kv_lora_rank") else {"qkv_bias": biases}),
+        shared_width=width * fields.size("n_shared_experts", 0),
+        dense_layers=fields.size("first_k_dense_replace", 0),
+        **(_latent(fields) if fields.size("kv_lora_rank") else {"qkv_bias": biases}),
     )  # fmt: skip
 
 
 def _latent(fields):
     """Multi-head latent attention; every head has its own keys once they are made."""
     wide = Latent(
-        fields["kv_lora_rank"], fields.get("q_lora_rank", 0), fields["qk_nope_head_dim"],
+        fields["kv_lora_rank"], fields.size("q_lora_rank", 0), fields["qk_nope_head_dim"],
         fields["qk_rope_head_dim"], fields["v_head_dim"],
     )  # fmt: skip
     fields.expect("attention_bias", False, why="latent attention has no biases here")
@@ -140,6 +143,7 @@ def _latent(fields):
 
 def _gemma(fields):
     fields.pass_over("hidden_act")
+    fields.expect("use_bidirectional_attention", False, why="tokens attend backwards")
     biases = fields.flag("attention_bias", False)
     return _usual(
         fields, needs=["num_key_value_heads", "head_dim"], act="hidden_activation",
@@ -150,6 +154,10 @@ def _gemma(fields):
 
 def _gemma2(fields):
     fields.pass_over("hidden_act")
+    fields.expect("use_bidirectional_attention", False, why="tokens attend backwards")
+    # Published files say the window twice.
+    window = fields.size("sliding_window")
+    fields.expect("sliding_window_size", window, why=f"sliding_window is {window}")
     biases = fields.flag("attention_bias", False)
     return _usual(
         fields, needs=["num_key_value_heads", "head_dim"], act="hidden_activation",
@@ -159,7 +167,7 @@ def _gemma2(fields):
 
 
 def _gemma3(fields):
-    pattern = fields.get("sliding_window_pattern", 6)
+    pattern = fields.size("sliding_window_pattern", 6, least=1)
     fields.expect("use_bidirectional_attention", False, why="tokens attend backwards")
     biases = fields.flag("attention_bias", False)
     return _usual(
@@ -172,7 +180,7 @@ def _gemma3(fields):
 
 def _gpt_oss(fields):
     biases = fields.flag("attention_bias", True)
-    visits = fields.get("num_experts_per_tok") or fields["experts_per_token"]
+    visits = fields.size("num_experts_per_tok") or fields["experts_per_token"]
     fields.pass_over("experts_per_token")
     return _usual(
         fields, needs=["num_key_value_heads", "head_dim"], mlp=0, qkv_bias=biases,
@@ -219,16 +227,16 @@ def _falcon(fields):
     new = fields.flag("new_decoder_architecture", False)
     heads, hidden = fields["num_attention_heads"], fields["hidden_size"]
     if new:
-        kv_heads = fields.get("num_kv_heads", heads)
+        kv_heads = fields.size("num_kv_heads", heads)
     else:
         kv_heads = 1 if fields.flag("multi_query", True) else heads
     fields.pass_over("num_kv_heads", "multi_query", "parallel_attn")
     parallel = new or fields.flag("parallel_attn", True)
-    norms = fields.get("num_ln_in_parallel_attn", 2 if new else 1)
+    norms = fields.size("num_ln_in_parallel_attn", 2 if new else 1)
     biases = fields.flag("bias", False)
     return _usual(
         fields, tied=True, act="activation", activation="gelu", gated=False, norm="layer",
-        kv_heads=kv_heads, mlp=fields.get("ffn_hidden_size", 4 * hidden), parallel=parallel,
+        kv_heads=kv_heads, mlp=fields.size("ffn_hidden_size", 4 * hidden), parallel=parallel,
         block_norms=norms if parallel else 2, rotary=not fields.flag("alibi", False),
         qkv_bias=biases, out_bias=biases, mlp_bias=biases,
     )  # fmt: skip
@@ -258,7 +266,7 @@ def _gpt2(fields):
     fields.pass_over("n_ctx", "scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn")
     return LLM(
         fields.name, hidden, fields["n_layer"], fields["n_head"], fields["vocab_size"],
-        fields.get("n_inner", 4 * hidden), gated=False,
+        fields.size("n_inner", 4 * hidden), gated=False,
         activation=fields.activation("activation_function", "gelu_new"), norm="layer",
         rotary=False, positions=fields["n_positions"],
         tied=fields.flag("tie_word_embeddings", True), qkv_bias=True, out_bias=True, mlp_bias=True,
@@ -274,3 +282,19 @@ FAMILIES = {
     "granite": _llama, "cohere": _cohere, "starcoder2": _starcoder2, "falcon": _falcon,
     "opt": _opt, "gpt2": _gpt2,
 }  # fmt: skip
+# What transformers takes for keys that are absent, where that differs from what null means.
+_QWEN = {"sliding_window": 4096, "max_window_layers": 28}
+ABSENT = {
+    "mistral": {"sliding_window": 4096},
+    "qwen2": _QWEN, "qwen3": _QWEN, "qwen2_moe": _QWEN, "qwen3_moe": _QWEN,
+    "deepseek_v2": {"kv_lora_rank": 512, "q_lora_rank": 1536, "n_shared_experts": 2},
+    "deepseek_v3": {"kv_lora_rank": 512, "q_lora_rank": 1536, "n_shared_experts": 1,
+                    "first_k_dense_replace": 3},
+    "gemma2": {"sliding_window": 4096},
+    "gemma3_text": {"sliding_window": 4096, "vocab_size": 262208, "num_attention_heads": 8,
+                    "num_key_value_heads": 4, "head_dim": 256,
+                    "max_position_embeddings": 131072},
+    "gpt_oss": {"sliding_window": 128},
+}  # fmt: skip
+# Models that see, whose text_config describes the language model in them.
+SEEING = ("gemma3", "mistral3", "llava")

@@ -9,20 +9,28 @@ ACTIVATIONS = {
 # Words of names that tell of other shapes, so that a field with one of them must not be ignored,
 # and words that tell that costs do not follow from it.
 COSTLY = re.compile(
-    r"lora|expert|moe|latent|window|bias|norm|vision|audio|mamba|ssm|conv|sparse|alibi|bits|mlp|ffn"
-    r"|head|tie|pattern|layer|n_inner|proj|parallel|gate|adapter|cross|encoder|per_layer|multi_query"
+    r"lora|experts?|moe|latent|windows?|bias(es)?|(layer)?norms?|vision|audio|mamba|ssm|conv|sparse"
+    r"|alibi|bits|mlps?|ffn|heads?|tied?|pattern|layers?|inner|proj|parallel|gated?|glu|adapters?"
+    r"|cross|encoder|query|bidirectional"
 )
 HARMLESS = re.compile(
-    r"eps|dropout|drop$|pdrop|std|range|coef|loss|alpha|prob|_id$|ids$|rope|scal|softcap|_version"
-    r"|cache|func|method|group$|^summary|output_|return_|_name|swiglu_limit|_type$|dtype"
+    r"eps|epsilon|dropout|drop|pdrop|layerdrop|std|range|coef|loss|alpha|prob|ids?|rope|scaling"
+    r"|scalar|softcap(ping)?|version|cache|func|method|group|summary|output|return|name|type|dtype"
 )
 
 
 class Fields:
-    """A config's fields; remembers which were read."""
+    """A config's fields; remembers which were read.
 
-    def __init__(self, config, name, source):
-        self.config, self.name, self.source = config, name, source
+    ``usual`` is what the family takes for a key that a config leaves out. A key that is null is
+    there, and says that there is no such thing.
+    """
+
+    def __init__(self, config, name, source, usual):
+        for field in config:
+            if not isinstance(field, str):
+                raise ValueError(f"{name}: the config's key {field!r} must be text")
+        self.config, self.name, self.source = {**usual, **config}, name, source
         self._read = {
             "model_type",
             "architectures",
@@ -31,7 +39,7 @@ class Fields:
         }
 
     def __getitem__(self, field):
-        value = self.get(field)
+        value = self.size(field, least=1)
         if value is None:
             raise ValueError(f"{self.name}: the config has no {field!r}, which its costs need")
         return value
@@ -40,6 +48,26 @@ class Fields:
         self._read.add(field)
         value = self.config.get(field)
         return default if value is None else value
+
+    def size(self, field, default=None, least=0):
+        """A whole number."""
+        value = self.get(field, default)
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, int) or value < least
+        ):
+            raise ValueError(
+                f"{self.name}: {field}={value!r} must be a whole number of at least {least}"
+            )
+        return value
+
+    def list(self, field, of):
+        """A list of whole numbers or of words, or None."""
+        value = self.get(field)
+        if value is not None and not (
+            isinstance(value, list | tuple) and all(type(each) is of for each in value)
+        ):
+            raise ValueError(f"{self.name}: {field}={value!r} must be a list of {of.__name__}")
+        return value
 
     def flag(self, field, default=False):
         value = self.get(field, default)
@@ -58,7 +86,7 @@ class Fields:
 
     def activation(self, field, default):
         function = self.get(field, default)
-        if function not in ACTIVATIONS:
+        if not isinstance(function, str) or function not in ACTIVATIONS:
             self.refuse(field, function, f"known are {', '.join(ACTIVATIONS)}")
         return ACTIVATIONS[function]
 
@@ -66,11 +94,17 @@ class Fields:
         """Say that these fields change no cost of this family."""
         self._read.update(names)
 
-    def refuse_what_was_not_read(self):
-        """Raise ValueError for a field that is set, tells of other costs by its name, and was not
-        read."""
+    def refuse_what_was_not_read(self, model):
+        """Raise ValueError for a field that was not read, tells of other costs by its name, and
+        differs from what the ``model`` has without it."""
+        biases = model.qkv_bias or model.mlp_bias or model.norm_vectors == 2
+        there = {"bias": biases, "gated": model.gated, "gate": model.gated, "glu": model.gated,
+                 "parallel": model.parallel}  # fmt: skip
         for field, value in self.config.items():
-            if field in self._read or not value or field.startswith("_"):
+            words = field.casefold().split("_")
+            if field in self._read or field.startswith("_"):
                 continue
-            if COSTLY.search(field) and not HARMLESS.search(field):
+            if not (value or (value is False and any(there.get(word) for word in words))):
+                continue
+            if any(map(COSTLY.fullmatch, words)) and not any(map(HARMLESS.fullmatch, words)):
                 self.refuse(field, value, f"a {self.config['model_type']} has no such field here")

@@ -1,7 +1,7 @@
 """A decoder-only transformer as the sizes that decide its costs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 from roofkit.models.llm.split import Split, split
@@ -10,6 +10,11 @@ ACTIVATIONS = ("silu", "gelu", "relu")
 # Norms of the residual stream in a block: one where attention and MLP run side by side on it, two
 # as usual, four where their results are normalised too.
 BLOCK_NORMS = (1, 2, 4)
+# What serving engines call some of the choices.
+ELSEWHERE = {
+    "tp": "chips", "tensor_parallel": "chips", "pp": "pipeline", "dp": "data", "ep": "expert",
+    "dtype": "weights", "quantization": "weights", "kv_cache_dtype": "kv",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,8 @@ class LLM:
         experts, and what chooses among them, have biases.
     dense_layers : int
         Blocks that keep the dense MLP.
+    context : int, optional
+        Tokens of the longest sequence that it was made for; longer ones are computed all the same.
     stored : mapping
         Formats of the checkpoint, where it is quantised: what ``on`` takes unless told otherwise.
     source : str
@@ -130,6 +137,7 @@ class LLM:
     expert_bias: bool = False
     router_bias: bool = False
     dense_layers: int = 0
+    context: int | None = None
     stored: Mapping = field(default_factory=dict, hash=False)
     source: str = "given by the user"
 
@@ -144,7 +152,7 @@ class LLM:
             ("mlp", "positions", "experts", "experts_per_token", "expert_width", "shared_width",
              "dense_layers"), 0,
         )  # fmt: skip
-        optional = {"head_dim": 1, "window": 1, "windowed_layers": 0}
+        optional = {"head_dim": 1, "window": 1, "windowed_layers": 0, "context": 1}
         at_least |= {
             name: least for name, least in optional.items() if getattr(self, name) is not None
         }
@@ -312,11 +320,23 @@ class LLM:
         """
         from roofkit.models.llm.serve import Deployment  # only who serves needs chips
 
-        formats = {name for name in choices if name in ("weights", "experts", "scales")}
-        return Deployment(self, chip, **({} if formats else self.stored) | choices)
+        known = [each.name for each in fields(Deployment)[2:] if each.init]
+        for name, value in choices.items():
+            if name not in known:
+                _refuse_choice(name, value, known)
+        return Deployment(self, chip, **choices)
 
     def fewest_chips(self, chip, batch=1, prompt=2048, output=1, **choices):
         """This model on the fewest chips that hold a generation: see ``solve.fewest_chips``."""
         from roofkit.models.llm.solve import fewest_chips
 
         return fewest_chips(self, chip, batch, prompt, output, **choices)
+
+
+def _refuse_choice(name, value, known):
+    import difflib  # read on demand: importing roofkit stays cheap
+
+    near = [ELSEWHERE[name]] if name in ELSEWHERE else []
+    near += difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    said = f"nearest: {', '.join(near)}" if near else f"there are {', '.join(known)}"
+    raise ValueError(f"{name}={value!r} is no choice of a Deployment; {said}")

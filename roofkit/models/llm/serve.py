@@ -19,13 +19,13 @@ from roofkit.models.llm.count import How, Pass, operations, plan
 from roofkit.models.llm.generation import Generation
 from roofkit.models.llm.llm_viewer import departed, departures_of
 from roofkit.models.llm.memory import memory
-from roofkit.models.llm.precision import Precision, precision
+from roofkit.models.llm.precision import Precision, as_stored, precision
 from roofkit.models.llm.rates import Rates, links
 from roofkit.models.llm.split import split
 from roofkit.roofline import larger
 
 FORMATS = ("weights", "experts", "activations", "kv", "stream", "travel", "embedding", "lm_head",
-           "scales")  # fmt: skip
+           "scales", "expert_scales")  # fmt: skip
 WHOLE = ("batch", "new", "output", "chunk")
 # Tokens of a prefill that serving engines work on at a time.
 CHUNK = 8192
@@ -43,9 +43,10 @@ class Deployment:
     model : LLM
     chip : Chip, its name, or a list of them
         A list makes every figure an array along the chips; lengths broadcast against it.
-    weights, experts, activations, kv, stream, travel, embedding, lm_head, scales : optional
-        Formats: see ``Precision``. Everything is 16 bits wide unless given, or unless the model's
-        checkpoint is quantised.
+    weights, experts, activations, kv, stream, travel, embedding, lm_head : optional
+    scales, expert_scales : optional
+        Formats: see ``Precision``. What is not given is as the model's checkpoint stores it, and
+        16 bits wide where that does not say.
     chips, pipeline, data, expert : int
         How many chips share each layer (tensor parallelism: heads, MLP widths and vocabulary are
         split, with an all-reduce after attention, MLP and embedding, and an all-gather of the
@@ -106,6 +107,7 @@ class Deployment:
     embedding: str | None = None
     lm_head: str | None = None
     scales: Any = None
+    expert_scales: Any = None
     chips: int = 1
     pipeline: int = 1
     data: int = 1
@@ -157,8 +159,8 @@ class Deployment:
             if np.ndim(self.on_chip):
                 raise ValueError(f"on_chip={self.on_chip!r} must be one number of bytes")
         self._check_calibration()
-        settle("precision", self._settled_precision(chips[0].peaks))
-        for name in FORMATS[:-1]:
+        settle("precision", self._settled_precision(chips))
+        for name in FORMATS:
             settle(name, getattr(self.precision, name))
         settle("split", split(self.model, self.chips, pipeline=self.pipeline, data=self.data,
                               expert=self.expert, kv_heads=self.kv_heads))  # fmt: skip
@@ -195,14 +197,25 @@ class Deployment:
             raise ValueError(f"convention={self.convention!r} counts without fusion: fused=False")
         return not self._departures if self.fused is None else self.fused
 
-    def _settled_precision(self, peaks):
-        given = {name: getattr(self, name) for name in FORMATS}
+    def _settled_precision(self, chips):
+        peaks = set.intersection(*(set(chip.peaks) for chip in chips))
+        given = as_stored({name: getattr(self, name) for name in FORMATS}, self.model.stored)
+        if self.model.tied and given["embedding"] is None:
+            given["embedding"] = self.lm_head
         if "one_format" in self._departures:
-            usual = precision(peaks, self.weights, activations=self.activations, kv=self.kv)
+            usual = precision(
+                peaks, given["weights"], activations=given["activations"], kv=given["kv"]
+            )
             same = {"stream": usual.activations, "lm_head": usual.weights,
                     "embedding": usual.weights, "experts": usual.weights}  # fmt: skip
             given |= {name: dtype for name, dtype in same.items() if given[name] is None}
-        return precision(peaks, **given)
+        settled = precision(peaks, **given)
+        if self.model.tied and settled.embedding != settled.lm_head:
+            raise ValueError(
+                f"{self.model.name}: its embedding and lm_head are one matrix, which cannot be "
+                f"{settled.embedding} and {settled.lm_head} at once; give one, or both alike"
+            )
+        return settled
 
     def _multiplied_in(self):
         formats = self.precision
@@ -359,6 +372,9 @@ class Deployment:
     def _table(self, title, batch, *lengths):
         rates = self._rates
         title = f"{title}, batch {_said(batch)}, {self._said()}"
+        context, longest = self.model.context, lengths[0] + lengths[1]
+        if context and (longest.max() if type(longest) is np.ndarray else longest) > context:
+            title += f", beyond the {context:,} tokens it was trained for"
         layers = []
         for each in self.operations(self._part(batch), *lengths):
             link, egress = rates.over_link(each)
