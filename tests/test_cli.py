@@ -164,6 +164,24 @@ def test_llm_reads_a_config_file(tmp_path):
     assert as_json("llm", config, "--chip", "h100")["totals"]["weight_bytes"] > 0
 
 
+def test_room_may_be_left_to_others():
+    few = [*LLM, "--batch", 4, "--must-fit"]
+    free, kept = (as_json(*few, "--reserve", reserve)["totals"] for reserve in (0, 0.1))
+    assert "reserved_bytes" not in free
+    assert kept["reserved_bytes"] == pytest.approx(0.1 * kept["capacity_bytes"])
+    assert kept["spare_bytes"] == pytest.approx(free["spare_bytes"] - kept["reserved_bytes"])
+    ask(*few, "--reserve", 0.9, code=3)
+    assert as_json(*few, "--chunk", 64)["totals"]["activation_bytes"] < free["activation_bytes"]
+
+
+def test_a_cnn_keeps_what_fits_in_the_cache():
+    network = ["cnn", "resnet50", "--chip", "l4", "--dtype", "int8"]
+    kept, sent = (as_json(*network, *more)["totals"] for more in ([], ["--on-chip", 0]))
+    resnet = rk.cnn("ResNet-50")
+    assert sent["bytes"] == resnet.cost(dtype="int8").bytes
+    assert kept["bytes"] == resnet.forward("L4", dtype="int8").bytes < sent["bytes"]
+
+
 def test_must_fit_tells_a_script_that_it_does_not():
     big = ("llm", "llama-2-70b", "--chip", "a100-80")
     assert "missing" in ask(*big, "--must-fit", code=3)

@@ -334,7 +334,12 @@ def test_a_name_near_no_chip_is_answered_with_all_of_them(asked):
         assert chip.name in str(refusal.value)
 
 
-@pytest.mark.parametrize("asked", [None, 100, ["H100"], rk.chip("H100")])
+def test_a_chip_is_itself():
+    h100 = rk.chip("H100")
+    assert rk.chip(h100) is h100
+
+
+@pytest.mark.parametrize("asked", [None, 100, ["H100"]])
 def test_a_chip_is_asked_for_by_text(asked):
     with pytest.raises(ValueError, match="a chip's name must be text, got"):
         rk.chip(asked)

@@ -43,12 +43,15 @@ DOES_NOT_FIT = 3
 @click.option("--new", type=float, help="Another pass, over so many new tokens of each sequence.")
 @click.option("--cached", type=float, default=0, help="Tokens that it finds in the cache.")
 @click.option("--convention", default="roofkit", show_default=True, help="roofkit or llm-viewer.")
-@click.option("--chunk", type=float, help="Prefill at most so many tokens at a time, for memory.")
+@click.option("--reserve", type=float, default=0.0, show_default=True,
+              help="Memory left to others: bytes, or a share below 1.")  # fmt: skip
+@click.option("--chunk", type=float, default=8192, show_default=True,
+              help="Prefill at most so many tokens at a time, for memory.")  # fmt: skip
 @click.option("--predict", is_flag=True, help="By timings of the GPU, or of one like it.")
 @click.option("--must-fit", is_flag=True, help=f"Exit with {DOES_NOT_FIT} if memory is too small.")
 @answers
 def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, form, new, cached,
-        nodes, card, **choices):  # fmt: skip
+        nodes, card, reserve, **choices):  # fmt: skip
     """A language model layer by layer: prefill, decode, generation and memory.
 
     MODEL is a name, or the path of a Hugging Face config.json or of its folder; without one, all
@@ -83,7 +86,7 @@ def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, f
     if new is not None:
         tables["forward"] = served.forward(batch, new, cached)
     run = served.generate(batch, prompt, output)
-    memory = served.memory(batch, prompt, output, chunk=chunk)
+    memory = served.memory(batch, prompt, output, chunk=chunk, reserve=reserve)
     figures = [
         ("time to first token", "first_token_seconds", run.time_to_first_token, "s"),
         ("time per token", "token_seconds", run.time_per_token, "s"),
@@ -120,7 +123,8 @@ def _room(memory):
     if memory.fits is None:
         return [("capacity", "capacity_bytes", "not known", "")]
     spare = "spare" if memory.fits else "missing"
-    return [("capacity", "capacity_bytes", memory.capacity, "B"),
+    kept = [("reserved", "reserved_bytes", memory.reserve, "B")] if memory.reserve else []
+    return [("capacity", "capacity_bytes", memory.capacity, "B"), *kept,
             (spare, "spare_bytes", memory.spare, "B")]  # fmt: skip
 
 
@@ -142,9 +146,12 @@ def _predicted(stage, prediction):
 @click.option("--macs", is_flag=True, help="Count multiply-adds, and the peak in them.")
 @click.option("--outputs-only", is_flag=True, help="Leave out reading the inputs of layers.")
 @click.option("--unfused", is_flag=True, help="Batch norm and ReLU as layers of their own.")
+@click.option("--on-chip", type=float, help="Bytes of a tensor that stay in the last-level cache.")
 @click.option("--global-pooling", is_flag=True, help="In place of the big fully connected layers.")
 @answers
-def cnn(network, chip, batch, dtype, macs, outputs_only, unfused, global_pooling, form):
+def cnn(
+    network, chip, batch, dtype, macs, outputs_only, unfused, on_chip, global_pooling, form
+):  # fmt: skip
     """A convolutional network layer by layer; without a name, all networks are listed."""
     if network is None:
         rows = [
@@ -159,13 +166,13 @@ def cnn(network, chip, batch, dtype, macs, outputs_only, unfused, global_pooling
     net = rk.cnn(network)
     net = net.with_global_pooling() if global_pooling else net
     how = {"fma": 1 if macs else 2, "inputs_read": not outputs_only, "fused": not unfused}
-    table = net.forward(chip, batch, dtype, **how)
+    table = net.forward(chip, batch, dtype, on_chip=on_chip, **how)
     whole = net.cost(batch, dtype, **how)
     figures = [
         ("parameters", "parameters", net.parameters, ""),
         ("operations", "operations", whole.flops, ""),
-        ("bytes", "bytes", whole.bytes, "B"),
-        ("intensity", "operations_per_byte", whole.intensity, "/B"),
+        ("bytes", "bytes", table.bytes, "B"),
+        ("intensity", "operations_per_byte", whole.flops / table.bytes, "/B"),
         ("time, layer by layer", "seconds", table.time, "s"),
         ("effective speed", "operations_per_second", whole.flops / table.time, "/s"),
     ]
