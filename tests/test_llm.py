@@ -104,6 +104,36 @@ def test_llm_viewer_generation_adds_a_step_for_every_token():
     assert (run.steps, ours.steps) == (5, 4)
 
 
+def test_llm_viewer_takes_a_token_without_a_cache():
+    served = viewer()
+    assert served.prefill(1, 1).rows == served.forward(1, 1, 0).rows == served.decode(1, 1).rows
+    assert served.generate(1, 1, 2).time == pytest.approx(
+        2 * served.prefill(1, 1).time + served.decode(1, 2).time
+    )
+
+
+def test_departures_reach_layers_with_and_without_a_window():
+    gemma = dataclasses.replace(LLAMA, kv_heads=8, window=100, windowed_layers=16)
+    for attention, names in (
+        ("flash", ("causal", "flash_rows", "flash_kv_heads", "flash_output")),
+        ("unfused", ("query_heads",)),
+    ):
+        usual = gemma.on("A6000", attention=attention, fused=False).prefill(1, 300)
+        for name in names:
+            changed = gemma.on("A6000", attention=attention, convention=[name]).prefill(1, 300)
+            for row in ("attention", "window_attention", "qk_matmul", "window_qk_matmul"):
+                if row in {layer.name for layer in usual}:
+                    assert changed[row].cost != usual[row].cost, (name, row)
+    every = gemma.on("A6000", convention=["causal"]).prefill(1, 300)
+    assert every["attention"].flops == every["window_attention"].flops
+
+
+def test_the_final_norm_works_on_the_tokens_whose_logits_are_made():
+    served = LLAMA.on("H100", fused=False)
+    last, all_of_them = (served.forward(2, 5, every_logit=each) for each in (False, True))
+    assert all_of_them["final_norm"].flops == 5 * last["final_norm"].flops == 10 * 4 * 4096
+
+
 def test_llm_viewer_makes_flash_attention_look_useless():
     fused = LLAMA.on("RTX A6000", convention="llm-viewer").prefill(1, 2048)["attention"]
     unfused = viewer().prefill(1, 2048)

@@ -173,7 +173,7 @@ def test_what_has_no_intensity_is_said_to_be_left_out():
     assert "48.2 ms, 25% of it communication (not shown)" in [text.get_text() for text in ax.texts]
     said = ax.roofkit_description
     assert "left out, as without arithmetic, embedding, embedding_all_reduce" in said
-    assert "logits_all_gather, 25.0%." in said
+    assert "logits_all_gather, 24.9%." in said
 
 
 @pytest.mark.parametrize("name", [name for name in TABLES if name != "convolutions"])

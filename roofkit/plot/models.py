@@ -27,7 +27,7 @@ from roofkit.plot.figures import (
 KINDS = {
     "communication": r"all_reduce|all_gather|^(dispatch|combine|send)$",
     "norms, adds, activations": r"(^|[_.])(norm|bn|add|act|sum|rotary|relu)[\d_]*$",
-    "attention projections": r"^([qkvo]|qkv|(q|kv|qkv)_down)_proj$",
+    "attention projections": r"^([qkvo]|qkv|(q|kv|qkv)_down|kv_up)_proj$",
     "attention": r"^(window_)?(attention|qk_matmul|softmax|sv_matmul)$",
     "experts": r"^(experts_|shared_|router)",
     "MLP": r"^(gate|up|gate_up|down)_proj$",

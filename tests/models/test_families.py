@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import roofkit as rk
@@ -196,12 +197,91 @@ def test_latent_attention_makes_keys_in_prefill_and_carries_queries_in_decode():
     """FLOPs of one layer, by the two orders in which its matrices can be multiplied."""
     served = rk.llm(config_of("DeepSeek-V3")).on("H200", chips=8)
     heads, n, cached = 16, 100, 5000
-    step = served.decode(1, cached)["attention"].flops
+
+    def flops(table):
+        return table["kv_up_proj"].flops + table["attention"].flops
+
+    step = flops(served.decode(1, cached))
     carried = 2 * heads * 512 * (128 + 128)
     assert step == carried + (cached + 1) * heads * (2 * (512 + 64) + 2 * 512 + 5)
-    prefill = served.prefill(1, n)["attention"].flops
+    prefill = flops(served.prefill(1, n))
     made = n * 2 * heads * 512 * (128 + 128)
     assert prefill == made + n * (n + 1) / 2 * heads * (2 * (128 + 64) + 2 * 128 + 5)
+
+
+def _attention(table):
+    return table["kv_up_proj"].time + table["attention"].time
+
+
+@pytest.mark.parametrize("name", ["DeepSeek-V3", "DeepSeek-V2-Lite"])
+@pytest.mark.parametrize("weights", ["bf16", "fp8"])
+@pytest.mark.parametrize("attention", ["flash", "unfused"])
+def test_more_tokens_never_take_latent_attention_less_time(name, weights, attention):
+    served = rk.llm(config_of(name)).on(
+        "H100", weights=weights, activations=weights, attention=attention
+    )
+    new, cached = np.arange(1, 200)[:, None], np.unique(np.geomspace(1, 2e4, 200).astype(int))
+    seconds = np.broadcast_to(_attention(served.forward(8, new, cached)), (199, cached.size))
+    assert (np.diff(seconds, axis=0) >= 0).all()
+    assert (np.diff(seconds, axis=1) >= 0).all()
+
+
+def test_latent_attention_goes_the_way_that_is_quicker():
+    """Each way by itself, unfused: FLOPs on the matrices, on the pairs, and what lies between."""
+    n, cached, heads, rank, key, value = 64, 3000, 16, 512, 192, 128
+    served = rk.llm(config_of("DeepSeek-V2-Lite")).on("H100", attention="unfused", weights="fp8",
+                                                      activations="fp8")  # fmt: skip
+    keys, pairs = n + cached, n * cached + n * (n + 1) / 2
+    matrices = rank * heads * (128 + value)
+    usual = n * heads * (2 * key + value) + 4 * 2 * n * keys * heads
+    vectors = 2 * keys * (rank + 64)
+    found = []
+    for multiplied, between, width in (
+        (keys, keys * (128 + value), key + value), (n, n * 2 * rank, 2 * rank + 64),
+    ):  # fmt: skip
+        flops = 2 * matrices * multiplied, heads * (2 * width + 5) * pairs
+        moved = matrices, usual + 2 * 2 * heads * between + vectors
+        peaks = [served.chip.roofline(dtype).peak_flops for dtype in ("fp8", "bf16")]
+        times = [max(f / peak, m / served.chip.bandwidth)
+                 for f, peak, m in zip(flops, peaks, moved, strict=True)]  # fmt: skip
+        found.append((sum(times), flops, moved))
+    table = served.forward(1, n, cached)
+    parts = table["kv_up_proj"], table["attention"]
+    seconds, flops, moved = min(found)
+    assert tuple(part.flops for part in parts) == flops
+    assert tuple(part.bytes for part in parts) == moved
+    assert sum(part.time for part in parts) == pytest.approx(seconds)
+
+
+def test_latent_vectors_that_fit_on_the_chip_are_read_once():
+    model = rk.llm(config_of("DeepSeek-V3"))
+    needed = model.on("H200").on_chip_needed(1000)
+    assert needed == 1000 * 2 * (512 + 64)
+    ample, tight = (
+        model.on("H200", on_chip=size).prefill(1, 1000)["attention"].kv
+        for size in (needed, needed - 1)
+    )
+    assert ample == needed
+    # A quarter of it for the rows of queries, of which each token has 128, as wide as the vectors.
+    blocks = -(-128 * 1000 // ((needed - 1) // (4 * 2 * 576)))
+    assert tight == pytest.approx(needed * (blocks + 1) / 2)
+    decode = model.on("H200", on_chip=needed / 2).decode(1, 1000)["attention"].kv
+    assert decode == 2 * 1001 * 576
+
+
+def test_latent_vectors_are_not_split_among_chips():
+    with pytest.raises(ValueError, match="its latent vectors lie whole on every chip"):
+        rk.llm(config_of("DeepSeek-V3")).on("H200", chips=8, kv_heads="split")
+
+
+@pytest.mark.parametrize("name", ["phi-2", "falcon-7b"])
+def test_blocks_whose_halves_stand_side_by_side_read_and_write_the_stream_once(name):
+    model = rk.llm(config_of(name))
+    table = model.on("H100").prefill(1, 100)
+    d, mlp, q = model.hidden, model.mlp, model.heads * model.head_dim
+    moved = {each: table[each].activations / 200
+             for each in ("qkv_proj", "o_proj", "up_proj", "down_proj")}  # fmt: skip
+    assert moved == {"qkv_proj": d + q, "o_proj": q, "up_proj": mlp, "down_proj": mlp + 2 * d}
 
 
 def test_a_checkpoint_is_served_as_it_is_stored_unless_told_otherwise():

@@ -3,6 +3,7 @@
 Counts are elements, not bytes, and those of all occurrences of a layer together.
 """
 
+import dataclasses
 import tomllib
 from dataclasses import dataclass
 from importlib import resources
@@ -134,7 +135,8 @@ def forward(network, batch, **how):
 
 # What the oracle counts by place, as the layers that roofkit splits it into.
 _PLACES = {
-    "projections": ("q_proj", "k_proj", "v_proj", "o_proj", "q_down_proj", "kv_down_proj"),
+    "projections": ("q_proj", "k_proj", "v_proj", "o_proj", "q_down_proj", "kv_down_proj",
+                    "kv_up_proj"),
     "mlp": ("gate_proj", "up_proj", "down_proj", "router", "experts_gate", "experts_up",
             "experts_down", "shared_gate", "shared_up", "shared_down", "shared_scale"),
     "head": ("lm_head",),
@@ -144,10 +146,13 @@ _PLACES = {
 
 
 def flops_by_place(fields, batch, new, cached):
-    """FLOPs of a pass by place; attention with the softmax that is fused into it."""
-    model = rk.llm(fields)
+    """FLOPs of a pass by place; attention with the softmax that is fused into it.
+
+    On a memory so fast that FLOPs alone decide what is quicker.
+    """
+    model, chip = rk.llm(fields), dataclasses.replace(CHIP, bandwidth=1e30)
     tables = [
-        layers(model.on(CHIP, attention=how, fused=False), batch, new, cached)
+        layers(model.on(chip, attention=how, fused=False), batch, new, cached)
         for how in ("unfused", "flash")
     ]
     found = {
@@ -157,11 +162,6 @@ def flops_by_place(fields, batch, new, cached):
         if any(name in table for name in names)
     }
     if model.latent:
-        # Making K and V of each head from the latent vectors counts as attention's there.
-        wide, keys = model.latent, batch * (new + cached)
-        made = 2 * wide.kv_rank * model.heads * (wide.nope + wide.value) * keys * model.layers
-        found["projections"] += made
-        found["attention"] -= made
         found.pop("rectangle", None)
     return found
 

@@ -34,7 +34,7 @@ MODELS = {
         "tied": True, "qkv_bias": True, "out_bias": True, "mlp_bias": True,
     },
 }  # fmt: skip
-PASSES = {"prefill": (2, 5, 0), "decode": (2, 1, 4), "chunk": (2, 3, 2)}
+PASSES = {"prefill": (4, 4, 0), "decode": (4, 1, 4), "chunk": (4, 2, 2)}
 
 
 FIGURES = ("times", "flops", "weight", "activation", "cache")
@@ -42,7 +42,7 @@ FIGURES = ("times", "flops", "weight", "activation", "cache")
 
 def compare(model, chips, how, batch, new, cached):
     """Runs a pass and holds roofkit's against the chip that does most."""
-    tokens = tiny.tokens_of(model, batch, cached + new)
+    tokens = tiny.tokens_of(model, batch, cached + new, chips)
     run = tiny.run(model, tokens, cached=cached, chips=chips, how=how)
     said = adapter.layers(
         adapter.served(dataclasses.asdict(model), chips, how), batch, new, cached
@@ -145,7 +145,7 @@ def test_a_cached_prefix_changes_no_logits(name):
 def test_a_chip_of_several_does_and_moves_its_share(name, chips, passed):
     model = tiny.changed(**MODELS[name])
     run = compare(model, chips, "fused", *PASSES[passed])
-    alone = tiny.run(model, tiny.tokens_of(model, *_sizes(passed)), cached=PASSES[passed][2])
+    alone = tiny.run(model, tiny.tokens_of(model, *_sizes(passed), chips), cached=PASSES[passed][2])
     np.testing.assert_allclose(run.logits, alone.logits, atol=1e-12)
 
 
@@ -169,7 +169,7 @@ MIXTURES = {
 
 def mean_over_routings(model, batch, new, cached, chips):
     """Each layer's counts, averaged over all the ways the new tokens may be sent."""
-    tokens = tiny.tokens_of(model, batch, cached + new)
+    tokens = tiny.tokens_of(model, batch, cached + new, chips)
     sets = list(itertools.combinations(range(model.experts), model.experts_per_token))
     every = list(itertools.product(sets, repeat=batch * new))
     total = {}

@@ -22,7 +22,7 @@ class Model:
     hidden: int = 24
     layers: int = 2
     heads: int = 4
-    vocabulary: int = 42
+    vocabulary: int = 170
     mlp: int = 32
     kv_heads: int = 4
     head_dim: int = 6
@@ -177,10 +177,10 @@ class Chip:
             with tape.operation("mlp_add"):
                 x = x + out
         tape.block = None
-        x = self._norm("final_norm", "final_norm", x)
+        x = self._norm("final_norm", "final_norm", x[:, -1])
         with tape.operation("lm_head"):
             head = self.arrays["embedding" if model.tied else "lm_head"]
-            logits = x[:, -1].matmul(head.T)
+            logits = x.matmul(head.T)
         logits = yield from self._reduced("logits_all_gather", logits)
         with tape.operation("sample"):
             return logits.copy().values
@@ -426,10 +426,11 @@ def _together(ranks, tokens, start, how, routing):
         given = [whole] * len(ranks)
 
 
-def tokens_of(model, batch, length):
-    """Token ids, each another, so that the embedding reads a row for each."""
-    ids = np.arange(batch * length)
-    return ids.reshape(batch, length) % model.vocabulary
+def tokens_of(model, batch, length, chips=1):
+    """Token ids, each another, so that the embedding reads a row for each; even among chips."""
+    sequence, place = np.indices((batch, length))
+    held = math.ceil(model.vocabulary / chips)
+    return (sequence + place) % chips * held + sequence * length + place
 
 
 def changed(**fields):

@@ -15,7 +15,7 @@ SOFTMAX_FLOPS = 5  # an element: maximum, subtraction, exponential, sum, divisio
 def attend(at):
     """The Operations of attention proper in a Pass: queries meet the cache."""
     if at.model.latent:
-        yield _latent(at)
+        yield from _latent(at)
         return
     for name, layers, window in _reaches(at.model):
         if at.how.attention == "flash":
@@ -30,7 +30,7 @@ def pairs(new, cached, window=None):
     >>> pairs(4.0, 0.0), pairs(1.0, 99.0), pairs(4.0, 0.0, window=2)
     (10.0, 100.0, 7.0)
     """
-    if _is_one(new):
+    if (new == 1) is True:  # without further calls
         met = cached + 1.0
         return met if window is None else smaller(met, float(window))
     met = _triangle(cached + new) - _triangle(cached)
@@ -85,8 +85,7 @@ def _flash(at, name, layers, window):
     heads = q_dim // width
     flops = (4 * width + SOFTMAX_FLOPS) * heads * at.batch
     met = pairs(at.new, at.cached, window)
-    # One new token meets every key that it reads.
-    read = met if _is_one(at.new) else _keys_crossing(at, window, q_dim // at.split.kv_dim)
+    read = _crossing(at, q_dim // at.split.kv_dim, w.stream * width, window)
     return Operation(
         f"{name}attention", layers, flops * met, _sinks(at, heads),
         (w.stream + w.activations) * q_dim * at.tokens,
@@ -94,24 +93,26 @@ def _flash(at, name, layers, window):
     )  # fmt: skip
 
 
-def _keys_crossing(at, window, group):
+def _crossing(at, group, row, window=None):
     """Keys of a sequence that cross the memory: once, or for each block of query rows.
 
-    Once where those that are needed at a time stay on the chip. Otherwise Q, K, V and the output of
-    a block have a quarter of the memory each.
+    Once where those that are needed at a time stay on the chip, and for one new token. Otherwise Q,
+    K, V and the output of a block have a quarter of the memory each; ``group`` rows of so many
+    bytes share a key.
     """
-    new, cached, on_chip = at.new, at.cached, at.how.on_chip
+    new, cached, on_chip = at.new, at.cached, at.how.rates.on_chip
     once = keys_read(new, cached, window)
-    row = at.widths.stream * at.model.head_dim
+    if at.decoding is True:
+        return once
     blocks = -(-group * new // larger(on_chip // (4 * row), 1.0))
     needed = once if window is None else smaller(once, float(window))
-    fits = head_bytes(at.model, at.widths, needed) <= on_chip
-    return _either(fits, once, larger(once, keys_streamed(new, cached, blocks, window)))
+    kept = at.decoding | (head_bytes(at.model, at.widths, needed) <= on_chip)
+    return either(kept, once, larger(once, keys_streamed(new, cached, blocks, window)))
 
 
 def head_bytes(model, widths, keys):
-    """Bytes of one head's K and V."""
-    return 2 * model.head_dim * widths.kv * keys
+    """Bytes of one head's K and V, or of the latent vectors that all heads share."""
+    return (model.cached_width if model.latent else 2 * model.head_dim) * widths.kv * keys
 
 
 def _unfused(at, name, layers, window):
@@ -137,33 +138,47 @@ def _latent(at):
     """Heads that share one latent vector a token.
 
     Either K and V of each head are made from it, or queries and results are carried to it and
-    back, which takes more FLOPs for a pair and none for a key: whichever computes less. Fused, what
-    is made for a head stays on the chip.
+    back, which takes more FLOPs for a pair and none for a key: whichever is quicker on the machine.
+    Fused, what is made or carried stays on the chip.
     """
-    w, wide = at.widths, at.model.latent
-    heads = at.model.heads // at.split.tensor
-    keys = keys_read(at.new, at.cached)
-    met = at.batch * pairs(at.new, at.cached)
+    w, wide, rates = at.widths, at.model.latent, at.how.rates
+    unfused = at.how.attention == "unfused"
+    heads, layers = at.model.heads // at.split.tensor, at.model.layers
+    keys, met = keys_read(at.new, at.cached), at.batch * pairs(at.new, at.cached)
     key, cached = wide.nope + wide.rope, wide.kv_rank + wide.rope
-    matrices = wide.kv_rank * heads * (wide.nope + wide.value)
-    made = 2 * matrices * at.batch * keys + heads * (2 * (key + wide.value) + SOFTMAX_FLOPS) * met
-    carried = 2 * matrices * at.tokens + heads * (2 * (cached + wide.kv_rank) + SOFTMAX_FLOPS) * met
+    matrices = float(wide.kv_rank * heads * (wide.nope + wide.value))
+    crossing = keys if unfused else _crossing(at, heads, w.stream * cached)
     activations = at.tokens * heads * (w.stream * key + w.activations * wide.value)
-    if at.how.attention == "unfused":
-        per_head = 2 * w.stream * at.batch * keys * heads * (wide.nope + wide.value)
-        scores = 4 * w.stream * at.tokens * heads * keys
-        activations = activations + scores + _either(made < carried, per_head, 0.0)
-    return Operation(
-        "attention", at.model.layers, smaller(made, carried), w.weights * float(matrices),
-        activations, w.kv * at.batch * keys * cached, at.how.attends,
-    )  # fmt: skip
+    if unfused:
+        activations = activations + 4 * w.stream * heads * at.tokens * keys
+
+    def way(multiplied, between, width):
+        between = 2 * w.stream * heads * between if unfused else 0.0
+        return (
+            Operation("kv_up_proj", layers, 2 * matrices * multiplied, w.weights * matrices,
+                      dtype=at.how.linear),
+            Operation("attention", layers, heads * (2 * width + SOFTMAX_FLOPS) * met, 0.0,
+                      activations + between, w.kv * at.batch * cached * crossing, at.how.attends),
+        )  # fmt: skip
+
+    def seconds(operations):
+        first, second = operations
+        return (larger(first.flops / rates.linear, first.bytes / rates.bandwidth)
+                + larger(second.flops / rates.attends, second.bytes / rates.bandwidth))  # fmt: skip
+
+    of_keys = at.batch * keys
+    made = way(of_keys, of_keys * (wide.nope + wide.value), key + wide.value)
+    carried = way(at.tokens, at.tokens * 2 * wide.kv_rank, cached + wide.kv_rank)
+    makes = seconds(made) <= seconds(carried)
+    for one, other in zip(made, carried, strict=True):
+        yield one._replace(
+            flops=either(makes, one.flops, other.flops),
+            activations=either(makes, one.activations, other.activations),
+        )
 
 
-def _is_one(new):
-    return type(new) is float and new == 1
-
-
-def _either(holds, one, other):
+def either(holds, one, other):
+    """The one where something holds, and the other elsewhere."""
     if isinstance(holds, np.ndarray):
         return np.where(holds, one, other)
     return one if holds else other

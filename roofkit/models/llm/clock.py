@@ -28,7 +28,7 @@ class Clock:
     """
 
     def __init__(self, how, plan, rates, peaks):
-        self._how = how if how.on_chip is rates.on_chip else how._replace(on_chip=rates.on_chip)
+        self._how = how._replace(rates=rates)
         self._rates, self._peaks = rates, peaks
         self._parts = [
             self._line(part) if type(part) is PerToken and not part.operation.collective else part

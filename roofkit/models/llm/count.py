@@ -6,7 +6,12 @@ decoding. Both at once are chunked prefill, prefix caching and speculative decod
 
 Fused, norms, rotations, activations and residual adds are computed by the matmuls beside them, and
 matmuls of the same input are one: what every serious implementation strives for, so that its bytes
-are a lower bound. Unfused, each operation reads its operands from memory and writes its result.
+are a lower bound. Where two of these stand apart in a table, the first alone reads the input: of
+the queries and an MLP beside attention, of a router and the expert that every token visits. Where
+their results are added to the residual stream together, the last alone reads and writes it.
+Unfused, each operation reads its operands from memory and writes its result.
+
+Of the tokens' norms the last is that of the tokens whose logits are made.
 """
 
 from typing import Any, NamedTuple
@@ -14,6 +19,7 @@ from typing import Any, NamedTuple
 from roofkit.models.llm.attention import attend
 from roofkit.models.llm.experts import experts
 from roofkit.models.operations import Operation
+from roofkit.roofline import smaller
 
 # FLOPs an element; an exponential, a tanh or an erf counts 1. A norm is a mean, a centring, a
 # square, a sum, a scale, then gamma and beta; RMSNorm leaves out the mean, the centring and beta.
@@ -26,8 +32,8 @@ class How(NamedTuple):
     """What a count follows from beside the lengths: model, Split, formats and kernels.
 
     ``widths`` are bytes an element; ``linear``, ``routed``, ``attends`` and ``head`` the dtypes in
-    which matrices, those of experts, attention and lm_head multiply; ``on_chip`` the bytes that may
-    hold a head's K and V.
+    which matrices, those of experts, attention and lm_head multiply; ``rates`` the machine's, which
+    decide where attention has a choice.
     """
 
     model: Any
@@ -39,7 +45,7 @@ class How(NamedTuple):
     head: str
     fused: bool
     attention: str
-    on_chip: Any
+    rates: Any
 
 
 class PerToken(NamedTuple):
@@ -63,11 +69,15 @@ class PerToken(NamedTuple):
 
 
 class Pass:
-    """``new`` tokens of each of ``batch`` sequences after ``cached`` ones, and the parts so far."""
+    """``new`` tokens of each of ``batch`` sequences after ``cached`` ones.
+
+    ``decoding`` says whether one token is new: True or False, or an array of them.
+    """
 
     def __init__(self, how, batch, new, cached=0.0, every_logit=False):
         self.how, self.model, self.split, self.widths = how, how.model, how.split, how.widths
         self.batch, self.new, self.cached = batch, new, cached
+        self.decoding = new == 1
         self.tokens = batch * new
         self.rows = self.tokens if every_logit else batch
 
@@ -97,7 +107,10 @@ def operations(parts, at):
 
 def _embedding(at):
     placed, d, w = at.model.positions > 0, at.model.hidden, at.widths
-    gathered = at.tokens + at.new if placed else at.tokens
+    # Of the rows that a chip holds each is read at most once.
+    gathered = smaller(at.tokens / at.split.tensor, float(at.split.vocabulary))
+    if placed:
+        gathered = gathered + at.new
     yield Operation(
         "embedding", 1, placed * d * at.tokens, w.embedding * d * gathered,
         w.stream * d * at.tokens, 0.0, at.how.linear, True,
@@ -113,17 +126,19 @@ class _Planner:
         self.parts = []
 
     def add(
-        self, name, times, flops, weights=0.0, activations=0.0, kv=0.0, kernel=(), on_stream=False
-    ):
+        self, name, times, flops, weights=0.0, activations=0.0, kv=0.0, kernel=(), on_stream=False,
+        last=False,
+    ):  # fmt: skip
         """An operation in the matrices' format, with figures a token, but for the weights.
 
-        ``on_stream`` says that its activations include the residual stream.
+        ``on_stream`` says that its activations include the residual stream, ``last`` that it works
+        on the tokens that lm_head does.
         """
         if kernel[:1] == ("matmul",):
             kernel = (*kernel, self.widths.weights)
         one = Operation(name, times, flops, weights, activations, kv, self.how.linear, on_stream,
                         kernel=kernel)  # fmt: skip
-        self.parts.append(PerToken(one))
+        self.parts.append(PerToken(one, last))
 
     def share(self, name, times, collective, elements, last=False):
         """Send an array of so many elements a token among the chips that share a layer."""
@@ -191,17 +206,16 @@ class _Plain(_Planner):
                  self.widths.activations * d_in + self.widths.stream * d_out,
                  kernel=("matmul", d_in, d_out))  # fmt: skip
 
-    def into_cache(self, name, d_out):
-        flops, weights = self.matrix(self.model.hidden, d_out, self.model.qkv_bias)
-        self.add(name, self.model.layers, flops, weights,
-                 self.widths.activations * self.model.hidden, self.widths.kv * d_out,
-                 ("matmul", self.model.hidden, d_out))  # fmt: skip
+    def into_cache(self, name):
+        d, w, kv_dim = self.model.hidden, self.widths, self.split.kv_dim
+        self.add(name, self.model.layers, *self.matrix(d, kv_dim, self.model.qkv_bias),
+                 w.activations * d, w.kv * self.split.kv_cached, ("matmul", d, kv_dim))  # fmt: skip
 
-    def normalise(self, name, times):
+    def normalise(self, name, times, last=False):
         """A norm of the residual stream, which the matrices after it read."""
         d, w = self.model.hidden, self.widths
         self.add(name, times, *self.norm(d), (w.stream + w.activations) * d,
-                 kernel=("norm", d), on_stream=True)  # fmt: skip
+                 kernel=("norm", d), on_stream=True, last=last)  # fmt: skip
 
     def residual_add(self, name, terms=1):
         d = self.model.hidden
@@ -230,11 +244,11 @@ class _Plain(_Planner):
         if model.rotary or model.qk_norm:
             self.linear("k_proj", n, model.hidden, kv_dim, model.qkv_bias)
         else:
-            self.into_cache("k_proj", kv_dim)
-        self.into_cache("v_proj", kv_dim)
+            self.into_cache("k_proj")
+        self.into_cache("v_proj")
         wide = q_dim + kv_dim
         # K goes to the cache when it is done.
-        done = w.stream * (wide + q_dim), w.kv * kv_dim
+        done = w.stream * (wide + q_dim), w.kv * self.split.kv_cached
         if model.qk_norm:
             passed_on = (2 * w.stream * wide,) if model.rotary else done
             self.add("qk_norm", n, *self.query_norm(), *passed_on)
@@ -276,7 +290,7 @@ class _Plain(_Planner):
         self.residual_add("mlp_add", 2 if self.model.parallel else 1)
 
     def ends(self):
-        self.normalise("final_norm", 1)
+        self.normalise("final_norm", 1, last=True)
         self.logits()
 
 
@@ -297,15 +311,23 @@ class _Fused(_Planner):
             self.projections(*self.norms_of(0))
         self.parts.append(attend)
         flops, weights = self.matrix(self.split.o_dim, model.hidden, model.out_bias)
-        self.onto_stream("o_proj", n, flops, weights, self.split.o_dim)
+        self.onto_stream("o_proj", n, flops, weights, self.split.o_dim, not model.parallel)
         if not model.parallel:
             self.share("attn_all_reduce", n, "all-reduce", model.hidden)
 
-    def onto_stream(self, name, times, flops, weights, d_in):
-        """A matmul whose result is added to the residual stream, which it reads and writes."""
+    def onto_stream(self, name, times, flops, weights, d_in, last=True):
+        """A matmul whose result is added to the residual stream.
+
+        It reads and writes the stream if it is the ``last`` of those that are added together.
+        """
         d, w = self.model.hidden, self.widths
-        self.add(name, times, flops + d, weights, w.activations * d_in + 2 * w.stream * d,
-                 kernel=("matmul", d_in, d), on_stream=True)  # fmt: skip
+        self.add(name, times, flops + d, weights, w.activations * d_in + last * 2 * w.stream * d,
+                 kernel=("matmul", d_in, d), on_stream=last)  # fmt: skip
+
+    @property
+    def entering(self):
+        """Bytes that the second half of a block reads of the stream, if the first has not."""
+        return 0.0 if self.model.parallel else self.widths.stream * self.model.hidden
 
     def projections(self, flops, weights):
         model, w = self.model, self.widths
@@ -318,7 +340,7 @@ class _Fused(_Planner):
         if model.rotary:
             flops += ROTARY_FLOPS * (q_dim + kv_dim)
         self.add("qkv_proj", model.layers, flops, weights, w.stream * (model.hidden + q_dim),
-                 w.kv * 2 * kv_dim, ("matmul", model.hidden, q_dim + 2 * kv_dim),
+                 w.kv * 2 * self.split.kv_cached, ("matmul", model.hidden, q_dim + 2 * kv_dim),
                  on_stream=True)  # fmt: skip
 
     def latent_projections(self, flops, weights):
@@ -342,13 +364,13 @@ class _Fused(_Planner):
     def mlp(self, times, width, matrix, act, bias, shared=False):
         model, w, d = self.model, self.widths, self.model.hidden
         flops, weights = self.matrix(d, (1 + model.gated) * width, bias)
-        read = w.activations * d
-        if not shared:  # the router has the norm
+        read = 0.0
+        if not shared:  # the router has the norm and the input
             norm_flops, norm_weights = self.norms_of(1)
-            flops, weights, read = flops + norm_flops, weights + norm_weights, w.stream * d
+            flops, weights, read = flops + norm_flops, weights + norm_weights, self.entering
         self.add(matrix.format("gate_up" if model.gated else "up"), times,
                  flops + self.activation_flops * width, weights, read + w.activations * width,
-                 kernel=("matmul", d, (1 + model.gated) * width), on_stream=not shared)  # fmt: skip
+                 kernel=("matmul", d, (1 + model.gated) * width), on_stream=read > 0)  # fmt: skip
         flops, weights = self.matrix(width, d, bias)
         flops += d * (shared and model.shared_gate)
         self.onto_stream(matrix.format("down"), times, flops, weights, width)

@@ -12,7 +12,7 @@ import numpy as np
 
 from roofkit.models.operations import Operation
 from roofkit.network import Transfer, all_to_all
-from roofkit.roofline import larger
+from roofkit.roofline import larger, smaller
 
 
 def experts(planned):
@@ -23,8 +23,9 @@ def experts(planned):
     read = w.activations * d
     if fused:
         norm_flops, norm_weights = planned.norms_of(1)
-        flops, weights, read = flops + norm_flops, weights + norm_weights, w.stream * d
-    planned.add("router", layers, flops, weights, read + w.stream * model.experts, on_stream=fused)
+        flops, weights, read = flops + norm_flops, weights + norm_weights, planned.entering
+    planned.add("router", layers, flops, weights, read + w.stream * model.experts,
+                on_stream=fused and read > 0)  # fmt: skip
     planned.parts.append(_Routed(planned.activation_flops, visiting(model, split.experts)))
     if model.shared_width:
         if model.shared_gate:
@@ -34,7 +35,8 @@ def experts(planned):
                     shared=True)  # fmt: skip
     if not fused:
         # What the shared expert made is where the sum of the others begins.
-        summed = model.experts_per_token + (model.shared_width > 0)
+        held = split.experts / model.experts * (split.data if split.exchanges else 1)
+        summed = model.experts_per_token * held + (model.shared_width > 0)
         flops = (2 * model.experts_per_token + model.shared_gate) * d
         planned.add("experts_sum", layers, flops, 0.0, w.stream * (summed + 1) * d)
 
@@ -73,15 +75,19 @@ class _Routed:
         if split.exchanges:
             yield exchanged("dispatch", w.activations)
         if at.how.fused:
-            # A token's vector is read once for all its experts, and their results add up as they
-            # come: on the residual stream, or for who sent the token.
+            # A token's vector is read once for all its experts: as it arrived, normalised again,
+            # or as the router left it normalised. Their results add up as they come: for who sent
+            # the token, or on the residual stream, where a shared expert takes them along.
+            read = w.activations * arrived
+            if not split.exchanges:
+                read = smaller(w.stream * arrived, read + w.activations * at.tokens)
             yield routed("experts_gate_up" if model.gated else "experts_up", gated, d, width,
-                         w.activations * (d * arrived + width * rows), act)  # fmt: skip
-            added = 0.0 if model.shared_width else d * at.tokens
-            written = d * arrived if split.exchanges else 2 * d * at.tokens
+                         d * read + w.activations * width * rows, act)  # fmt: skip
+            adds = not (split.exchanges or model.shared_width)
+            written = d * arrived if split.exchanges else adds * 2 * d * at.tokens
             moved = w.activations * width * rows + w.stream * written
-            flops = 2 * d * rows + added
-            yield routed("experts_down", 1, width, d, moved, flops, not split.exchanges)
+            flops = 2 * d * rows + adds * d * at.tokens
+            yield routed("experts_down", 1, width, d, moved, flops, adds)
         else:
             inwards = (w.activations * d + w.stream * width) * rows
             if model.gated:
@@ -93,6 +99,10 @@ class _Routed:
             yield routed("experts_down", 1, width, d, outwards)
         if split.exchanges:
             yield exchanged("combine", w.travel)
+            if at.how.fused and not model.shared_width:
+                added = d * at.tokens
+                yield Operation("mlp_add", layers, added, 0.0, 2 * w.stream * added, 0.0,
+                                at.how.linear, True)  # fmt: skip
 
 
 def visiting(model, held):

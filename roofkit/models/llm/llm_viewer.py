@@ -9,7 +9,7 @@ Source: model_analyzer.py of hahnyuan/LLM-Viewer, commit 472f71f.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from roofkit.models.llm.attention import pairs
+from roofkit.models.llm.attention import either, pairs
 from roofkit.models.llm.count import ACTIVATION_FLOPS, NORM_FLOPS
 from roofkit.roofline import smaller
 
@@ -86,24 +86,22 @@ def _hidden_width(at, each):
 
 
 def _all_pairs(at, each):
-    met = pairs(at.new, at.cached, at.model.window)
+    everywhere = at.model.windowed == at.model.layers
+    window = at.model.window if everywhere or each.name == "window_attention" else None
+    met = pairs(at.new, at.cached, window)
     return each._replace(flops=each.flops / met * (at.new * (at.cached + at.new)))
 
 
 def _queries_as_keys(at, each):
-    if _decodes(at):
-        return each
-    fewer = at.tokens * (at.split.q_dim - at.split.kv_dim)
+    fewer = at.tokens * (at.split.q_dim - at.split.kv_dim) * (1 - at.decoding)
     return each._replace(activations=each.activations - at.widths.stream * fewer)
 
 
 def _rows_of_a_head(at, each):
-    if _decodes(at):
-        return each
     w, width = at.widths, at.model.head_dim
-    tile = smaller(-(-at.how.on_chip // (w.kv * width)), float(width))
+    tile = smaller(-(-at.how.rates.on_chip // (w.kv * width)), float(width))
     once = 2 * w.kv * at.split.kv_dim * at.tokens
-    return each._replace(kv=once * -(-at.new // tile))
+    return each._replace(kv=either(at.decoding, each.kv, once * -(-at.new // tile)))
 
 
 def _key_of_each_query(at, each):
@@ -138,11 +136,8 @@ def _one_sequence(at, each):
     return each._replace(activations=each.activations / at.batch)
 
 
-def _decodes(at):
-    return type(at.new) is float and at.new == 1
-
-
 NORMS = ("attn_norm", "mlp_norm", "final_norm", "qk_norm")
+ATTENTIONS = ("attention", "window_attention")
 ACTS = ("mlp_act", "experts_act", "shared_act")
 
 DEPARTURES = {
@@ -162,24 +157,24 @@ DEPARTURES = {
         "the activation has the MLP's width", "the hidden width", ACTS, _hidden_width
     ),
     "causal": Departure(
-        "fused attention skips masked pairs", "it computes them", ("attention",), _all_pairs
+        "fused attention skips masked pairs", "it computes them", ATTENTIONS, _all_pairs
     ),
     "new_token": Departure("a new token attends to itself too", "to the cache alone"),
     "query_heads": Departure(
         "QKᵀ reads every query head (unfused)", "as many as there are KV heads",
-        ("qk_matmul",), _queries_as_keys,
+        ("qk_matmul", "window_qk_matmul"), _queries_as_keys,
     ),
     "flash_rows": Departure(
         "K and V are read once if they fit on the chip", "once every 128 rows",
-        ("attention",), _rows_of_a_head,
+        ATTENTIONS, _rows_of_a_head,
     ),
     "flash_kv_heads": Departure(
         "fused attention reads the KV heads", "one K and V a query head",
-        ("attention",), _key_of_each_query,
+        ATTENTIONS, _key_of_each_query,
     ),
     "flash_output": Departure(
         "fused attention writes rows as wide as a head", "as long as the keys, twice",
-        ("attention",), _rows_of_keys,
+        ATTENTIONS, _rows_of_keys,
     ),
     "rotary": Departure(
         "rotary embedding is a kernel", "it is left out", ("rotary", "k_proj"), _no_rotation

@@ -55,7 +55,8 @@ class Deployment:
         chips, else across all: see ``split``. ``batch`` is that of one replica; a pipeline works
         on it in as many parts as it has stages.
     kv_heads : "replicated" or "split"
-        Where there are more chips than KV heads.
+        Where there are more chips than KV heads. What chips that split a head send each other,
+        queries and partial results, is not counted.
     fused : bool
         Whether norms, activations, rotations and residual adds ride along with matmuls.
     attention : "flash" or "unfused"
@@ -174,7 +175,7 @@ class Deployment:
         settle("_peaks", {dtype: place for place, dtype in enumerate(dtypes)} | {"": 0})
         settle("_how", How(
             self.model, self.split, self.precision.widths, *dtypes, self.fused, self.attention,
-            self._rates.on_chip,
+            self._rates,
         ))  # fmt: skip
         settle("_plan", plan(self._how))
         settle("_clock", Clock(self._how, self._plan, self._rates, self._peaks))
@@ -337,7 +338,7 @@ class Deployment:
         return memory(self, self._rates.capacity, batch, prompt, output, at_once, reserve)
 
     def on_chip_needed(self, context):
-        """Bytes that keep one head's K and V of ``context`` tokens on the chip."""
+        """Bytes that keep K and V of ``context`` tokens on the chip: a head's, or latent ones."""
         (context,) = _lengths(context=context)
         return head_bytes(self.model, self._how.widths, context)
 
@@ -359,9 +360,9 @@ class Deployment:
 
     def operations(self, batch, new, cached=0.0, every_logit=False):
         """The Operations of a pass on each chip, lengths given as floats or arrays."""
-        if "new_token" in self._departures and type(new) is float and new == 1:
-            cached = cached - 1.0
         at = Pass(self._how, batch, new, cached, every_logit)
+        if "new_token" in self._departures:
+            at.cached = larger(cached - at.decoding, 0.0)
         found = operations(self._plan, at)
         return departed(found, at, self._departures) if self._departures else found
 

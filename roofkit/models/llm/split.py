@@ -64,6 +64,8 @@ def split(model, chips=1, *, pipeline=1, data=1, expert=1, kv_heads="replicated"
     def refuse(what):
         raise ValueError(f"{model.name}: {what}")
 
+    if model.latent and kv_heads == "split":
+        refuse('its latent vectors lie whole on every chip; leave kv_heads="split" out')
     if model.heads % chips:
         refuse(f"its {model.heads} query heads cannot be split among {chips} chips")
     if not model.latent and model.kv_heads % chips and chips % model.kv_heads:
