@@ -231,16 +231,16 @@ def test_latent_attention_goes_the_way_that_is_quicker():
     n, cached, heads, rank, key, value = 64, 3000, 16, 512, 192, 128
     served = rk.llm(config_of("DeepSeek-V2-Lite")).on("H100", attention="unfused", weights="fp8",
                                                       activations="fp8")  # fmt: skip
-    keys, pairs = n + cached, n * cached + n * (n + 1) / 2
+    keys, pairs = n + cached, n * (n + cached)
     matrices = rank * heads * (128 + value)
     usual = n * heads * (2 * key + value) + 4 * 2 * n * keys * heads
     vectors = 2 * keys * (rank + 64)
     found = []
-    for multiplied, between, width in (
-        (keys, keys * (128 + value), key + value), (n, n * 2 * rank, 2 * rank + 64),
+    for multiplied, between, width, again in (
+        (keys, keys * (128 + value), key + value, 0), (n, n * 2 * rank, 2 * rank + 64, rank),
     ):  # fmt: skip
         flops = 2 * matrices * multiplied, heads * (2 * width + 5) * pairs
-        moved = matrices, usual + 2 * 2 * heads * between + vectors
+        moved = matrices, usual + 2 * 2 * heads * between + vectors + 2 * keys * again
         peaks = [served.chip.roofline(dtype).peak_flops for dtype in ("fp8", "bf16")]
         times = [max(f / peak, m / served.chip.bandwidth)
                  for f, peak, m in zip(flops, peaks, moved, strict=True)]  # fmt: skip

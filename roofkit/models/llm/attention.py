@@ -144,7 +144,8 @@ def _latent(at):
     w, wide, rates = at.widths, at.model.latent, at.how.rates
     unfused = at.how.attention == "unfused"
     heads, layers = at.model.heads // at.split.tensor, at.model.layers
-    keys, met = keys_read(at.new, at.cached), at.batch * pairs(at.new, at.cached)
+    keys = keys_read(at.new, at.cached)
+    met = at.tokens * keys if unfused else at.batch * pairs(at.new, at.cached)
     key, cached = wide.nope + wide.rope, wide.kv_rank + wide.rope
     matrices = float(wide.kv_rank * heads * (wide.nope + wide.value))
     crossing = keys if unfused else _crossing(at, heads, w.stream * cached)
@@ -152,13 +153,15 @@ def _latent(at):
     if unfused:
         activations = activations + 4 * w.stream * heads * at.tokens * keys
 
-    def way(multiplied, between, width):
+    def way(multiplied, between, width, again):
+        # What lies between, and vectors that results are made of once more, take no traffic fused.
         between = 2 * w.stream * heads * between if unfused else 0.0
+        read = cached + again if unfused else cached
         return (
             Operation("kv_up_proj", layers, 2 * matrices * multiplied, w.weights * matrices,
                       dtype=at.how.linear),
             Operation("attention", layers, heads * (2 * width + SOFTMAX_FLOPS) * met, 0.0,
-                      activations + between, w.kv * at.batch * cached * crossing, at.how.attends),
+                      activations + between, w.kv * at.batch * read * crossing, at.how.attends),
         )  # fmt: skip
 
     def seconds(operations):
@@ -167,13 +170,14 @@ def _latent(at):
                 + larger(second.flops / rates.attends, second.bytes / rates.bandwidth))  # fmt: skip
 
     of_keys = at.batch * keys
-    made = way(of_keys, of_keys * (wide.nope + wide.value), key + wide.value)
-    carried = way(at.tokens, at.tokens * 2 * wide.kv_rank, cached + wide.kv_rank)
+    made = way(of_keys, of_keys * (wide.nope + wide.value), key + wide.value, 0)
+    carried = way(at.tokens, at.tokens * 2 * wide.kv_rank, cached + wide.kv_rank, wide.kv_rank)
     makes = seconds(made) <= seconds(carried)
     for one, other in zip(made, carried, strict=True):
         yield one._replace(
             flops=either(makes, one.flops, other.flops),
             activations=either(makes, one.activations, other.activations),
+            kv=either(makes, one.kv, other.kv),
         )
 
 

@@ -211,10 +211,10 @@ class _Plain(_Planner):
         self.add(name, self.model.layers, *self.matrix(d, kv_dim, self.model.qkv_bias),
                  w.activations * d, w.kv * self.split.kv_cached, ("matmul", d, kv_dim))  # fmt: skip
 
-    def normalise(self, name, times, last=False):
-        """A norm of the residual stream, which the matrices after it read."""
-        d, w = self.model.hidden, self.widths
-        self.add(name, times, *self.norm(d), (w.stream + w.activations) * d,
+    def normalise(self, name, times, written, last=False):
+        """A norm of the residual stream, or of what is added to it, of so many bytes an element."""
+        d = self.model.hidden
+        self.add(name, times, *self.norm(d), (self.widths.stream + written) * d,
                  kernel=("norm", d), on_stream=True, last=last)  # fmt: skip
 
     def residual_add(self, name, terms=1):
@@ -224,7 +224,7 @@ class _Plain(_Planner):
 
     def attention(self):
         model, n = self.model, self.model.layers
-        self.normalise("attn_norm", n)
+        self.normalise("attn_norm", n, self.widths.activations)
         if model.latent:
             self.latent_projections()
         else:
@@ -232,7 +232,7 @@ class _Plain(_Planner):
         self.parts.append(attend)
         self.linear("o_proj", n, self.split.o_dim, model.hidden, model.out_bias)
         if model.block_norms == 4:
-            self.normalise("attn_post_norm", n)
+            self.normalise("attn_post_norm", n, self.widths.stream)
         if not model.parallel:
             self.share("attn_all_reduce", n, "all-reduce", model.hidden)
             self.residual_add("attn_add")
@@ -282,15 +282,15 @@ class _Plain(_Planner):
 
     def feed_forward(self):
         if self.model.block_norms > 1:
-            self.normalise("mlp_norm", self.model.layers)
+            self.normalise("mlp_norm", self.model.layers, self.widths.activations)
         super().feed_forward()
         if self.model.block_norms == 4:
-            self.normalise("mlp_post_norm", self.model.layers)
+            self.normalise("mlp_post_norm", self.model.layers, self.widths.stream)
         # Attention and MLP side by side are added to the stream together.
         self.residual_add("mlp_add", 2 if self.model.parallel else 1)
 
     def ends(self):
-        self.normalise("final_norm", 1, last=True)
+        self.normalise("final_norm", 1, self.widths.stream, last=True)
         self.logits()
 
 

@@ -29,7 +29,7 @@ def experts(planned):
     planned.parts.append(_Routed(planned.activation_flops, visiting(model, split.experts)))
     if model.shared_width:
         if model.shared_gate:
-            moved = 0.0 if fused else w.stream * (d + 1)
+            moved = 0.0 if fused else w.activations * d + w.stream
             planned.add("shared_scale", layers, *planned.matrix(d, 1), moved)
         planned.mlp(layers, split.shared_width, "shared_{}", "shared_act", model.mlp_bias,
                     shared=True)  # fmt: skip
@@ -37,7 +37,7 @@ def experts(planned):
         # What the shared expert made is where the sum of the others begins.
         held = split.experts / model.experts * (split.data if split.exchanges else 1)
         summed = model.experts_per_token * held + (model.shared_width > 0)
-        flops = (2 * model.experts_per_token + model.shared_gate) * d
+        flops = (2 * model.experts_per_token * held + model.shared_gate) * d
         planned.add("experts_sum", layers, flops, 0.0, w.stream * (summed + 1) * d)
 
 
