@@ -1,6 +1,6 @@
 """The one place where oracles meet roofkit: what it says, in the oracles' terms.
 
-Counts are elements, not bytes, and those of all occurrences of a layer together.
+Counts are those of all occurrences of a layer together.
 """
 
 import dataclasses
@@ -9,21 +9,31 @@ from dataclasses import dataclass
 from importlib import resources
 
 import roofkit as rk
+from roofkit.hardware import Interconnect
 from roofkit.models.cnn import layers as cnn_layers
 from roofkit.models.llm.families import FAMILIES
+from roofkit.models.llm.model import Latent
 
-# Biases and norms are stored as the residual stream is; the cache has another width.
-PRECISIONS = {"weights": "fp32", "stream": "fp32", "kv": "fp64"}
-BYTES = {"weight": 4, "activation": 4, "cache": 8}
+# A width each, as far as there are so many: a scale of 2 bytes comes with 16 narrow weights.
+FORMATS = {
+    "weights": "int8", "experts": "int4", "scales": 16, "activations": "bf16", "stream": "fp32",
+    "kv": "fp64", "travel": "fp8", "embedding": "int4", "lm_head": "fp64",
+}  # fmt: skip
+# Bytes an element by what it is; biases and norms are stored as the stream is.
+WIDTHS = {
+    "matrix": 1.125, "expert": 0.625, "vector": 4, "embedding": 0.5, "lm_head": 8,
+    "stream": 4, "activation": 2, "cache": 8, "travel": 1,
+}  # fmt: skip
 PEAK, BANDWIDTH, EGRESS = 1e12, 1e11, 1e10
 CHIP = rk.Chip(
-    "any", peaks=dict.fromkeys(("fp64", "fp32", "bf16"), PEAK), bandwidth=BANDWIDTH, capacity=1e12
-)
+    "any", peaks=dict.fromkeys(("fp64", "fp32", "bf16"), PEAK), bandwidth=BANDWIDTH, capacity=1e12,
+    interconnect=Interconnect(1, EGRESS, "switch", chips=16),
+)  # fmt: skip
 
 
 @dataclass
 class Said:
-    """What a table says of the layers of one name."""
+    """What a table says of the layers of one name: FLOPs, bytes, and bytes over the link."""
 
     times: int
     flops: float
@@ -38,25 +48,26 @@ def families():
     return sorted(FAMILIES)
 
 
-def served(sizes, chips=1, how="fused", rows=None, *, riding=False, **choices):
+def served(sizes, chips=1, how="fused", rows=None, *, riding=False, data=1, bandwidth=BANDWIDTH,
+           **choices):  # fmt: skip
     """A model of these sizes, on a chip or split among several behind a switch.
 
     ``rows`` of queries are what fused attention has room for beside their output, K and V. With
     ``riding`` norms, activations and sums ride along with matmuls.
     """
-    if "model_type" in sizes:
-        model = rk.llm(sizes)
-    else:
-        # There a flag; and experts have biases where every MLP has.
-        also = {"qk_norm": "head" if sizes.get("qk_norm") else ""}
-        also["expert_bias"] = bool(sizes.get("experts") and sizes.get("mlp_bias"))
-        model = rk.LLM("tiny", **sizes | also)
-    joined = rk.network.switch(chips, EGRESS) if chips > 1 else None
+    # There a flag; and experts have biases where every MLP has.
+    also = {"qk_norm": "head" if sizes.get("qk_norm") else ""}
+    also["expert_bias"] = bool(sizes.get("experts") and sizes.get("mlp_bias"))
+    also["latent"] = Latent(*sizes["latent"]) if sizes["latent"] else None
+    model = rk.LLM("tiny", **sizes | also)
     attention = {"fused": "flash", "unfused": "unfused"}[how]
     if rows is not None:
-        choices["on_chip"] = 4 * BYTES["activation"] * model.head_dim * rows
+        choices["on_chip"] = 4 * WIDTHS["stream"] * model.head_dim * rows
+    if model.tied:
+        choices["lm_head"] = FORMATS["embedding"]
+    chip = dataclasses.replace(CHIP, bandwidth=bandwidth)
     return model.on(
-        CHIP, chips=chips, joined=joined, attention=attention, fused=riding, **PRECISIONS, **choices
+        chip, chips=chips, data=data, attention=attention, fused=riding, **FORMATS | choices
     )
 
 
@@ -66,10 +77,10 @@ def layers(served, batch, new, cached=0):
         layer.name: Said(
             layer.count,
             layer.count * layer.flops,
-            layer.count * layer.weights / BYTES["weight"],
-            layer.count * layer.activations / BYTES["activation"],
-            layer.count * layer.kv / BYTES["cache"],
-            layer.count * layer.link / BYTES["activation"],
+            layer.count * layer.weights,
+            layer.count * layer.activations,
+            layer.count * layer.kv,
+            layer.count * layer.link,
         )
         for layer in served.forward(batch, new, cached)
     }
@@ -86,13 +97,9 @@ def times(served, batch, new, cached=0):
 
 
 def memory(served, batch, prompt, output=1):
-    """Elements that a chip must hold: {"weight": …, "cache": …, "activation": …}."""
-    held = served.generate(batch, prompt, output).memory
-    return {
-        "weight": held.weights / BYTES["weight"],
-        "cache": held.kv / BYTES["cache"],
-        "activation": held.activations / BYTES["activation"],
-    }
+    """Bytes that a chip must hold: {"weight": …, "cache": …, "activation": …}."""
+    held = served.memory(batch, prompt, output, chunk=None)
+    return {"weight": held.weights, "cache": held.kv, "activation": held.activations}
 
 
 def network(layers, shape):
@@ -118,14 +125,14 @@ def _described(layers, at):
 
 
 def forward(network, batch, **how):
-    """The layers of a forward pass of a CNN, as {name: Said}."""
+    """The layers of a forward pass of a CNN, as {name: Said}, but elements."""
     table = network.forward(CHIP, batch, "fp32", **how)
     return {
         layer.name: Said(
             layer.count,
             layer.flops,
-            layer.weights / BYTES["weight"],
-            layer.activations / BYTES["activation"],
+            layer.weights / 4,
+            layer.activations / 4,
             0,
             0,
         )
@@ -179,7 +186,7 @@ def windows(fields):
 
 def cache(fields, batch, length):
     """Elements of the KV cache of so many sequences of this length."""
-    return memory(rk.llm(fields).on(CHIP, **PRECISIONS), batch, length)["cache"]
+    return memory(rk.llm(fields).on(CHIP, kv="fp64"), batch, length)["cache"] / 8
 
 
 def published():

@@ -12,10 +12,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+# What lies in memory, by its role, where tables tell no more than weights and activations.
+KINDS = {
+    **dict.fromkeys(("matrix", "expert", "vector", "embedding", "lm_head"), "weight"),
+    "stream": "activation",
+}  # fmt: skip
+
 
 @dataclass(eq=False)
 class Buffer:
-    """A piece of memory: what lies there ("weight", "activation", "cache") and who filled it."""
+    """A piece of memory: the role of what lies there and who filled it.
+
+    Each role has a width of its own. What operations hand on is "stream"; "activation" is what
+    matrices are multiplied by.
+    """
 
     role: str
     size: int
@@ -42,15 +52,15 @@ class Operation:
 
 @dataclass
 class Asked:
-    """What operations of one name asked for in all: FLOPs, and elements by role."""
+    """What operations of one name asked for in all: FLOPs, and bytes by kind."""
 
     times: int = 0
     products: int = 0
     elementwise: int = 0
     by_row: int = 0
-    weight: int = 0
-    cache: int = 0
-    activation: int = 0
+    weight: float = 0
+    cache: float = 0
+    activation: float = 0
 
     @property
     def flops(self):
@@ -83,7 +93,7 @@ class Tape:
     def fresh(self, values, kind="elementwise", flops=0):
         """The result of an operation on arrays, which took so many FLOPs of this kind."""
         setattr(self._now, kind, getattr(self._now, kind) + int(flops))
-        return Array(self, values, Buffer("activation", values.size, self._now))
+        return Array(self, values, Buffer("stream", values.size, self._now))
 
     def touch(self, array):
         """Tells that the operation at hand uses these elements."""
@@ -99,10 +109,11 @@ class Tape:
         into.values[...] = array.values
         _mark(self._now.stores, into.buffer, into.where)
 
-    def asked(self, fused=()):
+    def asked(self, fused=(), widths=None):
         """By name what was asked for, with operations of these names in a block taken together.
 
-        ``fused`` holds tuples of names; each goes by its first one.
+        ``fused`` holds tuples of names; each goes by its first one. ``widths`` are bytes an
+        element by role: one each unless given.
         """
         lead = {name: names[0] for names in fused for name in names}
         groups, seen = [], {}
@@ -121,7 +132,8 @@ class Tape:
                 asked.elementwise += operation.elementwise
                 asked.by_row += operation.by_row
             for role, elements in self._traffic(set(members)):
-                setattr(asked, role, getattr(asked, role) + elements)
+                kind, width = KINDS.get(role, role), widths[role] if widths else 1
+                setattr(asked, kind, getattr(asked, kind) + width * elements)
         return dict(found)
 
     def _traffic(self, members):
@@ -143,14 +155,14 @@ class Tape:
         return {buffer for operation in self.operations for buffer in operation.reads
                 if buffer.maker is not None}  # fmt: skip
 
-    def peak(self):
-        """The most elements of activations that are in memory at once, operation by operation."""
+    def peak(self, widths):
+        """The most bytes of activations that are in memory at once, operation by operation."""
         place = {operation: at for at, operation in enumerate(self.operations)}
-        held = np.zeros(len(self.operations), dtype=int)
+        held = np.zeros(len(self.operations))
         for buffer in self._made():
             last = max(place[user] for user in buffer.users)
-            held[place[buffer.maker] : last + 1] += buffer.size
-        return int(held.max())
+            held[place[buffer.maker] : last + 1] += widths[buffer.role] * buffer.size
+        return held.max()
 
 
 class Array:
