@@ -181,6 +181,13 @@ def test_every_departure_changes_a_count(name):
     assert any(differs)
 
 
+def test_one_format_is_that_of_weights_and_activations():
+    served = LLAMA.on("H100", weights="int4", activations="int8", convention=["one_format"])
+    assert (served.stream, served.embedding, served.lm_head) == ("int8", "int4", "int4")
+    mixed = rk.llm("Mixtral-8x7B").on("H100", weights="int4", convention=["one_format"])
+    assert (mixed.stream, mixed.experts, mixed.embedding) == ("bf16", "int4", "int4")
+
+
 def test_all_departures_together_are_llm_viewers_count():
     assert viewer().prefill(2, 99).rows == viewer(convention=list(DEPARTURES)).prefill(2, 99).rows
 

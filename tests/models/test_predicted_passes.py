@@ -1,11 +1,15 @@
 """A pass predicted by a calibration: every layer by the kernel that it is."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import roofkit as rk
 from roofkit.machine.calibration import Calibrated
 from roofkit.machine.predictions import Prediction
+from roofkit.models.llm.model import Latent
 
 A100 = rk.calibration("A100 80GB SXM")
 
@@ -50,6 +54,54 @@ def test_narrow_weights_are_moved_as_they_are_stored(scales):
     assert A100.matmul(4096, 4096, 14336, weight_itemsize=0.5).seconds == pytest.approx(
         A100.matmul(4096, 4096, 14336).seconds, rel=0.05
     )
+
+
+SHAPED = ["Llama-2-70B", "Mixtral-8x7B", "DeepSeek-MoE-16B", "GPT-3-175B", "Qwen2.5-7B"]
+LATENT = {"latent": Latent(kv_rank=32, q_rank=24, nope=8, rope=4, value=6)}
+SMALL = rk.LLM("small", hidden=64, layers=2, heads=8, vocabulary=96, mlp=48)
+MODELS = [
+    *map(rk.llm, SHAPED), replace(SMALL, **LATENT),
+    replace(SMALL, latent=replace(LATENT["latent"], q_rank=0)), replace(SMALL, block_norms=1),
+]  # fmt: skip
+ONE = {"gate_up": ("gate", "up"), "qkv": ("q", "k", "v"), "qkv_down": ("q_down", "kv_down")}
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+@pytest.mark.parametrize("chips", [1, 2])
+def test_kernels_have_the_sizes_that_their_counts_follow_from(model, chips):
+    fused, plain = (
+        model.on("H100", chips=chips, fused=fused).forward(3, 5, 7) for fused in (True, False)
+    )
+    widths = {}
+    for layer in plain:
+        kind, rows, *sizes = layer.operation.kernel or ("", 0)
+        if kind == "matmul":
+            widths[layer.name] = sizes
+            assert layer.flops == 2 * rows * math.prod(sizes)
+        elif kind:
+            per = {
+                "norm": {"rms": 4, "layer": 7}[model.norm],
+                "add": 1 + model.parallel,
+                "activation": {"silu": 3, "gelu": 5, "relu": 1}[model.activation] + model.gated,
+            }
+            assert layer.flops == per[kind] * rows * sizes[0]
+            assert rows == (3 if layer.name == "final_norm" else 15)
+    for layer in fused:
+        if layer.operation.kernel:
+            kind, rows, width, out = layer.operation.kernel
+            one = ONE.get(layer.name.removesuffix("_proj").removeprefix("shared_"))
+            name = layer.name
+            if name == "qkv_proj" and model.latent:
+                one = "q", "kv_down"
+            names = (
+                [name.replace("gate_up", part) for part in one]
+                if one and "up" in name
+                else ([f"{part}_proj" for part in one or ()] or [name])
+            )
+            assert {widths[each][0] for each in names} == {width}
+            assert sum(widths[each][1] for each in names) == out
+            assert kind == "matmul"
+            assert rows == (3 if name == "lm_head" else 15)
 
 
 def test_what_chips_send_is_predicted_by_the_all_reduce_that_sends_as_much():

@@ -135,6 +135,19 @@ def test_what_is_reserved_is_not_spare():
             served.memory(reserve=bad)
 
 
+def test_a_chunk_meets_all_that_was_cached_before_it():
+    """Scores of the last chunk, read and written by the softmax, and the stream beside them."""
+    served = LLAMA.on("H100", attention="unfused")
+    scores, stream = 2 * 2 * 1024 * 32 * 4096, 2 * 1024 * 4096
+    assert served.memory(1, 4096, chunk=1024).activations == scores + stream
+
+
+def test_a_stage_holds_what_a_part_of_the_batch_needs():
+    alone, piped = LLAMA.on("H100"), LLAMA.on("H100", pipeline=4)
+    for batch, part in ((8, 2), (2, 1)):
+        assert piped.memory(batch, 512).activations == alone.memory(part, 512).activations
+
+
 # Several chips
 
 
@@ -241,6 +254,15 @@ def test_one_new_token_is_a_step_of_decoding_in_an_array_too():
             for layer, column in zip(served.forward(2, new, 500), both, strict=True):
                 values = np.broadcast_to(column.bytes, (2,)), np.broadcast_to(column.flops, (2,))
                 assert (values[0][place], values[1][place]) == (layer.bytes, layer.flops)
+
+
+def test_every_replica_slices_its_own_experts_and_every_chip_the_shared_one():
+    split = MIXTRAL.on("H100", chips=8, data=2, expert=2).split
+    assert (split.experts, split.expert_width) == (4, 14336 // 4)
+    model = rk.llm("DeepSeek-MoE-16B")
+    split = model.on("H100", chips=2, data=2, expert=4, between=rk.group("H100", 4)).split
+    assert (split.experts, split.expert_width) == (model.experts // 4, model.expert_width)
+    assert split.shared_width == model.shared_width // 2
 
 
 def test_experts_across_replicas_serve_the_tokens_of_all():

@@ -275,8 +275,6 @@ def test_experts_dealt_out_across_replicas_cost_this_on_average(
     compare_on_average(model, 1, 1, 2, chips, ("experts_sum",), data=data, expert=expert)
 
 
-@pytest.mark.xfail(reason="a token is taken to visit an expert twice, and to be sent to itself",
-                   strict=True)  # fmt: skip
 @EXCHANGES
 def test_a_vector_comes_once_to_each_chip_that_it_is_for(chips, data, expert, changes):
     """From its like, as every chip of a replica has the vectors of its tokens."""
