@@ -97,8 +97,11 @@ def survives(tree, tests, limit):
         sys.path.insert(0, str(tree))
         how = ["-xq", "-p", "no:cacheprovider", "-o", "addopts=", "--doctest-modules"]
         # One after the other: what a first file kills need not collect the others.
-        run = sys.modules["pytest"].main
-        os._exit(any(run([*how, test]) not in (0, NO_TESTS) for test in tests))
+        run, failed = sys.modules["pytest"].main, True
+        try:
+            failed = any(run([*how, test]) not in (0, NO_TESTS) for test in tests)
+        finally:  # whatever is raised, the tree is the parent's to remove
+            os._exit(failed)
     until = time.monotonic() + limit
     while time.monotonic() < until:
         ended, status = os.waitpid(child, os.WNOHANG)
