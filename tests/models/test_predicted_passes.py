@@ -76,6 +76,7 @@ def test_kernels_have_the_sizes_that_their_counts_follow_from(model, chips):
     for layer in plain:
         kind, rows, *sizes = layer.operation.kernel or ("", 0)
         if kind == "matmul":
+            assert sizes.pop() == 2  # bytes of a weight
             widths[layer.name] = sizes
             assert layer.flops == 2 * rows * math.prod(sizes)
         elif kind:
@@ -88,7 +89,7 @@ def test_kernels_have_the_sizes_that_their_counts_follow_from(model, chips):
             assert rows == (3 if layer.name == "final_norm" else 15)
     for layer in fused:
         if layer.operation.kernel:
-            kind, rows, width, out = layer.operation.kernel
+            kind, rows, width, out, _ = layer.operation.kernel
             one = ONE.get(layer.name.removesuffix("_proj").removeprefix("shared_"))
             name = layer.name
             if name == "qkv_proj" and model.latent:

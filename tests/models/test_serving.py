@@ -226,16 +226,20 @@ def test_a_shared_expert_goes_with_the_router_and_takes_the_sum_along():
     assert step["shared_down"].activations == 4 * (shared + 2 * 2 * d)
 
 
-@pytest.mark.parametrize(("stream", "share"), [("bf16", 1), ("bf16", 4), ("fp32", 1), ("fp32", 8)])
-def test_experts_read_the_stream_or_what_the_router_left_of_it(stream, share):
+@pytest.mark.parametrize("activations", ["fp8", "bf16"])
+@pytest.mark.parametrize("stream", ["bf16", "fp32", "fp64"])
+@pytest.mark.parametrize("share", [1, 4, 8])
+def test_experts_read_the_stream_or_what_the_router_left_of_it(stream, share, activations):
+    chip = rk.Chip("any", dict.fromkeys(("fp8", "bf16", "fp32", "fp64"), 1e15), bandwidth=1e12)
+    joined = rk.network.switch(share, 1e11) if share > 1 else None
     one_each = dataclasses.replace(MIXTRAL, experts_per_token=1)
-    served = one_each.on("H100", weights="fp8", activations="fp8", stream=stream, kv="bf16",
-                         chips=share, expert=share)  # fmt: skip
+    served = one_each.on(chip, weights=activations, activations=activations, stream=stream,
+                         chips=share, expert=share, joined=joined)  # fmt: skip
     row = served.decode(4, 100)["experts_gate_up"].activations / 4
-    arrived = 1 / share
-    wide = {"bf16": 2, "fp32": 4}[stream] * 4096 * arrived
-    written = 4096 * (1 + arrived)
-    assert row - arrived * served.split.expert_width == pytest.approx(min(wide, written))
+    wide, narrow = ({"fp8": 1, "bf16": 2, "fp32": 4, "fp64": 8}[each]
+                    for each in (stream, activations))  # fmt: skip
+    read = 4096 * min(wide / share, narrow * (1 + 1 / share))
+    assert row == read + narrow / share * served.split.expert_width
 
 
 def test_an_embedding_reads_no_row_twice_and_only_its_own():
