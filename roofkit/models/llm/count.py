@@ -11,7 +11,7 @@ the queries and an MLP beside attention, of a router and the expert that every t
 their results are added to the residual stream together, the last alone reads and writes it.
 Unfused, each operation reads its operands from memory and writes its result.
 
-Of the tokens' norms the last is that of the tokens whose logits are made.
+The final norm works on the tokens whose logits are made, fused or not.
 """
 
 from typing import Any, NamedTuple
