@@ -224,6 +224,10 @@ def test_a_shared_expert_goes_with_the_router_and_takes_the_sum_along():
     assert step["experts_down"].activations == 4 * rows * width
     assert step["shared_gate_up"].activations == 4 * shared
     assert step["shared_down"].activations == 4 * (shared + 2 * 2 * d)
+    gated = dataclasses.replace(model, shared_gate=True).on("H100").decode(4, 100)
+    assert gated["shared_scale"].bytes == 2 * d
+    alone = MIXTRAL.on("H100").decode(4, 100)["experts_down"].activations
+    assert alone == 4 * 2 * (2 * MIXTRAL.expert_width + 2 * MIXTRAL.hidden)
 
 
 @pytest.mark.parametrize("activations", ["fp8", "bf16"])

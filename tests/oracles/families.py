@@ -91,6 +91,7 @@ CHANGES = [
         ({"do_layer_norm_before": False}, "opt"),
         ({"n_inner": 100}, "gpt2"),
         ({"scale_attn_by_inverse_layer_idx": True}, "gpt2"),
+        ({"multi_query": ABSENT}, "falcon"),
         ({"rope_theta": 5e5}, "llama"),
     )
     for family in names.split()
