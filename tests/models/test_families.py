@@ -298,7 +298,7 @@ def test_a_checkpoint_is_served_as_it_is_stored_unless_told_otherwise():
     oblong = rk.llm(config_of("DeepSeek-V3", quantization_config=blocks | {
         "weight_block_size": [128, 64]
     }))  # fmt: skip
-    assert oblong.on("H200", chips=8).precision.scale_bytes == 4 / (128 * 64)
+    assert oblong.on("H200", chips=8).precision.widths.weights == 1 + 4 / (128 * 64)
     assert model.head_dim == 128 + 64
     gptq = {"quant_method": "gptq", "bits": 4, "group_size": 128}
     four = rk.llm(config_of("phi-2", quantization_config=gptq)).on("H100")
