@@ -4,9 +4,9 @@
     python tools/mutants.py --targeted --number 0 every one where counts are subtle
     python tools/mutants.py --seed 2 --number 100 roofkit/network
 
-A mutant is killed where a test of its room fails or lasts too long. tools/equivalent.txt lists
-those that nothing can notice: a reason, the path, the line before and the line after, then an empty
-line. Needs a system that can fork.
+A mutant is killed where a test of its room fails or lasts too long. Those that nothing can notice
+are passed over if a file tools/equivalent.txt lists them: a reason, the path, the line before and
+the line after, then an empty line. Needs a system that can fork.
 """
 
 import argparse
