@@ -150,7 +150,7 @@ def tables_in_dicts(length, batch=1, width=2):
         add("mlp_act", n, 4 * tokens * model.mlp, 0, 3 * width * tokens * model.mlp)
         linear("down_proj", n, model.mlp, d, tokens)
         add("mlp_add", n, tokens * d, 0, 3 * width * tokens * d)
-        add("final_norm", 1, 4 * tokens * d, width * d, 2 * width * tokens * d)
+        add("final_norm", 1, 4 * batch * d, width * d, 2 * width * batch * d)
         linear("lm_head", 1, d, model.vocabulary, batch)
         totals = dict.fromkeys(SUMMED, 0)
         for row in rows.values():
