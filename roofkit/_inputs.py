@@ -53,6 +53,11 @@ def dtype_named(dtype, name="dtype"):
     )
 
 
+def half(peaks, otherwise=None):
+    """The 16-bit dtype among those that have a peak: bf16 where it can be."""
+    return next((dtype for dtype in ("bf16", "fp16") if dtype in peaks), otherwise)
+
+
 def _nearest_dtypes(dtype):
     if not isinstance(dtype, str):
         return ""

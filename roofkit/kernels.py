@@ -22,9 +22,11 @@ import numpy as np
 from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, sizes, whole
 from roofkit.roofline import Cost, Roofline, smaller
 
-# Operations per element: a mean, a centring, a square, a sum, a scale, then gamma and beta;
-# RMSNorm leaves out the mean, the centring and beta.
+# Operations per element. A norm is a mean, a centring, a square, a sum, a scale, then gamma and
+# beta; RMSNorm leaves out the mean, the centring and beta.
 NORM_FLOPS = {"layer": 7, "rms": 4}
+# Maximum, subtraction, exponential, sum, division.
+SOFTMAX_FLOPS = 5
 NORM_PARAMETERS = {"layer": 2, "rms": 1}
 
 
@@ -110,7 +112,7 @@ def batched_matmul(
     return _matmul(N, B, D, F, dtype, weight_dtype, out_dtype, fma, moves)
 
 
-def softmax(rows, cols, dtype="bf16", *, flops_per_element=5, reads=1, writes=1):
+def softmax(rows, cols, dtype="bf16", *, flops_per_element=SOFTMAX_FLOPS, reads=1, writes=1):
     """Softmax over each of ``rows`` rows of ``cols`` elements.
 
     Five operations an element: maximum, subtraction, exponential, sum, division. An exponential

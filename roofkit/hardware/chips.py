@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from roofkit._inputs import dtype_named
+from roofkit._inputs import dtype_named, half
 from roofkit._names import index, look_up
 from roofkit._tables import html_table, text_table, to_frame
 from roofkit.hardware.figures import NAMED, figure
@@ -187,11 +187,11 @@ def _told(value):
 
 def _ridge(chip):
     """That of 16-bit matrices, where both figures are confirmed."""
-    half = next((dtype for dtype in ("bf16", "fp16") if dtype in chip.peaks), None)
-    if half is None or chip.bandwidth is None:
+    dtype = half(chip.peaks)
+    if dtype is None or chip.bandwidth is None:
         return None
-    known = chip.peaks[half].confirmed and chip.bandwidth.confirmed
-    return chip.roofline(half).ridge if known else None
+    known = chip.peaks[dtype].confirmed and chip.bandwidth.confirmed
+    return chip.roofline(dtype).ridge if known else None
 
 
 def _row(chip, dtypes):

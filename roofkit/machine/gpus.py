@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from roofkit._inputs import itemsize, number, sizes
+from roofkit._inputs import half, itemsize, number, sizes
 from roofkit.hardware import Chip, chip
 from roofkit.machine import gpu_kernels
 from roofkit.machine.predictions import Prediction
@@ -253,8 +253,7 @@ def figures(whole):
     for name in ("bandwidth", "multiprocessors", "threads"):
         if getattr(whole, name) is None:
             raise ValueError(f"{whole.name} has no figure {name!r}, which a prediction needs")
-    half = next((dtype for dtype in ("bf16", "fp16") if dtype in whole.peaks), "bf16")
-    peak, multiprocessors = _peak(whole, half), float(whole.multiprocessors)
+    peak, multiprocessors = _peak(whole, half(whole.peaks, "bf16")), float(whole.multiprocessors)
     return gpu_kernels.GPU(
         peak, float(whole.bandwidth), multiprocessors, float(whole.on_chip or math.nan),
         max(int(whole.threads // gpu_kernels.THREADS), 1), _clock(peak / multiprocessors),

@@ -16,9 +16,9 @@ from roofkit._inputs import check_broadcast, is_symbolic, number, whole
 from roofkit._units import quantity
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
+from roofkit.hardware.interconnect import KINDS
 from roofkit.roofline import Roofline, larger
 
-KINDS = ("torus", "switch", "all-pairs")
 FLAGS = (bool, np.bool_)
 
 

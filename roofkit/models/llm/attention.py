@@ -6,10 +6,9 @@ the last ``window`` of them.
 
 import numpy as np
 
+from roofkit.kernels import SOFTMAX_FLOPS
 from roofkit.models.operations import Operation
 from roofkit.roofline import larger, smaller
-
-SOFTMAX_FLOPS = 5  # an element: maximum, subtraction, exponential, sum, division
 
 
 def attend(at):

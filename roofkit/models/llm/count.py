@@ -16,15 +16,14 @@ The final norm works on the tokens whose logits are made, fused or not.
 
 from typing import Any, NamedTuple
 
+from roofkit.kernels import NORM_FLOPS
 from roofkit.models.llm.attention import attend
 from roofkit.models.llm.experts import experts
 from roofkit.models.operations import Operation
 from roofkit.roofline import smaller
 
-# FLOPs an element; an exponential, a tanh or an erf counts 1. A norm is a mean, a centring, a
-# square, a sum, a scale, then gamma and beta; RMSNorm leaves out the mean, the centring and beta.
+# FLOPs an element; an exponential, a tanh or an erf counts 1.
 ACTIVATION_FLOPS = {"silu": 3, "gelu": 5, "relu": 1}
-NORM_FLOPS = {"layer": 7, "rms": 4}
 ROTARY_FLOPS = 3  # an element: two products and a sum
 
 

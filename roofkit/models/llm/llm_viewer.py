@@ -9,8 +9,9 @@ Source: model_analyzer.py of hahnyuan/LLM-Viewer, commit 472f71f.
 from collections.abc import Callable
 from typing import NamedTuple
 
+from roofkit.kernels import NORM_FLOPS
 from roofkit.models.llm.attention import either, pairs
-from roofkit.models.llm.count import ACTIVATION_FLOPS, NORM_FLOPS
+from roofkit.models.llm.count import ACTIVATION_FLOPS
 from roofkit.roofline import smaller
 
 NAME = "llm-viewer"

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from roofkit._inputs import ITEMSIZE, dtype_named, itemsize
+from roofkit._inputs import ITEMSIZE, dtype_named, half, itemsize
 
 # What a group of narrow weights shares, unless told otherwise.
 SCALE = "fp16"
@@ -148,8 +148,8 @@ def precision(peaks, weights=None, experts=None, activations=None, kv=None, stre
         for name, dtype in (("stream", stream), ("activations", activations),
                             ("weights", weights), ("kv", kv))
     ]  # fmt: skip
-    half = next((dtype for dtype in ("bf16", "fp16") if dtype in peaks), "bf16")
-    wide = next((dtype for dtype in settled if dtype and ITEMSIZE[dtype] >= 2), half)
+    usual = half(peaks, "bf16")
+    wide = next((dtype for dtype in settled if dtype and ITEMSIZE[dtype] >= 2), usual)
     stream, activations, weights, kv = settled
     stream = stream or (activations if activations and ITEMSIZE[activations] >= 2 else wide)
     activations = activations or stream
