@@ -480,6 +480,17 @@ def test_a_chip_without_a_peak_at_the_dtype_says_which_it_has():
         cnn("VGG16").forward("GTX 1080 Ti", dtype="bf16")
 
 
+def test_what_rides_along_with_pooling_is_left_out_with_it():
+    shape = (3, 8, 8)
+    assert CNN("p", [Pool(2, 2)], shape).cost(pooling=False) == rk.Cost(0, 0)
+    pooled = CNN("p", [Pool(2, 2), ReLU(), Conv(4, 1)], shape)
+    assert pooled.cost(pooling=False) == CNN("p", [Conv(4, 1)], (3, 4, 4)).cost()
+    assert pooled.cost(pooling=False).bytes < pooled.cost().bytes
+    assert CNN("p", [ReLU(), Conv(4, 1)], shape).cost(pooling=False).bytes == (
+        CNN("p", [ReLU(), Conv(4, 1)], shape).cost().bytes
+    )
+
+
 def test_what_the_chip_keeps_of_a_tensor_between_layers_moves_nowhere():
     network = CNN("three", [Conv(8, 1), ReLU(), Conv(4, 1), Conv(2, 1)], (3, 10, 10))
     # 100 places an image: 300, 800, 400 and 200 bytes in and between the layers.

@@ -388,6 +388,60 @@ def test_choices_that_cannot_be_are_refused(choices, message):
             use()
 
 
+MIXED = {"experts": 8, "experts_per_token": 2, "expert_width": 64}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"expert_width": 64}, "expert_width, shared_width and dense_layers need experts"),
+        ({"shared_width": 64}, "expert_width, shared_width and dense_layers need experts"),
+        ({"dense_layers": 1}, "expert_width, shared_width and dense_layers need experts"),
+        ({**MIXED, "expert_width": 0}, "8 experts need an expert_width above 0"),
+        ({**MIXED, "experts_per_token": 0}, "experts_per_token of 1 to 8, got 64 and 0"),
+        ({**MIXED, "experts_per_token": 9}, "experts_per_token of 1 to 8, got 64 and 9"),
+        ({**MIXED, "dense_layers": 3}, "dense_layers=3 exceeds its 2 layers"),
+        ({**MIXED, "dense_layers": 1, "mlp": 0}, "1 of its layers need a dense MLP, but mlp is 0"),
+        ({"mlp": 0}, "2 of its layers need a dense MLP"),
+        ({"windowed_layers": 1}, "1 windowed layers need a window"),
+        ({"windowed_layers": 3, "window": 8}, "windowed_layers=3 exceeds its 2 layers"),
+        ({"window": 0}, "window must be a whole number of at least 1, got 0"),
+        ({"kv_heads": 3}, "3 KV heads do not divide the 4 query heads"),
+        ({"kv_heads": 8}, "8 KV heads are more than the 4 query heads"),
+        ({"hidden": 66}, "4 heads do not divide the hidden width 66"),
+        ({"layers": 0}, "layers must be a whole number of at least 1, got 0"),
+        ({"layers": True}, "layers must be a whole number of at least 1, got True"),
+        ({"mlp": -1}, "mlp must be a whole number of at least 0, got -1"),
+        ({"norm": "batch"}, "norm='batch' must be one of rms, layer"),
+        ({"qk_norm": "all"}, "qk_norm='all' must be one of"),
+        ({"block_norms": 3}, "block_norms=3 must be one of 1, 2, 4"),
+        ({"tied": 1}, "tied=1 must be True or False"),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(sizes, message):
+    tiny = {"hidden": 64, "layers": 2, "heads": 4, "vocabulary": 100, "mlp": 256}
+    assert rk.LLM("tiny", **tiny).parameters == 144192
+    with pytest.raises(ValueError, match=f"^tiny: .*{re.escape(message)}"):
+        rk.LLM("tiny", **tiny | sizes)
+
+
+def test_what_a_token_takes_of_the_cache():
+    assert rk.llm("Llama-3-8B").cached_width == 2 * 8 * 128
+    assert rk.llm("DeepSeek-V3").cached_width == 512 + 64
+
+
+GPT_2 = {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257,
+         "n_positions": 1024}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "turned"), [(GPT_2, False), ("OPT-6.7B", False), ("Llama-2-7B", True)]
+)
+def test_learned_positions_are_not_turned(model, turned):
+    step = rk.llm(model).on("H100", fused=False).decode()
+    assert ("rotary" in [layer.name for layer in step]) == turned
+
+
 @pytest.mark.parametrize("name", ["batch", "prompt", "output"])
 @pytest.mark.parametrize("value", [0, -1, 0.5, math.nan, "many", None, [], sympy.Symbol("B")])
 def test_lengths_that_cannot_be_are_refused_by_name(name, value):

@@ -239,6 +239,13 @@ def test_predictions_broadcast_and_plain_numbers_stay_plain():
     assert A100.all_reduce(np.array([1e4, 1e6]), 8).low.shape == (2,)
 
 
+def test_the_interval_of_one_is_its_own_whatever_is_beside_it():
+    both, near = H100.matmul(np.array([512, 10**6]), 8192, 8192), H100.matmul(512, 8192, 8192)
+    far = H100.matmul(10**6, 8192, 8192)
+    assert both.low.tolist() == [near.low, far.low]
+    assert both.high.tolist() == [near.high, far.high]
+
+
 def test_more_shapes_than_fit_at_once_are_predicted_in_pieces(monkeypatch):
     B, D = np.arange(1, 41)[:, None], np.array([1024, 4096, 8192])
     at_once = A100.matmul(B, D, 8192)

@@ -43,7 +43,9 @@ def mutants(path, source):
         return found if plain else f"({found})"
 
     def walk(node, function, names, attributes):
-        if isinstance(node, PASSED_OVER):
+        if isinstance(node, PASSED_OVER) or (
+            isinstance(node, ast.keyword) and node.arg == "strict"
+        ):
             return
         if isinstance(node, ast.FunctionDef):
             if SHOWN.search(node.name):

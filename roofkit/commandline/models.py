@@ -40,8 +40,9 @@ DOES_NOT_FIT = 3
               help="Nodes that share --chips.")  # fmt: skip
 @click.option("--card", type=float, help="Bytes/s one way of each chip's card between nodes.")
 @latency_option
+@click.option("--unconfirmed", is_flag=True, help="Use figures that no second look confirmed.")
 @click.option("--new", type=float, help="Another pass, over so many new tokens of each sequence.")
-@click.option("--cached", type=float, default=0, help="Tokens that it finds in the cache.")
+@click.option("--cached", type=float, help="Tokens that it finds in the cache; none unless given.")
 @click.option("--convention", default="roofkit", show_default=True, help="roofkit or llm-viewer.")
 @click.option("--reserve", type=float, default=0.0, show_default=True,
               help="Memory left to others: bytes, or a share below 1.")  # fmt: skip
@@ -84,7 +85,9 @@ def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, f
         "decode": served.decode(batch, prompt),
     }
     if new is not None:
-        tables["forward"] = served.forward(batch, new, cached)
+        tables["forward"] = served.forward(batch, new, cached or 0)
+    elif cached is not None:
+        raise click.UsageError("--cached is for another pass; give its --new tokens too")
     run = served.generate(batch, prompt, output)
     memory = served.memory(batch, prompt, output, chunk=chunk, reserve=reserve)
     figures = [
@@ -147,11 +150,11 @@ def _predicted(stage, prediction):
 @click.option("--outputs-only", is_flag=True, help="Leave out reading the inputs of layers.")
 @click.option("--unfused", is_flag=True, help="Batch norm and ReLU as layers of their own.")
 @click.option("--on-chip", type=float, help="Bytes of a tensor that stay in the last-level cache.")
+@click.option("--unconfirmed", is_flag=True, help="Use figures that no second look confirmed.")
 @click.option("--global-pooling", is_flag=True, help="In place of the big fully connected layers.")
 @answers
-def cnn(
-    network, chip, batch, dtype, macs, outputs_only, unfused, on_chip, global_pooling, form
-):  # fmt: skip
+def cnn(network, chip, batch, dtype, macs, outputs_only, unfused, on_chip, global_pooling,
+        unconfirmed, form):  # fmt: skip
     """A convolutional network layer by layer; without a name, all networks are listed."""
     if network is None:
         rows = [
@@ -166,7 +169,7 @@ def cnn(
     net = rk.cnn(network)
     net = net.with_global_pooling() if global_pooling else net
     how = {"fma": 1 if macs else 2, "inputs_read": not outputs_only, "fused": not unfused}
-    table = net.forward(chip, batch, dtype, on_chip=on_chip, **how)
+    table = net.forward(chip, batch, dtype, on_chip=on_chip, unconfirmed=unconfirmed, **how)
     whole = net.cost(batch, dtype, **how)
     figures = [
         ("parameters", "parameters", net.parameters, ""),

@@ -217,12 +217,17 @@ class GPUCalibration:
             why.append(f"no {self.chip.name} was measured")
         if itemsize(dtype) != 2:
             why.append(f"no {dtype} kernel was measured")
+        beyond = bool(why)
         for name, value in measured_sizes.items():
             low, high = ranges[name]
-            if np.any(np.asarray(value) < low) or np.any(np.asarray(value) > high):
+            outside = (np.asarray(value) < low) | (np.asarray(value) > high)
+            if outside.any():
                 why.append(f"{name} beyond {low:,} to {high:,}")
-        bounds = table["interval"]["other" if why else self.like][kernel]
-        low, high = np.moveaxis(np.array(bounds)[regime], -1, 0)
+            beyond = beyond | outside
+        own, other = (
+            np.array(table["interval"][whose][kernel])[regime] for whose in (self.like, "other")
+        )
+        low, high = np.moveaxis(np.where(np.asarray(beyond)[..., None], other, own), -1, 0)
         if np.any(np.isnan(low)):
             raise ValueError(
                 f"no interval is known here: {', '.join(why)}, between nodes whose network alone "

@@ -5,6 +5,7 @@ import html
 import io
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from roofkit._units import engineering
 from roofkit.efficiency import COMPUTE, MEMORY, share
 from roofkit.models.operations import Operation
 from roofkit.network import Group
-from roofkit.roofline import Cost, Estimate, smaller
+from roofkit.roofline import Cost, Estimate, larger, smaller
 
 
 class Layer(NamedTuple):
@@ -86,8 +87,17 @@ class Layer(NamedTuple):
         """The time of one occurrence as a calibration predicts it, as a Prediction.
 
         ``calibration`` is what ``rk.calibration`` or ``rk.calibrate`` gives. What it has no kernel
-        for, such as attention, it predicts by FLOPs and bytes, and claims no coverage.
+        for, such as attention, it predicts by FLOPs and bytes, and claims no coverage. What was
+        measured beside this layer moves less where that writes wider results: no prediction begins
+        below the layer's bound.
         """
+        found, least = self._as_measured(calibration), self.time
+        seconds, low, high = (
+            larger(each, least) for each in (found.seconds, found.low, found.high)
+        )  # fmt: skip
+        return replace(found, seconds=seconds, low=low, high=high)
+
+    def _as_measured(self, calibration):
         one = self.operation
         if one.collective:
             passes = PASSES.get(one.collective, 0)

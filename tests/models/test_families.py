@@ -168,6 +168,20 @@ def test_the_language_model_in_one_that_sees(size):
     assert model.source.endswith("without its vision part")
 
 
+def test_what_the_whole_leaves_open_its_text_config_says():
+    text = {**config_of("gemma-2-9b"), "quantization_config": BLOCKS}
+    whole = {"model_type": "llava", "text_config": text}
+    whole |= {"quantization_config": None, "tie_word_embeddings": None}
+    found = rk.llm(whole)
+    assert found.stored == rk.llm(text).stored != {}
+    assert found.tied
+    for bad in (["llama"], 3, None):
+        with pytest.raises(ValueError, match="model_type="):
+            rk.llm({**text, "model_type": bad})
+        with pytest.raises(ValueError, match="needs a text_config with a model_type of"):
+            rk.llm({"model_type": "llava", "text_config": {**text, "model_type": bad}})
+
+
 def test_a_seeing_model_that_ties_in_two_ways_is_refused():
     seeing = {"model_type": "mistral3", "text_config": {**LLAMA, "model_type": "mistral"}}
     assert not rk.llm(seeing).tied
@@ -371,6 +385,8 @@ def compressed(weights, inputs=None, **others):
          {"weights": "int4", "scales": (64, "fp32")}),
         ({"quant_method": "bitsandbytes", "load_in_4bit": True,
           "bnb_4bit_use_double_quant": True}, {"weights": "int4", "scales": (64, "int8")}),
+        ({"quant_method": "gptq", "bits": 8, "group_size": 1}, {"weights": "int8", "scales": 1}),
+        ({"quant_method": "gptq", "bits": 4, "group_size": 0}, {"weights": "int4"}),
         ({"quant_method": "gptq", "bits": 4, "group_size": -1, "lm_head": True},
          {"weights": "int4", "lm_head": "int4"}),
         ({"quant_method": "fbgemm_fp8", "modules_to_not_convert": ["lm_head"]},
@@ -403,6 +419,11 @@ def test_the_formats_of_a_checkpoint_are_read(how, expected):
     [
         ({"quant_method": "gptq", "bits": 3}, "'bits': 3"),
         ({"quant_method": ["gptq"]}, "methods known are"),
+        ({"quant_method": "gptq", "bits": 4, "group_size": "128"}, "not of the kind that gptq has"),
+        ({"quant_method": "modelopt", "quantization": "FP8"}, "not of the kind that modelopt has"),
+        ({"quant_method": "modelopt", "quant_algo": []}, "not of the kind that modelopt has"),
+        (compressed(NARROW, sparsity_config="dense"), "not of the kind that compressed-tensors"),
+        (compressed(NARROW, kv_cache_scheme="fp8"), "not of the kind that compressed-tensors"),
         ({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*down": {}}}, "dynamic"),
         ({**BLOCKS, "modules_to_not_convert": ["model.layers.0.mlp.down_proj"]}, "down_proj"),
         ({"quant_method": "fbgemm_fp8",
@@ -427,6 +448,14 @@ def test_the_formats_of_a_checkpoint_are_read(how, expected):
 def test_a_checkpoint_that_is_stored_otherwise_is_refused_by_name(how, named):
     with pytest.raises(ValueError, match="quantization_config=.*" + re.escape(named)):
         rk.llm(config_of("phi-2", quantization_config=how))
+
+
+def test_a_quantised_lm_head_that_is_the_embedding_is_stored_once():
+    how = {"quant_method": "gptq", "bits": 4, "group_size": 128, "lm_head": True}
+    gemma = rk.llm(config_of("gemma-2-9b", quantization_config=how))
+    served = gemma.on("H100")
+    assert (served.embedding, served.lm_head) == ("int4", "int4")
+    assert served.memory().weights == pytest.approx(gemma.parameters * (0.5 + 2 / 128), rel=0.01)
 
 
 def test_a_tied_matrix_has_one_format():

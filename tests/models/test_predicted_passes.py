@@ -223,3 +223,22 @@ def test_a_readers_own_calibration_serves_too():
 def test_without_a_calibration_there_is_no_prediction():
     with pytest.raises(ValueError, match="no calibration was given; serve the model with"):
         _ = rk.llm("Llama-2-7B").on("A100 80GB SXM").prefill().prediction
+
+
+@pytest.mark.parametrize(
+    ("chip", "formats"),
+    [("L40S", {}), ("L40S", {"weights": "fp8", "activations": "fp8"}),
+     ("H100", {"weights": "int4"})],
+)  # fmt: skip
+def test_no_layer_is_predicted_below_its_bound(chip, formats):
+    calibrated = rk.calibration(chip)
+    for fused in (True, False):
+        served = rk.llm("Llama-2-13B").on(
+            chip, chips=8, joined=rk.network.ring(8, 32e9) if chip == "L40S" else None,
+            calibrated=calibrated, fused=fused, **formats,
+        )  # fmt: skip
+        for table in (served.prefill(8, 1024), served.decode(64, 1024)):
+            for layer in table:
+                found = layer.predicted(calibrated)
+                assert layer.time <= found.low <= found.seconds <= found.high
+            assert table.prediction.low >= table.time * 0.999

@@ -148,6 +148,37 @@ def test_a_stage_holds_what_a_part_of_the_batch_needs():
         assert piped.memory(batch, 512).activations == alone.memory(part, 512).activations
 
 
+def test_the_last_step_may_be_the_hungriest():
+    """Scores of many sequences that were prefilled in small chunks."""
+    served = LLAMA.on("H100", attention="unfused", fused=False)
+    held = served.memory(256, 16, 5000, chunk=16)
+    softmax = served.decode(256, 16 + 5000 - 2)["softmax"].activations
+    assert held.activations == softmax + 256 * 4096 * 2
+
+
+DEFAULTS = {
+    "prefill": (1, 2048), "decode": (1, 2048), "forward": (1, 1, 0), "generate": (1, 2048, 128),
+    "time_to_first_token": (1, 2048), "time_per_token": (1, 2048), "memory": (1, 2048, 1),
+    "largest_batch": (2048, 1), "longest_prompt": (1, 1), "compute_bound_batch": (2048,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_unless_told_otherwise_it_is_one_sequence_of_2048_tokens(name):
+    ask = getattr(LLAMA.on("H100"), name)
+    usual, told = ask(), ask(*DEFAULTS[name])
+    if hasattr(told, "rows"):
+        usual, told = usual.rows, told.rows
+    assert usual == told
+
+
+def test_solvers_ask_for_one_sequence_of_2048_tokens_too():
+    served = LLAMA.on("H100")
+    assert rk.cheapest(served) == rk.cheapest(served, 2048, 128)
+    for ask in (LLAMA.fewest_chips, rk.llm("Llama-2-70B").fewest_chips):
+        assert ask("A100 80GB SXM") == ask("A100 80GB SXM", 1, 2048, 1)
+
+
 # Several chips
 
 

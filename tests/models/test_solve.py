@@ -88,6 +88,12 @@ def test_the_fewest_chips_hold_it_and_one_less_does_not(weights, chips):
     assert served.memory(4, 2048).fits
 
 
+def test_counts_that_no_slice_or_ring_has_are_passed_over():
+    assert rk.llm("GPT-3-175B").fewest_chips("TPU v5p").chips == 4
+    ring = LLAMA.fewest_chips("L40S", batch=64, prompt=8000, joined="ring")
+    assert ring.chips == 4
+
+
 def test_a_model_that_no_count_of_chips_holds_says_why():
     asked = rk.llm("Llama-3-70B").fewest_chips
     told = r"does not fit on any count of H100 SXM: each of 8 chips lacks \d+ GB; a switch joins at"
@@ -147,6 +153,8 @@ def test_without_prices_a_token_costs_chip_seconds():
         ([LLAMA.on(["H100", "H200"])], {}, "on 2 kinds of chips; ask for each"),
         (["H100"], {}, "deployments must be models on a chip"),
         ([H100], {"prompt": [1, 2]}, "prompt must be one number here"),
+        ([H100], {"per_token": [1, 2]}, "per_token must be one number here"),
+        ([H100], {"prices": [2.5]}, "prices must map chips to prices"),
     ],
 )
 def test_what_cannot_be_answered_says_why(offers, asked, message):

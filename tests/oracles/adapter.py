@@ -48,6 +48,11 @@ def families():
     return sorted(FAMILIES)
 
 
+def shape(fields):
+    """All that decides the costs of a config's model: the context that it was made for does not."""
+    return dataclasses.replace(rk.llm(fields), context=None)
+
+
 def served(sizes, chips=1, how="fused", rows=None, *, riding=False, data=1, bandwidth=BANDWIDTH,
            **choices):  # fmt: skip
     """A model of these sizes, on a chip or split among several behind a switch.

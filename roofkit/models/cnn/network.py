@@ -282,12 +282,16 @@ class CNN:
         batch, how = number(batch, "batch"), {"weight_dtype": weight_dtype, "fma": _fma(fma)}
         on_chip = number(on_chip, "on_chip", above=False)
         crosses = _beyond(on_chip)
-        counted, written = [], 0
+        counted, written, left_out = [], 0, False
         for row in self._rows:
-            if not pooling and isinstance(row.layer, (Pool, GlobalPool)):
+            rides = fused and row.rides
+            # What rides along with a pooling layer that is left out is left out with it.
+            alone = rides and left_out and not counted
+            if alone or (not pooling and isinstance(row.layer, (Pool, GlobalPool))):
+                left_out = True
                 continue
             weights = row.layer.cost(row.shape, batch, dtype, moves="Y", **how).bytes
-            if fused and row.rides and counted:
+            if rides and counted:
                 # It works on the result before that goes to memory; an addition reads another.
                 beside = row.layer.cost(row.shape, batch, dtype, moves="X", **how).bytes
                 beside = crosses(beside / 2) if inputs_read and isinstance(row.layer, Add) else 0
@@ -303,9 +307,9 @@ class CNN:
                 # The images come from memory.
                 moved = moved + (crosses(read) if counted else read)
             counted.append(Operation(row.name, 1, made.flops, weights, moved, 0, dtype))
-        # What the last layer makes goes to memory.
-        last = counted[-1]
-        counted[-1] = last._replace(activations=last.activations + written - crosses(written))
+        if counted:  # what the last layer makes goes to memory
+            last = counted[-1]
+            counted[-1] = last._replace(activations=last.activations + written - crosses(written))
         return counted
 
 

@@ -158,15 +158,16 @@ def from_config(config, name=None, *, source="given by the user"):
     4
     """
     family = config.get("model_type")
+    family = family if isinstance(family, str) else None
     name = name or str(config.get("_name_or_path") or family or "config")
     if family in SEEING:
         return from_config(_text(config, name), name, source=f"{source}; without its vision part")
-    read = FAMILIES.get(family) if isinstance(family, str) else None
+    read = FAMILIES.get(family)
     if read is None:
         inner = config.get("text_config")
         inner = inner.get("model_type") if isinstance(inner, Mapping) else None
         raise ValueError(
-            f"{name}: model_type={family!r} is not modelled; known: "
+            f"{name}: model_type={config.get('model_type')!r} is not modelled; known: "
             f"{', '.join((*FAMILIES, *SEEING))}. "
             + (
                 f'Its "text_config" is of model_type={inner!r}'
@@ -185,14 +186,16 @@ def from_config(config, name=None, *, source="given by the user"):
 def _text(config, name):
     """The config of the language model in one that also sees."""
     text = config.get("text_config")
-    if not isinstance(text, Mapping) or text.get("model_type") not in FAMILIES:
+    if not isinstance(text, Mapping) or text.get("model_type") not in [*FAMILIES]:
         raise ValueError(
             f"{name}: a {config['model_type']} needs a text_config with a model_type of "
             f"{', '.join(FAMILIES)}"
         )
     # Said of the whole: the file that both are in, and whether lm_head is the embedding.
     outer = {
-        key: config[key] for key in ("quantization_config", "tie_word_embeddings") if key in config
+        key: config[key]
+        for key in ("quantization_config", "tie_word_embeddings")
+        if config.get(key) is not None
     }
     tied = "tie_word_embeddings"
     if tied in outer and text.get(tied, outer[tied]) != outer[tied]:

@@ -34,9 +34,12 @@ def stored(fields):
     if read is None:
         _refuse(fields, how, f"methods known are {', '.join(METHODS)}; drop it and name the "
                 "formats where the model is served")  # fmt: skip
-    # What modelopt writes beside a checkpoint has it one level down.
-    how = {**how, **(how.get("quantization") or {})}
-    found = read(fields, how)
+    try:
+        # What modelopt writes beside a checkpoint has it one level down.
+        how = {**how, **(how.get("quantization") or {})}
+        found = read(fields, how)
+    except (TypeError, AttributeError):
+        _refuse(fields, how, f"a value in it is not of the kind that {method} has")
     for key in ("ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules",
                 "llm_int8_skip_modules"):  # fmt: skip
         names = how.get(key) or ()

@@ -202,7 +202,7 @@ class Deployment:
         peaks = set.intersection(*(set(chip.peaks) for chip in chips))
         given = as_stored({name: getattr(self, name) for name in FORMATS}, self.model.stored)
         if self.model.tied and given["embedding"] is None:
-            given["embedding"] = self.lm_head
+            given["embedding"] = given["lm_head"]
         if "one_format" in self._departures:
             usual = precision(
                 peaks, given["weights"], activations=given["activations"], kv=given["kv"]

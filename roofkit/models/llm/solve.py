@@ -89,20 +89,20 @@ def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, chips=None, **c
     chip = chip_of(chip)
     room = {name: choices.pop(name) for name in ("chunk", "reserve") if name in choices}
     ways = {name: choices[name] for name in ("pipeline", "data", "expert") if name in choices}
-    lacking, refused = "", ""
+    undivided, lacking, refused = "", "", ""
     for count in range(1, min(model.heads, MOST_CHIPS) + 1):
         try:
             split(model, count, **ways)
         except ValueError as error:
-            refused = refused or str(error)
+            undivided = undivided or str(error)
             continue
         try:
             served = model.on(chip, chips=count, **choices)
         except ValueError as error:
             if not lacking:  # what is asked for is wrong, whatever the count
                 raise
-            refused = str(error)
-            break
+            refused = refused or str(error)
+            continue
         _know_capacity(served)
         memory = served.memory(batch, prompt, output, **room)
         if memory.fits:
@@ -110,7 +110,7 @@ def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, chips=None, **c
         many = "one chip" if count == 1 else f"each of {count} chips"
         lacking, refused = f"{many} lacks {quantity(-memory.spare, 'B')}", ""
     if not lacking:
-        raise ValueError(refused)
+        raise ValueError(undivided)
     why = "; ".join(filter(None, (lacking, refused)))
     raise ValueError(f"{model.name} does not fit on any count of {chip.name}: {why}")
 
@@ -163,7 +163,9 @@ def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None
                 f'deployments must be models on a chip, such as rk.llm("Llama-3-8B").on("H100"), '
                 f"got {served!r}"
             )
-    _one_of_each(prompt=prompt, output=output)
+    _one_of_each(prompt=prompt, output=output, first_token=first_token, per_token=per_token)
+    if not isinstance(prices, Mapping | None):
+        raise ValueError(f'prices must map chips to prices, as in {{"H100": 2.5}}, got {prices!r}')
     limits = {"first_token": first_token, "per_token": per_token}
     limits = {name: number(limit, name) for name, limit in limits.items() if limit is not None}
     prices = prices and {_name(name): price for name, price in prices.items()}
