@@ -388,6 +388,8 @@ def test_choices_that_cannot_be_are_refused(choices, message):
             use()
 
 
+GPT_2 = {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257,
+         "n_positions": 1024}  # fmt: skip
 MIXED = {"experts": 8, "experts_per_token": 2, "expert_width": 64}
 
 
@@ -425,13 +427,13 @@ def test_sizes_that_cannot_be_are_refused(sizes, message):
         rk.LLM("tiny", **tiny | sizes)
 
 
+def test_a_context_of_one_token_is_one():
+    assert rk.llm({**GPT_2, "n_positions": 1}).context == 1
+
+
 def test_what_a_token_takes_of_the_cache():
     assert rk.llm("Llama-3-8B").cached_width == 2 * 8 * 128
     assert rk.llm("DeepSeek-V3").cached_width == 512 + 64
-
-
-GPT_2 = {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257,
-         "n_positions": 1024}  # fmt: skip
 
 
 @pytest.mark.parametrize(

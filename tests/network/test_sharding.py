@@ -235,6 +235,13 @@ def test_sharded_matmuls_broadcast_over_shapes_and_chips():
     assert part.estimate(MEMORY).lower[1, 2] == alone.estimate(MEMORY).lower
 
 
+@pytest.mark.parametrize("odd", ["B", "D", "F", "n"])
+def test_lengths_that_do_not_broadcast_are_named(odd):
+    sizes = dict.fromkeys("BDFn", np.full(2, 8.0)) | {odd: np.full(3, 8.0)}
+    with pytest.raises(ValueError, match=rf"shapes do not broadcast: .*{odd}\[3\]"):
+        sharded_matmul(sizes["B"], sizes["D"], sizes["F"], line(sizes["n"], W))
+
+
 @given(lengths, lengths, lengths, counts, makers, st.sampled_from("BDF"))
 def test_upper_is_at_most_three_times_lower_under_two_channels(B, D, F, n, make, along):
     estimate = sharded_matmul(B, D, F, make(n), along=along).estimate(MEMORY)

@@ -32,11 +32,10 @@ def test_a_config_is_read_as_transformers_writes_it(fields):
     assert adapter.parameters(written) == adapter.parameters(fields)
 
 
-@pytest.mark.parametrize("fields", CONFIGS)
+# For the first DeepSeek another family stands in, with defaults of its own.
+@pytest.mark.parametrize("fields", [each for each in CONFIGS if each.id != "deepseek-0"])
 def test_a_key_that_is_absent_means_what_transformers_takes_it_for(fields):
     """Left out one by one: refused, or read as if what transformers fills in were there."""
-    if fields["model_type"] == "deepseek":
-        pytest.skip("another family stands in for it, with defaults of its own")
     for key in set(fields) - {"model_type"}:
         partial = {name: value for name, value in fields.items() if name != key}
         try:
