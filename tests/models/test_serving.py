@@ -457,6 +457,7 @@ def test_kv_heads_are_replicated_or_split_where_there_are_more_chips():
         (MIXTRAL, {"chips": 4, "data": 3, "expert": 6}, "8 experts cannot be dealt out in 6"),
         (MIXTRAL, {"data": 2, "expert": 2, "between": rk.group("H100", 4)}, "has to join 2"),
         (MIXTRAL, {"data": 16, "expert": 16}, "8 experts cannot be dealt out in 16 shares"),
+        (MIXTRAL, {"chips": 8, "data": 2, "expert": 16}, "8 experts cannot be dealt out in 16"),
     ],
 )
 def test_splits_that_cannot_be_are_refused(model, choices, message):
