@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from roofkit.models.llm.count import Pass, PerToken
-from roofkit.roofline import Estimate, larger
+from roofkit.roofline import larger
 
 
 class Line(NamedTuple):
@@ -46,24 +46,21 @@ class Clock:
                     alike += computing if computing >= moving else moving
                 else:
                     alike = alike + larger(computing, moving)
-            elif type(part) is PerToken:
-                taken = self.taken(part.of(at.rows if part.last else at.tokens))
-                seconds = seconds + over(steps, taken)
-            else:
-                for operation in part(at):
-                    taken = self.taken(operation)
-                    seconds = seconds + over(steps, taken)
+                continue
+            per_token = type(part) is PerToken
+            found = [part.of(at.rows if part.last else at.tokens)] if per_token else part(at)
+            for one in found:
+                seconds = seconds + one.times * over(steps, self.once(one))
         return seconds + over(steps, alike)
 
-    def taken(self, operation):
-        """Seconds of all occurrences of an Operation."""
+    def once(self, operation):
+        """Seconds of one occurrence of an Operation: the lower bound of its Estimate."""
         rates = self._rates
         if operation.collective:
             link, egress = rates.over_link(operation)
-            return operation.times * (link / egress)
+            return link / egress
         peak = rates[self._peaks[operation.dtype]]
-        estimate = Estimate(operation.flops / peak, operation.bytes / rates.bandwidth)
-        return operation.times * estimate.lower
+        return larger(operation.flops / peak, operation.bytes / rates.bandwidth)
 
     def _line(self, part):
         one, bandwidth = part.operation, self._rates.bandwidth

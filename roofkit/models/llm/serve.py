@@ -393,8 +393,8 @@ class Deployment:
             clock = Clock(self._how, self._plan, rates, self._peaks)
         if not self._departures:
             return clock.seconds(*lengths, steps)
-        taken = (clock.taken(each) for each in self.operations(*lengths))
-        return functools.reduce(operator.add, (over(steps, each) for each in taken), 0.0)
+        taken = (each.times * over(steps, clock.once(each)) for each in self.operations(*lengths))
+        return functools.reduce(operator.add, taken, 0.0)
 
     def _swept(self, *lengths):
         if not self._several and all([type(value) is float for value in lengths]):
