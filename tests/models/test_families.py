@@ -511,3 +511,13 @@ def test_a_folder_of_a_checkpoint_is_read(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(config_of("phi-2")))
     for where in (tmp_path, str(tmp_path)):
         assert rk.llm(where).parameters == PUBLISHED["phi-2"][1]
+
+
+@pytest.mark.parametrize(("changed", "heads"), [({}, 1), ({"multi_query": False}, 6)])
+def test_a_falcon_shares_one_key_among_its_heads_unless_told_otherwise(changed, heads):
+    falcon = {
+        "model_type": "falcon", "hidden_size": 48, "num_hidden_layers": 2, "vocab_size": 96,
+        "num_attention_heads": 6, "parallel_attn": True, "bias": False,
+        "new_decoder_architecture": False,
+    }  # fmt: skip
+    assert rk.llm(falcon | changed).kv_heads == heads

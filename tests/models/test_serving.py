@@ -148,6 +148,41 @@ def test_a_stage_holds_what_a_part_of_the_batch_needs():
         assert piped.memory(batch, 512).activations == alone.memory(part, 512).activations
 
 
+def test_what_just_fits_fits():
+    served = LLAMA.on("H100")
+    exact = dataclasses.replace(
+        served.chip, allocatable=None, capacity=served.memory(5, 4096, 7).total
+    )
+    assert LLAMA.on(exact).largest_batch(4096, 7) == 5
+    assert LLAMA.on(exact).longest_prompt(5, 7) == 4096
+    assert served.memory().reserve == 0
+
+
+def test_stages_hold_the_activations_of_their_part_of_a_batch():
+    alone, piped = LLAMA.on("H100"), LLAMA.on("H100", pipeline=2)
+    assert piped.memory(8, 512, chunk=None).activations == (
+        alone.memory(4, 512, chunk=None).activations
+    )
+
+
+def test_a_long_generation_is_added_up_some_steps_at_a_time(monkeypatch):
+    served = LLAMA.on("H100")
+    at_once = served.generate(2, 100, 50).decoding
+    monkeypatch.setattr("roofkit.models.llm.serve.AT_ONCE", 7)
+    assert served.generate(2, 100, 50).decoding == pytest.approx(at_once, rel=1e-12)
+
+
+def test_rows_say_what_layers_do():
+    table = LLAMA.on("H100").decode(4, 100)
+    for row, layer in zip(table.rows, table, strict=True):
+        assert (row["flops"], row["bytes"], row["link_bytes"]) == (
+            layer.flops, layer.bytes, layer.link,
+        )  # fmt: skip
+        assert (row["layer"], row["count"], row["seconds"]) == (
+            layer.name, layer.count, layer.time,
+        )  # fmt: skip
+
+
 def test_the_last_step_may_be_the_hungriest():
     """Scores of many sequences that were prefilled in small chunks."""
     served = LLAMA.on("H100", attention="unfused", fused=False)

@@ -343,3 +343,8 @@ def test_a_chip_that_is_joined_to_none_works_alone():
 def test_most_chips_refuses_a_bad_width(bad):
     with pytest.raises(ValueError, match=r"D must be|one number for D"):
         most_chips("TPU v5e", bad)
+
+
+def test_groups_may_have_as_many_chips_as_the_table_joins():
+    assert group_sizes(rk.chip("A100 80GB PCIe")) == [1, 2]
+    assert group_sizes(rk.chip("H100"))[-1] == 8

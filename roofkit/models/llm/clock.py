@@ -35,8 +35,8 @@ class Clock:
             for part in plan
         ]
 
-    def seconds(self, batch, new, cached, steps=0):
-        """Seconds of a pass, or of so many ``steps`` along the lengths' last axis."""
+    def seconds(self, batch, new, cached, steps):
+        """Seconds of a pass, or of so many ``steps``, if any, along the lengths' last axis."""
         at, seconds, alike = Pass(self._how, batch, new, cached), 0.0, 0.0
         for part in self._parts:
             if type(part) is Line:
