@@ -74,7 +74,8 @@ def share(least, seconds, of, reasons):
     most = found.max(initial=0.0) if isinstance(found, np.ndarray) else found
     # A time that was computed from the peak itself may miss it by a rounding.
     if most > 1 + 1e-9:
-        listed = "; ".join(dict.fromkeys((*((UNITS,) if most > 100 else ()), *reasons)))
+        units = [UNITS] if most > 100 else []
+        listed = "; ".join(dict.fromkeys([*units, *reasons]))
         raise ValueError(
             f"{most:.4g} times {of}: no measured time can beat it. Likely reasons: {listed}"
         )

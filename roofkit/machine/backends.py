@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class NumPy:
     # A store to a line that is in no cache first reads the line.
     write_allocate = 1
     out_of_memory = (MemoryError,)
-    _names = {"fp16": "float16", "fp32": "float32", "fp64": "float64"}  # noqa: RUF012
+    _names: ClassVar = {"fp16": "float16", "fp32": "float32", "fp64": "float64"}
 
     def __init__(self):
         self.xp = np
@@ -114,7 +115,7 @@ class Torch:
     """A GPU, or for comparison the CPU, through PyTorch."""
 
     library = "torch"
-    _names = {  # noqa: RUF012
+    _names: ClassVar = {
         "fp64": "float64", "fp32": "float32", "tf32": "float32", "bf16": "bfloat16",
         "fp16": "float16", "fp8": "float8_e4m3fn",
     }  # fmt: skip
