@@ -24,7 +24,7 @@ teach: $(VENV)/ready
 	@$(BIN)/python tools/lab.py --port $(PORT) --browser $(BROWSER) --all
 
 grade: $(VENV)/ready
-	@$(BIN)/python -m roofkit grade $(if $(PS),$(PS),$(error Which set? make grade PS=ps1))
+	@$(BIN)/python -m roofgrade $(if $(PS),$(PS),$(error Which set? make grade PS=ps1))
 
 kit: $(VENV)/ready
 	@$(BIN)/python tools/kit/build.py
@@ -55,13 +55,12 @@ MUTANTS ?= --number 40
 mutants: $(VENV)/ready
 	$(BIN)/python tools/mutants.py $(MUTANTS)
 
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
+    --no-emit-package roofkit --no-emit-package roofcheck
 lock: $(VENV)/ready
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --no-header \
-	    --no-annotate --no-emit-package roofkit --upgrade pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra lab --no-header \
-	    --no-annotate --no-emit-package roofkit -c requirements.lock pyproject.toml \
-	    -o tools/kit/requirements.lock
+	$(COMPILE) --extra dev --upgrade pyproject.toml roofgrade/pyproject.toml -o requirements.lock
+	$(COMPILE) -c requirements.lock roofcheck/pyproject.toml -o tools/kit/requirements.lock
 
 clean:
 	rm -rf $(VENV) build

@@ -27,13 +27,13 @@ from time import perf_counter
 
 import nbformat
 
-from roofkit.grading.course import Course
-from roofkit.grading.kept import RESULTS
-from roofkit.grading.marking import mark
-from roofkit.grading.results import GRADED, PERSON, REFUSED, Result
-from roofkit.grading.run import grade
-from roofkit.grading.sandbox import Box
-from roofkit.grading.summary import UNGRADED
+from roofgrade.course import Course
+from roofgrade.kept import RESULTS
+from roofgrade.marking import mark
+from roofgrade.results import GRADED, PERSON, REFUSED, Result
+from roofgrade.run import grade
+from roofgrade.sandbox import Box
+from roofgrade.summary import UNGRADED
 
 ROOT = Path(__file__).resolve().parents[1]
 SET = "ps1"

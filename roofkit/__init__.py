@@ -9,8 +9,7 @@ Numbers need NumPy alone; ``roofkit.network`` holds what several chips send each
 ``roofkit.scratchpad`` a fast and a slow memory to write loops on.
 ``roofkit.plot`` draws (matplotlib), ``roofkit.explore`` moves sliders (ipywidgets), ``measure``,
 ``calibrate`` and ``compare`` put this very machine under a roof, ``calibration`` predicts what
-kernels take on GPUs that others measured, ``roofkit.check`` answers students; they are imported
-when first used.
+kernels take on GPUs that others measured; they are imported when first used.
 """
 
 import importlib
@@ -67,7 +66,7 @@ __all__ = [
 ]
 
 # What is imported when first asked for: import roofkit stays near the cost of import numpy.
-_MODULES = ("network", "scratchpad", "plot", "explore", "check")
+_MODULES = ("network", "scratchpad", "plot", "explore")
 _FUNCTIONS = {
     "CNN": "models.cnn.network", "cnn": "models.cnn.known", "cnns": "models.cnn.known",
     "LLM": "models.llm.model", "llm": "models.llm.configs", "llms": "models.llm.configs",

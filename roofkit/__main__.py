@@ -3,7 +3,7 @@
 import sys
 
 try:
-    from roofkit.commandline import main
+    from roofkit.commandline.main import main
 except ModuleNotFoundError as error:
     if error.name != "click":
         raise

@@ -24,8 +24,9 @@ def pytest_runtest_makereport(item, call):
 
 # The longest files first, or one worker would be left with them in the end.
 LONG = (
-    "grading/test_round_trip.py", "grading/test_kill.py", "grading/test_fidelity.py",
-    "check/test_tables.py", "grading/sandbox/", "test_kit.py", "grading/test_class.py", "browser/",
+    "roofgrade/test_round_trip.py", "roofgrade/test_kill.py", "roofgrade/test_fidelity.py",
+    "roofcheck/test_tables.py", "roofgrade/sandbox/", "course/test_kit.py",
+    "roofgrade/test_class.py", "browser/",
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import sympy
 
-from roofkit.check import units
+from roofcheck import units
 
 
 def rounded(value, digits):

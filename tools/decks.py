@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
+from roofcheck import find_question
+from roofcheck.worked import worked
 from roofkit._html import quantities
-from roofkit.check import find_question
-from roofkit.check.worked import worked
 
 OPENS = ("slide", "subslide")
 VIEW = "application/vnd.jupyter.widget-view+json"

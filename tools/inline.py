@@ -23,7 +23,7 @@ from nbformat.v4 import new_code_cell
 ROLE = re.compile(r"\{eval\}(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+")
 NAMES = """\
-from roofkit.check import find_question
+from roofcheck import find_question
 def reference(question):
     return find_question(question).reference()
 """

@@ -25,27 +25,28 @@ from mutations import mutants
 
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
-ORACLES = "tests/oracles/test_"
+TESTS = "tests/roofkit/"
+ORACLES = f"{TESTS}oracles/test_"
 # Each room of numbers and the tests that know it, likely killers first.
 ROOMS = {
     **dict.fromkeys(
         ("roofkit/models/llm/configs.py", "roofkit/models/llm/families.py",
          "roofkit/models/llm/fields.py", "roofkit/models/llm/quantization.py"),
-        ("tests/models/test_families.py", f"{ORACLES}transformers.py", "tests/test_llm.py"),
+        (f"{TESTS}models/test_families.py", f"{ORACLES}transformers.py", f"{TESTS}test_llm.py"),
     ),
-    "roofkit/models/llm/llm_viewer.py": ["tests/test_llm.py", "tests/test_docs.py"],
-    "roofkit/models/cnn": [f"{ORACLES}cnn_counting.py", "tests/test_cnn.py"],
+    "roofkit/models/llm/llm_viewer.py": [f"{TESTS}test_llm.py", f"{TESTS}test_docs.py"],
+    "roofkit/models/cnn": [f"{ORACLES}cnn_counting.py", f"{TESTS}test_cnn.py"],
     "roofkit/models": [
-        f"{ORACLES}counting.py", "tests/models", "tests/test_llm.py", f"{ORACLES}cnn_counting.py",
-        f"{ORACLES}transformers.py",
+        f"{ORACLES}counting.py", f"{TESTS}models", f"{TESTS}test_llm.py",
+        f"{ORACLES}cnn_counting.py", f"{ORACLES}transformers.py",
     ],
-    "roofkit/network": [f"{ORACLES}wiring.py", "tests/network"],
-    "roofkit/hardware": ["tests/test_hardware.py", "tests/network/test_groups.py"],
-    "roofkit/roofline.py": ["tests/test_roofline.py", "tests/test_kernels.py"],
-    "roofkit/kernels.py": ["tests/test_kernels.py"],
-    "roofkit/machine/calibration.py": ["tests/test_machine.py"],
-    "roofkit/machine/predictions.py": ["tests/test_predictions.py"],
-    "roofkit/machine/gpu": ["tests/test_predictions.py"],
+    "roofkit/network": [f"{ORACLES}wiring.py", f"{TESTS}network"],
+    "roofkit/hardware": [f"{TESTS}test_hardware.py", f"{TESTS}network/test_groups.py"],
+    "roofkit/roofline.py": [f"{TESTS}test_roofline.py", f"{TESTS}test_kernels.py"],
+    "roofkit/kernels.py": [f"{TESTS}test_kernels.py"],
+    "roofkit/machine/calibration.py": [f"{TESTS}test_machine.py"],
+    "roofkit/machine/predictions.py": [f"{TESTS}test_predictions.py"],
+    "roofkit/machine/gpu": [f"{TESTS}test_predictions.py"],
 }  # fmt: skip
 # Lines and functions of the models where a count is easily wrong and hardly seen.
 TARGETED = re.compile(

@@ -72,7 +72,7 @@ def main(
 
 def question_points(name: str) -> float:
     """What a question of the course is worth; ValueError if it cannot tell its slips apart."""
-    from roofkit.check import find_question
+    from roofcheck import find_question
 
     question = find_question(name)
     if problems := question.problems():

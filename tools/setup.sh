@@ -25,7 +25,8 @@ echo "Setting up $venv with $("$python" --version), once; this takes a minute or
 rm -rf "$venv"
 "$python" -m venv "$venv"
 "$venv/bin/pip" install --quiet --disable-pip-version-check -r requirements.lock
-"$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps -e .
+"$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
+    -e . -e ./roofcheck -e ./roofgrade
 # JupyterLab would ask every newcomer about news, over a corner of the page.
 "$venv/bin/jupyter" labextension disable --level=sys_prefix \
     "@jupyterlab/apputils-extension:announcements" 2>/dev/null

@@ -4,7 +4,3 @@
 answer (an unknown chip, a peak that the table lacks, a model that cannot be split); 2 the command
 line itself is wrong; 3 answered, but --must-fit was given and the memory does not suffice.
 """
-
-from roofkit.commandline.main import main
-
-__all__ = ["main"]

@@ -1,29 +1,15 @@
-"""All commands together, and what becomes of an error."""
+"""All commands together."""
 
 import click
 
 from roofkit.commandline.chips import chips
-from roofkit.commandline.course import grade, review
+from roofkit.commandline.errors import Sentences
 from roofkit.commandline.machine import measure
 from roofkit.commandline.matmuls import matmul, shard
 from roofkit.commandline.models import cnn, llm
 
 
-class _Group(click.Group):
-    """Answers bad input with its one sentence instead of a traceback."""
-
-    def invoke(self, ctx):
-        try:
-            return super().invoke(ctx)
-        except (click.exceptions.Exit, click.Abort):  # RuntimeErrors by which click ends
-            raise
-        except (ValueError, RuntimeError, OSError) as error:
-            raise click.ClickException(str(error)) from None
-        except ModuleNotFoundError as error:
-            raise click.ClickException(error.msg) from None
-
-
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Sentences, context_settings={"help_option_names": ["-h", "--help"]})
 def main():
     """Roofline cost models: what bounds a computation on a chip, and how long it takes.
 
@@ -31,5 +17,5 @@ def main():
     """
 
 
-for command in (chips, matmul, shard, llm, cnn, measure, review, grade):
+for command in (chips, matmul, shard, llm, cnn, measure):
     main.add_command(command)

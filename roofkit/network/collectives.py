@@ -26,7 +26,7 @@ any other. With full overlap the slower level is the time.
 Bad sizes and unknown options raise ValueError.
 
 Source: "How to Scale Your Model", chapter 3 (collectives, hops, latency). That no schedule gathers
-faster is checked by brute force over every cut through the graph of links (tests/test_network.py).
+faster is checked by brute force over every cut through the graph of links (tests/roofkit/network).
 """
 
 import functools

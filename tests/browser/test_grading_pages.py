@@ -6,13 +6,13 @@ import sys
 import pytest
 from driver import ROOT, jupyter_lab, screenshot
 
-sys.path.append(str(ROOT / "tests/grading"))
+sys.path.append(str(ROOT / "tests/roofgrade"))
 import hostile
 from classroom import RIGHT, SET, WRITTEN, classroom, grade
 from nbgrader.api import Gradebook
 from playwright.sync_api import expect
 
-from roofkit.grading import feedback
+from roofgrade import feedback
 
 LOCAL = re.compile(r"file:|data:|http://127\.0\.0\.1")
 PHONE = {"width": 390, "height": 844}

@@ -24,7 +24,11 @@ GIVEN = {
     "course/en": "course/en",
     "exercises/en": "exercises/en",
 }
-PACKAGE = ("roofkit", "pyproject.toml", "README.md", "LICENSE")
+# What each wheel is made from. There is none of roofgrade: students get nothing of grading.
+WHEELS = {
+    "roofkit": ("roofkit", "pyproject.toml", "LICENSE"),
+    "roofcheck": ("roofcheck",),
+}
 
 
 def main():
@@ -38,12 +42,13 @@ def pack(work, into):
     name = f"roofline-course-{version}"
     for given, place in GIVEN.items():
         copy(given, work / "kit" / name / place)
-    for given in PACKAGE:
-        copy(given, work / "package" / given)
+    sources = [work / "roofkit", work / "roofcheck/roofcheck"]
+    for package, files in WHEELS.items():
+        for given in files:
+            copy(given, work / package / given)
     wheel = ["wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
     subprocess.run(
-        [sys.executable, "-m", "pip", *wheel, "-w", work / "kit" / name, work / "package"],
-        check=True,
+        [sys.executable, "-m", "pip", *wheel, "-w", work / "kit" / name, *sources], check=True
     )
     into.mkdir(parents=True, exist_ok=True)
     return shutil.make_archive(into / name, "zip", work / "kit", name)

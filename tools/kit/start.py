@@ -38,14 +38,13 @@ def parser(description):
 
 def set_up(folder):
     """The Python of the folder's virtual environment, made anew if what it holds has changed."""
-    wheels, lock = sorted(folder.glob("roofkit-*.whl")), folder / "requirements.lock"
-    if not wheels or not lock.is_file():
-        sys.exit(f"{folder} lacks roofkit's wheel or requirements.lock: unpack the whole archive.")
-    wheel = wheels[-1]
+    wheels, lock = sorted(folder.glob("roof*.whl")), folder / "requirements.lock"
+    if len(wheels) < 2 or not lock.is_file():
+        sys.exit(f"{folder} lacks a wheel or requirements.lock: unpack the whole archive again.")
     environment = folder / ".venv"
     python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     ready = environment / "ready"
-    state = hashlib.sha256(lock.read_bytes() + wheel.read_bytes()).hexdigest()
+    state = hashlib.sha256(b"".join(each.read_bytes() for each in (lock, *wheels))).hexdigest()
     if ready.is_file() and ready.read_text() == state:
         return python
     print("Setting up, once; this takes a minute or two.", flush=True)
@@ -55,7 +54,7 @@ def set_up(folder):
         venv.create(environment, with_pip=True)
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, "-r", lock], check=True)
-        subprocess.run([*pip, "--no-deps", wheel], check=True)
+        subprocess.run([*pip, "--no-deps", *wheels], check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         sys.exit(
             f"The set-up failed: {error}\nIs there a network? On Debian and Ubuntu the package "

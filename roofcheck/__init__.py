@@ -1,0 +1,25 @@
+"""Questions, slips, and the student's check.
+
+``check("ps1.ridge", answer)`` judges an answer by its question: right, a known slip with its
+reason, or neither. From the question inwards:
+
+- ``questions``: the tables, one a lecture or problem set; ``kinds``: what sorts of question there
+  are; ``inputs``: what they compute with, and what is taken for it
+- ``computation``: the formula, worked out; ``slips``: which step went wrong, with ``scales`` (a
+  factor alone) and ``rare`` (too many to tell from a rounded value); ``agreement``: when a number
+  is a value
+- ``programs``: what a function did on a counting machine, as plain data, done again and counted
+- ``reading``: what a student wrote, with ``units`` and ``expressions``
+- ``student``: check, predict, reveal; ``variants``: figures of each student's own; ``progress``
+- ``answers``: the student's own file of answers; ``review``: what was missed, asked again
+- ``worked``: the answer and its usual slip, for a slide
+- ``table``: every question by its id; ``words``: every sentence
+"""
+
+from roofcheck.progress import progress
+from roofcheck.review import review
+from roofcheck.student import Grade, check, predict, reveal
+from roofcheck.table import find_question
+from roofcheck.variants import ask
+
+__all__ = ["Grade", "ask", "check", "find_question", "predict", "progress", "reveal", "review"]

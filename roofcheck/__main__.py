@@ -1,0 +1,13 @@
+"""Starts the command line: ``python -m roofcheck review`` asks again what was missed."""
+
+import sys
+
+try:
+    from roofcheck.commands import main
+except ModuleNotFoundError as error:
+    if error.name != "click":
+        raise
+    sys.exit('python -m roofcheck needs click: pip install "roofkit[cli]"')
+
+if __name__ == "__main__":
+    main(prog_name="python -m roofcheck")

@@ -1,0 +1,84 @@
+"""The student's own file: which questions were answered, when, and how well.
+
+One line of JSON an answer, in ``~/.roofkit/answers.jsonl`` or where the environment variable
+ROOFKIT_ANSWERS says; set to nothing, it keeps nothing. The file is the student's: nobody collects
+it, and it can be read, edited and deleted at any time.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from roofcheck.words import TEXT
+
+FILE = "ROOFKIT_ANSWERS"
+LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One answer: when, to which question, the share of the points, and what was written.
+
+    ``again`` counts the reviews of that question up to this one; 0 is an answer in a notebook.
+    """
+
+    time: datetime
+    question: str
+    credit: float
+    answer: str
+    slips: tuple[str, ...] = ()
+    again: int = 0
+
+
+def path():
+    """Where answers are kept, or None."""
+    named = os.environ.get(FILE)
+    if named == "":
+        return None
+    return Path(named or Path.home() / ".roofkit" / "answers.jsonl")
+
+
+def keep(question_id, verdict, answer, again=0):
+    """Write an answer down unless it is the latest of its question; a sentence if that failed."""
+    if verdict.state not in ("right", "partly", "wrong"):
+        return ""
+    try:
+        written = repr(answer)[:LONGEST]
+    except Exception:
+        written = type(answer).__name__
+    made = Answered(
+        datetime.now().astimezone(), question_id, verdict.credit, written, verdict.slips, again
+    )
+    try:
+        if (file := path()) is None:
+            return ""
+        latest = [each for each in read()[0] if each.question == question_id][-1:]
+        if [(each.answer, each.again) for each in latest] == [(written, again)]:
+            return ""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as out:
+            # One write, so that two notebooks at once do not mix their lines.
+            out.write(json.dumps(asdict(made), default=str, ensure_ascii=False) + "\n")
+    except (OSError, RuntimeError) as error:
+        # RuntimeError: this user has no home folder.
+        return TEXT["not kept"].format(error=error)
+    return ""
+
+
+def read():
+    """Every answer kept, oldest first, and how many lines could not be read."""
+    file = path()
+    if file is None or not file.is_file():
+        return [], 0
+    found, unreadable = [], 0
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            record = json.loads(line)
+            record["time"] = datetime.fromisoformat(record["time"]).astimezone()
+            record["slips"] = tuple(record["slips"])
+            found.append(Answered(**record))
+        except (ValueError, TypeError, KeyError):
+            unreadable += 1
+    return sorted(found, key=lambda each: each.time), unreadable

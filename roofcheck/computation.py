@@ -1,0 +1,78 @@
+"""A question's formula with its inputs, worked out: as it stands, or with steps replaced."""
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from roofcheck.agreement import same
+from roofcheck.inputs import Input
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What a slip leads to: a value for each case, what to say, and the share that it keeps.
+
+    An answer of fewer than so many ``digits`` is not told it.
+    """
+
+    names: tuple[str, ...]
+    column: tuple[float, ...]
+    says: str
+    credit: float = 0.0
+    digits: int = 2
+
+
+def apply(formula, values):
+    """The formula at those of the values that it names."""
+    wanted = inspect.signature(formula).parameters
+    return formula(**{name: values[name] for name in wanted})
+
+
+class Computation:
+    """A formula of inputs in one case or many; ``right`` holds its value in each.
+
+    ``cases`` gives, for each, what stands in place of the inputs' own values.
+    """
+
+    def __init__(
+        self, formula: Callable, inputs: Mapping[str, Input], cases: Sequence[Mapping], unit: str
+    ):
+        self.formula, self.inputs, self.unit = formula, inputs, unit
+        base = {name: given.value for name, given in inputs.items()}
+        self._cases = [base | case for case in cases]
+        self._varied = {name for case in cases for name in case}
+        self.right = self.column()
+
+    def column(self, replaced: Mapping = {}, formula: Callable | None = None) -> tuple[float, ...]:
+        """Its value, or another formula's, in each case; nan where there is none."""
+        values_of = []
+        for values in self._cases:
+            try:
+                values_of.append(float(apply(formula or self.formula, values | replaced)))
+            except (ZeroDivisionError, OverflowError):
+                values_of.append(math.nan)
+        return tuple(values_of)
+
+    def constant(self, value: float) -> tuple[float, ...]:
+        """The same value in every case."""
+        return (value,) * len(self._cases)
+
+    def used(self) -> Iterator[tuple[str, Input]]:
+        """The inputs of the formula that are the same in every case, operations first."""
+        named = inspect.signature(self.formula).parameters
+        for name, given in sorted(
+            self.inputs.items(), key=lambda item: not callable(item[1].value)
+        ):
+            if name in named and name not in self._varied:
+                yield name, given
+
+    def figures(self) -> Iterator[tuple[str, Input]]:
+        """The inputs that are figures, used or not, and the same in every case."""
+        for name, given in self.inputs.items():
+            if given.what and not callable(given.value) and name not in self._varied:
+                yield name, given
+
+    def tells(self, column: Sequence[float]) -> bool:
+        """Whether a column is another than the right one, and one that an answer can agree with."""
+        return not any(map(math.isnan, column)) and not same(column, self.right)

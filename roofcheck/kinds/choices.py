@@ -1,0 +1,124 @@
+"""One option of a few."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from roofcheck.computation import apply
+from roofcheck.expressions import LONGEST
+from roofcheck.kinds.question import Question, Verdict
+from roofcheck.reading import is_missing
+from roofcheck.words import TEXT, listed
+from roofkit.roofline import Estimate
+
+# What turns a text that names an option into no answer, or into its conclusion.
+DENIAL = re.compile(
+    r"\b(not|no|non|never|neither|nor|or|but|than|hardly|instead|unless|maybe|perhaps)\b|n['’]t\b"
+)
+CONCLUSION = re.compile(r"\b(?:so|therefore|hence|thus)\b")
+REASON = re.compile(r"\b(?:because|since|as|for)\b")
+# How people say the options that several questions share.
+SYNONYMS = {
+    "compute": (
+        "compute bound", "computation", "computing", "compute limited", "arithmetic", "math",
+        "T_math", "FLOPs", "FLOP/s", "peak", "peak compute", "the processor", "compute roof",
+        "flat roof", "flat", "flat line", "flat part", "cpu bound", "calculation",
+        "the matrix unit",
+    ),
+    "memory": (
+        "memory bound", "memory bandwidth", "bandwidth", "memory limited", "HBM", "HBM bandwidth",
+        "bandwidth bound", "DRAM", "T_comms", "mem", "memory traffic", "the weights",
+        "memory roof", "slanted roof", "slope", "slanted line", "slanted part", "RAM",
+        "communication", "comms",
+    ),
+    "network": (
+        "network bound", "link", "the link", "NVLink", "ICI", "PCIe", "the bus", "interconnect",
+        "network bandwidth", "link bandwidth", "link bound",
+    ),
+    "cannot tell": (
+        "can't tell", "cant tell", "can not tell", "unknown", "undecidable", "impossible to tell",
+        "cannot say", "can't say", "not enough information", "it depends", "depends",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Question):
+    """Asks for one option; ``formula`` of the inputs gives it, every wrong one has its reason.
+
+    ``also`` maps options to other ways of saying them, beside the usual ones (``SYNONYMS``).
+    """
+
+    formula: Callable
+    why_not: Mapping[str, str]
+    also: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def reference(self) -> str:
+        """The right option."""
+        return apply(self.formula, {name: given.value for name, given in self.inputs.items()})
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*self.why_not, self.reference()]))
+
+    def problems(self):
+        # With inputs, each option is right in some draw.
+        if not self.inputs and self.reference() in self.why_not:
+            return [f"the right option {self.reference()!r} has a why_not"]
+        return []
+
+    def judge(self, answer):
+        if is_missing(answer):
+            return Verdict(0, TEXT["fill in" if answer is ... else "none"], "missing")
+        if isinstance(answer, Estimate):
+            answer = answer.bound
+        if isinstance(answer, (list, tuple, set)):
+            answer = ", ".join(map(str, answer))
+        options = ", ".join(sorted(self.options))
+        found = self._found(answer.casefold()[:LONGEST]) if isinstance(answer, str) else set()
+        if len(found) == 1:
+            [option] = found
+            if option == self.reference():
+                return Verdict(1, self.praise)
+            return Verdict(0, self.why_not[option], slips=(option,))
+        if found:
+            named = listed(sorted(found))
+            return Verdict(0, TEXT["both"].format(found=named, options=options))
+        text = TEXT["unlisted"].format(answer=repr(answer)[:80], options=options)
+        return Verdict(0, text)
+
+    def _found(self, text):
+        """The options that a text names: as a whole, or else somewhere in it, undenied."""
+        wordings = {
+            option: {
+                _plain(wording)
+                for wording in (option, *SYNONYMS.get(option, ()), *self.also.get(option, ()))
+            }
+            for option in self.options
+        }
+
+        def whole(part):
+            return {option for option, wording in wordings.items() if _plain(part) in wording}
+
+        def within(part):
+            return {
+                option
+                for option, wording in wordings.items()
+                if any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", _plain(part)) for w in wording)
+            }
+
+        if exact := whole(text):
+            return exact
+        # "A, so B" answers B; what follows a because is the reason.
+        text = REASON.split(CONCLUSION.split(text)[-1])[0]
+        head, *rest = re.split(r"[,;:]", text)
+        if DENIAL.search(text):
+            return set()
+        return (whole(head) or within(head)).union(*map(within, rest))
+
+
+def _plain(text):
+    """A wording without its case, quotes, articles and marks."""
+    text = " ".join(re.sub(r"[-_\"'`.!?()\[\]]", " ", text.casefold()).split())
+    text = re.sub(r"^(the|a|an|it is|it's|its|by|by the) ", "", text)
+    return text.removesuffix(" bound")

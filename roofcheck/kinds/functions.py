@@ -1,0 +1,304 @@
+"""A function, or a formula, compared with the reference on drawn cases."""
+
+import functools
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from roofcheck import calling
+from roofcheck.computation import apply
+from roofcheck.expressions import evaluate
+from roofcheck.kinds.question import Question, Verdict
+from roofcheck.reading import (
+    Given,
+    UnreadableError,
+    as_sequence,
+    is_missing,
+    kind_of,
+    read_number,
+)
+from roofcheck.scales import HALF
+from roofcheck.slips import Slip, Slips
+from roofcheck.words import TEXT, capital, listed
+
+# So many cases judge a function; one short of a branch would be luck.
+CASES = 12
+# What may stand around a formula: "I =", "D >", a unit.
+AROUND = re.compile(r"^[^=<>≥]*(?:[>≥]=?|=)|FLOPs?\s*/\s*(byte|B)\s*$")
+BRACKETS = str.maketrans("[]{}", "()()")
+# How students round results.
+ROUNDINGS = [
+    *(functools.partial(lambda n, value: round(value, n), n) for n in range(6)),
+    *(functools.partial(lambda n, value: float(f"{value:.{n}e}"), n) for n in range(1, 4)),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Function(Question):
+    """Asks for a function of ``arguments``; compares it with the reference on drawn cases.
+
+    ``results`` maps the name of each value it returns to its formula, which may use the inputs
+    (operations and constants) beside the arguments. ``case`` draws one case, a tuple of arguments,
+    from a Random and the number of the case, so that it can visit every branch in turn.
+    """
+
+    arguments: Sequence[str]
+    results: Mapping[str, Callable]
+    case: Callable[[random.Random, int], tuple]
+    unit: str = ""
+    slips: Mapping[str, Sequence[Slip]] = field(default_factory=dict)
+    half: Sequence[str] = ()
+    rtol: float = 1e-3
+    seed: str = "public"
+    # Whether all is small whole numbers, as in Number.
+    exact = False
+
+    @functools.cached_property
+    def cases(self) -> tuple[tuple, ...]:
+        """The arguments of each call."""
+        rng = random.Random(f"{self.seed}")
+        return tuple(self.case(rng, number) for number in range(CASES))
+
+    @functools.cached_property
+    def known(self) -> dict[str, Slips]:
+        """The slips of each result."""
+        cases = [dict(zip(self.arguments, case, strict=True)) for case in self.cases]
+        return {
+            name: Slips(
+                formula, self.inputs, cases, own=self.slips.get(name, ()), unit=self.unit,
+                half=self.half, rtol=self.rtol,
+                exact=self.exact,
+            )
+            for name, formula in self.results.items()
+        }  # fmt: skip
+
+    def reference(self, *arguments):
+        """What the function should return."""
+        values = {name: given.value for name, given in self.inputs.items()}
+        values |= dict(zip(self.arguments, arguments, strict=True))
+        found = tuple(apply(formula, values) for formula in self.results.values())
+        return found if len(found) > 1 else found[0]
+
+    def with_cases(self, seed):
+        return replace(self, seed=seed)
+
+    def problems(self):
+        return [
+            f"{name}: the slip {slip!r} lies within the tolerance"
+            for name, known in self.known.items()
+            for slip in known.too_close()
+        ]
+
+    def judge(self, answer):
+        if is_missing(answer):
+            return Verdict(0, TEXT["fill in" if answer is ... else "none"], "missing")
+        if not callable(answer):
+            return Verdict(0, TEXT["not a function"].format(kind=kind_of(answer)))
+        return self._judge_calls(answer)
+
+    def _judge_calls(self, function):
+        found: dict[int, tuple[Given, ...]] = {}
+        troubles: dict[int, Verdict] = {}
+        for number, case in enumerate(self.cases):
+            try:
+                found[number] = self._read(self._called(function, case), case)
+            except _TroubleError as error:
+                troubles[number] = error.verdict
+        if not troubles:
+            return self._judge_columns(list(found.values()))
+        first = next(iter(troubles.values()))
+        good = [
+            number
+            for number, values in found.items()
+            if all(
+                known.is_right_at(number, value)
+                for known, value in zip(self.known.values(), values, strict=True)
+            )
+        ]
+        # One branch of two, or nearly: what a missing else leaves.
+        if first.slips and len(good) == len(found) >= CASES // 4:
+            return Verdict(HALF, f"{first.message} {TEXT['elsewhere']}", slips=("one branch",))
+        if len(troubles) == CASES and first.slips == ("no return",):
+            return replace(first, state="missing")
+        return first
+
+    def _judge_columns(self, found):
+        columns = dict(zip(self.results, zip(*found, strict=True), strict=True))
+        right, said, slips, credit = [], [], [], 0.0
+        for name, column in columns.items():
+            known = self.known[name]
+            if known.is_right(column) is not None:
+                right.append(name)
+                credit += 1
+                continue
+            rounded = _are_rounded(column, known.right)
+            diagnosis = None if rounded else known.diagnose(column)
+            call = self._text_of(self.cases[known.first_wrong(column)])
+            if rounded:
+                credit += HALF
+                slips.append("rounded")
+                message = TEXT["rounded"]
+            elif diagnosis:
+                credit += diagnosis.credit
+                slips += diagnosis.names
+                message = f"{diagnosis.message} {TEXT['first off'].format(call=call)}"
+            elif any(given.value < 0 for given in column):
+                message = TEXT["negative"]
+            elif not any(given.value for given in column):
+                message = TEXT["zero"]
+            elif len({given.value for given in column}) == 1:
+                message = TEXT["ignores"]
+            else:
+                message = TEXT["retry call"].format(call=call)
+            several = len(columns) > 1
+            said.append(
+                TEXT["part"].format(name=capital(name), message=message) if several else message
+            )
+        if len(right) == len(columns):
+            return Verdict(1, self.praise)
+        names = listed(columns)
+        turned = list(columns.values())[::-1]
+        if not right and all(
+            known.is_right(column) is not None
+            for known, column in zip(self.known.values(), turned, strict=True)
+        ):
+            return Verdict(HALF, TEXT["swapped"].format(names=names), slips=("order",))
+        if right:
+            said.insert(0, TEXT["part right"].format(names=capital(listed(right))))
+        return Verdict(credit / len(columns), " ".join(said), slips=tuple(slips))
+
+    def _called(self, function, case):
+        try:
+            return calling.call(function, case)
+        except (Exception, SystemExit) as error:
+            raise _raised(error, case, function) from None
+
+    def _read(self, raw, case):
+        call = self._text_of(case)
+        if is_missing(raw):
+            text = TEXT["no return"].format(call=call)
+            raise _TroubleError(Verdict(0, text, slips=("no return",)))
+        if isinstance(raw, (Mapping, set, frozenset)) or (
+            isinstance(raw, str) and len(self.results) > 1
+        ):
+            reason = TEXT["plain values"].format(kind=kind_of(raw))
+            text = TEXT["result"].format(call=call, reason=reason)
+            raise _TroubleError(Verdict(0, text))
+        found = as_sequence(raw)
+        if len(found) != len(self.results):
+            text = TEXT["length"].format(call=call, found=len(found), wanted=len(self.results))
+            raise _TroubleError(Verdict(0, text))
+        try:
+            # A function's results are computed: all their digits count.
+            return tuple(Given(read_number(value, self.unit).value) for value in found)
+        except UnreadableError as error:
+            text = TEXT["result"].format(call=call, reason=error)
+            raise _TroubleError(Verdict(0, text)) from None
+
+    def _text_of(self, case):
+        pairs = zip(self.arguments, case, strict=True)
+        return f"({', '.join(f'{name}={_plain(value)}' for name, value in pairs)})"
+
+    def _drawn_once(self, rng):
+        return replace(super()._drawn_once(rng), seed=f"{rng.random()}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formula(Function):
+    """Asks for a formula of ``arguments``, its symbols: text, a SymPy expression or a function.
+
+    Any equivalent form is right: it is compared with the reference on drawn values. ``cancels``
+    gives values to symbols that may stand in the formula and drop out of it.
+    """
+
+    cancels: Mapping[str, float] = field(default_factory=dict)
+    exact = True
+
+    def judge(self, answer):
+        symbols = listed(self.arguments)
+        if is_missing(answer) or (isinstance(answer, str) and answer.strip() in ("", "...")):
+            return Verdict(0, TEXT["fill in" if answer is not None else "none"], "missing")
+        if isinstance(answer, str):
+            text = re.sub(
+                r"^[^=<>≥]*(?:[>≥]=?|=)|FLOPs?\s*/\s*(byte|B)\s*$", "", answer.strip().strip("$")
+            )
+            text = re.sub(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", text)
+            text = text.replace("\\cdot", "*").translate(BRACKETS)
+            try:
+                evaluate(text, self.values(self.cases[0]))
+            except ValueError as error:
+                return Verdict(0, TEXT["formula"].format(why=error))
+            verdict = self._judge_calls(self._written(text))
+            above, _, below = text.rpartition("/")
+            if verdict.credit == 1 or not above:
+                return verdict
+            if self._judge_calls(self._written(f"{above}/({below})")).credit == 1:
+                message = TEXT["divisor"]
+                if verdict.slips:
+                    message = TEXT["either"].format(first=message, second=verdict.message)
+                return Verdict(HALF, message, slips=("divisor", *verdict.slips))
+            return verdict
+        if free := getattr(answer, "free_symbols", None):
+            named = {str(symbol): symbol for symbol in free}
+            if unknown := sorted(set(named) - set(self.arguments) - set(self.cancels)):
+                why = f"{unknown[0]!r} is not among its symbols ({', '.join(self.arguments)})"
+                return Verdict(0, TEXT["formula"].format(why=why))
+            return self._judge_calls(
+                lambda *case: answer.subs(
+                    {
+                        named[name]: value
+                        for name, value in self.values(case).items()
+                        if name in named
+                    }
+                )
+            )
+        if callable(answer):
+            return self._judge_calls(answer)
+        try:
+            value = read_number(answer, self.unit).value
+        except UnreadableError:
+            text = TEXT["not a formula"].format(kind=kind_of(answer), symbols=symbols)
+            return Verdict(0, text)
+        judged = self._judge_calls(lambda *case: value)
+        if judged.credit == 1 or judged.slips:
+            return judged
+        return Verdict(0, TEXT["no symbol"].format(symbols=symbols))
+
+    def _written(self, text):
+        """The function that a formula as text is."""
+        return lambda *case: evaluate(text, self.values(case))
+
+    def values(self, case):
+        """The symbols' values; as floats, which overflow where whole numbers would grow on."""
+        return dict(zip(self.arguments, map(float, case), strict=True)) | self.cancels
+
+
+def _plain(value):
+    """An argument as one would type it to call the function again, or nearly."""
+    return f"{value:.4g}" if isinstance(value, float) else f"{value}"
+
+
+def _are_rounded(column, right):
+    """Whether a column is the right one, rounded, with most of it left."""
+    values = [given.value for given in column]
+    return len(set(values)) > len(values) / 2 and any(
+        values == [rounding(value) for value in right] for rounding in ROUNDINGS
+    )
+
+
+class _TroubleError(Exception):
+    """A call that gave no values; carries what to say."""
+
+    def __init__(self, verdict):
+        super().__init__(verdict.message)
+        self.verdict = verdict
+
+
+def _raised(error, case, function):
+    kind = f"{type(error).__name__}: {error}"
+    names = calling.argument_names(function, len(case))
+    text = f"({', '.join(f'{n}={_plain(v)}' for n, v in zip(names, case, strict=True))})"
+    return _TroubleError(
+        Verdict(0, TEXT["raised"].format(error=kind, call=text), slips=(type(error).__name__,))
+    )

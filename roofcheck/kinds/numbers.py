@@ -1,0 +1,254 @@
+"""One number, or several."""
+
+import contextlib
+import functools
+import math
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from roofcheck import units
+from roofcheck.agreement import agrees, caret, rounds_to
+from roofcheck.computation import apply
+from roofcheck.kinds.question import (
+    Question,
+    Verdict,
+    chips_of,
+    drawn_inputs,
+    other_chips,
+    shown,
+)
+from roofcheck.reading import UnreadableError, as_sequence, is_missing, read_number
+from roofcheck.scales import HALF
+from roofcheck.slips import Slip, Slips
+from roofcheck.words import TEXT, capital, listed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Question):
+    """Asks for one number: ``formula`` of the inputs, in ``unit``, within ``rtol``.
+
+    ``slips`` are the question's own wrong turns, ``half`` names those that keep half the credit,
+    ``usual`` one to tell of without an answer, by default the first of its own. ``figure`` is the
+    attribute that it means of an Estimate. ``beyond`` says of an ``answer``, by the inputs, why it
+    cannot be, or nothing. ``exact`` says that all is small whole numbers.
+
+    >>> from roofcheck.inputs import bandwidth, peak
+    >>> ridge = Number(
+    ...     asks="What is the bf16 ridge of the {chip}, in FLOP/byte?",
+    ...     inputs={"peak": peak("TPU v5e"), "bandwidth": bandwidth("TPU v5e")},
+    ...     formula=lambda peak, bandwidth: peak / bandwidth,
+    ...     unit="FLOP/byte",
+    ... )
+    >>> ridge.judge("about 240").state, ridge.judge(1 / 240.5).message
+    ('right', 'Upside down: that is 1 over the value asked for.')
+    """
+
+    formula: Callable
+    unit: str = ""
+    rtol: float = 0.01
+    slips: Sequence[Slip] = ()
+    half: Sequence[str] = ()
+    usual: str = ""
+    figure: str = ""
+    beyond: Callable | None = None
+    exact: bool = False
+
+    @functools.cached_property
+    def known(self) -> Slips:
+        """Its slips and what each gives."""
+        return Slips(
+            self.formula, self.inputs, own=self.slips, unit=self.unit, half=self.half,
+            rtol=self.rtol, exact=self.exact,
+        )  # fmt: skip
+
+    def reference(self) -> float:
+        """The right answer."""
+        return self.known.right[0]
+
+    def _wrong_label(self):
+        text = TEXT["wrong label"].format(wanted=units.name(self.unit))
+        return Verdict(HALF, text, slips=("wrong label",))
+
+    @property
+    def _whole(self):
+        """The first whole number from which on holds what holds from the right answer on."""
+        right = self.reference()
+        return math.ceil(right) if math.isfinite(right) else right
+
+    def problems(self):
+        found = [f"the slip {name!r} lies within the tolerance" for name in self.known.too_close()]
+        if self.usual and not any(self.usual in slip.names for slip in self.known.singles):
+            found.append(f"no slip is named {self.usual!r}, its usual one")
+        if self.unit == "tokens":
+            wholes = [s.names[0] for s in self.known.steps if s.column[0] == self._whole]
+            found += [f"the slip {name!r} is the first whole number" for name in wholes]
+        return found
+
+    def with_inputs(self, inputs):
+        """The same question of other figures, without what went with its own."""
+        kept = [slip for slip in self.slips if not slip.here]
+        return replace(self, inputs=inputs, slips=kept, usual="", praise="")
+
+    def judge(self, answer):
+        try:
+            given = read_number(answer, self.unit, self.figure)
+        except UnreadableError as error:
+            if error.number and self.known.is_right([error.number]) is not None:
+                return self._wrong_label()
+            return _unreadable(error)
+        remark = self.known.is_right([given])
+        if remark is None and self.unit == "tokens" and given.value == self._whole:
+            remark = TEXT["whole tokens"]
+        if remark is not None:
+            unit = "" if self.unit == "times" else self.unit
+            shown = f"{given.value:.4g} {unit}".strip()
+            return Verdict(1, f"{shown}. {remark or self.praise}".strip())
+        written = given.written and self.known.is_right([given.written]) is not None
+        found = self.known.diagnose([given])
+        if written or (given.written and found and found.names[0].startswith("unit: ")):
+            return self._wrong_label()
+        if found:
+            return Verdict(found.credit, found.message, slips=found.names)
+        reference = self.reference()
+        single = replace(given, digits=1) if float(f"{given.value:.0e}") == given.value else given
+        if single.digits == 1 and rounds_to(reference, single, at_least=1):
+            return Verdict(0, TEXT["one digit"], slips=("one digit",))
+        if type(answer) is int:
+            targets = [reference, *(single.column[0] for single in self.known.singles)]
+            if said := caret(answer, targets):
+                return Verdict(0, said, slips=("caret",))
+        values = {name: figure.value for name, figure in self.inputs.items()}
+        if self.beyond and (why := apply(self.beyond, values | {"answer": given.value})):
+            return Verdict(0, why)
+        return _beside(given.value, reference)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Several(Question):
+    """Asks for several numbers, as a list, tuple, array or mapping; each part is a Number.
+
+    A part's points are its weight. The right values in another order keep half the credit, and so
+    does a wrong part that ``follows`` from the others: its name is mapped to what it is by the
+    student's own answers, a function of a mapping of part names to numbers.
+    """
+
+    parts: Mapping[str, Number]
+    follows: Mapping[str, Callable] = field(default_factory=dict)
+
+    def reference(self) -> dict[str, float]:
+        """The right answer of each part."""
+        return {name: part.reference() for name, part in self.parts.items()}
+
+    def judge(self, answer):
+        if is_missing(answer):
+            return Verdict(0, TEXT["fill in" if answer is ... else "none"], "missing")
+        if isinstance(answer, str):
+            answer = re.split(r"\s*;\s*|,\s+|\s+and\s+", answer.strip().strip("()[]"))
+        if isinstance(answer, Mapping):
+            answer = self._in_order(answer)
+        found = as_sequence(answer)
+        names = listed(self.parts)
+        if len(found) != len(self.parts):
+            return Verdict(0, TEXT["parts"].format(count=len(self.parts), names=names))
+        empty = [name for name, value in zip(self.parts, found, strict=True) if is_missing(value)]
+        if len(empty) == len(found):
+            return Verdict(0, TEXT["fill in"], "missing")
+        verdicts = {
+            name: part.judge(value)
+            for (name, part), value in zip(self.parts.items(), found, strict=True)
+        }
+        verdicts |= dict(self._following(verdicts, found))
+        weights = {name: part.points or 1.0 for name, part in self.parts.items()}
+        credit = sum(weights[n] * v.credit for n, v in verdicts.items()) / sum(weights.values())
+        if credit < HALF and _in_another_order(list(self.parts.values()), found):
+            return Verdict(HALF, TEXT["swapped"].format(names=names), slips=("order",))
+        if credit == 1:
+            return Verdict(1, self.praise)
+        said: dict[str, list[str]] = {}
+        for name, verdict in verdicts.items():
+            if verdict.credit < 1:
+                said.setdefault(verdict.message, []).append(name)
+        sentences = [
+            TEXT["part"].format(name=capital(listed(alike)), message=message)
+            for message, alike in said.items()
+        ]
+        good = [name for name, verdict in verdicts.items() if verdict.credit == 1]
+        if good:
+            sentences.insert(0, TEXT["part right"].format(names=capital(listed(good))))
+        slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
+        return Verdict(credit, " ".join(sentences), slips=slips)
+
+    def _following(self, verdicts, found):
+        """Verdicts on the wrong parts that are right by the student's own other answers."""
+        given = {}
+        for (name, part), value in zip(self.parts.items(), found, strict=True):
+            with contextlib.suppress(UnreadableError):
+                given[name] = read_number(value, part.unit, part.figure)
+        values = {name: number.value for name, number in given.items()}
+        for name, formula in self.follows.items():
+            if name not in given or verdicts[name].state != "wrong":
+                continue
+            try:
+                expected = formula(values)
+            except (KeyError, ZeroDivisionError, OverflowError):
+                continue
+            if agrees([given[name]], [expected]):
+                yield name, Verdict(HALF, TEXT["follows"], slips=("follows",))
+
+    def text(self):
+        inputs = {n: given for part in self.parts.values() for n, given in part.inputs.items()}
+        words = {name: shown(given) for name, given in inputs.items()}
+        return self.asks.format(**words, chip=chips_of(inputs), parts=listed(self.parts))
+
+    def _in_order(self, answer):
+        """The values of a mapping in the order of the parts, if its keys name them."""
+        keys = {
+            name: [key for key in answer if name.casefold().startswith(str(key).casefold())]
+            for name in self.parts
+        }
+        chosen = [found[0] for found in keys.values() if len(found) == 1]
+        named = len(set(chosen)) == len(self.parts)
+        return [answer[key] for key in chosen] if named else list(answer.values())
+
+    def problems(self):
+        return [f"{n}: {problem}" for n, part in self.parts.items() for problem in part.problems()]
+
+    def _drawn_once(self, rng):
+        inputs = [given for part in self.parts.values() for given in part.inputs.values()]
+        chips, seed = other_chips(inputs, rng), rng.random()
+        # The same seed for each part: what they share stays the same.
+        parts = {
+            chips.get(name, name): part.with_inputs(
+                drawn_inputs(part.inputs, random.Random(seed), chips)
+            )
+            for name, part in self.parts.items()
+        }
+        return replace(self, parts=parts, praise="")
+
+
+def _unreadable(error):
+    return Verdict(0, str(error), "missing" if error.missing else "wrong")
+
+
+def _beside(value, reference):
+    """What can be said of a number that agrees with no slip."""
+    if value < 0 <= reference:
+        return Verdict(0, TEXT["negative"], slips=("negative",))
+    if value == 0:
+        return Verdict(0, TEXT["zero"])
+    if math.isinf(value):
+        return Verdict(0, TEXT["infinite"])
+    return Verdict(0, TEXT["retry"])
+
+
+def _in_another_order(parts, found):
+    """Whether every part is answered by one of the values, each by another."""
+    left = list(found)
+    for part in parts:
+        match = next((v for v in left if part.judge(v).credit == 1), None)
+        if match is None:
+            return False
+        left.remove(match)
+    return True

@@ -1,0 +1,146 @@
+"""Names in order."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+import numpy as np
+
+from roofcheck.expressions import LONGEST
+from roofcheck.kinds.question import Question, Verdict
+from roofcheck.reading import is_missing
+from roofcheck.scales import HALF
+from roofcheck.words import TEXT
+
+SEPARATOR = re.compile(r"\s*(?:,|;|<=?|>|->|→|\n)\s*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order(Question):
+    """Asks for ``items`` in rising order of ``key``; half the credit if only neighbours swap.
+
+    ``wrong`` maps the name of a slip to its key and what to say of it; ``needs`` maps two items,
+    the one that comes first first, to what to say where they stand the wrong way round. ``read``
+    gives an item's name for what a student wrote: an alias, or the thing itself. ``again`` draws
+    other items.
+
+    The steps of a derivation are items of one letter each, so that "CAB" is an answer:
+
+    >>> steps = Order(
+    ...     asks="A: divide by 2, B: write down 2x = 6, C: read off x = 3.",
+    ...     items=("A", "B", "C"),
+    ...     key="BAC".index,
+    ...     needs={("B", "A"): "Before B there is nothing to divide."},
+    ... )
+    >>> steps.judge("bac").state, steps.judge("A, B, C").message[:35]
+    ('right', 'Before B there is nothing to divide')
+    """
+
+    items: Sequence[str]
+    key: Callable
+    wrong: Mapping[str, tuple[Callable, str]] = field(default_factory=dict)
+    reversed_says: str = ""
+    needs: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    read: Callable = str
+    again: Callable | None = None
+
+    def reference(self) -> tuple[str, ...]:
+        """The items in order."""
+        return tuple(sorted(self.items, key=self.key))
+
+    def judge(self, answer):
+        if answer is ...:
+            return Verdict(0, TEXT["fill in"], "missing")
+        if answer is None:
+            text = TEXT["none" if self._letters else "sorted none"]
+            return Verdict(0, text, "missing", slips=() if self._letters else ("list.sort()",))
+        if isinstance(answer, (set, frozenset)):
+            return Verdict(0, TEXT["no order"].format(kind="set"))
+        given = self._listed(answer)
+        if given is None:
+            return Verdict(0, TEXT["not a list"])
+        right = self.reference()
+        if given and all(is_missing(item) for item in given):
+            return Verdict(0, TEXT["fill in"], "missing")
+        if sorted(map(str, given)) != sorted(right):
+            return Verdict(0, self._not_these(given))
+        if given == list(right):
+            return Verdict(1, self.praise)
+        if self.reversed_says and given == list(right[::-1]):
+            return Verdict(0, self.reversed_says, slips=("reversed",))
+        for name, (key, says) in self.wrong.items():
+            values = [key(name) for name in given]
+            if values in (sorted(values), sorted(values, reverse=True)):
+                return Verdict(0, says, slips=(name,))
+        places = [right.index(name) for name in given]
+        first = next(i for i, place in enumerate(places) if place != i)
+        near = all(abs(place - i) <= 1 for i, place in enumerate(places))
+        credit, slips = (HALF, ("neighbours",)) if near else (0.0, ())
+        said = [TEXT["neighbours"]] if near else []
+        for (earlier, later), says in self.needs.items():
+            if given.index(later) < given.index(earlier):
+                said.insert(0, says)
+                slips = (f"{later} before {earlier}", *slips)
+                break
+        said = said or [TEXT["out of place"].format(place=first + 1)]
+        return Verdict(credit, " ".join(said), slips=slips)
+
+    def _listed(self, answer):
+        """The items that an answer lists, or None."""
+        if isinstance(answer, (list, tuple)) and len(answer) == 1 and isinstance(answer[0], str):
+            [answer] = answer
+        if isinstance(answer, str):
+            parts = SEPARATOR.split(answer[:LONGEST].strip().strip("[]()"))
+            answer = [part.strip("\"'") for part in parts if part]
+            if self._letters:
+                answer = [letter for letter in "".join(answer) if letter.isalnum()]
+            if len(answer) < 2:
+                return None
+        try:
+            # One more than there are, of what may never end.
+            return [self._name(item) for item in islice(answer, len(self.items) + 1)]
+        except TypeError:
+            return None
+
+    def _not_these(self, given):
+        """What to say of items that are not those to order."""
+        options = ", ".join(sorted(self.items))
+        if self._letters:
+            return TEXT["wrong letters"].format(options=options)
+        unknown = [item for item in given if item not in self.items]
+        if len(unknown) == 1 and isinstance(unknown[0], str):
+            return TEXT["unknown name"].format(name=repr(unknown[0])[:60], options=options)
+        return TEXT["wrong names"].format(options=options)
+
+    def problems(self):
+        orders = [self.reference(), self.reference()[::-1]]
+        found = []
+        for name, (key, _) in self.wrong.items():
+            order = tuple(sorted(self.items, key=key))
+            if order in orders:
+                found.append(f"the slip {name!r} gives the right order")
+        for earlier, later in self.needs:
+            if self.key(earlier) > self.key(later):
+                found.append(f"{earlier!r} needs {later!r} in the right order")
+        return found
+
+    @property
+    def _letters(self):
+        return max(map(len, self.items)) == 1
+
+    def _name(self, item):
+        """The item that is meant, or what was written."""
+        # sorted() over pairs of a key and a name.
+        if isinstance(item, (tuple, list)):
+            names = [part for part in item if not isinstance(part, (int, float, np.number))]
+            item = names[0] if len(names) == 1 else item
+        try:
+            name = self.read(item)
+        except ValueError:
+            name = str(item)
+        known = {option.casefold(): option for option in self.items}
+        return known.get(" ".join(str(name).split()).casefold(), item)
+
+    def _drawn_once(self, rng):
+        return replace(self, items=self.again(rng)) if self.again else self

@@ -1,0 +1,120 @@
+"""A function that drives a counting machine, graded by how few bytes it moves."""
+
+import functools
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from roofcheck.computation import apply
+from roofcheck.kinds.question import Question, Verdict
+from roofcheck.programs import Case
+from roofcheck.reading import is_missing, kind_of
+from roofcheck.slips import Slip
+from roofcheck.words import TEXT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Puzzle(Question):
+    """Asks for a function that does a computation on a machine with as few bytes as it can.
+
+    ``case`` draws one Case from a Random and the number of the case. ``credit`` maps times the
+    least bytes to the share of the points, in rising order: all of them up to the first, then
+    falling evenly in the logarithm from one to the next, in tenths, so that other sizes change it
+    little, and the last share however many more. The case that does worst decides, since a schedule
+    that suits some sizes alone is no schedule.
+
+    ``slips`` are told where a case's counts show them, and ``faults`` where its result is wrong
+    besides: a Slip's formula takes any of the counts by name and says whether they do; its sentence
+    may quote them, as in {X:g}.
+
+    ``judge`` does in one go what grading does in two places: ``record`` runs the function, where
+    that can do no harm, and gives plain data; ``judge_programs`` judges those data.
+    """
+
+    case: Callable[[random.Random, int], Case]
+    credit: Mapping[float, float]
+    many: int = 4
+    slips: Sequence[Slip] = ()
+    faults: Sequence[Slip] = ()
+    seed: str = "public"
+
+    @functools.cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """The ``many`` cases that the function is tried on."""
+        rng = random.Random(f"{self.seed}")
+        return tuple(self.case(rng, number) for number in range(self.many))
+
+    def with_cases(self, seed):
+        return replace(self, seed=seed)
+
+    def judge(self, answer):
+        if is_missing(answer):
+            return Verdict(0, TEXT["fill in" if answer is ... else "none"], "missing")
+        if not callable(answer):
+            return Verdict(0, TEXT["not a function"].format(kind=kind_of(answer)))
+        return self.judge_programs(self.record(answer))
+
+    def record(self, function) -> list:
+        """What the function does in each case: a program, or last a text of what it raised."""
+        programs = []
+        for case in self.cases:
+            programs.append(case.record(function))
+            if isinstance(programs[-1], str):
+                break
+        return programs
+
+    def judge_programs(self, programs) -> Verdict:
+        """A Verdict on what ``record`` gave, or on anything else that came in its place."""
+        if not isinstance(programs, list):
+            return Verdict(0, TEXT["no programs"])
+        if programs == [[]] * len(self.cases):
+            return Verdict(0, TEXT["nothing done"], "missing")
+        worst = None
+        for case, program in zip(self.cases, programs, strict=False):
+            said = isinstance(program, str)
+            run = None if said else case.replay(program)
+            if said or run.wrong:
+                wrong = program if said else run.wrong
+                slips = [] if said else _shown(self.faults, run)
+                message = TEXT["in case"].format(sizes=case.text(), message=wrong)
+                return Verdict(0, _told(message, slips, run), slips=_names(slips))
+            if worst is None or run.moved / case.least > worst[0]:
+                worst = run.moved / case.least, case, run
+        if len(programs) != len(self.cases):
+            return Verdict(0, TEXT["no programs"])
+        times, case, run = worst
+        share = self._share(times)
+        words = {"times": f"{times:.3g}", "over": case.over}
+        if share == 1:
+            said = TEXT["at most" if times > 1 else "at least"].format(**words)
+            return Verdict(1, f"{said} {self.praise}".strip())
+        slips = _shown(self.slips, run)
+        message = TEXT["in case"].format(sizes=case.text(), message=TEXT["least"].format(**words))
+        if not slips:
+            message = f"{message} {run.words}"
+        return Verdict(share, _told(message, slips, run), slips=_names(slips))
+
+    def _share(self, times):
+        """The share of the points for so many times the least bytes."""
+        if times <= min(self.credit):
+            return 1
+        logs = [math.log(each) for each in self.credit]
+        return round(float(np.interp(math.log(times), logs, list(self.credit.values()))), 1)
+
+    def _drawn_once(self, rng):
+        return replace(super()._drawn_once(rng), seed=f"{rng.random()}")
+
+
+def _shown(slips, run):
+    return [slip for slip in slips if run.counts and apply(slip.formula, run.counts)]
+
+
+def _told(message, slips, run):
+    return " ".join([message, *(slip.says.format(**run.counts) for slip in slips)])
+
+
+def _names(slips):
+    return tuple(slip.name for slip in slips)

@@ -1,0 +1,166 @@
+"""What all questions share: inputs, hints, new draws, and the verdict."""
+
+import abc
+import inspect
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from roofcheck import units
+from roofcheck.chips import course_chips
+from roofcheck.computation import apply
+from roofcheck.inputs import Input
+from roofcheck.words import TEXT, listed
+from roofkit._units import prefixed
+
+TRIES = 500
+# A puzzle's share depends a little on its sizes.
+LITTLE = 0.15
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a question says of an answer: credit from 0 to 1, why, and the slips it recognised.
+
+    ``state`` is right, partly, wrong or missing; ``slips`` is empty where none is known.
+    """
+
+    credit: float
+    message: str
+    state: str = ""
+    slips: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        if not self.state:
+            state = "right" if self.credit == 1 else "partly" if self.credit else "wrong"
+            object.__setattr__(self, "state", state)
+
+    def adding(self, sentence: str) -> "Verdict":
+        """The same verdict with a further sentence."""
+        return replace(self, message=f"{self.message} {sentence}".strip())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question(abc.ABC):
+    """What all kinds share.
+
+    Parameters
+    ----------
+    asks : what is asked, in a sentence; {name} stands for an input's value, {chip} for the chips
+    inputs : mapping of name to Input
+    how : how the inputs combine, the last of the hints
+    praise : what to say of a right answer beside "Right"
+    points : what it is worth in a problem set
+    holds : function of inputs by name that a new draw must satisfy
+    """
+
+    asks: str
+    inputs: Mapping[str, Input] = field(default_factory=dict)
+    how: str = ""
+    praise: str = ""
+    points: float = 0.0
+    holds: Callable | None = None
+
+    @abc.abstractmethod
+    def judge(self, answer) -> Verdict:
+        """A Verdict on an answer of any type; raises only what the answer itself raises."""
+
+    def drawn(self, seed) -> "Question":
+        """The same question with figures drawn anew: other chips, other shapes, the same slips.
+
+        Every seed gives one draw, the same everywhere. Raises ValueError if no draw satisfies
+        ``holds`` with every slip apart from the right answer.
+        """
+        rng = random.Random(f"{seed}")
+        for _ in range(TRIES):
+            fresh = self._drawn_once(rng)
+            values = {name: given.value for name, given in fresh.inputs.items()}
+            if (not self.holds or apply(self.holds, values)) and not fresh.problems():
+                return fresh
+        raise ValueError(f"no draw of {self.asks!r} in {TRIES} keeps its slips apart")
+
+    def with_cases(self, seed) -> "Question":
+        """The same question; one that is judged on cases gets those of this seed."""
+        return self
+
+    def judge_where_it_counts(self, answer, seed) -> Verdict:
+        """The Verdict of ``judge``, or a lower one if cases of this seed go worse.
+
+        No message quotes those cases.
+        """
+        other = self.with_cases(seed)
+        known = self.judge(answer)
+        return lower(known, other.judge(answer)) if known.credit and other is not self else known
+
+    def problems(self) -> list[str]:
+        """What is wrong with the question itself: slips that would be taken for right."""
+        return []
+
+    def text(self) -> str:
+        """What is asked, with the figures filled in."""
+        words = {name: shown(given) for name, given in self.inputs.items()}
+        return self.asks.format(**words, chip=chips_of(self.inputs))
+
+    def hints(self) -> list[str]:
+        """What to say on a second wrong try, and on every further one."""
+        formula = getattr(self, "formula", None)
+        used = inspect.signature(formula).parameters if formula else ()
+        named = dict.fromkeys(
+            given.what for name, given in self.inputs.items() if given.what and name in used
+        )
+        what = [TEXT["hint what"].format(inputs=listed(named))] if named else []
+        how = self.how if self.how.endswith("?") else f"{self.how}."
+        return what + ([TEXT["hint how"].format(how=how)] if self.how else [])
+
+    def with_inputs(self, inputs: Mapping[str, Input]) -> "Question":
+        """The same question of other figures. Praise goes with those it was written for."""
+        return replace(self, inputs=inputs, praise="")
+
+    def _drawn_once(self, rng):
+        chips = other_chips(self.inputs.values(), rng)
+        return self.with_inputs(drawn_inputs(self.inputs, rng, chips))
+
+
+def lower(known: Verdict, other: Verdict) -> Verdict:
+    """The verdict on the known cases, unless that on other cases gives clearly less."""
+    if other.credit >= known.credit - LITTLE:
+        return known
+    return Verdict(other.credit, TEXT["known cases"], slips=("known cases alone",))
+
+
+def shown(given):
+    """An input's value as a sentence shows it: 3.35 TB/s, 80, 5·10¹¹."""
+    if callable(given.value):
+        return ""
+    if given.unit in ("FLOP/s", "byte/s"):
+        scale, prefix = prefixed(given.value)
+        return f"{given.value / scale:.5g} {prefix}{given.unit.replace('byte', 'B')}"
+    if 1e-3 <= given.value < 1e8:
+        return f"{given.value:,.10g}"
+    return units.with_power(given.value)
+
+
+def chips_of(inputs):
+    """The chips whose figures the inputs are, as a sentence names them."""
+    return listed(dict.fromkeys(given.chips[0] for given in inputs.values() if given.chips))
+
+
+def other_chips(inputs, rng):
+    """For each chip of the inputs another that has the same figures."""
+    inputs = list(inputs)
+    mapping: dict[str, str] = {}
+    for name in dict.fromkeys(name for given in inputs for name in given.chips):
+        wanted = [given.has for given in inputs if name in given.chips and given.has]
+        pool = [
+            chip.name
+            for chip in course_chips()
+            if chip.name not in mapping.values() and all(has(chip) for has in wanted)
+        ]
+        if not pool:
+            raise ValueError(f"no chip of the table can stand in for {name}")
+        mapping[name] = rng.choice(pool)
+    return mapping
+
+
+def drawn_inputs(inputs, rng, chips):
+    return {name: given.drawn(rng, chips) for name, given in inputs.items()}

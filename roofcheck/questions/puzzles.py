@@ -1,0 +1,240 @@
+"""The traffic puzzles of the problem sets: schedules to write, graded by the bytes they move."""
+
+from math import ceil, isqrt
+
+import numpy as np
+
+import roofkit as rk
+from roofcheck.kinds import Puzzle
+from roofcheck.programs import Loops, Sends
+from roofcheck.slips import Slip
+from roofkit.network import Group
+from roofkit.scratchpad import least_matmul_bytes
+
+SIZE = 2  # bf16
+
+
+def _matmul_case(rng, number):
+    """Sides that tiles divide, sides that nothing divides, a thin Y, and one where all fits."""
+    room, M, N, K = (
+        (50, rng.choice((18, 24)), rng.choice((18, 24)), rng.randint(21, 24)),
+        (82, rng.choice((23, 31)), 23, rng.choice((19, 23))),
+        (82, 8 * rng.randint(3, 5), 4, rng.randint(16, 24)),
+        (200, rng.randint(6, 8), rng.randint(6, 8), rng.randint(6, 8)),
+    )[number]
+    draw = np.random.default_rng(rng.getrandbits(32))
+    X, Y = draw.normal(size=(M, K)), draw.normal(size=(K, N))
+    return Loops(
+        sizes={"M": M, "N": N, "K": K},
+        capacity=SIZE * room,
+        inputs={"X": X, "Y": Y},
+        output="Z",
+        result=X @ Y,
+        least=least_matmul_bytes(M, N, K, SIZE * room),
+    )
+
+
+def _attend_case(rng, number):
+    """Rows that do not fit, of scores whose exponentials overflow; the last is not divisible."""
+    M, d = rng.randint(6, 10), rng.randint(3, 5)
+    N = rng.choice((163, 167, 173, 179)) if number == 3 else 8 * rng.randint(20, 24)
+    draw = np.random.default_rng(rng.getrandbits(32))
+    S = draw.normal(size=(M, N)) + draw.choice([-1000, 1000], size=(M, 1))
+    # One row whose second half is far above its first.
+    S[0, N // 2 :] += 900
+    V = draw.normal(size=(N, d))
+    P = np.exp(S - S.max(axis=1, keepdims=True))
+    return Loops(
+        sizes={"M": M, "N": N, "d": d},
+        # Maxima, sums and results of all rows; new maxima; four columns of S with their rows of V.
+        capacity=SIZE * (M * (d + 3) + 4 * (M + d)),
+        inputs={"S": S, "V": V},
+        output="Z",
+        result=P @ V / P.sum(axis=1, keepdims=True),
+        least=SIZE * (M * N + N * d + M * d),
+    )
+
+
+def _gather_case(rng, number):
+    """A ring, slices whose corners have two links, and a grid that is no slice."""
+    grid = rng.choice(((2, 3), (3, 4), (2, 5), (4, 5)))
+    return Sends(
+        (
+            rk.network.ring(rng.randint(5, 9), 45e9),
+            rk.group("TPU v5e", 4),
+            rk.group("TPU v5e", 8),
+            rk.group("TPU v5e", 16),
+            Group("torus", grid, 45e9),
+        )[number]
+    )
+
+
+def _squares(M, N, X, Y, room):
+    """Whether X and Y cross as often as with three square blocks that fill fast memory."""
+    side = isqrt(room // 3)
+    return side > 1 and ceil(N / side) == X and ceil(M / side) == Y
+
+
+QUESTIONS = {
+    "ps2.matmul-bytes": Puzzle(
+        asks="Write matmul(pad, X, Y, Z), which puts the product of X[M, K] and Y[K, N] into Z and "
+        "loads and stores as few bytes as it can. Sizes are X.shape and Y.shape, the room in fast "
+        "memory pad.capacity, in bytes of bf16 elements.",
+        points=5,
+        case=_matmul_case,
+        credit={1.5: 1, 2.3: 0.65, 8: 0.1},
+        slips=[
+            Slip(
+                "dot products",
+                lambda M, N, X, Y: X == N and Y == M,
+                "Every element of Z is a dot product of its own: X crosses {X:g} times, once for "
+                "every column of Z, and Y {Y:g} times, once for every row.",
+            ),
+            Slip(
+                "X for every column",
+                lambda M, N, X, Y: X == N > 1 and Y != M,
+                "X crosses {X:g} times: once for every column of Z.",
+            ),
+            Slip(
+                "Y for every row",
+                lambda M, N, X, Y: Y == M > 1 and X != N,
+                "Y crosses {Y:g} times: once for every row of Z.",
+            ),
+            Slip(
+                "partial sums",
+                lambda back: back > 0,
+                "Partial sums of Z are stored and loaded again, {back:.3g} times over, for every "
+                "block of K. Which loop must be the innermost, so that a block of Z can stay?",
+            ),
+            Slip(
+                "three square blocks",
+                lambda M, N, X, Y, room, back: not back and _squares(M, N, X, Y, room),
+                "X crosses {X:g} times and Y {Y:g} times, as with three square blocks that share "
+                "fast memory evenly. Only one of the three decides how often X and Y cross.",
+            ),
+            Slip(
+                "room left empty",
+                lambda M, N, X, Y, used: used < 0.7 and X < N and Y < M,
+                "X crosses {X:g} times and Y {Y:g} times, while never more than {used:.0%} of fast "
+                "memory is taken.",
+            ),
+            Slip(
+                "all fits",
+                lambda M, N, K, room: room >= M * K + K * N + M * N,
+                "Here X, Y and Z fit into fast memory together: each has to cross only once.",
+            ),
+        ],
+        how="X crosses once for every block of columns of Z that is worked on, Y for every block "
+        "of rows; what takes room in fast memory without making those blocks larger?",
+        praise="What stays is large, what passes is thin.",
+    ),
+    "ps2.softmax-bytes": Puzzle(
+        asks="Write attend(pad, S, V, Z), which puts softmax(S) · V into Z, with the softmax taken "
+        "of every row of S[M, N], and loads and stores as few bytes as it can. A row is longer "
+        "than fast memory; there is room for the maxima, sums and results of all M rows, and for a "
+        "few columns of S with their rows of V besides.",
+        points=5,
+        case=_attend_case,
+        credit={1.05: 1, 1.7: 0.5, 2.4: 0.25, 5: 0.1},
+        slips=[
+            Slip(
+                "three passes",
+                lambda S: S == 3,
+                "S crosses three times: maximum, sum and weighted sum each fetch it again. Which "
+                "of them can be taken in the same pass?",
+            ),
+            Slip(
+                "two passes",
+                lambda S: S == 2,
+                "S crosses twice. When a larger maximum turns up, what must happen to the sums "
+                "taken with the one before?",
+            ),
+            Slip(
+                "V for every row",
+                lambda M, V: V == M,
+                "V is fetched again for every row of S, {V:g} times in all.",
+            ),
+            Slip(
+                "V for every block of rows",
+                lambda M, V: 1 < V < M,
+                "V crosses {V:.3g} times, where every row of S could use it while it is there.",
+            ),
+            Slip(
+                "exponentials stored",
+                lambda spilled: spilled > 0,
+                "Exponentials go to slow memory and come back, which costs as much as S itself.",
+            ),
+            Slip(
+                "results stored",
+                lambda out, back, spilled: not spilled and (out > 1 or back > 0),
+                "Unfinished results are stored and come back, though all of Z has room in fast "
+                "memory.",
+            ),
+        ],
+        faults=[
+            Slip(
+                "exponentials overflow",
+                lambda finite: not finite,
+                "Z holds inf or nan: exp overflows above 709, and 0/0 is nan. The scores lie near "
+                "1000 and near -1000; take the largest of its row from every score first. If you "
+                "do: a sum that stayed 0, a division by a factor of 0, an exponent with the wrong "
+                "sign or one block under two names does it too.",
+            ),
+            Slip(
+                "sum wrong",
+                lambda finite, proportional: finite and proportional,
+                "Each row of Z is the right one times a factor: it was not divided by the sum, or "
+                "the sum was not put right when a larger score turned up.",
+            ),
+            Slip(
+                "row not put right",
+                lambda finite, proportional, out: finite and not proportional and out >= 1,
+                "Check first: were the sum and the row of Z both put right, before anything was "
+                "added, when a larger score turned up?",
+            ),
+        ],
+        how="keep a maximum, a sum and a result for every row, and put the last two right whenever "
+        "the first one rises",
+        praise="Scores, values and results cross once each, as in fused attention.",
+    ),
+    "ps3.gather": Puzzle(
+        asks="Write gather(fabric), which sends pieces until every chip has all of them, with as "
+        "few as possible over the busiest link. Each direction of a link counts for itself.",
+        points=4,
+        case=_gather_case,
+        many=5,
+        credit={1: 1, 2: 0.5, 8: 0.1},
+        slips=[
+            Slip(
+                "one way",
+                lambda one_way, sent: one_way and sent > 0,
+                "Links carry pieces one way only; the other direction counts for itself, and lies "
+                "idle.",
+            ),
+            Slip(
+                "one link",
+                lambda one_way, again, n, busiest, idlest: (
+                    not (one_way or again) and busiest >= n - 1 > 2 * idlest
+                ),
+                "One link carries {busiest:g} pieces, as good as all there are, and another "
+                "{idlest:g}.",
+            ),
+            Slip(
+                "sent again",
+                lambda again: again > 0,
+                "{again} of {sent} sends bring a piece to a chip that holds it already.",
+            ),
+        ],
+        faults=[
+            Slip(
+                "step left open",
+                lambda waiting: waiting > 0,
+                "{waiting} pieces were sent in a step that did not end: fabric.step() lets them "
+                "arrive.",
+            ),
+        ],
+        how="every piece must reach every chip; a chip with two links has two ways in, and on a "
+        "ring a piece can leave both ways",
+        praise="Both ways round, each chip's missing pieces come in evenly over two links.",
+    ),
+}

@@ -1,0 +1,93 @@
+"""Slips of which there are too many to be told from a rounded value.
+
+Another chip of the table, a product for a quotient, a capacity for a bandwidth, lost parentheses,
+or an input given as the answer: told only to an answer that is exactly what they give.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from roofcheck import units
+from roofcheck.agreement import same
+from roofcheck.chips import course_chips
+from roofcheck.computation import Candidate, Computation
+from roofcheck.inputs import ANOTHER_CHIP
+from roofcheck.words import TEXT, way
+
+
+def inputs_given(computation: Computation) -> list[Candidate]:
+    """Answers that are one of the inputs as it stands."""
+    found = []
+    for name, given in computation.figures():
+        says = TEXT["an input"].format(what=given.what)
+        for scale in (1, 1e-9, 1e-12) if given.unit.endswith("/s") else (1,):
+            column = computation.constant(scale * given.value)
+            found.append(Candidate((f"{name} itself",), column, says))
+    return [one for one in found if computation.tells(one.column)]
+
+
+def rare_slips(computation: Computation, steps: Sequence[Candidate]) -> list[Candidate]:
+    """All others; ``steps`` are the question's usual slips, which may come upside down."""
+    found = [
+        *_across(computation),
+        *_other_chips(computation),
+        *_lost_parentheses(computation),
+        *_turned(computation, steps),
+    ]
+    return [one for one in found if computation.tells(one.column)]
+
+
+def _across(computation) -> Iterator[Candidate]:
+    """Multiplied where it should be divided, or the other way round; and rare replacements."""
+    for name, given in computation.figures():
+        if given.unit.endswith("/s"):
+            says = TEXT["across"].format(what=given.what)
+            column = computation.column({name: 1 / given.value})
+            yield Candidate((f"{name}: multiplied",), column, says)
+        for other in given.rarely:
+            column = computation.column({name: other.value})
+            yield Candidate((f"{name}: {other.name}",), column, other.says)
+
+
+def _other_chips(computation) -> Iterator[Candidate]:
+    """The formula with one figure, or all, of every other chip of the table."""
+    of_chip = {name: given for name, given in computation.figures() if given.chips}
+    for main in dict.fromkeys(given.chips[0] for given in of_chip.values()):
+        names = [name for name, given in of_chip.items() if given.chips[0] == main]
+        # What several chips share names them all.
+        owners: dict[tuple, dict[str, None]] = {}
+        for other in (chip for chip in course_chips() if chip.name != main):
+            fitting = [name for name in names if of_chip[name].has(other)]
+            replaced = {name: _value_on(of_chip[name], main, other.name) for name in fitting}
+            choices = [{name: value} for name, value in replaced.items()]
+            if len(fitting) == len(names):
+                choices.append(replaced)
+            for choice in choices:
+                owners.setdefault(computation.column(choice), {})[other.name] = None
+        for column, chips in owners.items():
+            says = TEXT["other chip"].format(other=TEXT["or else"].join(chips), chip=main)
+            yield Candidate((f"{ANOTHER_CHIP} of the table",), column, says)
+
+
+def _value_on(given, main, other):
+    return given.again(None, {chip: chip for chip in given.chips} | {main: other}).value
+
+
+def _lost_parentheses(computation) -> Iterator[Candidate]:
+    """a / b * 10**12, where the power should divide."""
+    for power in range(16, 31):
+        for sign in (power, -power):
+            words = {"power": power, "way": way(10.0**sign), "half": power // 2}
+            says = TEXT["parentheses" if power % 2 == 0 else "prefix"].format(**words)
+            column = tuple(10.0**sign * value for value in computation.right)
+            yield Candidate((f"factor 10^{sign}",), column, says)
+
+
+def _turned(computation, steps) -> Iterator[Candidate]:
+    """A usual slip, and upside down besides."""
+    if units.DIMENSIONS[computation.unit] in ("intensity", "ratio"):
+        for step in steps:
+            # 1 upside down is 1.
+            turned = tuple(1 / value for value in step.column) if all(step.column) else step.column
+            if not same(turned, step.column):
+                says = TEXT["besides"].format(first=step.says, second=TEXT["besides inverted"])
+                yield Candidate((*step.names, "upside down"), turned, says)

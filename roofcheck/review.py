@@ -1,0 +1,113 @@
+"""Missed questions, asked again with new figures after growing gaps."""
+
+import html
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from roofcheck import answers
+from roofcheck.kinds import Choice, Formula, Number, Order, Question, Several
+from roofcheck.student import Grade, quietly
+from roofcheck.table import tables
+from roofcheck.words import TEXT, listed
+from roofkit._html import output
+
+# Days until a question comes back: the next gap after a right answer, the first after a wrong one.
+GAPS = (1, 3, 7, 21, 60)
+
+
+@dataclass(frozen=True)
+class Due:
+    """A missed question, when it comes back, and how often it was reviewed and was right since."""
+
+    question_id: str
+    when: date
+    reviews: int
+    step: int
+
+    @property
+    def question(self) -> Question:
+        """The question with this review's figures."""
+        return tables()[self.question_id].drawn(f"{self.question_id}, review {self.reviews}")
+
+    @property
+    def can_be_typed(self) -> bool:
+        """Whether an answer fits into a line of text."""
+        return isinstance(self.question, (Choice, Formula, Number, Order, Several))
+
+    def __repr__(self):
+        return f"{self.question_id}. {prompt(self.question)}"
+
+    def _repr_html_(self):
+        return output(f"<blockquote>{html.escape(repr(self))}</blockquote>")
+
+
+class Nothing:
+    """Nothing is due, and when something will be."""
+
+    def __init__(self, later):
+        self._later = later
+
+    def __repr__(self):
+        said = TEXT["nothing due"]
+        if self._later:
+            said += " " + TEXT["next due"].format(day=self._later[0].when)
+        return said
+
+
+def schedule():
+    """Every question that was ever missed and is not yet learned, by when it comes back."""
+    missed = {}
+    for each in answers.read()[0]:
+        before = missed.get(each.question)
+        if each.question not in tables() or not (each.again or before or each.credit < 1):
+            continue
+        if each.credit == 1 and not each.again:
+            # Right after a miss, in the lecture, is no review yet.
+            continue
+        step = before.step + 1 if before and each.credit == 1 else 0
+        when = each.time.date() + timedelta(days=GAPS[step]) if step < len(GAPS) else None
+        reviews = each.again or (before.reviews if before else 0)
+        missed[each.question] = Due(each.question, when, reviews, step)
+    return sorted((due for due in missed.values() if due.when), key=lambda due: due.when)
+
+
+def due_now():
+    """Those of the schedule whose time has come."""
+    return [due for due in schedule() if due.when <= date.today()]
+
+
+def review(answer=...):
+    """The next missed question that is due, with new figures; with an answer, its judgement.
+
+    A question that was missed comes back after a day, then, while it is answered right, after 3, 7,
+    21 and 60 days; a wrong answer starts anew. ``python -m roofcheck review`` asks the same.
+    """
+    found = due_now()
+    if not found:
+        return Nothing(schedule())
+    if answer is ... or answer is None:
+        return found[0]
+    return answer_due(found[0], answer)
+
+
+def answer_due(due, answer):
+    """Judge the answer to a question that is due, keep it, and say when it comes back: a Grade."""
+    verdict = quietly(due.question.judge, answer)
+    if verdict.state == "missing":
+        return Grade(verdict, 0)
+    failed = answers.keep(due.question_id, verdict, answer, due.reviews + 1)
+    after = [each for each in schedule() if each.question_id == due.question_id]
+    said = TEXT["review again"].format(day=after[0].when) if after else TEXT["review done"]
+    if verdict.credit < 1 and due.question_id.startswith("l"):
+        said = TEXT["review lecture"].format(number=int(due.question_id[1:3])) + " " + said
+    return Grade(verdict.adding(failed or said), 0)
+
+
+def prompt(question):
+    """A question's text with what an answer may be."""
+    if isinstance(question, Choice):
+        options = TEXT["review options"].format(options=", ".join(sorted(question.options)))
+        return f"{question.text()} {options}"
+    if isinstance(question, Order):
+        return f"{question.text()} {listed(sorted(question.items))}."
+    return question.text()

@@ -1,0 +1,78 @@
+"""Slips that change a result by a factor alone: a unit, a prefix, a 2, the bits of a byte."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from roofcheck import units
+from roofcheck.agreement import same
+from roofcheck.computation import Candidate, Computation
+from roofcheck.words import TEXT, listed, way
+
+# The share that a half-right answer keeps: right but for its unit, one of two, one branch of two.
+HALF = 0.5
+POWERS = (3, -3, 6, -6, 9, -9, 12, -12, 15, -15)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A factor, what to say of it, and what to say of it beside another slip."""
+
+    name: str
+    factor: float
+    says: str
+    besides: str = ""
+    credit: float = 0.0
+
+    def of(self, right) -> Candidate:
+        """What it makes of the right values."""
+        column = tuple(self.factor * value for value in right)
+        return Candidate((self.name,), column, self.says, self.credit)
+
+
+def unit_scales(unit: str) -> Iterator[Scale]:
+    """The answer in another unit, or off by a prefix."""
+    named = units.ALSO.get(unit, {})
+    for other, factor in named.items():
+        words = {"other": units.name(other), "unit": units.name(unit)}
+        says, besides = (TEXT[key].format(**words) for key in ("in unit", "besides in unit"))
+        yield Scale(f"unit: {other}", factor, says, besides, HALF)
+    for power in POWERS:
+        if not any(math.isclose(10.0**power, factor) for factor in named.values()):
+            words = {"power": abs(power), "way": way(10.0**power)}
+            says, besides = (TEXT[key].format(**words) for key in ("prefix", "besides prefix"))
+            yield Scale(f"prefix: 10^{power}", 10.0**power, says, besides)
+
+
+def factor_scales(computation: Computation) -> Iterator[Scale]:
+    """A 2 too many or too few, and the 8 bits of a byte where there are bytes."""
+    for factor in (2.0, 0.5):
+        places = listed(dict.fromkeys(_twos(computation, factor)))
+        where = TEXT["where 2"].format(places=places) if places else ""
+        words = {"way": way(factor), "where": where}
+        says, besides = (TEXT[key].format(**words) for key in ("twice", "besides twice"))
+        yield Scale(f"factor {factor:g}", factor, says, besides)
+    if any(given.unit in ("bytes", "byte/s") for given in computation.inputs.values()):
+        for factor in (8.0, 0.125):
+            words = {"way": way(factor)}
+            says, besides = (TEXT[key].format(**words) for key in ("eight", "besides eight"))
+            yield Scale(f"factor {factor:g}", factor, says, besides)
+
+
+def zero_scales(unit: str) -> Iterator[Scale]:
+    """A zero or two too many or too few."""
+    for factor in (10.0, 0.1, 100.0, 0.01):
+        if not any(math.isclose(factor, known) for known in units.ALSO.get(unit, {}).values()):
+            ten = f"{max(factor, 1 / factor):.0f}"
+            yield Scale(
+                f"factor {factor:g}", factor, TEXT["ten"].format(factor=ten, way=way(factor))
+            )
+
+
+def _twos(computation, factor):
+    """Where a factor of 2 in an input is one in the result."""
+    wanted = tuple(factor * value for value in computation.right)
+    for name, given in computation.figures():
+        for change in (2.0, 0.5):
+            if given.two and same(computation.column({name: change * given.value}), wanted):
+                yield given.two

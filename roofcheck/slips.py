@@ -1,0 +1,280 @@
+"""Which step went wrong: what each of a question's slips gives, and which an answer agrees with.
+
+A slip is the question's formula with one step changed: an input replaced (``inputs``), a step of
+the question's own (``Slip``), or the result off by a factor (``scales``). Two at once are tried
+where no single one fits, and last the rare ones (``rare``). Everything is computed on columns, one
+value a case: a number has one case, a function has many.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from roofcheck import units
+from roofcheck.agreement import CLOSE, SAME, agrees, agrees_exactly, same, telling
+from roofcheck.computation import Candidate, Computation
+from roofcheck.inputs import ANOTHER_CHIP, BITS, Input
+from roofcheck.rare import inputs_given, rare_slips
+from roofcheck.reading import Given
+from roofcheck.scales import HALF, factor_scales, unit_scales, zero_scales
+from roofcheck.words import TEXT
+
+# Of answers spread evenly (in logarithm) over three decades around the right one, at most about
+# this share may meet a slip by chance; the rarest pairs of slips give way.
+CHANCE = 0.012
+DECADES = 3
+# A number of more digits was computed, not rounded by hand.
+ROUNDED = 5
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A step of the question's own gone wrong.
+
+    ``formula`` takes any of the question's inputs by name. ``credit`` is the share of the points
+    that it keeps; with 1 it is another right answer, and ``says`` remarks on it. ``here`` marks a
+    slip that goes with the question's own figures: a new draw leaves it out.
+    """
+
+    name: str
+    formula: Callable
+    says: str
+    credit: float = 0.0
+    here: bool = False
+
+
+def always(value: float) -> Callable:
+    """A Slip's formula for a figure that people give whatever the inputs are."""
+    return lambda: value
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What an answer says of its author: the slips that it agrees with, what to say of them."""
+
+    names: tuple[str, ...]
+    message: str
+    credit: float = 0.0
+
+
+class Slips:
+    """Every slip of one formula, and the answer that each gives.
+
+    Parameters
+    ----------
+    formula : function of inputs by name
+    inputs : mapping of name to Input
+    cases : sequence of mappings, what each case gives in place of the inputs' own values
+    own : sequence of Slip
+    unit : the unit of the result
+    half : names of slips that keep half the credit
+    rtol : how far from the reference an answer may lie
+    exact : whether all is small whole numbers, so that two slips at once fit everything
+
+    """
+
+    def __init__(
+        self,
+        formula: Callable,
+        inputs: Mapping[str, Input],
+        cases: Sequence[Mapping] = ({},),
+        *,
+        own: Sequence[Slip] = (),
+        unit: str = "",
+        half: Sequence[str] = (),
+        rtol: float = 0.01,
+        exact: bool = False,
+    ):
+        self._computation = Computation(formula, inputs, cases, unit)
+        self.rtol, self._exact = rtol, exact
+        self.right = self._computation.right
+        self._own, self._half = own, half
+        # What an operation replaced gives.
+        self._operations: list[tuple[float, ...]] = []
+
+    # All of these are worked out when an answer is wrong, and not before: most are right.
+
+    @functools.cached_property
+    def alternatives(self) -> list[Candidate]:
+        """Other answers that are right."""
+        return [one for one in self._written if one.credit == 1]
+
+    @functools.cached_property
+    def steps(self) -> list[Candidate]:
+        """What a step of the question gone wrong gives."""
+        steps = [*(one for one in self._written if one.credit < 1), *self._replaced()]
+        steps = [
+            replace(step, credit=HALF) if step.names[0] in self._half else step for step in steps
+        ]
+        return [step for step in steps if self._computation.tells(step.column)]
+
+    @functools.cached_property
+    def singles(self) -> list[Candidate]:
+        """The steps, and the results besides that are off by a factor."""
+        unit = self._computation.unit
+        factors = [*unit_scales(unit), *factor_scales(self._computation), *zero_scales(unit)]
+        scaled = [*(scale.of(self.right) for scale in factors), *self._inverted()]
+        return self.steps + [
+            one for one in scaled if not any(same(one.column, s.column) for s in self.steps)
+        ]
+
+    @functools.cached_property
+    def pairs(self) -> list[Candidate]:
+        """Two at once."""
+        return list(self._likely_pairs())
+
+    def diagnose(self, given: Sequence[Given]) -> Diagnosis | None:
+        """The slips that agree with an answer, which is not right; None if there is none."""
+        digits = min(one.digits for one in given)
+        tells = all(map(telling, given))
+
+        def exactly(candidates):
+            return [one for one in candidates if agrees_exactly(given, one.column, SAME)]
+
+        def fitting(candidates, least=0):
+            return [
+                one
+                for one in candidates
+                if (digits >= max(one.digits, least) and agrees(given, one.column))
+                or agrees_exactly(given, one.column, SAME)
+            ]
+
+        # A value to the last digit says more than one that rounds to the same.
+        found = exactly(self.singles)
+        if tells and all(one not in self.steps for one in found):
+            found += exactly(self.inputs_given)
+        if digits > ROUNDED:
+            found += exactly(self.rare)
+        if not found and fitting(self.singles):
+            # Where a usual slip fits, so may a subtle one: both are told.
+            found = [one for one in self.singles if agrees(given, one.column)]
+        if not found:
+            # Several ways to be wrong twice are a guess.
+            found = fitting(self.pairs, least=3)
+            found = found if len({pair.says for pair in found}) < 3 else []
+        if tells and not found:
+            found = [one for one in self.rare if agrees_exactly(given, one.column)]
+        return _told(found) if found else None
+
+    @functools.cached_property
+    def _written(self):
+        return [
+            Candidate((s.name,), self._computation.column(formula=s.formula), s.says, s.credit)
+            for s in self._own
+        ]
+
+    @functools.cached_property
+    def inputs_given(self) -> list[Candidate]:
+        """Answers that are one of the inputs as it stands."""
+        return inputs_given(self._computation)
+
+    @functools.cached_property
+    def rare(self) -> list[Candidate]:
+        """Slips that only an exact answer is told."""
+        told = [step.column for step in self.steps if ANOTHER_CHIP in step.names[0]]
+        told += [*self._operations, *(single.column for single in self.singles)]
+        return [
+            one
+            for one in rare_slips(self._computation, self.steps)
+            if not any(same(one.column, column) for column in told)
+        ]
+
+    def is_right(self, given: Sequence[Given]) -> str | None:
+        """What to remark on an answer that is right; None if it is not."""
+        if agrees(given, self.right, self.rtol):
+            return ""
+        for other in self.alternatives:
+            if agrees_exactly(given, other.column, CLOSE):
+                return other.says
+        return None
+
+    def is_right_at(self, number: int, given: Given) -> bool:
+        """Whether the value of one case is right."""
+        return agrees([given], self.right[number : number + 1], self.rtol)
+
+    def first_wrong(self, given: Sequence[Given]) -> int:
+        """The first case that is not right."""
+        return next(n for n, value in enumerate(given) if not self.is_right_at(n, value))
+
+    def too_close(self) -> list[str]:
+        """The slips that would be taken for right: an error of the question."""
+        right = [Given(value) for value in self.right]
+        return [
+            " and ".join(candidate.names)
+            for candidate in self.singles
+            if agrees(right, candidate.column, self.rtol)
+        ]
+
+    def _replaced(self) -> Iterator[Candidate]:
+        """Each input replaced. An operation goes first: a figure that only tips it is no slip."""
+        for name, given in self._computation.used():
+            seen = [*self._operations]
+            for other in given.instead:
+                column = self._computation.column({name: other.value})
+                if not any(same(column, before) for before in seen):
+                    seen.append(column)
+                    names = (f"{name}: {other.name}",)
+                    yield Candidate(names, column, other.says, digits=other.digits)
+            if callable(given.value):
+                self._operations += seen
+
+    def _inverted(self) -> Iterator[Candidate]:
+        dimension = units.DIMENSIONS[self._computation.unit]
+        if all(self.right) and dimension in ("intensity", "ratio", "time", "data"):
+            column = tuple(1 / value for value in self.right)
+            if self._computation.tells(column):
+                yield Candidate(("upside down",), column, TEXT["inverted"])
+        if self._computation.unit == "of peak":
+            yield Candidate(("the rest",), tuple(1 - value for value in self.right), TEXT["share"])
+
+    def _likely_pairs(self) -> Iterator[Candidate]:
+        """A step and a unit, then a 2, then the bits, while chance matches stay rare."""
+        factors = [*factor_scales(self._computation)]
+        meets = sum(map(self._in_window, self.singles))
+        room = CHANCE * DECADES * math.log(10) / (2 * CLOSE)
+        known = [self.right, *(single.column for single in self.singles)]
+        plain = {scale.name for scale in factors}
+        named = [scale for scale in unit_scales(self._computation.unit) if scale.credit]
+        for second in [] if self._exact else [*named, *factors]:
+            for step in self.singles:
+                # A factor besides a factor is another factor; a subtle slip is enough by itself.
+                usual = step in self.steps and step.digits < 3
+                if not usual and (second in factors or step.names[0] not in plain):
+                    continue
+                if BITS in step.names[0] and second.factor in (8, 1 / 8):
+                    # Bits taken for bytes, and back.
+                    continue
+                column = tuple(second.factor * value for value in step.column)
+                # Two slips that cancel are none that an answer shows.
+                right = agrees([Given(value) for value in column], self.right, self.rtol)
+                if right or any(same(column, other) for other in known):
+                    continue
+                pair = Candidate(
+                    (*step.names, second.name),
+                    column,
+                    TEXT["besides"].format(first=step.says, second=second.besides),
+                    # In the wrong unit a slip keeps its share; with a factor lost it does not.
+                    min(step.credit, second.credit),
+                )
+                if self._in_window(pair):
+                    if meets + 1 > room:
+                        continue
+                    meets += 1
+                yield pair
+
+    def _in_window(self, candidate):
+        ratios = [a / b for a, b in zip(candidate.column, self.right, strict=True) if b]
+        return all(ratio > 0 and abs(math.log10(ratio)) <= DECADES / 2 for ratio in ratios)
+
+
+def _told(found):
+    """One diagnosis of all the slips that fit; in doubt the one that keeps most of the points."""
+    found = list({candidate.says: candidate for candidate in reversed(found)}.values())[::-1]
+    names = tuple(" and ".join(candidate.names) for candidate in found)
+    credit = max(candidate.credit for candidate in found)
+    message = found[0].says
+    if len(found) > 1:
+        others = TEXT["or"].join(candidate.says for candidate in found[1:3])
+        message = TEXT["either"].format(first=message, second=others)
+    return Diagnosis(names, message, credit)

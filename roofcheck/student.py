@@ -1,0 +1,219 @@
+"""What a lecture or problem set calls: check an answer, note a guess, reveal what was guessed.
+
+Nothing here prints a solution, raises on a student's answer or writes to stderr, which nbgrader
+would count as a failure. Answers and guesses are remembered while the kernel lives: hints come on
+repeated tries, and a reveal says what was guessed.
+"""
+
+import contextlib
+import html
+import io
+import math
+import os
+import secrets
+import warnings
+
+from roofcheck import answers, units
+from roofcheck.kinds import Number, Verdict
+from roofcheck.reading import UnreadableError, is_missing, read_number
+from roofcheck.table import find_question
+from roofcheck.variants import is_nobody, judge_variant, variant
+from roofcheck.words import TEXT, way
+from roofkit._html import output, quantities
+
+# A message quotes what the student wrote, which has no limit of its own.
+LONGEST = 600
+# From this factor on a guess is probably in another unit.
+FAR = 500
+
+# Of a question without variants.
+WRITTEN = "the figures as written"
+# Where answers count, functions meet cases that nobody has seen. A regrading names its seed.
+SEED = os.environ.get("ROOFKIT_SEED") or secrets.token_hex(8)
+
+_guesses: dict[str, float] = {}
+_tries: dict[str, list[str]] = {}
+_grades: dict[str, "Grade"] = {}
+
+
+class Grade(float):
+    """Points as a float whose notebook display is the feedback.
+
+    Its repr is a plain float, which is what nbgrader reads; its HTML is what a student sees.
+    ``verdict`` holds the credit, the message and the names of the slips.
+    """
+
+    def __new__(cls, verdict, points):
+        grade = super().__new__(cls, min(max(verdict.credit, 0.0), 1.0) * points)
+        grade.verdict, grade.points = verdict, float(points)
+        return grade
+
+    def __repr__(self):
+        return float.__repr__(self)
+
+    def __str__(self):
+        state, message = self._words()
+        return f"{state}. {message}".strip()
+
+    def _repr_html_(self):
+        colour = {"right": "#009E73", "partly": "#E69F00", "wrong": "#D55E00"}
+        state, message = (quantities(html.escape(part)) for part in self._words())
+        return (
+            '<div style="border-left: 4px solid '
+            f'{colour.get(self.verdict.state, "#0072B2")}; padding: 0.4em 0.8em">'
+            f"<b>{state}.</b> {message}</div>"
+        )
+
+    def _words(self):
+        message = self.verdict.message
+        if len(message) > LONGEST:
+            message = f"{message[:LONGEST].rpartition(' ')[0]} …"
+        if self.points:
+            message += " " + TEXT["points"].format(earned=float(self), points=self.points)
+        return TEXT[self.verdict.state], message.strip()
+
+
+class Revealed:
+    """An answer beside the guess that was noted for it."""
+
+    def __init__(self, message):
+        self.message = message
+
+    def __repr__(self):
+        return self.message
+
+    def _repr_html_(self):
+        return output(f"<b>{quantities(html.escape(self.message))}</b>")
+
+
+def check(question_id, answer=..., me=WRITTEN):
+    """Judge an answer to a question of the table, or to the variant of it that is ``me``'s.
+
+    Returns a Grade of 0 to the question's points. From the second different wrong answer on, the
+    message ends on a hint. Raises ValueError only for an unknown question, with the nearest names.
+
+    Answers are kept for ``review``, except where nbgrader runs the check; there a function is also
+    called with arguments that were drawn then.
+
+    >>> print(check("l02.ridge", 240))
+    Right. 240 FLOP/byte. About that many FLOPs with every byte keep the arithmetic busy.
+    """
+    graded = os.environ.get("NBGRADER_EXECUTION", "")
+    question, verdict = judged(question_id, answer, me, SEED if graded == "autograde" else None)
+    kept = "" if graded else answers.keep(question_id, verdict, answer)
+    hint = _hint(question_id, question, verdict, answer)
+    grade = Grade(verdict.adding(hint).adding(kept), question.points)
+    _grades[question_id] = grade
+    return grade
+
+
+def judged(question_id, answer, me=WRITTEN, seed=None):
+    """The question that was asked of ``me``, and the Verdict on an answer to it.
+
+    Where it counts there is a ``seed``, from which functions and schedules get further cases.
+    """
+    question = find_question(question_id)
+    if me is WRITTEN and seed is not None:
+        return question, quietly(question.judge_where_it_counts, answer, seed)
+    if me is WRITTEN:
+        return question, quietly(question.judge, answer)
+    if is_nobody(me):
+        return question, Verdict(0, TEXT["who are you"], "missing")
+    question = variant(question_id, me)
+    return question, quietly(judge_variant, question_id, question, answer)
+
+
+def grades():
+    """The latest Grade of each question that was checked since the kernel started, by id."""
+    return dict(_grades)
+
+
+def predict(question_id, guess=...):
+    """Note a guess before the answer is shown: how far off it is, in which direction.
+
+    Returns a Grade of 0 points: a guess is never wrong. Raises ValueError for an unknown question
+    or one that asks for no number.
+    """
+    question = _number_question(question_id)
+    if is_missing(guess):
+        return Grade(Verdict(0, TEXT["guess first"], "missing"), 0)
+    return Grade(quietly(_compare_guess, question_id, question, guess), 0)
+
+
+def reveal(question_id, value):
+    """The answer, as computed in the cell, beside the guess that ``predict`` noted.
+
+    Returns an object that shows "You said 5 ms; it is 1.01 ms." Raises ValueError if ``value``, in
+    the question's unit, is not what the question table computes: the lecture and its table differ.
+
+    >>> reveal("l02.ridge", 197e12 / 819e9)
+    It is 240.5 FLOP/byte.
+    """
+    question = _number_question(question_id)
+    if not math.isclose(value, question.reference(), rel_tol=1e-3):
+        raise ValueError(
+            f"{question_id}: the cell computes {value:g}, its question {question.reference():g}"
+        )
+    answer = units.in_units(float(value), question.unit)
+    guess = _guesses.get(question_id)
+    if guess is None:
+        return Revealed(TEXT["revealed"].format(answer=answer))
+    said = units.in_units(guess, question.unit)
+    return Revealed(TEXT["you said"].format(guess=said, answer=answer))
+
+
+def _number_question(question_id):
+    question = find_question(question_id)
+    if not isinstance(question, Number):
+        raise ValueError(f"{question_id} asks for no single number; use check()")
+    return question
+
+
+def quietly(judge, *arguments):
+    """Run a judgement so that nothing a student's code prints to stderr or raises gets out."""
+    stderr = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(stderr), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            verdict = judge(*arguments)
+    except (Exception, SystemExit) as error:
+        verdict = Verdict(0, TEXT["unreadable"].format(error=f"{type(error).__name__}: {error}"))
+        caught = []
+    said = [f"{warning.category.__name__}: {warning.message}" for warning in caught[:1]]
+    said += stderr.getvalue().strip().splitlines()[-1:]
+    return verdict.adding(TEXT["warned"].format(warning="; ".join(said)) if said else "")
+
+
+def _hint(question_id, question, verdict, answer):
+    """What helps after several different wrong answers: first what matters, then how."""
+    if verdict.state not in ("wrong", "partly") or "one digit" in verdict.slips:
+        return ""
+    tries = _tries.setdefault(question_id, [])
+    key = verdict.message
+    if isinstance(answer, (int, float, str)):
+        # The repr of a subclass is the student's code.
+        with contextlib.suppress(Exception):
+            key += f"{answer!r}"[:200]
+    if key not in tries:
+        tries.append(key)
+    hints = question.hints()
+    step = tries.index(key) - 1
+    return hints[min(step, len(hints) - 1)] if hints and step >= 0 else ""
+
+
+def _compare_guess(question_id, question, guess):
+    try:
+        value = read_number(guess, question.unit, question.figure).value
+    except UnreadableError as error:
+        return Verdict(0, str(error), "missing" if error.missing else "wrong")
+    if not value > 0:
+        return Verdict(0, TEXT["no guess"])
+    _guesses[question_id] = value
+    ratio = value / question.reference()
+    off = max(ratio, 1 / ratio)
+    # The direction, not the factor: that would be the answer.
+    said = "close" if off < 1.1 else "near" if off < 2 else "far" if off < FAR else "unit"
+    if math.isinf(value) or units.DIMENSIONS[question.unit] == "ratio":
+        said = "far" if said == "unit" else said
+    words = {"way": way(ratio), "unit": units.name(question.unit)}
+    return Verdict(0, TEXT[f"guess {said}"].format(**words), "guess")

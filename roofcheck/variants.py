@@ -1,0 +1,143 @@
+"""A question's variants: each student has one, and a neighbour's number is known for what it is."""
+
+import functools
+import hashlib
+import html
+
+import numpy as np
+
+from roofcheck.agreement import agrees, agrees_exactly, telling
+from roofcheck.kinds import Number, Several, Verdict
+from roofcheck.reading import UnreadableError, as_sequence, is_missing, read_number
+from roofcheck.table import find_question
+from roofcheck.words import TEXT
+from roofkit._html import output
+
+# Two of a class have seldom the same, and a wrong answer seldom meets one by chance.
+FEWEST, MOST = 10, 20
+# Further than the tolerance of any question, so that no neighbour's answer is right here.
+APART = 0.03
+
+
+class Asked:
+    """A student's variant: the question as text, the figures it gives as attributes.
+
+    ``chip`` is the chip that it is about. Raises AttributeError for a figure it does not give.
+    """
+
+    def __init__(self, text, figures):
+        self._text, self._figures = text, figures
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name not in self._figures:
+            known = ", ".join(self._figures) or TEXT["who are you"]
+            raise AttributeError(f"no figure {name!r}: {known}")
+        return self._figures[name]
+
+    def __dir__(self):
+        return [*self._figures]
+
+    def __repr__(self):
+        return self._text
+
+    def _repr_html_(self):
+        return output(f"<blockquote>{html.escape(self._text)}</blockquote>")
+
+
+def ask(question_id, me=...):
+    """A question with the figures of the student ``me``, an id or a name; the same every time.
+
+    >>> given = ask("ps1.time", "ada")
+    >>> given
+    A layer takes 10¹¹ bf16 FLOPs and moves 2.4 · 10⁹ bytes on the GB200. With full overlap, \
+how many microseconds does it take?
+    >>> given.chip, given.moved
+    ('GB200', 2400000000)
+    """
+    if is_nobody(me):
+        return Asked(TEXT["who are you"], {})
+    question = variant(question_id, me)
+    inputs = {name: given for part in _parts(question) for name, given in part.inputs.items()}
+    figures = {
+        name: int(given.value) if given.value % 1 == 0 else given.value
+        for name, given in inputs.items()
+        if given.source == "the question"
+    }
+    chips = [given.chips[0] for given in inputs.values() if given.chips]
+    return Asked(question.text(), figures | ({"chip": chips[0]} if chips else {}))
+
+
+@functools.cache
+def variants(question_id):
+    """Draws of a question of which no two have the same answer.
+
+    Raises ValueError for a question that does not ask for numbers, or has too few.
+    """
+    drawn = {}
+    for seed in range(10 * MOST):
+        question = find_question(question_id).drawn(f"{question_id}, variant {seed}")
+        if not isinstance(question, (Number, Several)):
+            break
+        right = tuple(part.reference() for part in _parts(question))
+        if not any(np.allclose(right, other, rtol=APART) for other in drawn):
+            drawn[right] = question
+        if len(drawn) == MOST:
+            break
+    if len(drawn) < FEWEST:
+        raise ValueError(f"{question_id} has {len(drawn)} variants; {FEWEST} are needed")
+    return tuple(drawn.values())
+
+
+def is_nobody(me):
+    """Whether ``me`` has not been filled in."""
+    return is_missing(me) or not str(me).strip(" .")
+
+
+def variant(question_id, me):
+    """The variant of the student ``me``, an id or a name; case and spaces do not matter."""
+    found = variants(question_id)
+    return found[int.from_bytes(hashlib.sha256(same(me).encode()).digest()) % len(found)]
+
+
+def same(me):
+    """An id or a name, alike for all ways to write it."""
+    return " ".join(str(me).casefold().split())
+
+
+def judge_variant(question_id, own, answer):
+    """The Verdict on an answer to one of a question's variants."""
+    verdict = own.judge(answer)
+    others = [other for other in variants(question_id) if other is not own]
+    if verdict.state != "wrong" or not any(_is_answered(other, answer) for other in others):
+        return verdict
+    # A step gone wrong is likelier than a neighbour's number; off by some factor is not.
+    steps = {step.names[0] for part in _parts(own) for step in part.known.steps}
+    if any(slip.split(": ", 1)[-1] in steps or slip in steps for slip in verdict.slips):
+        return verdict
+    message = TEXT["another variant"]
+    if len(verdict.slips) > 1:
+        message = f"{verdict.message}{TEXT['or']}{message}"
+    elif verdict.slips:
+        message = TEXT["either"].format(first=verdict.message, second=message)
+    return Verdict(0, message, slips=(*verdict.slips, "another variant"))
+
+
+def _parts(question):
+    return getattr(question, "parts", {"": question}).values()
+
+
+def _is_answered(question, answer):
+    """Whether an answer is this variant's, exactly or to more digits than a guess would have."""
+    parts = _parts(question)
+    values = as_sequence(answer) if len(parts) > 1 else [answer]
+    if len(values) != len(parts):
+        return False
+    try:
+        given = [
+            read_number(value, part.unit, part.figure)
+            for part, value in zip(parts, values, strict=True)
+        ]
+    except UnreadableError:
+        return False
+    right = [part.reference() for part in parts]
+    return agrees_exactly(given, right) or (all(map(telling, given)) and agrees(given, right))

@@ -1,0 +1,192 @@
+"""``python -m roofgrade``: parses, calls, prints."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from roofgrade.course import Course
+from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS
+from roofkit.commandline.errors import Sentences
+
+
+class _Grade(Sentences):
+    """Takes the name of a set in a command's place: ``ps1`` is ``run ps1``."""
+
+    def resolve_command(self, ctx, args):
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            args = ["run", *args]
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Grade, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--course",
+    default=".",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The folder of the course, by default this one.",
+)
+@click.pass_context
+def main(ctx, course):
+    """Grade what students handed in: python -m roofgrade ps1.
+
+    Stop it whenever you like and run it again: only what is new is run. TEACHING.md goes through a
+    term.
+    """
+    ctx.obj = Course(course.resolve())
+    # nbgrader calls alembic by name, as an activated environment has it.
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+
+
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+set_argument = click.argument("name", metavar="SET")
+
+
+@main.command()
+@set_argument
+@click.option("--workers", type=click.IntRange(1), help="How many at once; by default one a core.")
+@click.option("--cluster", metavar="ADDRESS", help="Workers of a Dask scheduler, tcp://host:8786.")
+@click.option("--again", is_flag=True, help="Run also what was graded and has not changed.")
+@click.option("--only", multiple=True, metavar="STUDENT", help="Only these; may be repeated.")
+@click.option("--unsandboxed", is_flag=True, help="Without walls: students' code has your rights.")
+@click.option("--cell-seconds", default=CELL_SECONDS, show_default=True, type=float)
+@click.option("--notebook-seconds", default=NOTEBOOK_SECONDS, show_default=True, type=float)
+@click.option("--all", "every", is_flag=True, help="Print a row for each, not only what waits.")
+@click.pass_obj
+def run(course, name, every, **settings):
+    """Take in, run, judge and save what came in for SET."""
+    from roofgrade import run as grading
+
+    _show(course, grading.grade(course, name, **settings), every)
+
+
+@main.command()
+@set_argument
+@click.option("--all", "every", is_flag=True, help="Print a row for each, not only what waits.")
+@click.pass_obj
+def table(course, name, every):
+    """What became of each submission, as things stand now."""
+    from roofgrade import feedback
+    from roofgrade import run as grading
+
+    summary = grading.overview(course, name, feedback.outdated(course, name))
+    grading.write_page(course, summary)
+    _show(course, summary, every)
+
+
+def _show(course, summary, every):
+    click.echo(summary.text(every))
+    page = course.autograded / f"{summary.assignment}.html"
+    click.echo(f"All of them: {page}")
+
+
+@main.command()
+@set_argument
+@click.argument("question")
+@click.option("--yes", is_flag=True, help="Change the grades; otherwise say who would move.")
+@click.pass_obj
+def regrade(course, name, question, yes):
+    """Judge QUESTION anew after its table changed, without running anything again."""
+    from roofgrade import regrade as regrading
+
+    found = regrading.preview(course, name, question)
+    for move in found.moves:
+        click.echo(move)
+    click.echo(f"{found.judged} judged, {len(found.moves)} move, {len(found.changes)} change")
+    if yes:
+        regrading.apply(course, found)
+        click.echo(f"Saved. The pages follow with: python -m roofgrade feedback {name}")
+    elif found.changes:
+        click.echo("Nothing is changed yet; --yes does it.")
+
+
+@main.command()
+@set_argument
+@click.argument("students", nargs=-1)
+@click.pass_obj
+def feedback(course, name, students):
+    """Write the pages that students get, of all or of STUDENTS, where anything has changed."""
+    from roofgrade import feedback as pages
+
+    made = pages.write(course, name, students or None)
+    if not made:
+        raise ValueError(f"nothing of {name} has been graded: grade it first")
+    written = [page for page in made if page.done == "written"]
+    for page in written:
+        click.echo(page)
+    click.echo(f"{len(written)} written, {len(made) - len(written)} as they were.")
+
+
+@main.command()
+@set_argument
+@click.pass_obj
+def report(course, name):
+    """What the class got wrong, question by question, and which lecture cells help."""
+    from roofgrade import report as reports
+
+    found = reports.report(course, name)
+    click.echo(found)
+    for path in found.save(course.autograded):
+        click.echo(path)
+
+
+@main.command()
+@click.argument("file", type=FILE)
+@click.pass_obj
+def roster(course, file):
+    """Take the names of students from a CSV file: nbgrader's, Moodle's or Canvas's."""
+    from roofgrade import roster as rosters
+
+    click.echo(f"{len(rosters.take(course, file))} students taken in.")
+
+
+@main.command()
+@click.argument("file", type=FILE)
+@set_argument
+@click.pass_obj
+def unpack(course, file, name):
+    """Put what lies in the zip of an LMS into submitted/, and say what became of each file."""
+    from roofgrade import archives
+    from roofgrade import roster as rosters
+
+    entries = archives.unpack(file, course, name, rosters.called(course) or None)
+    for entry in entries:
+        click.echo(f"{entry.entry}: {'; '.join(filter(None, (entry.to, entry.why)))}")
+    left = sum(not entry.to for entry in entries)
+    click.echo(f"{len(entries) - left} taken in, {left} left out.")
+
+
+@main.command()
+@set_argument
+@click.option("--per-day", required=True, type=float, help="The share of the score, such as 0.1.")
+@click.option(
+    "--grace", default=0.0, show_default=True, type=float, help="Hours that cost nothing."
+)
+@click.option("--most", default=1.0, show_default=True, type=float, help="The most it may cost.")
+@click.pass_obj
+def late(course, name, **policy):
+    """Take points for each day late, from the score of all who have been read."""
+    from roofgrade import late as penalties
+
+    for one in penalties.apply(course, name, penalties.Policy(**policy)):
+        costs = "not yet read" if one.penalty is None else f"-{one.penalty:g} points"
+        click.echo(f"{one.student}: {one.seconds / penalties.HOUR:.1f} h late, {costs}")
+
+
+@main.command()
+@set_argument
+@click.option("--for", "form", type=click.Choice(["plain", "moodle", "canvas"]), default="plain")
+@click.option("--into", type=FILE, help="A file of the LMS to fill in, instead of a new one.")
+@click.option("--provisional", is_flag=True, help="Points so far, where not all is read.")
+@click.pass_obj
+def export(course, name, form, into, provisional):
+    """Print the grades as CSV; who is not yet read, or not graded, has an empty cell."""
+    from roofgrade import export as exports
+
+    if into:
+        with into.open(encoding="utf-8", newline="") as file:
+            text = exports.filled(course, name, file.read(), provisional)
+    else:
+        text = getattr(exports, form)(course, name, provisional)
+    click.echo(text, nl=False)

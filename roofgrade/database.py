@@ -1,0 +1,146 @@
+"""nbgrader's gradebook, held open: one engine for a whole run, one transaction a submission.
+
+nbgrader's preprocessors open the gradebook anew for every notebook and commit after every cell.
+Here they are lent the one that is open, whose commits wait for the end of the transaction.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import sys
+from pathlib import Path
+
+import sqlalchemy as sa
+from nbgrader.api import Gradebook, InvalidEntry
+from sqlalchemy.orm import scoped_session, sessionmaker
+
+from roofgrade.course import Course
+
+# Foreign keys that nbgrader looks things up by: without an index each look-up reads the table.
+INDEXES = {
+    "grade": "notebook_id",
+    "comment": "notebook_id",
+    "submitted_notebook": "assignment_id",
+    "submitted_assignment": "student_id",
+}
+# What stands beside nbgrader's tables: what was registered and saved, by name.
+NOTES = sa.Table(
+    "roofkit_notes",
+    sa.MetaData(),
+    sa.Column("name", sa.String(200), primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+# Where nbgrader says what it does, to nobody.
+QUIET = logging.getLogger(__name__)
+QUIET.addHandler(logging.NullHandler())
+QUIET.propagate = False
+
+
+class GradebookError(RuntimeError):
+    """The gradebook cannot be used now; nothing that was graded is lost."""
+
+
+class Book(Gradebook):
+    """The gradebook of a course, with its missing indexes.
+
+    Whoever holds it is waited for, ``patience`` seconds at a time; then GradebookError is raised.
+    """
+
+    def __init__(self, course: Course, patience: float):
+        with explained(course.db_url):
+            with _activated():
+                url = _patient(course.db_url, patience)
+                super().__init__(url, course.directory.course_id)
+            self.url = course.db_url
+            self.db.remove()
+            with self.engine.begin() as connection:
+                NOTES.create(connection, checkfirst=True)
+                for table, column in INDEXES.items():
+                    connection.exec_driver_sql(
+                        f"create index if not exists roofkit_{table} on {table} ({column})"
+                    )
+
+    def close(self):
+        """Nothing: those whom it is lent to close it, and it stays open."""
+
+    def shut(self):
+        """Let go of the database."""
+        super().close()
+
+    @contextlib.contextmanager
+    def transaction(self):
+        """A session whose commits count only when this ends without an error."""
+        with self.engine.connect() as connection, connection.begin():
+            if self.engine.dialect.name == "sqlite":
+                # Wait for the lock here, where nothing has been done yet.
+                connection.exec_driver_sql("begin immediate")
+            self.db = scoped_session(
+                sessionmaker(connection, join_transaction_mode="rollback_only",
+                             expire_on_commit=False, autoflush=False)
+            )  # fmt: skip
+            try:
+                yield self.db
+                self.db.commit()
+            finally:
+                self.db.remove()
+
+    def note(self, name: str) -> dict:
+        """What was noted under a name, empty if nothing was."""
+        with self.engine.connect() as connection:
+            found = connection.scalar(sa.select(NOTES.c.value).where(NOTES.c.name == name))
+        return json.loads(found or "{}")
+
+    def write_note(self, name: str, value: dict):
+        """Note a value that JSON can hold, within a transaction."""
+        self.db.execute(sa.delete(NOTES).where(NOTES.c.name == name))
+        self.db.execute(sa.insert(NOTES).values(name=name, value=json.dumps(value)))
+
+
+@contextlib.contextmanager
+def lent(gradebook, module):
+    """Lets a module of nbgrader use what is open, where it would open a gradebook of its own."""
+    own, module.Gradebook = module.Gradebook, lambda *_: gradebook
+    try:
+        yield
+    finally:
+        module.Gradebook = own
+
+
+@contextlib.contextmanager
+def explained(url):
+    """Says in a sentence why a database does not serve. What is wrong with the data, it lets by."""
+    try:
+        yield
+    except (sa.exc.DBAPIError, sa.exc.ArgumentError, InvalidEntry) as error:
+        # nbgrader puts its own error in the place of a database's.
+        cause = error.__context__ if isinstance(error, InvalidEntry) else error
+        if isinstance(cause, (sa.exc.IntegrityError, sa.exc.DataError, type(None))):
+            raise
+        shown = sa.make_url(url).render_as_string() if "://" in url else url
+        raise GradebookError(
+            f"the gradebook {shown} cannot be used: {getattr(cause, 'orig', cause)}. If another "
+            "program holds it, end that one; then run this again. What was graded is kept."
+        ) from error
+
+
+@contextlib.contextmanager
+def _activated():
+    """PATH as in an activated environment: nbgrader calls alembic by name."""
+    path = os.environ.get("PATH", "")
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{path}"
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = path
+
+
+def _patient(url, patience):
+    """The address, with the time to wait for a lock in the way of its database."""
+    parsed = sa.make_url(url)
+    waiting = {
+        "sqlite": {"timeout": f"{patience:g}"},
+        "postgresql": {"options": f"-c lock_timeout={patience:g}s"},
+    }
+    asked = waiting.get(parsed.get_backend_name(), {}) | dict(parsed.query)
+    return parsed.set(query=asked).render_as_string(hide_password=False)

@@ -1,0 +1,147 @@
+"""Grades as CSV, quoted, in which what is not yet a grade is an empty cell and never a 0.
+
+``plain`` says of each student how he or she stands. ``moodle`` is for Moodle's grade import (Moodle
+docs, "Grade import"), which finds a student by Email address, Username or ID number. ``canvas`` is
+for Canvas's (Canvas Instructor Guide, "How do I import grades in the Gradebook?"): the headings
+Student, ID, SIS User ID, SIS Login ID, Section and the assignment, below them the row Points
+Possible. ``filled`` fills in a file that either has given out, which holds numbers of its own: the
+exported gradebook of Canvas, or Moodle's offline grading worksheet (Moodle docs, "Assignment
+settings": Identifier, Full name, Email address, Status, Grade, Maximum Grade, Feedback comments).
+"""
+
+import csv
+import io
+
+from roofgrade.standing import standings
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+PLAIN = (
+    "student", "last name", "first name", "email", "assignment", "status",
+    "score", "penalty", "grade", "maximum", "not yet read", "reason",
+)  # fmt: skip
+MOODLE = ("Email address", "Username")
+WORKSHEET = ("Identifier", "Grade", "Maximum Grade")
+CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+# Where a file of an LMS says whose line it is, and what of a Standing that is.
+WHOSE = {
+    "SIS Login ID": "student",
+    "SIS User ID": "student",
+    "Username": "student",
+    "ID number": "student",
+    "Email address": "email",
+    "ID": "lms_user_id",
+}
+POINTS_POSSIBLE = "    Points Possible"
+
+
+def plain(course, assignment, provisional=False):
+    """CSV of every student with a status. Raises ValueError if the gradebook lacks the set."""
+    rows = [
+        (
+            one.student,
+            one.last_name,
+            one.first_name,
+            one.email,
+            assignment,
+            one.state,
+            _number(one.score),
+            _number(one.penalty or None),
+            _grade(one, provisional),
+            _number(one.max_score),
+            _number(one.unread or None),
+            one.reason,
+        )
+        for one in standings(course, assignment).values()
+    ]
+    return _csv([PLAIN, *rows])
+
+
+def moodle(course, assignment, provisional=False):
+    """CSV for Moodle's grade import. Raises ValueError if the gradebook lacks the set."""
+    rows = [
+        (one.email, one.student, _grade(one, provisional), one.state)
+        for one in standings(course, assignment).values()
+    ]
+    return _csv([(*MOODLE, assignment, "Status"), *rows])
+
+
+def canvas(course, assignment, provisional=False, column=None):
+    """CSV for Canvas; ``column`` is the assignment's heading there, such as "ps1 (4711)".
+
+    Raises ValueError if the gradebook lacks the set.
+    """
+    everyone = standings(course, assignment).values()
+    most = max((one.max_score for one in everyone), default=0.0)
+    rows = [
+        (
+            ", ".join(filter(None, (one.last_name, one.first_name))) or one.student,
+            one.lms_user_id,
+            "",
+            one.student,
+            "",
+            _grade(one, provisional),
+        )
+        for one in everyone
+    ]
+    possible = (POINTS_POSSIBLE, *[""] * (len(CANVAS) - 1), _number(most))
+    return _csv([(*CANVAS, column or assignment), possible, *rows])
+
+
+def filled(course, assignment, text, provisional=False):
+    """The text of Moodle's worksheet or of Canvas's gradebook with the grades put in.
+
+    Lines of students whom the gradebook does not know stay as they are. Raises ValueError for a
+    file of neither kind, and where no line is a known student's.
+    """
+    head, *rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+    column = _column(head, assignment)
+    known = standings(course, assignment).values()
+    found = 0
+    for row in rows:
+        if one := _whose(dict(zip(head, row, strict=False)), known):
+            row[head.index(column)] = _grade(one, provisional)
+            found += 1
+    if not found:
+        raise ValueError("no line of this file is a student's whom the gradebook knows")
+    return _csv([head, *rows])
+
+
+def _column(head, assignment):
+    if all(name in head for name in WORKSHEET):
+        return "Grade"
+    named = [name for name in head if name == assignment or name.startswith(f"{assignment} (")]
+    if head[:1] == ["Student"] and len(named) == 1:
+        return named[0]
+    raise ValueError(
+        f"this is neither Moodle's grading worksheet ({', '.join(WORKSHEET)}) nor a Canvas "
+        f"gradebook with one column named {assignment!r} or '{assignment} (number)'"
+    )
+
+
+def _whose(line, standings_known):
+    for heading, field in WHOSE.items():
+        if value := line.get(heading, "").strip().lower():
+            for one in standings_known:
+                if getattr(one, field).lower() == value:
+                    return one
+    return None
+
+
+def _grade(standing, provisional):
+    return _number(standing.provisional if provisional else standing.final)
+
+
+def _number(value):
+    return "" if value is None else f"{round(value, 2):g}"
+
+
+def _csv(rows):
+    written = io.StringIO(newline="")
+    csv.writer(written, quoting=csv.QUOTE_ALL).writerows([map(_defused, row) for row in rows])
+    return written.getvalue()
+
+
+def _defused(cell):
+    """Text that a spreadsheet shows instead of running it."""
+    runs = cell.startswith(FORMULA) and cell != "-" and not cell[1:].replace(".", "").isdigit()
+    return f"'{cell}" if runs else cell

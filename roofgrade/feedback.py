@@ -1,0 +1,270 @@
+"""What students get back: one page each that runs nothing, asks no host, and says what is read.
+
+nbgrader's own ``generate_feedback`` makes the same pages, as nbgrader_config.py names the exporter
+of this module. ``write`` makes those whose marks, comments or notebook changed.
+"""
+
+import base64
+import contextlib
+import copy
+import hashlib
+import json
+import os
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import nbformat
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from nbconvert.exporters.exporter import Exporter
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.preprocessors import ClearMarkScheme
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+from traitlets import default
+
+from roofgrade.cleaning import Cleaning
+from roofgrade.markup import clean_markdown
+from roofgrade.standing import PERSON_SAID, REFUSED_SAID, results, standing_of
+
+TEMPLATES = Path(__file__).parent / "templates"
+# What nbgrader's release_feedback finds a student's place in the exchange by, and its most bytes.
+EXCHANGED = ("timestamp.txt", "submission_secret.txt")
+LARGEST = 1_000
+FOLLOWS = re.compile(r'<meta name="follows-from" content="([0-9a-f]{64})"')
+HEADING = re.compile(r"^#{1,4} +(.+?)(?: *\([^()]*points?\b[^()]*\))?$", re.MULTILINE)
+SCHEME = "BEGIN MARK SCHEME"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A feedback page: whose it is, where it lies, and whether it was "written" or "left"."""
+
+    student: str
+    path: Path
+    done: str
+
+    def __str__(self):
+        return f"{self.done}: {os.path.relpath(self.path)}"
+
+
+def write(course, assignment, students=None):
+    """Write the page of each student, or of those named, whose marks or notebook changed.
+
+    Returns a Page for each. Raises ValueError for a student of whom nothing was graded, or for a
+    set that the gradebook does not know.
+    """
+    kept = results(course, assignment)
+    exporter = FeedbackExporter(config=course.config)
+    with Gradebook(course.db_url) as gradebook:
+        names = {student.id for student in gradebook.students} | kept.keys()
+        everyone = {
+            name: standing_of(gradebook, assignment, name, kept.get(name))
+            for name in sorted(names if students is None else students)
+        }
+        pages = [
+            _write(course, assignment, standing, gradebook, exporter)
+            for standing in everyone.values()
+            if standing.state in (REFUSED_SAID, PERSON_SAID)
+            or _notebook(course, assignment, standing.student).is_file()
+        ]
+    if students and (missing := sorted(set(students) - {page.student for page in pages})):
+        raise ValueError(f"nothing of {', '.join(missing)} in {assignment} has been graded")
+    return pages
+
+
+def outdated(course, assignment):
+    """The students whose page is older than their marks, their comments or their notebook."""
+    exporter, found = FeedbackExporter(config=course.config), set()
+    with Gradebook(course.db_url) as gradebook:
+        for name, result in results(course, assignment).items():
+            path = _path(course, assignment, name)
+            if path.is_file():
+                standing = standing_of(gradebook, assignment, name, result)
+                if not _is_current(
+                    path, exporter, *_content(course, assignment, standing, gradebook)
+                ):
+                    found.add(name)
+    return found
+
+
+def _write(course, assignment, standing, gradebook, exporter):
+    path = _path(course, assignment, standing.student)
+    nb, resources = _content(course, assignment, standing, gradebook)
+    for name in EXCHANGED:
+        # Of what was refused nothing was copied.
+        for folder in (course.submitted, course.autograded):
+            _pass_on(folder / standing.student / assignment / name, path.with_name(name))
+    if path.is_file() and _is_current(path, exporter, nb, resources):
+        return Page(standing.student, path, "left")
+    page, _ = exporter.from_notebook_node(nb, resources)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = path.with_suffix(".new")
+    made.write_text(page, encoding="utf-8")
+    made.replace(path)
+    return Page(standing.student, path, "written")
+
+
+def _path(course, assignment, student):
+    return course.feedback / student / assignment / f"{assignment}.html"
+
+
+def _content(course, assignment, standing, gradebook):
+    """The notebook that a page is made from, and what goes with it."""
+    notebook = _notebook(course, assignment, standing.student)
+    shown = standing.state != REFUSED_SAID and notebook.is_file()
+    nb = nbformat.read(notebook, as_version=4) if shown else nbformat.v4.new_notebook()
+    of = {"student": standing.student, "assignment": assignment, "notebook": assignment}
+    return nb, {"nbgrader": of | {"gradebook": gradebook, "standing": standing}}
+
+
+def _is_current(path, exporter, nb, resources):
+    before = FOLLOWS.search(path.read_text(encoding="utf-8", errors="replace"))
+    return bool(before) and before[1] == exporter.follows_from(*exporter.marked(nb, resources))
+
+
+def _notebook(course, assignment, student):
+    return course.autograded / student / assignment / f"{assignment}.ipynb"
+
+
+def _pass_on(source, target):
+    if source.is_file() and not source.is_symlink() and source.stat().st_size <= LARGEST:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes())
+
+
+class FeedbackExporter(Exporter):
+    """A graded notebook as a feedback page, by the marks in the gradebook."""
+
+    output_mimetype = "text/html"
+
+    @default("file_extension")
+    def _file_extension_default(self):
+        return ".html"
+
+    def from_notebook_node(self, nb, resources=None, **_):
+        """The page, and the resources."""
+        nb, resources = self.marked(nb, resources)
+        follows = self.follows_from(nb, resources)
+        nb, _ = Cleaning(parent=self).preprocess(_without_scheme(nb), resources)
+        environment = Environment(
+            loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
+        )
+        standing = resources["nbgrader"]["standing"]
+        template = environment.get_template("feedback.html.j2")
+        page = template.render(
+            standing=standing,
+            assignment=resources["nbgrader"]["assignment"],
+            parts=_parts(nb),
+            follows=follows,
+            style=Markup((TEMPLATES / "feedback.css").read_text(encoding="utf-8")),
+        )
+        return page, resources
+
+    def marked(self, nb, resources):
+        """A copy of the notebook with all marks and comments in it, and with them the Standing."""
+        nb, resources = copy.deepcopy(nb), self._init_resources(resources)
+        of = resources["nbgrader"]
+        with contextlib.ExitStack() as opened:
+            gradebook = of.get("gradebook") or opened.enter_context(Gradebook(of["db_url"]))
+            of.setdefault("standing", standing_of(gradebook, of["assignment"], of["student"]))
+            marks = _marks(gradebook, of["notebook"], of["assignment"], of["student"])
+        for cell in nb.cells:
+            known = cell.metadata.get("nbgrader")
+            name = known.get("grade_id") if isinstance(known, dict) else None
+            if name in marks:
+                known.update(marks.pop(name))
+            elif isinstance(known, dict) and (known.get("grade") or known.get("solution")):
+                del cell.metadata["nbgrader"]  # the course asked for no such cell
+        return nb, resources
+
+    def follows_from(self, nb, resources):
+        """The hash of all that a page is made of."""
+        template = [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("f*.*"))]
+        made_of = [nbformat.writes(nb), asdict(resources["nbgrader"]["standing"]), template]
+        return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+
+
+def _marks(gradebook, notebook, assignment, student):
+    """What the gradebook says of each cell that a student filled or got points for, by grade id."""
+    found = {}
+    with contextlib.suppress(MissingEntry):
+        submission = gradebook.find_submission_notebook(notebook, assignment, student)
+        for grade in submission.grades:
+            unread = grade.max_score if grade.needs_manual_grade else 0.0
+            found[grade.name] = {
+                "score": grade.score,
+                "points": grade.max_score,
+                "unread_points": unread,
+                "by_hand": grade.manual_score is not None,
+            }
+        for comment in submission.comments:
+            # nbgrader's own remark on an empty answer says less than the check's.
+            found.setdefault(comment.name, {})["comment"] = comment.manual_comment or ""
+    return found
+
+
+def _without_scheme(nb):
+    """The notebook without its rubrics and model answers."""
+    clear = ClearMarkScheme(enforce_metadata=False, check_attachment_leakage=False)
+    for cell in nb.cells:
+        try:
+            clear.preprocess_cell(cell, {}, 0)
+        except RuntimeError:  # a student's own words, out of order
+            cell.source = cell.source.partition(SCHEME)[0]
+    return nb
+
+
+def _parts(nb):
+    """The cells as the template shows them."""
+    parts, heading = [], ""
+    for cell in nb.cells:
+        marks = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "markdown" and (found := HEADING.search(cell.source)):
+            heading = found[1] if marks.get("locked") else heading
+        part = {
+            "id": marks.get("grade_id", cell.id),
+            "kind": _kind(cell, marks),
+            "title": heading or marks.get("grade_id", ""),
+            "marks": marks,
+            "comment": Markup(clean_markdown(marks.get("comment", ""))),
+            "outputs": [_shown(output) for output in cell.get("outputs", [])],
+        }
+        if cell.cell_type == "markdown":
+            source = clean_markdown(cell.source, cell.get("attachments"))
+        else:
+            source = highlight(cell.source, PythonLexer(), HtmlFormatter(nowrap=True))
+        parts.append(part | {"source": Markup(source), "code": cell.cell_type == "code"})
+    return parts
+
+
+def _kind(cell, marks):
+    if marks.get("grade"):
+        return "written" if marks.get("solution") else "check"
+    if marks.get("task"):
+        return "written"
+    if marks.get("solution"):
+        return "answer"
+    if marks.get("locked"):
+        return "course"
+    return "own"
+
+
+def _shown(output):
+    """One output as HTML."""
+    if output.output_type == "stream":
+        return Markup("<pre>{}</pre>").format(output.text)
+    if output.output_type == "error":
+        lines = "\n".join(output.traceback) or f"{output.ename}: {output.evalue}"
+        return Markup("<pre class='error'>{}</pre>").format(lines)
+    [(kind, data)] = output.data.items()
+    if kind == "text/html":
+        return Markup(data)
+    if kind == "text/plain":
+        return Markup("<pre>{}</pre>").format(data)
+    if kind == "image/svg+xml":
+        data = base64.b64encode(data.encode()).decode()
+    alt = output.metadata.get(kind, {}).get("alt", "A figure")
+    return Markup('<img alt="{}" src="data:{};base64,{}">').format(alt, kind, data)

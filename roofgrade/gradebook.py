@@ -1,0 +1,287 @@
+"""The one writer: what became of each submission, saved in the gradebook with nbgrader's own code.
+
+Each submission is one transaction. Its files in ``autograded/`` are put in place when all else is
+done, just before the database commits: so nobody marks a paragraph there while a newer version is
+already counted. A writer that is killed in between leaves files of which the gradebook has no
+note, and the next run saves that submission again.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+
+import nbformat
+import sqlalchemy as sa
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Comment,
+    Grade,
+    MissingEntry,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from nbgrader.preprocessors import (
+    AssignLatePenalties,
+    SaveAutoGrades,
+    latesubmissions,
+    saveautogrades,
+)
+from nbgrader.utils import is_grade, parse_utc
+
+from roofgrade import register, writing
+from roofgrade.course import Course
+from roofgrade.database import QUIET, Book, explained, lent
+from roofgrade.kept import hash_of
+from roofgrade.results import Result
+
+# Seconds to wait for someone else who holds the gradebook.
+PATIENCE = 60
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A student's submission in the gradebook: points so far, and cells that nobody has read.
+
+    ``by_hand`` says that a person has set points in it.
+    """
+
+    points: float
+    unread: tuple[str, ...]
+    by_hand: bool = False
+
+
+class Writer:
+    """Saves the results of one set: ``with Writer(course, "ps1") as writer: writer.put(result)``.
+
+    Entering registers the set where the gradebook does not know it as it is now. Raises ValueError
+    if that cannot be done, GradebookError if someone holds the gradebook for longer than
+    ``patience`` seconds.
+    """
+
+    def __init__(self, course: Course, assignment: str, patience: float = PATIENCE):
+        self._course, self._assignment = course, writing.checked(assignment)
+        self._patience = patience
+
+    def __enter__(self) -> "Writer":
+        self._book = Book(self._course, self._patience)
+        try:
+            with explained(self._book.url):
+                register.register(self._course, self._assignment, self._book)
+        except BaseException:
+            self._book.shut()
+            raise
+        return self
+
+    def __exit__(self, *error):
+        self._book.shut()
+
+    @cached_property
+    def master(self) -> str:
+        """The released notebook with the gradebook's locked cells, as JSON text."""
+        with explained(self._book.url):
+            return register.master(self._course, self._assignment, self._book)
+
+    def put(self, result: Result, beside: dict[str, bytes] | None = None) -> bool:
+        """Save a result, and in ``autograded/`` its notebook and the files that came ``beside`` it.
+
+        Returns whether there was anything to save. Manual scores and comments stay; a cell that a
+        person has scored waits for one again only if it has changed since. Without ``beside``, the
+        files that lie there stay. A result without a notebook leaves everything as it is.
+        """
+        if not result.notebook:
+            return False
+        writing.checked(result.student)
+        with explained(self._book.url):
+            contents = self._contents(result, beside)
+            known = self._noted(result.student) == _hash(result)
+            if known and self._lies(result, contents, beside):
+                return False
+            with self._book.transaction():
+                self._save(result)
+                self._write(result, contents, beside)
+        return True
+
+    def standings(self) -> dict[str, Standing]:
+        """What the gradebook says of each student who has a submission."""
+        return standings(self._book, self._assignment)
+
+    def max_score(self) -> float:
+        """The points that the set is worth."""
+        return max_score(self._book, self._assignment)
+
+    def _noted(self, student):
+        """The hash of the result that was saved last."""
+        query = _of_set(sa.select(SubmittedAssignment.id), self._assignment)
+        with self._book.engine.connect() as connection:
+            found = connection.scalar(query.where(SubmittedAssignment.student_id == student))
+        return self._book.note(_note(found)).get("hash") if found else None
+
+    def _save(self, result):
+        book, name, student = self._book, self._assignment, result.student
+        notebook = nbformat.v4.reads(result.notebook)
+        submitted = parse_utc(result.submitted or None)
+        book.update_or_create_student(student)
+        submission = book.update_or_create_submission(name, student, timestamp=submitted)
+        loaded = _Loaded(book, book.find_submission_notebook(name, name, student).id)
+        grades = loaded.grades
+        waited = {cell: grade.needs_manual_grade for cell, grade in grades.items()}
+        self._run_nbgrader(notebook, student, loaded)
+        noted = book.note(_note(submission.id)).get("cells", {})
+        cells = _cells(result, notebook)
+        for cell, grade in grades.items():
+            if cell in noted and noted[cell] == cells.get(cell):
+                grade.needs_manual_grade = waited[cell]
+            elif cell in result.reading:
+                grade.needs_manual_grade = True
+        book.write_note(_note(submission.id), {"hash": _hash(result), "cells": cells})
+
+    def _run_nbgrader(self, notebook, student, loaded):
+        names = {"student": student, "assignment": self._assignment, "notebook": self._assignment}
+        resources = {"nbgrader": names | {"db_url": self._book.url}}
+        settings = {"config": self._course.config, "log": QUIET}
+        with lent(loaded, saveautogrades):
+            SaveAutoGrades(**settings).preprocess(notebook, resources)
+        self._book.db.commit()
+        self._book.db.expire_all()  # sums are read anew
+        with lent(self._book, latesubmissions):
+            AssignLatePenalties(**settings).preprocess(notebook, resources)
+
+    def _contents(self, result, beside):
+        name = f"{self._assignment}.ipynb"
+        rest = {
+            path: content
+            for path, content in (beside or {}).items()
+            if not path.endswith(".ipynb")
+            and PurePosixPath(path).parts[0] != name
+            and writing.TEMPORARY not in PurePosixPath(path).parts
+        }
+        if result.submitted:
+            rest["timestamp.txt"] = result.submitted.encode() + b"\n"  # nbgrader looks at it
+        return {name: result.notebook.encode() + b"\n", **rest}
+
+    def _place(self, result):
+        return self._course.autograded, result.student, self._assignment
+
+    def _lies(self, result, contents, beside):
+        try:
+            with writing.opened(*self._place(result)) as folder:
+                return writing.holds(folder, contents, alone=beside is not None)
+        except OSError:
+            return False
+
+    def _write(self, result, contents, beside):
+        shared = self._course.directory.groupshared
+        self._course.autograded.mkdir(exist_ok=True)
+        with writing.opened(*self._place(result), make=True, shared=shared) as folder:
+            mode = 0o664 if shared else 0o444
+            writing.fill(folder, contents, mode, shared=shared, alone=beside is not None)
+
+
+def standings(book: Book, assignment: str) -> dict[str, Standing]:
+    """What the gradebook says of each student who has a submission of a set."""
+    own = SubmittedAssignment.student_id
+    penalties = _of_set(sa.select(own, SubmittedNotebook.late_submission_penalty), assignment)
+    grades = (
+        _of_set(
+            sa.select(
+                own, BaseCell.name, Grade.score, Grade.needs_manual_grade, Grade.manual_score
+            ),
+            assignment,
+        )
+        .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+        .join(BaseCell, BaseCell.id == Grade.cell_id)
+    )
+    points, unread, by_hand = {}, {}, set()
+    with explained(book.url), book.engine.connect() as connection:
+        for student, penalty in connection.execute(penalties):
+            points[student], unread[student] = -(penalty or 0.0), []
+        for student, cell, score, waits, manual in connection.execute(grades):
+            points[student] += score
+            unread[student] += [cell] if waits else []
+            by_hand |= {student} if manual is not None else set()
+    return {
+        student: Standing(
+            max(points[student], 0.0), tuple(sorted(unread[student])), student in by_hand
+        )
+        for student in points
+    }
+
+
+def max_score(book: Book, assignment: str) -> float:
+    """The points that a set is worth; 0 if the gradebook does not know it."""
+    query = sa.select(Assignment.max_score).where(Assignment.name == assignment)
+    with explained(book.url), book.engine.connect() as connection:
+        return connection.scalar(query) or 0.0
+
+
+def _of_set(query, assignment):
+    """The query, of the submitted notebooks of one set."""
+    return (
+        query.select_from(SubmittedNotebook)
+        .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        .where(Assignment.name == assignment)
+    )
+
+
+class _Loaded:
+    """All that SaveAutoGrades asks of a gradebook, one notebook's grades and comments.
+
+    They are read at once: asking for each cell on its own is what makes nbgrader's saving slow.
+    """
+
+    def __init__(self, book, notebook_id):
+        self.grades, self.comments = (
+            dict(
+                book.db.query(BaseCell.name, kind)
+                .join(kind, kind.cell_id == BaseCell.id)
+                .filter(kind.notebook_id == notebook_id)
+                .all()
+            )
+            for kind in (Grade, Comment)
+        )
+
+    @property
+    def db(self):
+        return self
+
+    def commit(self):
+        """Nothing: the writer does, when all is saved."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def find_grade(self, cell, *where):
+        return self._found(self.grades, cell)
+
+    def find_comment(self, cell, *where):
+        return self._found(self.comments, cell)
+
+    def _found(self, entries, cell):
+        if cell not in entries:
+            raise MissingEntry(f"the gradebook knows no cell {cell!r} in this notebook")
+        return entries[cell]
+
+
+def _note(submission_id):
+    return f"saved {submission_id}"
+
+
+def _hash(result):
+    return hash_of(result.notebook, result.reading, result.submitted)
+
+
+def _cells(result, notebook):
+    """The hash of each graded cell: what the student wrote there or replied, what it got for it."""
+    hashes = {}
+    for cell in notebook.cells:
+        if is_grade(cell):
+            name = cell.metadata.nbgrader.grade_id
+            answer = result.answers.get(name)
+            got = [answer.reply, answer.credit, answer.points] if answer else []
+            hashes[name] = hash_of(cell.source, got, name in result.reading)
+    return hashes

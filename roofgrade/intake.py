@@ -1,0 +1,360 @@
+"""What came in: which folder in ``submitted/`` is whose, and what of it is graded.
+
+``submitted/STUDENT/ps1/ps1.ipynb`` is the norm. What is called otherwise is taken in with a remark
+where it can be told what it is, and listed for a person where it cannot; nothing is passed over.
+"""
+
+import functools
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.utils import parse_utc
+
+from roofgrade.course import Course
+from roofgrade.errors import MachineryError, RefusedError
+from roofgrade.files import File, entries, opened, read_files
+from roofgrade.mend import answers_in, mend
+from roofgrade.names import NOTEBOOK, author, fault, is_notebook, means, shown
+from roofgrade.results import PERSON, REFUSED
+
+TIMESTAMP = "timestamp.txt"
+
+_OUTSIDE = "handed in outside a folder for its set"
+_UNKNOWN = "it names no set, and nothing in it does"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folder:
+    """A folder, or a notebook outside one, that came in for a set.
+
+    ``name`` is its path below ``root``, which is ``submitted/``. ``state`` is "" if ``take_in`` can
+    be tried; else it is REFUSED or PERSON, and ``why`` says why.
+    """
+
+    student: str
+    assignment: str
+    root: Path
+    name: str
+    release: Path
+    state: str = ""
+    why: str = ""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        return self.root / self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handed:
+    """What is graded: the notebook, and the other files that it may read, by path.
+
+    ``submitted`` is the time of handing in as it stands in timestamp.txt, or "". ``needs`` says why
+    a person has to look at the choice of the notebook, or is "".
+    """
+
+    notebook: bytes
+    files: dict[str, bytes] = field(default_factory=dict)
+    submitted: str = ""
+    remarks: tuple[str, ...] = ()
+    needs: str = ""
+
+
+@dataclass(frozen=True)
+class _Find:
+    """A folder, and how good its claim is: the exactly named one goes before all others."""
+
+    folder: Folder
+    exact: bool = False
+    changed: int = 0
+
+
+def folders(course: Course, assignment: str) -> list[Folder]:
+    """Everything in ``submitted/`` that came in for this set, or that nobody can tell, by name.
+
+    Raises ValueError if there is no release of the set, or no ``submitted/``.
+    """
+    release = course.release(assignment)
+    look = _Look(course, assignment, release)
+    try:
+        with opened(course.submitted) as root:
+            found = [find for entry in entries(root) for find in look.at_top(root, entry)]
+    except OSError as error:
+        raise ValueError(f"{course.submitted} cannot be read: {error.strerror}") from error
+    students: dict[str, list[_Find]] = {}
+    for find in found:
+        students.setdefault(find.folder.student, []).append(find)
+    listed = [folder for finds in students.values() for folder in _one_counts(finds)]
+    return sorted(listed, key=lambda folder: folder.name)
+
+
+def take_in(folder: Folder) -> Handed:
+    """Read a folder that came in, within the bounds of ``files``, and choose its notebook.
+
+    Raises RefusedError, with words for the student; MachineryError if it cannot be read, or changes
+    meanwhile; ValueError if ``folders`` has already said that it cannot be taken.
+    """
+    if folder.state:
+        raise ValueError(f"{folder.name} cannot be taken in: {folder.why}")
+    files = read_files(folder.root, folder.name)
+    stamp = files.pop(TIMESTAMP, None)
+    submitted, remark = _submitted(stamp)
+    notebooks = {path: file for path, file in files.items() if is_notebook(path)}
+    ours = {path: file for path, file in notebooks.items() if _is_ours(path, file.data, folder)}
+    if not ours:
+        listed = ", ".join(sorted(files)[:5]) or "nothing"
+        raise RefusedError(f"no notebook of {folder.assignment} in it: found {listed}")
+    chosen, remarks, needs = _chosen(ours, folder)
+    if linked := [path for path, file in files.items() if file.linked]:
+        remarks = (*remarks, f"a hard link, to what may not be the student's: {', '.join(linked)}")
+    return Handed(
+        notebook=ours[chosen].data,
+        files=_beside(chosen, {path: f.data for path, f in files.items() if path not in notebooks}),
+        submitted=submitted,
+        remarks=(*folder.remarks, *remarks, *([remark] if remark else [])),
+        needs=needs,
+    )
+
+
+class _Look:
+    """What lies in ``submitted/``, for one set."""
+
+    def __init__(self, course, assignment, release):
+        self.root, self.assignment, self.release = course.submitted, assignment, release
+        self.releases = {name: course.release(name) for name in course.released()}
+        self.sets = tuple(self.releases)
+
+    def at_top(self, root, entry) -> Iterator[_Find]:
+        """What an entry of ``submitted/`` holds for this set: a student's folder, or a notebook."""
+        if entry.is_dir(follow_symlinks=False):
+            yield from self._of_student(root, entry)
+        elif not entry.is_file(follow_symlinks=False):
+            yield self._find("", entry, state=REFUSED, why=_not_regular(entry))
+        elif is_notebook(entry.name):
+            yield from self._loose_at_top(entry)
+        elif means(entry.name, self.sets) == self.assignment:
+            yield self._find("", entry, state=PERSON, why=_loose(entry))
+
+    def _loose_at_top(self, entry):
+        meant, whose = self._meant(entry.name), author(entry.name, self.assignment)
+        if meant is None:
+            yield self._find("", entry, state=PERSON, why=_UNKNOWN)
+        elif meant == self.assignment and (wrong := fault(whose)):
+            why = wrong if whose else "it does not say whose it is"
+            yield self._find("", entry, state=PERSON, why=why)
+        elif meant == self.assignment:
+            yield self._find("", entry, student=whose, remarks=(_OUTSIDE,))
+
+    def _of_student(self, root, entry):
+        student = entry.name
+        if wrong := fault(student):
+            yield self._find("", entry, state=PERSON, why=wrong)
+            return
+        try:
+            with opened(root, student) as at:
+                inside = entries(at)
+                found = [find for each in inside for find in self._in_student(at, student, each)]
+        except OSError as error:
+            why = f"it cannot be read: {error.strerror}"
+            yield self._find("", entry, state=PERSON, why=why)
+            return
+        yield from found
+        strays = [each.name for each in inside if each.is_file(follow_symlinks=False)]
+        strays = [name for name in strays if not is_notebook(name) and not means(name, self.sets)]
+        if not found and (strays or not inside):
+            held = ", ".join(map(shown, strays[:5]))
+            why = f"nothing of {self.assignment} in it, but {held}" if strays else "it is empty"
+            yield self._find("", entry, state=PERSON, why=why)
+
+    def _in_student(self, at, student, entry):
+        exact = entry.name == self.assignment
+        meant = means(entry.name, self.sets)
+        if meant not in (None, self.assignment):
+            return
+        find = functools.partial(self._find, student, entry, student=student)
+        if wrong := fault(entry.name):
+            yield find(state=PERSON, why=wrong)
+        elif entry.is_dir(follow_symlinks=False):
+            yield from self._folder(at, student, entry, exact, meant, find)
+        elif not entry.is_file(follow_symlinks=False):
+            yield find(state=REFUSED, why=_not_regular(entry), exact=exact)
+        elif is_notebook(entry.name):
+            found = self._meant(f"{student}/{entry.name}")
+            if found == self.assignment:
+                yield find(remarks=(_OUTSIDE,))
+            elif found is None:
+                yield find(state=PERSON, why=_UNKNOWN)
+        elif meant:
+            yield find(state=PERSON, why=_loose(entry))
+
+    def _folder(self, at, student, entry, exact, meant, find):
+        with opened(at, entry.name) as folder:
+            empty = not entries(folder)
+        if empty:
+            yield find(state=PERSON, why="nothing was handed in: it is empty", exact=exact)
+        elif meant:
+            remarks = () if exact else (f"the folder is called {entry.name!r}",)
+            yield find(exact=exact, remarks=remarks)
+        else:
+            yield from self._by_content(f"{student}/{entry.name}", entry, find)
+
+    def _by_content(self, name, entry, find):
+        """A folder whose name says nothing is what the notebooks in it are."""
+        try:
+            files = read_files(self.root, name)
+        except (RefusedError, MachineryError) as error:
+            yield find(state=PERSON, why=f"it names no set, and cannot be looked into: {error}")
+            return
+        held = {self._of(path, file.data) for path, file in files.items() if is_notebook(path)}
+        if self.assignment in held:
+            yield find(remarks=(f"the folder is called {entry.name!r}",))
+        elif not held or None in held:
+            yield find(state=PERSON, why=_UNKNOWN)
+
+    def _meant(self, name):
+        """Which set a file in ``submitted/`` is of, by its name, or a notebook by its content."""
+        last = PurePosixPath(name).name
+        if (meant := means(last, self.sets)) or not is_notebook(last):
+            return meant
+        try:
+            [file] = read_files(self.root, name).values()
+        except (RefusedError, MachineryError):
+            return None
+        return self._of(last, file.data)
+
+    def _of(self, name, data):
+        meant = means(PurePosixPath(name).name, self.sets)
+        if meant:
+            return meant
+        counts = {each: _count(data, path) for each, path in self.releases.items()}
+        best = max(counts, key=counts.get)
+        return best if counts[best] else None
+
+    def _find(self, above, entry, *, student="", exact=False, **told):
+        # The time tells which of two is newer; what is gone by now is found out when it is read.
+        try:
+            changed = entry.stat(follow_symlinks=False).st_mtime_ns if not exact else 0
+        except OSError:
+            changed = 0
+        folder = Folder(
+            student=student or shown(entry.name),
+            assignment=self.assignment,
+            root=self.root,
+            name=f"{above}/{entry.name}" if above else entry.name,
+            release=self.release,
+            **told,
+        )
+        return _Find(folder, exact, changed)
+
+
+def _one_counts(finds: list[_Find]) -> Iterator[Folder]:
+    """A student's folders for one set: of several that can be taken, one is."""
+    good = [find for find in finds if not find.folder.state or find.exact]
+    first = max(good, key=lambda find: (find.exact, find.changed), default=None)
+    for find in finds:
+        if find in good and find is not first:
+            why = f"the same student's {first.folder.name} counts; look which one is meant"
+            yield replace(find.folder, state=PERSON, why=why)
+        else:
+            yield find.folder
+
+
+def _chosen(ours: dict[str, File], folder: Folder):
+    """Which of these notebooks is graded, what to remark, and why a person has to look, if so."""
+    exact = f"{folder.assignment}{NOTEBOOK}"
+    order = sorted(ours, key=lambda path: (path == exact, ours[path].changed), reverse=True)
+    if len(order) == 1:
+        return order[0], _renamed(order[0], exact), ""
+    works = {path: _work(ours[path].data, folder) for path in order}
+    chosen = next((path for path in order if works[path]), order[0])
+    others = [path for path in order if works[path] and works[path] != works[chosen]]
+    needs = []
+    if others:
+        needs.append(f"{', '.join(others)} has other work in it; graded was {chosen}")
+    if works[order[0]] is None and chosen != order[0]:
+        needs.append(f"{order[0]} cannot be read; graded was {chosen}")
+    return chosen, _renamed(chosen, exact), "; ".join(needs)
+
+
+def _beside(notebook, files):
+    """The files by their paths as seen from the notebook, those beside it before all others."""
+    home = PurePosixPath(notebook).parent
+    near = {
+        str(PurePosixPath(path).relative_to(home)): data
+        for path, data in files.items()
+        if PurePosixPath(path).is_relative_to(home)
+    }
+    folders = {str(above) for path in near for above in PurePosixPath(path).parents}
+    far = {
+        path: data
+        for path, data in files.items()
+        # Seen from there, a name may be a folder's already.
+        if path not in folders and not any(str(a) in near for a in PurePosixPath(path).parents)
+    }
+    return far | near
+
+
+def _renamed(path, exact):
+    return () if path == exact else (f"the notebook is called {path!r}",)
+
+
+def _work(raw, folder):
+    """What a notebook adds to its release; None if it cannot be read."""
+    release = _release(folder.release, folder.release.stat().st_mtime_ns)
+    try:
+        return answers_in(mend(raw, release).notebook, release)
+    except RefusedError:
+        return None
+
+
+def _is_ours(path, data, folder):
+    name = PurePosixPath(path).name
+    return means(name, (folder.assignment,)) is not None or _count(data, folder.release) > 0
+
+
+def _count(data, release):
+    """How many names of a release's cells stand in a notebook, readable or not."""
+    ids = _ids(release, release.stat().st_mtime_ns)
+    return sum(each in data for each in ids)
+
+
+@functools.lru_cache(maxsize=32)
+def _ids(release, changed):
+    return [f'"{cell.id}"'.encode() for cell in _release(release, changed).cells]
+
+
+@functools.lru_cache(maxsize=32)
+def _release(path: Path, changed: int) -> NotebookNode:
+    """The release as it is at that time of change."""
+    return nbformat.read(path, as_version=4)
+
+
+def _submitted(stamp):
+    """What timestamp.txt says, as nbgrader's exchange writes it, and a remark if it is bad."""
+    if stamp is None:
+        return "", ""
+    text = stamp.data[:100].decode("utf-8", "replace").strip()
+    try:
+        # parse_utc takes "5" for a day of this month.
+        if not re.match(r"\d{4}-\d\d-\d\d[ T]\d", text):
+            raise ValueError
+        parse_utc(text)
+    except (ValueError, TypeError, OverflowError):
+        return "", f"{TIMESTAMP} holds no time: {shown(text)[:40]!r}"
+    return text, ""
+
+
+def _not_regular(entry):
+    what = "a link" if entry.is_symlink() else "neither a file nor a folder"
+    return f"{shown(entry.name)!r} is {what}: hand in the file itself"
+
+
+def _loose(entry):
+    if os.path.splitext(entry.name)[1].casefold() in (".zip", ".gz", ".7z", ".rar"):
+        return "it is an archive: unpack it"
+    return "it is a file, and no notebook"

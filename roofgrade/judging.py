@@ -1,0 +1,65 @@
+"""Points and a message for what a student's process replied, by the question tables."""
+
+import hashlib
+import hmac
+from dataclasses import replace
+
+from roofcheck.kinds import Puzzle, Verdict
+from roofcheck.kinds.question import lower
+from roofcheck.student import WRITTEN, judged, quietly
+from roofcheck.table import find_question
+from roofcheck.words import TEXT
+from roofgrade import values
+from roofgrade.probes import Asked
+
+LONGEST_MESSAGE = 5_000
+
+
+def seed_for(secret: str, question: str) -> str:
+    """The seed of the cases that one student's answer to one question is tried on."""
+    return hmac.new(secret.encode(), question.encode(), hashlib.sha256).hexdigest()
+
+
+def judge(asked: Asked, reply, seed: str) -> Verdict:
+    """The Verdict that the student would have got at home, or where it counts a lower one.
+
+    ``reply`` is what came for the check's probe. Raises EndedError if it makes no sense, and
+    ValueError for an unknown question.
+    """
+    if not isinstance(reply, dict):
+        raise values.nonsense()
+    question = find_question(asked.question)
+    if values.kind_of(reply.get("value")) == "raised":
+        error = values.error_of(reply["value"])
+        missing = type(error).__name__ == "NameError"
+        text = TEXT["unreadable"].format(error=f"{type(error).__name__}: {error}")
+        return Verdict(0, text, "missing" if missing else "wrong")
+    replies = reply.get("calls") or []
+    names = reply.get("names") or []
+    if not (isinstance(replies, list) and isinstance(names, list)):
+        raise values.nonsense()
+    if isinstance(question, Puzzle) and replies:
+        verdict = quietly(_judge_programs, question, replies, seed)
+    else:
+        replay = values.Replay(replies, [values.line(name, 80) for name in names[:20]])
+        answer = values.value_of(reply.get("value"), replay)
+        me = _me(reply.get("me")) if asked.me else WRITTEN
+        _, verdict = judged(asked.question, answer, me, seed)
+    if said := values.line(reply.get("said")):
+        verdict = verdict.adding(TEXT["warned"].format(warning=said))
+    # A message quotes what came: text without end, or half a pair of surrogates.
+    message = verdict.message[:LONGEST_MESSAGE].encode("utf-8", "replace").decode()
+    return replace(verdict, message=message)
+
+
+def _judge_programs(question, programs, seed):
+    drawn = question.with_cases(seed)
+    public = len(question.cases)
+    return lower(
+        question.judge_programs(programs[:public]), drawn.judge_programs(programs[public:])
+    )
+
+
+def _me(reply):
+    """Whose variant it is; nobody's where the name is not there."""
+    return None if values.kind_of(reply) == "raised" else values.value_of(reply)

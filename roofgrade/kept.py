@@ -1,0 +1,177 @@
+"""Results as files, so that what was graded once need not run again.
+
+They lie in ``COURSE/grading/SET/results/``, one file a folder that came in. A result counts while
+its key does: the hash of all that it follows from.
+"""
+
+import contextlib
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import platform
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+import roofcheck
+import roofgrade
+import roofkit
+from roofgrade import writing
+from roofgrade.course import Course
+from roofgrade.results import Result
+
+RESULTS, LOCK = "results", "lock"
+PATIENCE = 5  # seconds for the lock of a run that has ended
+SOURCES = (".py", ".toml", ".js")
+# Of the checks, what stands beside a student's code. Tables and kinds judge what that code replied:
+# when they change, `regrade` judges anew, and no code has to run again.
+BESIDE_STUDENTS = {"roofcheck/programs.py", "roofcheck/words.py"}
+PACKAGES = [Path(package.__file__).parent for package in (roofkit, roofcheck, roofgrade)]
+
+
+def keep(course: Course, result: Result):
+    """Write a result, so that it survives whatever comes next."""
+    own = course.own  # made here, closed to others
+    with writing.opened(own, result.assignment, RESULTS, make=True) as folder:
+        writing.write(folder, _name(result.student, result.folder), result.to_json().encode())
+
+
+def kept(course: Course, assignment: str, student: str, folder: str) -> Result | None:
+    """The result of what came in as ``folder``, or None if there is none that can be read."""
+    return _read(course.own / assignment / RESULTS / _name(student, folder))
+
+
+def all_kept(course: Course, assignment: str) -> Iterator[Result]:
+    """Every result of a set that can be read, one after the other."""
+    for path in sorted((course.own / assignment / RESULTS).glob("*.json")):
+        if result := _read(path):
+            yield result
+
+
+def forget_moved(course: Course, assignment: str, places: Mapping[str, Iterable[str]]):
+    """Drop results of folders that are gone, of students who have others now.
+
+    ``places`` are the folders of each student. Who has left altogether keeps a result.
+    """
+    current = {_name(student, place) for student, found in places.items() for place in found}
+    for path in (course.own / assignment / RESULTS).glob("*.json"):
+        if path.name not in current:
+            result = _read(path)
+            if result and places.get(result.student):
+                path.unlink()
+
+
+@contextlib.contextmanager
+def alone(course: Course, assignment: str):
+    """Keeps other runs off a set. Raises RuntimeError if one is under way."""
+    with writing.opened(course.own, writing.checked(assignment), make=True) as folder:
+        lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+    with open(lock, "r+") as file:
+        if holder := _held(file):
+            raise RuntimeError(
+                f"{assignment} is being graded by process {holder}: wait until it has ended, then "
+                "run this again"
+            )
+        file.seek(0)
+        file.truncate()
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield
+
+
+def _held(file):
+    """Lock the file, or the process that holds it.
+
+    A worker that was being started when its run was killed holds the lock until it has begun.
+    """
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return ""
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip()
+        if _lives(holder) or time.monotonic() > until:
+            return holder or "?"
+        time.sleep(0.05)
+
+
+def _lives(process):
+    if not process.isdigit():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def key_of(submitted: Mapping[str, bytes], *texts: str) -> str:
+    """The hash of all that a result follows from: the files that came in, and these texts.
+
+    The texts are the release, what else the caller knows of, and the grader's ``version``.
+
+    >>> key_of({"ps1.ipynb": b"{}"}, "release") == key_of({"ps1.ipynb": b"{}"}, "another")
+    False
+    """
+    return f"{_hash_of_files(submitted)}-{hash_of(texts)}"
+
+
+def follows_from(key: str, submitted: Mapping[str, bytes]) -> bool:
+    """Whether ``key_of`` made this of the same files, whatever the texts.
+
+    >>> follows_from(key_of({"ps1.ipynb": b"{}"}, "release"), {"ps1.ipynb": b"{}"})
+    True
+    """
+    return key.partition("-")[0] == _hash_of_files(submitted)
+
+
+def _hash_of_files(submitted):
+    hashed = {name: hashlib.sha256(content).hexdigest() for name, content in submitted.items()}
+    return hash_of(sorted(hashed.items()))
+
+
+def hash_of(*plain) -> str:
+    """The hash of values that JSON can hold."""
+    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+
+
+@functools.cache
+def version() -> str:
+    """The hash of the grader: its sources without the question tables, Python and NumPy."""
+    return hash_of(hash_of_sources(PACKAGES), platform.python_version(), np.__version__)
+
+
+def hash_of_sources(packages: Iterable[Path]) -> str:
+    """The hash of the files of packages that a student's result follows from."""
+    paths = {
+        path.relative_to(package.parent).as_posix(): path
+        for package in packages
+        for path in package.rglob("*")
+        if path.suffix in SOURCES
+    }
+    return hash_of(
+        sorted(
+            (name, hashlib.sha256(path.read_bytes()).hexdigest())
+            for name, path in paths.items()
+            if not name.startswith("roofcheck/") or name in BESIDE_STUDENTS
+        )
+    )
+
+
+def _name(student, folder):
+    return f"{hash_of(student, folder)}.json"
+
+
+def _read(path):
+    try:
+        return Result.from_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,211 @@
+"""One submission, from the notebook as it came to points and messages."""
+
+import functools
+import time
+from dataclasses import replace
+
+import nbformat
+from nbgrader import utils
+from nbgrader.preprocessors import LimitOutput
+
+from roofcheck import find_question
+from roofcheck.kinds import Verdict
+from roofcheck.progress import line_of
+from roofcheck.student import Grade
+from roofcheck.variants import ask, variants
+from roofgrade import outputs, probes
+from roofgrade.errors import EndedError, RefusedError
+from roofgrade.judging import judge, seed_for
+from roofgrade.mend import mend
+from roofgrade.results import GRADED, PERSON, REFUSED, Answer, Result
+from roofgrade.task import Task
+
+SLOW = "Your answer took longer than {seconds:g} s and was stopped."
+NOT_JUDGED = "Not judged: {why}. A person will look at it."
+LATER = "It stands further down in your notebook."
+
+
+def mark(task: Task, box) -> Result:
+    """Run a submission in the sandbox ``box`` and judge it. Raises MachineryError alone."""
+    start = time.perf_counter()
+    result = Result(
+        student=task.student, assignment=task.assignment, folder=task.folder, state=GRADED,
+        key=task.key, submitted=task.submitted, sandboxed=not box.unsandboxed,
+    )  # fmt: skip
+    try:
+        mended = mend(task.notebook, released(task.master))
+    except RefusedError as error:
+        return replace(result, state=REFUSED, reason=str(error), remarks=task.remarks)
+    marking = _Marking(task, mended)
+    marking.run(box)
+    reasons = [reason for reason in (task.needs, *marking.troubles) if reason]
+    return replace(
+        result,
+        state=PERSON if reasons else GRADED,
+        reason="; ".join(dict.fromkeys(reasons)),
+        remarks=(*task.remarks, *mended.remarks, *marking.remarks),
+        notebook=marking.text(),
+        answers=marking.answers,
+        reading=tuple(dict.fromkeys((*mended.own_text, *marking.unjudged))),
+        seconds=time.perf_counter() - start,
+    )
+
+
+@functools.lru_cache(maxsize=4)
+def released(master: str):
+    """The released notebook of its JSON text, each check of which can be judged.
+
+    Raises ValueError for a check that is none, and where cell and table disagree on the points.
+    """
+    notebook = nbformat.reads(master, as_version=4)
+    for cell in notebook.cells:
+        if is_check(cell):
+            asked = probes.asked(cell.source)
+            question = find_question(asked.question)
+            if asked.me:
+                variants(asked.question)
+            if float(cell.metadata.nbgrader.points) != question.points:
+                raise ValueError(
+                    f"{cell.metadata.nbgrader.grade_id} is worth {cell.metadata.nbgrader.points} "
+                    f"points in the notebook and {question.points:g} in the question table"
+                )
+    return notebook
+
+
+def is_check(cell):
+    """Whether a cell is graded and the student's to run, not to fill in."""
+    return utils.is_grade(cell) and not utils.is_solution(cell)
+
+
+def shown(grade, count):
+    """The output of a check: nbgrader reads the points in it, the student the message."""
+    data = {"text/plain": repr(grade), "text/html": grade._repr_html_()}
+    return outputs.result(data, count)
+
+
+class _Marking:
+    """The course of one notebook: what was answered, and what went wrong."""
+
+    def __init__(self, task, mended):
+        self._task, self._mended = task, mended
+        self._cleaner = outputs.Cleaner()
+        self._grades = {}
+        self._ended = ""
+        self.answers, self.troubles, self.remarks, self.unjudged = {}, [], [], []
+
+    def run(self, box):
+        cells = [cell for cell in self._mended.notebook.cells if cell.cell_type == "code"]
+        with box.open(self._task.files, self._task.notebook_seconds) as child:
+            for cell in cells:
+                if is_check(cell):
+                    self._check(child, cell, cell.source)
+                    self._check_as_edited(child, cell)
+                elif cell.source.strip():
+                    self._run_cell(child, cell)
+            for cell in cells:
+                if is_check(cell):
+                    self._check_again(child, cell)
+        for cell in cells:
+            self._show_progress(cell)
+
+    def text(self):
+        """The graded notebook."""
+        notebook, _ = LimitOutput().preprocess(self._mended.notebook, {})
+        return outputs.written(notebook)
+
+    def _run_cell(self, child, cell):
+        reply = self._asking(lambda: child.run(cell.source, self._task.cell_seconds, _variant))
+        if isinstance(reply, str):
+            cell.outputs = [outputs.failure("NotRun", reply, [reply])]
+            return
+        reply, slow = reply
+        cell.outputs = self._cleaner.clean(reply)
+        cell.execution_count = reply["count"]
+        if slow:
+            said = f"stopped after {self._task.cell_seconds:g} s"
+            self.troubles.append(f"a cell was {said}")
+            cell.outputs.append(outputs.failure("CellTimeoutError", said, [said]))
+
+    def _check(self, child, cell, source):
+        name = cell.metadata.nbgrader.grade_id
+        asked = probes.asked(source)
+        question, seed = find_question(asked.question), seed_for(self._task.secret, asked.question)
+        probe = probes.probe(asked, question, seed)
+        judged = self._asking(lambda: self._judged(child, asked, probe, seed))
+        if isinstance(judged, str):
+            verdict = Verdict(0, NOT_JUDGED.format(why=judged), "missing")
+            reply, count = None, None
+            self.unjudged.append(name)
+        else:
+            verdict, reply, count = judged
+            if verdict.slips == ("slow",):
+                self.troubles.append(f"the check of {asked.question} was stopped")
+                self.unjudged.append(name)
+        grade = Grade(verdict, question.points)
+        self._grades[asked.question] = grade
+        self.answers[name] = Answer(
+            question=asked.question, asked=probes.digest(probe), reply=reply,
+            credit=verdict.credit, points=question.points, state=verdict.state,
+            message=verdict.message, slips=verdict.slips,
+        )  # fmt: skip
+        cell.execution_count = count
+        cell.outputs = [shown(grade, count)]
+
+    def _judged(self, child, asked, probe, seed):
+        reply, slow = child.probe(probe, self._task.cell_seconds)
+        if slow:
+            text = SLOW.format(seconds=self._task.cell_seconds)
+            return Verdict(0, text, slips=("slow",)), None, reply["count"]
+        return judge(asked, reply["answer"], seed), reply["answer"], reply["count"]
+
+    def _check_as_edited(self, child, cell):
+        """What the student made the check look at, where the released one finds nothing."""
+        name = cell.metadata.nbgrader.grade_id
+        source = self._mended.checks.get(name)
+        if not source or self._ended or self.answers[name].state != "missing":
+            return
+        try:
+            edited = probes.asked(source)
+        except ValueError:
+            return
+        if edited.question != self.answers[name].question:
+            return
+        self._check(child, cell, source)
+        if self.answers[name].state != "missing":
+            self.remarks.append(f"{edited.question}: read from {edited.expression[:40]}, as edited")
+
+    def _check_again(self, child, cell):
+        """Where a check found nothing, look again once all cells have run."""
+        name = cell.metadata.nbgrader.grade_id
+        if self._ended or self.answers[name].state != "missing" or name in self.unjudged:
+            return
+        before = self.answers[name], cell.outputs, cell.execution_count
+        self._check(child, cell, cell.source)
+        if self.answers[name].state == "missing":
+            self.answers[name], cell.outputs, cell.execution_count = before
+        else:
+            self.remarks.append(f"{self.answers[name].question}: answered below its check")
+
+    def _asking(self, ask):
+        """What the child replies, or why it is gone."""
+        if not self._ended:
+            try:
+                return ask()
+            except EndedError as error:
+                self._ended = str(error)
+                self.troubles.append(self._ended)
+        return self._ended
+
+    def _show_progress(self, cell):
+        if utils.is_locked(cell) and cell.source.startswith("progress("):
+            line = line_of(self._task.assignment, self._grades)
+            cell.outputs = [outputs.result({"text/plain": line}, None)]
+
+
+def _variant(message):
+    """What ``ask`` gives in the sandbox: the text and figures of one student's variant."""
+    try:
+        given = ask(str(message.get("question"))[:80], message.get("me"))
+    except ValueError as error:
+        return {"text": str(error), "figures": {}}
+    return {"text": repr(given), "figures": {name: getattr(given, name) for name in dir(given)}}

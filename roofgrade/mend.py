@@ -1,0 +1,257 @@
+"""The release's notebook, built anew with the student's words in it, and what was wrong with it.
+
+Nothing of a submitted notebook is kept but its text: not its metadata, tags, outputs, kernel or
+format. So it can be graded whatever an editor, a converter or a student did to it.
+"""
+
+import ast
+import copy
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.utils import is_grade, is_solution
+
+from roofgrade.cells import Cell, bound, lines, read_cells
+from roofgrade.errors import RefusedError
+from roofgrade.matching import Match, match
+
+# From this many words on, text in a cell of the student's own may be the paragraph.
+FEWEST_WORDS = 8
+# nbgrader gives an unchanged paragraph 0 and shows it to nobody.
+READ_ELSEWHERE = (
+    "*(Nothing was written in this cell. The text in other cells of the notebook is read in its "
+    "place.)*"
+)
+GONE = "# This cell was deleted; another one assigns {names}."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mended:
+    """A notebook that nbgrader can grade, with every grade id of the release exactly once.
+
+    ``lost`` names the answers that were deleted and stand nowhere else; ``own_text`` the paragraphs
+    left untouched by a student who wrote text elsewhere, for a person to read. ``checks`` holds, by
+    grade id, the source of each check that the student edited.
+    """
+
+    notebook: NotebookNode
+    lost: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    own_text: tuple[str, ...] = ()
+    checks: dict[str, str] = field(default_factory=dict)
+
+
+def mend(raw: bytes, release: NotebookNode) -> Mended:
+    """Build the release's notebook anew from a submitted one.
+
+    Answers come from the cells that hold them, the student's own cells stay where they are, locked
+    cells are the release's. Raises RefusedError, with words for the student, if ``raw`` is no
+    notebook, is beyond the bounds of ``cells``, or has nothing of this release in it.
+    """
+    cells = read_cells(raw)
+    known = {c.metadata.nbgrader.grade_id: c for c in release.cells if "nbgrader" in c.metadata}
+    where = match(cells, known)
+    answered = set().union(*(cell.names for cell in cells))
+    if not _is_of_set(cells, known, where, answered):
+        raise RefusedError("nothing of this problem set is in the notebook: is it another set's?")
+    built = _built(cells, known, where)
+    missing = [grade_id for grade_id in known if grade_id not in where.found]
+    for grade_id in missing:
+        _put_back(built, grade_id, known, answered)
+    moved = _put_behind(built, known)
+    own_text = _unread(cells, where, known, built)
+    lost = [
+        grade_id
+        for grade_id in missing
+        if is_solution(known[grade_id])
+        and grade_id not in own_text
+        and not bound(known[grade_id].source) & answered
+    ]
+    back = [grade_id for grade_id in missing if not is_solution(known[grade_id])]
+    retyped = [name for name, at in where.found.items() if cells[at].kind != known[name].cell_type]
+    return Mended(
+        notebook=NotebookNode(
+            cells=built,
+            metadata=copy.deepcopy(release.metadata),
+            nbformat=release.nbformat,
+            nbformat_minor=release.nbformat_minor,
+        ),
+        lost=tuple(lost),
+        remarks=tuple(
+            f"{what}: {', '.join(names)}"
+            for what, names in (
+                ("there twice; the last one with work in it counts", where.copied),
+                ("found without nbgrader's metadata", where.unnamed),
+                ("of another type than handed out", retyped),
+                ("deleted, and put back", back),
+                ("deleted, and found nowhere else", lost),
+                ("put behind the cell that answers it", moved),
+                ("untouched, while text stands in other cells", own_text),
+            )
+            if names
+        ),
+        own_text=tuple(own_text),
+        checks={
+            name: cells[at].source
+            for name, at in where.found.items()
+            if _is_check(known[name]) and cells[at].lines != lines(known[name].source)
+        },
+    )
+
+
+def answers_in(notebook: NotebookNode, release: NotebookNode) -> set[tuple[str, str]]:
+    """What a mended notebook holds that the release does not: answers by id, own cells without."""
+    given = {cell.id: lines(cell.source) for cell in release.cells}
+    found = {(cell.id if cell.id in given else "", cell.source.strip()) for cell in notebook.cells}
+    return {(name, source) for name, source in found if lines(source) != given.get(name)}
+
+
+def _is_of_set(cells, known, where, answered):
+    """Whether this is the release's, however little of it is left; other sets share some names."""
+    if any(cell.grade_id in known for cell in cells) or any(
+        map(_is_check, [known[name] for name in where.found])
+    ):
+        return True
+    foreign = any(cell.grade_id for cell in cells)
+    return not foreign and bool(where.found or answered & _answers(known))
+
+
+def _built(cells, known, where: Match):
+    """The notebook's cells in the student's order, without those that are missing."""
+    names = {at: grade_id for grade_id, at in where.found.items()}
+    built = []
+    for at, cell in enumerate(cells):
+        if at in names:
+            original = copy.deepcopy(known[names[at]])
+            built.append(_filled(original, cell) if is_solution(original) else original)
+        elif at not in where.dropped and cell.source.strip():
+            built.append(_own(cell, f"own-{at}"))
+    return built
+
+
+def _filled(original, cell: Cell):
+    """The release's cell with the student's answer; an emptied paragraph is an unanswered one."""
+    empty = original.cell_type == "markdown" and not cell.source.strip()
+    if not empty and cell.lines != lines(original.source):
+        original.source = cell.source
+    if original.cell_type == "markdown" and cell.attachments:
+        original.attachments = nbformat.from_dict(cell.attachments)
+    return original
+
+
+def _own(cell: Cell, cell_id):
+    own = {"cell_type": cell.kind, "id": cell_id, "metadata": {}, "source": cell.source}
+    if cell.kind == "code":
+        own |= {"execution_count": None, "outputs": []}
+    elif cell.attachments:
+        own["attachments"] = cell.attachments
+    return nbformat.from_dict(own)
+
+
+def _put_back(built, grade_id, known, answered):
+    """A missing cell returns behind the one before it in the release; every earlier one is there.
+
+    An answer returns as it was handed out, except where the student assigns its names elsewhere:
+    run after that, ``ridge = ...`` would undo the answer.
+    """
+    order = list(known)
+    fresh = copy.deepcopy(known[grade_id])
+    if is_solution(fresh) and fresh.cell_type == "code" and bound(fresh.source) & answered:
+        fresh.source = GONE.format(names=", ".join(sorted(bound(fresh.source) & answered)))
+    place = order.index(grade_id)
+    at = _place_of(built, order[place - 1]) + 1 if place else 0
+    built.insert(at, fresh)
+
+
+def _put_behind(built, known):
+    """Move locked code that looks at an answer behind the first cell that gives it, if it is above.
+
+    So an answer written below its check counts, as it did on the student's screen. Returns whose
+    cells were moved.
+    """
+    answers = _answers(known)
+    given = {id(cell): _given(cell, known) for cell in built}
+    moved = []
+    # From the last on, so that those that go behind the same cell keep their order.
+    for grade_id in reversed([name for name, cell in known.items() if _is_locked_code(cell)]):
+        here = behind = _place_of(built, grade_id)
+        for name in _used(known[grade_id].source) & answers:
+            places = (at for at, cell in enumerate(built) if name in given[id(cell)])
+            behind = max(behind, next(places, -1))
+        if behind > here:
+            built.insert(behind, built.pop(here))
+            moved.insert(0, grade_id)
+    return moved
+
+
+def _given(cell, known):
+    """The names that a cell assigns, if it is code of the student's."""
+    original = known.get(_grade_id(cell))
+    theirs = original is None or (is_solution(original) and cell.source != original.source)
+    return bound(cell.source) if theirs and cell.cell_type == "code" else set()
+
+
+def _unread(cells: Sequence[Cell], where: Match, known, built):
+    """The untouched paragraphs of a student who wrote text elsewhere; marks them in ``built``."""
+    untouched = [
+        cell
+        for cell in built
+        if (original := known.get(_grade_id(cell))) is not None
+        and is_solution(original)
+        and original.cell_type == "markdown"
+        and cell.source == original.source
+    ]
+    if not untouched or not _has_prose(cells, where, known):
+        return []
+    for cell in untouched:
+        cell.source += f"\n\n{READ_ELSEWHERE}"
+    return [_grade_id(cell) for cell in untouched]
+
+
+def _has_prose(cells, where, known):
+    """Whether text that is not the release's stands in cells that are not for it."""
+    given = {line.strip() for cell in known.values() for line in cell.source.splitlines()}
+    answers = {at for name, at in where.found.items() if is_solution(known[name])}
+    words = 0
+    for at, cell in enumerate(cells):
+        if at in answers:
+            continue
+        for line in cell.source.splitlines():
+            count = 0 if line.strip() in given else len(re.findall(r"[^\W\d_]{2,}", line))
+            # In code a long line of words is a comment, a string, or text in the wrong cell.
+            if cell.kind != "code" or (count >= FEWEST_WORDS and line.count(" ") >= FEWEST_WORDS):
+                words += count
+    return words >= FEWEST_WORDS
+
+
+def _answers(known):
+    """The names that the stubs of the release assign."""
+    stubs = [cell for cell in known.values() if is_solution(cell) and cell.cell_type == "code"]
+    return {name for cell in stubs for name in bound(cell.source)}
+
+
+def _used(source):
+    """The names that a cell of the release looks at; of one with magics it cannot be told."""
+    try:
+        return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    except SyntaxError:
+        return set()
+
+
+def _is_locked_code(cell):
+    return cell.cell_type == "code" and not is_solution(cell)
+
+
+def _is_check(cell):
+    return _is_locked_code(cell) and is_grade(cell)
+
+
+def _grade_id(cell):
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
+
+
+def _place_of(built, grade_id):
+    return next(at for at, cell in enumerate(built) if _grade_id(cell) == grade_id)

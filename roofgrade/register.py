@@ -1,0 +1,102 @@
+"""A problem set in the gradebook: what nbgrader has to know of it before anything can be graded."""
+
+import contextlib
+import hashlib
+import logging
+import tempfile
+
+import nbformat
+from nbgrader.api import MissingEntry
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import OverwriteCells, overwritecells
+from nbgrader.utils import is_locked
+
+from roofgrade.course import SETTINGS, Course
+from roofgrade.database import QUIET, Book, lent
+
+
+def register(course: Course, assignment: str, book: Book):
+    """Make the gradebook know a set as its source has it now; grades that it holds survive.
+
+    Does what ``nbgrader generate_assignment SET --create --force`` does, but leaves the release as
+    students got it. Raises ValueError if the gradebook cannot take the set, or lacks its source.
+    """
+    source, name = course.source(assignment), f"registered {assignment}"
+    if not source.is_file():
+        if _known(book, assignment):
+            return
+        known = ", ".join(course.released()) or "none"
+        raise ValueError(
+            f"the gradebook does not know {assignment}, and there is no {source}; there are: "
+            f"{known}"
+        )
+    settings = course.root / SETTINGS
+    now = hashlib.sha256(source.read_bytes() + settings.read_bytes()).hexdigest()
+    if book.note(name).get("hash") == now and _known(book, assignment):
+        return
+    _generate(course, assignment)
+    with book.transaction():
+        book.write_note(name, {"hash": now})
+
+
+def master(course: Course, assignment: str, book: Book) -> str:
+    """The release with its locked cells as the gradebook has them, marking schemes included.
+
+    JSON text. Raises ValueError if the release has other cells than the gradebook.
+    """
+    path = course.release(assignment)
+    notebook = nbformat.read(path, as_version=4)
+    released = {
+        cell.metadata.nbgrader.grade_id: is_locked(cell)
+        for cell in notebook.cells
+        if "nbgrader" in cell.metadata
+    }
+    named = {"nbgrader": {"notebook": assignment, "assignment": assignment, "db_url": book.url}}
+    with book.transaction(), lent(book, overwritecells):
+        cells = book.find_notebook(assignment, assignment).source_cells
+        if released != {cell.name: cell.locked for cell in cells}:
+            raise ValueError(
+                f"{path} has other graded cells than {course.source(assignment)}: make the release "
+                f"anew with `nbgrader generate_assignment {assignment} --force`"
+            )
+        overwrite = OverwriteCells(config=course.config, log=QUIET)
+        notebook, _ = overwrite.preprocess(notebook, named)
+    return nbformat.writes(notebook)
+
+
+def _known(book, assignment):
+    with book.transaction(), contextlib.suppress(MissingEntry):
+        return bool(book.find_notebook(assignment, assignment))
+
+
+def _generate(course, assignment):
+    said = _Said()
+    QUIET.addHandler(said)
+    try:
+        with tempfile.TemporaryDirectory() as release:
+            directory = CourseDirectory(
+                config=course.config, root=str(course.root), assignment_id=assignment,
+                release_directory=release,
+            )  # fmt: skip
+            GenerateAssignment(
+                coursedir=directory, config=course.config, force=True, log=QUIET
+            ).start()
+    except NbGraderException as error:
+        raise ValueError(
+            f"the gradebook does not take {assignment}: {said.last or error}"
+        ) from None
+    finally:
+        QUIET.removeHandler(said)
+
+
+class _Said(logging.Handler):
+    """The last line of the last traceback that nbgrader logged: why it gave up."""
+
+    last = ""
+
+    def emit(self, record):
+        lines = record.getMessage().strip().splitlines()
+        if record.levelno >= logging.ERROR and lines[0].startswith("Traceback"):
+            self.last = lines[-1]

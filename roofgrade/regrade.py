@@ -1,0 +1,121 @@
+"""One question judged again after its table changed, without running student code again."""
+
+from dataclasses import dataclass, replace
+
+import nbformat
+
+from roofcheck import find_question
+from roofcheck.kinds import Verdict
+from roofcheck.student import Grade
+from roofgrade import kept, probes
+from roofgrade.course import Course
+from roofgrade.gradebook import Writer
+from roofgrade.judging import judge, seed_for
+from roofgrade.marking import shown
+from roofgrade.outputs import written
+
+
+@dataclass(frozen=True)
+class Move:
+    """Whose points change, from what to what; or, with ``why``, whose answer cannot be judged."""
+
+    student: str
+    before: float
+    after: float
+    message: str = ""
+    why: str = ""
+
+    def __str__(self):
+        told = self.why or f"{self.before:g} -> {self.after:g}. {self.message}"
+        return f"{self.student}: {told}"
+
+
+@dataclass(frozen=True)
+class Change:
+    """An answer as it is judged now, and where it stands."""
+
+    student: str
+    folder: str
+    cell: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Regrading:
+    """What judging a question again changes, for those in a set whose answers are kept."""
+
+    assignment: str
+    judged: int
+    moves: tuple[Move, ...]
+    changes: tuple[Change, ...]
+
+
+def preview(course: Course, assignment: str, question: str) -> Regrading:
+    """Who moves and by how much; nothing is changed yet. Raises ValueError for another's question.
+
+    A question whose calls changed, as new arguments of a function do, has to run again: each such
+    student is among the moves, with the reason.
+    """
+    points = find_question(question).points
+    judged, moves, changes = 0, [], []
+    for result in kept.all_kept(course, assignment):
+        for cell, answer in result.answers.items():
+            if answer.question != question or answer.reply is None:
+                continue
+            if answer.points != points:
+                raise ValueError(
+                    f"{question} is worth {points:g} points in its table and {answer.points:g} in "
+                    "what was graded: make the release anew, then grade"
+                )
+            judged += 1
+            before = answer.credit * points
+            verdict = _judged(course.secret(assignment, result.student), answer)
+            if verdict is None:
+                why = "what is asked for changed: grade again, with --again"
+                moves.append(Move(result.student, before, before, why=why))
+            elif verdict != _verdict(answer):
+                after = verdict.credit * points
+                changes.append(Change(result.student, result.folder, cell, verdict))
+                if after != before:
+                    moves.append(Move(result.student, before, after, verdict.message))
+    if not judged:
+        raise ValueError(f"no answer to {question!r} is kept: grade {assignment} first")
+    return Regrading(assignment, judged, tuple(moves), tuple(changes))
+
+
+def apply(course: Course, regrading: Regrading):
+    """Keep and save what ``preview`` found."""
+    with kept.alone(course, regrading.assignment), Writer(course, regrading.assignment) as writer:
+        for change in regrading.changes:
+            result = kept.kept(course, regrading.assignment, change.student, change.folder)
+            if result:
+                result = _with(result, change.cell, change.verdict)
+                kept.keep(course, result)
+                writer.put(result)
+
+
+def _judged(secret, answer):
+    """The Verdict as the table is now, or None if it asks for something else than was replied."""
+    asked = probes.Asked(answer.question, answer.asked["expression"], answer.asked["me"])
+    seed = seed_for(secret, answer.question)
+    probe = probes.probe(asked, find_question(answer.question), seed)
+    return judge(asked, answer.reply, seed) if probes.digest(probe) == answer.asked else None
+
+
+def _verdict(answer):
+    return Verdict(answer.credit, answer.message, answer.state, answer.slips)
+
+
+def _with(result, name, verdict):
+    """The result with one answer judged anew, in its notebook too."""
+    answer = result.answers[name]
+    notebook = nbformat.reads(result.notebook, as_version=4)
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == name:
+            cell.outputs = [shown(Grade(verdict, answer.points), cell.execution_count)]
+    told = replace(
+        answer, credit=verdict.credit, state=verdict.state, message=verdict.message,
+        slips=verdict.slips,
+    )  # fmt: skip
+    answers = result.answers | {name: told}
+    return replace(result, notebook=written(notebook), answers=answers)

@@ -1,0 +1,162 @@
+"""What a class got wrong in one set: by question and by slip, and which lecture cells teach it.
+
+It goes by the kept results, so by what the checks said when the set was graded last; a refused
+submission counts nowhere.
+"""
+
+import csv
+import io
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from roofgrade.lessons import Lessons
+from roofgrade.standing import results
+from roofkit._tables import text_table
+from roofkit.plot.figures import COLOURS
+
+RIGHT, PARTLY, SLIP, WRONG, MISSING = "right", "partly", "slip known", "wrong", "missing"
+# Neighbours differ in lightness and in hatch, so that grey paper keeps them apart.
+STYLES = {
+    RIGHT: (COLOURS[2], ""),
+    PARTLY: ("#F0E442", "///"),
+    SLIP: (COLOURS[1], ""),
+    WRONG: ("#56B4E9", "..."),
+    MISSING: ("#4D4D4D", ""),
+}
+COMMONEST = 3
+PICTURES = (".png", ".svg")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One question: how many answers came to what, how many made which slip, where each is taught.
+
+    ``counts`` has each of right, partly, slip known, wrong (no slip known) and missing; ``slips``
+    go by how many made them. One that is half right can be a slip too.
+    """
+
+    question: str
+    counts: dict[str, int]
+    slips: dict[str, int] = field(default_factory=dict)
+    lessons: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def answers(self):
+        """How many students' submissions asked for an answer."""
+        return sum(self.counts.values())
+
+    def share(self, state):
+        """The share of a state, from 0 to 1."""
+        return self.counts[state] / self.answers
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a class got wrong in one set; its text is a table."""
+
+    assignment: str
+    rows: tuple[Row, ...]
+
+    def __str__(self):
+        head = ["question", "answers", *STYLES]
+        lines = [
+            [row.question, str(row.answers), *(f"{row.share(state):.0%}" for state in STYLES)]
+            for row in self.rows
+        ]
+        counts = text_table(head, [""] * len(head), lines)
+        slips = [
+            [f"{row.question}  {slip}", str(made), row.lessons[slip]]
+            for row in self.rows
+            for slip, made in list(row.slips.items())[:COMMONEST]
+        ]
+        if not slips:
+            return counts
+        return f"{counts}\n\n{text_table(['slip', 'made by', 'taught in'], [''] * 3, slips)}"
+
+    def csv(self):
+        """A line for each question and state, and one for each slip, as CSV."""
+        written = io.StringIO(newline="")
+        writer = csv.writer(written)
+        writer.writerow(("assignment", "question", "kind", "name", "count", "share", "lesson"))
+        for row in self.rows:
+            for state in STYLES:
+                share = f"{row.share(state):.4f}"
+                line = (row.question, "state", state, row.counts[state], share, "")
+                writer.writerow((self.assignment, *line))
+            for slip, made in row.slips.items():
+                share = f"{made / row.answers:.4f}"
+                line = (row.question, "slip", slip, made, share, row.lessons[slip])
+                writer.writerow((self.assignment, *line))
+        return written.getvalue()
+
+    def draw(self):
+        """A bar a question, stacked by what the answers came to; the commonest slip beside it."""
+        figure = Figure(figsize=(9, 1.2 + 0.42 * len(self.rows)), layout="constrained")
+        ax = figure.subplots()
+        places = range(len(self.rows))[::-1]
+        left = [0.0] * len(self.rows)
+        for state, (colour, hatch) in STYLES.items():
+            widths = [100 * row.share(state) for row in self.rows]
+            ax.barh(
+                places, widths, left=left, height=0.7, color=colour, hatch=hatch, label=state,
+                edgecolor="white", lw=0.6,
+            )  # fmt: skip
+            left = [before + width for before, width in zip(left, widths, strict=True)]
+        for place, row in zip(places, self.rows, strict=True):
+            said = next((f"{slip} ({made})" for slip, made in row.slips.items()), "")
+            ax.annotate(said, (100, place), (5, 0), textcoords="offset points", va="center",
+                        fontsize=9, annotation_clip=False)  # fmt: skip
+        ax.set_yticks(places, [row.question for row in self.rows])
+        ax.tick_params(axis="y", length=0)
+        ax.set(xlim=(0, 100), xlabel="share of the answers (%); beside each bar its commonest slip")
+        ax.spines[["top", "right", "left"]].set_visible(False)
+        figure.legend(loc="outside upper center", ncols=len(STYLES), frameon=False)
+        return figure
+
+    def save(self, folder):
+        """Write the picture as PNG and SVG into a folder; their paths."""
+        figure, made = self.draw(), []
+        for kind in PICTURES:
+            path = Path(folder) / f"{self.assignment}-report{kind}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            figure.savefig(path, dpi=144)
+            made.append(path)
+        return made
+
+
+def report(course, assignment):
+    """The Report of a set. Raises ValueError if no result of it with answers has been kept."""
+    answers = {}
+    for result in results(course, assignment).values():
+        for answer in result.answers.values():
+            if answer.reply is not None or answer.slips:  # else a crash left it unjudged
+                answers.setdefault(answer.question, []).append(answer)
+    if not answers:
+        raise ValueError(
+            f"no results of {assignment!r} are kept in {course.own / assignment}: grade it first"
+        )
+    lessons = Lessons(course.root)
+    return Report(assignment, tuple(_row(*each, lessons) for each in answers.items()))
+
+
+def _row(question, answers, lessons):
+    counts = Counter(map(_state, answers))
+    made = Counter(slip for answer in answers for slip in set(answer.slips) if answer.credit < 1)
+    slips = dict(sorted(made.items(), key=lambda item: (-item[1], item[0])))
+    return Row(
+        question,
+        {state: counts[state] for state in STYLES},
+        slips,
+        {slip: lessons.against(question, slip) for slip in slips},
+    )
+
+
+def _state(answer):
+    if answer.state in (RIGHT, PARTLY):
+        return answer.state
+    if answer.state == "wrong":
+        return SLIP if answer.slips else WRONG
+    return MISSING

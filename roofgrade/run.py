@@ -1,0 +1,258 @@
+"""A whole class: every folder that came in ends as graded, refused or waiting for a person.
+
+What was graded before and has not changed is taken from what is kept; the rest goes to the workers,
+a few at a time. Results are kept as they come, and the one writer saves them. So a run can be
+stopped or killed at any time, and the same command goes on from there.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+import click
+
+from roofcheck.variants import same
+from roofgrade import gradebook, writing
+from roofgrade.course import Course
+from roofgrade.database import Book, GradebookError
+from roofgrade.errors import RefusedError
+from roofgrade.gradebook import Writer
+from roofgrade.intake import Folder, folders, take_in
+from roofgrade.kept import alone, follows_from, forget_moved, keep, kept, key_of, version
+from roofgrade.marking import mark, released
+from roofgrade.names import shown
+from roofgrade.results import GRADED, PERSON, REFUSED, Result
+from roofgrade.sandbox import Box
+from roofgrade.summary import UNGRADED, Row, Summary, summarise
+from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
+from roofgrade.workers import Bench, Workers
+
+SINCE = "handed in again since it was graded"
+
+
+def grade(
+    course: Course,
+    assignment: str,
+    *,
+    workers: int | None = None,
+    cluster: str | None = None,
+    unsandboxed: bool = False,
+    again: bool = False,
+    progress: bool = True,
+    only: Collection[str] = (),
+    cell_seconds: float = CELL_SECONDS,
+    notebook_seconds: float = NOTEBOOK_SECONDS,
+    bench: tuple[Callable, Callable] = (mark, Box),
+) -> Summary:
+    """Grade a set, and say what became of each folder; the table is kept in ``autograded/`` too.
+
+    On ``workers`` processes, one a core unless given, or on those of the Dask scheduler at the
+    address ``cluster``; "local" starts one here. ``again`` marks what has not changed too; ``only``
+    names the students to look at. Ctrl-C ends with a Summary of what is done.
+
+    Raises ValueError if there is no release of the set, or the gradebook cannot take it;
+    RuntimeError if another run grades it, the gradebook is held or lost, or the cluster does not
+    serve; MachineryError if the sandbox cannot be started.
+    """
+    course.release(assignment)  # a set of another name is no set
+    count = workers or len(os.sched_getaffinity(0))
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(alone(course, assignment))
+        writer = stack.enter_context(Writer(course, assignment))
+        released(writer.master)  # what is wrong with it is wrong with all
+        listed = folders(course, assignment)
+        if unknown := sorted(set(only) - {folder.student for folder in listed}):
+            raise ValueError(f"no folder of {', '.join(unknown)} with {assignment} in submitted/")
+        chosen = [folder for folder in listed if not only or folder.student in only]
+        kind = Bench(*bench, unsandboxed)
+        bar = stack.enter_context(_bar(assignment, len(chosen), progress))
+        run = _Run(course, assignment, writer, bar, {folder.student for folder in listed},
+                   again=again, unsandboxed=unsandboxed,
+                   seconds=(cell_seconds, notebook_seconds))  # fmt: skip
+        stopped = False
+        try:
+            run.grade(chosen, stack.enter_context(_pool(kind, count, cluster)))
+        except KeyboardInterrupt:
+            stopped = True
+        rest = [folder for folder in listed if folder.name not in run.rows]
+        if not rest:
+            _forget_moved(course, assignment, listed)
+        rows = [*run.rows.values(), *(_untouched(course, folder) for folder in rest)]
+        summary = summarise(
+            assignment, rows, writer.standings(), writer.max_score(), stopped=stopped
+        )
+        write_page(course, summary)
+    return summary
+
+
+def overview(course: Course, assignment: str, outdated: Collection[str] = ()) -> Summary:
+    """The Summary as things stand, without grading anything.
+
+    ``outdated`` are the students whose feedback is older than their marks. Raises ValueError if
+    there is no release, GradebookError if the gradebook cannot be read.
+    """
+    rows = [_untouched(course, folder) for folder in folders(course, assignment)]
+    book = Book(course, gradebook.PATIENCE)
+    try:
+        standings = gradebook.standings(book, assignment)
+        worth = gradebook.max_score(book, assignment)
+    finally:
+        book.shut()
+    return summarise(assignment, rows, standings, worth, outdated=outdated)
+
+
+def write_page(course: Course, summary: Summary):
+    """Put the summary's page into ``autograded/``, as SET.html."""
+    course.autograded.mkdir(exist_ok=True)
+    with writing.opened(course.autograded) as folder:
+        writing.write(folder, f"{summary.assignment}.html", summary.page().encode(), 0o644)
+
+
+class _Run:
+    """One run: the row of each folder that is done, by the folder's name."""
+
+    def __init__(self, course, assignment, writer, bar, students, *, again, unsandboxed, seconds):
+        self._course, self._assignment, self._writer, self._bar = course, assignment, writer, bar
+        self._students = {same(student): student for student in students}
+        self._again, self._unsandboxed = again, unsandboxed
+        self._cell_seconds, self._notebook_seconds = seconds
+        self.rows: dict[str, Row] = {}
+
+    def grade(self, chosen, pool):
+        # Closed at once when interrupted, so that no worker goes on.
+        with contextlib.closing(pool.marked(self._tasks(chosen))) as marked:
+            for task, result in marked:
+                self._finish(result, task.files, new=True)
+
+    def _tasks(self, chosen):
+        """What has to be marked; the rest is finished on the way."""
+        for folder in chosen:
+            taken = self._taken(folder)
+            if isinstance(taken, Result):
+                self._finish(taken, new=True)
+            elif earlier := self._earlier(taken):
+                self._finish(earlier, taken.files)
+            else:
+                yield taken
+
+    def _taken(self, folder):
+        """A Task, or the Result of what cannot be marked."""
+        named = {"student": folder.student, "assignment": self._assignment, "folder": folder.name}
+        if folder.state:
+            return Result(**named, state=folder.state, reason=folder.why, remarks=folder.remarks)
+        try:
+            return self._task(folder, named)
+        except RefusedError as error:
+            return Result(**named, state=REFUSED, reason=str(error), remarks=folder.remarks)
+        except Exception as error:  # one folder stops no other
+            reason = f"it cannot be taken in: {error or type(error).__name__}"
+            return Result(**named, state=PERSON, reason=reason, remarks=folder.remarks)
+
+    def _task(self, folder, named):
+        handed = take_in(folder)
+        secret = self._course.secret(self._assignment, folder.student)
+        follows = (self._writer.master, secret, handed.submitted, handed.needs, *handed.remarks)
+        return Task(
+            **named,
+            notebook=handed.notebook,
+            files=handed.files,
+            master=self._writer.master,
+            secret=secret,
+            key=key_of(_files(handed), *follows, version()),
+            submitted=handed.submitted,
+            remarks=handed.remarks,
+            needs=handed.needs,
+            cell_seconds=self._cell_seconds,
+            notebook_seconds=self._notebook_seconds,
+        )
+
+    def _earlier(self, task):
+        earlier = kept(self._course, self._assignment, task.student, task.folder)
+        if self._again or earlier is None or earlier.key != task.key:
+            return None
+        return earlier if earlier.sandboxed or self._unsandboxed else None
+
+    def _own(self, result):
+        """The result; for a person if it answers a question with another student's figures."""
+        for cell, answer in result.answers.items():
+            me = (answer.reply or {}).get("me")
+            whose = self._students.get(same(me.get("v") or "")) if isinstance(me, dict) else None
+            if whose and whose != result.student and result.state == GRADED:
+                reason = f"{answer.question} is answered with the figures of {shown(whose)}"
+                reading = (*result.reading, cell)
+                return replace(result, state=PERSON, reason=reason, reading=reading)
+        return result
+
+    def _finish(self, result, beside=None, new=False):
+        try:
+            told = self._own(result)
+            if new or told is not result:
+                keep(self._course, told)
+            self._writer.put(told, beside)
+            row = Row.of(told)
+        except GradebookError:
+            raise
+        except Exception as error:  # one submission stops no other
+            reason = f"it could not be saved: {error or type(error).__name__}"
+            row = Row(student=result.student, folder=result.folder, state=PERSON, reason=reason)
+        self.rows[result.folder] = row
+        self._bar.update(1)
+
+
+def _untouched(course, folder: Folder):
+    """The row of a folder that was not looked at now."""
+    result = kept(course, folder.assignment, folder.student, folder.name)
+    if folder.state or result is None:
+        return Row(
+            student=folder.student, folder=folder.name, state=folder.state or UNGRADED,
+            reason=folder.why, remarks=folder.remarks,
+        )  # fmt: skip
+    return Row.of(result, *([SINCE] if _is_newer(folder, result) else []))
+
+
+def _files(handed):
+    return {"": handed.notebook, **handed.files}
+
+
+def _is_newer(folder, result):
+    """Whether what lies there is not what the result was made of."""
+    try:
+        handed = take_in(folder)
+    except Exception:  # as bad as before, or worse: the next run says so
+        return bool(result.key)
+    # Without a key it was refused as it came in, or the grader failed, which the reason says.
+    return not follows_from(result.key, _files(handed)) if result.key else result.state == REFUSED
+
+
+def _forget_moved(course, assignment, listed):
+    places = {}
+    for folder in listed:
+        places.setdefault(folder.student, []).append(folder.name)
+    forget_moved(course, assignment, places)
+
+
+def _pool(bench, count, cluster):
+    if not cluster:
+        return contextlib.nullcontext(Workers(bench, count))
+    from roofgrade.cluster import Cluster  # Dask is for those who ask for it
+
+    return Cluster(bench, cluster, count)
+
+
+def _bar(assignment, count, wanted):
+    if not wanted:
+        return _Silent()
+    return click.progressbar(
+        length=count, label=shown(assignment), show_pos=True, file=click.get_text_stream("stderr")
+    )
+
+
+class _Silent(contextlib.nullcontext):
+    """A progress bar that shows nothing."""
+
+    def __init__(self):
+        super().__init__(self)
+
+    def update(self, steps):
+        """Nothing."""

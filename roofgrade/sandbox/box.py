@@ -1,0 +1,107 @@
+"""A warm Python a worker, and a child of it for each submission."""
+
+import contextlib
+import socket
+import subprocess
+import tempfile
+
+from roofgrade.errors import EndedError, MachineryError
+from roofgrade.sandbox import host, layout
+from roofgrade.sandbox.bare import Bare
+from roofgrade.sandbox.bubblewrap import Bubblewrap
+from roofgrade.sandbox.child import Child
+from roofgrade.sandbox.inside.channel import Channel
+
+# Seconds: a cold disk makes the warm Python slow to start; a fork never is.
+WARM, FORK = 60.0, 10.0
+TOLD = 20_000  # bytes of what the warm Python had to say
+
+
+class Box:
+    """Where a worker runs submissions, one at a time. Starts with the first one.
+
+    The thread that opens the first child has to stay: bubblewrap ends with it, as it does with the
+    worker. With ``unsandboxed`` there are no walls. Not for several threads.
+    """
+
+    def __init__(self, unsandboxed: bool = False):
+        self.unsandboxed = unsandboxed
+        self._walls = self._process = self._control = self._log = None
+
+    def open(self, files: dict[str, bytes], seconds: float = 120) -> Child:
+        """A fresh process in a folder with ``files``, for ``seconds`` in all. Close it in the end.
+
+        Raises MachineryError where it cannot be made, or cannot be made safe.
+        """
+        layout.checked(files)
+        if self._process is None or self._process.poll() is not None:
+            self.stop()
+            self._start()
+        try:
+            return self._child(files, seconds)
+        except (OSError, EOFError, ValueError, KeyError, EndedError) as error:
+            self.stop()
+            raise MachineryError(f"no child could be made: {error!r}") from error
+        except MachineryError:
+            self.stop()
+            raise
+
+    def stop(self):
+        """End the warm Python and what is left of its children."""
+        if self._process:
+            self._control.connection.close()
+            self._process.kill()
+            self._process.wait()
+            self._log.close()
+        self._process = None
+
+    def _start(self):
+        if self._walls is None:
+            self._walls = Bare() if self.unsandboxed else Bubblewrap()
+        ours, theirs = socket.socketpair()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop
+        with theirs:
+            self._process = self._walls.start(theirs.fileno(), self._log)
+        ours.settimeout(WARM)
+        self._control = Channel(ours)
+        try:
+            self._control.send(self._walls.setup)
+            hello = self._control.receive()
+        except (OSError, EOFError) as error:
+            self._process.kill()
+            self._process.wait()
+            said = self._said()
+            self.stop()
+            raise host.explained(said) from error
+        ours.settimeout(FORK)
+        self._walls.accept(hello)
+
+    def _child(self, files, seconds):
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._control.send({"home": self._walls.new_home()}, [theirs.fileno()])
+        try:
+            process = self._walls.child(self._control)
+        except BaseException:
+            ours.close()
+            raise
+        child = Child(ours, process, seconds, self._alive)
+        try:
+            child.expect("sealed")
+            self._walls.check(process)
+            child.settle(files, self._walls.meter(process))
+        except BaseException:
+            child.close()
+            raise
+        return child
+
+    def _alive(self):
+        """Whether the warm Python runs; one that is about to end gets the time to."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.01)
+        return self._process.returncode is None
+
+    def _said(self):
+        size = self._log.seek(0, 2)
+        self._log.seek(max(0, size - TOLD))
+        return self._log.read().decode("utf-8", "replace")

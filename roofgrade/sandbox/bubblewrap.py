@@ -1,0 +1,189 @@
+"""Where the warm Python lives: a bubblewrap sandbox with little in it and nothing to write on."""
+
+import base64
+import itertools
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import sysconfig
+from contextlib import suppress
+from pathlib import Path
+
+from roofgrade.errors import MachineryError
+from roofgrade.sandbox import host, identity, layout, memory, syscalls, walls
+from roofgrade.sandbox.inside.channel import Channel
+
+MB = 1 << 20
+LAUNCH = Path(__file__).with_name("launch.py")
+SYSTEM = Path("/usr")
+# Never below /tmp or the student's home: each child covers both.
+COURSE, ENVIRONMENT, HOME, CACHE = "/opt/course", "/opt/environment", "/home/student", "/run/cache"
+TMPFS = {HOME: 64 * MB, "/tmp": 64 * MB, "/dev/shm": 16 * MB}
+LIMITS = {
+    "CORE": 0,
+    "NOFILE": 256,
+    "NPROC": 64,
+    "FSIZE": 64 * MB,
+    "AS": 4096 * MB,
+    "DATA": 1024 * MB,
+    "MSGQUEUE": 0,
+    "MEMLOCK": 0,
+    "SIGPENDING": 256,
+}
+
+
+class Bubblewrap:
+    """The walls around a worker's warm Python, and around each of its children."""
+
+    def __init__(self):
+        host.require()
+        filters = base64.b64encode(syscalls.program()).decode()
+        self.setup = {"limits": LIMITS, "walls": {"tmpfs": TMPFS, "filters": filters}}
+        self._identity, self._core = identity.take(), identity.take_core()
+        self._cgroup = memory.delegated()
+        self._namespaces = {}
+
+    def new_home(self) -> str:
+        """Where one submission's files lie, as its process sees it."""
+        return HOME
+
+    def start(self, descriptor: int, log) -> subprocess.Popen:
+        """Start the warm Python, which talks over ``descriptor``; what goes wrong is in ``log``."""
+        plan = {
+            "maps": self._identity.maps,
+            "user": self._identity.user,
+            "core": self._core.number,
+            "folders": [str(folder) for folder in _folders()],
+            "command": self._command(descriptor),
+        }
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", str(LAUNCH), json.dumps(plan)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=(descriptor,),
+            start_new_session=True,  # Ctrl-C is for the worker, which ends this in its own time
+        )
+
+    def accept(self, hello: dict):
+        """Raises MachineryError if the warm Python would share anything with its children."""
+        if hello["descriptors"] or hello["shared"] or hello["threads"] != 1:
+            raise MachineryError(f"the warm Python would share something with a child: {hello}")
+        self._namespaces = hello["namespaces"]
+
+    def child(self, control: Channel) -> "PidfdProcess":
+        """The child that the warm Python has just forked."""
+        message, pidfd = control.receive_descriptor()
+        if pidfd is None:
+            raise host.explained(message.get("failed", "no child came"))
+        return PidfdProcess(pidfd)
+
+    def check(self, process: "PidfdProcess"):
+        """Raises MachineryError unless the child is sealed."""
+        walls.check(process.pid, {*TMPFS, "/dev/pts"}, self._namespaces)
+
+    def meter(self, process: "PidfdProcess") -> memory.Meter:
+        """What watches the child's memory."""
+        if self._cgroup:
+            return memory.Cgroup(self._cgroup, process.pid)
+        return memory.Polling(process.pid)
+
+    def _command(self, descriptor):
+        """bubblewrap's own words."""
+        python, mounts = _python()
+        read_only = dict.fromkeys((SYSTEM,), SYSTEM) | mounts
+        read_only |= {Path(COURSE, path): real for path, real in layout.course().items()}
+        variables = layout.variables(HOME, CACHE, str(Path(python).parent))
+        parts = [
+            [host.bubblewrap(), "--unshare-all", "--unshare-user", "--die-with-parent"],
+            ["--new-session"],
+            ["--cap-drop", "ALL", "--hostname", "grader", "--uid", "1000", "--gid", "1000"],
+            ["--clearenv"],
+            *(["--setenv", name, value] for name, value in variables.items()),
+            *(["--ro-bind", self._seen(real), str(path)] for path, real in read_only.items()),
+            *(["--symlink", f"usr/{name}", f"/{name}"] for name in ("bin", "lib", "lib64")),
+            *(["--ro-bind-try", name, name] for name in ("/etc/ld.so.cache", "/etc/alternatives")),
+            ["--proc", "/proc", "--dev", "/dev"],
+            *(_tmpfs(path) for path in (*TMPFS, CACHE, *_installed(mounts))),
+            ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--"],
+            layout.command(python, COURSE, descriptor),
+        ]
+        return [word for part in parts for word in part]
+
+    def _seen(self, path):
+        """Where the sandbox's user finds a path: the launcher has bound the folders into /tmp."""
+        if self._identity.user is None:
+            return str(path)
+        for number, folder in enumerate(_folders()):
+            if path.is_relative_to(folder):
+                return str(Path("/tmp", str(number), path.relative_to(folder)))
+        return str(path)
+
+
+class PidfdProcess:
+    """A child as Linux knows it: a descriptor that can mean no other process."""
+
+    def __init__(self, pidfd: int):
+        self._pidfd = pidfd
+        lines = Path(f"/proc/self/fdinfo/{pidfd}").read_text().splitlines()
+        self.pid = int(dict(line.split(":", 1) for line in lines)["Pid"])
+
+    def interrupt(self):
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGINT)
+
+    def end(self):
+        """It is process 1 of its namespace: when it is gone, so are all others there."""
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        poll = select.poll()
+        poll.register(self._pidfd, select.POLLIN)
+        gone = poll.poll(10_000)
+        os.close(self._pidfd)
+        if not gone:
+            raise MachineryError("a child would not die")
+
+
+def _python():
+    """The Python to run inside, and the folders it needs there, each with where it really lies.
+
+    An environment is mounted at one place whoever grades. Its links point to the Python that it was
+    made from, which therefore stays where it is.
+    """
+    base, prefix = Path(sys.base_prefix), Path(sys.prefix)
+    mounts = {}
+    for path in (base, base.resolve()):
+        if any(path.is_relative_to(covered) for covered in TMPFS):
+            raise MachineryError(
+                f"Python lies in {path}, which each submission has of its own: install it elsewhere"
+            )
+        if not path.is_relative_to(SYSTEM):
+            mounts[path] = base.resolve()
+    if prefix == base:
+        return os.path.realpath(sys.executable), mounts
+    mounts[Path(ENVIRONMENT)] = prefix.resolve()
+    return f"{ENVIRONMENT}/bin/{Path(sys.executable).name}", mounts
+
+
+def _folders():
+    """What has to be bound where the sandbox's user can reach it."""
+    folders = {*_python()[1].values(), *layout.PACKAGES}
+    return sorted(folders)
+
+
+def _installed(mounts):
+    """Where the environment holds copies of the packages, with all their questions."""
+    folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    for folder, package in itertools.product(folders, layout.PACKAGES):
+        copy = Path(folder, package.name).resolve()
+        if copy.is_dir():
+            for path, real in {SYSTEM: SYSTEM, **mounts}.items():
+                if copy.is_relative_to(real):
+                    yield str(path / copy.relative_to(real))
+
+
+def _tmpfs(path):
+    return ["--size", str(16 * MB), "--tmpfs", path]

@@ -1,0 +1,217 @@
+"""The conversation with one submission's process: what is said is data, bounded and never believed.
+
+Its clock is here, outside: at a cell's limit it is interrupted, and killed if that does not help.
+"""
+
+import base64
+import json
+import socket
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from roofgrade.errors import EndedError, MachineryError
+from roofgrade.sandbox import host
+from roofgrade.sandbox.inside.channel import HEAD, PIECE, packed
+from roofgrade.sandbox.memory import Meter
+
+# Bytes, of one reply and of all replies of a submission.
+REPLY, TOTAL = 8 << 20, 24 << 20
+REQUESTS = 1000
+CELLS = 10**6
+# Lists within lists: a reply is copied and written by functions that call themselves.
+DEEPEST = 100
+# Seconds: to get ready, to obey an interrupt, between two looks at the memory.
+READY, GRACE, TICK = 10.0, 2.0, 0.25
+
+
+class Process(Protocol):
+    """What can be done to a child."""
+
+    pid: int
+
+    def interrupt(self): ...
+
+    def end(self): ...
+
+
+class Child:
+    """One submission's process, from the moment its walls stand.
+
+    ``alive`` says whether the warm Python is: without it the child's end is not the student's
+    doing. Ends the process when a ``with`` block does.
+    """
+
+    def __init__(
+        self, connection: socket.socket, process: Process, seconds: float, alive: Callable
+    ):
+        self._connection, self._process, self._alive = connection, process, alive
+        self._end = time.monotonic() + seconds
+        self._received = self._requests = 0
+        self._read = bytearray()
+        self._looked = time.monotonic()
+        self.meter: Meter | None = None
+
+    def settle(self, files: dict[str, bytes], meter: Meter):
+        """Hand it its files. Raises MachineryError if it cannot take them."""
+        self.meter = meter
+        contents = {name: base64.b64encode(data).decode() for name, data in files.items()}
+        self._send({"files": contents})
+        self.expect("settled")
+
+    def expect(self, word: str):
+        """Wait for a sign of life. Raises MachineryError for anything else."""
+        try:
+            message = self._receive(time.monotonic() + READY)
+        except (TimeoutError, EndedError) as error:
+            raise MachineryError(f"a child was not {word}: {error}") from error
+        if word not in message:
+            raise host.explained(str(message.get("failed", message)))
+
+    def run(
+        self, source: str, seconds: float = 30, ask: Callable[[dict], dict] | None = None
+    ) -> tuple[dict, bool]:
+        """Run a cell: its outputs and number, and whether it was interrupted after ``seconds``.
+
+        The reply is ``{"outputs": [...], "count": int}``. The outputs are nbformat's, with two
+        additions: ``display_id`` where a display can be changed, and ``update`` as output_type
+        where one is. Nothing in the list is checked, and numbers may be NaN. ``ask`` answers what
+        the cell asks the worker meanwhile.
+
+        Raises EndedError when the process is gone or makes no sense, MachineryError when that is
+        not the student's doing.
+        """
+        reply, slow = self._converse({"run": source}, seconds, ask)
+        return self._checked(reply, "outputs", list), slow
+
+    def probe(
+        self, probe: dict, seconds: float = 30, ask: Callable[[dict], dict] | None = None
+    ) -> tuple[dict, bool]:
+        """Ask for an answer, as ``run``. The reply is ``{"answer": {...}, "count": int}``.
+
+        The answer is empty where it was interrupted, or could not be read.
+        """
+        reply, slow = self._converse({"probe": probe}, seconds, ask)
+        return self._checked(reply, "answer", dict), slow
+
+    def close(self):
+        """Kill all its processes, and wait until they are gone."""
+        self._connection.close()
+        try:
+            self._process.end()
+        finally:
+            if self.meter:
+                self.meter.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def _converse(self, message, seconds, ask):
+        self._send(message)
+        until = min(time.monotonic() + seconds, self._end)
+        try:
+            return self._reply(until, ask), False
+        except TimeoutError:
+            if time.monotonic() >= self._end:
+                raise EndedError("the notebook ran over its time limit") from None
+        self._process.interrupt()
+        try:
+            return self._reply(time.monotonic() + GRACE, ask), True
+        except TimeoutError:
+            raise EndedError(
+                f"a cell ran longer than {seconds:g} s and could not be interrupted"
+            ) from None
+
+    def _reply(self, until, ask):
+        """The next message that asks for nothing."""
+        while True:
+            message = self._receive(until)
+            if "ask" not in message:
+                return message
+            self._requests += 1
+            if not isinstance(message["ask"], dict) or self._requests > REQUESTS:
+                raise EndedError("the notebook asked for too much")
+            self._send({"told": ask(message["ask"]) if ask else {}})
+
+    def _checked(self, reply, name, kind):
+        count = reply.get("count")
+        if not isinstance(reply.get(name), kind) or type(count) is not int:
+            raise EndedError("the notebook's process sent nonsense")
+        if not 0 <= count < CELLS:
+            raise EndedError("the notebook's process sent nonsense")
+        return {name: reply[name], "count": count}
+
+    def _send(self, message):
+        self._connection.settimeout(READY)
+        try:
+            self._connection.sendall(packed(message))
+        except OSError as error:
+            raise self._gone() from error
+
+    def _receive(self, until):
+        self._fill(HEAD.size, until)
+        size = HEAD.unpack_from(self._read)[0]
+        if size > REPLY or self._received + size > TOTAL:
+            raise EndedError("the notebook put out too much")
+        self._fill(HEAD.size + size, until)
+        data = bytes(self._read[HEAD.size :])
+        self._received += size
+        self._read.clear()
+        try:
+            message = json.loads(data)
+            # Half a surrogate pair, which only a forger sends, cannot be written to a file.
+            if b"\\ud" in data.lower():
+                message = json.loads(
+                    json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+                )
+        except (ValueError, RecursionError) as error:
+            raise EndedError("the notebook's process sent nonsense") from error
+        if not isinstance(message, dict) or _is_deep(message):
+            raise EndedError("the notebook's process sent nonsense")
+        return message
+
+    def _fill(self, size, until):
+        """Read until that many bytes of a message are there; time running out loses none."""
+        while len(self._read) < size:
+            left = until - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self._look_at_memory()
+            self._connection.settimeout(min(left, TICK))
+            try:
+                piece = self._connection.recv(min(size - len(self._read), PIECE))
+            except TimeoutError:
+                continue
+            except OSError as error:
+                raise self._gone() from error
+            if not piece:
+                raise self._gone()
+            self._read += piece
+
+    def _look_at_memory(self):
+        """By the clock: one that talks without a pause is looked at too."""
+        if self.meter and time.monotonic() > self._looked + TICK:
+            if self.meter.exceeded():
+                raise EndedError("the notebook used too much memory")
+            self._looked = time.monotonic()
+
+    def _gone(self):
+        if not self._alive():
+            return MachineryError("the sandbox ended, and the notebook's process with it")
+        if self.meter and self.meter.exceeded():
+            return EndedError("the notebook used too much memory")
+        return EndedError("the notebook's process ended: a crash, or a call that ends Python")
+
+
+def _is_deep(message):
+    """Whether a message holds lists within lists without end, found without following each down."""
+    layer = [message]
+    for _ in range(DEEPEST):
+        layer = [each for each in layer if isinstance(each, (dict, list))]
+        layer = [
+            inner for each in layer for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(layer)

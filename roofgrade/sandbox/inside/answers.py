@@ -1,0 +1,188 @@
+"""What a student's variable holds, or a function does, as plain data that JSON can carry.
+
+This runs beside the student's code, which may have replaced anything: whatever it sends is read
+with care by ``roofgrade.values``, and whoever forges it has to know the answer.
+"""
+
+import base64
+import contextlib
+import io
+import pickle
+import warnings
+from collections.abc import Mapping
+from decimal import Decimal
+from itertools import islice
+
+import numpy as np
+
+from roofcheck.calling import argument_names, call
+from roofkit.hardware import Chip, Figure
+from roofkit.roofline import Cost, Estimate, Roofline
+
+LONGEST_TEXT = 2_000
+MOST_ITEMS = 1_000
+DEEPEST = 3
+# Bits of a whole number; longer ones overflow every float.
+WIDEST = 1_024
+FIELDS = {
+    Cost: ("flops", "bytes"),
+    Roofline: ("peak_flops", "bandwidth", "channel"),
+    Estimate: ("math", "comms", "channel", "beside"),
+}
+
+
+def answer(namespace, probe):
+    """The reply to a probe: the expression's value, and its results on the probe's calls."""
+    said = _Said()
+    value = _outcome(lambda: eval(probe["expression"], namespace), said)
+    reply = {"value": _plainly(value)}
+    if probe.get("me"):
+        reply["me"] = _plainly(_outcome(lambda: eval(probe["me"], namespace), _Said()))
+    if probe.get("calls") and not isinstance(value, _Raised):
+        # From the grader, before which nothing of the student's stands.
+        calls = pickle.loads(base64.b64decode(probe["calls"]))
+        reply["calls"] = HOW[probe["kind"]](value, calls, said)
+        reply["names"] = _names(value, calls[0][0] if probe["kind"] == "formula" else calls[0])
+    return reply | {"said": said.text()[:LONGEST_TEXT]}
+
+
+def plain(value, depth=0):
+    """A value as plain data with its kind ``t``; what has no kind here goes by its type's name."""
+    name = type(value).__name__[:80]
+    if value is None or value is ...:
+        return {"t": "none" if value is None else "ellipsis"}
+    if isinstance(value, (bool, np.bool_)):
+        return {"t": "bool", "v": bool(value)}
+    if isinstance(value, str):
+        return {"t": "str", "v": str(value)[:LONGEST_TEXT]}
+    if isinstance(value, bytes):
+        return {"t": "bytes"}
+    if isinstance(value, Figure):
+        return {"t": "figure", "v": float(value), "unit": value.unit}
+    if isinstance(value, Chip):
+        return {"t": "chip", "name": value.name}
+    if type(value) in FIELDS:
+        fields = {field: plain(getattr(value, field), 1) for field in FIELDS[type(value)]}
+        known = not any(each["t"] == "other" for each in fields.values())
+        return {"t": name, "v": fields} if known else {"t": "other", "name": name, "text": ""}
+    if isinstance(value, (int, np.integer)) and int(value).bit_length() <= WIDEST:
+        return {"t": "int" if type(value) is int else "integer", "v": str(int(value))}
+    if isinstance(value, (np.float16, np.float32)):
+        return {"t": name, "v": float(value)}
+    if isinstance(value, Decimal):
+        return {"t": "decimal", "v": str(value)[:80]}
+    if isinstance(value, np.ndarray) and not value.ndim:
+        return {"t": "scalar", "v": plain(value.item(), depth)}
+    if isinstance(value, (list, tuple, np.ndarray, set, frozenset, Mapping)):
+        return _several(value, depth)
+    if symbols := getattr(value, "free_symbols", None):
+        return {"t": "symbolic", "name": name, "symbols": sorted(map(str, symbols))[:MOST_ITEMS]}
+    if callable(value):
+        return {"t": "callable", "name": name}
+    try:
+        return {"t": "num", "v": float(value)}
+    except (TypeError, ValueError, OverflowError):
+        pass
+    try:
+        items = list(islice(value, MOST_ITEMS))
+    except TypeError:
+        return {"t": "other", "name": name, "text": str(value)[:200]}
+    return {"t": "iterable", "name": name, "v": [plain(item, DEEPEST) for item in items]}
+
+
+def _several(value, depth):
+    name = type(value).__name__[:80]
+    if depth >= DEEPEST or len(value) > MOST_ITEMS:
+        return {"t": "other", "name": name, "text": "too long or too deep"}
+    if isinstance(value, Mapping):
+        pairs = [[plain(key, DEEPEST), plain(item, depth + 1)] for key, item in value.items()]
+        return {"t": "dict", "v": pairs}
+    kinds = {np.ndarray: "array", tuple: "tuple", list: "list"}
+    kind = next((kind for type_, kind in kinds.items() if isinstance(value, type_)), "set")
+    return {"t": kind, "v": [plain(item, depth + 1) for item in value]}
+
+
+class _Raised:
+    """An error in a value's place."""
+
+    def __init__(self, error):
+        self.name = type(error).__name__[:80]
+        try:
+            self.text = f"{error}"[:LONGEST_TEXT]
+        except Exception:
+            self.text = "…"
+
+
+class _Said:
+    """The first warning of all calls, and the last line that they printed to stderr."""
+
+    def __init__(self):
+        self.warned, self.printed = [], []
+
+    def text(self):
+        return "; ".join([*self.warned[:1], *self.printed[-1:]])
+
+
+def _plainly(value):
+    try:
+        if isinstance(value, _Raised):
+            return {"t": "raised", "name": value.name, "text": value.text}
+        return plain(value)
+    except Exception as error:
+        return _plainly(_Raised(error))
+
+
+def _outcome(function, said):
+    """What a call gives, or raises; ``said`` takes what it warned of or printed to stderr."""
+    stderr = io.StringIO()
+    try:
+        with (
+            contextlib.redirect_stderr(stderr),
+            contextlib.redirect_stdout(io.StringIO()),
+            warnings.catch_warnings(record=True) as caught,
+        ):
+            warnings.simplefilter("always")
+            found = function()
+    except (Exception, SystemExit) as error:
+        return _Raised(error)
+    said.warned += [f"{each.category.__name__}: {each.message}" for each in caught[:1]]
+    said.printed += stderr.getvalue().strip().splitlines()[-1:]
+    return found
+
+
+def _function(value, cases, said):
+    if not callable(value):
+        return None
+    return [_plainly(_outcome(lambda case=case: call(value, case), said)) for case in cases]
+
+
+def _formula(value, cases, said):
+    symbols = {str(symbol): symbol for symbol in getattr(value, "free_symbols", None) or ()}
+    if not symbols:
+        return _function(value, [arguments for arguments, _ in cases], said)
+
+    def at(values):
+        return value.subs({symbols[name]: values[name] for name in values if name in symbols})
+
+    return [_plainly(_outcome(lambda v=values: at(v), said)) for _, values in cases]
+
+
+def _puzzle(value, cases, said):
+    if not callable(value):
+        return None
+    programs = []
+    for case in cases:
+        programs.append(_outcome(lambda case=case: case.record(value), said))
+        if not isinstance(programs[-1], list):
+            break
+    return [program if isinstance(program, (list, str)) else None for program in programs]
+
+
+def _names(value, case):
+    try:
+        return [name[:80] for name in argument_names(value, len(case))]
+    except Exception:
+        return []
+
+
+HOW = {"function": _function, "formula": _formula, "puzzle": _puzzle}

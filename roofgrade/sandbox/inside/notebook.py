@@ -1,0 +1,117 @@
+"""One submission: its cells run, and its answers are asked for, as the worker says."""
+
+import asyncio
+import contextlib
+import signal
+import sys
+import traceback
+
+import roofcheck
+from roofgrade.sandbox.inside import answers
+from roofgrade.sandbox.inside.channel import Channel
+from roofgrade.sandbox.inside.recorder import Recorder
+
+
+class Notebook:
+    """The shell, told over ``channel`` what to do until that is closed."""
+
+    def __init__(self, shell, recorder: Recorder, channel: Channel):
+        self._shell, self._recorder, self._channel = shell, recorder, channel
+        self._answer = answers.answer
+        roofcheck.request = self.request
+
+    async def serve(self):
+        while True:
+            await self._message()
+            message = self._channel.receive()
+            if "run" in message:
+                reply = await self._run(message["run"])
+            else:
+                reply = self._probe(message["probe"])
+            self._channel.send(reply)
+
+    def request(self, message: dict) -> dict:
+        """What the worker says to a message that a cell sends while it runs."""
+        # An interrupt in the middle of a message would leave its rest for the next one to read.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._channel.send({"ask": message})
+            return self._channel.receive()["told"]
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    async def _message(self):
+        """Wait for one; what a cell left running in the background goes on meanwhile."""
+        loop = asyncio.get_running_loop()
+        ready = asyncio.Event()
+        loop.add_reader(self._channel.connection, ready.set)
+        await ready.wait()
+        loop.remove_reader(self._channel.connection)
+
+    async def _run(self, source):
+        self._recorder.begin()
+        count = self._shell.execution_count
+        try:
+            await self._cell(source)
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
+            # Out of the shell's own code: interrupted there, or broken by the student.
+            name, lines = type(error).__name__, traceback.format_exception_only(error)
+            self._recorder.emit(
+                {"output_type": "error", "ename": name, "evalue": str(error), "traceback": lines}
+            )
+        return {"outputs": self._recorder.end(), "count": count}
+
+    async def _cell(self, source):
+        shell = self._shell
+        try:
+            prepared = {"transformed_cell": shell.transform_cell(source)}
+        except Exception:
+            prepared = {"transformed_cell": source, "preprocessing_exc_tuple": sys.exc_info()}
+        if shell.should_run_async(source, **prepared):
+            coroutine = shell.run_cell_async(source, store_history=True, **prepared)
+            await self._task(asyncio.ensure_future(coroutine))
+        else:
+            with interruptible():
+                shell.run_cell(source, store_history=True)
+
+    async def _task(self, task):
+        loop = asyncio.get_running_loop()
+
+        def interrupt(signum, frame):
+            if asyncio.current_task(loop) is task:
+                raise KeyboardInterrupt
+            task.cancel()
+            loop.call_soon_threadsafe(lambda: None)  # the loop sleeps, and would not see it
+
+        with interruptible(interrupt):
+            try:
+                await task
+            except asyncio.CancelledError:
+                raise KeyboardInterrupt from None
+
+    def _probe(self, probe):
+        answer = {}
+        # Objects of the student's may raise anything while they are read.
+        with contextlib.suppress(BaseException), interruptible():
+            answer = self._answer(self._shell.user_ns, probe)
+        count = self._shell.execution_count
+        self._shell.execution_count = count + 1
+        return {"answer": answer, "count": count}
+
+
+@contextlib.contextmanager
+def interruptible(handler=signal.default_int_handler):
+    """SIGINT reaches student code alone; anywhere else it comes too late, and is dropped."""
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        deafen()
+
+
+def deafen():
+    """Ignore SIGINT from here on, one that is on its way included."""
+    while True:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            return

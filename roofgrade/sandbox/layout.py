@@ -1,0 +1,80 @@
+"""Which files the warm Python sees of the course, and the settings that it starts with."""
+
+import os
+from pathlib import Path
+
+import roofcheck
+import roofgrade
+import roofkit
+from roofgrade.errors import MachineryError
+
+ROOFKIT, ROOFCHECK, ROOFGRADE = PACKAGES = [
+    Path(package.__file__).resolve().parent for package in (roofkit, roofcheck, roofgrade)
+]
+INSIDE = Path("sandbox/inside")
+STUB = ROOFGRADE / INSIDE / "stub"
+# Of roofcheck, what it takes to call a function and to record a puzzle.
+REAL = ("calling.py", "programs.py", "words.py")
+START = (
+    "import sys; sys.path.insert(0, {course!r}); "
+    "from roofgrade.sandbox.inside import warm; warm.main({descriptor})"
+)
+
+
+def course() -> dict[Path, Path]:
+    """What a notebook can import of the three packages, and where each part really lies.
+
+    ``roofkit`` is there as it is, ``roofcheck`` as a stub that judges nothing, and of ``roofgrade``
+    only what runs inside.
+    """
+    found = {Path("roofkit"): ROOFKIT, "roofgrade" / INSIDE: ROOFGRADE / INSIDE}
+    # Python prefers a folder with this file to any without, wherever it stands on the path.
+    found[Path("roofgrade/__init__.py")] = ROOFGRADE / INSIDE / "__init__.py"
+    found |= {Path("roofcheck", path.name): path for path in sorted(STUB.iterdir())}
+    return found | {Path("roofcheck", name): ROOFCHECK / name for name in REAL}
+
+
+def command(python: str, course: str, descriptor: int) -> list[str]:
+    """Starts the warm Python, which is told what to do over ``descriptor``."""
+    return [python, "-I", "-c", START.format(course=course, descriptor=descriptor)]
+
+
+def variables(home: str, cache: str, binaries: str) -> dict[str, str]:
+    """The environment of the warm Python, and of everything that a cell starts."""
+    return {
+        "PATH": f"{binaries}{os.pathsep}/usr/bin{os.pathsep}/bin",
+        "HOME": home,
+        "IPYTHONDIR": f"{home}/.ipython",
+        "USER": "student",
+        "LOGNAME": "student",
+        "LANG": "C.UTF-8",
+        "NBGRADER_EXECUTION": "autograde",
+        "ROOFKIT_ANSWERS": "",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "MPLCONFIGDIR": cache,
+        # As ipykernel sets them.
+        "TERM": "xterm-color",
+        "CLICOLOR": "1",
+        "FORCE_COLOR": "1",
+        "CLICOLOR_FORCE": "1",
+        "PAGER": "cat",
+        "GIT_PAGER": "cat",
+        "JPY_PARENT_PID": "1",
+        # A thread in the warm Python would not outlive the fork.
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        # There is no network to wait for.
+        "PIP_NO_INDEX": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
+
+
+def checked(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Files by their paths below the notebook's folder. Raises MachineryError for any other."""
+    for name in files:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise MachineryError(f"{name!r} does not lie below the submission's folder")
+    return files

@@ -1,0 +1,43 @@
+"""The kernel's word, before a student's first byte runs, that a child has given everything up."""
+
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from roofgrade.errors import MachineryError
+
+CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
+FILTERED = "2"
+
+
+def check(pid: int, writable: Collection[str], warm: Mapping[str, int]):
+    """Raises MachineryError unless process ``pid`` is sealed.
+
+    ``writable`` are the mounts that it may write to, ``warm`` the warm Python's namespaces: it has
+    to be in none of them, nor in any of ours.
+    """
+    status = _status(pid)
+    held = [name for name in CAPABILITIES if int(status[name], 16)]
+    if held:
+        raise MachineryError(f"a child still holds capabilities: {', '.join(held)}")
+    if (status["NoNewPrivs"], status["Seccomp"]) != ("1", FILTERED):
+        raise MachineryError("a child's system calls are not filtered")
+    if status["NSpid"].split()[-1] != "1":
+        raise MachineryError("a child is not the first of its processes")
+    found = _writable(pid)
+    if found != set(writable):
+        raise MachineryError(f"a child can write to {sorted(found)}, not {sorted(writable)}")
+    for kind, number in warm.items():
+        own = os.stat(f"/proc/{pid}/ns/{kind}").st_ino
+        if own in (number, os.stat(f"/proc/self/ns/{kind}").st_ino):
+            raise MachineryError(f"a child shares a {kind} namespace")
+
+
+def _status(pid):
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def _writable(pid):
+    mounts = [line.split() for line in Path(f"/proc/{pid}/mountinfo").read_text().splitlines()]
+    return {mount[4] for mount in mounts if "ro" not in mount[5].split(",")}

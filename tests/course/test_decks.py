@@ -1,0 +1,214 @@
+"""What a lecture's cells become in a deck, and how a talk chooses among its slides."""
+
+import sys
+from copy import deepcopy
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tools"))
+import decks  # noqa: E402
+import slides  # noqa: E402
+from talks import read_talk  # noqa: E402
+
+CHECK = 'check("l01.v6e-comms", t)'
+PREDICT = 'predict("l01.h100-math", ...)'
+TALK = "title: Why?\nminutes: 15\nt-open\nt-math\n"
+
+
+def cell(cell_id, slide, source, *outputs):
+    new = new_code_cell if outputs or source in (CHECK, PREDICT) else new_markdown_cell
+    made = new(source, id=cell_id)
+    if slide != "-":
+        made.metadata.slideshow = {"slide_type": slide}
+    if outputs:
+        made.outputs = [new_output("display_data", data=data) for data in outputs]
+    return made
+
+
+LECTURE = [
+    cell("t-before", "notes", "On no slide."),
+    cell("t-open", "slide", "# A title"),
+    cell("t-say", "notes", "Say *this* first, of $T_\\text{math}$."),
+    cell("t-math", "subslide", "### A guess"),
+    cell("t-guess", "skip", PREDICT),
+    cell("t-picture", "-", "show(ax)", {"text/html": "<img>"}),
+    cell("t-reveal", "fragment", "reveal(...)", {"text/html": "<b>It is 1 ms.</b>"}),
+    cell("t-second", "fragment", "table(...)", {"text/html": "<table></table>"}),
+    cell("t-folded", "notes", "<details><summary>Why so</summary>\n\nBecause.\n\n</details>"),
+    cell("t-asked", "skip", CHECK),
+    cell("t-hole", "-", "t = ...", {"text/plain": "1"}),
+]
+
+
+@pytest.fixture
+def both():
+    return decks.slides_of(new_notebook(cells=deepcopy(LECTURE)))
+
+
+def staged(slide):
+    return {cell.id: cell for cell in slide.staged(60)}
+
+
+def test_a_slide_reaches_to_the_next(both):
+    assert [slide.id for slide in both] == ["t-open", "t-math"]
+    assert [cell.id for cell in both[0].cells] == ["t-open", "t-say"]
+
+
+def test_notes_are_one_script_with_a_mark_where_fragments_come(both):
+    assert both[0].script == "Say *this* first, of $T_\\text{math}$."
+    answer, rest = both[1].script.split("\n\n", 1)
+    assert answer.startswith("⏸ **1.01\u00a0ms.**")
+    assert rest == "▶\n\n▶\n\n**Why so.**\n\nBecause.\n\n▶"
+
+
+def test_a_check_shows_its_answer_and_the_usual_slip(both):
+    answer = staged(both[1])["t-asked"]
+    assert answer.metadata.slideshow.slide_type == "fragment"
+    assert answer.source == (
+        "**1.22\u00a0ms.** *1.09\u00a0ms?* That is <i>T</i><sub>math</sub>. "
+        "Here bytes are divided, not FLOPs."
+    )
+
+
+def test_no_line_ends_within_a_number_and_its_unit(both):
+    both[1].cells[0].source = "### 2 · 10¹² FLOPs of 4 bits · or 3 by 5"
+    shown = staged(both[1])["t-math"].source
+    assert shown == "### 2\u00a0·\u00a010¹²\u00a0FLOPs of 4\u00a0bits · or 3 by 5"
+
+
+def test_a_guess_is_left_to_the_speaker(both):
+    assert "t-guess" not in staged(both[1])
+
+
+def test_code_that_draws_is_folded_and_other_code_stays(both):
+    shown = staged(both[1])
+    tagged = [name for name, cell in shown.items() if "picture" in cell.metadata.get("tags", [])]
+    assert tagged == ["t-picture", "t-reveal", "t-second"]
+    assert shown["t-hole"].source == "t = ..."
+
+
+def test_staging_leaves_the_lecture_as_it_is(both):
+    before = nbformat.writes(new_notebook(cells=both[1].cells))
+    both[1].staged(1)
+    assert nbformat.writes(new_notebook(cells=both[1].cells)) == before
+
+
+def test_a_slide_takes_as_long_as_its_words_and_its_questions(both):
+    # Five words of script, the formula being one of them, and the two of the title.
+    assert decks.words(both[0].script) == 5
+    assert both[0].seconds == decks.LOOKING + 60 * 7 / decks.WORDS_A_MINUTE
+    spoken = (decks.words(both[1].script) + 2) * 60 / decks.WORDS_A_MINUTE
+    assert both[1].seconds == pytest.approx(decks.LOOKING + spoken + 2 * decks.THINKING)
+
+
+def test_a_live_picture_is_given_time(both):
+    before = both[1].seconds
+    both[1].cells[2].outputs[0].data = {decks.VIEW: {}, "text/html": "<img>"}
+    assert both[1].seconds == before + decks.WATCHING
+
+
+def test_a_talk_is_paced_over_its_minutes(both):
+    lecture = new_notebook(cells=LECTURE)
+    deck = slides.talk_deck(read_talk("t.txt", TALK), both, [lecture])
+    opening = [cell for cell in deck.cells if decks.slide_type(cell) == "slide"]
+    assert [cell.id for cell in opening] == ["title", "t-open", "t-math"]
+    assert sum(cell.metadata.timing for cell in opening) == pytest.approx(15 * 60, abs=2)
+    assert deck.cells[0].source == "# Why?"
+    assert deck.metadata.title == "Why?"
+
+
+def test_a_talk_keeps_its_own_order(both):
+    talk = read_talk("t.txt", "title: T\nminutes: 9\nt-math  # first\n\nt-open\n")
+    assert [slide.id for slide in talk.chosen(both)] == ["t-math", "t-open"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (TALK + "t-maths", "t.txt:5: no cell of the notebooks is named 't-maths'; near: t-math"),
+        (TALK + "t-say", "t.txt:5: 't-say' opens no slide; it is part of the slide 't-open'"),
+        (TALK + "t-open", "t.txt:5: 't-open' stands in line 3 already"),
+        (TALK + "t-open t-math", "t.txt:5: 't-open t-math' is neither the id of a slide nor"),
+        (TALK + "pace: 3", "t.txt:5: 'pace: 3' is neither"),
+        (TALK + "minutes: 3", "t.txt:5: 'minutes: 3' is neither"),
+        (TALK + "> and so", "t.txt: no slide follows the words '> and so'"),
+        ("minutes: 5\nt-open", "t.txt: a talk needs a title"),
+        ("title: T\nt-open", "t.txt: a talk needs its length as a number: 'minutes: 15'"),
+        (
+            "title: T\nminutes: 15 min\nt-open",
+            "t.txt: a talk needs its length as a number, not '15",
+        ),
+        ("title: T\nminutes: nan\nt-open", "t.txt: a talk needs its length as a number, not 'nan'"),
+        ("title: T\nminutes: 5\n# t-open", "t.txt: no slide is listed"),
+        (
+            TALK.replace("15", "1"),
+            "t.txt: its 2 slides take 2.2 minutes to speak, more than its 1; the longest are t-m",
+        ),
+    ],
+)
+def test_a_list_that_is_no_talk_is_told_where_and_why(both, text, said):
+    with pytest.raises(decks.DeckError) as error:
+        read_talk("t.txt", text).chosen(both)
+    assert str(error.value).startswith(said)
+
+
+def test_the_talks_of_the_course_can_be_given():
+    lectures = [nbformat.read(path, as_version=4) for path in ROOT.glob("course/en/*.ipynb")]
+    everything = [slide for lecture in lectures for slide in decks.slides_of(lecture)]
+    talks = sorted(ROOT.glob("course/talk*.txt"))
+    assert len(talks) >= 2
+    for path in talks:
+        talk = read_talk(path.name, path.read_text(encoding="utf-8"))
+        spoken = sum(slide.seconds for slide in talk.chosen(everything)) / 60
+        # There is time to speak the notes, and not much more.
+        assert 0.7 * talk.minutes < spoken <= talk.minutes
+
+
+def test_a_bridge_is_spoken_first_and_takes_its_time(both):
+    talk = read_talk("t.txt", "Title: C# or 2 # ways\nminutes: 9\n> Now\n> then.\nt-open\nt-math\n")
+    assert talk.title == "C# or 2"
+    opening, guess = talk.chosen(both)
+    assert opening.script == f"Now then.\n\n{both[0].script}"
+    assert opening.seconds == both[0].seconds + 60 * 2 / decks.WORDS_A_MINUTE
+    assert guess.script == both[1].script
+
+
+NO_SLIDE = new_notebook(cells=[new_markdown_cell("# A title")])
+FAILS = new_notebook(cells=[cell("f-open", "slide", "# A title"), new_code_cell("1 / 0")])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("talk.txt", "l01-title", "talk.txt: a talk needs a title"),
+        ("talk.txt", "\ufefftitle: T\nminutes: 9\nl01-titel", "talk.txt:3: no cell"),
+        ("talk.txt", "title: é".encode("latin-1"), "talk.txt: save it as UTF-8"),
+        ("own.ipynb", "no json", "own.ipynb: is no notebook"),
+        ("own.ipynb", "[]", "own.ipynb: is no notebook"),
+        ("own.ipynb", nbformat.writes(NO_SLIDE), "own.ipynb: no cell opens a slide; give one"),
+        ("own.ipynb", nbformat.writes(FAILS), "own.ipynb: a cell fails: ZeroDivisionError: divis"),
+    ],
+)
+def test_what_stops_the_builder_is_said_in_a_sentence(tmp_path, capsys, name, content, said):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert slides.main([str(path), "--no-pdf", "--into", str(tmp_path)]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_a_missing_file_browser_or_name_is_told(tmp_path, capsys, monkeypatch):
+    assert slides.main([str(tmp_path / "none.ipynb"), "--no-pdf"]) == 1
+    assert "none.ipynb" in capsys.readouterr().err
+    assert slides.main(["a/talk.txt", "talk.ipynb", "--no-pdf"]) == 1
+    assert "two sources would be one deck, talk.html" in capsys.readouterr().err
+
+    def no_browser():
+        raise slides.NoBrowserError("no Chromium found: get one")
+
+    monkeypatch.setattr(slides, "find_chromium", no_browser)
+    assert slides.main([]) == 1
+    assert "no Chromium found: get one; --no-pdf does without" in capsys.readouterr().err

@@ -1,0 +1,175 @@
+"""The archive that students get: what is in it, what is not, and that it starts."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from hidden import solution_lines
+from opening import opened
+
+ROOT = Path(__file__).resolve().parents[2]
+SECRET = "question of an instructor's own"
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory):
+    """The kit of a repository in which an instructor keeps things of their own, unpacked."""
+    repository = tmp_path_factory.mktemp("repository")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (repository / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, repository / name)
+    for command in (["init", "-q"], ["add", "."]):
+        subprocess.run(["git", *command], cwd=repository, check=True)
+    for name in ("roofcheck/questions/exam.py", "exercises/en/exam/exam.ipynb", "exam/own.py"):
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text(f"# {SECRET}\nQUESTIONS = {{}}\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "tools/kit/build.py"],
+        cwd=repository,
+        env={**os.environ, "ROOFKIT_QUESTIONS": str(repository / "exam")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    archive = Path(done.stdout.split()[-1])
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(archive.parent)
+    return archive.with_suffix("")
+
+
+def contents(kit):
+    """Every file of the kit by its name, and those within the wheel."""
+    for path in filter(Path.is_file, kit.rglob("*")):
+        if path.suffix == ".whl":
+            with zipfile.ZipFile(path) as wheel:
+                for name in wheel.namelist():
+                    yield f"wheel/{name}", wheel.read(name).decode(errors="replace")
+        elif ".venv" not in path.parts:
+            yield path.relative_to(kit).as_posix(), path.read_text(encoding="utf-8")
+
+
+def test_it_holds_lectures_exercises_and_what_they_need(kit):
+    names = {name for name, _ in contents(kit)}
+    for folder, pattern in (
+        ("course/en", "*.ipynb"),
+        ("course/data", "*"),
+        ("exercises/en", "*/*"),
+    ):
+        for path in (ROOT / folder).glob(pattern):
+            assert path.relative_to(ROOT).as_posix() in names
+    assert {"README.md", "LICENSE", "start.py", "requirements.lock"} <= names
+    for package in ("roofkit", "roofcheck"):
+        for path in (ROOT / package).rglob("*.py"):
+            assert f"wheel/{path.relative_to(ROOT).as_posix()}" in names
+    assert "wheel/roofkit/hardware/chips.toml" in names
+
+
+def test_it_holds_nothing_of_grading(kit):
+    wheels = {name.split("/")[1] for name, _ in contents(kit) if name.startswith("wheel/")}
+    assert wheels == {f"roof{part}" for part in ("kit", "check")} | {
+        f"roof{part}-0.1.0.dist-info" for part in ("kit", "check")
+    }
+    for name, text in contents(kit):
+        if name.endswith((".py", "METADATA", ".lock", ".ipynb")):
+            assert "roofgrade" not in text, name
+    pins = (kit / "requirements.lock").read_text(encoding="utf-8").lower()
+    for heavy in ("nbgrader", "distributed", "dask", "sqlalchemy", "psycopg", "pyseccomp"):
+        assert f"{heavy}==" not in pins
+
+
+def test_it_holds_no_solution_and_nothing_of_an_instructors_own(kit):
+    # A shorter line, such as a100 = rk.chip("A100 80GB SXM"), may well stand in a docstring.
+    lines = [line for line in solution_lines() if len(line) > 40]
+    assert len(lines) > 80
+    for name, text in contents(kit):
+        assert SECRET not in text, name
+        assert "### BEGIN SOLUTION" not in text, name
+        assert not name.startswith(("solutions", "tests", "wheel/tests", "tools")), name
+        # A lecture's own code may be what a solution builds on; formulas are what checks know.
+        if not name.startswith(("course/", "wheel/roofcheck/questions/")):
+            assert not [line for line in lines if line in text], name
+
+
+def test_its_pins_are_the_repositorys(kit):
+    def pinned(path):
+        return {line.partition(" ;")[0] for line in path.read_text().splitlines()}
+
+    pins = pinned(kit / "requirements.lock")
+    assert pins <= pinned(ROOT / "requirements.lock")
+    assert not re.search(r"https?:|--index|file:", "\n".join(pins))
+
+
+def test_the_first_cell_of_a_problem_set_names_the_wheel_that_is_there(kit):
+    wheels = " ".join(sorted((wheel.name for wheel in kit.glob("*.whl")), reverse=True))
+    for path in kit.glob("exercises/en/*/*.ipynb"):
+        first = nbformat.read(path, as_version=4).cells[0].source
+        assert f"%pip install {wheels}" in first
+        assert "python3 start.py" in first
+
+
+def test_a_lone_problem_set_says_at_its_first_code_what_is_missing(kit, tmp_path):
+    path = next(kit.glob("exercises/en/*/*.ipynb"))
+    code = next(c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code")
+    (tmp_path / "lone.py").write_text(code.source, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "lone.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert re.search("No module named '(roofkit|roofcheck)'", done.stderr)
+
+
+def test_an_old_python_is_told_in_a_sentence(kit):
+    code = (
+        "import runpy, sys; sys.version_info = (3, 10, 9);"
+        f"runpy.run_path({str(kit / 'start.py')!r}, run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "the course needs 3.11 or later" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_archive_that_was_not_unpacked_whole_is_told_in_a_sentence(kit, tmp_path):
+    shutil.copy(kit / "start.py", tmp_path)
+    done = subprocess.run(
+        [sys.executable, "start.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "unpack the whole archive" in done.stderr
+
+
+def printed_at_start(kit, home):
+    """What the kit prints in an empty home until its page answers."""
+    # Where packages come from is the machine's affair.
+    settings = {name: os.environ[name] for name in os.environ if name.startswith(("PIP_", "UV_"))}
+    environment = {**settings, "HOME": str(home), "PATH": os.defpath}
+    with opened([sys.executable, "start.py"], cwd=kit, env=environment) as (address, printed):
+        assert "/lab/tree/course/en/01-" in address
+        return printed
+
+
+def test_it_sets_itself_up_in_an_empty_home_and_its_notebooks_run(kit, tmp_path):
+    assert "Setting up, once" in printed_at_start(kit, tmp_path)
+    # What was set up is kept.
+    assert "Setting up" not in printed_at_start(kit, tmp_path)
+    python = next(path for path in kit.glob(".venv/*/python*") if path.stem == "python")
+    for notebook in ("exercises/en/ps2/ps2.ipynb", "course/en/06-int8-and-friends.ipynb"):
+        run = ["-m", "jupyter", "nbconvert", "--to", "notebook", "--execute", "--stdout", notebook]
+        done = subprocess.run(
+            [python, *run],
+            cwd=kit,
+            env={"HOME": str(tmp_path), "PATH": os.defpath},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "No answer yet" in done.stdout

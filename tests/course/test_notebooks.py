@@ -1,0 +1,574 @@
+import dataclasses
+import importlib
+import json
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from roofcheck.table import find_question, tables
+
+sys.path.append(str(Path(__file__).parents[2] / "tools"))
+inline = importlib.import_module("inline")
+notebooks = importlib.import_module("notebooks")
+mystcells = importlib.import_module("mystcells")
+
+LECTURE = """\
+---
+title: A lecture
+---
++++ {"id": "t01-title"}
+# A lecture
+
+```{code-cell}
+:id: t01-setup
+:tags: [setup]
+
+import matplotlib.pyplot as plt
+from IPython.display import HTML, display
+from ipywidgets import IntSlider, interact
+```
+
+```{code-cell}
+:id: t01-figure
+print("a", flush=True)
+print("b", flush=True)
+fig, ax = plt.subplots(figsize=(1, 1))
+display(HTML('<img src="data:image/png;base64,AAAA">'))
+```
+
+```{code-cell}
+:id: t01-slider
+interact(lambda x: print("x =", x), x=3)
+IntSlider()
+```
+"""
+SECOND = """\
++++ {"id": "t02-title"}
+# Another
+
+```{code-cell}
+:id: t02-where
+import os, sys
+os.path.basename(os.getcwd()), sys.executable
+```
+"""
+EXPRESSIONS = """\
++++ {"id": "t03-title"}
+# {eval}`N` squares
+
+{eval}`total:,.0f` = {eval}`"+".join(map(str, squares[1:4]))` + ..., $x = {eval}`total / 2:.1f`$
+
++++ {"id": "t03-folded"}
+<details><summary>Answer</summary>
+
+| {eval}`{"a": total}["a"]:>+7d` | {eval}`(lambda x: x / 3)(squares[-1]):.2f` | {eval}`"é"!a` |
+|---|---|---|
+| {eval}`2.95e14:.3g` FLOPs | {eval}`1e12:.3g` | {eval}`1.5e-6:.1e` | {eval}`f"{2e9:.0e} 1e5"` |
+
+{eval}``"`" * 2`` {eval}`reference("l02.ridge"):.0f`
+
+</details>
+
+```{code-cell}
+:id: t03-setup
+squares = [n * n for n in range(10)]
+N = 1
+```
+
+```{code-cell}
+:id: t03-change
+N, total = len(squares), sum(squares)
+total
+```
+"""
+PROBLEM_SET = """\
++++ {"id": "ps1-title"}
+# Problems
+
+```{code-cell}
+:id: ps1-solve
+ridge = None
+### BEGIN SOLUTION
+ridge = 240
+### END SOLUTION
+```
+
+```{code-cell}
+:id: ps1-check
+check("ps1.ridge", ridge)
+```
+
++++ {"id": "ps1-why", "points": 4}
+Why?
+
+### BEGIN SOLUTION
+Because.
+### END SOLUTION
+
++++ {"id": "ps1-why-rubric", "rubric": true}
+A person reads this.
+
+- Names the cause: 4 points.
+"""
+CONFIG = """\
+c = get_config()
+c.CourseDirectory.source_directory = "solutions/en"
+c.CourseDirectory.release_directory = "exercises/en"
+c.ClearMarkScheme.enforce_metadata = False
+"""
+TEXTS = {
+    "course/text/01-a.md": LECTURE,
+    "course/text/02-b.md": SECOND,
+    "course/text/03-c.md": EXPRESSIONS,
+    "solutions/text/ps1-first.md": PROBLEM_SET,
+    "nbgrader_config.py": CONFIG,
+}
+
+
+def course(root, texts):
+    for name, source in texts.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    return root
+
+
+def points(question):
+    return {"ps1.ridge": 2}[question]
+
+
+def build(root, *argv, **options):
+    return notebooks.main([str(a) for a in argv], root=root, points=points, **options)
+
+
+def files(root):
+    return {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+def cells(root, name):
+    notebook = nbformat.reads((root / name).read_text(), as_version=4)
+    nbformat.validate(notebook)
+    return {cell.id: cell for cell in notebook.cells}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    root = course(tmp_path_factory.mktemp("course").resolve(), TEXTS)
+    assert build(root) == 0
+    return root
+
+
+# Reading a text
+
+
+def code(source, options=""):
+    return f"```{{code-cell}}\n:id: x\n{options}\n{source}\n```\n"
+
+
+def markdown(source, options=""):
+    return f'+++ {{"id": "x"{options}}}\n{source}\n'
+
+
+@pytest.mark.parametrize(
+    ("source", "slide_type"),
+    [
+        (markdown("# Title"), "slide"),
+        (markdown("## Section"), "slide"),
+        (markdown("### Part"), "subslide"),
+        (markdown("> Takeaway"), None),
+        (markdown("| a |\n|---|\n| 1 |"), None),
+        (markdown("$$\nx\n$$"), None),
+        (markdown("- item"), None),
+        (markdown("1. item"), None),
+        (markdown("Prose."), "notes"),
+        (markdown("-1 is prose, $x$ too"), "notes"),
+        (markdown("<details><summary>Answer</summary></details>"), "notes"),
+        (markdown("Prose.", ', "slide": "fragment"'), "fragment"),
+        (code("x = 1", ":tags: [reveal]"), "fragment"),
+        (markdown("# Title", ', "slide": "-"'), None),
+        (code("x = 1"), None),
+        (code("%timeit 1"), None),
+        (code('check("q", x)  # now'), "skip"),
+        (code("predict(\n    'q',\n    240,\n)"), "skip"),
+        (code('y = check("q", x)'), None),
+        (code('check("q", x)\ncheck("r", y)'), None),
+        (code("x = 1", ":tags: [setup]"), "skip"),
+        (code("x = 1", ":tags: [setup]\n:slide: subslide"), "subslide"),
+    ],
+)
+def test_slide_type_follows_from_the_cell(source, slide_type):
+    metadata = mystcells.read_lecture("a.md", source, lambda name: 1).notebook.cells[0].metadata
+    assert metadata.get("slideshow", {}).get("slide_type") == slide_type
+    assert set(metadata) <= {"slideshow", "tags", "jupyter"}
+    revealed = "reveal" in metadata.get("tags", [])
+    assert metadata.get("jupyter") == ({"outputs_hidden": True} if revealed else None)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (markdown("a") + "\n```{code-cell}\nx = 1\n```\n", r"a.md:5: a code cell has no id"),
+        ("\nProse.\n", r"a.md:2: a markdown cell has no id"),
+        (markdown("a") + code("y"), r"a.md:6: cell id 'x' is taken by line 2"),
+        ('+++ {"id": "a b"}\nProse.\n', r"a.md:2: cell id 'a b' must be"),
+        ("```{code-cell}\n:id: 7\nx\n```\n", r"a.md:3: cell id 7 must be"),
+        ("+++ {id}\nProse.\n", r"a.md: .* at line 1 could not be read"),
+        (code("x", ":slide: big"), r"a.md:4: cell x: slide is 'big'"),
+        (code("x", ":tag: [setup]"), r"a.md:4: cell x: unknown option 'tag'"),
+        (code('y = reveal("l09.x", 1)'), r"a.md:4: cell x: question 'l09.x' cannot be asked: no"),
+    ],
+)
+def test_a_text_in_error_is_reported_with_its_line(source, message):
+    with pytest.raises(mystcells.BuildError, match=message):
+        mystcells.read_lecture("a.md", source, notebooks.question_points)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (code("check(question, x)"), r"a.md:4: cell x: write check"),
+        (code('check("ps1.other", x)'), r"a.md:4: cell x: question 'ps1.other' cannot"),
+        (code("x = 1", ":points: 3"), r"a.md:4: cell x: a code cell takes no points"),
+        (markdown("### BEGIN SOLUTION"), r"a.md:2: cell x: an answer graded by hand needs"),
+        (markdown("Why?", ', "points": 4'), r"a.md:2: cell x: an answer graded by hand needs"),
+        (markdown("Why?", ', "slide": "skip"'), r"a.md:2: cell x: unknown option 'slide'"),
+        (
+            markdown("A.\n\n- B.", ', "rubric": true'),
+            r"a.md:2: cell x: a rubric stands right after",
+        ),
+        (PROBLEM_SET[:-30], r"cell ps1-why-rubric: a rubric stands right after .* first paragraph"),
+    ],
+)
+def test_a_problem_set_in_error_is_reported_with_its_line(source, message):
+    with pytest.raises(mystcells.BuildError, match=message):
+        mystcells.read_problem_set("a.md", source, points)
+
+
+def test_a_question_that_takes_a_slip_for_right_stops_the_build(monkeypatch):
+    ridge = find_question("ps1.ridge")
+    monkeypatch.setitem(tables(), "ps1.ridge", dataclasses.replace(ridge, rtol=0.01))
+    with pytest.raises(ValueError, match="the slip 'A100 40GB' lies within the tolerance"):
+        notebooks.question_points("ps1.ridge")
+
+
+# Building
+
+
+def test_a_rebuild_is_identical_and_the_check_passes(built, tmp_path, monkeypatch, capsys):
+    home = course(
+        tmp_path / "home",
+        {
+            "kernels/python3/kernel.json": '{"argv": ["false"], "display_name": "false"}',
+            "profile_default/startup/00.py": "print('hello')",
+        },
+    )
+    for variable, value in {"JUPYTER_PATH": home, "IPYTHONDIR": home, "MPLBACKEND": "agg"}.items():
+        monkeypatch.setenv(variable, str(value))
+    again = course(tmp_path / "again", TEXTS)
+    assert build(again) == 0
+    assert files(again) == files(built)
+    assert build(built, "--check") == 0
+    out = capsys.readouterr().out
+    assert "course/en/01-a.ipynb: written" in out
+    assert "exercises/en/ps1/ps1.ipynb: up to date" in out
+
+
+def test_building_leaves_nothing_but_the_notebooks(built):
+    assert set(files(built)) - set(TEXTS) == {
+        "course/en/01-a.ipynb",
+        "course/en/02-b.ipynb",
+        "course/en/03-c.ipynb",
+        "solutions/en/ps1/ps1.ipynb",
+        "exercises/en/ps1/ps1.ipynb",
+    }
+
+
+def test_a_lecture_has_run(built):
+    where = cells(built, "course/en/02-b.ipynb")["t02-where"]
+    assert where.execution_count == 1
+    assert where.outputs[0].data["text/plain"] == str(("en", sys.executable))
+    notebook = json.loads((built / "course/en/01-a.ipynb").read_text())
+    assert notebook["metadata"] == {
+        "kernelspec": {
+            "display_name": "Python 3 (ipykernel)",
+            "language": "python",
+            "name": "python3",
+        },
+        "language_info": {"name": "python"},
+        "title": "A lecture",
+    }
+
+
+def test_outputs_keep_pictures_and_text_but_no_widget(built):
+    lecture = cells(built, "course/en/01-a.ipynb")
+    stream, html, figure = lecture["t01-figure"].outputs
+    assert stream.text == "a\nb\n"
+    assert "base64" in html.data["text/html"]
+    assert figure.data["image/png"]
+    assert figure.metadata == {}
+    slider = lecture["t01-slider"]
+    assert [output.text for output in slider.outputs] == ["x = 3\n"]
+    assert slider.metadata.tags == ["nbval-ignore-output"]
+
+
+def test_expressions_in_prose_have_the_values_that_the_run_leaves(built):
+    lecture = cells(built, "course/en/03-c.ipynb")
+    assert lecture["t03-title"].source == "# 10 squares\n\n285 = 1+4+9 + ..., $x = 142.5$"
+    assert lecture["t03-folded"].source.splitlines()[2:] == [
+        r"|    +285 | 27.00 | '\xe9' |",
+        "|---|---|---|",
+        "| 2.95 · 10¹⁴ FLOPs | 10¹² | 1.5 · 10⁻⁶ | 2 · 10⁹ 1e5 |",
+        "",
+        "`` 241",
+        "",
+        "</details>",
+    ]
+
+
+def test_expressions_leave_no_trace_but_their_text(built):
+    lecture = cells(built, "course/en/03-c.ipynb")
+    assert list(lecture) == ["t03-title", "t03-folded", "t03-setup", "t03-change"]
+    assert [lecture[i].execution_count for i in ("t03-setup", "t03-change")] == [1, 2]
+    assert [output.data["text/plain"] for output in lecture["t03-change"].outputs] == ["285"]
+
+
+@pytest.mark.parametrize(
+    ("prose", "message"),
+    [
+        ("\nA\n\n$x$ {eval}`1 +`", "a.md:5: cell x: {eval}`1 +`: SyntaxError: f-string"),
+        ("{eval}`a} and {b`", "a.md:2: cell x: {eval}`a} and {b`: write one expression"),
+        ("{eval}`a=`", "a.md:2: cell x: {eval}`a=`: write one expression"),
+        ("A\n{eval}`a` {eval}(b)", "a.md:3: cell x: write {eval}`expression`"),
+        ("A {eval}`a\n+ b`", "a.md:2: cell x: write {eval}`expression`"),
+    ],
+)
+def test_an_expression_that_cannot_be_read_is_reported_with_its_line(prose, message):
+    text = mystcells.read_lecture("a.md", markdown(prose), points)
+    with pytest.raises(mystcells.BuildError, match=re.escape(message)):
+        inline.probes(text)
+
+
+def test_a_problem_set_takes_no_expressions(tmp_path, capsys):
+    source = PROBLEM_SET.replace("Why?", "Why\n{eval}`ridge`?")
+    root = course(tmp_path, {"solutions/text/ps1-a.md": source, "nbgrader_config.py": CONFIG})
+    assert build(root) == 1
+    message = capsys.readouterr().err
+    assert "ps1-a.md:19: cell ps1-why: a problem set is built without being run" in message
+
+
+def test_a_problem_set_carries_nbgrader_metadata(built):
+    source = cells(built, "solutions/en/ps1/ps1.ipynb")
+    assert all(not cell.get("outputs") for cell in source.values())
+    roles = {i: dict(cell.metadata.nbgrader) for i, cell in source.items()}
+    common = {"schema_version": 3, "task": False}
+    assert roles == {
+        "ps1-title": common
+        | {
+            "grade_id": "ps1-title",
+            "grade": False,
+            "locked": True,
+            "solution": False,
+        },
+        "ps1-solve": common
+        | {
+            "grade_id": "ps1-solve",
+            "grade": False,
+            "locked": False,
+            "solution": True,
+        },
+        "ps1-check": common
+        | {
+            "grade_id": "ps1-check",
+            "grade": True,
+            "locked": True,
+            "solution": False,
+            "points": 2,
+        },
+        "ps1-why": common
+        | {
+            "grade_id": "ps1-why",
+            "grade": True,
+            "locked": False,
+            "solution": True,
+            "points": 4,
+        },
+        "ps1-why-rubric": common
+        | {
+            "grade_id": "ps1-why-rubric",
+            "grade": False,
+            "locked": True,
+            "solution": False,
+        },
+    }
+
+
+def test_the_release_has_the_same_cells_without_solutions(built):
+    source = cells(built, "solutions/en/ps1/ps1.ipynb")
+    release = cells(built, "exercises/en/ps1/ps1.ipynb")
+    assert list(release) == list(source)
+    assert "240" not in release["ps1-solve"].source
+    assert "Because" not in release["ps1-why"].source
+    assert release["ps1-check"].source == source["ps1-check"].source
+    assert release["ps1-check"].metadata.nbgrader.checksum
+
+
+def test_who_marks_sees_rubric_and_model_answer_and_students_its_first_paragraph(built):
+    source = cells(built, "solutions/en/ps1/ps1.ipynb")["ps1-why-rubric"].source
+    assert source == (
+        "A person reads this.\n\n### BEGIN MARK SCHEME\n\n- Names the cause: 4 points.\n\n"
+        "**A model answer:**\n\nBecause.\n\n### END MARK SCHEME"
+    )
+    release = cells(built, "exercises/en/ps1/ps1.ipynb")["ps1-why-rubric"].source
+    assert release.strip() == "A person reads this."
+
+
+def test_a_problem_set_that_nbgrader_refuses_is_reported(tmp_path, capsys):
+    source = PROBLEM_SET.replace("### END SOLUTION", "", 1)
+    root = course(tmp_path, {"solutions/text/ps1-a.md": source, "nbgrader_config.py": CONFIG})
+    assert build(root) == 1
+    message = capsys.readouterr().err
+    assert "solutions/text/ps1-a.md: nbgrader refuses it:\n[ERROR] No end solution" in message
+    assert "Traceback" not in message
+    assert not (root / "exercises").exists()
+
+
+def test_two_texts_for_one_notebook_are_refused(tmp_path, capsys):
+    root = course(tmp_path, {f"solutions/text/ps1-{x}.md": PROBLEM_SET for x in "ab"})
+    assert build(root) == 1
+    assert "ps1-b.md: gives solutions/en/ps1/ps1.ipynb, as" in capsys.readouterr().err
+
+
+# What goes wrong in a run
+
+
+def lecture(body):
+    return f'+++ {{"id": "title"}}\n# Title\n\n{code(body)}'
+
+
+FAILURES = {
+    "01-line": (lecture("a = 1\nb = 2\nnowhere"), "9: cell x: NameError: name 'nowhere' is not"),
+    "02-syntax": (lecture("a = 1\n\nb = = 2"), "9: cell x: SyntaxError: invalid syntax\n"),
+    "03-call": (
+        "```{code-cell}\n:id: f\ndef f():\n    1 / 0\n```\n" + code("\nf()"),
+        "10: cell x: ZeroDivisionError",
+    ),
+    "04-stderr": (
+        lecture("import warnings\nwarnings.warn('careful')"),
+        "7: cell x: writes to stderr: ",
+    ),
+    "05-widget": (
+        lecture("from ipywidgets import interact\ninteract(lambda n: 1 / 0, n=3);"),
+        "7: cell x: ZeroDivisionError",
+    ),
+    "06-death": (lecture("import os\nos._exit(1)"), "7: cell x: the kernel died while running it"),
+    "07-prose": (
+        lecture("a = 1") + '\n+++ {"id": "y"}\nAn {eval}`a` and\na {eval}`b / a:.1f`.',
+        "12: cell y: {eval}`b / a:.1f`: NameError: name 'b' is not defined\n",
+    ),
+    "08-format": (
+        '+++ {"id": "y"}\n{eval}`[1]:.1f`\n',
+        "2: cell y: {eval}`[1]:.1f`: TypeError: unsupported format string",
+    ),
+    "09-warning": (
+        '+++ {"id": "y"}\n{eval}`__import__("warnings").warn("careful")`\n',
+        '2: cell y: {eval}`__import__("warnings").warn("careful")`: writes to stderr',
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def failures(tmp_path_factory):
+    texts = {f"course/text/{name}.md": source for name, (source, _) in FAILURES.items()}
+    root = course(tmp_path_factory.mktemp("failures").resolve(), texts)
+    found = dict(notebooks.build(root, list(texts), points, timeout=120))
+    assert not list(root.rglob("*.ipynb"))
+    return found
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failing_cell_is_reported_at_its_line(failures, name):
+    text = f"course/text/{name}.md"
+    assert f"{text}:{FAILURES[name][1]}" in f"{failures[text]}\n"
+
+
+def test_a_cell_that_does_not_end_is_stopped(tmp_path):
+    text = "course/text/01-loop.md"
+    root = course(tmp_path, {text: lecture("while True:\n    pass")})
+    [(_, error)] = notebooks.build(root, [text], points, timeout=1)
+    assert str(error) == f"{text}:7: cell x: still running after 1 s"
+
+
+# Checking
+
+
+def edit(root, name, old, new):
+    path = root / name
+    before = path.read_text()
+    after = re.sub(old, new, before, count=1)
+    assert after != before
+    path.write_text(after)
+
+
+def test_check_names_the_notebook_the_cell_and_the_command(tmp_path, capsys):
+    sources = {k: TEXTS[k] for k in list(TEXTS)[1:]}
+    root = course(tmp_path.resolve(), sources)
+    assert build(root) == 0
+    edit(root, "course/en/02-b.ipynb", "'en'", "'de'")
+    (root / "solutions/en/ps1/ps1.ipynb").unlink()
+    edit(root, "exercises/en/ps1/ps1.ipynb", '"points": 4', '"points": 5')
+    edit(root, "exercises/en/ps1/ps1.ipynb", "Why", "When")
+    (root / "course/en/00-gone.ipynb").write_text("{}")
+    before = files(root)
+    capsys.readouterr()
+    assert build(root, "--check") == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "course/en/02-b.ipynb: cell t02-where: different outputs",
+        "  to fix: python tools/notebooks.py course/text/02-b.md",
+        "solutions/en/ps1/ps1.ipynb: missing file",
+        "  to fix: python tools/notebooks.py solutions/text/ps1-first.md",
+        "exercises/en/ps1/ps1.ipynb: cell ps1-why: different metadata",
+        "exercises/en/ps1/ps1.ipynb: cell ps1-why: different source",
+        "  to fix: python tools/notebooks.py solutions/text/ps1-first.md",
+        "course/en/00-gone.ipynb: stale, has no text; delete it",
+    ]
+    assert files(root) == before
+    assert build(root, root / "solutions/text/ps1-first.md") == 0
+    assert build(root, "--check", root / "solutions/text/ps1-first.md") == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        (r'"image/png": "\w{10}', '"image/png": "AAAA', []),
+        ("image/png;base64,AAAA", "image/png;base64,BBBB", []),
+        ("(1, 1)", "(2, 2)", ["cell t01-figure: different source"]),
+        ('"slide"$', '"subslide"', ["cell t01-title: different metadata"]),
+        (
+            '"execution_count": 2',
+            '"execution_count": 9',
+            [
+                "cell t01-figure: different execution_count",
+            ],
+        ),
+        ('"nbformat_minor": 5', '"nbformat_minor": 4', ["notebook different nbformat_minor"]),
+        (
+            '"t01-title"',
+            '"t01-other"',
+            [
+                "cell t01-other: not in the text",
+                "cell t01-title: missing",
+            ],
+        ),
+        (r"\n$", "", ["different layout of the file"]),
+        ("^{", "<<<<", ["not a notebook with cell ids"]),
+    ],
+)
+def test_differences_are_named_and_pictures_are_not_compared(built, tmp_path, old, new, found):
+    content = (built / "course/en/01-a.ipynb").read_text()
+    path = tmp_path / "01-a.ipynb"
+    path.write_text(re.sub(old.replace("(1, 1)", r"\(1, 1\)"), new, content, flags=re.M, count=1))
+    assert path.read_text() != content
+    assert notebooks.differences(path, content) == found

@@ -1,0 +1,166 @@
+"""Figures in the lectures' prose: worked out by the lecture, or given in it, or listed as given.
+
+A figure of the prose is an expression, or it stands in a code cell or a question of its lecture, or
+the text's header lists it under `given`, as CONTRIBUTING.md shows. Free are whole numbers up to 16,
+powers of ten, and the cell of the sources.
+"""
+
+import importlib
+import math
+import re
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+import yaml
+
+from roofcheck.table import find_question
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tools"))
+inline = importlib.import_module("inline")
+mystcells = importlib.import_module("mystcells")
+
+LECTURES = sorted((ROOT / "course/text").glob("*.md"))
+SMALL = 16
+REMEDY = "Work each out with {eval}`...`; what nothing works out goes into the header under given."
+RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+# 8,755 and 2.95 · 10¹⁴ and 10¹²; not the digits of v5e, 40GB or 6N.
+IN_PROSE = re.compile(
+    r"(?<![\w.])(\d+(?:,\d{3})*(?:\.\d+)?)(?![A-Za-z_\d]|,\d{3}|\.\d)"
+    r"(?:( · 10)?([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?"
+)
+IN_CODE = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+def figures(prose):
+    """Each number of a prose but those of expressions: place, how it is written, value."""
+    prose = inline.ROLE.sub(lambda role: "□" * len(role[0]), prose)
+    for match in IN_PROSE.finditer(prose):
+        value = float(match[1].replace(",", ""))
+        if match[3]:
+            power = int(match[3].translate(RAISED))
+            value = value * 10.0**power if match[2] else value**power
+        yield match.start(), match[0], value
+
+
+def is_free(written, value):
+    whole = "." not in written
+    return whole and (value <= SMALL or math.log10(value).is_integer())
+
+
+def of_code_and_questions(cells):
+    """The numbers in the code cells, and in the questions that these ask."""
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    found = {float(digits.replace("_", "")) for digits in IN_CODE.findall(code)}
+    for name in set(re.findall(r'(?:check|predict|reveal)\("([\w.-]+)"', code)):
+        question = find_question(name)
+        found |= {value for _, _, value in figures(question.text())}
+        for part in getattr(question, "parts", {"": question}).values():
+            inputs = [given.value for given in part.inputs.values() if not callable(given.value)]
+            # In prose as 312 · 10¹², 312 TFLOP/s or 0.312 PFLOP/s.
+            found |= {float(value) * 1000.0**power for value in inputs for power in range(-5, 6)}
+    return found
+
+
+def listed_as_given(source):
+    """The figures that a text's header lists: (pattern of cell ids, value)."""
+    header = re.match(r"---\n(.*?)\n---\n", source, re.DOTALL)
+    given = yaml.safe_load(header[1]).get("given", {}) if header else {}
+    return {(ids, value) for ids, why in given.items() for _, _, value in figures(why)}
+
+
+def untied(name, source):
+    """What is wrong with the figures of a text, in a sentence each."""
+    text = mystcells.read_lecture(name, source, lambda question: 1.0)
+    known = of_code_and_questions(text.notebook.cells)
+    listed = listed_as_given(source)
+    wrong, used = [], set()
+    for cell in text.notebook.cells:
+        if cell.cell_type == "code" or cell.id.endswith("-sources"):
+            continue
+        for place, written, value in figures(cell.source):
+            if is_free(written, value) or any(math.isclose(value, other) for other in known):
+                continue
+            here = {(ids, v) for ids, v in listed if v == value and fnmatch(cell.id, ids)}
+            used |= here
+            if not here:
+                line = cell.source[:place].lstrip("\n").count("\n") + 1
+                message = f"{written} stands in no code cell and in no question of this lecture"
+                wrong.append(str(text.error(cell, message, line)))
+    wrong += [
+        f"{name}: given lists {value:g} for {ids}, which does not need it"
+        for ids, value in sorted(listed - used)
+    ]
+    return wrong
+
+
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
+def test_every_figure_in_prose_is_worked_out_or_given(path):
+    found = untied(path.name, path.read_text(encoding="utf-8"))
+    assert not found, "\n".join([*found, REMEDY])
+
+
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
+def test_a_stale_figure_is_found_wherever_an_expression_stands(path):
+    for role in inline.ROLE.finditer(source := path.read_text(encoding="utf-8")):
+        [found] = untied(path.name, source[: role.start()] + "7,301.5" + source[role.end() :])
+        assert "7,301.5" in found, role[0]
+
+
+TEXT = """\
+---
+title: A lecture
+given:
+  x-hook: 50 ms, what the reader asks about
+---
++++ {"id": "x-hook"}
+In **1,024** tokens, 2 of 16, 10⁹ and 1,000 bytes, A100 40GB, 6N, 50 ms: 1/{eval}`n:.0f`, 5 · 10¹¹.
+
+$$I = \\frac{8192}{2}$$
+
+```{code-cell}
+:id: x-code
+n, m = 1_024, 5e11  # of B = 8192, "A100 80GB"
+check("l02.which-bandwidth", ...)
+```
+
++++ {"id": "x-answer"}
+<details><summary>Answer</summary>
+
+It has 80 GB, 312 · 10¹² or 312 TFLOP/s, a ridge of 208.
+
+</details>
+
++++ {"id": "x-sources"}
+CACM 52(4), 2009.
+"""
+
+
+def test_what_stands_in_code_or_in_a_question_is_given():
+    assert untied("x.md", TEXT) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "written"),
+    [
+        ("**1,024**", "**1,025**", "x.md:7: cell x-hook: 1,025 stands in no code cell"),
+        ("2 of 16", "2 of 17", "x.md:7: cell x-hook: 17 stands"),
+        ("2 of 16", "2.5 of 16", "x.md:7: cell x-hook: 2.5 stands"),
+        ("5 · 10¹¹", "5 · 10¹²", "x.md:7: cell x-hook: 5 · 10¹² stands"),
+        ("{eval}`n:.0f`", "1,023", "x.md:7: cell x-hook: 1,023 stands"),
+        ("frac{8192}", "frac{8190}", "x.md:9: cell x-hook: 8190 stands"),
+        ("80 GB", "40 GB", "x.md:20: cell x-answer: 40 stands"),
+        ("312 TFLOP/s", "989 TFLOP/s", "x.md:20: cell x-answer: 989 stands"),
+        ("208", "50", "x.md:20: cell x-answer: 50 stands"),
+        ("5e11", "6e11", "x.md:7: cell x-hook: 5 · 10¹¹ stands"),
+        ("B = 8192", "B = 4096", "x.md:9: cell x-hook: 8192 stands"),
+        (", 50 ms:", ":", "x.md: given lists 50 for x-hook, which does not need it"),
+    ],
+)
+def test_a_figure_that_has_changed_in_one_place_alone_is_found(old, new, written):
+    changed = TEXT.replace(old, new)
+    assert changed != TEXT
+    [found] = untied("x.md", changed)
+    assert found.startswith(written)

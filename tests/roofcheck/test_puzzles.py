@@ -1,0 +1,307 @@
+"""Puzzles: good schedules and poor ones, each slip, and functions that mean no good."""
+
+import contextlib
+import json
+import sys
+
+import numpy as np
+import pytest
+import schedules
+from schedules import GOOD, MATMUL, SOFTMAX, matmul
+
+from roofcheck import check
+from roofcheck.kinds import Puzzle
+from roofcheck.programs import LONGEST
+from roofcheck.table import tables
+
+PUZZLES = {name: q for name, q in tables().items() if isinstance(q, Puzzle)}
+SEEDS = range(4)
+
+
+# The range of its credit, slips, what is said.
+POOR = {
+    "square blocks": ((0.6, 0.8), {"three square blocks"}, "Only one of the three"),
+    "dot products": ((0.1, 0.15), {"dot products"}, "once for every column of Z, and Y"),
+    "a strip a column": ((0.1, 0.6), {"X for every column"}, "once for every column of Z."),
+    "a strip a row": ((0.1, 0.6), {"Y for every row"}, "once for every row of Z."),
+    "K outside": ((0.3, 0.6), {"partial sums"}, "stored and loaded again"),
+    "small tiles": ((0.2, 0.6), {"room left empty"}, "% of fast memory is taken"),
+    "two passes": ((0.4, 0.6), {"two passes"}, "S crosses twice."),
+    "three passes": ((0.2, 0.4), {"three passes"}, "S crosses three times"),
+    "a row at a time": ((0.1, 0.3), {"V for every row"}, "for every row of S"),
+    "a row at a time, three passes": ((0.1, 0.15), {"three passes", "V for every row"}, "times"),
+    "rows by threes": (
+        (0.1, 0.5),
+        {"two passes", "V for every block of rows"},
+        "while it is there",
+    ),
+    "exponentials stored": (
+        (0.1, 0.3),
+        {"two passes", "exponentials stored"},
+        "go to slow memory and come back",
+    ),
+    "results stored": ((0.3, 0.7), {"results stored"}, "Unfinished results are stored"),
+    "small tiles where all fits": (
+        (0.4, 0.8),
+        {"room left empty", "all fits"},
+        "each has to cross only once",
+    ),
+    "one way": ((0.5, 0.6), {"one way"}, "one way only"),
+    "twice around": ((0.4, 0.6), {"sent again"}, "holds it already"),
+    "along a line": ((0.4, 0.6), {"one link"}, "as good as all"),
+    "directly": ((0.1, 0.3), {"one way", "sent again"}, "holds it already"),
+}
+# Slips, what is said.
+WRONG = {
+    "no maximum": ({"exponentials overflow"}, "exp overflows above 709"),
+    "sums not put right": ({"row not put right"}, "before anything was added"),
+    "not divided": ({"sum wrong"}, "not divided by the sum"),
+    "nothing stored": (set(), "is not complete"),
+    "too large": (set(), "your function raised ValueError: block of X needs"),
+    "no such shape": (set(), "does not fill Z"),
+    "freed": (set(), "was freed"),
+    "a step left open": ({"step left open"}, "fabric.step()"),
+    "what it does not hold": (set(), "does not hold piece 2"),
+    "no such link": (set(), "no link leads from chip 0 to chip 0"),
+    "too few": (set(), "still lacks the pieces"),
+}
+
+
+def written(which):
+    """The question and the function of a poor or wrong schedule."""
+    name, code = (schedules.POOR | schedules.WRONG)[which]
+    return name, eval(code, vars(schedules))
+
+
+@pytest.mark.parametrize("name", PUZZLES)
+@pytest.mark.parametrize("seed", [None, *SEEDS])
+def test_a_good_schedule_gets_all_points(name, seed):
+    question = PUZZLES[name] if seed is None else PUZZLES[name].drawn(seed)
+    verdict = question.judge(GOOD[name])
+    assert (verdict.credit, verdict.slips) == (1, ())
+    assert "least bytes" in verdict.message
+    assert question.praise in verdict.message
+
+
+@pytest.mark.parametrize("which", POOR)
+@pytest.mark.parametrize("seed", [None, *SEEDS])
+def test_a_poor_schedule_gets_its_share_and_is_told_why(which, seed):
+    (credit, slips, says), (name, function) = POOR[which], written(which)
+    question = PUZZLES[name] if seed is None else PUZZLES[name].drawn(seed)
+    verdict = question.judge(function)
+    assert credit[0] <= verdict.credit <= credit[1], verdict
+    assert set(verdict.slips) == slips, verdict
+    assert says in verdict.message
+    assert "times the least bytes" in verdict.message
+
+
+@pytest.mark.parametrize("which", WRONG)
+def test_a_wrong_schedule_gets_nothing_and_is_told_where(which):
+    (slips, says), (name, function) = WRONG[which], written(which)
+    verdict = PUZZLES[name].judge(function)
+    assert verdict.credit == 0
+    assert set(verdict.slips) == slips, verdict
+    assert says in verdict.message
+    assert verdict.message.startswith("For ")
+
+
+def test_every_slip_is_met_by_some_schedule():
+    found = {which: slips for which, (_, slips, _) in POOR.items()}
+    found |= {which: slips for which, (slips, _) in WRONG.items()}
+    told = {(written(which)[0], slip) for which, slips in found.items() for slip in slips}
+    assert told == {
+        (name, slip.name) for name, q in PUZZLES.items() for slip in [*q.slips, *q.faults]
+    }
+
+
+@pytest.mark.parametrize("name", PUZZLES)
+def test_what_is_recorded_is_plain_data_and_says_it_all(name):
+    question = PUZZLES[name]
+    programs = question.record(GOOD[name])
+    carried = json.loads(json.dumps(programs, allow_nan=False))
+    assert carried == programs
+    assert question.judge_programs(carried) == question.judge(GOOD[name])
+    assert max(map(len, programs)) < LONGEST / 10
+
+
+def test_every_operation_can_be_recorded_and_done_again():
+    case = PUZZLES[MATMUL].cases[0]
+
+    def everything(pad, X, Y, Z):
+        P = pad.array(shape=(2, 3))
+        with pad.load(X[0:2, -3:]) as x, pad.full((3, 2), 1) as y, pad.zeros((2, 2)) as z:
+            pad.matmul(x, x.T, into=z)
+            pad.matmul(y.T[::-1], y[::-1, ::-1], into=z.T)
+            pad.apply(np.minimum, x[0], x.T[:, 1], into=y.T[0])
+            pad.sum(x, into=z[0, 0])
+            pad.sum(x, into=z[:, 1], axis=1)
+            pad.max(y, into=z[1:], axis=0)
+            pad.store(y.T, P)
+            pad.store(z, Z[:2, :2])
+            pad.store(z[0:1, np.int64(1):], Z[3:4, 5:6])  # fmt: skip
+            pad.load(P[1])
+
+    pad, *arrays = case.machine()
+    everything(pad, *arrays)
+    run = case.replay(case.record(everything))
+    assert run.moved == pad.cost.bytes
+    assert run.counts["spilled"] == 12
+    assert "Z is not complete" in run.wrong
+
+
+def _hostile():
+    """Functions that mean no good, and what is said of each."""
+
+    def endless(pad, *arrays):
+        while True:
+            with contextlib.suppress(Exception):
+                pad.free(pad.zeros((1, 1)))
+
+    def fabricated(pad, X, Y, Z):
+        pad._loaded = pad._stored = 0
+        pad._record("stored", "everything")
+        pad._record({"loaded": 0})
+
+    def fake(pad, X, Y, Z):
+        pad.load = pad.zeros = lambda *arguments: X
+        pad.store(pad.load(X), Z)
+
+    def patched(pad, X, Y, Z):
+        matmul(pad, X, Y, Z)
+        pad._record("free", [10**30])
+
+    def free_of_charge(pad, X, Y, Z):
+        values = np.zeros(Z.shape)
+        pad.array(values)
+
+    def forged(pad, X, Y, Z):
+        block = pad.zeros((1, 1))
+        part = type(block)(pad, np.zeros(Z.shape), "mine", block)
+        pad.store(part, Z)
+
+    def unspeakable(pad, *arrays):
+        class Silent(Exception):  # noqa: N818
+            def __str__(self):
+                raise RuntimeError("boom")
+
+        raise Silent
+
+    def deep(pad, X, Y, Z):
+        block = pad.zeros((2, 2))
+        for _ in range(100):
+            block = block.T
+        pad.sum(block, into=pad.zeros((1, 1)))
+
+    yield endless, "does not end"
+    yield fabricated, "could not be done again"
+    yield fake, "your function raised ValueError: X is in slow memory"
+    yield patched, "could not be done again"
+    yield free_of_charge, "all data is in slow memory already"
+    yield forged, "your function raised"
+    yield unspeakable, "your function raised Silent"
+    yield deep, "at most 8 deep"
+    yield lambda pad, X, Y, Z: pad.zeros((10**6, 10**6)), "are free"
+    yield lambda pad, X, Y, Z: pad.array(shape=(10**9, 10**9)), "your function raised"
+    yield lambda pad, X, Y, Z: pad.full((1, 1), 0.5), "0, 1, inf or -inf"
+    yield lambda pad, X, Y, Z: np.asarray(X), "no numbers to read"
+    yield lambda pad, X, Y, Z: pad.apply(np.frompyfunc(abs, 1, 1), X, into=X), "a ufunc of NumPy's"
+    yield lambda pad, X, Y, Z: 1 / 0, "your function raised ZeroDivisionError: division by zero."
+    yield lambda pad, X, Y, Z: sys.exit(), "your function raised SystemExit"
+    yield lambda: None, "your function raised TypeError"
+    yield lambda *arguments: iter(int, 1), "Your function did nothing"
+    yield print, "Your function did nothing"
+    yield "fast", "a value of type str"
+    yield 3.5, "a value of type float"
+    yield [matmul], "a value of type list"
+
+
+@pytest.mark.parametrize(("answer", "says"), [*_hostile()])
+def test_a_function_that_means_no_good_gets_nothing_and_a_message(answer, says):
+    verdict = PUZZLES[MATMUL].judge(answer)
+    assert verdict.credit == 0
+    assert says in verdict.message
+    assert len(verdict.message) < 1000
+    assert check(MATMUL, answer) == 0
+
+
+LOAD = ["load", [0, [[0, 1, None], [0, 1, None]]]]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        None, 3, {}, [None], [[]], ["load"], [["load"]], [["load", 0]], [["load", [0]]],
+        [["load", [99]]], [["load", ["X"]]], [["load", [0, "TT"]]], [["load", [0, [["a", 1, 1]]]]],
+        [["import", "os"]], [[["load"], 0]], [["full", [10**6, 10**6], "0"]],
+        [["full", [10**30], "0"]], [["full", [-1], "0"]], [["full", [1, 1], "0.5"]],
+        [["full", [1, 1], "nan"]], [["full", [1, 1], None]], [["array", [10**9, 10**9]]],
+        [["array", ["many"]]], [LOAD, ["apply", "load", [3], [3]]], [LOAD, ["apply", 3, [3], [3]]],
+        [LOAD, ["apply", "exp", [3], [0]]], [LOAD, ["sum", [3], [3], None]],
+        [LOAD, ["sum", [3], [3], [0, 0]]], [LOAD, ["free", [3]], ["free", [3]]],
+        [LOAD, ["store", [3], [2]]], [LOAD, ["store", [0], [2]]], [LOAD] * (LONGEST + 1),
+        [["load", [0, *["T"] * 10**5]]], [LOAD, ["matmul", [3], [3], [3]]], [["step"]], 1e308,
+    ],
+    ids=lambda program: repr(program)[:40],
+)  # fmt: skip
+def test_a_malformed_program_is_refused(program):
+    for name, question in PUZZLES.items():
+        verdict = question.judge_programs([program] * len(question.cases))
+        assert verdict.credit == 0, name
+        assert verdict.message.startswith("For "), name
+        assert len(verdict.message) < 1000
+
+
+@pytest.mark.parametrize("programs", [None, 3, "right", {}, {"credit": 1}], ids=repr)
+def test_what_is_no_list_of_programs_is_refused(programs):
+    verdict = PUZZLES[MATMUL].judge_programs(programs)
+    assert verdict.credit == 0
+    assert "No record" in verdict.message
+
+
+def test_one_program_too_few_or_too_many_is_refused():
+    question = PUZZLES[MATMUL]
+    programs = question.record(matmul)
+    for wrong in (programs[:-1], [*programs, programs[0]]):
+        assert "No record" in question.judge_programs(wrong).message
+
+
+def test_a_program_of_another_size_does_not_pass():
+    question = PUZZLES[MATMUL]
+    programs = question.record(matmul)
+    assert question.judge_programs(programs[::-1]).credit == 0
+
+
+def test_a_function_not_filled_in_is_missing():
+    for question in PUZZLES.values():
+        assert question.judge(lambda *arguments: ...).state == "missing"
+
+
+def test_a_keyboard_interrupt_is_not_swallowed():
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check(MATMUL, interrupted)
+
+
+def test_what_a_recording_shows_are_no_numbers():
+    seen = []
+    PUZZLES[SOFTMAX].record(lambda pad, S, V, Z: seen.append((S._values.any(), V._values.any())))
+    assert seen == [(False, False)] * 4
+
+
+def test_credit_falls_as_the_bytes_grow_and_the_tables_are_in_order():
+    for question in PUZZLES.values():
+        times, shares = list(question.credit), list(question.credit.values())
+        assert times == sorted(times)
+        assert shares == sorted(shares, reverse=True)
+        assert shares[0] == 1
+        found = [question._share(each) for each in np.geomspace(1, 100, 50)]
+        assert found == sorted(found, reverse=True)
+        assert found[-1] == shares[-1]
+
+
+def test_fresh_draws_have_other_cases():
+    for question in PUZZLES.values():
+        texts = {tuple(case.text() for case in question.drawn(seed).cases) for seed in SEEDS}
+        assert len(texts) > len(SEEDS) / 2

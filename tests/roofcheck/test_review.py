@@ -1,0 +1,207 @@
+"""What a student's file keeps, and what is asked again when."""
+
+import json
+from datetime import date, datetime, timedelta
+
+import pytest
+from click.testing import CliRunner
+
+from roofcheck import answers, check, progress, review, student
+from roofcheck.commands import main
+from roofcheck.review import GAPS, answer_due, due_now, schedule
+from roofcheck.table import find_question
+
+
+@pytest.fixture(autouse=True)
+def file(tmp_path, monkeypatch):
+    """A student's file that is not there yet."""
+    found = tmp_path / "home" / "answers.jsonl"
+    monkeypatch.setenv("ROOFKIT_ANSWERS", str(found))
+    monkeypatch.setattr(student, "_grades", {})
+    return found
+
+
+def lines(file):
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def days_pass(file, days):
+    """The same file, written so many days ago."""
+    found = lines(file)
+    for line in found:
+        line["time"] = (datetime.fromisoformat(line["time"]) - timedelta(days=days)).isoformat()
+    file.write_text("".join(json.dumps(line) + "\n" for line in found), encoding="utf-8")
+
+
+def test_an_answer_is_kept_in_words_that_a_student_can_read(file):
+    check("l02.ridge", 1 / 240.5)
+    [line] = lines(file)
+    assert line["question"] == "l02.ridge"
+    assert line["slips"] == ["upside down"]
+    assert (line["credit"], line["again"]) == (0, 0)
+    assert float(line["answer"]) == 1 / 240.5
+    assert datetime.fromisoformat(line["time"]).date() == date.today()
+
+
+def test_what_is_missing_or_said_twice_in_a_row_is_not_kept(file):
+    check("l02.ridge", ...)
+    assert not file.exists()
+    for answer in (100, 100, 240, 100):
+        check("l02.ridge", answer)
+    assert [line["answer"] for line in lines(file)] == ["100", "240", "100"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("ROOFKIT_ANSWERS", ""), ("NBGRADER_EXECUTION", "autograde")]
+)
+def test_nothing_is_kept_where_nobody_wants_it(file, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    check("l02.ridge", 100)
+    assert not file.exists()
+
+
+def test_a_file_that_cannot_be_written_costs_no_answer(tmp_path, monkeypatch):
+    (tmp_path / "taken").write_text("")
+    monkeypatch.setenv("ROOFKIT_ANSWERS", str(tmp_path / "taken" / "answers.jsonl"))
+    said = str(check("l02.ridge", 240))
+    assert said.startswith("Right.")
+    assert "Not kept for review" in said
+
+
+def test_a_user_without_a_home_folder_can_still_check(monkeypatch):
+    def none():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("ROOFKIT_ANSWERS")
+    monkeypatch.setattr(answers.Path, "home", none)
+    said = str(check("l02.ridge", 240))
+    assert said.startswith("Right.")
+    assert "Not kept for review: Could not determine home directory." in said
+
+
+def test_lines_broken_by_hand_are_counted_and_the_others_count(file):
+    check("l02.ridge", 100)
+    with file.open("a") as out:
+        out.write("not json\n[1]\n{}\n")
+    found, unreadable = answers.read()
+    assert ([each.question for each in found], unreadable) == (["l02.ridge"], 3)
+    assert "3 lines could not be read" in CliRunner().invoke(main, ["review"]).output
+
+
+def test_only_a_missed_question_comes_back_and_not_the_same_day(file):
+    check("l02.ridge", 240)
+    check("l01.v6e-comms", 1.0)
+    check("l01.v6e-comms", 0.00122)
+    assert [due.question_id for due in schedule()] == ["l01.v6e-comms"]
+    assert due_now() == []
+    assert repr(review()).endswith(f"comes back on {date.today() + timedelta(days=1)}.")
+
+
+def test_gaps_grow_while_answers_are_right_and_figures_change(file):
+    check("l01.v6e-comms", 1.0)
+    asked = {find_question("l01.v6e-comms").text()}
+    for gap in GAPS:
+        days_pass(file, gap - 1)
+        assert due_now() == []
+        days_pass(file, 1)
+        [due] = due_now()
+        asked.add(due.question.text())
+        grade = review(due.question.reference())
+        assert str(grade).startswith("Right.")
+    assert len(asked) == len(GAPS) + 1
+    assert "last time" in str(grade)
+    days_pass(file, 1000)
+    assert repr(review()) == "Nothing is due for review."
+
+
+def test_a_wrong_answer_starts_anew_and_names_the_lecture(file):
+    check("l01.v6e-comms", 1.0)
+    days_pass(file, 1)
+    review(due_now()[0].question.reference())
+    days_pass(file, 3)
+    grade = review(1 / due_now()[0].question.reference())
+    assert "Upside down" in str(grade)
+    assert f"Lecture 1 is about it. It comes back on {date.today() + timedelta(days=1)}." in str(
+        grade
+    )
+
+
+def test_an_unanswered_review_stays_due(file):
+    check("l01.v6e-comms", 1.0)
+    days_pass(file, 1)
+    [due] = due_now()
+    assert repr(review(...)) == repr(due)
+    assert answer_due(due, "...").verdict.state == "missing"
+    assert due_now() == [due]
+
+
+@pytest.mark.parametrize("name", ["l01.v6e-bound", "ps1.order", "l02.add-many", "ps1.attainable"])
+def test_every_kind_says_what_an_answer_may_be(file, name):
+    check(name, "so so")
+    check(name, 12)
+    days_pass(file, 1)
+    [due] = due_now()
+    shown = repr(due)
+    question = due.question
+    wanted = getattr(
+        question, "options", getattr(question, "items", getattr(question, "arguments", ()))
+    )
+    assert all(str(each) in shown for each in wanted)
+
+
+def test_the_command_asks_judges_and_goes_on(file):
+    check("l01.v6e-comms", 1.0)
+    check("l01.v6e-bound", "compute")
+    check("ps1.attainable", lambda *a: 1)
+    days_pass(file, 1)
+    typed = [due for due in due_now() if due.can_be_typed]
+    replies = ["", "", *(str(due.question.reference()) for due in typed)]
+    first = CliRunner().invoke(main, ["review"], input="\n\n").output
+    assert first.count("Skipped") == 2
+    assert "1 more ask for a function" in first
+    second = CliRunner().invoke(main, ["review"], input="\n".join(replies[2:]) + "\n").output
+    assert second.count("Right.") == 2
+    assert [due.question_id for due in due_now()] == ["ps1.attainable"]
+
+
+def test_the_command_lists_finds_and_forgets(file):
+    check("l02.ridge", 100)
+    run = CliRunner().invoke
+    assert run(main, ["review", "--file"]).output.strip() == str(file)
+    assert run(main, ["review", "--list"]).output.split() == [
+        str(date.today() + timedelta(days=1)),
+        "l02.ridge",
+    ]
+    assert "is gone" in run(main, ["review", "--forget"]).output
+    assert not file.exists()
+    assert "Nothing is due" in run(main, ["review"]).output
+
+
+def test_progress_counts_what_was_checked():
+    assert repr(progress("ps1")).startswith("0 of ")
+    check("ps1.ridge", 201.6)
+    check("ps1.time", 1.0)
+    check("ps1.bound", ...)
+    line = repr(progress("ps1"))
+    assert line.startswith("2 of ")
+    assert "1 right; 2 of " in line
+
+
+@pytest.mark.parametrize(
+    ("due", "says"),
+    [
+        (datetime.now() + timedelta(days=2, hours=3.5), "Time left to hand in: 2 d 3 h."),
+        (datetime.now() - timedelta(days=1, hours=1.5), "has been over for 1 d 1 h."),
+    ],
+)
+def test_progress_says_what_time_is_left(due, says, monkeypatch):
+    assert says in repr(progress("ps1", due=f"{due:%Y-%m-%d %H:%M}"))
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    assert says not in repr(progress("ps1", due=f"{due:%Y-%m-%d %H:%M}"))
+
+
+def test_progress_refuses_what_it_cannot_know():
+    with pytest.raises(ValueError, match="is no time"):
+        progress("ps1", due="tomorrow")
+    with pytest.raises(ValueError, match="no problem set"):
+        progress("ps99")

@@ -1,0 +1,50 @@
+"""Several numbers: what follows from what, and what is said once."""
+
+import pytest
+
+from roofcheck.inputs import count
+from roofcheck.kinds import Number, Several
+
+FIGURES = {"work": count(6e9, "the work"), "moved": count(2e9, "the bytes", "bytes")}
+PARTS = {
+    "the work": Number(asks="?", inputs=FIGURES, formula=lambda work: work, unit="FLOPs"),
+    "the bytes": Number(asks="?", inputs=FIGURES, formula=lambda moved: moved, unit="bytes"),
+    "the intensity": Number(
+        asks="?", inputs=FIGURES, formula=lambda work, moved: work / moved, unit="FLOP/byte"
+    ),
+}
+QUESTION = Several(
+    asks="?",
+    parts=PARTS,
+    follows={"the intensity": lambda given: given["the work"] / given["the bytes"]},
+)
+
+
+def test_what_follows_from_a_wrong_answer_keeps_half():
+    verdict = QUESTION.judge([6e9, 7.3e8, 6e9 / 7.3e8])
+    assert verdict.credit == pytest.approx((1 + 0 + 0.5) / 3)
+    assert "It follows from your other answers" in verdict.message
+    assert "the intensity: follows" in verdict.slips
+
+
+def test_nothing_follows_from_what_is_missing():
+    verdict = QUESTION.judge([6e9, ..., 7.7])
+    assert "follows" not in verdict.message
+
+
+def test_what_is_said_of_two_parts_is_said_once():
+    verdict = QUESTION.judge([-6e9, -2e9, 3])
+    assert verdict.message.count("A negative value") == 1
+    assert "The work and the bytes: A negative value" in verdict.message
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"the intensity": 3, "the work": 6e9, "the bytes": 2e9},
+        {"W": 6e9, "T": 2e9, "I": 3},
+        {"the work": 6e9, "the b": 2e9, "the i": 3},
+    ],
+)
+def test_names_put_answers_in_order_where_they_are_names_of_parts(answer):
+    assert QUESTION.judge(answer).credit == 1

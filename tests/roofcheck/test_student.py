@@ -1,0 +1,429 @@
+"""The question table and its checks, as a student's kernel meets them."""
+
+import contextlib
+import dataclasses
+import io
+import math
+import sys
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+
+import roofkit as rk
+from roofcheck import check, find_question, predict, reveal, student
+from roofcheck.table import tables
+
+RIDGE = 154.8e12 / 768e9
+QUESTIONS = tables()
+
+
+@pytest.fixture(autouse=True)
+def _new_student():
+    """Nobody has tried or guessed anything yet."""
+    student._tries.clear()
+    student._guesses.clear()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        RIDGE,
+        202,
+        np.float32(RIDGE),
+        np.float64(RIDGE),
+        np.int64(202),
+        np.array(RIDGE),
+        np.array([RIDGE]),
+        Fraction(154_800, 768),
+        Decimal("201.6"),
+        sympy.Rational(154_800, 768),
+        sympy.Float(RIDGE),
+    ],
+    ids=lambda answer: f"{type(answer).__name__}",
+)
+def test_every_form_of_the_right_number_is_right(answer):
+    grade = check("ps1.ridge", answer)
+    assert (float(grade), repr(grade)) == (2.0, "2.0")
+    assert str(grade).startswith("Right.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (..., "No answer yet."),
+        (None, "No answer yet."),
+        ("fast", "No number could be read from the text 'fast'"),
+        ("200 GB", "the unit written beside them is not"),
+        ("123 GB", "'GB' cannot be the unit here; the question asks for FLOP/byte."),
+        ("1/0", "it cannot be computed"),
+        (True, "a yes or no, not a number"),
+        (abs, "a function (call it"),
+        ([1, 2], "a value of type list of 2 values"),
+        (np.array([1.0, 2.0]), "of 2 values"),
+        (3 + 4j, "a value of type complex"),
+        (sympy.Symbol("x"), "a value of type Symbol"),
+        (rk.chip("A6000"), "it has .peak_flops"),
+        (math.nan, "nan"),
+        (-RIDGE, "negative"),
+        (0, "Zero cannot be"),
+        (math.inf, "infinite"),
+        (RIDGE * 1e12, "10^12 times too large"),
+        (RIDGE * 2**30 / 1e9, "2^30"),
+        (RIDGE * 2, "the peak with sparsity"),
+        (RIDGE * 8, "the 8 bits of a byte"),
+        (312e12 / 1.555e12, "40 GB A100"),
+        (123.0, "divided by what"),
+    ],
+    ids=str,
+)
+def test_every_other_answer_is_told_why_and_never_the_solution(answer, says):
+    grade = check("ps1.ridge", answer)
+    assert says in str(grade)
+    assert says in grade._repr_html_().replace("&#x27;", "'")
+    assert float(grade) <= 1.0
+    assert "201" not in str(grade)
+
+
+def test_an_object_equal_to_everything_is_not_a_right_answer():
+    class Chameleon:
+        def __eq__(self, other):
+            return True
+
+        __hash__ = None
+
+    for question in ("ps1.ridge", "ps1.bound", "ps1.order", "ps1.attainable"):
+        assert check(question, Chameleon()) == 0
+
+
+def test_an_answer_that_raises_when_looked_at_gets_zero_and_a_message():
+    class Grenade:
+        def __float__(self):
+            raise RuntimeError("boom")
+
+        __str__ = __float__
+
+    assert "boom" in str(check("ps1.ridge", Grenade()))
+    assert check("ps1.bound", Grenade()) == 0
+
+
+def test_nothing_a_students_function_prints_as_an_error_or_warns_reaches_stderr(capsys):
+    def noisy(intensity, peak_flops, bandwidth):
+        print("careful", file=sys.stderr)
+        warnings.warn("slow", stacklevel=1)
+        return min(peak_flops, intensity * bandwidth)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        grade = check("ps1.attainable", noisy)
+    assert grade == 4
+    assert capsys.readouterr().err == ""
+    assert "slow" in str(grade)
+    assert "careful" in str(grade)
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (lambda i, p, b: None, "returned None"),
+        (lambda i, p, b: "fast", "No number could be read from the text 'fast'"),
+        (lambda i, p, b: (1, 2), "returned 2 value(s), not 1"),
+        (lambda i: i, "TypeError"),
+        (lambda i, p, b: sys.exit(), "SystemExit"),
+        (lambda i, p, b: math.nan, "nan"),
+        (lambda i, p, b: -1, "negative"),
+        (lambda i, p, b: 2 * min(p, i * b), "Too large by a factor of 2."),
+        (lambda i, p, b: i * b, "That is intensity times bandwidth alone"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "f",
+)
+def test_a_wrong_function_is_told_for_which_call_and_why(function, says):
+    grade = check("ps1.attainable", function)
+    assert says in str(grade)
+    assert grade < 4
+
+
+def test_a_keyboard_interrupt_is_not_swallowed():
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check("ps1.attainable", interrupted)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("answer", [..., None], ids=["ellipsis", "none"])
+def test_an_unanswered_question_earns_nothing_and_says_so(name, answer):
+    grade = check(name, answer)
+    assert grade == 0
+    assert str(grade).startswith("No answer yet.")
+
+
+def test_a_partly_ordered_list_gets_part_of_the_points():
+    right = list(find_question("ps1.order").reference())
+    swapped = [right[1], right[0], *right[2:]]
+    grade = check("ps1.order", swapped)
+    assert grade == 1.5
+    assert "Neighbours have changed places" in str(grade)
+    turned = [*right[2:], *right[:2]]
+    assert "Number 1 is the first out of place" in str(check("ps1.order", turned))
+    assert "Give a list" in str(check("ps1.order", "A100"))
+    assert "each of these once" in str(check("ps1.order", right[:-1]))
+
+
+def test_a_guess_is_never_wrong_and_shows_which_way_off_it_was():
+    assert "A little too large." in str(predict("l01.h100-math", 1.4e-3))
+    assert str(predict("l01.h100-math", 1.0)) == (
+        "Noted. Far too large, by hundreds of times or more. Is your guess in seconds?"
+    )
+    assert "Noted. Too large." in str(predict("l01.sum-over-max", "infinity"))
+    assert "Noted. Too small." in str(predict("l01.h100-math", 1e-5))
+    assert "No answer yet" in str(predict("l01.h100-math"))
+    assert "That is it, or nearly." in str(predict("l01.h100-math", "1 ms"))
+    assert "No number could be read" in str(predict("l01.h100-math", "soon"))
+    assert "above 0" in str(predict("l01.h100-math", -1))
+    assert "above 0" in str(predict("l01.h100-math", 0))
+    assert predict("l01.h100-math", 1e-3) == 0
+
+
+def test_an_unknown_question_names_the_nearest():
+    with pytest.raises(ValueError, match=r"nearest: ps1\.ridge"):
+        check("ps1.rigde", 1)
+    with pytest.raises(ValueError, match="no question"):
+        check(["ps1.ridge"], 1)
+
+
+def test_feedback_stays_short_whatever_the_answer_holds():
+    def loud(*arguments):
+        raise ValueError("x" * 10**6)
+
+    for grade in (check("ps1.bound", "x" * 10**6), check("ps1.attainable", loud)):
+        assert len(grade._repr_html_()) < 1000
+        assert "0 of" in str(grade)
+
+
+def test_feedback_escapes_what_the_student_wrote():
+    with contextlib.redirect_stdout(io.StringIO()):
+        html = check("ps1.bound", "<script>alert(1)</script>")._repr_html_()
+    assert "<script>" not in html
+
+
+def test_a_reveal_says_what_was_guessed():
+    answer = 1e12 / rk.chip("H100").peak_flops("bf16")
+    assert repr(reveal("l01.h100-math", answer)) == "It is 1.01 ms."
+    predict("l01.h100-math", "5 ms")
+    shown = reveal("l01.h100-math", answer)
+    assert repr(shown) == "You said 5 ms; it is 1.01 ms."
+    assert shown._repr_html_().strip() == "<b>You said 5 ms; it is 1.01 ms.</b>"
+
+
+def test_a_reveal_refuses_what_its_question_does_not_compute():
+    with pytest.raises(
+        ValueError, match=r"l01\.h100-math: the cell computes 1, its question 0.001"
+    ):
+        reveal("l01.h100-math", 1)
+    with pytest.raises(ValueError, match=r"ps1\.bound asks for no single number"):
+        reveal("ps1.bound", 1)
+
+
+def test_hints_come_in_steps_and_only_for_new_answers():
+    first, again, second, third = (str(check("ps1.ridge", n)) for n in (123, 123, 124, 125))
+    assert "Hint" not in first + again
+    assert "Hint: what matters here: the dense bf16 peak of the RTX A6000 and" in second
+    assert "Hint: the ridge is the dense peak over the bandwidth" in third
+    assert "Hint" in str(check("ps1.ridge", 2 * RIDGE))
+    assert "Hint" not in str(check("ps1.ridge", RIDGE))
+    assert "Hint" not in str(check("ps1.ridge", ...))
+
+
+def test_a_roofkit_object_is_the_answer_where_one_of_its_figures_is():
+    h200, layer = rk.chip("H200"), rk.Cost(4e11, 2.4e9)
+    assert check("ps1.time", h200.roofline().estimate(layer)) == 2
+    assert check("ps1.ridge", rk.chip("A6000").roofline()) == 2
+    assert str(check("l02.axpy", rk.axpy(10))).startswith("Right.")
+    assert str(check("l02.which-bandwidth", rk.Figure(1.5e12, "byte/s", source="me"))) == str(
+        check("l02.which-bandwidth", 1.5e12)
+    )
+    assert check("ps1.bound", h200.roofline().estimate(rk.Cost(250e9, 1e9))) == 2
+    assert "it has .flops, .bytes or .intensity" in str(check("ps1.time", layer))
+    assert "it has .lower" in str(check("ps1.ridge", h200.roofline().estimate(layer)))
+
+
+def test_a_caret_is_told_for_what_python_makes_of_it():
+    for answer in (5 * 10 ^ 11, 10 ^ 12):
+        assert "In Python ^ is a bitwise operation" in str(check("l01.multiply-adds", answer))
+
+
+def test_one_digit_is_too_few_and_two_are_enough():
+    assert "Give two or more" in str(check("l01.v6e-comms", 0.001))
+    assert str(check("l01.v6e-comms", 0.0012)).startswith("Right.")
+    assert str(check("l02.a100-80-ridge", 150)).startswith("Right.")
+    assert not str(check("l02.a100-80-ridge", 150.5)).startswith("Right.")
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [
+        (lambda a, b: a, lambda a, b: a + b),
+        (lambda a, b: b, lambda a, b: a + b),
+        (max, max),
+        (max, lambda a, b: 2 * max(a, b)),
+        (lambda a, b: a + b, max),
+    ],
+)
+def test_one_right_half_keeps_half_whichever_it_is(lower, upper):
+    def bracket(flops, moved, peak, bandwidth):
+        a, b = flops / peak, moved / bandwidth
+        return lower(a, b), upper(a, b)
+
+    assert check("ps1.bracket", bracket) == 2
+
+
+@pytest.mark.parametrize("side", ["left", "right", "neither"])
+def test_one_branch_keeps_half_whichever_it_is(side):
+    def attainable(intensity, peak, bandwidth):
+        if intensity < peak / bandwidth:
+            return intensity * bandwidth if side == "left" else None
+        if side == "right":
+            return peak
+
+    grade = check("ps1.attainable", attainable)
+    assert grade == (0 if side == "neither" else 2)
+    assert "your function returned None" in str(grade)
+
+
+def test_a_partial_answer_says_which_half_is_right():
+    grade = check("ps1.bracket", lambda f, m, p, b: (f / p, f / p + m / b))
+    assert "Without overlap: right." in str(grade)
+    assert "With overlap: That is T_math alone." in str(grade)
+    assert "It first shows for (flops=" in str(grade)
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (None, "list.sort() sorts in place"),
+        (["A100-80", "A100 40GB", "TPU v5e", "H100"], "each of these once"),
+        ({"TPU v5e"}, "A set has no order"),
+        (3, "Give a list"),
+    ],
+)
+def test_an_order_that_is_none_is_told_why(answer, says):
+    assert says in str(check("ps1.order", answer))
+
+
+def test_an_order_takes_names_aliases_chips_and_pairs():
+    right = find_question("ps1.order").reference()
+    chips = [rk.chip(name) for name in right]
+    ridges = {name: rk.chip(name).roofline().ridge for name in right}
+    for answer in (
+        right,
+        chips,
+        (chip for chip in chips),
+        ["A100-80", "A100 40GB", "tpu-v5e", "H100", "TPU v6e"],
+        sorted(ridges, key=ridges.get),
+        sorted((ridge, name) for name, ridge in ridges.items()),
+        dict(sorted(ridges.items(), key=lambda item: item[1])),
+        np.array(right),
+    ):
+        assert check("ps1.order", answer) == 3
+
+
+@pytest.mark.parametrize(
+    "answer", ["HBM", "memory bandwidth", '"memory"', "Memory-bound", "It's the memory", ["memory"]]
+)
+def test_a_choice_in_usual_words(answer):
+    assert str(check("l01.v6e-bound", answer)).startswith("Right.")
+
+
+def test_a_choice_of_two_or_a_denial_is_no_choice():
+    assert "Give one of the options alone" in str(check("l01.v6e-bound", "memory, compute"))
+    assert "not among the options" in str(check("l01.v6e-bound", "not memory"))
+
+
+def test_what_is_right_at_home_alone_counts_nothing(monkeypatch):
+    question = find_question("ps1.attainable")
+    known = {case: question.reference(*case) for case in question.cases}
+
+    def memorised(*case):
+        return known[case]
+
+    assert check("ps1.attainable", memorised) == 4
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    grade = check("ps1.attainable", memorised)
+    assert grade == 0
+    assert "right for the arguments that the check uses at home" in str(grade)
+    assert check("ps1.attainable", question.reference) == 4
+
+
+def test_no_message_quotes_arguments_that_were_drawn_for_grading(monkeypatch):
+    at_home = check("ps1.attainable", lambda i, p, b: i * b)
+    student._tries.clear()
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    graded = check("ps1.attainable", lambda i, p, b: i * b)
+    assert (str(graded), float(graded)) == (str(at_home), float(at_home))
+    assert "It first shows for" in str(graded)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "B D C A E",
+        "B-D-C-A-E",
+        " bdcae. ",
+        "'BDCAE'",
+        "B>D>C>A>E",
+        ["BDCAE"],
+        ["B", "D", "C", "A", "E"],
+    ],
+    ids=str,
+)
+def test_letters_in_order_however_they_are_set_apart(answer):
+    assert check("ps1.chain", answer) == 2
+
+
+def test_an_order_names_the_one_item_that_is_none_of_its_own():
+    names = list(find_question("ps1.order").reference())
+    assert check("ps1.order", str(names)) == 3
+    said = str(check("ps1.order", [*names[:-1], "TPU v6x"]))
+    assert "'TPU v6x' is none of these" in said
+    assert "Give each letter once" in str(check("ps1.chain", "ABC"))
+
+
+def test_what_holds_from_so_many_tokens_on_may_be_a_whole_number():
+    assert "first whole number" in str(check("l04.fp32", 20))
+    assert not str(check("l04.fp32", 21)).startswith("Right")
+
+
+@pytest.mark.parametrize("rounding", [lambda v: round(v, 1), lambda v: float(f"{v:.1e}")])
+def test_rounded_results_keep_half_and_are_told_so(rounding):
+    question = find_question("ps4.light")
+    grade = check("ps4.light", lambda *case: rounding(question.reference(*case)))
+    assert grade == question.points / 2
+    assert "These are rounded" in str(grade)
+
+
+def test_a_function_of_nothing_but_zeros_is_told_of_whole_divisions():
+    assert "rounded down by //" in str(check("ps1.attainable", lambda *case: 0))
+
+
+@pytest.mark.parametrize(
+    "text", ["D > (n-1)*C/W", r"\frac{(n-1)C}{W}", "(n-1)C/{W}", "D ≥ (n-1)C/W"]
+)
+def test_a_formula_as_people_write_it(text):
+    assert check("ps4.width", text) == 3
+
+
+@pytest.mark.parametrize("answer", ["D > 40856", ">40856", "40 856", "D ≥ 40,856"])
+def test_a_bound_as_people_write_it(answer):
+    assert check("ps3.pairs", answer) == 3
+
+
+def test_a_draw_that_never_binds_is_refused_and_raises_nothing():
+    drawn = find_question("l04.fp32")
+    never = dataclasses.replace(drawn, formula=lambda peak: math.inf, slips=())
+    assert any("lies within the tolerance" in problem for problem in never.problems())
+    assert never.judge(20).credit == 0

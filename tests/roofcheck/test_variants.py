@@ -1,0 +1,86 @@
+"""Each student's own figures, and what is said of a neighbour's."""
+
+from itertools import pairwise
+
+import pytest
+
+from roofcheck import ask, check
+from roofcheck.kinds import Number
+from roofcheck.table import find_question, tables
+from roofcheck.variants import APART, variant, variants
+
+NAME = "ps1.time"
+MINE = variant(NAME, "ada")
+OTHERS = [each for each in variants(NAME) if each is not MINE]
+
+
+def test_no_two_variants_have_the_same_answer():
+    right = sorted(each.reference() for each in variants(NAME))
+    assert all(b > (1 + APART / 2) * a for a, b in pairwise(right))
+
+
+def test_a_student_keeps_one_variant_however_the_name_is_written():
+    assert variant(NAME, "Ada ") is variant(NAME, "ada") is MINE
+    assert len({id(variant(NAME, f"student {n}")) for n in range(200)}) == len(variants(NAME))
+
+
+def test_what_is_asked_is_what_is_judged():
+    given = ask(NAME, "ada")
+    assert repr(given) == MINE.text()
+    assert given.flops == MINE.inputs["flops"].value
+    assert given.chip == MINE.inputs["peak"].chips[0]
+    assert check(NAME, MINE.reference(), "ada") == find_question(NAME).points
+    with pytest.raises(AttributeError, match="no figure 'peak': flops, moved, chip"):
+        print(given.peak)
+
+
+def test_a_neighbours_number_is_told_for_what_it_is():
+    steps = {step.names[0] for step in MINE.known.steps}
+    for other in OTHERS:
+        grade = check(NAME, other.reference(), "ada")
+        # What a slip of one's own gives is told as that.
+        if not steps & {*grade.verdict.slips}:
+            assert grade == 0
+            assert "right for another variant" in str(grade)
+            assert "another variant" in grade.verdict.slips
+
+
+def test_a_slip_in_ones_own_variant_is_told_as_always():
+    for slip in MINE.known.singles:
+        grade = check(NAME, slip.column[0], "ada")
+        assert set(slip.names) & set(grade.verdict.slips) or slip.credit
+
+
+@pytest.mark.parametrize("me", [..., None, "", "  ", "..."])
+def test_without_an_id_there_is_no_answer_yet(me):
+    grade = check(NAME, 500, me)
+    assert (grade, grade.verdict.state) == (0, "missing")
+    assert "me = ..." in str(grade)
+    assert "me = ..." in repr(ask(NAME, me))
+    with pytest.raises(AttributeError, match=r"me = \.\.\."):
+        print(ask(NAME, me).flops)
+
+
+def test_a_question_with_few_draws_has_no_variants():
+    with pytest.raises(ValueError, match="are needed"):
+        variants("l02.sum")
+    with pytest.raises(ValueError, match="0 variants"):
+        variants("ps1.bound")
+
+
+@pytest.mark.parametrize("name", [name for name in tables() if name.endswith(".mine")])
+def test_every_question_of_ones_own_has_variants_enough(name):
+    found = variants(name)
+    assert len({each.text() for each in found}) == len(found)
+    for each in found:
+        parts = getattr(each, "parts", {"": each})
+        assert all(isinstance(part, Number) for part in parts.values())
+        assert each.judge(each.reference()).credit == 1
+
+
+def test_in_no_layer_of_ones_own_does_another_array_cost_what_the_weights_do():
+    for each in variants("ps3.mine"):
+        B, D, F, n = (each.parts["the layer"].inputs[name].value for name in "BDFn")
+        assert n in (4, 8)
+        assert B % n == 0
+        assert not {B, 2 * B} & {D, F}

@@ -1,0 +1,42 @@
+"""What a slide says of a question is what its check says."""
+
+import re
+
+import pytest
+
+from roofcheck.kinds import Choice, Number
+from roofcheck.reading import read_number
+from roofcheck.table import tables
+from roofcheck.worked import worked
+
+LECTURES = {name: question for name, question in tables().items() if re.match(r"l\d\d\.", name)}
+
+
+@pytest.mark.parametrize("name", tables())
+def test_every_question_has_an_answer_to_show(name):
+    assert worked(tables()[name]).answer.strip("$ ")
+
+
+@pytest.mark.parametrize("name", LECTURES)
+def test_an_answer_shown_is_right_and_its_slip_is_told_so(name):
+    question, told = LECTURES[name], worked(LECTURES[name])
+    if isinstance(question, Number):
+        # To the three digits of a slide, which may be fewer than a check wants.
+        shown = read_number(told.answer, question.unit).value
+        assert shown == pytest.approx(question.reference(), rel=5e-3)
+    if isinstance(question, Choice):
+        assert question.judge(told.answer).state == "right"
+    if told.slip and isinstance(question, (Number, Choice)):
+        verdict = question.judge(told.slip)
+        assert verdict.credit < 1
+        assert told.says in verdict.message
+
+
+def test_a_part_of_several_has_its_slip_told_with_its_name():
+    assert worked(LECTURES["l04.tokens"]).slip == "Reading: 4 tokens"
+
+
+def test_a_formula_is_shown_as_one_and_so_is_its_slip():
+    told = worked(LECTURES["l04.own-weights"])
+    assert told.answer.startswith("$")
+    assert told.slip.startswith("$")

@@ -1,0 +1,102 @@
+"""Marking that runs no student code, for tests of what stands around it: cheap, and always alike.
+
+The points of a check follow from a hash of what was handed in. A file beside the notebook can make
+the marking misbehave: kill its worker, fail as the machinery would, or raise. Workers import this
+anew, so it imports little.
+"""
+
+import hashlib
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+from roofgrade.errors import MachineryError
+from roofgrade.results import GRADED, Answer, Result
+
+SECONDS = 0.01
+
+
+class NoBox:
+    """A sandbox that nothing is run in."""
+
+    def __init__(self, unsandboxed=False):
+        self.unsandboxed = unsandboxed
+
+    def open(self, files, seconds=0):
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def stop(self):
+        """Nothing."""
+
+
+class BrokenBox(NoBox):
+    """A sandbox that this machine cannot start."""
+
+    def open(self, files, seconds=0):
+        raise MachineryError("no user namespaces here")
+
+
+def mark(task, box):
+    """A Result that looks like a real one."""
+    time.sleep(SECONDS)
+    while "wait" in task.files and Path(os.fsdecode(task.files["wait"])).exists():
+        time.sleep(SECONDS)
+    if "kill" in task.files or _first_time(task.files.get("kill once")):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if _first_time(task.files.get("machinery once")):
+        raise MachineryError("the warm Python died")
+    if "machinery" in task.files:
+        raise MachineryError("the warm Python died")
+    if "raise" in task.files:
+        raise ZeroDivisionError("by nought")
+    marked, answers = graded(task.master, task.notebook)
+    return Result(
+        student=task.student, assignment=task.assignment, folder=task.folder, state=GRADED,
+        remarks=task.remarks, notebook=marked, answers=answers, submitted=task.submitted,
+        key=task.key, sandboxed=not box.unsandboxed,
+    )  # fmt: skip
+
+
+def graded(master, handed_in):
+    """A graded notebook as JSON text, and its answers."""
+    book = json.loads(master)
+    own = {cell["id"]: "".join(cell["source"]) for cell in json.loads(handed_in)["cells"]}
+    answers = {}
+    for cell in book["cells"]:
+        about = cell["metadata"].get("nbgrader", {})
+        if about.get("solution"):
+            cell["source"] = own[cell["id"]]
+        elif about.get("grade"):
+            name, points = about["grade_id"], about["points"]
+            written = own[name.removesuffix("-check")] if name.endswith("-check") else ""
+            credit = hashlib.sha256(f"{name} {written}".encode()).digest()[0] % 3 / 2
+            data = {"text/plain": repr(credit * points)}
+            cell["outputs"] = [
+                {
+                    "output_type": "execute_result",
+                    "data": data,
+                    "metadata": {},
+                    "execution_count": 1,
+                }
+            ]
+            answers[name] = Answer(
+                question=name, asked={}, reply={"t": "str", "v": written}, credit=credit,
+                points=points, state="partly", message="",
+            )  # fmt: skip
+    return json.dumps(book), answers
+
+
+def _first_time(path):
+    """Whether the file of this name was not there before; it is now."""
+    if path is None or Path(os.fsdecode(path)).exists():
+        return False
+    Path(os.fsdecode(path)).touch()
+    return True

@@ -1,0 +1,680 @@
+"""A class as it comes: good work in every style, accidents of every editor, and some malice.
+
+Each submission to problem set 1 is a function that does something to good work, and says which
+machine points it deserves and what has to become of it.
+"""
+
+import json
+import os
+from dataclasses import dataclass, field
+
+from homework import ROOT
+
+FULL = 22
+ANSWERS = {
+    "ps1-me": 'me = "{student}"',
+    "ps1-ridge": "ridge = 309.7e12 / 2 / 768e9",
+    "ps1-time": 'time_us = 1e6 * max(4.0e11 / rk.chip("H200").peak_flops("bf16"), 2.4e9 / 4.8e12)',
+    "ps1-bound": 'bound = "compute"',
+    "ps1-order": 'lowest_first = sorted(["H100 SXM", "TPU v5e", "A100 80GB SXM", "TPU v6e", '
+    '"A100 40GB SXM"], key=lambda name: rk.chip(name).roofline("bf16").ridge)',
+    "ps1-chain": 'chain = "BDCAE"',
+    "ps1-mine": "chip = rk.chip(given.chip)\n"
+    'saved_us = 1e6 * min(given.flops / chip.peak_flops("bf16"), given.moved / chip.bandwidth)',
+    "ps1-attainable": "def attainable(intensity, peak_flops, bandwidth):\n"
+    "    return min(peak_flops, intensity * bandwidth)",
+    "ps1-bracket": "def bracket(flops, bytes_moved, peak_flops, bandwidth):\n"
+    "    t_math, t_comms = flops / peak_flops, bytes_moved / bandwidth\n"
+    "    return max(t_math, t_comms), t_math + t_comms",
+    "ps1-paragraph": "Compare the intensity with the ridge.",
+}
+POINTS = {
+    "ps1-ridge": 2, "ps1-time": 2, "ps1-bound": 2, "ps1-order": 3, "ps1-chain": 2, "ps1-mine": 3,
+    "ps1-attainable": 4, "ps1-bracket": 4,
+}  # fmt: skip
+# What gets half the points at most, and mostly nothing.
+WRONG = {
+    "ps1-ridge": "ridge = 77", "ps1-time": "time_us = 77", "ps1-bound": 'bound = "network"',
+    "ps1-order": 'lowest_first = ["TPU v5e"]', "ps1-chain": 'chain = "EACDB"',
+    "ps1-mine": "saved_us = 77", "ps1-attainable": "def attainable(*a): return 77",
+    "ps1-bracket": "def bracket(*a): return 77, 78",
+}  # fmt: skip
+
+
+@dataclass
+class Work:
+    """A notebook as JSON, and where and under which name it is handed in."""
+
+    student: str
+    notebook: dict
+    folder: str = "ps1"
+    name: str = "ps1.ipynb"
+    files: dict = field(default_factory=dict)
+
+    def __getitem__(self, cell_id):
+        return next(cell for cell in self.cells if cell.get("id") == cell_id)
+
+    @property
+    def cells(self):
+        return self.notebook["cells"]
+
+    def write(self, cell_id, source):
+        self[cell_id]["source"] = source
+
+    def add(self, source, before=None, kind="code"):
+        """A cell of the student's own, before another or at the end."""
+        cell = {"cell_type": kind, "metadata": {}, "source": source, "id": f"own-{len(self.cells)}"}
+        if kind == "code":
+            cell |= {"outputs": [], "execution_count": None}
+        place = self.cells.index(self[before]) if before else len(self.cells)
+        self.cells.insert(place, cell)
+
+    def drop(self, *cell_ids):
+        self.notebook["cells"] = [c for c in self.cells if c.get("id") not in cell_ids]
+
+    def all_wrong(self):
+        for cell_id, source in WRONG.items():
+            self.write(cell_id, source)
+
+    def hand_in(self, submitted):
+        target = submitted / self.student / self.folder
+        target.mkdir(parents=True)
+        raw = json.dumps(self.notebook, ensure_ascii=True).encode()
+        for name, content in {self.name: raw, **self.files}.items():
+            if content is not None:
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                (target / name).write_bytes(content)
+        return target
+
+
+def released():
+    path = ROOT / "exercises/en/ps1/ps1.ipynb"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def good_work(student):
+    work = Work(student, released())
+    for cell_id, source in ANSWERS.items():
+        work.write(cell_id, source.format(student=student) if cell_id == "ps1-me" else source)
+    return work
+
+
+CLASS = {}
+
+
+def submission(points=FULL, state="graded", hostile=False, stock=None):
+    """Enter a submission: its points by right, its state; what stock makes of it, if that differs.
+
+    What is ``hostile`` is never given to stock, which would run it with the tester's rights.
+    """
+
+    def enter(function):
+        name = function.__name__.removesuffix("_").replace("_", "-")
+        CLASS[name] = (function, points, state, hostile, points if stock is None else stock)
+        return function
+
+    return enter
+
+
+# ---- good work, in the styles that people write
+
+
+@submission()
+def as_released(work): ...
+
+
+@submission()
+def in_fractions(work):
+    work.write(
+        "ps1-ridge",
+        "from fractions import Fraction\nridge = Fraction(3097, 20) / Fraction(768, 1000)",
+    )
+
+
+@submission()
+def with_numpy(work):
+    work.write(
+        "ps1-ridge", "import numpy as np\nridge = np.array([309.7e12 / 2])[0] / np.float64(768e9)"
+    )
+    work.write(
+        "ps1-attainable",
+        "import numpy as np\nattainable = lambda i, p, b: np.minimum(p, np.asarray(i) * b)",
+    )
+
+
+@submission()
+def with_units(work):
+    work.write("ps1-ridge", 'ridge = "201.6 FLOP/byte"')
+
+
+@submission()
+def with_roofkit(work):
+    work.write(
+        "ps1-bracket",
+        "def bracket(f, m, p, b):\n"
+        "    return rk.Roofline(p, b).estimate(rk.Cost(f, m)).lower, f / p + m / b",
+    )
+
+
+@submission()
+def all_in_one_cell(work):
+    everything = "\n".join(ANSWERS[cell_id] for cell_id in POINTS if cell_id != "ps1-mine")
+    for cell_id in POINTS:
+        if cell_id not in ("ps1-ridge", "ps1-mine"):
+            work.write(cell_id, "# see above")
+    work.write("ps1-ridge", everything)
+
+
+@submission()
+def helpers_in_cells_of_their_own(work):
+    work.add("def divide(a, b):\n    return a / b", before="ps1-ridge-text")
+    work.write("ps1-ridge", "ridge = divide(309.7e12 / 2, 768e9)")
+
+
+@submission()
+def with_magics(work):
+    work.write("ps1-ridge", "%%time\nridge = 309.7e12 / 2 / 768e9")
+    work.write("ps1-time", "%timeit -n 1 -r 1 1 + 1\n" + ANSWERS["ps1-time"])
+
+
+@submission(stock=20)
+def widget_backend(work):
+    work.write("ps1-ridge", "%matplotlib widget\n" + ANSWERS["ps1-ridge"])
+
+
+@submission()
+def interactive(work):
+    work.add("from ipywidgets import interact\n@interact(x=(0, 9))\ndef show(x): print(x)")
+
+
+@submission()
+def plots(work):
+    work.add(
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2]);\nplt.show()", before="ps1-ridge-text"
+    )
+
+
+@submission()
+def awaits(work):
+    work.add("import asyncio\nawait asyncio.sleep(0)", before="ps1-ridge-text")
+
+
+@submission(hostile=True)
+def prints_300_000_lines(work):
+    work.add("for i in range(300_000): print(i)", before="ps1-ridge-text")
+
+
+@submission()
+def prints_without_end(work):
+    work.add("for _ in range(60): print('x' * 10**6)", before="ps1-ridge-text")
+
+
+@submission()
+def warns(work):
+    work.write(
+        "ps1-attainable",
+        "import warnings\ndef attainable(i, p, b):\n"
+        "    warnings.warn('old')\n    return min(p, i * b)",
+    )
+
+
+@submission()
+def writes_to_stderr(work):
+    work.write("ps1-ridge", "import sys\nprint('hm', file=sys.stderr)\n" + ANSWERS["ps1-ridge"])
+
+
+@submission()
+def asks_for_input(work):
+    work.add("name = input('Who are you? ')", before="ps1-ridge-text")
+
+
+@submission()
+def syntax_error_in_own_cell(work):
+    work.add("for in x", before="ps1-ridge-text")
+
+
+@submission()
+def error_in_own_cell(work):
+    work.add("1 / 0", before="ps1-ridge-text")
+
+
+@submission(points=20)
+def error_in_an_answer(work):
+    work.write("ps1-time", "time_us = tmie")
+
+
+@submission(stock="ungraded")
+def leaves_by_exit(work):
+    work.add("exit()", before="ps1-bound-text")
+
+
+@submission()
+def leaves_by_sys_exit(work):
+    work.add("import sys; sys.exit(1)", before="ps1-bound-text")
+
+
+@submission()
+def installs_a_package(work):
+    work.add("%pip install nothing-of-that-name", before="ps1-ridge-text")
+
+
+@submission()
+def asks_the_shell(work):
+    work.add("!ls -l\nfiles = !ls", before="ps1-ridge-text")
+
+
+@submission()
+def reads_its_own_data(work):
+    work.files["notes.txt"] = b"201.6"
+    work.write("ps1-ridge", "ridge = float(open('notes.txt').read())")
+
+
+@submission()
+def writes_a_file(work):
+    work.write(
+        "ps1-ridge", "open('r.txt', 'w').write('201.6')\nridge = float(open('r.txt').read())"
+    )
+
+
+@submission()
+def not_in_ascii(work):
+    work.write("ps1-ridge", "größe = 309.7e12 / 2  # Rechenleistung, 算力\nridge = größe / 768e9")
+
+
+# ---- accidents of editors, and of people
+
+
+@submission()
+def another_kernel(work):
+    work.notebook["metadata"]["kernelspec"] = {"name": "julia-1.9", "display_name": "Julia"}
+
+
+@submission()
+def old_format_4_2(work):
+    work.notebook["nbformat_minor"] = 2
+    for cell in work.cells:
+        cell.pop("id", None)
+
+
+@submission()
+def old_format_3(work):
+    import nbformat
+
+    new = nbformat.reads(json.dumps(work.notebook), as_version=4)
+    work.notebook = json.loads(nbformat.writes(new, version=3))
+
+
+@submission()
+def duplicated_check(work):
+    place = work.cells.index(work["ps1-ridge-check"])
+    work.cells.insert(place + 1, json.loads(json.dumps(work.cells[place])) | {"id": "copy"})
+
+
+@submission()
+def duplicated_answer(work):
+    place = work.cells.index(work["ps1-ridge"])
+    work.cells.insert(place + 1, json.loads(json.dumps(work.cells[place])) | {"id": "copy"})
+
+
+@submission()
+def paragraph_deleted(work):
+    work.drop("ps1-paragraph")
+
+
+@submission(points=FULL - POINTS["ps1-time"])
+def question_deleted(work):
+    work.drop("ps1-time", "ps1-time-check")
+
+
+@submission()
+def check_deleted(work):
+    work.drop("ps1-time-check")
+
+
+@submission()
+def setup_deleted(work):
+    work.drop("ps1-setup")
+
+
+@submission()
+def metadata_lost(work):
+    for cell_id in ("ps1-ridge", "ps1-ridge-check", "ps1-paragraph", "ps1-setup"):
+        work[cell_id]["metadata"] = {}
+
+
+@submission()
+def all_metadata_lost(work):
+    for cell in work.cells:
+        cell["metadata"] = {}
+        cell.pop("id")
+    work.notebook |= {"metadata": {}, "nbformat_minor": 4}
+
+
+@submission()
+def schema_version_missing(work):
+    for cell in work.cells:
+        cell["metadata"].get("nbgrader", {}).pop("schema_version", None)
+
+
+@submission()
+def schema_version_4(work):
+    for cell in work.cells:
+        cell["metadata"]["nbgrader"]["schema_version"] = 4
+
+
+@submission()
+def tag_skip_execution(work):
+    for cell in work.cells:
+        cell["metadata"]["tags"] = ["skip-execution"]
+
+
+@submission(stock=20)
+def variable_renamed_and_check_edited(work):
+    work.write("ps1-ridge", "my_ridge = 309.7e12 / 2 / 768e9")
+    work.write("ps1-ridge-check", 'check("ps1.ridge", my_ridge)')
+
+
+@submission(stock=20)
+def answered_below_the_check(work):
+    work.write("ps1-ridge", "ridge = ...")
+    work.add(ANSWERS["ps1-ridge"], before="ps1-time-text")
+
+
+@submission(stock=0)
+def variable_named_check(work):
+    work.add("check = 3", before="ps1-ridge-text")
+
+
+@submission(stock="ungraded")
+def renamed_by_the_browser(work):
+    work.name = "ps1(1).ipynb"
+
+
+@submission(stock="ungraded")
+def renamed_in_capitals(work):
+    work.name = "PS1.ipynb"
+
+
+@submission(stock="ungraded")
+def folder_in_capitals(work):
+    work.folder = "PS1"
+
+
+@submission(stock=0)
+def untouched_beside_final(work):
+    work.name = "ps1-final.ipynb"
+    work.files["ps1.ipynb"] = json.dumps(released()).encode()
+
+
+@submission()
+def paragraph_in_a_new_cell(work):
+    work.write("ps1-paragraph", "YOUR ANSWER HERE")
+    work.add(
+        "Compare the intensity with the ridge, which is where the roofs meet.", kind="markdown"
+    )
+
+
+@submission(points=0)
+def untouched(work):
+    work.notebook = released()
+
+
+@submission(points=0)
+def slips(work):
+    work.all_wrong()
+
+
+@submission(points=9)
+def half_right(work):
+    work.write("ps1-ridge", "ridge = 309.7e12 / 768e9")
+    work.write("ps1-bound", 'bound = "memory"')
+    work.write("ps1-attainable", "def attainable(i, p, b): return max(p, i * b)")
+    work.write("ps1-order", WRONG["ps1-order"].replace('"TPU v5e"', '"TPU v5e", "TPU v6e"'))
+    work.write("ps1-mine", "saved_us = 0.5")
+
+
+# ---- what ends early
+
+
+@submission(points=11, state="person", hostile=True)
+def crashes_after_five(work):
+    work.add("import os\nos._exit(1)", before="ps1-mine-text")
+
+
+@submission(points=FULL, state="person", hostile=True)
+def loops_in_a_cell(work):
+    work.add("while True: pass", before="ps1-mine-text")
+
+
+@submission(points=FULL - 4, state="person", hostile=True)
+def loops_in_a_function(work):
+    work.write("ps1-attainable", "def attainable(*a):\n    while True: pass")
+
+
+@submission(points=11, state="person", hostile=True)
+def loops_and_will_not_stop(work):
+    work.add(
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass",
+        before="ps1-mine-text",
+    )
+
+
+@submission(hostile=True)
+def takes_all_memory(work):
+    work.add("hoard = []\nwhile True: hoard.append(bytearray(10**8))", before="ps1-mine-text")
+
+
+# ---- malice: all answers are wrong
+
+
+@submission(points=0, stock=FULL, hostile=True)
+def replaces_check(work):
+    work.all_wrong()
+    work.add("check = lambda *a: None", before="ps1-ridge-text")
+
+
+@submission(points=0, stock=0, hostile=True)
+def fakes_check(work):
+    work.all_wrong()
+    work.add(
+        "import roofcheck.student as s\n"
+        "s.find_question('ps1.ridge').__class__.judge = lambda self, a: s.Verdict(1, 'x')",
+        before="ps1-ridge-text",
+    )
+
+
+@submission(points=0, stock=FULL, hostile=True)
+def shows_nothing(work):
+    work.all_wrong()
+    work.add("get_ipython().ast_node_interactivity = 'none'", before="ps1-ridge-text")
+
+
+@submission(points=0, stock=FULL, hostile=True)
+def reads_the_key(work):
+    work.all_wrong()
+    work.add(
+        "from roofcheck.table import find_question\n"
+        "def key(name): return find_question(name).reference()",
+        before="ps1-ridge-text",
+    )
+    for cell_id, name in {
+        "ps1-ridge": "ridge", "ps1-time": "time_us", "ps1-bound": "bound",
+        "ps1-order": "lowest_first",
+    }.items():  # fmt: skip
+        work.write(cell_id, f"{name} = key('{cell_id.replace('-', '.')}')")
+
+
+@submission(points=0, hostile=True)
+def equal_to_everything(work):
+    work.all_wrong()
+    work.write(
+        "ps1-ridge",
+        "class Any(float):\n    def __eq__(self, o): return True\n"
+        "    def __sub__(self, o): return 0.0\n    __rsub__ = __sub__\n"
+        "    def __lt__(self, o): return True\n    __le__ = __gt__ = __ge__ = __lt__\n"
+        "ridge = Any(7)",
+    )
+
+
+@submission(points=0, hostile=True)
+def asks_for_more_points(work):
+    work.all_wrong()
+    for cell in work.cells:
+        if "points" in cell["metadata"]["nbgrader"]:
+            cell["metadata"]["nbgrader"]["points"] = 1000
+    work.write("ps1-ridge-check", 'check("ps1.ridge", ridge)\n1e9')
+
+
+@submission(points=0, hostile=True)
+def kills_its_parent(work):
+    work.all_wrong()
+    work.add(
+        "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)"
+    )
+    work.cells.insert(0, work.cells.pop())
+
+
+@submission(points=0, hostile=True)
+def looks_at_the_others(work):
+    work.all_wrong()
+    work.add(
+        "import os, glob\nprint(glob.glob('../../../*'), os.listdir('/'), os.listdir('..'))\n"
+        "print(open('/etc/shadow').read())",
+        before="ps1-ridge-text",
+    )
+
+
+# To the sandbox's own machinery, by the one end of it that a student can touch.
+MACHINERY = """
+import roofcheck
+notebook = roofcheck.request.__self__
+answer = notebook._answer
+"""
+
+
+@submission(points=0, state="person", hostile=True)
+def replies_too_deep_to_write_down(work):
+    work.all_wrong()
+    work.add(
+        f"{MACHINERY}\ndeep = []\nfor _ in range(485): deep = [deep]\n"
+        "notebook._answer = lambda *a: answer(*a) | {'deep': deep}",
+        before="ps1-ridge-text",
+    )
+
+
+@submission(points=0, hostile=True)
+def replies_with_points(work):
+    work.all_wrong()
+    work.add(
+        f"{MACHINERY}\n"
+        "points = {'credit': 1.0, 'points': 4.0, 'state': 'right', 'grade': 4.0}\n"
+        "notebook._answer = lambda *a: answer(*a) | points",
+        before="ps1-ridge-text",
+    )
+
+
+@submission(points=0, hostile=True)
+def replies_with_no_numbers(work):
+    work.all_wrong()
+    work.add(
+        f"{MACHINERY}\nnan = {{'t': 'num', 'v': float('nan')}}\n"
+        "notebook._answer = lambda names, probe: {'value': {'t': 'callable'} if 'calls' in probe "
+        "else nan, 'calls': [nan] * 24, 'me': {'t': 'str', 'v': 'x'}, 'said': nan}",
+        before="ps1-ridge-text",
+    )
+
+
+@submission(points=0, hostile=True)
+def right_every_second_time(work):
+    work.all_wrong()
+    work.write(
+        "ps1-attainable",
+        "calls = 0\ndef attainable(intensity, peak, bandwidth):\n    global calls\n    calls += 1\n"
+        "    return min(peak, intensity * bandwidth) if calls % 2 else 77",
+    )
+
+
+@submission(points=0, hostile=True)
+def the_check_of_another_question(work):
+    work.all_wrong()
+    work.write("ps1-chain", "chain = ...")
+    for cell_id in POINTS:
+        work.write(f"{cell_id}-check", 'check("l02.ridge", 240)')
+
+
+@submission(state="person", hostile=True)
+def with_a_neighbours_figures(work):
+    work.write("ps1-me", 'me = "As-Released "')
+
+
+@submission(hostile=True)
+def updates_displays_without_end(work):
+    show = "from IPython.display import publish_display_data as show\nfor _ in range(1000): "
+    for more in ["'x'}, update=False"] * 5 + ["'y' * 300}, update=True"] * 15:
+        work.add(f"{show}show({{'text/plain': {more}, transient={{'display_id': 'a'}})")
+
+
+@submission(points=20, hostile=True)
+def a_check_of_six_hundred_terms(work):
+    work.write("ps1-ridge", "ridge = ...")
+    work.write("ps1-ridge-check", f'check("ps1.ridge", 1{" + 1" * 600})')
+
+
+@submission(hostile=True)
+def a_folder_where_files_are_written(work):
+    work.files |= {".being-written/x": b"", "later.txt": b""}
+
+
+@submission(hostile=True)
+def files_by_the_same_name_near_and_far(work):
+    work.name = "here/ps1.ipynb"
+    work.files |= {"data": b"far", "here/data/x.csv": b"near"}
+    work.write("ps1-ridge", "assert open('data/x.csv').read() == 'near'\n" + ANSWERS["ps1-ridge"])
+
+
+# ---- what cannot be read
+
+
+@submission(points=None, state="refused", hostile=True)
+def cut_off(work):
+    raw = json.dumps(work.notebook).encode()
+    work.files[work.name] = raw[: len(raw) // 2]
+
+
+@submission(points=None, state="refused", hostile=True)
+def not_utf_8(work):
+    work.files[work.name] = json.dumps(work.notebook).replace("A", "\xff").encode("latin-1")
+
+
+@submission(points=None, state="refused", hostile=True)
+def far_too_large(work):
+    work.files[work.name] = b" " * (50 << 20)
+
+
+@submission(points=None, state="refused", hostile=True)
+def a_word_document(work):
+    work.name, work.files = "ps1.docx", {}
+
+
+def link_to_the_solution(submitted):
+    """A notebook that is a symlink; no function of good work makes that."""
+    target = submitted / "link-to-the-solution" / "ps1"
+    target.mkdir(parents=True)
+    os.symlink(ROOT / "solutions/en/ps1/ps1.ipynb", target / "ps1.ipynb")
+
+
+def hand_in_all(submitted, hostile=True):
+    """The whole class; returns what each deserves: points and state by student."""
+    deserved = {}
+    for student, (change, points, state, is_hostile, _) in CLASS.items():
+        if hostile or not is_hostile:
+            work = good_work(student)
+            change(work)
+            work.hand_in(submitted)
+            deserved[student] = points, state
+    if hostile:
+        link_to_the_solution(submitted)
+        deserved["link-to-the-solution"] = None, "refused"
+        (submitted / "nothing-in-it" / "ps1").mkdir(parents=True)
+        deserved["nothing-in-it"] = None, "person"
+    return deserved

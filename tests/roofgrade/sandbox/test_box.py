@@ -1,0 +1,256 @@
+"""A box from its first child to its end: files, time, and whose fault an end is."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from words import answer, said
+
+from roofgrade.errors import EndedError, MachineryError
+from roofgrade.sandbox import Box, host, syscalls, walls
+from roofgrade.sandbox.bubblewrap import TMPFS, Bubblewrap
+
+KINDS = {"in the sandbox": False, "without walls": True}
+
+
+@pytest.fixture(params=KINDS, scope="module")
+def any_box(request):
+    """A Box of each kind."""
+    if KINDS[request.param]:
+        bare = Box(unsandboxed=True)
+        yield bare
+        bare.stop()
+    else:
+        yield request.getfixturevalue("box")
+
+
+def test_a_notebook_finds_its_files_and_keeps_its_names(any_box):
+    files = {"data.txt": b"7", "more/of it.bin": b"\0\xff"}
+    with any_box.open(files) as child:
+        reply, slow = child.run(
+            "x = int(open('data.txt').read())\nopen('more/of it.bin', 'rb').read()"
+        )
+        assert (said(reply), slow, reply["count"]) == (r"b'\x00\xff'", False, 1)
+        assert child.run("x + 1")[0]["outputs"][0]["data"] == {"text/plain": "8"}
+        assert child.probe({"expression": "x"}) == ({"answer": answer(7), "count": 3}, False)
+    with any_box.open({}) as child:
+        assert said(child.run("import os\n(os.listdir(), 'x' in globals())")[0]) == "([], False)"
+
+
+def test_settings_of_a_notebook_that_counts(any_box):
+    source = (
+        "import os\nprint(*(os.environ[name] for name in "
+        "('NBGRADER_EXECUTION', 'ROOFKIT_ANSWERS', 'MPLBACKEND', 'OMP_NUM_THREADS')), sep='|')"
+    )
+    with any_box.open({}) as child:
+        expected = "autograde||module://matplotlib_inline.backend_inline|1\n"
+        assert said(child.run(source)[0]) == expected
+
+
+def test_what_judges_is_not_there_and_what_records_is(any_box):
+    with any_box.open({}) as child:
+        assert said(child.run("import roofcheck.programs, roofcheck.words")[0]) == ""
+        for name in ("questions", "kinds", "student", "table"):
+            assert "ModuleNotFoundError" in said(child.run(f"import roofcheck.{name}")[0])
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "while True: pass",
+        "import time\ntime.sleep(60)",
+        "import asyncio\nawait asyncio.sleep(60)",
+        "import asyncio\nawait asyncio.sleep(0)\nwhile True: pass",
+        "class Slow:\n    def __repr__(self):\n        while True: pass\nSlow()",
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nimport time\ntime.sleep(1)",
+        "!sleep 60",
+    ],
+)
+def test_after_an_interrupted_cell_the_notebook_goes_on(any_box, loop):
+    with any_box.open({}) as child:
+        reply, slow = child.run(loop, seconds=0.3)
+        assert slow
+        assert reply["count"] == 1
+        assert child.probe({"expression": "6 * 7"})[0]["answer"] == answer(42)
+        assert said(child.run("1 + 1")[0]) == "2"
+
+
+def test_an_answer_that_takes_too_long_is_none(child):
+    child.run("class Slow:\n    def __repr__(self):\n        while True: pass")
+    assert child.probe({"expression": "Slow()"}, seconds=0.2) == ({"answer": {}, "count": 2}, True)
+
+
+def test_what_does_not_obey_is_ended(any_box):
+    stubborn = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"
+    with (
+        any_box.open({}) as child,
+        pytest.raises(EndedError, match=r"longer than 0\.2 s and could not be interrupted"),
+    ):
+        child.run(stubborn, seconds=0.2)
+
+
+def test_a_notebook_has_a_time_limit_too(any_box):
+    with any_box.open({}, seconds=0.5) as child:
+        child.run("1 + 1")
+        with pytest.raises(EndedError, match="ran over its time limit"):
+            child.run("while True: pass")
+
+
+def test_what_a_cell_asks_is_answered_while_it_runs(any_box):
+    asked = []
+
+    def ask(message):
+        asked.append(message)
+        return {"figure": len(asked)}
+
+    with any_box.open({}) as child:
+        source = "import roofcheck\n[roofcheck.request({'q': n})['figure'] for n in (5, 6)]"
+        assert said(child.run(source, ask=ask)[0]) == "[1, 2]"
+        assert asked == [{"q": 5}, {"q": 6}]
+        assert said(child.run("roofcheck.request({})")[0]) == "{}"
+
+
+def test_the_end_of_a_student_is_the_students(any_box):
+    with any_box.open({}) as child, pytest.raises(EndedError, match="ended: a crash"):
+        child.run("import os\nos._exit(3)")
+
+
+def test_the_end_of_the_warm_python_is_the_graders_and_the_next_one_starts(box):
+    with box.open({}) as child:
+        box._process.kill()
+        with pytest.raises(MachineryError, match="the sandbox ended"):
+            child.run("while True: pass")
+    with box.open({}) as child:
+        assert said(child.run("1 + 1")[0]) == "2"
+
+
+def test_walls_that_cannot_be_put_up_are_the_graders(box):
+    odd = Box()
+    odd._walls = Bubblewrap()
+    odd._walls.setup["walls"]["tmpfs"] = {"/nowhere": 1}
+    with pytest.raises(MachineryError, match="mount: No such file"):
+        odd.open({})
+
+
+def test_files_lie_below_the_notebook(any_box):
+    for name in ("/etc/x", "../x", "a/../../x"):
+        with pytest.raises(MachineryError, match="below the submission's folder"):
+            any_box.open({name: b""})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_killed_worker_takes_everything_along(box, kind, tmp_path):
+    worker = (
+        "from roofgrade.sandbox import Box\n"
+        f"box = Box(unsandboxed={KINDS[kind]})\n"
+        "with box.open({}) as child:\n"
+        "    child.run('import os\\nif not os.fork():\\n    while True: pass')\n"
+        "    print(child._process.pid, flush=True)\n"
+        "    child.run('while True: pass', seconds=100)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", worker],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},  # a killed one leaves its folder
+    )
+    pid = int(process.stdout.readline())
+    started = {pid, *_descendants(process.pid)} - {process.pid}
+    assert len(started) >= 3  # the warm Python, its child, a child of that
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    until = time.monotonic() + 5
+    while any(Path(f"/proc/{pid}").exists() for pid in started) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert [pid for pid in started if Path(f"/proc/{pid}").exists()] == []
+
+
+def _descendants(pid):
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in path.read_text().split():
+            yield int(child)
+            yield from _descendants(child)
+
+
+def test_an_unsealed_process_is_noticed(box):
+    with box.open({}) as child:
+        namespaces = box._walls._namespaces
+        walls.check(child._process.pid, {*TMPFS, "/dev/pts"}, namespaces)
+        with pytest.raises(MachineryError, match="can write to"):
+            walls.check(child._process.pid, TMPFS, namespaces)
+        own = os.stat(f"/proc/{child._process.pid}/ns/net").st_ino
+        with pytest.raises(MachineryError, match="shares a net namespace"):
+            walls.check(child._process.pid, {*TMPFS, "/dev/pts"}, {"net": own})
+    with subprocess.Popen(["sleep", "60"]) as process:
+        with pytest.raises(MachineryError, match=r"capabilities|not filtered"):
+            walls.check(process.pid, TMPFS, namespaces)
+        process.kill()
+
+
+@pytest.mark.parametrize(
+    ("said", "settings", "reason"),
+    [
+        (
+            "bwrap: No permissions to create new namespace",
+            {"kernel/apparmor_restrict_unprivileged_userns": "1"},
+            "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+        ),
+        (
+            "bwrap: setting up uid map: Permission denied",
+            {"user/max_user_namespaces": "0"},
+            "sysctl -w user.max_user_namespaces=10000",
+        ),
+        (
+            "bwrap: Creating new namespace failed",
+            {"kernel/unprivileged_userns_clone": "0"},
+            "sysctl -w kernel.unprivileged_userns_clone=1",
+        ),
+        ("unshare: Operation not permitted", {}, "docker run"),
+        ("bwrap: execvp python: Permission denied", {}, r"chmod -R go\+rX"),
+        ("", {}, "no reason was given"),
+    ],
+)
+def test_a_refusal_says_what_to_do(monkeypatch, said, settings, reason):
+    monkeypatch.setattr(host, "_setting", lambda name: settings.get(name, ""))
+    with pytest.raises(MachineryError, match=reason):
+        raise host.explained(said)
+
+
+def test_what_is_missing_is_named(monkeypatch):
+    monkeypatch.setattr(host.shutil, "which", lambda name: None)
+    with pytest.raises(MachineryError, match="install the package bubblewrap"):
+        Box().open({})
+    monkeypatch.undo()
+    monkeypatch.setattr(host.sys, "platform", "darwin")
+    with pytest.raises(MachineryError, match="needs Linux"):
+        Box().open({})
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "pyseccomp", None)
+    with pytest.raises(MachineryError, match="install the package libseccomp"):
+        syscalls.program.__wrapped__()
+
+
+def test_a_program_that_ends_well_is_no_sandbox(box, monkeypatch):
+    monkeypatch.setattr(host, "bubblewrap", lambda: "/bin/true")
+    with pytest.raises(MachineryError, match="did not start"):
+        Box().open({})
+
+
+def test_the_list_of_system_calls_has_each_once_and_none_of_another_age():
+    names = syscalls.names()
+    assert len(names) == len(set(names))
+    import pyseccomp
+
+    for name in names:
+        assert (
+            max(
+                pyseccomp.resolve_syscall(processor, name)
+                for processor in (pyseccomp.Arch.X86_64, pyseccomp.Arch.AARCH64)
+            )
+            >= 0
+        ), name

@@ -1,0 +1,294 @@
+"""A class in a zip goes where nbgrader looks for it, and every entry is accounted for."""
+
+import io
+import random
+import shutil
+import stat
+import struct
+import zipfile
+
+import pytest
+from damage import RELEASED, made
+from homework import ROOT
+
+from roofgrade.archives import unpack
+from roofgrade.course import Course
+from roofgrade.intake import folders, take_in
+
+WORK = made()
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course with two releases, and nothing handed in."""
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    for name in ("ps1", "ps2"):
+        shutil.copytree(ROOT / f"exercises/en/{name}", tmp_path / f"exercises/en/{name}")
+    return Course(tmp_path)
+
+
+def pack(course, entries):
+    """A zip of these files, by name or ZipInfo."""
+    path = course.root / "class.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, data in entries.items() if isinstance(entries, dict) else entries:
+            made.writestr(name, data)
+    return path
+
+
+def there(course):
+    """What stands in submitted/ now."""
+    root = course.submitted
+    return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+
+
+def unpacked(course, entries, students=None):
+    """What became of each entry, by its name."""
+    told = unpack(pack(course, entries), course, "ps1", students)
+    assert len(told) == len(entries)
+    placed = {each.to for each in told if each.to}
+    assert placed <= there(course)
+    assert all(each.to or each.why for each in told)
+    return {each.entry: each for each in told}
+
+
+def test_a_set_that_nobody_released_is_refused(course):
+    with pytest.raises(ValueError, match=r"no release of 'ps9'.*ps1, ps2"):
+        unpack(pack(course, {"ada/ps9/ps9.ipynb": WORK}), course, "ps9")
+    assert not course.submitted.exists()
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb",
+        "Ada Lovelace_12345_assignsubmission_file_/PS1 (1).ipynb",
+        "Ada Lovelace_12345_assignsubmission_file_/ps1/ps1.ipynb",
+        "Ada Lovelace_12345_assignsubmission_file_ps1.ipynb",
+        "ps1-99/Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb",
+        "lovelaceada_12345_456_ps1-1.ipynb",
+        "lovelaceada_LATE_12345_456_ps1.ipynb",
+        "12345_456_ps1.ipynb",
+        "submissions/lovelaceada_12345_456_ps1.ipynb",
+        "ada/ps1/ps1.ipynb",
+        "ada/PS1/ps1.ipynb",
+        "ada/ps1.ipynb",
+        "ps1/ada/ps1.ipynb",
+        "submitted/ada/ps1/ps1.ipynb",
+        "Ada Lovelace/ps1.ipynb",
+        "term/ada/ps1.ipynb",
+        "ada_ps1.ipynb",
+        "ada\\ps1\\ps1.ipynb",
+    ],
+)
+def test_who_is_in_the_roster_is_found_however_the_zip_was_made(course, entry):
+    told = unpacked(course, {entry: WORK}, {"Ada Lovelace": "ada", "12345": "ada"})
+    assert there(course) == {"ada/ps1/ps1.ipynb"}
+    assert next(iter(told.values())).student == "ada"
+    [folder] = folders(course, "ps1")
+    assert take_in(folder).notebook == WORK
+
+
+@pytest.mark.parametrize(
+    ("entry", "student"),
+    [
+        ("Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb", "ada-lovelace-12345"),
+        ("Ada Łovelace_1_assignsubmission_file_ps1.ipynb", "ada-łovelace-1"),
+        ("lovelaceada_LATE_123_456_ps1-1.ipynb", "lovelaceada-123"),
+        ("123_456_ps1.ipynb", "123"),
+        ("ada/ps1/ps1.ipynb", "ada"),
+        ("submitted/ada/ps1/ps1.ipynb", "ada"),
+        ("ps1_ada.ipynb", "ada"),
+    ],
+)
+def test_without_a_roster_the_names_in_the_zip_make_the_ids(course, entry, student):
+    unpacked(course, {entry: WORK})
+    assert there(course) == {f"{student}/ps1/ps1.ipynb"}
+
+
+def test_no_zip_says_when_and_a_mark_of_canvas_is_passed_on(course):
+    told = unpacked(course, {"lovelaceada_LATE_123_456_ps1.ipynb": WORK})
+    assert [each.why for each in told.values()] == ["Canvas marks it as late"]
+    assert not any("timestamp" in name for name in there(course))
+
+
+def test_a_time_of_handing_in_in_the_zip_is_kept(course):
+    stamp = b"2026-02-02 15:58:23.948203 UTC"
+    unpacked(course, {"ada/ps1/ps1.ipynb": WORK, "ada/ps1/timestamp.txt": stamp})
+    assert take_in(folders(course, "ps1")[0]).submitted == stamp.decode()
+
+
+def test_other_files_stand_beside_the_notebook(course):
+    start = "Ada_1_assignsubmission_file_/"
+    unpacked(course, {f"{start}ps1.ipynb": WORK, f"{start}data/a.csv": b"1"})
+    assert there(course) == {"ada-1/ps1/ps1.ipynb", "ada-1/ps1/data/a.csv"}
+
+
+def test_several_notebooks_keep_their_names(course):
+    unpacked(course, {"ada/ps1-a.ipynb": WORK, "ada/ps1-b.ipynb": RELEASED})
+    assert there(course) == {"ada/ps1/ps1-a.ipynb", "ada/ps1/ps1-b.ipynb"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ("/etc/ps1.ipynb", "out of the archive"),
+        ("../ada/ps1.ipynb", "out of the archive"),
+        ("ada/../../ps1.ipynb", "out of the archive"),
+        ("ada\\..\\..\\ps1.ipynb", "out of the archive"),
+        ("C:\\ada\\ps1.ipynb", "out of the archive"),
+        ("__MACOSX/ada/._ps1.ipynb", "a system left it"),
+        ("ada/ps2/ps2.ipynb", "of ps2"),
+        ("ps1.ipynb", "whose"),
+        ("readme.txt", "whose"),
+        (f"{'x' * 129}/ps1.ipynb", "128"),
+        (f"ada/{'漢' * 100}.csv", "128"),
+        ("ada/a\nb.ipynb", "control"),
+        ("ada/" + "x/" * 9 + "ps1.ipynb", "deep"),
+        ("ada/ps1/", "empty"),
+    ],
+)
+def test_what_is_left_out_says_why(course, entry, why):
+    if entry.endswith("/"):
+        assert unpack(pack(course, {entry: b""}), course, "ps1") == []
+        return
+    [told] = unpacked(course, {entry: WORK}).values()
+    assert (told.to, there(course)) == ("", set())
+    assert why in told.why
+    told.entry.encode()
+
+
+def test_who_is_not_in_the_roster_or_twice_is_left_out(course):
+    told = unpacked(
+        course,
+        {
+            "Zoe_7_assignsubmission_file_/ps1.ipynb": WORK,
+            "lovelaceada_9_1_ps1.ipynb": WORK,
+            "zoe/ps1.ipynb": WORK,
+        },
+        {"Ada Lovelace": "ada", "Lovelace Ada": "ada2"},
+    )
+    assert [each.why for each in told.values()] == [
+        "'Zoe' is not in the roster",
+        "'lovelaceada' can be ada or ada2",
+        "'zoe' is not in the roster",
+    ]
+
+
+def test_links_and_devices_are_left_out(course):
+    link, device = zipfile.ZipInfo("ada/ps1.ipynb"), zipfile.ZipInfo("bea/ps1.ipynb")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    device.external_attr = stat.S_IFCHR << 16
+    told = unpacked(course, [(link, b"/etc/passwd"), (device, b"")])
+    assert all("a link, or something else" in each.why for each in told.values())
+    assert there(course) == set()
+
+
+def test_of_an_entry_that_is_there_twice_the_last_counts(course):
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        path = pack(course, [("ada/ps1.ipynb", RELEASED), ("ada/ps1.ipynb", WORK)])
+    first, last = unpack(path, course, "ps1")
+    assert "twice" in first.why
+    assert (course.submitted / last.to).read_bytes() == WORK
+
+
+def test_a_file_called_like_a_folder_is_left_out(course):
+    told = unpacked(course, {"ada/ps1.ipynb": WORK, "ada/x": b"", "ada/x/y": b""})
+    assert "called like a folder" in told["ada/x/y"].why
+
+
+def test_names_that_are_not_marked_as_utf_8_are_read_as_it(course):
+    path = pack(course, {"a\u00e9a/ps1.ipynb": WORK})
+    raw = bytearray(path.read_bytes())
+    for start in (b"PK\x03\x04", b"PK\x01\x02"):
+        at = raw.index(start) + (6 if start == b"PK\x03\x04" else 8)
+        struct.pack_into("<H", raw, at, 0)
+    path.write_bytes(raw)
+    unpack(path, course, "ps1")
+    assert there(course) == {"a\u00e9a/ps1/ps1.ipynb"}
+
+
+def test_an_encrypted_entry_is_left_out(course):
+    path = pack(course, {"ada/ps1.ipynb": WORK})
+    raw = bytearray(path.read_bytes())
+    raw[raw.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(raw)
+    [told] = unpack(path, course, "ps1")
+    assert told.why == "it is encrypted"
+
+
+def test_bombs_are_refused(course):
+    flat = bytes(9 << 20)
+    with pytest.raises(ValueError, match="zip bomb"):
+        unpack(pack(course, {f"s{number}/ps1/x": flat for number in range(3)}), course, "ps1")
+    noise = random.Random(1).randbytes(300_000)
+    told = unpacked(course, {"ada/ps1/x": flat, "bea/ps1/y": noise})
+    assert "zip bomb" in told["ada/ps1/x"].why
+    assert there(course) == {"bea/ps1/y"}
+
+
+def test_what_is_larger_than_grading_takes_is_left_out(course):
+    noise = random.Random(1).randbytes(1 << 20)
+    told = unpacked(course, {"ada/ps1/x": noise * 11, "ada/ps1/ps1.ipynb": WORK})
+    assert "larger than 10 MB" in told["ada/ps1/x"].why
+    many = {f"bea/ps1/{number}": b"" for number in range(201)}
+    told = unpacked(course, many)
+    assert [each.to for each in told.values()].count("") == 1
+
+
+def test_what_is_no_zip_is_said_to_be_none(course):
+    path = course.root / "class.zip"
+    path.write_bytes(b"PK nonsense")
+    with pytest.raises(ValueError, match="cannot be read as a zip"):
+        unpack(path, course, "ps1")
+    with pytest.raises(ValueError, match="cannot be read as a zip"):
+        unpack(course.root / "none.zip", course, "ps1")
+
+
+def test_unpacking_again_changes_nothing(course):
+    entries = {"ada/ps1.ipynb": WORK}
+    unpacked(course, entries)
+    before = (course.submitted / "ada/ps1").stat()
+    [told] = unpacked(course, entries).values()
+    assert told.why == "it was there already"
+    assert (course.submitted / "ada/ps1").stat() == before
+
+
+def test_what_is_replaced_is_kept_and_does_not_come_back(course):
+    unpacked(course, {"ada/ps1.ipynb": RELEASED})
+    [told] = unpacked(course, {"ada/ps1.ipynb": WORK}).values()
+    assert told.why == "what was there is in grading/earlier/ada/ps1/1 now"
+    assert (course.own / "earlier/ada/ps1/1/ps1.ipynb").read_bytes() == RELEASED
+    [told] = unpacked(course, {"ada/ps1.ipynb": RELEASED}).values()
+    assert told.why.startswith("what is there is newer")
+    assert (course.submitted / "ada/ps1/ps1.ipynb").read_bytes() == WORK
+    assert [folder.name for folder in folders(course, "ps1")] == ["ada/ps1"]
+
+
+def test_damaged_zips_are_unpacked_as_far_as_they_go_or_refused(course):
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as made:
+        for name in ("ada/ps1.ipynb", "bea_1_assignsubmission_file_/ps1.ipynb", "c_1_2_ps1.ipynb"):
+            made.writestr(name, WORK[:3000])
+    rng, path, outcomes = random.Random(1), course.root / "class.zip", set()
+    for _ in range(400):
+        raw = bytearray(whole.getvalue())
+        for _ in range(rng.randint(1, 8)):
+            # The directory at the end decides most.
+            low = rng.choice([0, len(raw) - 300])
+            raw[rng.randrange(low, len(raw))] = rng.randrange(256)
+        path.write_bytes(raw[: rng.randrange(len(raw))] if rng.random() < 0.1 else raw)
+        try:
+            outcomes.update(bool(each.to) for each in unpack(path, course, "ps1"))
+        except ValueError:
+            outcomes.add("refused")
+        outside = {each.name for each in course.root.iterdir()}
+        assert outside <= {
+            "nbgrader_config.py",
+            "exercises",
+            "class.zip",
+            "submitted",
+            "grading",
+        }
+    assert outcomes == {True, False, "refused"}
+    assert not [each for each in course.own.iterdir() if each.name != "earlier"]

@@ -1,0 +1,116 @@
+"""Exported grades: quoted, harmless in a spreadsheet, and never a 0 for what nobody has marked."""
+
+import csv
+import io
+
+import pytest
+from classroom import RIGHT, SET, classroom, grade, keep, mark
+from nbgrader.api import Gradebook
+
+from roofgrade import export
+
+WORKSHEET = (
+    "\ufeffIdentifier,Full name,Email address,Status,Grade,Maximum Grade,Grade can be changed,"
+    "Last modified (submission),Last modified (grade),Feedback comments\n"
+    'Participant 7,"=HYPERLINK(""http://evil"")",read@example.edu,Submitted,,26.00,Yes,-,-,\n'
+    "Participant 8,Un Read,unread@example.edu,Submitted,,26.00,Yes,-,-,\n"
+    "Participant 9,Some One,else@example.edu,Submitted,12,26.00,Yes,-,-,\n"
+)
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    course = classroom(tmp_path_factory.mktemp("course"))
+    for who in ("read", "unread", "person"):
+        grade(course, who, RIGHT, written="Read me.")
+    mark(course, "read", 3.5)
+    keep(course, "person", "person", reason="its process ended")
+    keep(course, "refused", "refused", reason="no notebook, just a = sign")
+    with Gradebook(course.db_url) as gradebook:
+        gradebook.update_or_create_student(
+            "read",
+            first_name="=cmd|' /C calc'!A0",
+            last_name='Muster, Jr. "M"',
+            email="read@example.edu",
+            lms_user_id="901",
+        )
+        gradebook.update_or_create_student("unread", email="unread@example.edu")
+        gradebook.update_or_create_student("absent")
+    return course
+
+
+def lines(text):
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_plain_says_how_each_stands(course):
+    head, *rows = lines(export.plain(course, SET))
+    found = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
+    assert {who: (one["status"], one["grade"]) for who, one in found.items()} == {
+        "absent": ("nothing handed in", ""),
+        "person": ("needs a person", ""),
+        "read": ("graded", "7.5"),
+        "refused": ("refused", ""),
+        "unread": ("not yet read", ""),
+    }
+    assert found["read"]["last name"] == 'Muster, Jr. "M"'
+    assert found["read"]["first name"].startswith("'=cmd")
+    assert (found["unread"]["score"], found["unread"]["not yet read"]) == ("4", "4")
+    assert found["refused"]["reason"] == "no notebook, just a = sign"
+
+
+def test_provisional_points_come_when_asked_for_alone(course):
+    head, *rows = lines(export.plain(course, SET, provisional=True))
+    place = head.index("grade")
+    assert {row[0]: row[place] for row in rows} == {
+        "absent": "",
+        "person": "4",
+        "read": "7.5",
+        "refused": "",
+        "unread": "4",
+    }
+
+
+def test_moodles_grade_import(course):
+    head, *rows = lines(export.moodle(course, SET))
+    assert head == ["Email address", "Username", "ps1", "Status"]
+    assert ["read@example.edu", "read", "7.5", "graded"] in rows
+    assert ["unread@example.edu", "unread", "", "not yet read"] in rows
+
+
+def test_canvass_gradebook(course):
+    head, possible, *rows = lines(export.canvas(course, SET, column="ps1 (4711)"))
+    assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "ps1 (4711)"]
+    assert possible == ["    Points Possible", "", "", "", "", "26"]
+    [read] = [row for row in rows if row[3] == "read"]
+    assert read[1:] == ["901", "", "read", "", "7.5"]
+    assert {row[3]: row[5] for row in rows if row[5]} == {"read": "7.5"}
+
+
+def test_moodles_worksheet_is_filled_in(course):
+    text = export.filled(course, SET, WORKSHEET)
+    head, *rows = lines(text)
+    assert head == WORKSHEET.lstrip("\ufeff").split("\n")[0].split(",")
+    assert [row[head.index("Grade")] for row in rows] == ["7.5", "", "12"]
+    assert rows[0][1].startswith("'=HYPERLINK")
+    assert rows[0][7] == "-", "Moodle reads this as no date"
+
+
+def test_a_canvas_export_is_filled_in(course):
+    text = "Student,ID,SIS User ID,SIS Login ID,Section,ps1 (88)\n    Points Possible,,,,,26\n"
+    _, _, row = lines(export.filled(course, SET, f"{text}M,901,,,A,\n"))
+    assert row[-1] == "7.5"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("a,b\n1,2\n", "neither Moodle's"), ("Identifier,Grade,Maximum Grade\n1,,26\n", "no line")],
+)
+def test_another_file_is_refused(course, text, said):
+    with pytest.raises(ValueError, match=said):
+        export.filled(course, SET, text)
+
+
+def test_an_unknown_set_is_named(course):
+    with pytest.raises(ValueError, match="does not know 'ps9'"):
+        export.plain(course, "ps9")

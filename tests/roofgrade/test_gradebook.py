@@ -1,0 +1,267 @@
+"""The one writer: what nbgrader would have saved, once, and files that go nowhere else."""
+
+import os
+import shutil
+import sqlite3
+from dataclasses import replace
+
+import nbformat
+import pytest
+import sqlalchemy as sa
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import latesubmissions, saveautogrades
+from standin import PARAGRAPH, SET, autograded, contents, new_course, result_of
+
+from roofgrade import writing
+from roofgrade.course import Course
+from roofgrade.database import GradebookError
+from roofgrade.gradebook import Writer
+
+NOTEBOOK = f"{SET}.ipynb"
+
+
+@pytest.fixture
+def course(tmp_path):
+    return new_course(tmp_path / "course")
+
+
+def put(course, result, beside=None):
+    with Writer(course, SET) as writer:
+        return writer.put(result, beside)
+
+
+def mark_by_hand(course, student, cell, score):
+    """What Formgrader does when a score is typed."""
+    with Gradebook(course.db_url) as book:
+        grade = book.find_grade(cell, SET, SET, student)
+        grade.manual_score, grade.needs_manual_grade = score, False
+        book.find_comment(PARAGRAPH, SET, SET, student).manual_comment = "Well said."
+        book.db.commit()
+
+
+def grade(course, student, cell):
+    with Gradebook(course.db_url) as book:
+        found = book.find_grade(cell, SET, SET, student)
+        return found.auto_score, found.manual_score, found.needs_manual_grade
+
+
+@pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's own
+def test_grades_comments_and_files_are_those_that_nbgrader_saves(course, tmp_path):
+    result = result_of(course, "ada", submitted="2026-11-01 12:00:00 UTC")
+    assert put(course, result, {"data.csv": b"1", "deep/er/x": b"2", "old.ipynb": b"{}"})
+    other = new_course(tmp_path / "other")
+    resources = {"nbgrader": {"student": "ada", "assignment": SET, "notebook": SET}}
+    resources["nbgrader"]["db_url"] = other.db_url
+    with Gradebook(other.db_url, "roofline") as book:
+        book.update_or_create_student("ada")
+        book.update_or_create_submission(SET, "ada", timestamp=result.submitted)
+    notebook = nbformat.reads(result.notebook, as_version=4)
+    saveautogrades.SaveAutoGrades().preprocess(notebook, resources)
+    latesubmissions.AssignLatePenalties().preprocess(notebook, resources)
+    ours, theirs = contents(course.db_url), contents(other.db_url)
+    for table in ("student", "submitted_assignment", "submitted_notebook", "grade", "comment"):
+        assert ours[table] == theirs[table], table
+    assert sum(ours["grade"].values()) == 9
+    saved = autograded(course)
+    assert {path: mode & 0o777 for path, (mode, _) in saved.items()} == dict.fromkeys(
+        [f"ada/{SET}/{name}" for name in (NOTEBOOK, "data.csv", "deep/er/x", "timestamp.txt")],
+        0o444,
+    )
+    assert saved[f"ada/{SET}/{NOTEBOOK}"][1].decode() == result.notebook + "\n"
+
+
+def test_saving_again_changes_nothing(course):
+    result = result_of(course, "ada")
+    assert put(course, result, {"data.csv": b"1"})
+    before = contents(course.db_url), autograded(course)
+    assert not put(course, result, {"data.csv": b"1"})
+    assert (contents(course.db_url), autograded(course)) == before
+    assert not put(course, replace(result, notebook="", state="person"))
+    assert (contents(course.db_url), autograded(course)) == before
+
+
+def test_what_a_person_marked_waits_again_only_where_the_work_changed(course):
+    result = result_of(course, "ada")
+    put(course, result)
+    assert grade(course, "ada", PARAGRAPH) == (None, None, True)
+    mark_by_hand(course, "ada", PARAGRAPH, 3)
+    mark_by_hand(course, "ada", f"{SET}-ridge-check", 1)
+    put(course, result)
+    # A check's message changes, say, and its points do not.
+    put(course, replace(result, notebook=result.notebook + " "))
+    assert grade(course, "ada", PARAGRAPH) == (None, 3, False)
+    assert grade(course, "ada", f"{SET}-ridge-check")[1:] == (1, False)
+    put(course, result_of(course, "ada", answer="2"))
+    assert grade(course, "ada", PARAGRAPH) == (None, 3, False)
+    assert grade(course, "ada", f"{SET}-ridge-check")[1:] == (1, True)
+    put(course, replace(result, notebook=result.notebook.replace("its bytes", "the links")))
+    assert grade(course, "ada", PARAGRAPH) == (None, 3, True)
+    with Gradebook(course.db_url) as book:
+        assert book.find_comment(PARAGRAPH, SET, SET, "ada").comment == "Well said."
+
+
+def test_a_cell_that_a_person_has_to_look_at_waits_until_it_was_scored(course):
+    cell = f"{SET}-time-check"
+    result = result_of(course, "ada", reading=(cell,), state="person")
+    put(course, result)
+    assert grade(course, "ada", cell)[2]
+    mark_by_hand(course, "ada", cell, 2)
+    put(course, result)
+    assert not grade(course, "ada", cell)[2]
+
+
+def test_files_that_are_missing_changed_or_left_over_are_mended(course):
+    result = result_of(course, "ada")
+    put(course, result, {"data.csv": b"1"})
+    before = autograded(course)
+    folder = course.autograded / "ada" / SET
+    (folder / NOTEBOOK).unlink()
+    (folder / writing.TEMPORARY).write_text("{")
+    (folder / "older.csv").write_text("2")
+    assert put(course, result, {"data.csv": b"1"})
+    assert autograded(course) == before
+    (folder / ".ipynb_checkpoints").mkdir()
+    assert not put(course, result, {"data.csv": b"1"})
+    shutil.rmtree(course.autograded)
+    assert put(course, result, {"data.csv": b"1"})
+    assert autograded(course) == before
+
+
+def test_a_writer_that_dies_before_its_commit_is_made_good(course, monkeypatch):
+    first, second = result_of(course, "ada"), result_of(course, "ada", answer="2")
+    put(course, first)
+    grades = contents(course.db_url)
+
+    def killed(*arguments, **options):
+        fill(*arguments, **options)
+        raise KeyboardInterrupt
+
+    fill = writing.fill
+    monkeypatch.setattr(writing, "fill", killed)
+    with pytest.raises(KeyboardInterrupt):
+        put(course, second)
+    monkeypatch.undo()
+    assert contents(course.db_url) == grades
+    assert (course.autograded / "ada" / SET / NOTEBOOK).read_text() == second.notebook + "\n"
+    assert put(course, second)
+    assert contents(course.db_url) != grades
+    assert put(course, first)
+    assert contents(course.db_url) == grades
+
+
+@pytest.mark.parametrize("where", ["ada", f"ada/{SET}", f"ada/{SET}/{NOTEBOOK}"])
+def test_no_link_is_followed(course, tmp_path, where):
+    result = result_of(course, "ada")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").write_text("mine")
+    link = course.autograded / where
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside / "file" if where.endswith("ipynb") else outside)
+    if where.endswith("ipynb"):
+        assert put(course, result, {})
+        assert not link.is_symlink()
+    else:
+        with pytest.raises(OSError, match=r"directory|link"):
+            put(course, result, {})
+        assert not contents(course.db_url)["student"]
+    assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("file", "mine")]
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "", "."])
+def test_a_student_of_an_impossible_name_is_not_written(course, name):
+    with pytest.raises(ValueError, match="cannot be the name"):
+        put(course, replace(result_of(course, "ada"), student=name))
+
+
+def test_beside_files_stay_below_the_folder(course):
+    for path in ("../x", "/x", "a/../../x"):
+        with pytest.raises((ValueError, OSError)):
+            put(course, result_of(course, "ada"), {path: b""})
+    assert not contents(course.db_url)["student"]
+
+
+def test_a_held_gradebook_is_waited_for_and_then_told(course):
+    result = result_of(course, "ada")
+    with Writer(course, SET, patience=0.3) as writer:
+        holder = sqlite3.connect(course.root / "gradebook.db")
+        holder.execute("begin immediate")
+        with pytest.raises(GradebookError, match="database is locked") as told:
+            writer.put(result)
+        assert "end that one" in str(told.value)
+        holder.rollback()
+        assert writer.put(result)
+        holder.close()
+
+
+def test_nbgrader_and_the_environment_are_as_they_were_afterwards(course):
+    path = os.environ["PATH"]
+    put(course, result_of(course, "ada"))
+    assert os.environ["PATH"] == path
+    assert saveautogrades.Gradebook is latesubmissions.Gradebook is Gradebook
+
+
+def test_the_missing_indexes_are_there(course):
+    engine = sa.create_engine(course.db_url)
+    found = {
+        (table, tuple(index["column_names"]))
+        for table in sa.inspect(engine).get_table_names()
+        for index in sa.inspect(engine).get_indexes(table)
+    }
+    assert ("grade", ("notebook_id",)) in found
+    assert ("submitted_assignment", ("student_id",)) in found
+
+
+def test_a_changed_source_is_registered_and_grades_survive(course):
+    put(course, result_of(course, "ada"))
+    mark_by_hand(course, "ada", PARAGRAPH, 3)
+    before = grade(course, "ada", PARAGRAPH)
+    release = course.release(SET).read_bytes()
+    source = nbformat.read(course.source(SET), as_version=4)
+    cells = {cell.id: cell for cell in source.cells}
+    cells[f"{SET}-ridge-check"].metadata.nbgrader.points = 5
+    rubric = cells[f"{SET}-paragraph-rubric"]
+    rubric.source = rubric.source.replace("### END", "One more thing.\n### END")
+    nbformat.write(source, course.source(SET))
+    with Writer(course, SET) as writer:
+        assert "One more thing." in writer.master
+        assert writer.max_score() == 29
+    assert grade(course, "ada", PARAGRAPH) == before
+    assert course.release(SET).read_bytes() == release
+    source.cells = [cell for cell in source.cells if cell.id != f"{SET}-ridge-check"]
+    nbformat.write(source, course.source(SET))
+    with pytest.raises(ValueError, match="Cannot add or remove cells"), Writer(course, SET):
+        pass
+    assert grade(course, "ada", PARAGRAPH) == before
+
+
+def test_a_release_that_belongs_to_another_source_is_told(course):
+    release = nbformat.read(course.release(SET), as_version=4)
+    release.cells = [cell for cell in release.cells if cell.id != f"{SET}-ridge-check"]
+    nbformat.write(release, course.release(SET))
+    with Writer(course, SET) as writer, pytest.raises(ValueError, match="generate_assignment ps1"):
+        _ = writer.master
+
+
+def test_a_set_that_nobody_knows_is_told(course):
+    course.source(SET).unlink()
+    put(course, result_of(course, "ada"))
+    with pytest.raises(ValueError, match="does not know ps9"), Writer(course, "ps9"):
+        pass
+
+
+def test_the_master_has_what_only_who_marks_may_see(course):
+    with Writer(course, SET) as writer:
+        assert "BEGIN MARK SCHEME" in writer.master
+    assert "BEGIN MARK SCHEME" not in course.release(SET).read_text(encoding="utf-8")
+
+
+def test_a_whole_group_can_write_where_nbgrader_says_so(course):
+    settings = course.root / "nbgrader_config.py"
+    settings.write_text(settings.read_text() + "\nc.CourseDirectory.groupshared = True\n")
+    shared = Course(course.root)
+    put(shared, result_of(shared, "ada"), {})
+    folder = shared.autograded / "ada" / SET
+    assert folder.stat().st_mode & 0o2777 == 0o2770
+    assert (folder / NOTEBOOK).stat().st_mode & 0o777 == 0o664
+    assert os.listdir(folder) == [NOTEBOOK]

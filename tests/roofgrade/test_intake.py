@@ -1,0 +1,367 @@
+"""What came in is found whatever it is called, read without harm, or named with a reason."""
+
+import os
+import random
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from damage import RELEASED, cell, made, own
+from homework import ROOT
+
+from roofgrade import files as bounds
+from roofgrade.course import Course
+from roofgrade.errors import MachineryError, RefusedError
+from roofgrade.intake import folders, take_in
+from roofgrade.results import PERSON, REFUSED
+
+WORK = made()
+OTHER = (ROOT / "exercises/en/ps2/ps2.ipynb").read_bytes()
+MORE = made(lambda nb: cell(nb, "ps1-ridge").update(source="ridge = 2"))
+NOTED = made(lambda nb: nb["cells"].append(own("x = 1")))
+SPACED = made(lambda nb: nb["cells"].extend([own(""), own("x = 1")]))
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course with two releases, and nothing handed in."""
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    for name in ("ps1", "ps2"):
+        shutil.copytree(ROOT / f"exercises/en/{name}", tmp_path / f"exercises/en/{name}")
+    (tmp_path / "submitted").mkdir()
+    return Course(tmp_path)
+
+
+def put(course, path, data=WORK):
+    target = course.submitted / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
+    return target
+
+
+def listed(course):
+    """The folders by name."""
+    return {folder.name: folder for folder in folders(course, "ps1")}
+
+
+def only(course):
+    [folder] = folders(course, "ps1")
+    return folder
+
+
+def test_the_norm_is_taken_in_without_a_remark(course):
+    put(course, "amy/ps1/ps1.ipynb")
+    put(course, "amy/ps1/data/table.csv", b"1,2")
+    folder = only(course)
+    handed = take_in(folder)
+    assert (folder.student, folder.name, folder.state) == ("amy", "amy/ps1", "")
+    assert folder.path == course.submitted / "amy/ps1"
+    assert (handed.notebook, handed.files) == (WORK, {"data/table.csv": b"1,2"})
+    assert (handed.submitted, handed.remarks, handed.needs) == ("", (), "")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "amy/PS1/PS1.ipynb",
+        "amy/ps1 (1)/ps1(1).ipynb",
+        "amy/ps1-final/ps1.ipynb",
+        "amy/ps1.ipynb",
+        "amy/Kopie von ps1.ipynb",
+        "amy/homework/ps1.ipynb",
+        "amy/homework/Untitled.ipynb",
+        "amy/Untitled.ipynb",
+        "amy/homework/ps1/ps1.ipynb",
+        "amy/ps1/Untitled.ipynb",
+        "amy/ps1/ps1.ipynb.txt",
+        "ps1_amy.ipynb",
+        "amy ps1 (2).ipynb",
+    ],
+)
+def test_what_is_called_otherwise_is_taken_in_with_a_remark(course, path):
+    put(course, path)
+    folder = only(course)
+    handed = take_in(folder)
+    assert (folder.student, folder.state, handed.notebook) == ("amy", "", WORK)
+    assert handed.remarks
+
+
+def test_what_is_of_another_set_is_not_of_this_one(course):
+    put(course, "amy/ps2/ps2.ipynb", OTHER)
+    put(course, "bea/ps2.ipynb", OTHER)
+    put(course, "cat/homework/Untitled.ipynb", OTHER)
+    put(course, "ps2_dan.ipynb", OTHER)
+    put(course, "eve/ps2.zip", b"")
+    assert folders(course, "ps1") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "why"),
+    [
+        ("amy/stuff/notes.txt", b"", "no set"),
+        ("amy/stuff/Untitled.ipynb", b"{", "no set"),
+        ("amy/Untitled.ipynb", b"{", "no set"),
+        ("amy/notes.txt", b"", "nothing of ps1 in it, but notes.txt"),
+        ("amy/ps1.zip", b"", "archive"),
+        ("amy/ps1.py", b"", "no notebook"),
+        ("ps1.zip", b"", "archive"),
+        ("ps1.ipynb", WORK, "whose"),
+        ("Untitled.ipynb", b"{", "no set"),
+        ("amy/ps1-ps2/Untitled.ipynb", b"{", "no set"),
+        (f"{'x' * 129}/ps1/ps1.ipynb", WORK, "128"),
+        ("a\nb/ps1/ps1.ipynb", WORK, "control"),
+        (os.fsdecode(b"\xff\xfe/ps1/ps1.ipynb"), WORK, "UTF-8"),
+        (os.fsdecode(b"amy/\xffps1/ps1.ipynb"), WORK, "UTF-8"),
+    ],
+)
+def test_what_nobody_can_tell_needs_a_person(course, path, data, why):
+    put(course, path, data)
+    folder = only(course)
+    assert folder.state == PERSON
+    assert why in folder.why
+    folder.student.encode()
+    with pytest.raises(ValueError, match="cannot be taken in"):
+        take_in(folder)
+
+
+@pytest.mark.parametrize("path", ["amy", "amy/ps1", "amy/stuff"])
+def test_an_empty_folder_needs_a_person(course, path):
+    put(course, f"{path}/.DS_Store", b"")
+    assert only(course).state == PERSON
+    assert "empty" in only(course).why
+
+
+def test_what_systems_leave_behind_is_passed_over(course):
+    put(course, ".DS_Store", b"")
+    put(course, "__MACOSX/amy/ps1/._ps1.ipynb", b"")
+    put(course, "roster.csv", b"")
+    put(course, "amy/ps1/ps1.ipynb")
+    put(course, "amy/ps1/.ipynb_checkpoints/ps1-checkpoint.ipynb", MORE)
+    assert take_in(only(course)).needs == ""
+
+
+def test_of_a_students_two_folders_the_exactly_named_counts(course):
+    put(course, "amy/PS1/ps1.ipynb")
+    put(course, "amy/ps1/ps1.ipynb")
+    put(course, "ps1_amy.ipynb")
+    found = listed(course)
+    assert {name for name, folder in found.items() if not folder.state} == {"amy/ps1"}
+    assert found["amy/PS1"].state == found["ps1_amy.ipynb"].state == PERSON
+    assert "amy/ps1 counts" in found["amy/PS1"].why
+
+
+def test_of_two_others_the_newest_counts(course):
+    os.utime(put(course, "amy/ps1 (2).ipynb"), (1, 1))
+    os.utime(put(course, "amy/ps1 (1).ipynb"), (2, 2))
+    found = listed(course)
+    assert not found["amy/ps1 (1).ipynb"].state
+    assert found["amy/ps1 (2).ipynb"].state == PERSON
+
+
+@pytest.mark.parametrize("path", ["amy", "amy/ps1", "amy/ps1/ps1.ipynb", "amy/ps1/data"])
+@pytest.mark.parametrize("kind", ["link", "fifo"])
+def test_what_is_no_file_is_refused_and_never_followed(course, path, kind):
+    secret = put(course, "../secret/ps1.ipynb")
+    target = course.submitted / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if path == "amy/ps1/data":
+        put(course, "amy/ps1/ps1.ipynb")
+    if kind == "fifo":
+        os.mkfifo(target)
+    else:
+        target.symlink_to(secret if path.endswith(".ipynb") else secret.parent)
+    folder = only(course)
+    if folder.state:
+        assert folder.state == REFUSED
+        assert "hand in the file itself" in folder.why
+    else:
+        with pytest.raises(RefusedError, match="hand in the file itself"):
+            take_in(folder)
+
+
+def test_a_folder_swapped_for_a_link_is_not_followed(course):
+    put(course, "amy/ps1/ps1.ipynb")
+    put(course, "../secret/ps1.ipynb")
+    folder = only(course)
+    shutil.rmtree(course.submitted / "amy")
+    (course.submitted / "amy").symlink_to(course.root / "secret")
+    with pytest.raises(MachineryError):
+        take_in(folder)
+
+
+def test_a_folder_that_is_gone_is_nobodys_fault(course):
+    put(course, "amy/ps1/ps1.ipynb")
+    folder = only(course)
+    shutil.rmtree(folder.path)
+    with pytest.raises(MachineryError, match="No such file"):
+        take_in(folder)
+
+
+def test_a_file_that_is_still_being_written_is_nobodys_fault(course, monkeypatch):
+    path = put(course, "amy/ps1/ps1.ipynb")
+    folder = only(course)
+    dup = os.dup
+
+    def grow(fd):
+        path.write_bytes(WORK + b" ")
+        return dup(fd)
+
+    monkeypatch.setattr(bounds.os, "dup", grow)
+    with pytest.raises(MachineryError, match="changed while"):
+        take_in(folder)
+
+
+def test_what_cannot_be_opened_needs_a_person(course, monkeypatch):
+    put(course, "amy/ps1/ps1.ipynb")
+    put(course, "zoe/ps1/ps1.ipynb")
+    open_ = os.open
+
+    def denied(path, *rest, **more):
+        if path == "amy":
+            raise PermissionError(13, "Permission denied")
+        return open_(path, *rest, **more)
+
+    monkeypatch.setattr(bounds.os, "open", denied)
+    found = listed(course)
+    assert (found["amy"].state, found["zoe/ps1"].state) == (PERSON, "")
+    assert "Permission denied" in found["amy"].why
+
+
+def test_what_is_beyond_the_bounds_is_refused(course):
+    put(course, "many/ps1/ps1.ipynb")
+    for number in range(bounds.MOST_FILES):
+        put(course, f"many/ps1/{number}", b"")
+    put(course, f"deep/ps1/{'x/' * bounds.DEEPEST}ps1.ipynb")
+    for name, sizes in {"large": (11,), "heavy": (9, 9, 9)}.items():
+        put(course, f"{name}/ps1/ps1.ipynb")
+        for number, size in enumerate(sizes):
+            os.truncate(put(course, f"{name}/ps1/{number}.bin", b""), size << 20)
+    put(course, "odd/ps1/ps1.ipynb")
+    put(course, os.fsdecode(b"odd/ps1/\xff.csv"), b"")
+    reasons = {
+        "many/ps1": "more than 200 files",
+        "deep/ps1": "more than 8 deep",
+        "large/ps1": r"has 11\.0 MB, more than 10\.0 MB",
+        "heavy/ps1": r"more than 20\.0 MB in all",
+        "odd/ps1": "not UTF-8",
+    }
+    for name, folder in listed(course).items():
+        with pytest.raises(RefusedError, match=reasons.pop(name)):
+            take_in(folder)
+    assert not reasons
+
+
+def test_no_notebook_is_a_reason_with_what_was_found(course):
+    put(course, "amy/ps1/answers.docx", b"")
+    with pytest.raises(RefusedError, match=r"no notebook of ps1 in it: found answers\.docx"):
+        take_in(only(course))
+
+
+@pytest.mark.parametrize(
+    ("notebooks", "graded", "needs"),
+    [
+        ({"ps1.ipynb": RELEASED, "ps1-final.ipynb": WORK}, WORK, ""),
+        ({"ps1.ipynb": WORK, "ps1-final.ipynb": RELEASED}, WORK, ""),
+        ({"ps1.ipynb": WORK, "ps1-copy1.ipynb": WORK}, WORK, ""),
+        ({"ps1.ipynb": NOTED, "ps1-copy1.ipynb": SPACED}, NOTED, ""),
+        ({"ps1.ipynb": WORK, "Untitled.ipynb": OTHER}, WORK, ""),
+        ({"ps1.ipynb": WORK, "ps1-final.ipynb": MORE}, WORK, "other work"),
+        ({"ps1 (1).ipynb": WORK, "ps1 (2).ipynb": MORE}, MORE, "other work"),
+        ({"ps1.ipynb": b"{", "ps1-final.ipynb": WORK}, WORK, "cannot be read"),
+        ({"ps1.ipynb": b"{", "ps1-final.ipynb": b"["}, b"{", ""),
+        ({"ps1.ipynb": RELEASED, "a/ps1.ipynb": WORK}, WORK, ""),
+    ],
+)
+def test_of_several_notebooks_the_one_with_work_is_graded(course, notebooks, graded, needs):
+    for at, (name, data) in enumerate(notebooks.items()):
+        os.utime(put(course, f"amy/ps1/{name}", data), (at, at))
+    handed = take_in(only(course))
+    assert handed.notebook == graded
+    assert needs in handed.needs
+    assert bool(handed.needs) is bool(needs)
+    assert handed.files == {}
+
+
+def test_files_are_seen_from_where_the_notebook_is(course):
+    put(course, "amy/ps1/inner/ps1.ipynb")
+    put(course, "amy/ps1/inner/data.csv", b"1")
+    assert take_in(only(course)).files["data.csv"] == b"1"
+
+
+@pytest.mark.parametrize(
+    ("stamp", "kept"),
+    [
+        (b"2026-02-02 15:58:23.948203 UTC\n", "2026-02-02 15:58:23.948203 UTC"),
+        (b"2026-02-02 15:58:23 Europe/Berlin", "2026-02-02 15:58:23 Europe/Berlin"),
+        (b"5", ""),
+        (b"", ""),
+        (b"\xff" * 1000, ""),
+        (b"2026-13-99 99:99", ""),
+        (b"2026-02-02 15:58:23 99999999999999999999", ""),
+    ],
+)
+def test_the_time_of_handing_in_is_nbgraders(course, stamp, kept):
+    put(course, "amy/ps1/ps1.ipynb")
+    put(course, "amy/ps1/timestamp.txt", stamp)
+    handed = take_in(only(course))
+    assert handed.submitted == kept
+    assert bool(handed.remarks) is not bool(kept)
+    assert handed.files == {}
+
+
+def test_without_a_release_or_a_folder_there_is_nothing_to_take_in(course):
+    with pytest.raises(ValueError, match="no release of 'ps9'"):
+        folders(course, "ps9")
+    course.submitted.rmdir()
+    with pytest.raises(ValueError, match="submitted"):
+        folders(course, "ps1")
+
+
+def test_thousands_are_listed_fast(course):
+    for number in range(2000):
+        (course.submitted / f"s{number:05}" / "ps1").mkdir(parents=True)
+        Path(course.submitted / f"s{number:05}" / "ps1" / "ps1.ipynb").touch()
+    start = time.process_time()
+    assert len(folders(course, "ps1")) == 2000
+    # 10,000 in 10 s.
+    assert time.process_time() - start < 2
+
+
+def test_random_trees_are_listed_and_taken_in_or_named(course):
+    rng = random.Random(1)
+    parts = ["ps1", "PS1", "ps1 (1)", "ps2", "stuff", "amy", ".DS_Store", "a\tb", "x" * 130]
+    parts += ["ps1.ipynb", "ps1-1.ipynb", "work.ipynb", "timestamp.txt", os.fsdecode(b"\xff")]
+    data = [b"", WORK, RELEASED, OTHER, WORK[:1000], b"2026-01-01 10:00 UTC", b"\x00\xff"]
+    counts = {}
+    for _ in range(150):
+        shutil.rmtree(course.submitted)
+        course.submitted.mkdir()
+        for _ in range(rng.randint(1, 12)):
+            path = course.submitted.joinpath(*rng.choices(parts, k=rng.randint(1, 4)))
+            if os.path.lexists(path):
+                continue
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                match rng.randrange(8):
+                    case 0:
+                        path.symlink_to(rng.choice([course.root, path.parent, "/dev/zero"]))
+                    case 1:
+                        os.mkfifo(path)
+                    case _:
+                        path.write_bytes(rng.choice(data))
+            except OSError:
+                continue  # a file stands where a folder should
+        for folder in folders(course, "ps1"):
+            state = folder.state or outcome(folder)
+            counts[state] = counts.get(state, 0) + 1
+    assert set(counts) == {"taken", REFUSED, PERSON}
+
+
+def outcome(folder):
+    try:
+        handed = take_in(folder)
+    except RefusedError:
+        return REFUSED
+    assert isinstance(handed.notebook, bytes)
+    return "taken"

@@ -1,0 +1,168 @@
+"""Results as files: whole or absent, found again while nothing they follow from changes."""
+
+import multiprocessing
+import os
+import shutil
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roofgrade import kept, writing
+from roofgrade.course import SETTINGS, Course
+from roofgrade.results import GRADED, Answer, Result
+
+ANSWER = Answer(
+    question="ps1.ridge", asked={"kind": "value"}, reply={"t": "num", "v": 1.5}, credit=0.5,
+    points=2.0, state="partly", message="Half.", slips=("half",),
+)  # fmt: skip
+
+
+@pytest.fixture
+def course(tmp_path):
+    (tmp_path / SETTINGS).touch()
+    return Course(tmp_path)
+
+
+def result(student="ada", folder="ada/ps1", **fields):
+    return Result(
+        student=student, assignment="ps1", folder=folder, state=GRADED, notebook="{}",
+        answers={"ps1-ridge-check": ANSWER}, **fields,
+    )  # fmt: skip
+
+
+def test_a_result_comes_back_as_it_was(course):
+    for each in (result(), result("ada", "ada/PS1"), result("\udcff", "\udcff/ps1", reason="é\n")):
+        kept.keep(course, each)
+        assert kept.kept(course, "ps1", each.student, each.folder) == each
+    assert len(list(kept.all_kept(course, "ps1"))) == 3
+    assert course.own.stat().st_mode & 0o77 == 0
+    kept.keep(course, result(reason="later"))
+    assert kept.kept(course, "ps1", "ada", "ada/ps1").reason == "later"
+    assert len(list(kept.all_kept(course, "ps1"))) == 3
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"[]", b'{"student": "ada"', b"\xff", b"null"])
+def test_a_damaged_file_counts_as_absent(course, damage):
+    kept.keep(course, result())
+    [path] = (course.own / "ps1" / kept.RESULTS).iterdir()
+    path.write_bytes(damage)
+    assert kept.kept(course, "ps1", "ada", "ada/ps1") is None
+    assert list(kept.all_kept(course, "ps1")) == []
+    assert kept.kept(course, "ps1", "bea", "bea/ps1") is None
+
+
+def test_what_was_half_written_when_power_went_is_not_seen(course, monkeypatch):
+    kept.keep(course, result())
+
+    def fail(*arguments, **places):
+        raise OSError("no power")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="no power"):
+        kept.keep(course, result(reason="later"))
+    monkeypatch.undo()
+    assert list(kept.all_kept(course, "ps1")) == [result()]
+    kept.keep(course, result(reason="later"))
+    assert os.listdir(course.own / "ps1" / kept.RESULTS) == [
+        path.name for path in (course.own / "ps1" / kept.RESULTS).glob("*.json")
+    ]
+
+
+FILES = st.dictionaries(st.text(), st.binary(), max_size=3)
+
+
+@given(FILES, FILES, st.lists(st.text(), max_size=2), st.lists(st.text(), max_size=2))
+def test_a_key_is_the_same_for_the_same_and_for_nothing_else(one, other, texts, more):
+    same = one == other and texts == more
+    assert (kept.key_of(one, *texts) == kept.key_of(other, *more)) == same
+
+
+def test_a_key_does_not_go_by_the_order_of_files():
+    assert kept.key_of({"a": b"1", "b": b"2"}) == kept.key_of({"b": b"2", "a": b"1"})
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("roofgrade/new.py", True),
+        ("roofcheck/programs.py", True),
+        ("roofkit/hardware/chips.toml", True),
+        ("roofkit/explore/loglog.js", True),
+        ("roofcheck/questions/ps1.py", False),
+        ("roofcheck/kinds/numbers.py", False),
+        ("roofkit/README.md", False),
+    ],
+)
+def test_the_version_goes_by_what_student_code_meets(tmp_path, file, counts):
+    copies = [shutil.copytree(each, tmp_path / each.name) for each in kept.PACKAGES]
+    before = kept.hash_of_sources(copies)
+    assert before == kept.hash_of_sources(kept.PACKAGES)
+    with (tmp_path / file).open("a") as opened:
+        opened.write("\n")
+    assert (kept.hash_of_sources(copies) != before) == counts
+
+
+def test_two_cannot_grade_a_set_at_the_same_time(course):
+    with kept.alone(course, "ps1"):
+        told = f"ps1 is being graded by process {os.getpid()}"
+        with pytest.raises(RuntimeError, match=told), kept.alone(course, "ps1"):
+            pass
+        with kept.alone(course, "ps2"):
+            pass
+    with kept.alone(course, "ps1"):
+        pass
+
+
+def test_results_of_folders_that_moved_go_and_those_who_left_stay(course):
+    for each in (result(), result("ada", "ada/PS1"), result("bea", "bea/ps1")):
+        kept.keep(course, each)
+    kept.forget_moved(course, "ps1", {"ada": ["ada/PS1"]})
+    assert {each.folder for each in kept.all_kept(course, "ps1")} == {"ada/PS1", "bea/ps1"}
+
+
+def test_writing_leaves_nothing_behind_and_follows_no_link(tmp_path):
+    (tmp_path / "target").write_text("old")
+    (tmp_path / writing.TEMPORARY).symlink_to("target")
+    with writing.opened(tmp_path) as folder:
+        writing.write(folder, "new", b"1", 0o444)
+    assert sorted(os.listdir(tmp_path)) == ["new", "target"]
+    assert (tmp_path / "target").read_text() == "old"
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o444
+
+
+def test_a_file_takes_the_place_of_a_folder_handed_in_before(tmp_path):
+    with writing.opened(tmp_path) as folder:
+        writing.fill(folder, {"data/x.csv": b"1", "old/er/y.csv": b"2"}, 0o600)
+        writing.fill(folder, {"data": b"3"}, 0o600)
+        assert writing.holds(folder, {"data": b"3"})
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def hold(course, told):
+    """The lock of a run that has ended, in the hands of a process that it had started."""
+    with kept.alone(course, "ps1"):
+        told.put("held")
+        time.sleep(1)
+
+
+def test_a_worker_of_a_run_that_was_killed_is_waited_for(course, monkeypatch):
+    told = multiprocessing.get_context("fork").SimpleQueue()
+    worker = multiprocessing.get_context("fork").Process(target=hold, args=[course, told])
+    worker.start()
+    told.get()
+    (course.own / "ps1/lock").write_text("4194305\n")  # of a process that there is not
+    with kept.alone(course, "ps1"):
+        assert (course.own / "ps1/lock").read_text() == f"{os.getpid()}\n"
+    worker.join()
+    monkeypatch.setattr(kept, "PATIENCE", 0)
+    worker = multiprocessing.get_context("fork").Process(target=hold, args=[course, told])
+    worker.start()
+    told.get()
+    with (
+        pytest.raises(RuntimeError, match=f"graded by process {worker.pid}: wait"),
+        kept.alone(course, "ps1"),
+    ):
+        pass
+    worker.join()

@@ -1,0 +1,166 @@
+"""Killed at any moment, a run loses nothing and counts nothing twice: the same command goes on.
+
+Fifty runs are killed: a worker, the coordinator with its writer, or both, some time between the
+start and the end. Then a last run ends undisturbed, and all is as if no other had been. So it is
+with three runs in the sandbox, of which nothing goes on running.
+"""
+
+import itertools
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import time
+
+import homework
+import psutil
+import pytest
+from standin import SET, autograded, contents, grade_with, hand_in, new_course
+
+from roofgrade.kept import all_kept
+from roofgrade.run import grade
+
+COURSES, KILLS = 5, 10
+STUDENTS = [f"s{number}" for number in range(10)]
+
+
+def answers(which, of_run):
+    """Everyone hands in at first, and some hand in again before each run."""
+    draw = random.Random(f"{which} {of_run}")
+    chosen = STUDENTS if of_run == 0 else draw.sample(STUDENTS, 4)
+    return {student: str(draw.random()) for student in chosen}
+
+
+def start(course, run=grade_with, *arguments):
+    """A run in a process of its own, which has all imports done."""
+    process = multiprocessing.get_context("fork").Process(target=run, args=[course, *arguments])
+    process.start()
+    return process
+
+
+def workers_of(process):
+    children = psutil.Process(process.pid).children()
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
+def kill(process, whom):
+    """SIGKILL to one worker, to the coordinator, or to both; whether the run was still going on."""
+    workers = []
+    try:
+        while whom != "coordinator" and not workers:  # they start a little later
+            if not process.is_alive():
+                return False
+            workers = workers_of(process)[:1]
+        for pid in [worker.pid for worker in workers] + [process.pid] * (whom != "worker"):
+            os.kill(pid, signal.SIGKILL)
+    except (psutil.Error, ProcessLookupError):
+        return False
+    process.join()
+    return whom == "worker" or process.exitcode == -signal.SIGKILL
+
+
+def saved(course):
+    kept = {
+        result.student: (result.state, result.notebook, result.answers)
+        for result in all_kept(course, SET)
+    }
+    return contents(course.db_url), autograded(course), kept
+
+
+@pytest.mark.parametrize("which", range(COURSES))
+def test_killed_runs_leave_what_an_undisturbed_one_leaves(which, tmp_path):
+    draw = random.Random(which)
+    course, undisturbed = new_course(tmp_path / "killed"), new_course(tmp_path / "undisturbed")
+    longest, runs, killed = 1.0, itertools.count(), 0
+    while killed < KILLS:
+        run = next(runs)
+        for student, answer in answers(which, run).items():
+            hand_in(course, student, answer)
+            hand_in(undisturbed, student, answer)
+        process = start(course)
+        time.sleep(draw.uniform(0, longest))
+        hit = kill(process, ("worker", "coordinator", "both")[killed % 3])
+        killed += hit
+        longest *= 1 if hit else 0.8  # it was over sooner
+        process.join()
+    course.key  # noqa: B018  made before it is copied
+    (undisturbed.own / "key").write_text((course.own / "key").read_text())
+    last = grade_with(course)
+    assert sum(last.counts.values()) == last.counts["graded"] == len(STUDENTS)
+    grade_with(undisturbed)
+    assert saved(course) == saved(undisturbed)
+
+
+def grade_in_sandbox(course):
+    return grade(course, SET, workers=2, progress=False)
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_killed_sandboxes_leave_what_undisturbed_ones_leave(tmp_path):
+    course, undisturbed = new_course(tmp_path / "killed"), new_course(tmp_path / "undisturbed")
+    for number, student in enumerate(STUDENTS):
+        for each in (course, undisturbed):
+            homework.hand_in(each.root, SET, student, {}, ("solutions", "exercises")[number % 2])
+    (undisturbed.own / "key").write_text(course.key.hex())
+    grade_in_sandbox(undisturbed)
+    draw, killed = random.Random("sandbox"), 0
+    for run in itertools.count():
+        process = start(course, grade_in_sandbox)
+        while len(workers_of(process)) < 2 and process.is_alive():
+            time.sleep(0.01)
+        time.sleep(draw.uniform(0, 4))
+        running = psutil.Process(process.pid).children(recursive=True) if process.is_alive() else []
+        killed += kill(process, ("worker", "coordinator", "both")[killed % 3])
+        process.join()
+        assert not psutil.wait_procs(running, timeout=10)[1]
+        if killed == 3:
+            break
+        if run % 2:  # some start where others were killed
+            shutil.rmtree(course.own / SET, ignore_errors=True)
+    assert grade_in_sandbox(course).counts["graded"] == len(STUDENTS)
+    assert saved(course) == saved(undisturbed)
+
+
+def grade_until_stopped(course, told):
+    # What a shell starts in the background ignores it, and so does all that comes of that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    told.put(grade_with(course))
+
+
+def test_ctrl_c_ends_a_run_with_what_is_done(tmp_path):
+    course = new_course(tmp_path / "course")
+    (wall := tmp_path / "wall").touch()  # so that it is not over before it is stopped
+    for number in range(20):
+        hand_in(course, f"s{number:02}", **({"wait": wall} if number >= 10 else {}))
+    told = multiprocessing.get_context("fork").SimpleQueue()
+    process = start(course, grade_until_stopped, told)
+    while len(autograded(course)) < 10:
+        time.sleep(0.01)
+    for each in (process.pid, *(worker.pid for worker in workers_of(process))):
+        os.kill(each, signal.SIGINT)  # as a terminal does
+    summary = told.get()
+    process.join()
+    assert process.exitcode == 0
+    assert summary.stopped
+    assert summary.counts["graded"] == summary.counts["ungraded"] == 10
+    wall.unlink()
+    assert grade_with(course).counts["graded"] == 20
+
+
+def test_no_worker_outlives_its_coordinator(tmp_path):
+    course = new_course(tmp_path / "course")
+    for student in STUDENTS:
+        hand_in(course, student)
+    process = start(course)
+    deadline = time.monotonic() + 20
+    workers = []
+    while len(workers) < 2 and time.monotonic() < deadline:
+        workers = workers_of(process)
+    while not list(all_kept(course, SET)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    gone, alive = psutil.wait_procs(workers, timeout=10)
+    assert len(gone) == 2
+    assert not alive

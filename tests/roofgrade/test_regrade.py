@@ -1,0 +1,85 @@
+"""A question judged anew after its table changed: who moves, and nothing runs again."""
+
+from dataclasses import replace
+
+import mixed
+import pytest
+from homework import make_course, outputs, scores
+from nbgrader.api import Gradebook
+
+from roofcheck import table
+from roofgrade import regrade, run
+from roofgrade.course import Course
+
+pytestmark = pytest.mark.usefixtures("sandbox")
+
+
+def known_as(monkeypatch, name, question):
+    """From here on the table holds this question under this name."""
+    changed = table.tables() | {name: question}
+    monkeypatch.setattr(table, "tables", lambda: changed)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Ada is right, Bob gives the ridge of the sparse peak, Cy gives nothing."""
+    folder = make_course(tmp_path_factory.mktemp("course"))
+    for student, ridge in {"ada": None, "bob": "ridge = 309.7e12 / 768e9", "cy": ""}.items():
+        work = mixed.good_work(student)
+        if ridge is not None:
+            work.write("ps1-ridge", ridge)
+        work.hand_in(folder / "submitted")
+    run.grade(Course(folder), "ps1", workers=1, progress=False)
+    with Gradebook(f"sqlite:///{folder}/gradebook.db") as book:
+        grade = book.find_grade("ps1-paragraph", "ps1", "ps1", "bob")
+        grade.manual_score, grade.needs_manual_grade = 3, False
+        book.db.commit()
+    return folder
+
+
+def test_a_table_that_did_not_change_moves_nobody(folder):
+    found = regrade.preview(Course(folder), "ps1", "ps1.ridge")
+    assert (found.judged, found.moves, found.changes) == (3, (), ())
+
+
+def test_a_preview_changes_nothing_and_the_change_moves_who_it_says(folder, monkeypatch):
+    question = table.find_question("ps1.ridge")
+    sparse = replace(question, rtol=1.5)  # as wide as the slip that was taken for one
+    known_as(monkeypatch, "ps1.ridge", sparse)
+    before = scores(folder)
+    found = regrade.preview(Course(folder), "ps1", "ps1.ridge")
+    assert [(move.student, move.before, move.after) for move in found.moves] == [("bob", 1, 2)]
+    assert scores(folder) == before
+
+    with monkeypatch.context() as context:
+        context.setattr("roofgrade.sandbox.Box.open", None)  # nothing runs again
+        regrade.apply(Course(folder), found)
+    assert scores(folder) == before | {"bob": before["bob"] + 1}
+    points, message = outputs(folder, "ps1", "bob")["ps1-ridge-check"]
+    assert (points, message[:5]) == (2, "Right")
+    with Gradebook(f"sqlite:///{folder}/gradebook.db") as book:
+        paragraph = book.find_grade("ps1-paragraph", "ps1", "ps1", "bob")
+        assert (paragraph.manual_score, paragraph.needs_manual_grade) == (3, False)
+    assert regrade.preview(Course(folder), "ps1", "ps1.ridge").moves == ()
+    run.grade(Course(folder), "ps1", workers=1, progress=False)
+    assert scores(folder)["bob"] == before["bob"] + 1
+
+
+def test_a_function_tried_on_other_arguments_has_to_run_again(folder, monkeypatch):
+    question = table.find_question("ps1.attainable")
+    known_as(monkeypatch, "ps1.attainable", replace(question, seed="other cases"))
+    found = regrade.preview(Course(folder), "ps1", "ps1.attainable")
+    assert len(found.moves) == 3
+    assert all("--again" in str(move) for move in found.moves)
+    assert not found.changes
+
+
+def test_other_points_need_another_release(folder, monkeypatch):
+    known_as(monkeypatch, "ps1.time", replace(table.find_question("ps1.time"), points=9))
+    with pytest.raises(ValueError, match="make the release anew"):
+        regrade.preview(Course(folder), "ps1", "ps1.time")
+
+
+def test_a_question_that_nobody_was_asked(folder):
+    with pytest.raises(ValueError, match=r"no answer to .ps2\.int8. is kept"):
+        regrade.preview(Course(folder), "ps1", "ps2.int8")

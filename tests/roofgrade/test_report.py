@@ -1,0 +1,97 @@
+"""What a class got wrong: counts, slips and the lecture cells that teach against them."""
+
+import csv
+import io
+import re
+from itertools import pairwise
+
+import pytest
+from classroom import RIGHT, SET, WRONG, classroom, keep
+from homework import ROOT
+from matplotlib.colors import to_rgb
+
+from roofcheck.table import tables
+from roofgrade.lessons import ANYWHERE, BY_HAND, Lessons, steps
+from roofgrade.report import STYLES, report
+
+CELLS = {
+    cell
+    for path in ROOT.glob("course/text/*.md")
+    for cell in re.findall(r'^(?:\+\+\+ \{"id": "|:id: )([\w-]+)', path.read_text(), re.MULTILINE)
+}
+HOMEWORK = sorted(name for name in tables() if name.startswith("ps"))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    course = classroom(tmp_path_factory.mktemp("course"))
+    (course.root / "course").symlink_to(ROOT / "course")
+    for number in range(3):
+        keep(course, f"sparse{number}", "graded", answers=WRONG)
+    keep(course, "right", "graded", answers=RIGHT)
+    keep(course, "strange", "person", answers={"ps1.ridge": 123456.7, "ps1.bound": ...})
+    keep(course, "refused", "refused", reason="no notebook")
+    return report(course, SET)
+
+
+def test_each_answer_counts_once(made):
+    [ridge, bound] = made.rows
+    assert ridge.question == "ps1.ridge"
+    counted = {"right": 1, "partly": 3, "slip known": 0, "wrong": 1, "missing": 0}
+    assert ridge.counts == counted
+    assert ridge.slips == {"peak: sparse": 3}
+    assert ridge.lessons == {"peak: sparse": "l01-dense"}
+    assert (bound.counts["slip known"], bound.counts["missing"], bound.answers) == (3, 1, 5)
+    assert bound.lessons == {"memory": "l02-misread-below-answer"}
+
+
+def test_as_text_and_as_csv(made):
+    assert "ps1.ridge        5    20%     60%          0%    20%       0%" in str(made)
+    assert re.search(r"ps1.ridge  peak: sparse +3 +l01-dense", str(made))
+    rows = list(csv.DictReader(io.StringIO(made.csv())))
+    [slip] = [row for row in rows if row["name"] == "peak: sparse"]
+    assert (slip["count"], slip["share"], slip["lesson"]) == ("3", "0.6000", "l01-dense")
+
+
+def test_the_picture_adds_up_and_reads_in_grey(made, tmp_path):
+    figure = made.draw()
+    [ax] = figure.axes
+    for place in range(len(made.rows)):
+        bars = [bar for group in ax.containers for bar in group.patches]
+        widths = [bar.get_width() for bar in bars if round(bar.get_y() + 0.35) == place]
+        assert sum(widths) == pytest.approx(100)
+    shades = [(_grey(colour), hatch) for colour, hatch in STYLES.values()]
+    for (one, hatch), (other, besides) in pairwise(shades):
+        assert abs(one - other) > 0.12 or hatch != besides
+    png, svg = made.save(tmp_path)
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in svg.read_text()
+
+
+def _grey(colour):
+    red, green, blue = to_rgb(colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_nothing_kept_is_said(tmp_path):
+    with pytest.raises(ValueError, match="no results of 'ps1' are kept"):
+        report(classroom(tmp_path), SET)
+
+
+@pytest.mark.parametrize("question", HOMEWORK)
+def test_each_mistake_in_homework_has_a_lesson(question):
+    lessons = Lessons(ROOT)
+    assert lessons.against(question) in CELLS
+    for step in steps(question):
+        assert lessons.against(question, step) in CELLS, step
+
+
+def test_no_lesson_is_kept_by_hand_that_nobody_needs():
+    lessons = Lessons(ROOT)
+    assert set(ANYWHERE.values()) | set(BY_HAND.values()) <= CELLS
+    for question, cell in BY_HAND.items():
+        assert lessons.against(question) == cell, f"coverage.toml has one for {question}"
+
+
+def test_a_course_without_lectures_has_none(tmp_path):
+    assert Lessons(tmp_path).against("ps1.ridge", "peak: sparse") == ""

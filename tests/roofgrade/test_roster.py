@@ -1,0 +1,77 @@
+"""Rosters as registrars and LMSs write them."""
+
+import pytest
+from classroom import classroom
+from nbgrader.api import Gradebook
+
+from roofgrade import roster
+from roofgrade.roster import Entry
+
+MOODLE = (
+    "\ufeffFirst name;Last name;Username;ID number;Email address\r\n"
+    'Ann;"Muster, Jr.";amuster;004711;ann@example.edu\r\n'
+    ";;;;\r\n"
+    "Bo;Ström;bstrom;;bo@example.edu\r\n"
+)
+CANVAS = (
+    "Student,ID,SIS User ID,SIS Login ID,Section,ps1 (88)\n"
+    "    Points Possible,,,,,26\n"
+    '"Muster, Jr., Ann",901,004711,amuster,A,\n'
+)
+OWN = "id,first_name,last_name,email,lms_user_id\namuster,Ann,Muster,ann@example.edu,901\n"
+
+
+def read(tmp_path, text, encoding="utf-8"):
+    path = tmp_path / "roster.csv"
+    path.write_text(text, encoding=encoding, newline="")
+    return roster.read(path)
+
+
+def test_moodles_participants(tmp_path):
+    assert read(tmp_path, MOODLE) == [
+        Entry("amuster", "Ann", "Muster, Jr.", "ann@example.edu"),
+        Entry("bstrom", "Bo", "Ström", "bo@example.edu"),
+    ]
+
+
+def test_canvass_gradebook(tmp_path):
+    assert read(tmp_path, CANVAS) == [Entry("amuster", "Ann", "Muster, Jr.", lms_user_id="901")]
+
+
+def test_nbgraders_own(tmp_path):
+    assert read(tmp_path, OWN) == [Entry("amuster", "Ann", "Muster", "ann@example.edu", "901")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name,email\nAnn,a@b\n", "no column of ids"),
+        ("", "no column of ids"),
+        ("id,email\nann,a@b\n,c@d\n", "line 3: no id for 'c@d'"),
+        ("id,email\nann,a@b\nann,c@d\n", "line 3: 'ann' stands there twice"),
+        ("id,last_name\nann,Muster, Jr.\n", "line 2: 3 cells under 2 headings"),
+        ('id,last_name\nann,"Muster\n', "unexpected end of data"),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_line(tmp_path, text, said):
+    with pytest.raises(ValueError, match=said):
+        read(tmp_path, text)
+
+
+def test_another_encoding_is_named(tmp_path):
+    with pytest.raises(ValueError, match="save it as CSV UTF-8"):
+        read(tmp_path, MOODLE, "utf-16")
+
+
+def test_what_a_list_does_not_say_stays_in_the_gradebook(tmp_path):
+    (tmp_path / "course").mkdir()
+    course = classroom(tmp_path / "course")
+    path = tmp_path / "roster.csv"
+    for text in (OWN, CANVAS):
+        path.write_text(text)
+        roster.take(course, path)
+    with Gradebook(course.db_url) as gradebook:
+        [student] = gradebook.students
+        assert (student.last_name, student.email) == ("Muster, Jr.", "ann@example.edu")
+    assert roster.called(course)["Ann Muster, Jr."] == "amuster"
+    assert roster.called(course)["901"] == "amuster"

@@ -1,0 +1,220 @@
+"""The homework's round trip from release to export, for each set, and what stock makes of it."""
+
+import csv
+import functools
+import re
+import shutil
+
+import pytest
+from hidden import solution_lines
+from homework import (
+    ROOT,
+    SEED,
+    SETS,
+    autograded,
+    checks,
+    hand_in,
+    make_course,
+    nbgrader,
+    notebook,
+    outputs,
+    plain,
+)
+from mistakes import mistakes
+from nbgrader.api import Gradebook
+from nbgrader.converters import GenerateAssignment
+from nbgrader.coursedir import CourseDirectory
+
+from roofcheck import check, student
+from roofcheck.table import find_question, questions_of
+from roofgrade import export, feedback, run
+from roofgrade.course import Course
+from roofgrade.gradebook import Writer
+from roofgrade.judging import seed_for
+from roofgrade.results import GRADED
+
+pytestmark = pytest.mark.usefixtures("sandbox")
+
+ME = "ada"
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A course in which a class has handed in every problem set and everything has been graded.
+
+    "untouched" is the release, "author" the solution; student N makes mistake N in each question.
+    """
+    folder = make_course(tmp_path_factory.mktemp("course"))
+    course = Course(folder)
+    for name in SETS:
+        hand_in(folder, name, "untouched", {})
+        hand_in(folder, name, "author", {}, kind="solutions")
+        for place, answers in enumerate(wrong_answers(course, name)):
+            hand_in(folder, name, f"mistake-{place}", answers)
+        summary = run.grade(course, name, workers=1, progress=False)
+        assert summary.counts[GRADED] == len(summary.rows)
+        read_paragraph(folder, name, "author")
+        feedback.write(course, name)
+    return folder
+
+
+@pytest.fixture(params=SETS)
+def graded(request, course):
+    return course, request.param
+
+
+@pytest.fixture(scope="module")
+def stock(course, tmp_path_factory):
+    """The author and one of the class again, under nbgrader's own autograde."""
+    other = make_course(tmp_path_factory.mktemp("stock"))
+    for name in SETS:
+        for who in ("author", "mistake-0"):
+            place = f"submitted/{who}/{name}"
+            shutil.copytree(course / place, other / place)
+        with Writer(Course(other), name):  # which registers the set
+            pass
+        nbgrader(other, "autograde", name, "--create")
+    return other
+
+
+def wrong_answers(course, name):
+    """For each student the code of each answer cell, by its id."""
+    cells = notebook(course.root, "exercises", name).cells
+    me = {f"{name}-me": f"me = {ME!r}"} if f"{name}-me" in {cell.id for cell in cells} else {}
+    students = []
+    for cell_id, question, variable in checks(cells):
+        for place in range(len(mistakes(question, ME))):
+            if place == len(students):
+                students.append(dict(me))
+            secret = course.secret(name, f"mistake-{place}")
+            code, _ = mistakes(question, ME, SEED, seed_for(secret, question))[place]
+            source = f"from math import inf\n{variable} = {code}"
+            students[place][cell_id.removesuffix("-check")] = source
+    return students
+
+
+def read_paragraph(course, name, who):
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        grade = gradebook.find_grade(f"{name}-paragraph", name, name, who)
+        assert grade.needs_manual_grade
+        grade.manual_score, grade.needs_manual_grade = grade.max_score_gradecell, False
+        gradebook.db.commit()
+
+
+def submission(course, name, who):
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        found = gradebook.find_submission(name, who)
+        return found.score, found.max_score, found.needs_manual_grade
+
+
+@functools.cache
+def page(course, name, who):
+    """A feedback page as a reader sees its text."""
+    path = course / "feedback" / who / name / f"{name}.html"
+    return plain(path.read_text(encoding="utf-8"))
+
+
+def handed_in(course, name):
+    return sorted(path.parent.name for path in (course / "submitted").glob(f"mistake-*/{name}"))
+
+
+def judged_at_home(question, answer, monkeypatch):
+    """The Grade of a first try in the student's own kernel."""
+    monkeypatch.setattr(student, "_tries", {})
+    me = [ME] if question.endswith(".mine") else []
+    return check(question, answer, *me)
+
+
+def test_the_committed_release_is_what_nbgrader_generates(graded, tmp_path):
+    course, name = graded
+    generated, committed = tmp_path / name, ROOT / "exercises/en" / name
+    settings = Course(course).config
+    directory = CourseDirectory(
+        config=settings, root=str(course), assignment_id=name, release_directory=str(tmp_path)
+    )
+    GenerateAssignment(coursedir=directory, config=settings).start()
+    assert [path.name for path in generated.iterdir()] == [f"{name}.ipynb"]
+    for path in generated.iterdir():
+        assert path.read_bytes() == (committed / path.name).read_bytes()
+
+
+def test_the_prompts_promise_the_points_of_the_question_table(graded):
+    course, name = graded
+    cells = notebook(course, "solutions", name).cells
+    texts = "\n".join(cell.source for cell in cells)
+    promised = [float(points) for points in re.findall(r"^## .*\((\d+) points", texts, re.M)]
+    asked = [question for _, question, _ in checks(cells)]
+    [paragraph] = [c.metadata.nbgrader.points for c in cells if c.id == f"{name}-paragraph"]
+    assert promised == [*(find_question(each).points for each in asked), paragraph]
+    assert f"Total: {sum(promised):g} points" in texts
+    assert sorted(asked) == sorted(questions_of(name))
+
+
+def test_the_solution_gets_full_marks_once_its_paragraph_is_read(graded):
+    score, max_score, _ = submission(*graded, "author")
+    assert score == max_score > 15
+
+
+def test_the_untouched_release_gets_nothing_and_waits_for_nobody(graded):
+    course, name = graded
+    score, _, needs_reading = submission(*graded, "untouched")
+    assert (score, needs_reading) == (0, False)
+    found = outputs(course, name, "untouched")
+    assert found
+    assert all(text.startswith("No answer yet.") for _, text in found.values())
+
+
+def test_each_mistake_gets_the_message_and_the_points_that_it_got_at_home(graded, monkeypatch):
+    course, name = graded
+    cells = notebook(course, "exercises", name).cells
+    told = 0
+    for cell_id, question, _ in checks(cells):
+        messages = {}
+        for place, (_, answer) in enumerate(mistakes(question, ME)):
+            grade = judged_at_home(question, answer, monkeypatch)
+            who = f"mistake-{place}"
+            found = outputs(course, name, who)[cell_id]
+            shown = plain(grade._repr_html_())
+            assert found == (float(grade), shown), f"{question}, {who}"
+            assert grade.verdict.slips, f"{question}, {who}: {shown}"
+            assert shown.split(". ", 1)[1] in page(course, name, who)
+            messages[grade.verdict.slips] = shown
+        # A few have the same to say: the sparse peak is twice the dense one, and so is the fp8 one.
+        assert len(set(messages.values())) >= 0.75 * len(messages), question
+        told += len(messages)
+    assert told >= 30
+
+
+def test_stock_gives_the_same_points_and_messages(graded, stock):
+    for who in ("author", "mistake-0"):
+        assert outputs(stock, graded[1], who) == outputs(*graded, who)
+
+
+def test_the_scores_add_up_in_gradebook_and_export(graded):
+    course, name = graded
+    rows = csv.DictReader(export.plain(Course(course), name).splitlines())
+    exported = {row["student"]: float(row["score"] or "nan") for row in rows}
+    for who in handed_in(course, name):
+        found = outputs(course, name, who)
+        assert exported[who] == pytest.approx(sum(points for points, _ in found.values()))
+
+
+def test_who_marks_sees_the_rubric_and_no_feedback_shows_it(graded):
+    course, name = graded
+    cells = {cell.id: cell for cell in notebook(course, "solutions", name).cells}
+    scheme = cells[f"{name}-paragraph-rubric"].source
+    _, hidden = scheme.split("### BEGIN MARK SCHEME")
+    line = max(hidden.splitlines(), key=len)
+    assert scheme in [cell["source"] for cell in autograded(course, name, "untouched")]
+    assert line[:60] not in page(course, name, "untouched")
+    assert "MARK SCHEME" not in page(course, name, "untouched")
+
+
+def test_a_feedback_page_holds_no_solution(graded):
+    course, name = graded
+    for line in solution_lines():
+        assert line not in page(course, name, "untouched")
+    # What a student wrote stands in the student's page; what the checks say there must not tell.
+    for who in handed_in(course, name):
+        said = " ".join(text for _, text in outputs(course, name, who).values())
+        assert not [line for line in solution_lines() if line in said]

@@ -1,0 +1,187 @@
+"""A run over a class: every folder ends with one result, and only what changed is marked again."""
+
+import fcntl
+import os
+
+import pytest
+import standin
+from marks import BrokenBox, mark
+from standin import SET, grade_with, hand_in, new_course
+
+from roofgrade.errors import MachineryError
+from roofgrade.kept import all_kept, kept
+from roofgrade.results import GRADED, PERSON, REFUSED
+from roofgrade.run import grade, overview
+from roofgrade.summary import UNGRADED
+
+
+@pytest.fixture
+def course(tmp_path):
+    return new_course(tmp_path / "course")
+
+
+def rows(summary):
+    return {row.student: row for row in summary.rows}
+
+
+def states(summary):
+    return {row.student: row.state for row in summary.rows}
+
+
+def marked_now(course):
+    """When each result was last written."""
+    results = course.own / SET / "results"
+    return {path.name: path.stat().st_mtime_ns for path in results.iterdir()}
+
+
+def test_each_folder_ends_with_one_result_and_the_counts_add_up(course, tmp_path):
+    hand_in(course, "ada")
+    hand_in(course, "bea", machinery="")
+    hand_in(course, "cem", **{"raise": ""})
+    hand_in(course, "dia", kill="")
+    hand_in(course, "eli", kill_once=tmp_path / "killed")
+    hand_in(course, "fay", machinery_once=tmp_path / "failed")
+    (course.submitted / "gus" / SET).mkdir(parents=True)
+    (course.submitted / "gus" / SET / "essay.txt").write_text("Dear reader")
+    hand_in(course, "hal").joinpath(f"{SET}.ipynb").chmod(0o600)
+    summary = grade_with(course)
+    assert states(summary) == {
+        "ada": GRADED, "bea": PERSON, "cem": PERSON, "dia": PERSON, "eli": GRADED, "fay": GRADED,
+        "gus": REFUSED, "hal": GRADED,
+    }  # fmt: skip
+    found = rows(summary)
+    assert found["bea"].reason == "the grader failed twice: the warm Python died"
+    assert found["cem"].reason == "the grader failed: ZeroDivisionError: by nought"
+    assert found["dia"].reason == "it stopped the worker twice"
+    assert summary.counts == {GRADED: 4, REFUSED: 1, PERSON: 3, UNGRADED: 0}
+    assert len(list(all_kept(course, SET))) == 8
+    assert found["ada"].points is not None
+    assert found["bea"].points is None
+
+
+def test_what_has_not_changed_is_taken_from_what_is_kept(course, monkeypatch):
+    for student in ("ada", "bea", "cem"):
+        hand_in(course, student)
+    hand_in(course, "dia", machinery="")
+    first = grade_with(course)
+    before, book = marked_now(course), standin.contents(course.db_url)
+    hand_in(course, "bea", answer="2")
+    hand_in(course, "eli")
+    second = grade_with(course)
+    after = marked_now(course)
+    again = {name for name, when in after.items() if before.get(name) != when}
+    # Changed, new, and the one that the grader failed at.
+    assert len(again) == 3
+    assert states(second) == states(first) | {"eli": GRADED}
+    hand_in(course, "bea")
+    (course.submitted / "eli" / SET / f"{SET}.ipynb").unlink()
+    os.rmdir(course.submitted / "eli" / SET)
+    os.rmdir(course.submitted / "eli")
+    third = grade_with(course)
+    assert third.gone == ("eli",)
+    grades = standin.contents(course.db_url)["grade"]
+    assert not book["grade"] - grades
+    assert grades - book["grade"], "eli's are gone"
+    last = marked_now(course)
+    grade_with(course, again=True)
+    now = marked_now(course)
+    assert sum(now[name] != last[name] for name in now) == 4
+
+
+def test_a_changed_release_or_grader_marks_anew(course, monkeypatch):
+    hand_in(course, "ada")
+    grade_with(course)
+    key = kept(course, SET, "ada", f"ada/{SET}").key
+    monkeypatch.setattr("roofgrade.run.version", lambda: "another")
+    grade_with(course)
+    assert kept(course, SET, "ada", f"ada/{SET}").key != key
+
+
+def test_what_ran_without_a_sandbox_is_marked_again_in_one(course):
+    hand_in(course, "ada")
+    grade_with(course, unsandboxed=True)
+    assert not kept(course, SET, "ada", f"ada/{SET}").sandboxed
+    grade_with(course)
+    assert kept(course, SET, "ada", f"ada/{SET}").sandboxed
+    grade_with(course, unsandboxed=True)
+    assert kept(course, SET, "ada", f"ada/{SET}").sandboxed
+
+
+def test_without_a_sandbox_nothing_is_graded(course):
+    hand_in(course, "ada")
+    with pytest.raises(MachineryError, match="no user namespaces here"):
+        grade(course, SET, bench=(mark, BrokenBox), workers=2, progress=False)
+    assert not list(all_kept(course, SET))
+
+
+def test_two_runs_keep_apart(course):
+    hand_in(course, "ada")
+    grade_with(course)
+    with (course.own / SET / "lock").open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(RuntimeError, match=f"{SET} is being graded by process {os.getpid()}"):
+            grade_with(course)
+    assert states(grade_with(course)) == {"ada": GRADED}
+
+
+def test_only_some_students_and_the_rest_as_it_stands(course):
+    for student in ("ada", "bea", "cem"):
+        hand_in(course, student)
+    summary = grade_with(course, only=("bea",))
+    assert states(summary) == {"ada": UNGRADED, "bea": GRADED, "cem": UNGRADED}
+    assert states(overview(course, SET)) == states(summary)
+    with pytest.raises(ValueError, match="no folder of dia with ps1"):
+        grade_with(course, only=("bea", "dia"))
+
+
+def test_a_later_submission_is_seen_before_it_is_graded(course):
+    folder = hand_in(course, "ada")
+    grade_with(course)
+    assert rows(overview(course, SET))["ada"].remarks == ()
+    later = folder.stat().st_mtime + 60
+    os.utime(folder / f"{SET}.ipynb", (later, later))  # as a copy of the course has it
+    assert rows(overview(course, SET))["ada"].remarks == ()
+    hand_in(course, "ada", answer="2")
+    summary = overview(course, SET, outdated={"ada"})
+    assert rows(summary)["ada"].remarks == (
+        "handed in again since it was graded",
+        "the feedback is older than the marks",
+    )
+
+
+def test_a_submission_that_cannot_be_saved_stops_no_other(course, tmp_path):
+    hand_in(course, "ada")
+    hand_in(course, "bea")
+    course.autograded.mkdir()
+    (course.autograded / "ada").symlink_to(tmp_path)
+    summary = grade_with(course)
+    assert states(summary) == {"ada": PERSON, "bea": GRADED}
+    assert rows(summary)["ada"].reason.startswith("it could not be saved: ")
+    assert not (tmp_path / SET).exists()
+
+
+def test_a_result_of_a_folder_that_was_renamed_goes(course):
+    folder = hand_in(course, "ada")
+    grade_with(course)
+    folder.rename(folder.parent / SET.upper())
+    grade_with(course)
+    [result] = all_kept(course, SET)
+    assert result.folder == f"ada/{SET.upper()}"
+
+
+def test_ctrl_c_says_what_is_done(course, monkeypatch):
+    for number in range(12):
+        hand_in(course, f"s{number:02}")
+    done = []
+
+    def interrupted(course, result):
+        done.append(result)
+        if len(done) == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("roofgrade.run.keep", interrupted)
+    summary = grade_with(course)
+    assert summary.stopped
+    assert summary.counts == {GRADED: 3, REFUSED: 0, PERSON: 0, UNGRADED: 9}
+    monkeypatch.undo()
+    assert grade_with(course).counts[GRADED] == 12

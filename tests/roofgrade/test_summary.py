@@ -1,0 +1,140 @@
+"""The table of what became of each: counts that add up, and names that can do no harm."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roofgrade.gradebook import Standing
+from roofgrade.results import GRADED, PERSON, REFUSED, Result
+from roofgrade.summary import (
+    EARLIER,
+    LOOKED_AT,
+    OLD_FEEDBACK,
+    STATES,
+    UNGRADED,
+    UNSANDBOXED,
+    Row,
+    summarise,
+)
+
+HOSTILE = "<script>alert(1)</script>\"'&\x1b[2J\x07\u202e"
+
+
+def row(student, state=GRADED, **fields):
+    return Row(
+        student=student, folder=f"{student}/ps1", state=state,
+        **{"counts": state != REFUSED} | fields,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def summary():
+    rows = [
+        row("cem", REFUSED, reason="the notebook is not valid JSON"),
+        row("ada"),
+        row("bea", remarks=("the notebook is called 'PS1.ipynb'",)),
+        row("dia", PERSON, reason="a cell was stopped after 30 s"),
+        row("eli", UNGRADED, counts=False),
+    ]
+    standings = {
+        "ada": Standing(12.5, ("ps1-paragraph",)),
+        "bea": Standing(26.0, ()),
+        "cem": Standing(3.0, ()),
+        "dia": Standing(1.0, ("a", "b", "c")),
+        "zoe": Standing(9.0, ()),
+    }
+    return summarise("ps1", rows, standings, 26.0, outdated={"bea"})
+
+
+def test_the_terminal_names_those_that_someone_should_look_at(summary):
+    assert summary.text() == (
+        "student  folder   state               points  to read\n"
+        "bea      bea/ps1  ✓ graded          26 of 26\n"
+        "    the notebook is called 'PS1.ipynb'\n"
+        f"    {OLD_FEEDBACK}\n"
+        "cem      cem/ps1  ✗ refused                –\n"
+        "    the notebook is not valid JSON\n"
+        f"    {EARLIER}\n"
+        "dia      dia/ps1  ! needs a person   1 of 26  3 cells\n"
+        "    a cell was stopped after 30 s\n"
+        "eli      eli/ps1  … ungraded               –\n"
+        "\n"
+        "5 folders of ps1: 2 graded, 1 refused, 1 for a person, 1 ungraded.\n"
+        "2 with something that nobody has read yet.\n"
+        "No longer in submitted/, with points that stay: zoe."
+    )
+
+
+def test_everything_is_there_when_asked_for(summary):
+    assert re.search(r"^ada .* 12.5 of 26 +ps1-paragraph$", summary.text(everything=True), re.M)
+    assert "ada" not in summary.text()
+
+
+def test_who_waited_for_a_person_is_graded_once_one_has_been_there():
+    rows = [row(name, PERSON, reason="a crash", remarks=("renamed",)) for name in ("ada", "bea")]
+    standings = {"ada": Standing(20.0, (), True), "bea": Standing(20.0, ())}
+    ada, bea = summarise("ps1", rows, standings, 26.0).rows
+    assert (ada.state, ada.notes) == (GRADED, (LOOKED_AT.format("a crash"), "renamed"))
+    assert (bea.state, bea.notes) == (PERSON, ("a crash", "renamed"))
+
+
+def test_long_remarks_are_broken_at_the_edge_of_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    rows = [row("ada", remarks=("open it in Jupyter, save it there, and " * 5,))]
+    text = summarise("ps1", rows, {"ada": Standing(20.0, ())}, 26.0).text()
+    assert max(map(len, text.splitlines())) <= 60
+    assert text.count("\n    ") > 3
+
+
+def test_a_class_without_trouble_is_a_sentence():
+    quiet = summarise("ps1", [row("ada")], {"ada": Standing(26.0, ())}, 26.0)
+    assert quiet.text() == "1 folder of ps1: 1 graded, 0 refused, 0 for a person."
+
+
+def test_a_stopped_run_says_how_to_go_on():
+    stopped = summarise("ps1", [row("ada", UNGRADED)], {}, 26.0, stopped=True)
+    assert stopped.text().endswith("the same command goes on from here.")
+
+
+def test_the_page_names_all_in_words(summary):
+    page = summary.page()
+    for each in summary.rows:
+        assert re.search(rf"<td>{each.student}</td>.*<td>{STATES[each.state]}</td>", page)
+    assert "2 graded, 1 refused, 1 for a person, 1 ungraded" in page
+    assert not re.search(r"<script|https?:|<link|<img", page)
+
+
+def test_hostile_names_stay_text():
+    rows = [row(HOSTILE, PERSON, reason=HOSTILE, remarks=(HOSTILE,))]
+    summary = summarise("ps1", rows, {HOSTILE: Standing(1.0, (HOSTILE,))}, 26.0)
+    page, text = summary.page(), summary.text()
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    for sign in "\x1b\x07\u202e":
+        assert sign not in page + text
+    assert "alert" in text
+    tags = re.sub(r"<[^<>]*>", "", page)
+    assert "<" not in tags
+
+
+@given(st.lists(st.tuples(st.text(), st.sampled_from([*STATES]), st.text()), max_size=8))
+def test_the_counts_add_up_whatever_the_names_are(found):
+    rows = [row(name, state, reason=reason) for name, state, reason in found]
+    summary = summarise("ps1", rows, {}, 26.0)
+    assert sum(summary.counts.values()) == len(found)
+    assert summary.page().count("<tr class=") == len(found)
+    assert all(sign.isprintable() or sign == "\n" for sign in summary.text(everything=True))
+
+
+def test_a_row_is_made_of_a_result():
+    made = Row.of(
+        Result(student="ada", assignment="ps1", folder="ada/ps1", state=PERSON, reason="why",
+               remarks=("mended",)),
+        "late",
+    )  # fmt: skip
+    assert made.notes == ("why", "mended", "late")
+    assert not made.counts
+    bare = Result(student="a", assignment="ps1", folder="a/ps1", state=GRADED, sandboxed=False)
+    assert Row.of(bare).notes == (UNSANDBOXED,)

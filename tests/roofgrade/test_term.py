@@ -1,0 +1,83 @@
+"""The command line of a term: parses, calls, prints; and what it says of mistakes."""
+
+import csv
+import json
+import zipfile
+
+import mixed
+import pytest
+from click.testing import CliRunner
+from homework import make_course
+
+from roofgrade.commands import main
+
+pytestmark = pytest.mark.usefixtures("sandbox")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A course with a roster, an LMS's zip and one student's work in it."""
+    folder = make_course(tmp_path_factory.mktemp("course"))
+    mixed.good_work("ada").hand_in(folder / "submitted")
+    (folder / "roster.csv").write_text(
+        'id,first_name,last_name,email\nada,Ada,"Muster, Jr.",ada@x.edu\ncy,Cy,Young,cy@x.edu\n'
+    )
+    with zipfile.ZipFile(folder / "all.zip", "w") as archive:
+        name = "Cy Young_12345_assignsubmission_file_/ps1.ipynb"
+        archive.writestr(name, json.dumps(mixed.good_work("cy").notebook))
+        archive.writestr("Nobody Here_9_assignsubmission_file_/ps1.ipynb", "{}")
+    return folder
+
+
+def ask(folder, *arguments, code=0):
+    result = CliRunner().invoke(main, ["--course", str(folder), *arguments])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_a_term_in_commands(folder):
+    assert "2 students taken in." in ask(folder, "roster", str(folder / "roster.csv"))
+    said = ask(folder, "unpack", str(folder / "all.zip"), "ps1")
+    assert "1 taken in, 1 left out." in said
+    assert "cy/ps1" in said
+
+    said = ask(folder, "ps1", "--workers", "1", "--all")
+    assert "2 graded, 0 refused, 0 for a person" in said
+    assert "22 of 26" in said
+    assert "2 graded" in ask(folder, "table", "ps1")
+    assert "2 written, 0 as they were." in ask(folder, "feedback", "ps1")
+    assert "0 written, 2 as they were." in ask(folder, "feedback", "ps1")
+
+    rows = {
+        row["student"]: row for row in csv.DictReader(ask(folder, "export", "ps1").splitlines())
+    }
+    assert (rows["ada"]["status"], rows["ada"]["grade"]) == ("not yet read", "")
+    assert rows["ada"]["last name"] == "Muster, Jr."
+    assert '"22"' in ask(folder, "export", "ps1", "--for", "moodle", "--provisional")
+    assert "ps1.ridge" in ask(folder, "report", "ps1")
+    assert (folder / "autograded/ps1-report.png").is_file()
+    assert "2 judged, 0 move, 0 change" in ask(folder, "regrade", "ps1", "ps1.ridge")
+    assert ask(folder, "late", "ps1", "--per-day", "0.1") == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["ps9"], "no release of 'ps9'"),
+        (["table", "ps9"], "no release of 'ps9'"),
+        (["feedback", "ps2"], "grade it first"),
+        (["report", "ps2"], "grade it first"),
+        (["regrade", "ps1", "ps1.ridgge"], "no question is named"),
+        (["late", "ps1", "--per-day", "7"], "share from 0 to 1"),
+        (["unpack", "roster.csv", "ps1"], "cannot be read as a zip"),
+    ],
+)
+def test_a_mistake_is_told_in_a_sentence(folder, arguments, reason):
+    arguments = [str(folder / each) if each.endswith(".csv") else each for each in arguments]
+    said = ask(folder, *arguments, code=1)
+    assert reason in said
+    assert "Traceback" not in said
+
+
+def test_a_folder_that_is_no_course(tmp_path):
+    assert "no nbgrader_config.py" in ask(tmp_path, "ps1", code=1)

@@ -1,0 +1,319 @@
+"""Collectives against published shares, every cut of a graph of links, and measured times."""
+
+import csv
+import itertools
+import math
+from pathlib import Path
+
+import links
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+import roofkit as rk
+from roofkit.network import (
+    Group,
+    all_gather,
+    all_pairs,
+    all_reduce,
+    all_to_all,
+    line,
+    reduce_scatter,
+    ring,
+    switch,
+    torus,
+)
+
+W = 45e9
+COLLECTIVES = (all_gather, reduce_scatter, all_reduce, all_to_all)
+MAKERS = {
+    "ring": lambda n, **how: ring(n, W, **how),
+    "one-way ring": lambda n, **how: ring(n, W, bidirectional=False, **how),
+    "line": lambda n, **how: line(n, W, **how),
+    "switch": lambda n, **how: switch(n, W, **how),
+    "all pairs": lambda n, **how: all_pairs(n, W, **how),
+}
+collectives, makers = st.sampled_from(COLLECTIVES), st.sampled_from(list(MAKERS.values()))
+sizes, counts = st.floats(1, 1e15), st.integers(3, 2**12)
+
+
+@pytest.mark.parametrize("n", [4, 8, 16, 64])
+@pytest.mark.parametrize(
+    ("collective", "one_way", "both_ways", "many"),
+    [
+        (all_gather, lambda n: (n - 1) / n, lambda n: (n - 1) / n / 2, 1 / 2),
+        (reduce_scatter, lambda n: (n - 1) / n, lambda n: (n - 1) / n / 2, 1 / 2),
+        (all_reduce, lambda n: 2 * (n - 1) / n, lambda n: (n - 1) / n, 1),
+        (all_to_all, lambda n: (n - 1) / (2 * n), lambda n: 1 / 8, 1 / 8),
+    ],
+)
+def test_collectives_take_the_published_time(n, collective, one_way, both_ways, many):
+    V, unit = 3e9, 3e9 / W
+
+    def time(group, **how):
+        return pytest.approx(collective(V, group, **how).seconds / unit, rel=1e-14)
+
+    assert time(ring(n, W, bidirectional=False)) == one_way(n)
+    assert time(ring(n, W)) == both_ways(n)
+    assert time(ring(n, W), exact=False) == many
+    if collective is not all_to_all:
+        assert time(line(n, W)) == one_way(n)
+        assert time(switch(n, W)) == one_way(n)
+        assert time(torus((n, n, n), W), exact=False) == many / 3
+        assert time(line(n, W), exact=False) == 2 * many
+
+
+TORI = [
+    ((2,), (False,)), ((5,), (False,)), ((3,), (True,)), ((4,), (True,)), ((7,), (True,)),
+    ((8,), (True,)), ((2, 2), (False, False)), ((2, 4), (False, False)), ((3, 3), (False, False)),
+    ((2, 6), (False, False)), ((3, 4), (False, False)), ((2, 4), (False, True)),
+    ((3, 4), (False, True)), ((3, 4), (True, True)), ((2, 2, 2), (False,) * 3),
+    ((2, 2, 3), (False,) * 3), ((1, 4), (False, True)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("axes", "rings"), TORI)
+def test_no_cut_of_a_torus_lets_a_gather_be_faster_or_forces_it_to_be_slower(axes, rings):
+    """The slowest cut is a lower bound; fractional trees reach it (Edmonds 1973)."""
+    group, n = Group("torus", axes, 1.0, rings), math.prod(axes)
+    slowest = links.slowest_cut(links.torus(axes, rings), links.gather)
+    assert all_gather(n, group).seconds == pytest.approx(slowest, rel=1e-12)
+    assert reduce_scatter(n, group).seconds == pytest.approx(slowest, rel=1e-12)
+
+
+@pytest.mark.parametrize(("axes", "rings"), TORI)
+def test_an_all_to_all_loads_the_busiest_link_of_a_torus_so(axes, rings):
+    group, n = Group("torus", axes, 1.0, rings), math.prod(axes)
+    found = all_to_all(n**2, group).seconds
+    assert found == pytest.approx(links.busiest_link(axes, rings), rel=1e-12)
+    slowest = links.slowest_cut(links.torus(axes, rings), links.exchange)
+    assert found >= slowest * (1 - 1e-12)
+    if len(axes) == 1:
+        assert found == pytest.approx(slowest, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 8])
+def test_a_one_way_ring_takes_what_its_cuts_ask(n):
+    capacity = links.torus((n,), (True,), both_ways=False)
+    one_way = ring(n, 1.0, bidirectional=False)
+    assert all_gather(n, one_way).seconds == links.slowest_cut(capacity, links.gather)
+    routed = links.busiest_link((n,), (True,), both_ways=False)
+    assert all_to_all(n**2, one_way).seconds == pytest.approx(routed)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+@pytest.mark.parametrize(
+    ("capacity", "made"), [(links.switch, switch), (links.all_pairs, all_pairs)]
+)
+def test_switches_and_all_pairs_take_what_their_cuts_ask(n, capacity, made):
+    group = made(n, 1.0)
+    gather = links.slowest_cut(capacity(n), links.gather)
+    exchange = links.slowest_cut(capacity(n), links.exchange)
+    assert all_gather(n, group).seconds == pytest.approx(gather, rel=1e-12)
+    assert all_to_all(n**2, group).seconds == pytest.approx(exchange, rel=1e-12)
+
+
+@pytest.mark.parametrize(("count", "chips"), [(2, 1), (2, 2), (2, 3), (3, 2), (2, 4), (4, 1)])
+@pytest.mark.parametrize("card", [1, 2, 9])
+def test_two_levels_take_what_the_cuts_ask_where_the_outer_one_binds(count, chips, card):
+    width, n = 18, count * chips
+    group = Group("switch", (chips,), width, nodes=count, card=card)
+    slowest = links.slowest_cut(links.nodes(count, chips, width, card), links.gather)
+    gathered = all_gather(n, group)
+    assert gathered.seconds >= slowest * (1 - 1e-12)
+    if gathered.seconds == gathered.times["network"]:
+        assert gathered.seconds == pytest.approx(slowest, rel=1e-12)
+    else:
+        # The schedule in two levels leaves cards idle, and no more than these.
+        assert gathered.seconds <= slowest * (1 + card / width)
+
+
+@given(sizes, counts, makers, st.booleans(), st.booleans())
+def test_an_all_reduce_is_a_reduce_scatter_and_an_all_gather(size, n, make, exact, latency):
+    group, how = make(n, latency=1e-6), {"exact": exact, "latency": latency}
+    parts = reduce_scatter(size, group, **how).bytes + all_gather(size, group, **how).bytes
+    assert all_reduce(size, group, **how).bytes == pytest.approx(parts, rel=1e-14)
+
+
+def test_an_all_reduce_in_the_network_sends_the_array_once():
+    h100 = rk.group("H100", 8)
+    inside = all_reduce(16e6, h100, in_network=True)
+    assert inside.bytes == 16e6
+    assert inside.seconds / all_reduce(16e6, h100).seconds == pytest.approx(8 / 14)
+    with pytest.raises(ValueError, match="needs a switch that adds up"):
+        all_reduce(16e6, rk.group("A100 80GB SXM", 8), in_network=True)
+    several = rk.group("H100", 8, nodes=4, card=50e9)
+    found = all_reduce(16e6, several, in_network=True)
+    # Cards carry what they would without: each the sums of an eighth of the array.
+    assert (found.bytes, found.between) == (16e6, all_reduce(16e6, several).between)
+
+
+@given(collectives, sizes, sizes, counts, makers, st.booleans())
+def test_more_bytes_never_take_less(collective, size, more, n, make, exact):
+    group = make(n, latency=1e-6)
+    least = collective(size, group, exact=exact, latency=True).bytes
+    assert collective(size + more, group, exact=exact, latency=True).bytes >= least
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("make", MAKERS.values(), ids=list(MAKERS))
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_one_chip_alone_communicates_nothing(collective, make, exact):
+    how = {"exact": exact, "latency": True}
+    assert collective(1e9, make(1, latency=1e-6), **how).bytes == 0
+    swept = collective(1e9, make(np.array([1, 4]), latency=1e-6), **how).bytes
+    assert swept.tolist() == [0, collective(1e9, make(4, latency=1e-6), **how).bytes]
+
+
+@given(
+    collectives, makers, st.booleans(),
+    st.lists(st.tuples(st.integers(1, 2**60) | sizes, counts), min_size=1, max_size=5),
+)  # fmt: skip
+def test_arrays_and_scalars_agree_to_the_last_bit(collective, make, exact, calls):
+    size, n = (list(column) for column in zip(*calls, strict=True))
+    swept = collective(np.array(size, dtype=float), make(np.array(n)), exact=exact)
+    alone = [collective(each, make(count), exact=exact) for each, count in calls]
+    assert swept.bytes.tolist() == [each.bytes for each in alone]
+    assert {type(each.bytes) for each in alone} == {float}
+
+
+def test_collectives_in_symbols_are_the_formulas_of_the_table():
+    V, n, m, w = sympy.symbols("V n m w", positive=True)
+    for transfer, formula in [
+        (all_gather(V, ring(n, w)), (n - 1) / n * V / (2 * w)),
+        (reduce_scatter(V, ring(n, w, bidirectional=False)), (n - 1) / n * V / w),
+        (all_reduce(V, line(n, w)), 2 * (n - 1) / n * V / w),
+        (all_reduce(V, ring(n, w), exact=False), V / w),
+        (all_gather(V, torus((n, m), w)), (n * m - 1) / (n * m) * V / (4 * w)),
+        (all_to_all(V, ring(n, w, bidirectional=False)), (n - 1) / (2 * n) * V / w),
+        (all_to_all(V, switch(n, w)), (n - 1) / n**2 * V / w),
+        (all_to_all(V, ring(n, w), exact=False), V / (8 * w)),
+    ]:
+        assert sympy.simplify(transfer.seconds - formula) == 0
+
+
+@pytest.mark.parametrize(
+    ("group", "hops"),
+    [
+        (ring(16, W, latency=1e-6), 8),
+        (ring(9, W, latency=1e-6), 4),
+        (ring(16, W, bidirectional=False, latency=1e-6), 15),
+        (line(4, W, latency=1e-6), 3),
+        (switch(8, W, latency=1e-6), 1),
+        (all_pairs(8, W, latency=1e-6), 1),
+        (torus((16, 16), W, latency=1e-6), 16),
+        (torus((4, 8, 12), W, latency=1e-6), 12),
+        (rk.group("TPU v5e", 8), 4),
+    ],
+    ids=repr,
+)
+def test_small_arrays_wait_for_one_hop_after_another(group, hops):
+    for collective in COLLECTIVES:
+        passes = 2 if collective is all_reduce else 1
+        late = collective(1, group, latency=True)
+        assert late.seconds == pytest.approx(passes * hops * 1e-6)
+        large = collective(1e12, group, latency=True)
+        assert large == collective(1e12, group)
+
+
+def test_v5e_waits_under_45_kilobytes_a_hop():
+    """The book's quizzes: bf16[256, 256] and bf16[2048, 8192] on an axis of 4, no wrap-around."""
+    four = rk.group("TPU v5e", (4,))
+    assert all_gather(2 * 256 * 256, four, latency=True).seconds == pytest.approx(3e-6)
+    assert all_gather(2 * 2048 * 8192, four).seconds == pytest.approx(560e-6, rel=2e-3)
+
+
+def _measured():
+    folder = Path(__file__).parents[3] / "course/data"
+    with (folder / "gpu-allreduce.csv").open() as rows:
+        for row in csv.DictReader(rows):
+            yield (
+                row["node"], int(row["gpus"]), int(row["gpus_per_node"]), float(row["bytes"]),
+                float(row["microseconds"]) * 1e-6,
+            )  # fmt: skip
+
+
+# Cards and buses are the fastest of their time; the profiles do not say which they are.
+INFINIBAND_HDR, PCIE4, PCIE5 = 25e9, 31e9, 63e9
+
+
+def _group_of(node, gpus, per_node):
+    chip = "A100 80GB SXM" if node.startswith("a100") else "H100"
+    if not node.endswith("pairwise_nvlink"):
+        nodes = gpus // per_node
+        return rk.group(chip, per_node, nodes=nodes, card=INFINIBAND_HDR if nodes > 1 else None)
+    pair = Group("all-pairs", (2,), 300e9)
+    bus = PCIE4 if node.startswith("a100") else PCIE5
+    return pair if gpus == 2 else Group("all-pairs", (2,), 300e9, nodes=gpus // 2, card=bus)
+
+
+def test_no_measured_all_reduce_beats_the_bound():
+    ratios = {}
+    for node, gpus, per_node, size, seconds in _measured():
+        bound = all_reduce(size, _group_of(node, gpus, per_node)).seconds
+        ratios.setdefault((node, gpus, per_node), []).append(seconds / bound)
+    assert sum(map(len, ratios.values())) == 390
+    assert min(itertools.chain(*ratios.values())) > 1
+    # Large arrays in one node behind a switch come near it.
+    for key in (("a100_dgx", 8, 8), ("h100_dgx", 8, 8), ("h100_dgx", 4, 4)):
+        assert ratios[key][-1] < 2
+    # So does a pair with nothing but its bridge; two pairs wait for the bus between them.
+    assert ratios["a100_pairwise_nvlink", 2, 2][-1] < 2
+
+
+@pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, "1e6", None, True])
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_a_bad_amount_of_bytes_is_named_and_shown(collective, bad):
+    with pytest.raises(ValueError, match=rf"^size must be .*{bad}"):
+        collective(bad, ring(4, W))
+
+
+@pytest.mark.parametrize("bad", ["yes", 1, 0, None, np.ones(2)])
+@pytest.mark.parametrize("name", ["latency", "exact"])
+def test_a_choice_is_true_or_false(name, bad):
+    with pytest.raises(ValueError, match=rf"^{name}=.* must be True or False"):
+        all_gather(1e6, ring(4, W, latency=1e-6), **{name: bad})
+
+
+def test_latency_is_asked_of_a_group_that_has_one():
+    with pytest.raises(ValueError, match="has no latency; build the group with one"):
+        all_gather(1e6, ring(4, W), latency=True)
+    with pytest.raises(ValueError, match="has no latency; build the group with one"):
+        all_gather(1e6, ring(4, W, latency=np.zeros(2)), latency=True)
+
+
+def test_latency_may_be_an_array():
+    swept = ring(4, W, latency=np.array([0, 1e-6, 1e-3]))
+    times = all_reduce(1e6, swept, latency=True).seconds
+    each = [all_reduce(1e6, ring(4, W, latency=t), latency=t > 0).seconds for t in swept.latency]
+    assert times.tolist() == each
+    with pytest.raises(ValueError, match=r"do not broadcast: size\[2\], latency\[3\]"):
+        all_reduce(np.ones(2), swept, latency=True)
+    assert all_reduce(np.ones(2), swept).bytes.shape == (2,)
+
+
+def test_no_array_of_bytes_is_none_at_all():
+    empty = np.array([])
+    for group in (ring(4, W), rk.group("H100", 8, nodes=2, card=50e9)):
+        for collective in COLLECTIVES:
+            moved = collective(empty, group)
+            assert moved.seconds.shape == (0,)
+            assert repr(moved)
+
+
+def test_a_sum_in_the_switch_has_no_approximation():
+    with pytest.raises(ValueError, match="exact=False changes nothing"):
+        all_reduce(1e6, rk.group("H100", 8), in_network=True, exact=False)
+
+
+@pytest.mark.parametrize("bad", [8, "ring", rk.chip("TPU v5e")])
+def test_a_collective_runs_over_a_group(bad):
+    with pytest.raises(ValueError, match="group must be a Group, got"):
+        all_gather(1e6, bad)
+
+
+def test_shapes_that_do_not_fit_are_named_with_the_way_out():
+    with pytest.raises(ValueError, match=r"do not broadcast: size\[2\], axes\[0\]\[3\]"):
+        all_gather(np.ones(2), ring(np.full(3, 4), W))

@@ -1,0 +1,308 @@
+"""The command line: what it prints, in which form, and how it ends."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import roofkit as rk
+from roofkit.__main__ import main
+
+LLM = ["llm", "llama-2-7b", "--chip", "a6000", "--prompt", "2048"]
+CNN = ["cnn", "vgg16", "--chip", "1080 ti"]
+SHARD = ["shard", "256", "8192", "8192", "2", "--chip", "v5e"]
+MATMUL = ["matmul", "256", "8192", "8192", "--chip", "v5e"]
+LISTS = [["chips"], ["chips", "h100", "v5e"], ["llm"], ["cnn"]]
+MEASURE = ["measure", "--quick", "--device", "cpu"]
+
+
+def ask(*arguments, code=0):
+    result = CliRunner().invoke(main, [*map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def as_json(*arguments):
+    def refuse(constant):
+        raise AssertionError(f"JSON has no {constant}")
+
+    return json.loads(ask(*arguments, "--json"), parse_constant=refuse)
+
+
+def as_csv(*arguments):
+    return list(csv.DictReader(io.StringIO(ask(*arguments, "--csv"))))
+
+
+def test_matmul_answers_with_units_and_the_bound():
+    text = ask(*MATMUL)
+    assert "240.94 FLOP/B" in text
+    assert "critical batch         255.54" in text
+    figures = as_json(*MATMUL)
+    roof = rk.chip("TPU v5e").roofline("bf16")
+    estimate = roof.estimate(rk.matmul(256, 8192, 8192))
+    assert (figures["lower_seconds"], figures["bound"]) == (estimate.lower, "compute")
+    assert float(as_csv(*MATMUL)[0]["lower_seconds"]) == estimate.lower
+
+
+def test_a_batch_that_no_size_reaches_is_null():
+    assert as_json("matmul", 1, 512, 512, "--chip", "h100")["critical_batch"] is None
+
+
+def test_shard_names_the_roof_that_binds():
+    figures = as_json(*SHARD)
+    assert figures["bound"] == "link"
+    assert figures["critical_width"] == pytest.approx(8756, rel=1e-3)
+    assert figures["upper_seconds"] == pytest.approx(
+        sum(figures[f"{name}_seconds"] for name in ("math", "memory", "link"))
+    )
+    slow = as_json("shard", 1, 8192, 8192, 2, "--chip", "v5e", "--latency")
+    assert slow["link_seconds"] == pytest.approx(2e-6)
+    assert as_json(*SHARD, "--along", "B")["link_bytes"] == 0
+    two = as_json("shard", 64, 8192, 8192, 8, "--chip", "h100", "--nodes", 2, "--card", 25e9)
+    assert two["bound"] == "network"
+    assert two["joined"] == "switch of 8"
+
+
+def test_llm_prints_both_tables_and_the_totals():
+    served = rk.llm("Llama-2-7B").on("A6000")
+    text = ask(*LLM)
+    for line in repr(served.decode(1, 2048)).splitlines()[1:]:
+        assert line in text
+    document = as_json(*LLM)
+    assert document["totals"]["first_token_seconds"] == pytest.approx(
+        served.prefill(1, 2048).time, rel=1e-14
+    )
+    assert [row["layer"] for row in document["decode"]] == [layer.name for layer in served.decode()]
+    stages = [row["stage"] for row in as_csv(*LLM)]
+    assert stages.count("prefill") == len(document["prefill"])
+
+
+def test_llm_choices_reach_the_model():
+    unfused = ask(*LLM, "--attention", "unfused", "--convention", "llm-viewer")
+    assert "227 m" in unfused
+    narrow = as_json(*LLM, "--weights", "int4", "--kv", "int8", "--batch", 8, "--output", 10)
+    served = rk.llm("Llama-2-7B").on("A6000", weights="int4", kv="int8")
+    assert narrow["totals"]["generation_seconds"] == served.generate(8, 2048, 10).time
+    split = as_json("llm", "llama-2-70b", "--chip", "h100", "--chips", 8)
+    assert any(row["link_bytes"] for row in split["decode"])
+
+
+def test_llm_serves_a_checkpoint_as_it_is_stored(tmp_path):
+    config = {
+        "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "vocab_size": 128256,
+        "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128},
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    answer = as_json("llm", tmp_path / "config.json", "--chip", "l4", "--kv", "fp8")
+    assert answer["totals"]["weight_bytes"] == rk.llm(config).on("L4").memory().weights < 6e9
+
+
+def test_llm_takes_splits_formats_and_fusion():
+    choices = {"chips": 4, "pipeline": 2, "weights": "fp8", "activations": "fp8", "stream": "fp32"}
+    options = [part for name, value in choices.items() for part in (f"--{name}", value)]
+    answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options, "--unfused", "--chunk", 1024)
+    served = rk.llm("Llama-2-70B").on("H100", fused=False, **choices)
+    assert answer["totals"]["generation_seconds"] == served.generate().time
+    assert answer["totals"]["memory_bytes"] == served.memory(1, 2048, 128, chunk=1024).total
+    assert [row["layer"] for row in answer["decode"]] == [layer.name for layer in served.decode()]
+
+
+def test_llm_predicts_by_timings_of_the_gpu():
+    answer = as_json("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
+    served = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibrated=rk.calibration("A100 80GB SXM"))
+    expected = served.prefill().prediction
+    totals = answer["totals"]
+    assert totals["prefill_predicted_seconds"] == expected.seconds
+    assert totals["prefill_predicted_low_seconds"] == expected.low < expected.high
+    text = ask("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
+    assert "decode, predicted" in text
+    # Attention was not timed.
+    assert totals["decode_predicted_coverage"] == "not known"
+    assert re.search("share of measurements in it +not known", text)
+
+
+def test_llm_takes_ends_nodes_and_another_pass():
+    options = ["--lm-head", "fp8", "--embedding", "fp8", "--chips", 16, "--nodes", 2,
+               "--card", 25e9, "--new", 5, "--cached", 1000]  # fmt: skip
+    answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options)
+    joined = rk.group("H100", 8, nodes=2, card=25e9)
+    served = rk.llm("Llama-2-70B").on(
+        "H100", lm_head="fp8", embedding="fp8", chips=16, joined=joined
+    )
+    assert answer["forward"] == served.forward(1, 5, 1000).rows
+    assert answer["totals"]["generation_seconds"] == served.generate().time
+    assert "--chips 3 do not fill --nodes 2 alike" in ask(
+        "llm", "llama-2-70b", "--chip", "h100", "--chips", 3, "--nodes", 2, code=2
+    )
+
+
+def test_an_unknown_capacity_is_neither_enough_nor_too_little(tmp_path):
+    mine = tmp_path / "mine.toml"
+    figure = '{ value = 1e14, unit = "FLOP/s", kind = "dense", source = "me" }'
+    speed = '{ value = 1e12, unit = "byte/s", source = "me" }'
+    mine.write_text(
+        f'[sources]\nme = "a guess"\n[[chip]]\nname = "mine"\nsku = "mine"\n'
+        f"peak.bf16 = {figure}\nmemory.bandwidth = {speed}\n"
+    )
+    assert "not known" in ask("llm", "llama-2-7b", "--chip", mine)
+    assert "not known" in ask("llm", "llama-2-7b", "--chip", mine, "--must-fit", code=1)
+
+
+def test_llm_reads_a_config_file(tmp_path):
+    config = tmp_path / "config.json"
+    sizes = {"hidden_size": 64, "intermediate_size": 256, "vocab_size": 100}
+    blocks = {"num_hidden_layers": 2, "num_attention_heads": 4}
+    config.write_text(json.dumps({"model_type": "llama", **sizes, **blocks}))
+    assert as_json("llm", config, "--chip", "h100")["totals"]["weight_bytes"] > 0
+
+
+def test_room_may_be_left_to_others():
+    few = [*LLM, "--batch", 4, "--must-fit"]
+    free, kept = (as_json(*few, "--reserve", reserve)["totals"] for reserve in (0, 0.1))
+    assert "reserved_bytes" not in free
+    assert kept["reserved_bytes"] == pytest.approx(0.1 * kept["capacity_bytes"])
+    assert kept["spare_bytes"] == pytest.approx(free["spare_bytes"] - kept["reserved_bytes"])
+    ask(*few, "--reserve", 0.9, code=3)
+    assert as_json(*few, "--chunk", 64)["totals"]["activation_bytes"] < free["activation_bytes"]
+
+
+def test_a_cnn_keeps_what_fits_in_the_cache():
+    network = ["cnn", "resnet50", "--chip", "l4", "--dtype", "int8"]
+    kept, sent = (as_json(*network, *more)["totals"] for more in ([], ["--on-chip", 0]))
+    resnet = rk.cnn("ResNet-50")
+    assert sent["bytes"] == resnet.cost(dtype="int8").bytes
+    assert kept["bytes"] == resnet.forward("L4", dtype="int8").bytes < sent["bytes"]
+
+
+def test_must_fit_tells_a_script_that_it_does_not():
+    big = ("llm", "llama-2-70b", "--chip", "a100-80")
+    assert "missing" in ask(*big, "--must-fit", code=3)
+    assert "missing" in ask(*big)
+    assert "spare" in ask(*big, "--weights", "int4", "--must-fit")
+
+
+def test_cnn_counts_in_the_convention_asked_for():
+    # With what the chip's cache keeps; without it 3.81 ms.
+    assert as_json(*CNN)["totals"]["seconds"] == pytest.approx(3.77e-3, rel=2e-3)
+    macs = as_json(*CNN, "--macs")["totals"]
+    assert macs["operations"] == rk.cnn("vgg16").macs()
+    assert as_json(*CNN, "--global-pooling")["totals"]["parameters"] < 20e6
+    assert len(as_csv(*CNN)) == len(rk.cnn("vgg16").forward("1080 ti"))
+
+
+@pytest.mark.parametrize("arguments", LISTS, ids=" ".join)
+def test_lists_come_in_every_form(arguments):
+    rows = as_csv(*arguments)
+    assert len(rows) == len(as_json(*arguments)) > 2
+    assert ask(*arguments)
+
+
+def test_chips_show_the_source_of_every_figure():
+    text = ask("chips", "orin")
+    assert "204.8" not in ask("chips", "h100")
+    assert "(?)" in text
+    assert "https://" in text
+
+
+def test_figures_are_written_with_the_units_that_people_use():
+    text = ask("chips", "h100")
+    assert "bandwidth: 3.35 TB/s" in text
+    assert "multiprocessors: 132 multiprocessors" in text
+    assert "byte/s" not in text
+    assert "0.99976 FLOP/B" in ask("matmul", 1, 8192, 8192, "--chip", "v5e")
+    tokens = as_json(*LLM, "--batch", 64)["totals"]["tokens_per_second"]
+    assert f"{float(f'{tokens:.4g}'):,.10g}/s" in ask(*LLM, "--batch", 64)
+
+
+def test_a_chip_may_be_a_file_of_ones_own(tmp_path):
+    from test_hardware import TOY
+
+    path = tmp_path / "mine.toml"
+    path.write_text(TOY, encoding="utf-8")
+    figures = as_json("matmul", 64, 64, 64, "--chip", f"{path}:toy", "--dtype", "FP32")
+    assert figures["ridge_flops_per_byte"] == 10
+    assert "peak fp32: 1 TFLOP/s" in ask("chips", f"{path}:toy")
+    assert as_json("shard", 64, 64, 64, 6, "--chip", f"{path}:toy", "--dtype", "fp32")["joined"]
+    assert "cannot read" in ask("matmul", 1, 1, 1, "--chip", tmp_path / "none.toml", code=1)
+
+
+def test_a_chip_may_be_a_saved_measurement(tmp_path):
+    path = tmp_path / "mine.json"
+    ask(*MEASURE, "--save", path)
+    figures = as_json("matmul", 64, 64, 64, "--chip", path, "--dtype", "fp32")
+    assert figures["ridge_flops_per_byte"] == rk.chip(path).roofline("fp32").ridge
+
+
+def test_measure_prints_this_machine_and_keeps_what_it_measured(tmp_path):
+    path = tmp_path / "mine.json"
+    document = as_json(*MEASURE, "--save", path)
+    assert document["peak_flops_per_s"]["fp32"] > 0
+    assert document["machine"]["device"] == "cpu"
+    from roofkit.machine.measurements import Measurements
+
+    assert Measurements.load(path).ceilings.peaks == document["peak_flops_per_s"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["matmul", 0, 1, 1, "--chip", "h100"], "B must be finite and above 0, got 0"),
+        (["matmul", 1, 1, 1, "--chip", "h1000"], "no chip is named 'h1000'; nearest: H100"),
+        (["matmul", 1, 1, 1, "--chip", "v100"], "no peak for dtype 'bf16'; the table has: fp16"),
+        (["llm", "gpt-9", "--chip", "h100"], "no model is named 'gpt-9'"),
+        (["llm", "absent.json", "--chip", "h100"], "cannot read absent.json"),
+        ([*LLM, "--chips", 3], "32 query heads cannot be split among 3 chips"),
+        ([*LLM, "--output", 0], "output must be finite and at least 1, got 0"),
+        ([*SHARD, "--joined", "ring"], "TPU v5e are joined by a torus; leave kind='ring' out"),
+        (["shard", 1, 1, 1, 2, "--chip", "l40"], "the table does not say how several are joined"),
+        (["cnn", "lenet", "--chip", "h100"], "no network is named 'lenet'"),
+        (["measure", "--device", "abacus"], "device='abacus' is not known"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_question_without_an_answer_ends_with_1_and_a_sentence(arguments, message):
+    output = ask(*arguments, code=1)
+    assert output.startswith("Error: ")
+    assert message in output
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["matmul", 1, 2], ["matmul", "x", 1, 1, "--chip", "h100"], ["llm", "llama-2-7b"],
+     ["cnn", "vgg16"], [*MATMUL, "--json", "--csv"], ["nonsense"], ["llm", "--must-fit"],
+     [*LLM, "--attention", "fast"]],
+    ids=str,
+)  # fmt: skip
+def test_a_wrong_command_line_ends_with_2(arguments):
+    assert "Usage:" in ask(*arguments, code=2)
+
+
+@pytest.mark.parametrize("command", sorted(main.commands))
+def test_every_command_explains_itself_and_takes_both_forms(command):
+    text = ask(command, "--help")
+    assert "--json" in text
+    assert "--csv" in text
+    assert isinstance(main.commands[command], click.Command)
+
+
+def test_the_module_runs_and_its_errors_go_to_stderr():
+    run = [sys.executable, "-m", "roofkit", "matmul", "1", "1", "1", "--chip", "none"]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: no chip is named 'none'")
+
+
+def test_without_click_it_says_what_to_install():
+    code = "import sys; sys.modules['click'] = None; import roofkit.__main__"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.strip() == 'python -m roofkit needs click: pip install "roofkit[cli]"'

@@ -1,0 +1,171 @@
+"""What the three packages promise: which may import which, what each needs and brings along."""
+
+import ast
+import fnmatch
+import graphlib
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import roofkit as rk
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "roofkit"
+# Each package and those that it may import.
+PACKAGES = {"roofkit": set(), "roofcheck": {"roofkit"}, "roofgrade": {"roofkit", "roofcheck"}}
+PYPROJECTS = {
+    name: tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    for name, folder in (
+        ("roofkit", ROOT), ("roofcheck", ROOT / "roofcheck"), ("roofgrade", ROOT / "roofgrade"),
+    )
+}  # fmt: skip
+
+# What stands in neither of these is ring 1.
+RING_2 = {"explore", "machine", "plot"}
+# The command line puts everything together, so it stands outermost.
+RING_3 = {"__main__", "commandline"}
+
+
+def _ring(path):
+    top = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return 2 if top in RING_2 else 3 if top in RING_3 else 1
+
+
+MODULES = [(path, _ring(path)) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+def _imports(path):
+    """The modules that a file imports anywhere in it, as dotted names."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}:{node.lineno} imports relatively"
+            yield node.module
+            if node.module == "roofkit":
+                yield from (f"roofkit.{alias.name}" for alias in node.names)
+
+
+def _ring_of_import(module):
+    name = module.split(".")[1] if "." in module else ""
+    return 2 if name in RING_2 else 3 if name in RING_3 else 1
+
+
+def _loaded_by(statement):
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)
+    return set(json.loads(run.stdout))
+
+
+def test_importing_roofkit_loads_numpy_and_ring_1_alone():
+    loaded = _loaded_by("import roofkit") - _loaded_by("import numpy")
+    outside = {name.split(".")[0] for name in loaded} - set(sys.stdlib_module_names)
+    assert outside == {"roofkit"}
+    assert not {f"roofkit.{name}" for name in RING_2 | RING_3} & loaded
+    assert not {"tomllib", "sympy", "matplotlib", "ipywidgets", "nbgrader"} & loaded
+
+
+def test_looking_up_a_chip_still_loads_nothing_heavy():
+    loaded = _loaded_by("import roofkit; roofkit.chip('H100').roofline('bf16').ridge")
+    assert "tomllib" in loaded
+    assert not {"sympy", "matplotlib", "ipywidgets", "nbgrader"} & loaded
+
+
+def test_outer_rings_load_when_first_asked_for():
+    loaded = _loaded_by("import roofkit; roofkit.plot.engineering")
+    assert {"roofkit.plot", "matplotlib"} <= loaded
+    loaded = _loaded_by("import roofkit; roofkit.scratchpad.Scratchpad")
+    assert "roofkit.scratchpad" in loaded - _loaded_by("import roofkit")
+    assert "matplotlib" not in loaded
+    with pytest.raises(AttributeError, match="module 'roofkit' has no attribute 'plots'"):
+        _ = rk.plots
+
+
+def test_an_outer_ring_without_its_packages_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.delitem(sys.modules, "roofkit.plot", raising=False)
+    monkeypatch.delitem(vars(rk), "plot", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "roofkit\[plot\]"'):
+        _ = rk.plot
+
+
+@pytest.mark.parametrize(
+    "path", [path for path, ring in MODULES if ring == 1], ids=lambda path: path.name
+)
+def test_ring_1_imports_numpy_and_the_standard_library_alone(path):
+    allowed = {*sys.stdlib_module_names, "numpy", "roofkit"}
+    assert {name.split(".")[0] for name in _imports(path)} <= allowed
+
+
+@pytest.mark.parametrize(("path", "ring"), MODULES, ids=lambda value: getattr(value, "name", value))
+def test_no_module_imports_from_a_ring_outside_its_own(path, ring):
+    outward = {
+        name
+        for name in _imports(path)
+        if name.split(".")[0] == "roofkit" and _ring_of_import(name) > ring
+    }
+    assert not outward
+
+
+def _modules(package):
+    """The modules of a package by their dotted names."""
+    for path in sorted((ROOT / package).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_imports_those_before_it_alone(package):
+    for name, path in _modules(package):
+        met = {imported.partition(".")[0] for imported in _imports(path)} & {*PACKAGES, "tools"}
+        assert met <= {package, *PACKAGES[package]}, name
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_import_within_a_package_goes_in_a_circle(package):
+    """Imports inside functions count too: an arrow that is hidden is still an arrow."""
+    modules = dict(_modules(package))
+    arrows = {}
+    for name, path in modules.items():
+        met = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                met |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                whole = {f"{node.module}.{alias.name}" for alias in node.names}
+                met |= whole & set(modules) or {node.module}
+        arrows[name] = met & set(modules) - {name}
+    graphlib.TopologicalSorter(arrows).prepare()  # raises CycleError, which names the circle
+
+
+def test_an_installation_needs_numpy_alone():
+    needs = PYPROJECTS["roofkit"]["project"]["dependencies"]
+    assert [re.match(r"[\w-]+", need)[0] for need in needs] == ["numpy"]
+
+
+def test_the_packages_have_one_version():
+    assert len({each["project"]["version"] for each in PYPROJECTS.values()}) == 1
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_data_files_are_part_of_the_package(package):
+    found = PYPROJECTS[package]["tool"]["setuptools"].get("package-data", {})
+    patterns = [f"{room.replace('.', '/')}/{each}" for room in found for each in found[room]]
+    for path in (ROOT / package).rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".py":
+            name = path.relative_to(ROOT).as_posix()
+            known = name in {f"{package}/README.md", f"{package}/pyproject.toml"}
+            assert known or any(fnmatch.fnmatch(name, pattern) for pattern in patterns), name
+
+
+def test_every_public_name_exists_and_has_a_docstring_with_an_example():
+    for name in rk.__all__:
+        public = getattr(rk, name)
+        assert public.__doc__, name
+    examples = {name for name in rk.__all__ if ">>>" in getattr(rk, name).__doc__}
+    assert set(rk.__all__) - examples <= {"Estimate", "chips", "load_chips"}
