@@ -27,22 +27,22 @@ c.ClearSolutions.text_stub = "YOUR ANSWER HERE"
 c.ClearMarkScheme.enforce_metadata = False
 
 # A page that students get runs nothing, loads nothing, and is made anew whenever it is asked for.
-c.GenerateFeedback.exporter_class = "roofgrade.feedback.FeedbackExporter"
+c.GenerateFeedback.exporter_class = "roofgrade.pages.feedback.FeedbackExporter"
 c.GenerateFeedback.preprocessors = []  # the exporter has its own
 c.GenerateFeedback.force = True
 
 # Nor does a page of Formgrader run what a student wrote, or load anything from another host.
-c.HTMLExporter.preprocessors = ["roofgrade.cleaning.Cleaning"]
-c.HTMLExporter.filters = {"markdown2html": "roofgrade.markup.markdown_filter"}
+c.HTMLExporter.preprocessors = ["roofgrade.pages.cleaning.Cleaning"]
+c.HTMLExporter.filters = {"markdown2html": "roofgrade.pages.markup.markdown_filter"}
 FORMGRADER = Path(nbgrader.__file__).parent / "server_extensions/formgrader/templates"
-HOUSE = Path(roofgrade.__file__).parent / "templates"
+HOUSE = Path(roofgrade.__file__).parent / "pages/templates"
 c.HTMLExporter.extra_template_basedirs = [str(HOUSE), str(FORMGRADER)]
 c.HTMLExporter.extra_template_paths = [str(FORMGRADER)]
 
 # What students hand in is built anew from the release first: a cell that stands twice, is gone or
 # has lost its metadata would else end the run. A deleted check comes back, and counts.
 c.Autograde.sanitize_preprocessors = [
-    "roofgrade.stock.Mend",
+    "roofgrade.mend.stock.Mend",
     "nbgrader.preprocessors.OverwriteKernelspec",
     "nbgrader.preprocessors.OverwriteCells",
     "nbgrader.preprocessors.CheckCellMetadata",

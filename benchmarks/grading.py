@@ -27,13 +27,13 @@ from time import perf_counter
 
 import nbformat
 
+from roofgrade.book.kept import RESULTS
 from roofgrade.course import Course
-from roofgrade.kept import RESULTS
-from roofgrade.marking import mark
+from roofgrade.judge.marking import mark
+from roofgrade.pages.summary import UNGRADED
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.run import grade
 from roofgrade.sandbox import Box
-from roofgrade.summary import UNGRADED
 
 ROOT = Path(__file__).resolve().parents[1]
 SET = "ps1"

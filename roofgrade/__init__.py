@@ -5,18 +5,14 @@ sandbox, judges what comes out by the question tables, and saves grades and mess
 nbgrader's own code, so that gradebook, Formgrader, feedback and export serve as ever. In the order
 of a submission's way:
 
-- ``course``: where a course keeps what; ``intake``: which folder is whose, with ``names``, and
-  ``files``: read once, bounded, regular
-- ``mend``: the release's notebook with the student's words in it, with ``cells`` and ``matching``
-- ``sandbox``: a process that can do no harm; ``probes``: what a locked check asks it for;
-  ``values``: what it answered, as plain data; ``judging``: points and message, by the table
-- ``outputs``: what the student's cells printed, cleaned; ``marking``: all of that, for one ``task``
-- ``results``: what came of each, ``kept`` as files; ``run``: a whole class, on the ``workers`` of
-  one machine or of a ``cluster``; ``summary``: the table of what became of each
-- ``gradebook``: the one writer, over ``database``, ``register`` and ``writing``
-- ``standing``: how each student stands; ``feedback``, with ``cleaning`` and ``markup``; ``report``,
-  with ``lessons``; ``regrade``, ``late``, ``roster``, ``export``, ``archives``
-- ``stock``: what nbgrader's own autograde needs, so that it gives honest work the same grades
+- ``course``: where a course keeps what; ``intake``: what came in, and whose it is
+- ``mend``: the release's notebook with the student's words in it
+- ``sandbox``: a process that can do no harm; ``judge``: runs a notebook there and judges, outside
+  it, the values that come out
+- ``run``: a whole class, on the ``workers`` of one machine or of a ``cluster``; ``task``: what one
+  of them is given, ``results``: what came of it
+- ``book``: what is kept, in files and in nbgrader's gradebook
+- ``pages``: what people read; ``after``: regrading, late work, export
 - ``commands``: the command line
 """
 

@@ -17,8 +17,8 @@ import dask
 from distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.comm import CommClosedError
 
+from roofgrade.book.kept import hash_of, version
 from roofgrade.errors import MachineryError
-from roofgrade.kept import hash_of, version
 from roofgrade.results import Result
 from roofgrade.task import Task
 from roofgrade.workers import AHEAD, Bench, unmarked

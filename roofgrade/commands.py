@@ -67,8 +67,8 @@ def run(course, name, every, **settings):
 @click.pass_obj
 def table(course, name, every):
     """What became of each submission, as things stand now."""
-    from roofgrade import feedback
     from roofgrade import run as grading
+    from roofgrade.pages import feedback
 
     summary = grading.overview(course, name, feedback.outdated(course, name))
     grading.write_page(course, summary)
@@ -88,7 +88,7 @@ def _show(course, summary, every):
 @click.pass_obj
 def regrade(course, name, question, yes):
     """Judge QUESTION anew after its table changed, without running anything again."""
-    from roofgrade import regrade as regrading
+    from roofgrade.after import regrade as regrading
 
     found = regrading.preview(course, name, question)
     for move in found.moves:
@@ -107,7 +107,7 @@ def regrade(course, name, question, yes):
 @click.pass_obj
 def feedback(course, name, students):
     """Write the pages that students get, of all or of STUDENTS, where anything has changed."""
-    from roofgrade import feedback as pages
+    from roofgrade.pages import feedback as pages
 
     made = pages.write(course, name, students or None)
     if not made:
@@ -123,7 +123,7 @@ def feedback(course, name, students):
 @click.pass_obj
 def report(course, name):
     """What the class got wrong, question by question, and which lecture cells help."""
-    from roofgrade import report as reports
+    from roofgrade.pages import report as reports
 
     found = reports.report(course, name)
     click.echo(found)
@@ -136,7 +136,7 @@ def report(course, name):
 @click.pass_obj
 def roster(course, file):
     """Take the names of students from a CSV file: nbgrader's, Moodle's or Canvas's."""
-    from roofgrade import roster as rosters
+    from roofgrade.intake import roster as rosters
 
     click.echo(f"{len(rosters.take(course, file))} students taken in.")
 
@@ -147,8 +147,8 @@ def roster(course, file):
 @click.pass_obj
 def unpack(course, file, name):
     """Put what lies in the zip of an LMS into submitted/, and say what became of each file."""
-    from roofgrade import archives
-    from roofgrade import roster as rosters
+    from roofgrade.intake import archives
+    from roofgrade.intake import roster as rosters
 
     entries = archives.unpack(file, course, name, rosters.called(course) or None)
     for entry in entries:
@@ -167,7 +167,7 @@ def unpack(course, file, name):
 @click.pass_obj
 def late(course, name, **policy):
     """Take points for each day late, from the score of all who have been read."""
-    from roofgrade import late as penalties
+    from roofgrade.after import late as penalties
 
     for one in penalties.apply(course, name, penalties.Policy(**policy)):
         costs = "not yet read" if one.penalty is None else f"-{one.penalty:g} points"
@@ -182,7 +182,7 @@ def late(course, name, **policy):
 @click.pass_obj
 def export(course, name, form, into, provisional):
     """Print the grades as CSV; who is not yet read, or not graded, has an empty cell."""
-    from roofgrade import export as exports
+    from roofgrade.after import export as exports
 
     if into:
         with into.open(encoding="utf-8", newline="") as file:

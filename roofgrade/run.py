@@ -13,18 +13,19 @@ from dataclasses import replace
 import click
 
 from roofcheck.variants import same
-from roofgrade import gradebook, writing
+from roofgrade import writing
+from roofgrade.book import gradebook
+from roofgrade.book.database import Book, GradebookError
+from roofgrade.book.gradebook import Writer
+from roofgrade.book.kept import alone, follows_from, forget_moved, keep, kept, key_of, version
 from roofgrade.course import Course
-from roofgrade.database import Book, GradebookError
 from roofgrade.errors import RefusedError
-from roofgrade.gradebook import Writer
-from roofgrade.intake import Folder, folders, take_in
-from roofgrade.kept import alone, follows_from, forget_moved, keep, kept, key_of, version
-from roofgrade.marking import mark, released
-from roofgrade.names import shown
+from roofgrade.intake.folders import Folder, folders, take_in
+from roofgrade.intake.names import shown
+from roofgrade.judge.marking import mark, released
+from roofgrade.pages.summary import UNGRADED, Row, Summary, summarise
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.sandbox import Box
-from roofgrade.summary import UNGRADED, Row, Summary, summarise
 from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
 from roofgrade.workers import Bench, Workers
 

@@ -16,7 +16,7 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import SaveAutoGrades
 
 from roofcheck import check, student
-from roofgrade import kept
+from roofgrade.book import kept
 from roofgrade.course import Course
 from roofgrade.results import Answer, Result
 

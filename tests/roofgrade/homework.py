@@ -46,7 +46,7 @@ def nbgrader(course, *arguments, fails=False):
 def grade(course, *arguments):
     """The course's own command; what it says."""
     done = subprocess.run(
-        [sys.executable, "-m", "roofkit", "grade", *arguments],
+        [sys.executable, "-m", "roofgrade", *arguments],
         cwd=course,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from homework import make_course
 from marks import NoBox, graded, mark
 
+from roofgrade.book.gradebook import Writer
 from roofgrade.course import Course
-from roofgrade.gradebook import Writer
 from roofgrade.results import GRADED, Result
 from roofgrade.run import grade
 

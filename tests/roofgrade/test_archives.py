@@ -11,9 +11,9 @@ import pytest
 from damage import RELEASED, made
 from homework import ROOT
 
-from roofgrade.archives import unpack
 from roofgrade.course import Course
-from roofgrade.intake import folders, take_in
+from roofgrade.intake.archives import unpack
+from roofgrade.intake.folders import folders, take_in
 
 WORK = made()
 

@@ -5,8 +5,8 @@ from marks import BrokenBox, mark
 from standin import SET, autograded, contents, grade_with, hand_in, new_course
 
 from roofgrade import cluster
+from roofgrade.book.kept import all_kept
 from roofgrade.errors import MachineryError
-from roofgrade.kept import all_kept
 from roofgrade.results import GRADED, PERSON
 from roofgrade.run import grade
 

@@ -10,7 +10,7 @@ from classroom import RIGHT, SET, classroom, grade
 from nbgrader.apps import NbGraderApp
 from traitlets.config import Application
 
-from roofgrade import feedback
+from roofgrade.pages import feedback
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from classroom import RIGHT, SET, classroom, grade, keep, mark
 from nbgrader.api import Gradebook
 
-from roofgrade import export
+from roofgrade.after import export
 
 WORKSHEET = (
     "\ufeffIdentifier,Full name,Email address,Status,Grade,Maximum Grade,Grade can be changed,"

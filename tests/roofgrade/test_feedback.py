@@ -11,9 +11,10 @@ from homework import plain
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from nbgrader.converters import GenerateFeedback
 
-from roofgrade import feedback, late
-from roofgrade.cleaning import Cleaning
-from roofgrade.markup import LONGEST, clean_html, clean_markdown
+from roofgrade.after import late
+from roofgrade.pages import feedback
+from roofgrade.pages.cleaning import Cleaning
+from roofgrade.pages.markup import LONGEST, clean_html, clean_markdown
 
 # Attributes and their values that load or run something; data: is the picture itself.
 LOADS = re.compile(r"\s*(?!data:image/|#|https?://[^\s\"]*$)\S", re.IGNORECASE)

@@ -13,9 +13,9 @@ from nbgrader.preprocessors import latesubmissions, saveautogrades
 from standin import PARAGRAPH, SET, autograded, contents, new_course, result_of
 
 from roofgrade import writing
+from roofgrade.book.database import GradebookError
+from roofgrade.book.gradebook import Writer
 from roofgrade.course import Course
-from roofgrade.database import GradebookError
-from roofgrade.gradebook import Writer
 
 NOTEBOOK = f"{SET}.ipynb"
 

@@ -10,10 +10,10 @@ import pytest
 from damage import RELEASED, cell, made, own
 from homework import ROOT
 
-from roofgrade import files as bounds
 from roofgrade.course import Course
 from roofgrade.errors import MachineryError, RefusedError
-from roofgrade.intake import folders, take_in
+from roofgrade.intake import files as bounds
+from roofgrade.intake.folders import folders, take_in
 from roofgrade.results import PERSON, REFUSED
 
 WORK = made()

@@ -15,8 +15,8 @@ import roofkit as rk
 from roofcheck.kinds import Number, Verdict
 from roofcheck.student import WRITTEN, judged
 from roofcheck.table import questions_of, tables
-from roofgrade import judging, probes
 from roofgrade.errors import EndedError
+from roofgrade.judge import judging, probes
 from roofgrade.sandbox.inside import answers
 
 SETS = [f"ps{number}" for number in (1, 2, 3, 4)]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofgrade import kept, writing
+from roofgrade import writing
+from roofgrade.book import kept
 from roofgrade.course import SETTINGS, Course
 from roofgrade.results import GRADED, Answer, Result
 

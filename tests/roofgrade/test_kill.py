@@ -18,7 +18,7 @@ import psutil
 import pytest
 from standin import SET, autograded, contents, grade_with, hand_in, new_course
 
-from roofgrade.kept import all_kept
+from roofgrade.book.kept import all_kept
 from roofgrade.run import grade
 
 COURSES, KILLS = 5, 10

@@ -6,9 +6,9 @@ import pytest
 from classroom import RIGHT, SET, classroom, grade, mark
 from nbgrader.api import Gradebook
 
-from roofgrade import late
-from roofgrade.late import DAY, Late, Policy
-from roofgrade.standing import standings
+from roofgrade.after import late
+from roofgrade.after.late import DAY, Late, Policy
+from roofgrade.book.standing import standings
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from roofgrade.names import author, fault, is_junk, is_notebook, means, sender, shown
+from roofgrade.intake.names import author, fault, is_junk, is_notebook, means, sender, shown
 
 SETS = ("ps1", "ps2", "ps12")
 

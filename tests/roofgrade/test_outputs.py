@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from roofgrade.outputs import DROPPED, LONGEST_NOTEBOOK, MOST_IN_ALL, Cleaner, written
+from roofgrade.judge.outputs import DROPPED, LONGEST_NOTEBOOK, MOST_IN_ALL, Cleaner, written
 
 
 def cell_with(outputs):

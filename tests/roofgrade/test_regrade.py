@@ -8,7 +8,8 @@ from homework import make_course, outputs, scores
 from nbgrader.api import Gradebook
 
 from roofcheck import table
-from roofgrade import regrade, run
+from roofgrade import run
+from roofgrade.after import regrade
 from roofgrade.course import Course
 
 pytestmark = pytest.mark.usefixtures("sandbox")

@@ -11,8 +11,8 @@ from homework import ROOT
 from matplotlib.colors import to_rgb
 
 from roofcheck.table import tables
-from roofgrade.lessons import ANYWHERE, BY_HAND, Lessons, steps
-from roofgrade.report import STYLES, report
+from roofgrade.pages.lessons import ANYWHERE, BY_HAND, Lessons, steps
+from roofgrade.pages.report import STYLES, report
 
 CELLS = {
     cell

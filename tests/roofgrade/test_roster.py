@@ -4,8 +4,8 @@ import pytest
 from classroom import classroom
 from nbgrader.api import Gradebook
 
-from roofgrade import roster
-from roofgrade.roster import Entry
+from roofgrade.intake import roster
+from roofgrade.intake.roster import Entry
 
 MOODLE = (
     "\ufeffFirst name;Last name;Username;ID number;Email address\r\n"

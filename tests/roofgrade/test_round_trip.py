@@ -27,10 +27,12 @@ from nbgrader.coursedir import CourseDirectory
 
 from roofcheck import check, student
 from roofcheck.table import find_question, questions_of
-from roofgrade import export, feedback, run
+from roofgrade import run
+from roofgrade.after import export
+from roofgrade.book.gradebook import Writer
 from roofgrade.course import Course
-from roofgrade.gradebook import Writer
-from roofgrade.judging import seed_for
+from roofgrade.judge.judging import seed_for
+from roofgrade.pages import feedback
 from roofgrade.results import GRADED
 
 pytestmark = pytest.mark.usefixtures("sandbox")

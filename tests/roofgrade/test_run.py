@@ -8,11 +8,11 @@ import standin
 from marks import BrokenBox, mark
 from standin import SET, grade_with, hand_in, new_course
 
+from roofgrade.book.kept import all_kept, kept
 from roofgrade.errors import MachineryError
-from roofgrade.kept import all_kept, kept
+from roofgrade.pages.summary import UNGRADED
 from roofgrade.results import GRADED, PERSON, REFUSED
 from roofgrade.run import grade, overview
-from roofgrade.summary import UNGRADED
 
 
 @pytest.fixture

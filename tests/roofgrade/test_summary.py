@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofgrade.gradebook import Standing
-from roofgrade.results import GRADED, PERSON, REFUSED, Result
-from roofgrade.summary import (
+from roofgrade.book.gradebook import Standing
+from roofgrade.pages.summary import (
     EARLIER,
     LOOKED_AT,
     OLD_FEEDBACK,
@@ -18,6 +17,7 @@ from roofgrade.summary import (
     Row,
     summarise,
 )
+from roofgrade.results import GRADED, PERSON, REFUSED, Result
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[2J\x07\u202e"
 

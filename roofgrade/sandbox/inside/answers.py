@@ -1,7 +1,7 @@
 """What a student's variable holds, or a function does, as plain data that JSON can carry.
 
 This runs beside the student's code, which may have replaced anything: whatever it sends is read
-with care by ``roofgrade.values``, and whoever forges it has to know the answer.
+with care by ``roofgrade.judge.values``, and whoever forges it has to know the answer.
 """
 
 import base64

@@ -13,10 +13,10 @@ from roofcheck.kinds import Verdict
 from roofcheck.progress import line_of
 from roofcheck.student import Grade
 from roofcheck.variants import ask, variants
-from roofgrade import outputs, probes
 from roofgrade.errors import EndedError, RefusedError
-from roofgrade.judging import judge, seed_for
-from roofgrade.mend import mend
+from roofgrade.judge import outputs, probes
+from roofgrade.judge.judging import judge, seed_for
+from roofgrade.mend.submission import mend
 from roofgrade.results import GRADED, PERSON, REFUSED, Answer, Result
 from roofgrade.task import Task
 

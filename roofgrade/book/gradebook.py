@@ -29,10 +29,11 @@ from nbgrader.preprocessors import (
 )
 from nbgrader.utils import is_grade, parse_utc
 
-from roofgrade import register, writing
+from roofgrade import writing
+from roofgrade.book import register
+from roofgrade.book.database import QUIET, Book, explained, lent
+from roofgrade.book.kept import hash_of
 from roofgrade.course import Course
-from roofgrade.database import QUIET, Book, explained, lent
-from roofgrade.kept import hash_of
 from roofgrade.results import Result
 
 # Seconds to wait for someone else who holds the gradebook.

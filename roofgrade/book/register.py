@@ -13,8 +13,8 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import OverwriteCells, overwritecells
 from nbgrader.utils import is_locked
 
+from roofgrade.book.database import QUIET, Book, lent
 from roofgrade.course import SETTINGS, Course
-from roofgrade.database import QUIET, Book, lent
 
 
 def register(course: Course, assignment: str, book: Book):

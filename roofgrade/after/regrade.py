@@ -7,12 +7,13 @@ import nbformat
 from roofcheck import find_question
 from roofcheck.kinds import Verdict
 from roofcheck.student import Grade
-from roofgrade import kept, probes
+from roofgrade.book import kept
+from roofgrade.book.gradebook import Writer
 from roofgrade.course import Course
-from roofgrade.gradebook import Writer
-from roofgrade.judging import judge, seed_for
-from roofgrade.marking import shown
-from roofgrade.outputs import written
+from roofgrade.judge import probes
+from roofgrade.judge.judging import judge, seed_for
+from roofgrade.judge.marking import shown
+from roofgrade.judge.outputs import written
 
 
 @dataclass(frozen=True)

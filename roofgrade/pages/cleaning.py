@@ -12,7 +12,7 @@ from nbconvert.filters import strip_ansi
 from nbconvert.preprocessors import Preprocessor
 from traitlets import Integer
 
-from roofgrade.markup import clean_html, clean_markdown, plain
+from roofgrade.pages.markup import clean_html, clean_markdown, plain
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")

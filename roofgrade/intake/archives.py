@@ -30,7 +30,7 @@ from pathlib import Path, PurePosixPath
 
 from roofgrade.course import Course
 from roofgrade.errors import MachineryError, RefusedError
-from roofgrade.files import (
+from roofgrade.intake.files import (
     DEEPEST,
     LARGEST_FILE,
     LARGEST_FOLDER,
@@ -38,7 +38,7 @@ from roofgrade.files import (
     MOST_FILES,
     read_files,
 )
-from roofgrade.names import (
+from roofgrade.intake.names import (
     CANVAS,
     MOODLE,
     NOTEBOOK,

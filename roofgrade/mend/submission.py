@@ -14,9 +14,9 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.utils import is_grade, is_solution
 
-from roofgrade.cells import Cell, bound, lines, read_cells
 from roofgrade.errors import RefusedError
-from roofgrade.matching import Match, match
+from roofgrade.mend.cells import Cell, bound, lines, read_cells
+from roofgrade.mend.matching import Match, match
 
 # From this many words on, text in a cell of the student's own may be the paragraph.
 FEWEST_WORDS = 8

@@ -12,7 +12,7 @@ settings": Identifier, Full name, Email address, Status, Grade, Maximum Grade, F
 import csv
 import io
 
-from roofgrade.standing import standings
+from roofgrade.book.standing import standings
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 PLAIN = (

@@ -12,7 +12,7 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float
 
-from roofgrade.standing import GRADED, standings
+from roofgrade.book.standing import GRADED, standings
 
 HOUR, DAY = 3_600, 86_400
 
@@ -87,7 +87,7 @@ def apply(course, assignment, policy):
 class SharePerDay(LateSubmissionPlugin):
     """The same policy where nbgrader grades:
 
-    c.AssignLatePenalties.plugin_class = "roofgrade.late.SharePerDay"
+    c.AssignLatePenalties.plugin_class = "roofgrade.after.late.SharePerDay"
     """
 
     per_day = Float(0.1, help="The share of the score that each day begun costs.").tag(config=True)

@@ -11,8 +11,8 @@ from html import escape
 from shutil import get_terminal_size
 from textwrap import indent, wrap
 
-from roofgrade.gradebook import Standing
-from roofgrade.names import shown
+from roofgrade.book.gradebook import Standing
+from roofgrade.intake.names import shown
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 
 UNGRADED = "ungraded"

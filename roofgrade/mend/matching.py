@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from nbformat import NotebookNode
 from nbgrader.utils import is_grade, is_solution
 
-from roofgrade.cells import Cell, bound, lines
+from roofgrade.mend.cells import Cell, bound, lines
 
 MARK_SCHEME = re.compile(r"### BEGIN MARK SCHEME.*?### END MARK SCHEME", re.DOTALL)
 

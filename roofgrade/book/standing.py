@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from nbgrader.api import Gradebook, MissingEntry
 
-from roofgrade.kept import all_kept
+from roofgrade.book.kept import all_kept
 from roofgrade.results import GRADED, PERSON, REFUSED
 
 # What an instructor reads of each, beside "graded".

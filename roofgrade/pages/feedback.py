@@ -25,9 +25,9 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from traitlets import default
 
-from roofgrade.cleaning import Cleaning
-from roofgrade.markup import clean_markdown
-from roofgrade.standing import PERSON_SAID, REFUSED_SAID, results, standing_of
+from roofgrade.book.standing import PERSON_SAID, REFUSED_SAID, results, standing_of
+from roofgrade.pages.cleaning import Cleaning
+from roofgrade.pages.markup import clean_markdown
 
 TEMPLATES = Path(__file__).parent / "templates"
 # What nbgrader's release_feedback finds a student's place in the exchange by, and its most bytes.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from roofgrade.errors import MachineryError, RefusedError
-from roofgrade.names import fault, is_junk, shown
+from roofgrade.intake.names import fault, is_junk, shown
 
 MEGABYTE = 1 << 20
 LARGEST_FILE = 10 * MEGABYTE

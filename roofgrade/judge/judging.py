@@ -9,8 +9,8 @@ from roofcheck.kinds.question import lower
 from roofcheck.student import WRITTEN, judged, quietly
 from roofcheck.table import find_question
 from roofcheck.words import TEXT
-from roofgrade import values
-from roofgrade.probes import Asked
+from roofgrade.judge import values
+from roofgrade.judge.probes import Asked
 
 LONGEST_MESSAGE = 5_000
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from roofgrade.lessons import Lessons
-from roofgrade.standing import results
+from roofgrade.book.standing import results
+from roofgrade.pages.lessons import Lessons
 from roofkit._tables import text_table
 from roofkit.plot.figures import COLOURS
 

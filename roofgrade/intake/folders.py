@@ -17,9 +17,9 @@ from nbgrader.utils import parse_utc
 
 from roofgrade.course import Course
 from roofgrade.errors import MachineryError, RefusedError
-from roofgrade.files import File, entries, opened, read_files
-from roofgrade.mend import answers_in, mend
-from roofgrade.names import NOTEBOOK, author, fault, is_notebook, means, shown
+from roofgrade.intake.files import File, entries, opened, read_files
+from roofgrade.intake.names import NOTEBOOK, author, fault, is_notebook, means, shown
+from roofgrade.mend.submission import answers_in, mend
 from roofgrade.results import PERSON, REFUSED
 
 TIMESTAMP = "timestamp.txt"

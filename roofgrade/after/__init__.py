@@ -1,0 +1,1 @@
+"""What changes grades once they stand, and what takes them to an LMS."""

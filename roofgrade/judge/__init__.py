@@ -1,0 +1,1 @@
+"""Runs one notebook in the sandbox and judges, outside it, the values that come out."""
