@@ -2,8 +2,7 @@
 
 from roofkit.explore.bars import times
 from roofkit.explore.chips import chips
-from roofkit.explore.frame import TEXT
 from roofkit.explore.matmul import matmul
 from roofkit.explore.rooflines import roofline
 
-__all__ = ["TEXT", "chips", "matmul", "roofline", "times"]
+__all__ = ["chips", "matmul", "roofline", "times"]

@@ -25,7 +25,7 @@ def times(cost, chips, dtype="bf16", *, text=None):
     dtype : str
         Which peak of the chips; not used for Rooflines.
     text : mapping, optional
-        Replacements for entries of ``roofkit.explore.TEXT``.
+        Replacements for entries of ``explore/words/en.toml``.
 
     Returns a TimesExplorer, to end a notebook cell on. Raises ValueError as ``roofline()`` does.
 

@@ -36,7 +36,7 @@ def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", 
     dtype : str
         Of operands and of the partial sums that travel.
     text : mapping, optional
-        Replacements for entries of ``roofkit.explore.TEXT``.
+        Replacements for entries of ``explore/words/en.toml``.
 
     Returns a ChipsExplorer, to end a notebook cell on. Raises ValueError for a chip that the table
     does not join to others, for an n that no group of the first has, a dtype without a peak, sizes

@@ -8,76 +8,10 @@ import ipywidgets
 import traitlets
 
 from roofkit import plot
+from roofkit.words import Words
 
 HERE = Path(__file__).parent
-# Every word the widgets show; an edition in another language replaces it.
-TEXT = {
-    "peak_flops": "peak",
-    "bandwidth": "bandwidth",
-    "intensity": "intensity",
-    "x_axis": "arithmetic intensity (FLOP/byte)",
-    "y_axis": "attainable (FLOP/s)",
-    "now": "your roof",
-    "published": "{name}, as published",
-    "kernel": "your kernel",
-    "ridge": "ridge",
-    "attainable": "attainable",
-    "share": "of peak",
-    "bound": "verdict",
-    "compute": "compute-bound",
-    "memory": "memory-bound",
-    "link": "link-bound",
-    "picture": (
-        "Log-log roofline plot. The roof rises with {bandwidth} to {peak_flops}; its ridge is at "
-        "{ridge}. At {intensity}, {kernel} is {bound} and reaches at most {attainable}, {share} "
-        "of peak."
-    ),
-    "flops": "work",
-    "bytes": "traffic",
-    "math": "T_math",
-    "comms": "T_comms",
-    "bracket": "max … sum",
-    "time": "time",
-    "B": "B",
-    "D": "D",
-    "F": "F",
-    "tile": "tile",
-    "dtype": "dtype",
-    "whole": "whole: all fits",
-    "product": "X · Y",
-    "once": "once",
-    "again": "again",
-    "crossings": "once × crossings = bytes",
-    "part": "share of the traffic",
-    "operands": "Of {bytes} moved, X takes {X}, Y {Y} and Z {Z}.",
-    "between": "{lower} to {upper}, {bound}",
-    "bars": "Times as bars. {rows}.",
-    "row": "{name}: T_math {math}, T_comms {comms}, total between {lower} and {upper}, {bound}",
-    "joined": "joined as",
-    "choice": "{chip}: {kind}",
-    "shape": "{kind} of {n}",
-    "slice": "slice",
-    "switch": "switch",
-    "all-pairs": "all pairs",
-    "line": "line",
-    "ring": "ring",
-    "no_ring": "{shape}: a ring needs 3 chips",
-    "n": "n",
-    "math_time": "T_math",
-    "memory_time": "T_memory",
-    "link_time": "T_link",
-    "all_reduce": "all-reduce of Z",
-    "alone": "one chip sends nothing",
-    "span": "{lower} to {upper}",
-    "total_reading": "max … sum",
-    "critical_reading": "critical D*",
-    "speedup_reading": "against one chip",
-    "chips": (
-        "Times as bars. n = {n}, D = {D}, B = {B}, {shape}: T_math {math}, T_memory {memory}, "
-        "T_link {link}, total between {lower} and {upper}, {bound}. T_math equals T_link at "
-        "D* = {critical}."
-    ),
-}
+WORDS = Words(HERE / "words")
 UNITS = {
     "peak_flops": "FLOP/s", "bandwidth": "B/s", "intensity": "FLOP/byte",
     "flops": "FLOP", "bytes": "B", "time": "s",
@@ -123,10 +57,11 @@ class Picture(anywidget.AnyWidget):
 
 
 def words(text):
-    """TEXT with replacements, or ValueError for an entry that TEXT does not have."""
-    if unknown := set(text or {}) - set(TEXT):
-        raise ValueError(f"text has {sorted(unknown)}; the entries are {', '.join(TEXT)}")
-    return {**TEXT, **(text or {})}
+    """What pictures say, with replacements, or ValueError for one of what none of them says."""
+    known = WORDS.templates()
+    if unknown := set(text or {}) - set(known):
+        raise ValueError(f"text has {sorted(unknown)}; the entries are {', '.join(known)}")
+    return {**known, **(text or {})}
 
 
 def slider(value, below, above, label):

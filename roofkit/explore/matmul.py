@@ -30,7 +30,7 @@ def matmul(chip="TPU v5e", B=256, D=8192, F=8192, dtype="bf16", *, tile=None, te
         The edge b of square tiles of the result at the start, as in ``kernels.matmul`` with
         ``tile=(b, b)``; without it everything fits on the chip and crosses once.
     text : mapping, optional
-        Replacements for entries of ``roofkit.explore.TEXT``.
+        Replacements for entries of ``explore/words/en.toml``.
 
     Returns a MatmulExplorer, to end a notebook cell on. Raises ValueError for a chip or dtype that
     the table does not have, a size that is not a whole number above 0, and an unknown text.

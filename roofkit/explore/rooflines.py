@@ -28,7 +28,7 @@ def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=N
     kernel : str, optional
         What to call it in the picture.
     text : mapping, optional
-        Replacements for entries of ``roofkit.explore.TEXT``.
+        Replacements for entries of ``explore/words/en.toml``.
 
     Returns a RooflineExplorer, to end a notebook cell on. Raises ValueError for a chip or dtype
     that the table does not have, an intensity that is not finite and above 0, and an unknown text.
