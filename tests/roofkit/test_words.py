@@ -38,5 +38,5 @@ def test_what_there_is_not_is_an_error(words, monkeypatch):
     with pytest.raises(KeyError, match="way"):
         words("too far")
     monkeypatch.setenv(LANGUAGE, "fr")
-    with pytest.raises(ValueError, match="no table .*; there are: en, zh"):
+    with pytest.raises(ValueError, match=r"no table .*; there are: en, zh"):
         words("yes")
