@@ -1,24 +1,46 @@
-"""The README's picture is the one roofkit draws today."""
+"""What the documents say of the repository is so: picture, points, links."""
 
+import io
 import re
 import runpy
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_readme_describes_the_picture_that_roofkit_draws():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (alt, target) = re.search(r"!\[(.*?)\]\((.*?)\)", readme).groups()
-    picture = runpy.run_path(str(ROOT / "tools" / "picture.py"))["draw"]()
-    assert alt == picture.alt
-    assert (ROOT / target).read_bytes().startswith(b"\x89PNG")
+DOCUMENTS = sorted(path for name in ("*.md", "*/README.md") for path in ROOT.glob(name))
 
 
-def test_the_readme_lists_every_problem_set_with_its_points():
+def test_the_readmes_picture_shows_what_roofkit_draws_today():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    listed = dict(re.findall(r"^\| `(ps\d)` \|.*\| (\d+) \|.*\|$", readme, re.M))
+    alt, target = re.search(r"!\[(.*?)\]\((.*?)\)", readme).groups()
+    assert 40 < len(alt) < 160
+    drawn = runpy.run_path(str(ROOT / "tools" / "picture.py"))["draw"]()
+    kept = plt.imread(ROOT / target)
+    assert np.abs(plt.imread(io.BytesIO(drawn.content)) - kept).mean() < 0.01
+
+
+def test_the_homeworks_readme_lists_every_problem_set_with_its_points():
+    text = (ROOT / "exercises/README.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^\| \[(ps\d)\].*\| (\d+) \|.*\|$", text, re.M))
     titles = [path.read_text(encoding="utf-8") for path in ROOT.glob("solutions/text/*.md")]
     assert listed == {
         re.search(r"ps\d", text)[0]: re.search(r"Total: (\d+) points", text)[1] for text in titles
     }
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_between_documents_leads_somewhere(path):
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", path.read_text(encoding="utf-8")):
+        name, _, anchor = target.partition("#")
+        linked = path.parent / name if name else path
+        assert linked.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", linked.read_text(encoding="utf-8"), re.M)
+            assert anchor in {
+                re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings
+            }, target

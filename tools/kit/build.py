@@ -23,6 +23,7 @@ GIVEN = {
     "course/data": "course/data",
     "course/en": "course/en",
     "exercises/en": "exercises/en",
+    "exercises/README.md": "exercises/README.md",
 }
 # What each wheel is made from. There is none of roofgrade: students get nothing of grading.
 WHEELS = {

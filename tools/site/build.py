@@ -7,6 +7,7 @@ were made before: `make slides`, `make kit`.
 """
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -24,6 +25,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.append(str(HERE.parent))
 import downloads  # noqa: E402
+from picture import draw  # noqa: E402
 from talks import read_talk  # noqa: E402
 from web import BUILD, mathjax, run, widgets  # noqa: E402
 
@@ -38,10 +40,12 @@ PLACES = {
     "course/roofline.png": "roofline.png",
     "roofkit/README.md": "guide.md",
     "CONTRIBUTING.md": "contributing.md",
-    "TEACHING.md": "term.md",
-    "#handing-out": "teaching.md#handing-out",
-    "#grading": "teaching.md#grading",
-    "#presenting": "teaching.md#presenting",
+    "TEACHING.md": "teaching.md",
+    "PRESENTING.md": "presenting.md",
+    "roofcheck/README.md": "questions.md",
+    "roofgrade/README.md": "grading.md",
+    "course/README.md": "index.md#lectures",
+    "exercises/README.md": "index.md#problem-sets",
 }
 
 
@@ -100,7 +104,11 @@ def write_pages(pages, listed, kit):
         "readme": sections(ROOT / "README.md"),
         "guide": linked(ROOT / "roofkit/README.md"),
         "contributing": linked(ROOT / "CONTRIBUTING.md"),
-        "term": linked(ROOT / "TEACHING.md"),
+        "teaching": linked(ROOT / "TEACHING.md"),
+        "presenting": linked(ROOT / "PRESENTING.md"),
+        "questions": linked(ROOT / "roofcheck/README.md"),
+        "grading": linked(ROOT / "roofgrade/README.md"),
+        "picture": draw().alt,
         "lectures": {path.stem: title(path) for path in lectures},
         "problems": {path.stem: title(path) for path in problems},
         "chips": chips.table(),
@@ -152,9 +160,12 @@ def linked(path):
     """A text of the repository with its links as they are on the site."""
     # The blank line at the end of a block is for doctest.
     text = path.read_text(encoding="utf-8").replace("\n\n```\n", "\n```\n")
-    text = re.sub(r"^\| `(ps\d+)` \|", r"| [`\1`](problems/\1.ipynb) |", text, flags=re.M)
-    places = "|".join(map(re.escape, PLACES))
-    return re.sub(rf"\]\(({places})(?=[)#])", lambda found: f"]({PLACES[found[1]]}", text)
+
+    def placed(found):
+        target = os.path.relpath(path.parent / found[1], ROOT)
+        return f"]({PLACES.get(target, found[1])}"
+
+    return re.sub(r"\]\(([^)#:\s]+)(?=[)#])", placed, text)
 
 
 def sections(path):
