@@ -4,22 +4,21 @@ import click
 
 import roofkit as rk
 from roofkit._units import quantity
-from roofkit.commandline.options import answers
+from roofkit.commandline.options import ChipType, answers
 from roofkit.commandline.output import print_answer
 from roofkit.hardware.figures import NAMED
 
 
 @click.command()
-@click.argument("names", nargs=-1)
+@click.argument("chosen", metavar="[NAMES]...", type=ChipType(), nargs=-1)
 @answers
-def chips(names, form):
+def chips(chosen, form):
     """The table of chips, or the figures of those named with their sources.
 
     A name may be the path of a TOML of your own, or of a measurement that was saved.
     """
-    found = type(rk.chips())(map(rk.chip, names)) if names else rk.chips()
-    if not form and not names:
-        click.echo(found)
+    if not form and not chosen:
+        click.echo(rk.chips())
         return
     rows = [
         {
@@ -32,7 +31,7 @@ def chips(names, form):
             "note": figure.note,
             "source": figure.source,
         }
-        for chip in found
+        for chip in chosen or rk.chips()
         for name, figure in _figures(chip)
     ]
     lines = [

@@ -24,7 +24,7 @@ from roofkit.commandline.output import print_figures
 @answers
 def matmul(b, d, f, chip, dtype, weight_dtype, form):
     """X[B, D] times Y[D, F]: what binds it on a chip, and how long it takes."""
-    roof = rk.chip(chip).roofline(dtype)
+    roof = chip.roofline(dtype)
     cost = rk.matmul(b, d, f, dtype, weight_dtype=weight_dtype)
     critical = rk.critical_batch(roof, d, f, dtype, weight_dtype=weight_dtype)
     print_figures(

@@ -5,7 +5,7 @@ import sys
 import click
 
 import roofkit as rk
-from roofkit.commandline.options import answers, joined_option, latency_option
+from roofkit.commandline.options import ChipType, answers, joined_option, latency_option
 from roofkit.commandline.output import figure_table, print_answer
 
 DOES_NOT_FIT = 3
@@ -13,7 +13,8 @@ DOES_NOT_FIT = 3
 
 @click.command()
 @click.argument("model", required=False)
-@click.option("--chip", help="A chip's name or alias, such as a6000; or a file, as elsewhere.")
+@click.option("--chip", type=ChipType(),
+              help="A chip's name or alias, such as a6000; or a file, as elsewhere.")  # fmt: skip
 @click.option("--batch", type=float, default=1, show_default=True)
 @click.option("--prompt", type=float, default=2048, show_default=True, help="Tokens of the prompt.")
 @click.option("--output", type=int, default=128, show_default=True, help="Tokens to generate.")
@@ -143,7 +144,8 @@ def _predicted(stage, prediction):
 
 @click.command()
 @click.argument("network", required=False)
-@click.option("--chip", help="A chip's name or alias, such as '1080 ti'.")
+@click.option("--chip", type=ChipType(),
+              help="A chip's name or alias, such as '1080 ti'.")  # fmt: skip
 @click.option("--batch", type=float, default=1, show_default=True)
 @click.option("--dtype", default="fp32", show_default=True)
 @click.option("--macs", is_flag=True, help="Count multiply-adds, and the peak in them.")

@@ -2,22 +2,15 @@
 
 import contextlib
 import functools
-import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 
 from roofkit._inputs import dtype_named, half
-from roofkit._names import index, look_up
 from roofkit._tables import html_table, text_table, to_frame
 from roofkit.hardware.figures import NAMED, figure
 from roofkit.hardware.interconnect import Interconnect
 from roofkit.roofline import Roofline
-
-TABLE = Path(__file__).with_name("chips.toml")
-FILE = re.compile(r"(?P<path>.+\.(toml|json))(:(?P<name>.+))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -87,7 +80,8 @@ class Chip:
     def usable(self):
         """Bytes of memory that a program can have: allocatable, or else capacity; None if unknown.
 
-        >>> chip("H100").capacity, chip("H100").usable
+        >>> import roofkit as rk
+        >>> rk.chip("H100").capacity, rk.chip("H100").usable
         (8e+10 byte, 8.552e+10 byte)
         """
         return self.capacity if self.allocatable is None else self.allocatable
@@ -147,7 +141,8 @@ class ChipTable(tuple):
     def rows(self):
         """A dict a chip, in SI units: peak_<dtype>, bandwidth, ridge at 16 bits …; None if unknown.
 
-        >>> chips().rows[0]["chip"], chips().rows[0]["peak_fp16"]
+        >>> import roofkit as rk
+        >>> rk.chips().rows[0]["chip"], rk.chips().rows[0]["peak_fp16"]
         ('V100 SXM2', 125000000000000.0)
         """
         dtypes = dict.fromkeys((*self._PEAKS, *(dtype for chip in self for dtype in chip.peaks)))
@@ -213,41 +208,3 @@ def _links(chip):
         return "–", ""
     text = f"{joined.bandwidth / 1e9:.4g}"
     return (text if joined.links == 1 else f"{joined.links} × {text}"), _told(joined.bandwidth)
-
-
-@functools.cache
-def chips():
-    """Every chip of the table; shows as a table."""
-    from roofkit.hardware.tables import load_chips  # it makes Chips, and so imports this file
-
-    return load_chips(TABLE)
-
-
-def chip(name):
-    """The chip of this name or alias, in any case, spaces and hyphens aside; or that of a file.
-
-    A Chip is itself.
-
-    A path that ends in .toml is a table of your own, in the format of chips.toml; of several chips
-    in it, "mine.toml:name" takes one. One that ends in .json is a measurement that
-    ``Measurements.save`` wrote. Raises ValueError with the nearest names for one that is not in the
-    table, and naming the file for one that cannot be read.
-
-    >>> chip("tpu-v5e").bandwidth
-    8.19e+11 byte/s
-    >>> chip("H100").sku
-    'NVIDIA H100 SXM5 80GB'
-    """
-    if isinstance(name, Chip):
-        return name
-    name = os.fspath(name) if isinstance(name, os.PathLike) else name
-    if isinstance(name, str) and (told := FILE.fullmatch(name)):
-        from roofkit.hardware.tables import chip_of_file  # it makes Chips, and so imports this file
-
-        return chip_of_file(told["path"], told["name"])
-    return look_up(name, _index(), "chip")
-
-
-@functools.cache
-def _index():
-    return index({name: chip for chip in chips() for name in (chip.name, *chip.aliases)})

@@ -1,11 +1,55 @@
-"""Reading chips from a TOML file, with all that is asked of a figure."""
+"""Chips by name, and tables of chips read from TOML with all that is asked of a figure."""
 
+import functools
+import os
+import re
 from pathlib import Path
 
 from roofkit._names import index, key_of, look_up
 from roofkit.hardware.chips import Chip, ChipTable
 from roofkit.hardware.figures import KINDS, NAMED, UNITS, Figure, checked
 from roofkit.hardware.interconnect import Interconnect
+
+TABLE = Path(__file__).with_name("chips.toml")
+FILE = re.compile(r"(?P<path>.+\.toml)(:(?P<name>.+))?", re.IGNORECASE)
+
+
+@functools.cache
+def chips():
+    """Every chip of the table; shows as a table."""
+    return load_chips(TABLE)
+
+
+def chip(name):
+    """The chip of this name or alias, in any case, spaces and hyphens aside; or that of a file.
+
+    A Chip is itself. A path that ends in .toml is a table of your own, in the format of chips.toml;
+    of several chips in it, "mine.toml:name" takes one.
+
+    Raises ValueError with the nearest names for one that is not in the table, and naming the file
+    for one that cannot be read.
+
+    >>> chip("tpu-v5e").bandwidth
+    8.19e+11 byte/s
+    >>> chip("H100").sku
+    'NVIDIA H100 SXM5 80GB'
+    """
+    if isinstance(name, Chip):
+        return name
+    name = os.fspath(name) if isinstance(name, os.PathLike) else name
+    if isinstance(name, str) and (told := FILE.fullmatch(name)):
+        return _chip_of_file(told["path"], told["name"])
+    if isinstance(name, str) and name.casefold().endswith(".json"):
+        raise ValueError(
+            f"{name} is no table of chips (TOML); the chip of a saved measurement is "
+            "roofkit.machine.Measurements.load(path).chip()"
+        )
+    return look_up(name, _index(), "chip")
+
+
+@functools.cache
+def _index():
+    return index({name: chip for chip in chips() for name in (chip.name, *chip.aliases)})
 
 
 def load_chips(path):
@@ -43,15 +87,9 @@ def load_chips(path):
     return chips
 
 
-def chip_of_file(path, name=None):
-    """The chip of a TOML file or of saved measurements; ``name`` picks one of several."""
+def _chip_of_file(path, name):
+    """The chip of a TOML file; ``name`` picks one of several."""
     path = Path(path)
-    if path.suffix.casefold() == ".json":
-        if name is not None:
-            raise ValueError(f"{path.name} holds one machine; leave {name!r} out")
-        import roofkit  # measuring is ring 2, which the package itself loads when first asked
-
-        return roofkit.Measurements.load(path).chip()
     chips = load_chips(path)
     named = {known: chip for chip in chips for known in (chip.name, *chip.aliases)}
     if name is not None:

@@ -238,7 +238,13 @@ def test_a_chip_may_be_a_saved_measurement(tmp_path):
     path = tmp_path / "mine.json"
     ask(*MEASURE, "--save", path)
     figures = as_json("matmul", 64, 64, 64, "--chip", path, "--dtype", "fp32")
-    assert figures["ridge_flops_per_byte"] == rk.chip(path).roofline("fp32").ridge
+    from roofkit.machine.measurements import Measurements
+
+    mine = Measurements.load(path).chip()
+    assert figures["ridge_flops_per_byte"] == mine.roofline("fp32").ridge
+    assert mine.name in ask("chips", path)
+    absent = tmp_path / "absent.json"
+    assert f"cannot read {absent}" in ask("matmul", 1, 1, 1, "--chip", absent, code=1)
 
 
 def test_measure_prints_this_machine_and_keeps_what_it_measured(tmp_path):

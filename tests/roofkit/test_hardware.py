@@ -14,7 +14,7 @@ import pytest
 
 import roofkit as rk
 from roofkit.hardware import ChipTable, Interconnect
-from roofkit.hardware.chips import TABLE
+from roofkit.hardware.tables import TABLE
 
 GIB = 2**30 / 1e9
 
@@ -592,23 +592,11 @@ def test_a_file_stands_for_the_chip_in_it(tmp_path):
     assert rk.group(one, 6).n == 6
 
 
-def test_a_saved_measurement_stands_for_the_machine_measured(tmp_path):
-    from roofkit.machine.measurements import Machine, Timing
-
-    timing = Timing("peak", "matmul", "fp32", (64, 64, 64), 524288, 49152, 1, (1e-5,))
-    machine = Machine("my desk", "cpu", "numpy", cores=2, threads=2, system="Linux")
-    mine = rk.Measurements(machine, "2026-01-31", {"numpy": "2.1"}, [timing])
-    mine.save(tmp_path / "mine.json")
-    assert rk.chip(tmp_path / "mine.json") == mine.chip()
-    with pytest.raises(ValueError, match="holds one machine; leave 'desk' out"):
-        rk.chip(f"{tmp_path}/mine.json:desk")
-
-
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
         ("none.toml", "cannot read .*none.toml: No such file or directory"),
-        ("none.json", "cannot read .*none.json: No such file or directory"),
+        ("mine.json", r"mine.json is no table of chips.*Measurements\.load\(path\)\.chip\(\)"),
         ("mine.toml", 'has 2 chips: toy, toy too; say which: ".*mine.toml:toy"'),
         ("mine.toml:tor", "no chip of mine.toml is named 'tor'; nearest: toy"),
     ],
