@@ -62,7 +62,7 @@ def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, f
     if model is None:
         if chip or must_fit:
             raise click.UsageError("name a model, or leave out the options to list them all")
-        models = rk.llms()
+        models = rk.models.llms()
         rows = [
             {"model": each.name, "parameters": each.parameters, "source": each.source}
             for each in models
@@ -74,7 +74,7 @@ def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, f
     if unfused:
         choices["fused"] = False
     if predict:
-        choices["calibrated"] = rk.calibration(chip)
+        choices["calibrated"] = rk.machine.calibrate(chip)
     if nodes > 1 or card is not None:
         chips, rest = divmod(choices["chips"], nodes)
         if rest:
@@ -162,9 +162,9 @@ def cnn(network, chip, batch, dtype, macs, outputs_only, unfused, on_chip, globa
         rows = [
             {"network": each.name, "parameters": each.parameters, "macs": each.macs(),
              "source": each.source}
-            for each in rk.cnns()
+            for each in rk.models.cnns()
         ]  # fmt: skip
-        print_answer(form, rows, rows, rk.cnns())
+        print_answer(form, rows, rows, rk.models.cnns())
         return
     if chip is None:
         raise click.UsageError("give a chip with --chip, such as --chip '1080 ti'")

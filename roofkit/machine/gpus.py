@@ -31,8 +31,8 @@ FEW = 3  # waves
 SHORT = 5e-6  # seconds: the timings are whole microseconds
 
 
-def calibration(name):
-    """The constants of a GPU, ready to predict its kernels' times with intervals.
+def published(name):
+    """The GPUCalibration of a GPU, ready to predict its kernels' times with intervals.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ def calibration(name):
     Raises ValueError for a chip that lacks a figure or whose figures are not confirmed, and for
     one that is no NVIDIA GPU.
 
-    >>> a100 = calibration("A100 80GB SXM")
+    >>> a100 = published("A100 80GB SXM")
     >>> a100.matmul(B=512, D=8192, F=8192)
     Prediction(313 µs, 90% between 279 µs and 362 µs: fitted to PyTorch's 16-bit matmuls on A100
     80GB SXM)
     """
-    whole = name if isinstance(name, Chip) else chip(name)
+    whole = chip(name)
     gpu = figures(whole)
     if whole.name in _table()["gpu"] and whole == chip(whole.name):
         return GPUCalibration(whole, gpu, whole.name)
@@ -66,7 +66,7 @@ def calibration(name):
 
 @dataclass(frozen=True, repr=False)
 class GPUCalibration:
-    """What ``calibration`` gives: ``matmul``, ``elementwise`` and ``all_reduce`` are predicted.
+    """What a GPU reaches: ``matmul``, ``elementwise`` and ``all_reduce`` are predicted.
 
     Every method broadcasts over its sizes and returns a Prediction; ``total`` adds them up.
     ``like`` is the measured GPU whose constants are used.

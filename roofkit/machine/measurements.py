@@ -129,7 +129,7 @@ class Measurements:
     seconds : wall time of the run
     method : str, how it was measured
 
-    ``save`` and ``load`` keep it in a file, and ``roofkit.chip`` takes that file for a chip.
+    ``save`` and ``load`` keep it in a file, and ``chip`` makes a Chip of it.
 
     >>> timing = Timing("peak", "matmul", "fp32", (64, 64, 64), 524288, 49152, 1, (1e-5,))
     >>> machine = Machine("mine", "cpu", "numpy", cores=2, threads=2, system="Linux")

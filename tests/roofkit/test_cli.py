@@ -117,7 +117,9 @@ def test_llm_takes_splits_formats_and_fusion():
 
 def test_llm_predicts_by_timings_of_the_gpu():
     answer = as_json("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
-    served = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibrated=rk.calibration("A100 80GB SXM"))
+    served = rk.llm("Llama-2-7B").on(
+        "A100 80GB SXM", calibrated=rk.machine.calibrate("A100 80GB SXM")
+    )
     expected = served.prefill().prediction
     totals = answer["totals"]
     assert totals["prefill_predicted_seconds"] == expected.seconds

@@ -412,7 +412,7 @@ def test_the_html_table_cites_the_source_of_every_figure_and_escapes_text():
 
 
 def test_the_ridge_of_an_unconfirmed_peak_is_left_out_of_the_table():
-    peak = rk.Figure(1e12, "FLOP/s", source="a rumour", kind="dense", confirmed=False)
+    peak = rk.hardware.Figure(1e12, "FLOP/s", source="a rumour", kind="dense", confirmed=False)
     row = repr(ChipTable([rk.Chip("rumoured", {"bf16": peak}, bandwidth=1e11)])).splitlines()[-1]
     assert "1 (?)" in row
     assert row.endswith("–")
@@ -444,8 +444,8 @@ def test_your_own_chip_works_like_those_of_the_table():
         ({"on_chip": b"1"}, "on_chip"),
         ({"multiprocessors": 0}, "multiprocessors"),
         ({"multiprocessors": 1.5}, "multiprocessors must be a whole number, got 1.5"),
-        ({"bandwidth": rk.Figure(-1, "byte/s", source="a slip")}, "bandwidth"),
-        ({"bandwidth": rk.Figure(1e11, "byte", source="a slip")}, "bandwidth"),
+        ({"bandwidth": rk.hardware.Figure(-1, "byte/s", source="a slip")}, "bandwidth"),
+        ({"bandwidth": rk.hardware.Figure(1e11, "byte", source="a slip")}, "bandwidth"),
         ({"interconnect": "switch"}, "must be an Interconnect, such as Interconnect(18, 25e9"),
         ({"interconnect": ("switch", 8)}, "interconnect"),
     ],
@@ -457,7 +457,7 @@ def test_your_own_chip_is_checked_too(given, figure):
 
 
 def test_your_own_table_is_read_with_all_its_figures(tmp_path):
-    toy, empty = rk.load_chips(_write(tmp_path, TOY))
+    toy, empty = rk.hardware.load_chips(_write(tmp_path, TOY))
     assert (toy.name, toy.sku, toy.aliases) == ("toy", "Toy 1", ("desk",))
     assert toy.roofline("fp32") == rk.Roofline(1e12, 1e11)
     assert toy.interconnect.bandwidth.source == "measured at my desk"
@@ -498,7 +498,7 @@ def test_a_flaw_in_the_tables_first_peak_is_refused_by_chip_and_figure(
     flawed = text[:start] + re.sub(pattern, replacement, text[start:], count=1)
     assert flawed != text
     with pytest.raises(ValueError, match=r"mine\.toml: chip 'V100 SXM2': peak\.fp16") as refusal:
-        rk.load_chips(_write(tmp_path, flawed))
+        rk.hardware.load_chips(_write(tmp_path, flawed))
     assert told in str(refusal.value)
 
 
@@ -550,7 +550,7 @@ def test_a_flaw_in_your_own_table_is_refused(tmp_path, old, new, told):
     assert old in TOY
     flawed = TOY.replace(old, new) if "[[" in old else TOY.replace(old, new, 1)
     with pytest.raises(ValueError, match=r"mine\.toml|^toy: ") as refusal:
-        rk.load_chips(_write(tmp_path, flawed))
+        rk.hardware.load_chips(_write(tmp_path, flawed))
     assert told in str(refusal.value)
 
 
@@ -586,7 +586,7 @@ def test_counts_of_links_may_come_from_numpy():
 def test_a_file_stands_for_the_chip_in_it(tmp_path):
     path = _write(tmp_path, TOY)
     for asked in (f"{path}:toy", f"{path}:DESK"):
-        assert rk.chip(asked) == rk.load_chips(path)[0]
+        assert rk.chip(asked) == rk.hardware.load_chips(path)[0]
     one = _write(tmp_path, TOY.partition('\n[[chip]]\nname = "toy too"')[0])
     assert rk.chip(one) == rk.chip(str(one)) == rk.chip(f"{one}:toy")
     assert rk.group(one, 6).n == 6
@@ -609,7 +609,7 @@ def test_a_file_without_an_answer_is_refused(tmp_path, asked, told):
 
 def test_a_table_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"cannot read .*none.toml: No such file"):
-        rk.load_chips(tmp_path / "none.toml")
+        rk.hardware.load_chips(tmp_path / "none.toml")
 
 
 def test_rows_hold_plain_figures_in_si_units():
@@ -629,7 +629,7 @@ def test_rows_hold_plain_figures_in_si_units():
 def test_a_frame_takes_the_rows_and_says_where_pandas_is_missing(monkeypatch):
     pandas = types.SimpleNamespace(DataFrame=lambda rows: ("a frame of", rows))
     monkeypatch.setitem(sys.modules, "pandas", pandas)
-    for table in (rk.chips(), rk.llms()):
+    for table in (rk.chips(), rk.models.llms()):
         assert table.to_frame() == ("a frame of", table.rows)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs pandas: pip install pandas; or"):
@@ -640,7 +640,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match=r"mine\.toml is not valid TOML"):
-        rk.load_chips(path)
+        rk.hardware.load_chips(path)
 
 
 def test_chips_and_their_figures_survive_copying_and_pickling():
@@ -672,7 +672,7 @@ def test_changing_the_peaks_you_gave_leaves_the_chip_alone():
 
 
 def test_figures_count_as_floats_and_show_their_unit():
-    figure = rk.Figure(819e9, "byte/s", source="data sheet")
+    figure = rk.hardware.Figure(819e9, "byte/s", source="data sheet")
     assert type(figure * 2) is float
     assert repr(figure) == "8.19e+11 byte/s"
-    assert repr(rk.Figure(1, "byte", source="", confirmed=False)) == "1 byte (?)"
+    assert repr(rk.hardware.Figure(1, "byte", source="", confirmed=False)) == "1 byte (?)"
