@@ -5,7 +5,7 @@ import sys
 import click
 
 import roofkit as rk
-from roofkit.commandline.options import ChipType, answers, joined_option, latency_option
+from roofkit.commandline.options import ChipType, answers, latency_option, topology_option
 from roofkit.commandline.output import figure_table, print_answer
 
 DOES_NOT_FIT = 3
@@ -36,7 +36,7 @@ DOES_NOT_FIT = 3
 )
 @click.option("--attention", type=click.Choice(["flash", "unfused"]), default="flash",
               show_default=True)  # fmt: skip
-@joined_option
+@topology_option
 @click.option("--nodes", type=click.IntRange(1), default=1, show_default=True,
               help="Nodes that share --chips.")  # fmt: skip
 @click.option("--card", type=float, help="Bytes/s one way of each chip's card between nodes.")
@@ -71,6 +71,7 @@ def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, f
         return
     if chip is None:
         raise click.UsageError("give a chip with --chip, such as --chip a6000")
+    choices["joined"], choices["latency"] = choices.pop("topology"), choices.pop("with_latency")
     if unfused:
         choices["fused"] = False
     if predict:
@@ -79,7 +80,8 @@ def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, f
         chips, rest = divmod(choices["chips"], nodes)
         if rest:
             raise click.UsageError(f"--chips {choices['chips']} do not fill --nodes {nodes} alike")
-        choices["joined"] = rk.group(chip, chips, kind=choices["joined"], nodes=nodes, card=card)
+        topology = choices["joined"]
+        choices["joined"] = rk.group(chip, chips, topology=topology, nodes=nodes, card=card)
     served = rk.llm(model).on(chip, **choices)
     tables = {
         "prefill": served.prefill(batch, prompt),

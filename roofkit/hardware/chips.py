@@ -181,7 +181,7 @@ def _told(value):
 
 
 def _ridge(chip):
-    """That of 16-bit matrices, where both figures are confirmed."""
+    """The ridge of 16-bit matrices; None where a figure is missing or unconfirmed."""
     dtype = half(chip.peaks)
     if dtype is None or chip.bandwidth is None:
         return None
@@ -190,12 +190,12 @@ def _ridge(chip):
 
 
 def _row(chip, dtypes):
-    joined = chip.interconnect
+    interconnect = chip.interconnect
     figures = {f"peak_{dtype}": chip.peaks.get(dtype) for dtype in dtypes}
     figures |= {name: getattr(chip, name) for name in NAMED}
     figures |= {
-        "links": joined and joined.links,
-        "link_bandwidth": joined and joined.bandwidth,
+        "links": interconnect and interconnect.links,
+        "link_bandwidth": interconnect and interconnect.bandwidth,
         "ridge": _ridge(chip),
     }
     plain = {name: None if value is None else float(value) for name, value in figures.items()}
@@ -203,8 +203,9 @@ def _row(chip, dtypes):
 
 
 def _links(chip):
-    joined = chip.interconnect
-    if joined is None:
+    interconnect = chip.interconnect
+    if interconnect is None:
         return "–", ""
-    text = f"{joined.bandwidth / 1e9:.4g}"
-    return (text if joined.links == 1 else f"{joined.links} × {text}"), _told(joined.bandwidth)
+    text = f"{interconnect.bandwidth / 1e9:.4g}"
+    shown = text if interconnect.links == 1 else f"{interconnect.links} × {text}"
+    return shown, _told(interconnect.bandwidth)

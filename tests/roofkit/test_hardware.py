@@ -64,7 +64,7 @@ PUBLISHED = {
 FP4 = {"B200": 9000e12, "GB200": 10000e12, "RTX 5090": 1676e12, "MI355X": 10100e12}
 WITHOUT_BF16 = ("V100 SXM2", "T4", "AGX Orin")
 
-# kind, most chips in one, the largest slice and the length whose multiples wrap around.
+# topology, most chips in one, the largest slice and the length whose multiples wrap around.
 JOINED = {
     "A100 40GB SXM": ("switch", 8, None, None),
     "A100 80GB SXM": ("switch", 8, None, None),
@@ -115,7 +115,7 @@ aliases = ["desk"]
 peak.fp32 = { value = 1e12, unit = "FLOP/s", kind = "dense", source = "me" }
 memory.bandwidth = { value = 1e11, unit = "byte/s", source = "me" }
 interconnect.bandwidth = { value = 1e9, unit = "byte/s", kind = "one-way", source = "me" }
-interconnect.layout = { links = 4, kind = "torus", slices = ["2x3"], wraps = 3, source = "me" }
+interconnect.layout = { links = 4, topology = "torus", slices = ["2x3"], wraps = 3, source = "me" }
 interconnect.latency = { value = 1e-6, unit = "s", source = "me" }
 
 [[chip]]
@@ -195,13 +195,13 @@ def test_no_peak_is_unconfirmed_and_every_source_is_used():
 def test_layouts_are_the_published_ones():
     found = {
         chip.name: (
-            chip.interconnect.kind,
-            chip.interconnect.chips,
+            chip.interconnect.topology,
+            chip.interconnect.largest,
             max(chip.interconnect.slices, default=None),
             chip.interconnect.wraps,
         )
         for chip in rk.chips()
-        if chip.interconnect and chip.interconnect.kind
+        if chip.interconnect and chip.interconnect.topology
     }
     assert found == JOINED
 
@@ -518,9 +518,9 @@ def test_a_flaw_in_the_tables_first_peak_is_refused_by_chip_and_figure(
         ('name = "toy too"', 'name = "Toy"', "toy and Toy share the name 'toy'"),
         ('["desk"]', '"desk"', "chip 'toy' has aliases 'desk'"),
         ('["desk"]', "[1]", "chip 'toy' has aliases [1]"),
-        ('kind = "torus", ', "", "interconnect: a layout of no kind has no wraps: 3"),
-        ('"torus"', '"mesh"', "kind 'mesh' is not known; use one of torus, switch, all-pairs"),
-        ('"torus"', "[1]", "kind [1] is not known"),
+        ('topology = "torus", ', "", "interconnect: topology=None has no wraps, got wraps=3"),
+        ('"torus"', '"mesh"', "topology='mesh' is not known; use one of torus, switch, all-pairs"),
+        ('"torus"', "[1]", "topology=[1] is not known"),
         ("links = 4, ", "", "links must be a whole number, 1 or more, got None"),
         ("links = 4", "links = 4.0", "links must be a whole number, 1 or more, got 4.0"),
         ("links = 4", "links = 2", "slice (2, 3) must be a tuple of lengths, one for each two"),
@@ -532,7 +532,7 @@ def test_a_flaw_in_the_tables_first_peak_is_refused_by_chip_and_figure(
         ("wraps = 3", "wraps = 2", "wraps must be a whole number, 3 or more, got 2"),
         ("wraps = 3", "wraps = 3, reduces = 1", "reduces must be true or false, got 1"),
         ("wraps = 3", "wraps = 3, reduces = true", "only a switch can add up"),
-        ('"torus"', '"switch"', "interconnect: a switch has no wraps: 3"),
+        ('"torus"', '"switch"', "interconnect: topology='switch' has no wraps, got wraps=3"),
         ("wraps = 3", "sauce = 2", "interconnect.layout has unknown entries: sauce"),
         ('wraps = 3, source = "me"', "wraps = 3", "interconnect.layout has source None"),
         ('wraps = 3, source = "me"', 'wraps = 3, source = "he"', "has source 'he', which"),
@@ -557,11 +557,11 @@ def test_a_flaw_in_your_own_table_is_refused(tmp_path, old, new, told):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ((4, 1e9, "ring"), "kind 'ring' is not known; use one of torus, switch, all-pairs"),
-        ((4, 1e9, "switch", 8.0), "chips must be a whole number, 2 or more, got 8.0"),
-        ((4, 1e9, "switch", 8, ((2, 2),)), "a switch has no slices"),
+        ((4, 1e9, "ring"), "topology='ring' is not known; use one of torus, switch, all-pairs"),
+        ((4, 1e9, "switch", 8.0), "largest must be a whole number, 2 or more, got 8.0"),
+        ((4, 1e9, "switch", 8, ((2, 2),)), "topology='switch' has no slices"),
         ((4, 1e9, "all-pairs", 8), "8 chips in all pairs need 7 links a chip, got links=4"),
-        ((4, 1e9, None, 8), "a layout of no kind has no chips: 8"),
+        ((4, 1e9, None, 8), "topology=None has no largest, got largest=8"),
         ((4, -1, "switch", 8), "link bandwidth must be finite and above 0"),
         ((4, 1e9, "torus", None, ((2, 2),)), "wraps must be a whole number, 3 or more, got None"),
     ],
@@ -572,7 +572,7 @@ def test_an_interconnect_that_cannot_be_is_refused(given, told):
 
 
 def test_your_own_chip_may_say_how_it_is_joined_and_need_not():
-    joined = Interconnect(4, 25e9, "switch", chips=4)
+    joined = Interconnect(4, 25e9, "switch", largest=4)
     mine = rk.Chip("mine", {"fp32": 1e12}, interconnect=joined)
     assert rk.group(mine, 4).egress == 100e9
     assert joined.source == joined.bandwidth.source == "given by the user"
@@ -580,7 +580,7 @@ def test_your_own_chip_may_say_how_it_is_joined_and_need_not():
 
 
 def test_counts_of_links_may_come_from_numpy():
-    assert Interconnect(np.int64(4), 1e9, "switch", chips=np.int64(8)).total == 4e9
+    assert Interconnect(np.int64(4), 1e9, "switch", largest=np.int64(8)).total == 4e9
 
 
 def test_a_file_stands_for_the_chip_in_it(tmp_path):

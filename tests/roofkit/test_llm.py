@@ -348,7 +348,7 @@ def test_choices_of_format_reach_what_they_name():
         ({"chips": 3}, "32 query heads cannot be split among 3 chips"),
         ({"chips": 64}, "32 query heads cannot be split among 64 chips"),
         ({"chips": 32}, "a switch joins at most"),
-        ({"chips": 2, "joined": "ring"}, "leave kind='ring' out"),
+        ({"chips": 2, "joined": "ring"}, "leave topology='ring' out"),
         (
             {"chips": 2, "joined": rk.group("H100", 4)},
             "joined is a group of 4 chips, but it has to join 2",
