@@ -83,13 +83,10 @@ class Choice:
         }
 
     def _shape(self, group, text):
-        if len(group.axes) > 1:
-            return text["shape"].format(topology=text["slice"], n="x".join(map(str, group.axes)))
-        name = group.topology
-        if name == "torus":
-            name = "ring" if group.rings[0] else "line"
-        shape = text["shape"].format(topology=text[name], n=group.n)
-        return text["no_ring"].format(shape=shape) if name != self.topology == "ring" else shape
+        n = "x".join(map(str, group.axes))
+        shape = text["shape"].format(topology=text[group.form], n=n)
+        fits = self.topology != "ring" or group.form == "ring"
+        return shape if fits else text["no_ring"].format(shape=shape)
 
 
 class ChipsExplorer(Explorer):

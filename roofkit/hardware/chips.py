@@ -8,12 +8,13 @@ from types import MappingProxyType
 
 from roofkit._inputs import dtype_named, half
 from roofkit._tables import html_table, text_table, to_frame
+from roofkit._units import quantity
 from roofkit.hardware.figures import NAMED, figure
 from roofkit.hardware.interconnect import Interconnect
 from roofkit.roofline import Roofline
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Chip:
     """A machine to put under a roofline.
 
@@ -36,6 +37,8 @@ class Chip:
     that is not known and for a figure that is not finite and above zero.
 
     >>> mine = Chip("my laptop", peaks={"fp32": 2e11}, bandwidth=5e10)
+    >>> mine
+    Chip(my laptop: fp32 200 GFLOP/s, memory 50 GB/s)
     >>> mine.roofline("fp32").ridge
     4.0
     """
@@ -46,7 +49,7 @@ class Chip:
     capacity: float | None = None
     on_chip: float | None = None
     sku: str = ""
-    aliases: tuple = field(default=(), repr=False)
+    aliases: tuple = ()
     interconnect: Interconnect | None = None
     allocatable: float | None = None
     multiprocessors: float | None = None
@@ -75,6 +78,16 @@ class Chip:
                 f"{self.name}: interconnect must be an Interconnect, such as "
                 f'Interconnect(18, 25e9, "switch", chips=8), got {self.interconnect!r}'
             )
+
+    def __repr__(self):
+        figures = [(dtype, peak) for dtype, peak in self.peaks.items()]
+        figures += [("memory", self.bandwidth), ("capacity", self.capacity)]
+        parts = [
+            f"{name} {quantity(value, value.unit)}{'' if value.confirmed else ' (?)'}"
+            for name, value in figures
+            if value is not None
+        ]
+        return f"Chip({self.name}: {', '.join([*parts, *filter(None, [_linked(self)])])})"
 
     @property
     def usable(self):
@@ -178,6 +191,12 @@ class ChipTable(tuple):
 
 def _told(value):
     return "; ".join(filter(None, (value.kind, value.note, value.source)))
+
+
+def _linked(chip):
+    """The links in a few words, as in "18 links of 25 GB/s"; empty where there are none."""
+    text = repr(chip.interconnect).removeprefix("Interconnect(").partition(",")[0]
+    return text if chip.interconnect else ""
 
 
 def _ridge(chip):

@@ -1,14 +1,16 @@
 """What joins a chip to others of its kind: its links, and how they are laid out."""
 
+import math
 from dataclasses import dataclass
 from numbers import Integral
 
+from roofkit._units import quantity
 from roofkit.hardware.figures import figure
 
 TOPOLOGIES = ("torus", "switch", "all-pairs")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Interconnect:
     """The links of one chip, and what they lead to.
 
@@ -31,6 +33,8 @@ class Interconnect:
 
     >>> from roofkit import chip
     >>> v5e = chip("TPU v5e").interconnect
+    >>> v5e
+    Interconnect(4 links of 45 GB/s, torus of up to 16x16, 1 µs a hop)
     >>> v5e.links, v5e.bandwidth, v5e.total, v5e.rings((8, 16))
     (4, 4.5e+10 byte/s, 180000000000.0, (False, True))
     """
@@ -79,6 +83,16 @@ class Interconnect:
             self._check_slices()
         if self.reduces and self.topology != "switch":
             raise ValueError("only a switch can add up what passes through it")
+
+    def __repr__(self):
+        text = f"{self.links} link{'s' * (self.links > 1)} of {quantity(self.bandwidth, 'B/s')}"
+        if self.topology == "torus":
+            text += f", torus of up to {'x'.join(map(str, max(self.slices, key=math.prod)))}"
+        elif self.topology:
+            text += f", {self.topology} of up to {self.largest}"
+        text += ", adds up" if self.reduces else ""
+        text += f", {quantity(self.latency, 's')} a hop" if self.latency is not None else ""
+        return f"Interconnect({text})"
 
     def _check_slices(self):
         # A ring needs three chips.

@@ -10,7 +10,7 @@ from roofkit._inputs import dtype_named, itemsize, number, sizes
 from roofkit._units import engineering
 from roofkit.hardware import Chip
 from roofkit.kernels import matmul
-from roofkit.machine.gpu_kernels import PASSES
+from roofkit.machine.gpu_kernels import PASSES, check_kind
 from roofkit.machine.gpus import published
 from roofkit.machine.measurements import Measurements
 from roofkit.machine.predictions import Prediction
@@ -102,8 +102,7 @@ class Calibration:
 
         By its bytes alone: the interval is that of the matmuls that were fitted.
         """
-        if kind not in PASSES:
-            raise ValueError(f"kind must be one of {', '.join(PASSES)}, got {kind!r}")
+        check_kind(kind)
         rows, width = sizes(rows=rows, width=width)
         moved = PASSES[kind] * itemsize(self._fitted(dtype)) * rows * width
         return self.predict(Cost(0, moved))

@@ -15,7 +15,6 @@ from roofkit.roofline import Cost, Roofline, larger
 
 TABLE = Path(__file__).with_name("gpus.toml")
 COVERAGE = 0.9
-KINDS = tuple(gpu_kernels.PASSES)
 LINKS = ("switch", "pairs")
 
 KERNELS = {
@@ -110,8 +109,7 @@ class GPUCalibration:
         ``kind`` is "add" (two read, one written), "norm" (RMSNorm or LayerNorm of each row) or
         "activation" (of a gated MLP: gate and up read, their product written, ``width`` each).
         """
-        if kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        gpu_kernels.check_kind(kind)
         rows, width = sizes(rows=rows, width=width)
         constants = _table()["gpu"][self.like]["elementwise"]
         seconds, regime = rows_by(self.gpu, constants, rows, width, itemsize(dtype), kind)

@@ -37,7 +37,7 @@ import numpy as np
 
 from roofkit._inputs import check_broadcast, is_symbolic, number
 from roofkit._units import quantity
-from roofkit.network.groups import Group, unless_alone
+from roofkit.network.groups import Group, check_group, unless_alone
 from roofkit.roofline import larger
 
 
@@ -190,11 +190,7 @@ def _with_floor(moved, hops, group, with_latency):
 
 
 def _checked(size, group, exact, with_latency):
-    if not isinstance(group, Group):
-        raise ValueError(
-            f"group must be a Group, got {type(group).__name__}: {group!r}; "
-            'roofkit.network.group("TPU v5e", 8) gives one'
-        )
+    check_group(group)
     size = number(size, "size")
     check_flags(exact=exact, with_latency=with_latency)
     if with_latency and not is_symbolic(group.latency) and not np.any(group.latency):

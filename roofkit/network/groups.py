@@ -176,13 +176,19 @@ class Group:
 
     @property
     def shape(self):
-        """How the chips of a node are joined, in a word: "ring of 4", "2x4", "switch of 8"."""
+        """The form of a node and its length: "ring of 4", "2x4", "switch of 8"."""
         if len(self.axes) > 1:
             return "x".join(map(str, self.axes))
-        name = self.topology
-        if name == "torus":
-            name = "ring" if self.rings[0] else "line"
-        return f"{name} of {self.axes[0]}"
+        return f"{self.form} of {self.axes[0]}"
+
+    @property
+    def form(self):
+        """The topology in a word: "ring", "line", "slice" (several axes), "switch", "all-pairs"."""
+        if self.topology != "torus":
+            return self.topology
+        if len(self.axes) > 1:
+            return "slice"
+        return "ring" if self.rings[0] else "line"
 
     def __repr__(self):
         name = f" {self.chip.name}" if self.chip else " chips"
@@ -266,7 +272,7 @@ def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
     >>> group("H100", 8, nodes=2, card=50e9)
     Group(2 nodes of 8 × H100 SXM, switch of 8, egress 450 GB/s, card 50 GB/s)
     """
-    chip = chip if isinstance(chip, Chip) else find_chip(chip)
+    chip = find_chip(chip)
     interconnect = chip.interconnect
     if interconnect is None:
         raise ValueError(f"{chip.name} has no links in the table; build a group of your own links")
@@ -301,6 +307,15 @@ def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
         )  # fmt: skip
     one = card is None and not isinstance(nodes, np.ndarray) and nodes == 1
     return made if one else replace(made, nodes=nodes, card=card)
+
+
+def check_group(group):
+    """ValueError saying what to give instead of anything but a Group."""
+    if not isinstance(group, Group):
+        raise ValueError(
+            f"group must be a Group, got {type(group).__name__}: {group!r}; "
+            'roofkit.group("TPU v5e", 8) gives one'
+        )
 
 
 def _as_told(chip, n, topology, bidirectional):

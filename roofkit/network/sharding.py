@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, sizes
-from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
 from roofkit.kernels import matmul
 from roofkit.network.collectives import (
@@ -16,7 +15,7 @@ from roofkit.network.collectives import (
     check_flags,
     reduce_scatter,
 )
-from roofkit.network.groups import Group, group
+from roofkit.network.groups import check_group, group
 from roofkit.roofline import Cost, Estimate, Roofline
 
 
@@ -104,11 +103,7 @@ def sharded_matmul(
     0.117
     """
     B, D, F = sizes(B=B, D=D, F=F)
-    if not isinstance(group, Group):
-        raise ValueError(
-            f"group must be a Group, got {type(group).__name__}: {group!r}; "
-            'roofkit.group("TPU v5e", 2) gives one'
-        )
+    check_group(group)
     if not isinstance(along, str) or along not in COLLECTIVES:
         raise ValueError(f"along={along!r} must be the dimension to split: B, D or F")
     choice = _collective(along, collective, in_network)
@@ -149,11 +144,7 @@ def critical_width(
     >>> [round(critical_width(group("TPU v5e", n)), 1) for n in (2, (16,))]
     [8755.6, 65666.7]
     """
-    if not isinstance(group, Group):
-        raise ValueError(
-            f"group must be a Group, got {type(group).__name__}: {group!r}; "
-            'roofkit.group("TPU v5e", 2) gives one'
-        )
+    check_group(group)
     collect, _ = _collective("D", collective, in_network)
     peak = group.peak_flops(dtype, peak_flops)
     moved = collect(itemsize(out_dtype or dtype), group, exact=exact)
@@ -169,7 +160,7 @@ def most_chips(chip, D, dtype="bf16", **how):
     >>> most_chips("TPU v5e", 8192), most_chips("TPU v5e", 8756), most_chips("H100", 8192)
     (1, 2, 3)
     """
-    chip = chip if isinstance(chip, Chip) else find_chip(chip)
+    chip = find_chip(chip)
     D = number(D, "D")
     if isinstance(D, np.ndarray) or is_symbolic(D):
         raise ValueError(f"most_chips takes one number for D, got {D!r}")

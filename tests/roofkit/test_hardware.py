@@ -579,6 +579,25 @@ def test_your_own_chip_may_say_how_it_is_joined_and_need_not():
     assert rk.Chip("mine", {"fp32": 1e12}, 1e11).interconnect is None
 
 
+@pytest.mark.parametrize("chip", rk.chips(), ids=lambda chip: chip.name)
+def test_a_chip_shows_in_a_few_words_with_units(chip):
+    shown = repr(chip)
+    assert shown.startswith(f"Chip({chip.name}: ")
+    assert len(shown) < 200
+    assert "source" not in shown
+    assert all(f"{dtype} " in shown for dtype in chip.peaks)
+    assert ("links of" in shown or "link of" in shown) == (chip.interconnect is not None)
+    figures = (*chip.peaks.values(), chip.bandwidth, chip.capacity)
+    assert shown.count("(?)") == sum(each is not None and not each.confirmed for each in figures)
+
+
+def test_links_show_in_a_few_words_with_units():
+    assert repr(rk.chip("H100").interconnect) == (
+        "Interconnect(18 links of 25 GB/s, switch of up to 8, adds up, 600 ns a hop)"
+    )
+    assert repr(rk.chip("H100 PCIe").interconnect).startswith("Interconnect(1 link of 63 GB/s")
+
+
 def test_counts_of_links_may_come_from_numpy():
     assert Interconnect(np.int64(4), 1e9, "switch", largest=np.int64(8)).total == 4e9
 

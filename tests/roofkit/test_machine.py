@@ -132,6 +132,7 @@ def test_the_memory_bandwidth_is_that_of_the_largest_working_sets():
     mine = Measurements(somewhere, "2026-01-01", {}, timings)
     assert mine.ceilings.memory == pytest.approx(5e10)
     assert mine.chip().bandwidth == pytest.approx(5e10)
+    assert repr(mine.ceilings) == "Ceilings(memory 50 GB/s)"
     matmul = Timing("peak", "matmul", "fp32", (8, 8, 8), 1024, 768, 1, (1e-8,))
     roofs = replace(mine, timings=(*timings, matmul)).rooflines("fp32")
     bandwidths = {name: roof.bandwidth for name, roof in roofs.items()}
