@@ -179,10 +179,10 @@ def bandwidth(chip, *, others=(), link=True):
     )
 
 
-def link(chip, *, others=(), kind=None):
+def link(chip, *, others=(), topology=None):
     """All links of a chip to others of its kind together, byte/s one way.
 
-    ``kind``, such as "switch", if a new draw needs chips that are joined so.
+    ``topology``, such as "switch", if a new draw needs chips that are joined so.
     """
     found = rk.chip(chip).interconnect
     value = found.total
@@ -216,9 +216,9 @@ def link(chip, *, others=(), kind=None):
         ),
         two="the links, one way or both",
         chips=(chip, *others),
-        has=lambda c: bool(c.interconnect) and kind in (None, c.interconnect.kind),
+        has=lambda c: bool(c.interconnect) and topology in (None, c.interconnect.topology),
         again=lambda rng, chips: link(
-            chips[chip], others=[chips[other] for other in others], kind=kind
+            chips[chip], others=[chips[other] for other in others], topology=topology
         ),
     )
 
@@ -259,7 +259,7 @@ def one_link(chip):
         # A slice of so many chips has other corners where a chip has more axes.
         has=lambda c: (
             c.interconnect is not None
-            and (c.interconnect.kind, c.interconnect.links) == (found.kind, found.links)
+            and (c.interconnect.topology, c.interconnect.links) == (found.topology, found.links)
         ),
         again=lambda rng, chips: one_link(chips[chip]),
     )

@@ -5,76 +5,48 @@
 >>> roof.estimate(rk.matmul(B=256, D=8192, F=8192)).bound
 'compute'
 
-Numbers need NumPy alone; ``roofkit.network`` holds what several chips send each other,
-``roofkit.scratchpad`` a fast and a slow memory to write loops on.
-``roofkit.plot`` draws (matplotlib), ``roofkit.explore`` moves sliders (ipywidgets), ``measure``,
-``calibrate`` and ``compare`` put this very machine under a roof, ``calibration`` predicts what
-kernels take on GPUs that others measured; they are imported when first used.
+The names of everyday use stand here; every other one stands in its room:
+
+- ``rk.hardware``: chips, their figures and what joins them
+- ``rk.kernels``: what a matmul, a softmax or a convolution costs
+- ``rk.network``: groups of chips, and what they send each other
+- ``rk.models``: whole language models and convolutional networks
+- ``rk.scratchpad``: a fast and a slow memory to write loops on
+- ``rk.machine``: this machine measured and calibrated, GPUs that others timed
+- ``rk.plot`` draws (needs matplotlib), ``rk.explore`` moves sliders (needs ipywidgets)
 """
 
 import importlib
 
-from roofkit.efficiency import mbu, mfu
-from roofkit.hardware import Chip, Figure, chip, chips, load_chips
-from roofkit.kernels import (
-    axpy,
-    batched_matmul,
-    conv2d,
-    critical_batch,
-    dot,
-    elementwise,
-    matmul,
-    norm,
-    softmax,
-)
+from roofkit.hardware import Chip, chip, chips
+from roofkit.kernels import critical_batch, dot, elementwise, matmul, norm, softmax
 from roofkit.roofline import Cost, Estimate, Roofline
 
 __all__ = [
-    "CNN",
-    "LLM",
     "Chip",
     "Cost",
     "Estimate",
-    "Figure",
-    "Measurements",
     "Roofline",
-    "axpy",
-    "batched_matmul",
-    "calibrate",
-    "calibration",
-    "cheapest",
     "chip",
     "chips",
     "cnn",
-    "cnns",
-    "compare",
-    "conv2d",
     "critical_batch",
     "critical_width",
     "dot",
     "elementwise",
     "group",
     "llm",
-    "llms",
-    "load_chips",
     "matmul",
-    "mbu",
     "measure",
-    "mfu",
     "norm",
     "softmax",
 ]
 
-# What is imported when first asked for: import roofkit stays near the cost of import numpy.
-_MODULES = ("network", "scratchpad", "plot", "explore")
+# These load when first asked for, so that ``import roofkit`` takes hardly longer than NumPy's.
+_ROOMS = ("explore", "machine", "models", "network", "plot", "scratchpad")
 _FUNCTIONS = {
-    "CNN": "models.cnn.network", "cnn": "models.cnn.known", "cnns": "models.cnn.known",
-    "LLM": "models.llm.model", "llm": "models.llm.configs", "llms": "models.llm.configs",
-    "cheapest": "models.llm.solve",
+    "cnn": "models.cnn.known", "llm": "models.llm.configs", "measure": "machine",
     "critical_width": "network", "group": "network",
-    "calibrate": "machine.calibration", "calibration": "machine.gpus",
-    "compare": "machine.comparison",
-    "Measurements": "machine.measurements", "measure": "machine.measurements",
 }  # fmt: skip
 
 
@@ -82,7 +54,7 @@ def __getattr__(name):
     if name in _FUNCTIONS:
         found = getattr(importlib.import_module(f"roofkit.{_FUNCTIONS[name]}"), name)
         return globals().setdefault(name, found)
-    if name not in _MODULES:
+    if name not in _ROOMS:
         raise AttributeError(f"module 'roofkit' has no attribute {name!r}")
     try:
         return importlib.import_module(f"roofkit.{name}")
@@ -94,4 +66,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_MODULES, *_FUNCTIONS})
+    return sorted({*globals(), *_ROOMS, *_FUNCTIONS})

@@ -3,6 +3,7 @@
 import ast
 import fnmatch
 import graphlib
+import inspect
 import json
 import re
 import subprocess
@@ -27,6 +28,10 @@ PYPROJECTS = {
 
 # What stands in neither of these is ring 1.
 RING_2 = {"explore", "machine", "plot"}
+# What an engineer asks for by name, as in rk.network.
+ROOMS = (
+    "explore", "hardware", "kernels", "machine", "models", "network", "plot", "scratchpad",
+)  # fmt: skip
 # The command line puts everything together, so it stands outermost.
 RING_3 = {"__main__", "commandline"}
 
@@ -92,6 +97,15 @@ def test_an_outer_ring_without_its_packages_says_what_to_install(monkeypatch):
     monkeypatch.delitem(vars(rk), "plot", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "roofkit\[plot\]"'):
         _ = rk.plot
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_is_an_attribute_and_loads_by_itself(room):
+    loaded = _loaded_by(f"import roofkit; roofkit.{room}")
+    assert f"roofkit.{room}" in loaded
+    assert room in dir(rk)
+    if room not in ("plot", "explore"):
+        assert not {"scipy", "matplotlib", "ipywidgets"} & loaded
 
 
 @pytest.mark.parametrize(
@@ -163,9 +177,25 @@ def test_data_files_are_part_of_the_package(package):
             assert known or any(fnmatch.fnmatch(name, pattern) for pattern in patterns), name
 
 
+def test_at_most_20_names_stand_at_the_top():
+    assert len(rk.__all__) <= 20
+    public = {name for name in dir(rk) if not name.startswith("_")}
+    named = {name for name in public if not inspect.ismodule(getattr(rk, name))}
+    assert named == set(rk.__all__)
+    assert set(ROOMS) <= public
+
+
+@pytest.mark.parametrize("room", ["hardware", "machine", "models", "network"])
+def test_every_name_of_a_room_exists_and_has_a_docstring(room):
+    names = getattr(rk, room).__all__
+    assert names
+    for name in names:
+        assert getattr(getattr(rk, room), name).__doc__, name
+
+
 def test_every_public_name_exists_and_has_a_docstring_with_an_example():
     for name in rk.__all__:
         public = getattr(rk, name)
         assert public.__doc__, name
     examples = {name for name in rk.__all__ if ">>>" in getattr(rk, name).__doc__}
-    assert set(rk.__all__) - examples <= {"Estimate", "chips", "load_chips"}
+    assert set(rk.__all__) - examples <= {"chips"}

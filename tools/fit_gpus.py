@@ -154,7 +154,7 @@ def fit_all_reduce(table):
 def links_of(table):
     """How the GPUs of each row are joined, as ``GPUCalibration.all_reduce`` has it."""
     return np.array([
-        gpus.joined("switch" if node.endswith("dgx") else "pairs", gpus_, per_node)
+        gpus.link_named("switch" if node.endswith("dgx") else "pairs", gpus_, per_node)
         for node, gpus_, per_node in zip(
             table["node"], table["gpus"], table["gpus_per_node"], strict=True
         )

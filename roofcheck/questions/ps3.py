@@ -21,7 +21,7 @@ from roofcheck.slips import Slip
 
 H100, V6E, MI300X = "H100 SXM", "TPU v6e", "MI300X"
 # The other chips of a board of MI300X.
-OTHERS = rk.chip(MI300X).interconnect.chips - 1
+OTHERS = rk.chip(MI300X).interconnect.largest - 1
 V5E_LINK = float(rk.chip("TPU v5e").interconnect.bandwidth)
 
 
@@ -178,7 +178,7 @@ SHARED = {
     "ops": fma(),
     "size": itemsize("bf16", "a weight"),
     "peak": peak(H100, dtypes=("fp8",)),
-    "links": link(H100, kind="switch"),
+    "links": link(H100, topology="switch"),
     "memory": bandwidth(H100, link=False),
 }
 ARITHMETIC_SLIPS = [
@@ -262,7 +262,7 @@ QUESTIONS = {
             "peak": peak(H100, dtypes=("fp8",)),
             "ops": fma(),
             "size": itemsize("bf16", "a partial sum"),
-            "links": link(H100, kind="switch"),
+            "links": link(H100, topology="switch"),
             "memory": bandwidth(H100, link=False),
         },
         formula=_share,

@@ -28,7 +28,7 @@ def _longest(*times):
 
 def _joined_to_all(chip):
     wires = chip.interconnect
-    return bool(wires) and wires.kind in ("switch", "all-pairs") and wires.links >= 7
+    return bool(wires) and wires.topology in ("switch", "all-pairs") and wires.links >= 7
 
 
 def _all_gather():

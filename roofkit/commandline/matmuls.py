@@ -8,8 +8,8 @@ from roofkit.commandline.options import (
     answers,
     chip_option,
     dtype_option,
-    joined_option,
     latency_option,
+    topology_option,
 )
 from roofkit.commandline.output import print_figures
 
@@ -42,21 +42,22 @@ def matmul(b, d, f, chip, dtype, weight_dtype, form):
 @click.option("--along", type=click.Choice(["B", "D", "F"]), default="D", show_default=True,
               help="The dimension that is split.")  # fmt: skip
 @click.option("--collective", help="all-reduce, reduce-scatter, 'all-gather Y', none, …")
-@joined_option
+@topology_option
 @click.option("--one-way", is_flag=True, help="Use each link of a ring one way only.")
 @click.option("--nodes", type=int, default=1, help="So many nodes of n chips each.")
 @click.option("--card", type=float, help="Bytes/s one way of each chip's card between nodes.")
 @latency_option
 @answers
-def shard(b, d, f, n, chip, dtype, along, collective, joined, one_way, nodes, card, latency, form):
+def shard(b, d, f, n, chip, dtype, along, collective, topology, one_way, nodes, card,
+          with_latency, form):  # fmt: skip
     """X[B, D] times Y[D, F] split over n chips: compute, memory and links at once."""
-    group = rk.group(chip, n, kind=joined, bidirectional=not one_way, nodes=nodes, card=card)
+    group = rk.group(chip, n, topology=topology, bidirectional=not one_way, nodes=nodes, card=card)
     split = network.sharded_matmul(
-        b, d, f, group, along=along, collective=collective, dtype=dtype, latency=latency
+        b, d, f, group, along=along, collective=collective, dtype=dtype, with_latency=with_latency
     )
     estimate = split.estimate(group.chip.roofline(dtype))
     figures = [
-        ("joined", "joined", group.shape, ""),
+        ("topology", "topology", group.shape, ""),
         ("over links", "egress", group.egress, "B/s"),
         ("FLOPs a chip", "flops", split.local.flops, ""),
         ("bytes over memory", "memory_bytes", split.local.bytes, "B"),

@@ -5,7 +5,7 @@ import sys
 import click
 
 import roofkit as rk
-from roofkit.commandline.options import ChipType, answers, joined_option, latency_option
+from roofkit.commandline.options import ChipType, answers, latency_option, topology_option
 from roofkit.commandline.output import figure_table, print_answer
 
 DOES_NOT_FIT = 3
@@ -36,7 +36,7 @@ DOES_NOT_FIT = 3
 )
 @click.option("--attention", type=click.Choice(["flash", "unfused"]), default="flash",
               show_default=True)  # fmt: skip
-@joined_option
+@topology_option
 @click.option("--nodes", type=click.IntRange(1), default=1, show_default=True,
               help="Nodes that share --chips.")  # fmt: skip
 @click.option("--card", type=float, help="Bytes/s one way of each chip's card between nodes.")
@@ -62,7 +62,7 @@ def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, f
     if model is None:
         if chip or must_fit:
             raise click.UsageError("name a model, or leave out the options to list them all")
-        models = rk.llms()
+        models = rk.models.llms()
         rows = [
             {"model": each.name, "parameters": each.parameters, "source": each.source}
             for each in models
@@ -71,15 +71,17 @@ def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, f
         return
     if chip is None:
         raise click.UsageError("give a chip with --chip, such as --chip a6000")
+    choices["joined"], choices["latency"] = choices.pop("topology"), choices.pop("with_latency")
     if unfused:
         choices["fused"] = False
     if predict:
-        choices["calibrated"] = rk.calibration(chip)
+        choices["calibrated"] = rk.machine.calibrate(chip)
     if nodes > 1 or card is not None:
         chips, rest = divmod(choices["chips"], nodes)
         if rest:
             raise click.UsageError(f"--chips {choices['chips']} do not fill --nodes {nodes} alike")
-        choices["joined"] = rk.group(chip, chips, kind=choices["joined"], nodes=nodes, card=card)
+        topology = choices["joined"]
+        choices["joined"] = rk.group(chip, chips, topology=topology, nodes=nodes, card=card)
     served = rk.llm(model).on(chip, **choices)
     tables = {
         "prefill": served.prefill(batch, prompt),
@@ -162,9 +164,9 @@ def cnn(network, chip, batch, dtype, macs, outputs_only, unfused, on_chip, globa
         rows = [
             {"network": each.name, "parameters": each.parameters, "macs": each.macs(),
              "source": each.source}
-            for each in rk.cnns()
+            for each in rk.models.cnns()
         ]  # fmt: skip
-        print_answer(form, rows, rows, rk.cnns())
+        print_answer(form, rows, rows, rk.models.cnns())
         return
     if chip is None:
         raise click.UsageError("give a chip with --chip, such as --chip '1080 ti'")

@@ -24,10 +24,10 @@ chip_option = click.option(
     help="A chip's name or alias, such as h100; a TOML of your own, or a measurement (JSON).",
 )  # fmt: skip
 dtype_option = click.option("--dtype", default="bf16", show_default=True)
-joined_option = click.option(
-    "--joined", help="ring, line, switch or all-pairs, for chips that the table does not join."
+topology_option = click.option(
+    "--topology", help="ring, line, switch or all-pairs, for chips that the table does not join."
 )
-latency_option = click.option("--latency", is_flag=True, help="Count the latency of hops.")
+latency_option = click.option("--with-latency", is_flag=True, help="Wait for the hops.")
 
 
 def answers(command):

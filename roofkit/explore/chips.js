@@ -35,7 +35,7 @@ function piecesOf({ B, F, n, itemsize, peak_flops, bandwidth, egress }) {
 
 function readChips(model) {
   const text = model.get("text"), units = model.get("units"), F = model.get("F");
-  const { sizes, ...chip } = model.get("groups")[model.get("joined")];
+  const { sizes, ...chip } = model.get("groups")[model.get("topology")];
   const { shape, ...size } = sizes[Math.min(model.get("n"), sizes.length - 1)];
   const B = model.get("batches")[model.get("B")], D = model.get("widths")[model.get("D")];
   const split = { B, D, F, itemsize: model.get("itemsize"), ...chip, ...size };
@@ -67,7 +67,7 @@ function readChips(model) {
 
 // Keeps the number of chips, or comes as near to it as the chosen group can.
 function chooseGroup(model) {
-  const { sizes } = model.get("groups")[model.get("joined")];
+  const { sizes } = model.get("groups")[model.get("topology")];
   const shown = Number(model.get("n_readout")), far = ({ n }) => Math.abs(n - shown);
   const nearest = sizes.reduce((best, size, i) => (far(size) < far(sizes[best]) ? i : best), 0);
   const longer = sizes.length - 1 > model.get("last");
@@ -203,6 +203,6 @@ function chipsPicture(model, svg, readings) {
 }
 
 export default live({
-  sliders: ["n", "D", "B"], choices: ["joined"], choose: chooseGroup, read: readChips,
+  sliders: ["n", "D", "B"], choices: ["topology"], choose: chooseGroup, read: readChips,
   picture: chipsPicture,
 });

@@ -20,11 +20,11 @@ WIDTHS, BATCHES = (2**10, 2**20), (1, 2**14)
 def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", *, text=None):
     """X[B, D] · Y[D, F], split along D over n chips: what it takes to compute, fetch and add up.
 
-    Buttons choose how the chips are joined: as each kind of chip is, or, with a chip whose links
-    lead to neighbours, as a line or a ring of those links. Sliders move n over the sizes that such
+    Buttons choose the topology: that of each chip, or, for a chip whose links lead to neighbours, a
+    line or a ring of those links. Sliders move n over the sizes that such
     a group can have, D, and B. Below the bars stands which time is longest at every other D, with
-    the critical width D*. The speed against one chip is that with full overlap; the latency of hops
-    is left out.
+    the critical width D*. The speed against one chip is that with full overlap. The latency of hops
+    is left out, and so are switches that add up.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", 
     B, D, F = (_whole(size, name) for name, size in (("B", B), ("D", D), ("F", F)))
     text = words(text)
     choices = _choices(found)
-    sizes = [joined.n for joined in choices[0].groups]
+    sizes = [each.n for each in choices[0].groups]
     if n not in sizes:
         listed = ", ".join(map(str, sizes))
         raise ValueError(f"n={n!r} is no number of {found[0].name} that work together: {listed}")
@@ -62,14 +62,14 @@ def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", 
 
 @dataclass(frozen=True)
 class Choice:
-    """One way to join chips of a kind, with a group for each number of them."""
+    """One way to join chips of one name, with a group for each number of them."""
 
-    kind: str
+    topology: str
     chip: Chip
     groups: list
 
     def label(self, text):
-        return text["choice"].format(chip=self.chip.name, kind=text[self.kind])
+        return text["choice"].format(chip=self.chip.name, topology=text[self.topology])
 
     def data(self, dtype, text):
         roof = self.chip.roofline(dtype)
@@ -83,13 +83,10 @@ class Choice:
         }
 
     def _shape(self, group, text):
-        if len(group.axes) > 1:
-            return text["shape"].format(kind=text["slice"], n="x".join(map(str, group.axes)))
-        kind = group.kind
-        if kind == "torus":
-            kind = "ring" if group.rings[0] else "line"
-        shape = text["shape"].format(kind=text[kind], n=group.n)
-        return text["no_ring"].format(shape=shape) if kind != self.kind == "ring" else shape
+        n = "x".join(map(str, group.axes))
+        shape = text["shape"].format(topology=text[group.form], n=n)
+        fits = self.topology != "ring" or group.form == "ring"
+        return shape if fits else text["no_ring"].format(shape=shape)
 
 
 class ChipsExplorer(Explorer):
@@ -106,9 +103,9 @@ class ChipsExplorer(Explorer):
             "D": _slider(self._widths.index(D), len(self._widths) - 1, text["D"]),
             "B": _slider(self._batches.index(B), len(self._batches) - 1, text["B"]),
         }
-        self._joined = ipywidgets.ToggleButtons(
+        self._topology = ipywidgets.ToggleButtons(
             options=[choice.label(text) for choice in choices],
-            description=text["joined"],
+            description=text["topology"],
             style={"description_width": "80px", "button_width": "auto"},
         )
         picture = ChipsPicture(
@@ -116,14 +113,14 @@ class ChipsExplorer(Explorer):
             batches=self._batches, F=F, itemsize=itemsize(dtype), last=sliders["n"].max, text=text,
             **{key: slider.value for key, slider in sliders.items()},
         )  # fmt: skip
-        super().__init__(picture, sliders, above=[self._joined])
-        ipywidgets.jslink((self._joined, "index"), (picture, "joined"))
+        super().__init__(picture, sliders, above=[self._topology])
+        ipywidgets.jslink((self._topology, "index"), (picture, "topology"))
         # How far n can go depends on how the chips are joined.
         ipywidgets.jsdlink((picture, "last"), (sliders["n"], "max"))
 
     @property
     def group(self):
-        groups = self._choices[self._joined.index].groups
+        groups = self._choices[self._topology.index].groups
         return groups[min(self._controls["n"].value, len(groups) - 1)]
 
     @property
@@ -141,12 +138,14 @@ class ChipsExplorer(Explorer):
     @property
     def estimate(self):
         """The Estimate over memory and links at once."""
-        split = sharded_matmul(self.B, self.D, self.F, self.group, dtype=self.dtype)
+        split = sharded_matmul(
+            self.B, self.D, self.F, self.group, in_network=False, dtype=self.dtype
+        )
         return split.estimate(self.group.chip.roofline(self.dtype))
 
     @property
     def critical_width(self):
-        return critical_width(self.group, self.dtype)
+        return critical_width(self.group, self.dtype, in_network=False)
 
     def __repr__(self):
         return f"ChipsExplorer({self.group!r}, B={self.B}, D={self.D}, F={self.F})"
@@ -162,7 +161,7 @@ class ChipsPicture(Picture):
     n = traitlets.Int().tag(sync=True)
     D = traitlets.Int().tag(sync=True)
     B = traitlets.Int().tag(sync=True)
-    joined = traitlets.Int(0).tag(sync=True)
+    topology = traitlets.Int(0).tag(sync=True)
     groups = traitlets.List().tag(sync=True)
     widths = traitlets.List().tag(sync=True)
     batches = traitlets.List().tag(sync=True)
@@ -183,15 +182,15 @@ def _choices(chips):
             raise ValueError(
                 f"the table does not say how several {chip.name} are joined; name another chip"
             )
-        kind = chip.interconnect.kind
-        torus = kind == "torus"
-        own = Choice("slice" if torus else kind, chip, [group(chip, n) for n in sizes])
+        name = chip.interconnect.topology
+        torus = name == "torus"
+        own = Choice("slice" if torus else name, chip, [group(chip, n) for n in sizes])
         choices.append(own)
-        if torus and not any(choice.kind == "line" for choice in choices):
-            for kind, longer in (("line", line), ("ring", ring)):
+        if torus and not any(choice.topology == "line" for choice in choices):
+            for name, longer in (("line", line), ("ring", ring)):
                 # A ring needs three chips.
                 made = [(longer if n > 2 else line)(n, chip.interconnect.bandwidth) for n in sizes]
-                choices.append(Choice(kind, chip, [replace(each, chip=chip) for each in made]))
+                choices.append(Choice(name, chip, [replace(each, chip=chip) for each in made]))
     return choices
 
 

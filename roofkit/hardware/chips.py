@@ -8,12 +8,13 @@ from types import MappingProxyType
 
 from roofkit._inputs import dtype_named, half
 from roofkit._tables import html_table, text_table, to_frame
+from roofkit._units import quantity
 from roofkit.hardware.figures import NAMED, figure
 from roofkit.hardware.interconnect import Interconnect
 from roofkit.roofline import Roofline
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Chip:
     """A machine to put under a roofline.
 
@@ -36,6 +37,8 @@ class Chip:
     that is not known and for a figure that is not finite and above zero.
 
     >>> mine = Chip("my laptop", peaks={"fp32": 2e11}, bandwidth=5e10)
+    >>> mine
+    Chip(my laptop: fp32 200 GFLOP/s, memory 50 GB/s)
     >>> mine.roofline("fp32").ridge
     4.0
     """
@@ -46,7 +49,7 @@ class Chip:
     capacity: float | None = None
     on_chip: float | None = None
     sku: str = ""
-    aliases: tuple = field(default=(), repr=False)
+    aliases: tuple = ()
     interconnect: Interconnect | None = None
     allocatable: float | None = None
     multiprocessors: float | None = None
@@ -75,6 +78,16 @@ class Chip:
                 f"{self.name}: interconnect must be an Interconnect, such as "
                 f'Interconnect(18, 25e9, "switch", chips=8), got {self.interconnect!r}'
             )
+
+    def __repr__(self):
+        figures = [(dtype, peak) for dtype, peak in self.peaks.items()]
+        figures += [("memory", self.bandwidth), ("capacity", self.capacity)]
+        parts = [
+            f"{name} {quantity(value, value.unit)}{'' if value.confirmed else ' (?)'}"
+            for name, value in figures
+            if value is not None
+        ]
+        return f"Chip({self.name}: {', '.join([*parts, *filter(None, [_linked(self)])])})"
 
     @property
     def usable(self):
@@ -180,8 +193,14 @@ def _told(value):
     return "; ".join(filter(None, (value.kind, value.note, value.source)))
 
 
+def _linked(chip):
+    """The links in a few words, as in "18 links of 25 GB/s"; empty where there are none."""
+    text = repr(chip.interconnect).removeprefix("Interconnect(").partition(",")[0]
+    return text if chip.interconnect else ""
+
+
 def _ridge(chip):
-    """That of 16-bit matrices, where both figures are confirmed."""
+    """The ridge of 16-bit matrices; None where a figure is missing or unconfirmed."""
     dtype = half(chip.peaks)
     if dtype is None or chip.bandwidth is None:
         return None
@@ -190,12 +209,12 @@ def _ridge(chip):
 
 
 def _row(chip, dtypes):
-    joined = chip.interconnect
+    interconnect = chip.interconnect
     figures = {f"peak_{dtype}": chip.peaks.get(dtype) for dtype in dtypes}
     figures |= {name: getattr(chip, name) for name in NAMED}
     figures |= {
-        "links": joined and joined.links,
-        "link_bandwidth": joined and joined.bandwidth,
+        "links": interconnect and interconnect.links,
+        "link_bandwidth": interconnect and interconnect.bandwidth,
         "ridge": _ridge(chip),
     }
     plain = {name: None if value is None else float(value) for name, value in figures.items()}
@@ -203,8 +222,9 @@ def _row(chip, dtypes):
 
 
 def _links(chip):
-    joined = chip.interconnect
-    if joined is None:
+    interconnect = chip.interconnect
+    if interconnect is None:
         return "–", ""
-    text = f"{joined.bandwidth / 1e9:.4g}"
-    return (text if joined.links == 1 else f"{joined.links} × {text}"), _told(joined.bandwidth)
+    text = f"{interconnect.bandwidth / 1e9:.4g}"
+    shown = text if interconnect.links == 1 else f"{interconnect.links} × {text}"
+    return shown, _told(interconnect.bandwidth)

@@ -1,14 +1,16 @@
 """What joins a chip to others of its kind: its links, and how they are laid out."""
 
+import math
 from dataclasses import dataclass
 from numbers import Integral
 
+from roofkit._units import quantity
 from roofkit.hardware.figures import figure
 
-KINDS = ("torus", "switch", "all-pairs")
+TOPOLOGIES = ("torus", "switch", "all-pairs")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Interconnect:
     """The links of one chip, and what they lead to.
 
@@ -16,10 +18,10 @@ class Interconnect:
     ----------
     links : how many links one chip has
     bandwidth : bytes/s of one link, one way; a link carries as much the other way at once
-    kind : "torus" (links to the neighbours along every axis), "switch" (all links of a chip reach
-        any other), "all-pairs" (links straight to each other chip), or None where that is the
-        server's choice
-    chips : the most chips behind one switch, or in one set of all pairs
+    topology : "torus" (links to the neighbours along every axis), "switch" (all links of a chip
+        reach any other), "all-pairs" (links straight to each other chip), or None where that is
+        the server's choice
+    largest : the most chips behind one switch, or in one set of all pairs
     slices : the lengths of the axes of every torus that exists, such as ((2, 2), (4, 4))
     wraps : an axis is a ring where wraps divides its length, else a line
     wraps_together : True where axes are rings only if wraps divides all of their lengths
@@ -27,18 +29,20 @@ class Interconnect:
     latency : seconds that one hop takes at least, or None
     source, note : where the layout is from, and what else to know
 
-    Raises ValueError for a kind that is not known and for figures that do not fit it.
+    Raises ValueError for a topology that is not known and for figures that do not fit it.
 
     >>> from roofkit import chip
     >>> v5e = chip("TPU v5e").interconnect
+    >>> v5e
+    Interconnect(4 links of 45 GB/s, torus of up to 16x16, 1 µs a hop)
     >>> v5e.links, v5e.bandwidth, v5e.total, v5e.rings((8, 16))
     (4, 4.5e+10 byte/s, 180000000000.0, (False, True))
     """
 
     links: int
     bandwidth: float
-    kind: str | None = None
-    chips: int | None = None
+    topology: str | None = None
+    largest: int | None = None
     slices: tuple = ()
     wraps: int | None = None
     wraps_together: bool = False
@@ -56,29 +60,39 @@ class Interconnect:
             object.__setattr__(
                 self, "latency", figure(self.latency, "interconnect.latency", "link latency")
             )
-        if self.kind not in (None, *KINDS):
+        if self.topology not in (None, *TOPOLOGIES):
             raise ValueError(
-                f"an interconnect of kind {self.kind!r} is not known; use one of {', '.join(KINDS)}"
+                f"topology={self.topology!r} is not known; use one of {', '.join(TOPOLOGIES)}"
             )
         for name in ("wraps_together", "reduces"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
-        torus, joined = self.kind == "torus", self.kind in ("switch", "all-pairs")
-        for name, has in (("chips", joined), ("wraps", torus), ("slices", torus)):
+        torus, together = self.topology == "torus", self.topology in ("switch", "all-pairs")
+        for name, has in (("largest", together), ("wraps", torus), ("slices", torus)):
             value = getattr(self, name)
             if not has and value not in (None, ()):
-                raise ValueError(f"a {self.kind or 'layout of no kind'} has no {name}: {value!r}")
-        if joined:
-            _check_count("chips", self.chips, 2)
-        if self.kind == "all-pairs" and self.chips - 1 > self.links:
+                raise ValueError(f"topology={self.topology!r} has no {name}, got {name}={value!r}")
+        if together:
+            _check_count("largest", self.largest, 2)
+        if self.topology == "all-pairs" and self.largest - 1 > self.links:
             raise ValueError(
-                f"{self.chips} chips in all pairs need {self.chips - 1} links a chip, "
+                f"{self.largest} chips in all pairs need {self.largest - 1} links a chip, "
                 f"got links={self.links}"
             )
         if torus:
             self._check_slices()
-        if self.reduces and self.kind != "switch":
+        if self.reduces and self.topology != "switch":
             raise ValueError("only a switch can add up what passes through it")
+
+    def __repr__(self):
+        text = f"{self.links} link{'s' * (self.links > 1)} of {quantity(self.bandwidth, 'B/s')}"
+        if self.topology == "torus":
+            text += f", torus of up to {'x'.join(map(str, max(self.slices, key=math.prod)))}"
+        elif self.topology:
+            text += f", {self.topology} of up to {self.largest}"
+        text += ", adds up" if self.reduces else ""
+        text += f", {quantity(self.latency, 's')} a hop" if self.latency is not None else ""
+        return f"Interconnect({text})"
 
     def _check_slices(self):
         # A ring needs three chips.

@@ -154,7 +154,8 @@ def _read_interconnect(layout, figures, sources, where):
     if not isinstance(layout, dict):
         raise ValueError(f"{where}.layout must be a table with links and source, got {layout!r}")
     unknown = set(layout) - {
-        "links", "kind", "chips", "slices", "wraps", "wraps_together", "reduces", "source", "note",
+        "links", "topology", "largest", "slices", "wraps", "wraps_together", "reduces", "source",
+        "note",
     }  # fmt: skip
     if unknown:
         raise ValueError(f"{where}.layout has unknown entries: {', '.join(sorted(unknown))}")

@@ -1,9 +1,27 @@
 """This machine's own roof: measure it, calibrate it, compare it with what was predicted.
 
-``rk.measure``, ``rk.calibrate`` and ``rk.compare`` are the ways in, and ``rk.calibration`` for a
-GPU that others measured. ``bench`` runs in a process of its own and times the kernels of a plan
-(``plans``) with one of the libraries in ``backends``, ``worker`` starts it and reads what it says,
-``measurements`` keeps every sample, ``calibration`` fits what the machine reaches of its roof,
-``comparison`` sets times beside predictions. ``predictions`` are times with intervals,
-``gpu_kernels`` what decides them on a GPU, and ``gpus`` its calibrations.
+``rk.measure`` and, here, ``calibrate`` and ``compare`` are the ways in.
+
+``bench`` runs in a process of its own and times the kernels of a plan (``plans``) with one of the
+libraries in ``backends``; ``worker`` starts that process and reads what it prints. ``measurements``
+keeps every sample, ``calibration`` fits what the machine reaches of its roof, and ``comparison``
+sets times beside predictions. ``predictions`` are times with intervals, ``gpu_kernels`` are the
+formulas for kernels on a GPU, and ``gpus`` holds the constants fitted to GPUs that others timed.
 """
+
+from roofkit.machine.calibration import Calibration, calibrate
+from roofkit.machine.comparison import Comparison, compare
+from roofkit.machine.gpus import GPUCalibration
+from roofkit.machine.measurements import Measurements, measure
+from roofkit.machine.predictions import Prediction
+
+__all__ = [
+    "Calibration",
+    "Comparison",
+    "GPUCalibration",
+    "Measurements",
+    "Prediction",
+    "calibrate",
+    "compare",
+    "measure",
+]

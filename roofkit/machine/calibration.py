@@ -1,4 +1,4 @@
-"""What a library reaches of a roof: efficiencies and an overhead, fitted to measured times."""
+"""From a roof to what is reached of it: constants fitted to measured times, or published ones."""
 
 import math
 import warnings
@@ -10,7 +10,8 @@ from roofkit._inputs import dtype_named, itemsize, number, sizes
 from roofkit._units import engineering
 from roofkit.hardware import Chip
 from roofkit.kernels import matmul
-from roofkit.machine.gpu_kernels import PASSES
+from roofkit.machine.gpu_kernels import PASSES, check_kind
+from roofkit.machine.gpus import published
 from roofkit.machine.measurements import Measurements
 from roofkit.machine.predictions import Prediction
 from roofkit.roofline import Cost, Roofline
@@ -20,7 +21,7 @@ COVERAGE = 0.9
 
 
 @dataclass(frozen=True, repr=False)
-class Calibrated:
+class Calibration:
     """What a library reaches on a machine: a roofline, and three numbers beside it.
 
     ``roof`` is the bound, as given. T = overhead + max(FLOPs / (eff_flops · peak),
@@ -28,9 +29,9 @@ class Calibrated:
     half of them lie within ``median_error``, ``|predicted - measured|`` / measured.
     ``low`` and ``high`` are what measured / predicted lies between for points left out of the fit,
     in ``coverage`` of cases; with them, ``matmul`` and ``elementwise`` predict with an interval,
-    as ``calibration`` of a GPU does. ``dtype`` is what was fitted.
+    as a GPUCalibration does. ``dtype`` is what was fitted.
 
-    >>> fit = Calibrated(Roofline(1e12, 1e11), eff_flops=0.8, eff_bw=0.5, overhead=1e-3)
+    >>> fit = Calibration(Roofline(1e12, 1e11), eff_flops=0.8, eff_bw=0.5, overhead=1e-3)
     >>> fit.seconds(Cost(flops=1e9, bytes=1e9))
     0.021
     """
@@ -49,7 +50,7 @@ class Calibrated:
     def __repr__(self):
         fitted = f", median error {self.median_error:.1%} of {self.points}" if self.points else ""
         return (
-            f"Calibrated(eff_flops={self.eff_flops:.3g}, eff_bw={self.eff_bw:.3g}, "
+            f"Calibration(eff_flops={self.eff_flops:.3g}, eff_bw={self.eff_bw:.3g}, "
             f"overhead={engineering(self.overhead)}s{fitted})"
         )
 
@@ -101,15 +102,14 @@ class Calibrated:
 
         By its bytes alone: the interval is that of the matmuls that were fitted.
         """
-        if kind not in PASSES:
-            raise ValueError(f"kind must be one of {', '.join(PASSES)}, got {kind!r}")
+        check_kind(kind)
         rows, width = sizes(rows=rows, width=width)
         moved = PASSES[kind] * itemsize(self._fitted(dtype)) * rows * width
         return self.predict(Cost(0, moved))
 
     def all_reduce(self, *sizes, **links):
         """Refused: calibrate times one machine, and nothing that several send each other."""
-        raise ValueError("no all-reduce was measured on this machine; use calibration of a GPU")
+        raise ValueError("no all-reduce was measured on this machine; calibrate a GPU by its name")
 
     transfer = all_reduce
 
@@ -129,47 +129,53 @@ class Calibrated:
         return dtype
 
 
-def calibrate(measurements, roof=None, *, dtype=None):
-    """Fit what a library reaches of a roofline: eff_flops, eff_bw and seconds a call.
+def calibrate(source, roof=None, *, dtype=None):
+    """What predicts real times: your own timings fitted, or the constants of a GPU that was timed.
 
     Parameters
     ----------
-    measurements : Measurements, or pairs (Cost, seconds)
-        Of Measurements, the best samples of the sweep, which a busy machine spoils least;
-        a pair may hold arrays that broadcast.
+    source : Measurements, pairs (Cost, seconds), or a GPU's name or Chip
+        Of Measurements, the best samples of the sweep are fitted, which a busy machine spoils
+        least; a pair may hold arrays that broadcast. A GPU takes constants that were fitted to
+        published timings: see GPUCalibration.
     roof : Roofline or Chip, optional
-        The bound to compare with, such as a data sheet's; the measured one otherwise.
+        The bound to compare timings with, such as a data sheet's; the measured one otherwise.
     dtype : str, optional
         Which sweep, and which peak of a Chip; the first dtype that was swept otherwise.
 
-    Returns Calibrated. The fit is of log(predicted / measured), so that a microsecond counts as
-    much as a second; with a loss that outliers bend little, soft L1 and then Cauchy at the scale
-    of the residuals. An efficiency above 1 says that data came from a cache, or that the bound is
-    too low. The overhead lies between what the measured call that does next to nothing takes, 0
-    without one, and the quickest point. Needs SciPy.
+    Returns a Calibration of timings, a GPUCalibration of a GPU.
 
-    Warns where the points leave the overhead open.
+    The fit is of log(predicted / measured), so that a microsecond counts as much as a second. Its
+    loss bends little for outliers: soft L1 first, then Cauchy at the scale of the residuals. An
+    efficiency above 1 says that data came from a cache, or that the bound is too low. The overhead
+    lies between the time of the measured call that does next to nothing (0 without one) and the
+    quickest point. Fitting needs SciPy, and warns where the points leave the overhead open.
 
     Raises ValueError where fewer than three points lie on a side of the ridge, where those on the
     memory's side all move about the same bytes, or where one term decides every point. Fit shapes
-    like those you predict: a three-parameter model does not extrapolate far.
+    like those you predict: a three-parameter model does not extrapolate far. Of a GPU it raises
+    ValueError for one that is not NVIDIA's, or that lacks a figure or has one not confirmed.
 
-    >>> truth = Calibrated(Roofline(1e12, 1e11), 0.8, 0.5, 1e-5)
+    >>> truth = Calibration(Roofline(1e12, 1e11), 0.8, 0.5, 1e-5)
     >>> cost = Cost(1e9, np.geomspace(1e6, 1e10, 12))
     >>> fit = calibrate([(cost, truth.seconds(cost))], truth.roof)
     >>> round(fit.eff_flops, 3), round(fit.eff_bw, 3), round(fit.overhead * 1e6, 1)
     (0.8, 0.5, 10.0)
+    >>> calibrate("L40S")
+    GPUCalibration(L40S, by the constants of A100 80GB SXM)
     """
+    if isinstance(source, (str, Chip)):
+        if roof is not None or dtype is not None:
+            raise ValueError("a GPU is calibrated whole: leave out roof= and dtype=")
+        return published(source)
     dtype = None if dtype is None else dtype_named(dtype)
     least = 0.0
-    if isinstance(measurements, Measurements):
-        pairs, dtype = _swept(measurements, dtype)
-        least = min(
-            (t.best for t in measurements.select(part="overhead", kernel="matmul")), default=0
-        )
-        roof = measurements.chip() if roof is None else roof
+    if isinstance(source, Measurements):
+        pairs, dtype = _swept(source, dtype)
+        least = min((t.best for t in source.select(part="overhead", kernel="matmul")), default=0)
+        roof = source.chip() if roof is None else roof
     else:
-        pairs = measurements
+        pairs = source
     roof = _bound(roof, dtype)
     flops, moved, taken = _points(pairs)
     T_math, T_comms = flops / roof.peak_flops, moved / roof.bandwidth
@@ -208,7 +214,7 @@ def calibrate(measurements, roof=None, *, dtype=None):
     if not least:
         _warn_if_open(overhead, slopes, residuals, taken.min())
     low, high, coverage = _left_out(slopes, residuals)
-    return Calibrated(
+    return Calibration(
         roof, eff_flops, eff_bw, overhead, len(taken), error, low, high, coverage, dtype
     )
 
@@ -266,7 +272,7 @@ def _points(pairs):
         listed = [(cost, seconds) for cost, seconds in pairs]
     except TypeError:
         raise ValueError(
-            "measurements must be Measurements or a list of pairs (Cost, seconds), "
+            "calibrate takes Measurements, a list of pairs (Cost, seconds) or a GPU's name, "
             f"got {type(pairs).__name__}"
         ) from None
     for place, (cost, seconds) in enumerate(listed):

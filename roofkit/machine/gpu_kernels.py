@@ -27,6 +27,12 @@ THREADS = 1024  # of a block that works on one row
 PASSES = {"add": 3, "norm": 2, "activation": 3}
 
 
+def check_kind(kind):
+    """ValueError naming the kinds of row kernels for one that is none of them."""
+    if kind not in PASSES:
+        raise ValueError(f"kind must be one of {', '.join(PASSES)}, got {kind!r}")
+
+
 @dataclass(frozen=True)
 class GPU:
     """What the formulas need of a data sheet.

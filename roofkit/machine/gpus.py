@@ -15,7 +15,6 @@ from roofkit.roofline import Cost, Roofline, larger
 
 TABLE = Path(__file__).with_name("gpus.toml")
 COVERAGE = 0.9
-KINDS = tuple(gpu_kernels.PASSES)
 LINKS = ("switch", "pairs")
 
 KERNELS = {
@@ -31,8 +30,8 @@ FEW = 3  # waves
 SHORT = 5e-6  # seconds: the timings are whole microseconds
 
 
-def calibration(name):
-    """The constants of a GPU, ready to predict its kernels' times with intervals.
+def published(name):
+    """The GPUCalibration of a GPU, ready to predict its kernels' times with intervals.
 
     Parameters
     ----------
@@ -45,12 +44,12 @@ def calibration(name):
     Raises ValueError for a chip that lacks a figure or whose figures are not confirmed, and for
     one that is no NVIDIA GPU.
 
-    >>> a100 = calibration("A100 80GB SXM")
+    >>> a100 = published("A100 80GB SXM")
     >>> a100.matmul(B=512, D=8192, F=8192)
     Prediction(313 µs, 90% between 279 µs and 362 µs: fitted to PyTorch's 16-bit matmuls on A100
     80GB SXM)
     """
-    whole = name if isinstance(name, Chip) else chip(name)
+    whole = chip(name)
     gpu = figures(whole)
     if whole.name in _table()["gpu"] and whole == chip(whole.name):
         return GPUCalibration(whole, gpu, whole.name)
@@ -66,7 +65,7 @@ def calibration(name):
 
 @dataclass(frozen=True, repr=False)
 class GPUCalibration:
-    """What ``calibration`` gives: ``matmul``, ``elementwise`` and ``all_reduce`` are predicted.
+    """What a GPU reaches: ``matmul``, ``elementwise`` and ``all_reduce`` are predicted.
 
     Every method broadcasts over its sizes and returns a Prediction; ``total`` adds them up.
     ``like`` is the measured GPU whose constants are used.
@@ -110,8 +109,7 @@ class GPUCalibration:
         ``kind`` is "add" (two read, one written), "norm" (RMSNorm or LayerNorm of each row) or
         "activation" (of a gated MLP: gate and up read, their product written, ``width`` each).
         """
-        if kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        gpu_kernels.check_kind(kind)
         rows, width = sizes(rows=rows, width=width)
         constants = _table()["gpu"][self.like]["elementwise"]
         seconds, regime = rows_by(self.gpu, constants, rows, width, itemsize(dtype), kind)
@@ -129,11 +127,11 @@ class GPUCalibration:
         if np.ndim(gpus) or gpus < 2 or gpus % 1:
             raise ValueError(f"gpus must be a whole number of at least 2, got {gpus!r}")
         together = gpus if gpus_per_node is None else min(gpus, gpus_per_node)
-        link = joined(links, gpus, together)
+        link = link_named(links, gpus, together)
         layout = self.chip.interconnect
-        if links == "switch" and layout and layout.chips and together > layout.chips:
+        if links == "switch" and layout and layout.largest and together > layout.largest:
             raise ValueError(
-                f"a switch joins at most {layout.chips} {self.chip.name}, got {together}; for "
+                f"a switch joins at most {layout.largest} {self.chip.name}, got {together}; for "
                 "more, give gpus_per_node="
             )
         constants = self._links().get(link)
@@ -157,7 +155,7 @@ class GPUCalibration:
         """
         links, longest = self._measured_as(group), at_best
         if passes and links:
-            found = self.all_reduce(array * passes / 2, group.chips, links)
+            found = self.all_reduce(array * passes / 2, group.per_node, links)
             if group.card is None:
                 sent = (found.seconds, found.low, found.high)
                 seconds, low, high = (larger(each, at_best) for each in sent)
@@ -200,11 +198,11 @@ class GPUCalibration:
     def _measured_as(self, group):
         """What ``links`` of ``all_reduce`` a node of a Group has, or None where none of them."""
         layout = self.chip.interconnect
-        if group is None or group.chips == 1 or layout is None:
+        if group is None or group.per_node == 1 or layout is None:
             return None
         if group.chip != self.chip or group.bandwidth != layout.total:
             return None
-        return {"switch": "switch", "all-pairs": "pairs"}.get(layout.kind)
+        return {"switch": "switch", "all-pairs": "pairs"}.get(layout.topology)
 
     def _links(self):
         of = _table()["gpu"][self.like]["all_reduce"]
@@ -305,7 +303,7 @@ def all_reduce_by(constants, link, size, gpus):
     return seconds, np.where(seconds < 2 * (constants["latency"] + constants["fill"]), 0, 1)
 
 
-def joined(links, gpus, gpus_per_node):
+def link_named(links, gpus, gpus_per_node):
     """What an all-reduce goes over: "switch", "pair", "host", or the network of so many a node."""
     if links not in LINKS:
         raise ValueError(f"links must be one of {', '.join(LINKS)}, got {links!r}")
@@ -324,6 +322,6 @@ def links_by_share(of, measured, whole):
     joins = {"switch": ("switch", "pair"), "all-pairs": ("pair",)}
     if whole.interconnect is not None:
         ratio = float(whole.interconnect.total) / float(measured.interconnect.total)
-        for link in joins.get(whole.interconnect.kind, ()):
+        for link in joins.get(whole.interconnect.topology, ()):
             links[link] = {**of[link], "bus": of[link]["bus"] * ratio}
     return links

@@ -31,15 +31,16 @@ METHOD = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Timing:
     """One kernel at one shape: what it asks for, and how long it took.
 
     ``part`` is "overhead", "ladder", "peak" or "sweep"; ``shape`` is (B, D, F) for a matmul and
     (N,) for a vector kernel; ``samples`` are seconds a call, each the mean over ``calls`` calls.
 
-    >>> Timing("peak", "matmul", "fp32", (2, 2, 2), 16, 48, 1, (3e-6, 1e-6, 2e-6)).median
-    2e-06
+    >>> timing = Timing("peak", "matmul", "fp32", (2, 2, 2), 16, 48, 1, (3e-6, 1e-6, 2e-6))
+    >>> timing, timing.median
+    (Timing(peak, fp32 matmul 2×2×2: best 1 µs, median 2 µs of 3), 2e-06)
     """
 
     part: str
@@ -49,7 +50,7 @@ class Timing:
     flops: float
     bytes: float
     calls: int
-    samples: tuple = field(repr=False)
+    samples: tuple
 
     def __post_init__(self):
         itemsize(self.dtype)
@@ -60,6 +61,13 @@ class Timing:
             object.__setattr__(self, name, values)
         for name in ("flops", "bytes"):
             number(getattr(self, name), name, above=False)
+
+    def __repr__(self):
+        best, median = (f"{engineering(seconds)}s" for seconds in (self.best, self.median))
+        return (
+            f"Timing({self.part}, {self.dtype} {self.kernel} {self.label}: best {best}, "
+            f"median {median} of {self.count})"
+        )
 
     @property
     def best(self):
@@ -99,7 +107,7 @@ class Machine:
     system: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ceilings:
     """What no kernel of a run exceeded, from best samples.
 
@@ -116,6 +124,12 @@ class Ceilings:
     memory: float | None
     overhead: float | None
 
+    def __repr__(self):
+        parts = [f"{dtype} {engineering(peak)}FLOP/s" for dtype, peak in self.peaks.items()]
+        parts += [f"memory {engineering(self.memory)}B/s"] if self.memory else []
+        parts += [f"a call {engineering(self.overhead)}s"] if self.overhead else []
+        return f"Ceilings({', '.join(parts)})"
+
 
 @dataclass(frozen=True, repr=False)
 class Measurements:
@@ -129,7 +143,7 @@ class Measurements:
     seconds : wall time of the run
     method : str, how it was measured
 
-    ``save`` and ``load`` keep it in a file, and ``roofkit.chip`` takes that file for a chip.
+    ``save`` and ``load`` keep it in a file, and ``chip`` makes a Chip of it.
 
     >>> timing = Timing("peak", "matmul", "fp32", (64, 64, 64), 524288, 49152, 1, (1e-5,))
     >>> machine = Machine("mine", "cpu", "numpy", cores=2, threads=2, system="Linux")

@@ -86,7 +86,7 @@ class Layer(NamedTuple):
     def predicted(self, calibration):
         """The time of one occurrence as a calibration predicts it, as a Prediction.
 
-        ``calibration`` is what ``rk.calibration`` or ``rk.calibrate`` gives. What it has no kernel
+        ``calibration`` is what ``rk.machine.calibrate`` gives. What it has no kernel
         for, such as attention, it predicts by FLOPs and bytes, and claims no coverage. What was
         measured beside this layer moves less where that writes wider results: no prediction begins
         below the layer's bound.
@@ -188,7 +188,7 @@ class LayerTable(Sequence):
         if self.calibration is None:
             raise ValueError(
                 f"{self.title}: no calibration was given; serve the model with calibrated=, such "
-                'as calibrated=rk.calibration("H100")'
+                'as calibrated=rk.machine.calibrate("H100")'
             )
         return self.calibration.total(
             layer.count * layer.predicted(self.calibration) for layer in self.layers

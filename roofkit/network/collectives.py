@@ -8,12 +8,12 @@ go through the links of the chip that has fewest of them, so that its time is by
 ``exact=False`` is the usual approximation for many chips, which counts a chip's own share as if it
 travelled too: V instead of (n-1)/n V, twice too much for two chips.
 
-``latency=True`` heeds that a small array is late rather than slow: it waits for one hop after
+``with_latency=True`` heeds that a small array is late rather than slow: it waits for one hop after
 another, hops × the group's latency at least. On TPU v5e a hop takes about 1 µs:
 
 >>> from roofkit.network import group
 >>> small, large = (
-...     all_gather(size, group("TPU v5e", (16,)), latency=True) for size in (1e5, 1e7)
+...     all_gather(size, group("TPU v5e", (16,)), with_latency=True) for size in (1e5, 1e7)
 ... )
 >>> [f"{transfer.seconds * 1e6:.0f} µs" for transfer in (small, large)]
 ['8 µs', '104 µs']
@@ -37,7 +37,7 @@ import numpy as np
 
 from roofkit._inputs import check_broadcast, is_symbolic, number
 from roofkit._units import quantity
-from roofkit.network.groups import Group, unless_alone
+from roofkit.network.groups import Group, check_group, unless_alone
 from roofkit.roofline import larger
 
 
@@ -76,7 +76,7 @@ class Transfer:
         return f"Transfer({moved}, {quantity(self.seconds, 's')})"
 
 
-def all_gather(size, group, *, exact=True, latency=False):
+def all_gather(size, group, *, exact=True, with_latency=False):
     """Every chip holds 1/n of an array of ``size`` bytes, and ends with all of it: a Transfer.
 
     Each chip lacks (n-1)/n of the array, and all of that comes in over its links.
@@ -85,10 +85,10 @@ def all_gather(size, group, *, exact=True, latency=False):
     >>> all_gather(16e6, ring(4, 45e9)), all_gather(16e6, line(4, 45e9))
     (Transfer(12 MB over 90 GB/s, 133 µs), Transfer(12 MB over 45 GB/s, 267 µs))
     """
-    return _passes(1, size, group, exact, latency)
+    return _passes(1, size, group, exact, with_latency)
 
 
-def reduce_scatter(size, group, *, exact=True, latency=False):
+def reduce_scatter(size, group, *, exact=True, with_latency=False):
     """Every chip holds ``size`` bytes of partial sums, and ends with 1/n of the sums: a Transfer.
 
     An all-gather backwards: the same bytes. The additions are not counted.
@@ -97,40 +97,44 @@ def reduce_scatter(size, group, *, exact=True, latency=False):
     >>> reduce_scatter(16e6, ring(4, 45e9)).bytes
     12000000.0
     """
-    return _passes(1, size, group, exact, latency)
+    return _passes(1, size, group, exact, with_latency)
 
 
-def all_reduce(size, group, *, exact=True, latency=False, in_network=False):
+def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
     """Every chip holds ``size`` bytes of partial sums, and ends with all the sums: a Transfer.
 
-    A reduce-scatter, then an all-gather. The additions are not counted. Where a switch can add up
-    (NVLink SHARP), ``in_network=True`` sends the partial sums up once and the sums down once within
-    each node; between nodes cards carry them as ever. Two phases that overlap can do better where
-    links idle: on a line V / W at best.
+    A reduce-scatter, then an all-gather. The additions are not counted. Two phases that overlap can
+    do better where links idle: on a line V / W at best.
+
+    A switch that can add up (NVLink SHARP) takes the partial sums once and returns the sums once,
+    within each node; between nodes cards carry them as ever. ``in_network=None`` leaves the sums to
+    such a switch wherever the group has one, ``False`` never does, and ``True`` raises ValueError
+    for a group without one.
 
     >>> from roofkit.network import group
     >>> all_reduce(16e6, group("TPU v5e", 2)).bytes
     16000000.0
     >>> h100 = group("H100", 8)
-    >>> all_reduce(16e6, h100).bytes, all_reduce(16e6, h100, in_network=True).bytes
-    (28000000.0, 16000000.0)
-    >>> all_reduce(256e6, group("H100", 8, nodes=2, card=50e9), in_network=True)
+    >>> all_reduce(16e6, h100).bytes, all_reduce(16e6, h100, in_network=False).bytes
+    (16000000.0, 28000000.0)
+    >>> all_reduce(256e6, group("H100", 8, nodes=2, card=50e9))
     Transfer(256 MB over 450 GB/s, 32 MB over 50 GB/s, 640 µs)
     """
-    check_flags(in_network=in_network)
-    if not in_network:
-        return _passes(2, size, group, exact, latency)
-    size = _checked(size, group, exact, latency)
-    if not exact:
+    if in_network is not None:
+        check_flags(in_network=in_network)
+    size = _checked(size, group, exact, with_latency)
+    if in_network and not exact:
         raise ValueError("in_network=True moves the whole array once: exact=False changes nothing")
-    if not group.reduces:
+    if in_network and not group.reduces:
         raise ValueError(f"in_network=True needs a switch that adds up; {group!r} has none")
-    moved = unless_alone(1, group.chips) * size
+    if not (group.reduces if in_network is None else in_network):
+        return _passes(2, size, group, exact, with_latency)
+    moved = unless_alone(1, group.per_node) * size
     between = _passes(2, size, group, exact, False).between
-    return Transfer(group, _with_floor(moved, 2 * group.hops, group, latency), between)
+    return Transfer(group, _with_floor(moved, 2 * group.hops, group, with_latency), between)
 
 
-def all_to_all(size, group, *, exact=True, latency=False):
+def all_to_all(size, group, *, exact=True, with_latency=False):
     """Every chip holds 1/n of an array of ``size`` bytes, and sends 1/n of that to every chip.
 
     Each of the n² pieces takes the shortest way. The busiest link carries 1/8 of size on a ring of
@@ -142,11 +146,11 @@ def all_to_all(size, group, *, exact=True, latency=False):
     >>> all_to_all(16e6, ring(4, 45e9)), all_to_all(16e6, ring(4, 45e9, bidirectional=False))
     (Transfer(4 MB over 90 GB/s, 44.4 µs), Transfer(6 MB over 45 GB/s, 133 µs))
     """
-    size = _checked(size, group, exact, latency)
-    chips, nodes = group.chips, group.nodes
+    size = _checked(size, group, exact, with_latency)
+    chips, nodes = group.per_node, group.nodes
     # The part of the array that stays within its node.
     inside = size / (nodes * nodes)
-    if group.kind == "torus":
+    if group.topology == "torus":
         busiest = functools.reduce(
             larger,
             (
@@ -159,17 +163,17 @@ def all_to_all(size, group, *, exact=True, latency=False):
         moved = inside * (chips - 1) / (chips * chips)
     else:
         moved = unless_alone(inside / chips, chips)
-    moved = _with_floor(moved, group.hops, group, latency)
+    moved = _with_floor(moved, group.hops, group, with_latency)
     return Transfer(group, moved, size * (nodes - 1) / (chips * nodes * nodes))
 
 
-def _passes(passes, size, group, exact, latency):
-    size = _checked(size, group, exact, latency)
+def _passes(passes, size, group, exact, with_latency):
+    size = _checked(size, group, exact, with_latency)
     moved, between = (
         passes * part * (n - 1) / n if exact else unless_alone(passes * part, n)
-        for part, n in ((size, group.chips), (size / group.chips, group.nodes))
+        for part, n in ((size, group.per_node), (size / group.per_node, group.nodes))
     )
-    return Transfer(group, _with_floor(moved, passes * group.hops, group, latency), between)
+    return Transfer(group, _with_floor(moved, passes * group.hops, group, with_latency), between)
 
 
 def _crossings(length, ring, bidirectional, exact):
@@ -181,25 +185,23 @@ def _crossings(length, ring, bidirectional, exact):
     return length * (length - 1) / 2 if exact else unless_alone(length * length / 2, length)
 
 
-def _with_floor(moved, hops, group, latency):
-    return larger(moved, hops * group.latency * group.egress) if latency else moved
+def _with_floor(moved, hops, group, with_latency):
+    return larger(moved, hops * group.latency * group.egress) if with_latency else moved
 
 
-def _checked(size, group, exact, latency):
-    if not isinstance(group, Group):
-        raise ValueError(
-            f"group must be a Group, got {type(group).__name__}: {group!r}; "
-            'roofkit.network.group("TPU v5e", 8) gives one'
-        )
+def _checked(size, group, exact, with_latency):
+    check_group(group)
     size = number(size, "size")
-    check_flags(exact=exact, latency=latency)
-    if latency and not is_symbolic(group.latency) and not np.any(group.latency):
-        raise ValueError(f"latency=True, but {group!r} has no latency; build the group with one")
+    check_flags(exact=exact, with_latency=with_latency)
+    if with_latency and not is_symbolic(group.latency) and not np.any(group.latency):
+        raise ValueError(
+            f"with_latency=True, but {group!r} has no latency; build the group with one"
+        )
     if isinstance(size, np.ndarray):  # those of the group fit each other already
         lengths = {f"axes[{place}]": length for place, length in enumerate(group.axes)}
         check_broadcast(
             size=size, **lengths, nodes=group.nodes, bandwidth=group.bandwidth, card=group.card,
-            latency=group.latency if latency else None,
+            latency=group.latency if with_latency else None,
         )  # fmt: skip
     # Floats round as arrays do; beside symbols, whole numbers keep fractions exact.
     if type(size) is int and not any(map(is_symbolic, group.axes)):

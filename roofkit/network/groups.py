@@ -16,7 +16,7 @@ from roofkit._inputs import check_broadcast, is_symbolic, number, whole
 from roofkit._units import quantity
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
-from roofkit.hardware.interconnect import KINDS
+from roofkit.hardware.interconnect import TOPOLOGIES
 from roofkit.roofline import Roofline, larger
 
 FLAGS = (bool, np.bool_)
@@ -28,7 +28,7 @@ class Group:
 
     Parameters
     ----------
-    kind : "torus" (a chain along each axis), "switch" or "all-pairs"
+    topology : "torus" (a chain along each axis), "switch" or "all-pairs"
     axes : chips along each axis of a torus, or the one count of the others; numbers, arrays that
         broadcast or SymPy symbols
     bandwidth : bytes/s, one way: of one link, or of all links to a switch together
@@ -41,10 +41,10 @@ class Group:
         bytes/s one way to a network that joins all chips, as fast as their cards
 
     Made by the functions of this module. Raises ValueError for counts that are no whole number of
-    chips, for a ring of two and for figures that do not fit the kind.
+    chips, for a ring of two and for figures that do not fit the topology.
     """
 
-    kind: str
+    topology: str
     axes: tuple
     bandwidth: Any
     rings: tuple = ()
@@ -59,14 +59,18 @@ class Group:
         def settle(name, value):
             object.__setattr__(self, name, value)
 
-        if not isinstance(self.kind, str) or self.kind not in KINDS:
-            raise ValueError(f"kind={self.kind!r} is not known; use one of {', '.join(KINDS)}")
+        if not isinstance(self.topology, str) or self.topology not in TOPOLOGIES:
+            raise ValueError(
+                f"topology={self.topology!r} is not known; use one of {', '.join(TOPOLOGIES)}"
+            )
         if not isinstance(self.axes, tuple) or not self.axes:
             raise ValueError(
                 f"axes={self.axes!r} must be a tuple, such as (4, 4): the chips along each axis"
             )
-        if self.kind != "torus" and len(self.axes) > 1:
-            raise ValueError(f"{self.kind!r} has no axes but one count of chips, got {self.axes!r}")
+        if self.topology != "torus" and len(self.axes) > 1:
+            raise ValueError(
+                f"{self.topology!r} has no axes but one count of chips, got {self.axes!r}"
+            )
         names = [f"axes[{place}]" for place in range(len(self.axes))]
         rings = self.rings or (False,) * len(self.axes)
         said = isinstance(rings, tuple) and all(isinstance(ring, FLAGS) for ring in rings)
@@ -75,9 +79,9 @@ class Group:
                 f"rings={rings!r} must say of each of {len(self.axes)} axes if it is one, True or "
                 "False"
             )
-        if self.kind != "torus" and any(rings):
-            raise ValueError(f"only a torus has rings, got rings={rings!r} for {self.kind!r}")
-        if not isinstance(self.reduces, FLAGS) or (self.reduces and self.kind != "switch"):
+        if self.topology != "torus" and any(rings):
+            raise ValueError(f"only a torus has rings, got rings={rings!r} for {self.topology!r}")
+        if not isinstance(self.reduces, FLAGS) or (self.reduces and self.topology != "switch"):
             raise ValueError(
                 f"reduces={self.reduces!r} must be False, or True for a switch: only a switch can "
                 "add up what passes through it"
@@ -114,22 +118,22 @@ class Group:
             check_broadcast(**lengths, **fitting, card=self.card)
 
     @property
-    def chips(self):
+    def per_node(self):
         """Chips of one node."""
         return math.prod(self.axes)
 
     @property
     def n(self):
         """Chips in all."""
-        return self.chips * self.nodes
+        return self.per_node * self.nodes
 
     @property
     def links(self):
         """The links of the chip that has fewest, within its node."""
-        if self.kind == "switch":
+        if self.topology == "switch":
             return 1
-        if self.kind == "all-pairs":
-            return _at_least(self.chips - 1, 1)
+        if self.topology == "all-pairs":
+            return _at_least(self.per_node - 1, 1)
         each = (
             unless_alone(2 if ring and self.bidirectional else 1, length)
             for length, ring in zip(self.axes, self.rings, strict=True)
@@ -144,7 +148,7 @@ class Group:
     @property
     def hops(self):
         """Links from one chip to the farthest other, within its node."""
-        if self.kind != "torus":
+        if self.topology != "torus":
             return unless_alone(1, self.axes[0])
         each = (
             length // 2 if ring and self.bidirectional else length - 1
@@ -172,19 +176,25 @@ class Group:
 
     @property
     def shape(self):
-        """How the chips of a node are joined, in a word: "ring of 4", "2x4", "switch of 8"."""
+        """The form of a node and its length: "ring of 4", "2x4", "switch of 8"."""
         if len(self.axes) > 1:
             return "x".join(map(str, self.axes))
-        kind = self.kind
-        if kind == "torus":
-            kind = "ring" if self.rings[0] else "line"
-        return f"{kind} of {self.axes[0]}"
+        return f"{self.form} of {self.axes[0]}"
+
+    @property
+    def form(self):
+        """The topology in a word: "ring", "line", "slice" (several axes), "switch", "all-pairs"."""
+        if self.topology != "torus":
+            return self.topology
+        if len(self.axes) > 1:
+            return "slice"
+        return "ring" if self.rings[0] else "line"
 
     def __repr__(self):
         name = f" {self.chip.name}" if self.chip else " chips"
         nodes = f"{self.nodes} nodes of " if self.card is not None else ""
         card = f", card {quantity(self.card, 'B/s')}" if self.card is not None else ""
-        chips = f"{nodes}{self.chips}" + (f" ×{name}" if self.chip else name)
+        chips = f"{nodes}{self.per_node}" + (f" ×{name}" if self.chip else name)
         return f"Group({chips}, {self.shape}, egress {quantity(self.egress, 'B/s')}{card})"
 
 
@@ -236,17 +246,20 @@ def all_pairs(n, bandwidth, *, latency=0.0):
     return Group("all-pairs", (n,), bandwidth, latency=latency)
 
 
-def group(chip, n, *, kind=None, bidirectional=True, nodes=1, card=None):
+def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
     """So many chips of the table, joined as they are.
 
     Parameters
     ----------
     chip : Chip or name
-    n : chips. Of TPUs those of a whole slice, or 2 for two neighbours; a tuple of lengths names a
-        slice, such as (4, 4), or, shorter than the torus has axes, chips along some axes of the
-        largest slices: (16,)
-    kind : "ring", "line", "switch" or "all-pairs", for chips of which the table does not say how
-        they are joined; each chip then uses all its links
+    n : int or tuple
+        Chips of a node, which are all of them unless ``nodes`` says otherwise. Of TPUs, those of a
+        whole slice, or 2 for two neighbours; a tuple of lengths names a slice, such as (4, 4), or,
+        where it is shorter than the torus has axes, chips along some axes of the largest slices,
+        such as (16,).
+    topology : "ring", "line", "switch" or "all-pairs"
+        For chips of which the table does not say how they are joined, and for those alone; each
+        chip then uses all its links.
     bidirectional : False to use rings one way only
     nodes, card : so many such nodes, and the bytes/s one way of each chip's network card
 
@@ -259,84 +272,96 @@ def group(chip, n, *, kind=None, bidirectional=True, nodes=1, card=None):
     >>> group("H100", 8, nodes=2, card=50e9)
     Group(2 nodes of 8 × H100 SXM, switch of 8, egress 450 GB/s, card 50 GB/s)
     """
-    chip = chip if isinstance(chip, Chip) else find_chip(chip)
-    joined = chip.interconnect
-    if joined is None:
+    chip = find_chip(chip)
+    interconnect = chip.interconnect
+    if interconnect is None:
         raise ValueError(f"{chip.name} has no links in the table; build a group of your own links")
-    latency = float(joined.latency or 0)
+    latency = float(interconnect.latency or 0)
     if not isinstance(bidirectional, FLAGS):
         raise ValueError(f"bidirectional={bidirectional!r} must be True or False")
-    if joined.kind is None:
-        made = replace(_as_told(chip, _whole(n), kind, bidirectional), latency=latency)
-    elif kind is not None:
-        raise ValueError(f"{chip.name} are joined by a {joined.kind}; leave kind={kind!r} out")
-    elif joined.kind == "torus":
+    if interconnect.topology is None:
+        made = replace(_as_told(chip, _whole(n), topology, bidirectional), latency=latency)
+    elif topology is not None:
+        raise ValueError(
+            f"{chip.name} are joined by a {interconnect.topology}; leave topology={topology!r} out"
+        )
+    elif interconnect.topology == "torus":
         axes, rings = _place_in_torus(chip, n)
-        made = Group("torus", axes, joined.bandwidth, rings, latency=latency, chip=chip)
+        made = Group("torus", axes, interconnect.bandwidth, rings, latency=latency, chip=chip)
         if not bidirectional:
             made = replace(made, bidirectional=False)
     else:
         count = _whole(n)
-        if count > joined.chips:
-            place = "a switch" if joined.kind == "switch" else "a set of all pairs"
+        if count > interconnect.largest:
+            place = "a switch" if interconnect.topology == "switch" else "a set of all pairs"
             raise ValueError(
-                f"{place} joins at most {joined.chips} {chip.name}, got n={n}; for more, give "
-                "n for one node, nodes= and card="
+                f"{place} joins at most {interconnect.largest} {chip.name}, got n={n}; for more, "
+                "give n for one node, nodes= and card="
             )
         if not bidirectional:
             raise ValueError(f"{chip.name} has no rings to use one way; leave bidirectional out")
-        width = joined.total if joined.kind == "switch" else joined.total / (joined.chips - 1)
+        shared = 1 if interconnect.topology == "switch" else interconnect.largest - 1
         made = Group(
-            joined.kind, (count,), width, latency=latency, reduces=joined.reduces, chip=chip
-        )
+            interconnect.topology, (count,), interconnect.total / shared, latency=latency,
+            reduces=interconnect.reduces, chip=chip,
+        )  # fmt: skip
     one = card is None and not isinstance(nodes, np.ndarray) and nodes == 1
     return made if one else replace(made, nodes=nodes, card=card)
 
 
-def _as_told(chip, n, kind, bidirectional):
+def check_group(group):
+    """ValueError saying what to give instead of anything but a Group."""
+    if not isinstance(group, Group):
+        raise ValueError(
+            f"group must be a Group, got {type(group).__name__}: {group!r}; "
+            'roofkit.group("TPU v5e", 8) gives one'
+        )
+
+
+def _as_told(chip, n, topology, bidirectional):
     """The group of chips that the table does not join, joined as the caller says."""
     width = chip.interconnect.total
-    if not bidirectional and kind != "ring":
-        raise ValueError(f"only a ring can be used one way, not kind={kind!r}")
-    if kind == "ring":
+    if not bidirectional and topology != "ring":
+        raise ValueError(f"only a ring can be used one way, not topology={topology!r}")
+    if topology == "ring":
         return replace(ring(n, width / 2, bidirectional=bidirectional), chip=chip)
-    if kind == "all-pairs":
+    if topology == "all-pairs":
         return replace(all_pairs(n, width / max(n - 1, 1)), chip=chip)
     makers = {
         "line": lambda: line(n, width / (2 if n > 2 else 1)),
         "switch": lambda: switch(n, width),
     }
-    if not isinstance(kind, str) or kind not in makers:
+    if not isinstance(topology, str) or topology not in makers:
         raise ValueError(
-            f"{chip.name}: the table does not say how several are joined; say kind='ring', 'line', "
-            f"'switch' or 'all-pairs', got {kind!r}"
+            f"{chip.name}: the table does not say how several are joined; say topology='ring', "
+            f"'line', 'switch' or 'all-pairs', got {topology!r}"
         )
-    return replace(makers[kind](), chip=chip)
+    return replace(makers[topology](), chip=chip)
 
 
 def _place_in_torus(chip, n):
     """The axes of n chips of a torus, and whether each is a ring."""
-    joined = chip.interconnect
-    slices = {tuple(sorted(axes)): axes for axes in joined.slices}
-    named = ", ".join("x".join(map(str, axes)) for axes in joined.slices)
+    interconnect = chip.interconnect
+    slices = {tuple(sorted(axes)): axes for axes in interconnect.slices}
+    named = ", ".join("x".join(map(str, axes)) for axes in interconnect.slices)
     if not isinstance(n, tuple):
         count = _whole(n)
         if count <= 2:
             return (count,), (False,)
-        found = next((axes for axes in joined.slices if math.prod(axes) == count), None)
+        found = next((axes for axes in interconnect.slices if math.prod(axes) == count), None)
         if found is None:
             raise ValueError(
                 f"{chip.name} has no slice of n={n} chips; slices are {named}. "
                 "A tuple counts chips along axes of a slice: (16,)"
             )
-        return found, joined.rings(found)
+        return found, interconnect.rings(found)
     lengths = tuple(map(_whole, n))
-    most = max(map(len, joined.slices))
-    longest = max(map(max, joined.slices))
+    most = max(map(len, interconnect.slices))
+    longest = max(map(max, interconnect.slices))
     if len(lengths) == most and tuple(sorted(lengths)) in slices:
-        return lengths, joined.rings(lengths)
+        return lengths, interconnect.rings(lengths)
     if len(lengths) < most and lengths and max(lengths) <= longest:
-        return lengths, joined.rings(lengths)
+        return lengths, interconnect.rings(lengths)
     raise ValueError(f"{chip.name} has no slice with axes {n!r}; slices are {named}")
 
 

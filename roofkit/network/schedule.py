@@ -206,7 +206,7 @@ def least_gather_bytes(size, group):
 
 def _links(group):
     """Every link of a group as (source, target)."""
-    if not isinstance(group, Group) or group.kind == "switch" or group.card is not None:
+    if not isinstance(group, Group) or group.topology == "switch" or group.card is not None:
         raise ValueError(
             f"{group!r} has no links from chip to chip; take a ring, line, torus or all pairs"
         )
@@ -214,7 +214,7 @@ def _links(group):
         raise ValueError(f"axes={group.axes!r} must be whole numbers here")
     places = list(np.ndindex(*map(int, group.axes)))
     numbers = {place: chip for chip, place in enumerate(places)}
-    if group.kind == "all-pairs":
+    if group.topology == "all-pairs":
         return tuple((a, b) for a in range(group.n) for b in range(group.n) if a != b)
     found = []
     for place in places:

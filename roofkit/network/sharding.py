@@ -1,11 +1,11 @@
 """A matmul split over the chips of a group, and how wide it must be to be worth it."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 
 from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, sizes
-from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
 from roofkit.kernels import matmul
 from roofkit.network.collectives import (
@@ -15,7 +15,7 @@ from roofkit.network.collectives import (
     check_flags,
     reduce_scatter,
 )
-from roofkit.network.groups import Group, group
+from roofkit.network.groups import check_group, group
 from roofkit.roofline import Cost, Estimate, Roofline
 
 
@@ -74,8 +74,8 @@ COLLECTIVES = {
 
 
 def sharded_matmul(
-    B, D, F, group, *, along="D", collective=None, exact=True, latency=False, dtype="bf16",
-    weight_dtype=None, out_dtype=None,
+    B, D, F, group, *, along="D", collective=None, exact=True, with_latency=False,
+    in_network=None, dtype="bf16", weight_dtype=None, out_dtype=None,
 ):  # fmt: skip
     """X[B, D] · Y[D, F] -> Z[B, F] on a group, each chip doing 1/n of the multiplications.
 
@@ -92,6 +92,7 @@ def sharded_matmul(
 
     Memory moves each chip's operands and results once; what a collective reads and writes there
     is not counted. Split along D, each chip's critical batch is ``critical_batch(roof, D / n, F)``.
+    ``exact``, ``with_latency`` and ``in_network`` go to the collective.
 
     Returns a Sharded. Source: "How to Scale Your Model", chapter 1 (along D) and chapter 3.
 
@@ -102,15 +103,11 @@ def sharded_matmul(
     0.117
     """
     B, D, F = sizes(B=B, D=D, F=F)
-    if not isinstance(group, Group):
-        raise ValueError(
-            f"group must be a Group, got {type(group).__name__}: {group!r}; "
-            'roofkit.group("TPU v5e", 2) gives one'
-        )
+    check_group(group)
     if not isinstance(along, str) or along not in COLLECTIVES:
         raise ValueError(f"along={along!r} must be the dimension to split: B, D or F")
-    choice = _collective(along, collective)
-    check_flags(exact=exact, latency=latency)
+    choice = _collective(along, collective, in_network)
+    check_flags(exact=exact, with_latency=with_latency)
     check_broadcast(B=B, D=D, F=F, n=group.n)
     lengths = {"B": B, "D": D, "F": F}
     lengths[along] = lengths[along] / group.n
@@ -122,18 +119,20 @@ def sharded_matmul(
         "X": (B * D, dtype), "Y": (D * F, weight_dtype), "Z": (B * F, out_dtype),
     }[array]  # fmt: skip
     size = elements * itemsize(dtype if its_dtype is None else its_dtype)
-    return Sharded(local, collect(size, group, exact=exact, latency=latency))
+    return Sharded(local, collect(size, group, exact=exact, with_latency=with_latency))
 
 
 def critical_width(
-    group, dtype="bf16", *, collective="all-reduce", exact=True, out_dtype=None, peak_flops=None
-):
+    group, dtype="bf16", *, collective="all-reduce", exact=True, in_network=None, out_dtype=None,
+    peak_flops=None,
+):  # fmt: skip
     """The width D above which a matmul split along D is compute-bound against the links.
 
     T_math = 2BDF / nC falls with n; T_comms = f(n) · s · BF / W hardly does, where f V are the
     bytes of the ``collective`` ("all-reduce" or "reduce-scatter"), s those of an element of
     out_dtype and W the group's egress. So D = n f(n) · s/2 · C/W, whatever B and F are: for an
-    all-reduce in bf16 that is 2 (n-1) C/W. One chip alone has width 0.
+    all-reduce in bf16 that is 2 (n-1) C/W, or n C/W where a switch adds up (``in_network``, as
+    all_reduce has it). One chip alone has width 0.
 
     ``dtype`` says which peak C of the group's chip is meant, and what the sums travel as unless
     out_dtype does; ``peak_flops`` stands in for a chip. The latency of hops, which does depend on
@@ -145,12 +144,8 @@ def critical_width(
     >>> [round(critical_width(group("TPU v5e", n)), 1) for n in (2, (16,))]
     [8755.6, 65666.7]
     """
-    if not isinstance(group, Group):
-        raise ValueError(
-            f"group must be a Group, got {type(group).__name__}: {group!r}; "
-            'roofkit.group("TPU v5e", 2) gives one'
-        )
-    collect, _ = _collective("D", collective)
+    check_group(group)
+    collect, _ = _collective("D", collective, in_network)
     peak = group.peak_flops(dtype, peak_flops)
     moved = collect(itemsize(out_dtype or dtype), group, exact=exact)
     return group.n * peak / 2 * moved.seconds
@@ -163,9 +158,9 @@ def most_chips(chip, D, dtype="bf16", **how):
     ``how`` goes to critical_width.
 
     >>> most_chips("TPU v5e", 8192), most_chips("TPU v5e", 8756), most_chips("H100", 8192)
-    (1, 2, 2)
+    (1, 2, 3)
     """
-    chip = chip if isinstance(chip, Chip) else find_chip(chip)
+    chip = find_chip(chip)
     D = number(D, "D")
     if isinstance(D, np.ndarray) or is_symbolic(D):
         raise ValueError(f"most_chips takes one number for D, got {D!r}")
@@ -175,26 +170,31 @@ def most_chips(chip, D, dtype="bf16", **how):
 
 
 def group_sizes(chip):
-    """How many chips of a kind can work together in one node or slice: an increasing list.
+    """How many chips of one name can work together in one node or slice: an increasing list.
 
     >>> group_sizes(find_chip("TPU v5e"))
     [1, 2, 4, 8, 16, 32, 64, 128, 256]
     """
-    joined = chip.interconnect
-    if joined is None or joined.kind is None:
+    interconnect = chip.interconnect
+    if interconnect is None or interconnect.topology is None:
         return [1]
-    if joined.kind == "torus":
-        return sorted({1, 2, *(int(np.prod(axes)) for axes in joined.slices)})
-    return list(range(1, joined.chips + 1))
+    if interconnect.topology == "torus":
+        return sorted({1, 2, *(int(np.prod(axes)) for axes in interconnect.slices)})
+    return list(range(1, interconnect.largest + 1))
 
 
-def _collective(along, collective):
+def _collective(along, collective, in_network):
+    """The function that says what travels, and the array that does; None where nothing does."""
     known = COLLECTIVES[along]
     if collective is None:
-        return next(iter(known.values()))
+        collective = next(iter(known))
     if not isinstance(collective, str) or collective not in known:
         raise ValueError(
             f"collective={collective!r} is not one for a matmul split along {along}; "
             f"use one of {', '.join(known)}"
         )
+    if collective == "all-reduce":
+        return functools.partial(all_reduce, in_network=in_network), "Z"
+    if in_network:
+        raise ValueError(f"in_network=True is for an all-reduce, not for collective={collective!r}")
     return known[collective]

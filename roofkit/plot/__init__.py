@@ -3,7 +3,7 @@
 import matplotlib.pyplot  # noqa: F401  first, so that an installation without it is told so here
 
 from roofkit._units import engineering
-from roofkit.plot.collectives import collective, joined
+from roofkit.plot.collectives import collective, topologies
 from roofkit.plot.figures import COLOURS, LINES, Picture, show
 from roofkit.plot.matmuls import matmul_batches, matmul_shapes, matmul_times
 from roofkit.plot.measured import measured
@@ -23,7 +23,6 @@ __all__ = [
     "breakdown",
     "collective",
     "engineering",
-    "joined",
     "kv_memory",
     "layers",
     "matmul_batches",
@@ -37,5 +36,6 @@ __all__ = [
     "table",
     "throughput",
     "times",
+    "topologies",
     "traffic",
 ]

@@ -146,7 +146,7 @@ def _told(held):
     )
 
 
-def joined(groups, *, axes=None):
+def topologies(groups, *, axes=None):
     """Draw the chips of groups and the links between them, side by side.
 
     Parameters
@@ -158,7 +158,7 @@ def joined(groups, *, axes=None):
     egress. Returns the Axes. Raises ValueError for anything else.
 
     >>> from roofkit.network import group
-    >>> axes = joined({"4": group("TPU v5e", 4)})
+    >>> axes = topologies({"4": group("TPU v5e", 4)})
     >>> axes[0].roofkit_description
     '4: 4 chips, 2x2, 2 links at the chip with fewest.'
     """
@@ -173,7 +173,7 @@ def joined(groups, *, axes=None):
         _draw_group(ax, label, group)
     axes[0].roofkit_description = "; ".join(
         f"{label}: {group.n} chips, {group.shape}, "
-        + ("all links to a switch" if group.kind == "switch" else f"{group.links} link"
+        + ("all links to a switch" if group.topology == "switch" else f"{group.links} link"
            f"{'s' * (group.links != 1)} at the chip with fewest")
         for label, group in groups.items()
     ) + "."  # fmt: skip
@@ -214,15 +214,15 @@ def _draw_group(ax, label, group):
 
 def _layout(group):
     """Where each chip is drawn, and the links as pairs of chips with a bend."""
-    if group.kind != "torus" or (len(group.axes) == 1 and group.rings[0]):
+    if group.topology != "torus" or (len(group.axes) == 1 and group.rings[0]):
         n = group.n
         places = {
             chip: (1.4 * math.sin(2 * math.pi * chip / n), 1.4 * math.cos(2 * math.pi * chip / n))
             for chip in range(n)
         }
-        if group.kind == "switch":
+        if group.topology == "switch":
             return places | {"switch": (0, 0)}, [((chip, "switch"), 0) for chip in range(n)]
-        if group.kind == "all-pairs":
+        if group.topology == "all-pairs":
             return places, [((a, b), 0) for a in range(n) for b in range(a)]
         return places, [((chip, (chip + 1) % n), 0) for chip in range(n)]
     rows, columns = (1, *group.axes)[-2:]

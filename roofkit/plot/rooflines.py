@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import matplotlib.pyplot as plt
 import numpy as np
 
+from roofkit._inputs import half
 from roofkit._units import engineering, prefixed
 from roofkit.hardware import Chip
 from roofkit.plot.figures import COLOURS, LINES, intensities_shown, roofline_axes, rounded
@@ -206,13 +207,14 @@ def _name(roof, alone):
 
 def _roof(roof, label):
     if isinstance(roof, Chip):
-        if not {"bf16", "fp16"} & set(roof.peaks):
+        dtype = half(roof.peaks)
+        if dtype is None:
             listed = ", ".join(roof.peaks) or "no peak at all"
             raise ValueError(
                 f"{roof.name} has no 16-bit peak (it has {listed}); "
                 'pass a Roofline, such as chip.roofline("fp32")'
             )
-        return roof.roofline("bf16" if "bf16" in roof.peaks else "fp16")
+        return roof.roofline(dtype)
     if not isinstance(roof, Roofline):
         raise ValueError(
             f"roofs[{label!r}] must be a Roofline or a Chip, got {type(roof).__name__}: {roof!r}"

@@ -40,8 +40,8 @@ async ([source, state, settings]) => {
   widget.initialize({ model });
   widget.render({ model, el });
   const all = (selector, read) => [...el.querySelectorAll(selector)].map(read);
-  return settings.map(([joined, ...sliders]) => {
-    model.set("joined", joined);
+  return settings.map(([topology, ...sliders]) => {
+    model.set("topology", topology);
     ["n", "D", "B"].forEach((name, i) => model.set(name, sliders[i]));
     return {
       words: ["n", "D", "B"].map((name) => model.get(`${name}_readout`)),
@@ -76,11 +76,11 @@ def picture(request, context):
     # The first width above D* is where the verdict turns.
     widths.append(bisect.bisect(widget.widths, live.critical_width))
     settings = [
-        (joined, n, D, B)
-        for joined, group in enumerate(widget.groups)
+        (topology, n, D, B)
+        for topology, group in enumerate(widget.groups)
         for n, D, B in itertools.product(range(len(group["sizes"])), widths, batches)
     ]
-    kept = {"n", "D", "B", "joined", "groups", "widths", "batches", "F", "itemsize", "last"}
+    kept = {"n", "D", "B", "topology", "groups", "widths", "batches", "F", "itemsize", "last"}
     state = {name: getattr(widget, name) for name in kept | {"text", "units"}}
     page = context.new_page()
     shown = page.evaluate(SHOW, [widget._esm, state, settings])
@@ -124,7 +124,9 @@ def test_the_strip_says_what_binds_at_every_width(picture):
     widths = np.array(live.children[-1].widths, dtype=float)
     for places, shown in settings:
         move(live, places)
-        split = rk.network.sharded_matmul(live.B, widths, live.F, live.group, dtype=live.dtype)
+        split = rk.network.sharded_matmul(
+            live.B, widths, live.F, live.group, in_network=False, dtype=live.dtype
+        )
         wanted = split.estimate(live.group.chip.roofline(live.dtype)).bound
         [left, *_], right = starts_of(shown["pieces"][0]), end_of(shown["pieces"][-1])
         at = left + (right - left) * np.log(widths / widths[0]) / np.log(widths[-1] / widths[0])
@@ -169,7 +171,7 @@ def test_buttons_keep_the_number_of_chips_where_such_a_group_exists(chips):
 def test_controls_have_names(chips):
     for name, word in zip(SLIDERS, ("n", "D", "B"), strict=True):
         assert slider(chips, name, of=SLIDERS).get_attribute("aria-label") == word
-    group = chips.get_by_role("group", name="joined as")
+    group = chips.get_by_role("group", name="topology")
     group.get_by_role("button", name="TPU v5e: slice", pressed=True).press("Tab")
     chips.keyboard.press("Enter")
     group.get_by_role("button", name="TPU v5e: line", pressed=True).wait_for()

@@ -61,12 +61,12 @@ def test_shard_names_the_roof_that_binds():
     assert figures["upper_seconds"] == pytest.approx(
         sum(figures[f"{name}_seconds"] for name in ("math", "memory", "link"))
     )
-    slow = as_json("shard", 1, 8192, 8192, 2, "--chip", "v5e", "--latency")
+    slow = as_json("shard", 1, 8192, 8192, 2, "--chip", "v5e", "--with-latency")
     assert slow["link_seconds"] == pytest.approx(2e-6)
     assert as_json(*SHARD, "--along", "B")["link_bytes"] == 0
     two = as_json("shard", 64, 8192, 8192, 8, "--chip", "h100", "--nodes", 2, "--card", 25e9)
     assert two["bound"] == "network"
-    assert two["joined"] == "switch of 8"
+    assert two["topology"] == "switch of 8"
 
 
 def test_llm_prints_both_tables_and_the_totals():
@@ -117,7 +117,9 @@ def test_llm_takes_splits_formats_and_fusion():
 
 def test_llm_predicts_by_timings_of_the_gpu():
     answer = as_json("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
-    served = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibrated=rk.calibration("A100 80GB SXM"))
+    served = rk.llm("Llama-2-7B").on(
+        "A100 80GB SXM", calibrated=rk.machine.calibrate("A100 80GB SXM")
+    )
     expected = served.prefill().prediction
     totals = answer["totals"]
     assert totals["prefill_predicted_seconds"] == expected.seconds
@@ -230,7 +232,7 @@ def test_a_chip_may_be_a_file_of_ones_own(tmp_path):
     figures = as_json("matmul", 64, 64, 64, "--chip", f"{path}:toy", "--dtype", "FP32")
     assert figures["ridge_flops_per_byte"] == 10
     assert "peak fp32: 1 TFLOP/s" in ask("chips", f"{path}:toy")
-    assert as_json("shard", 64, 64, 64, 6, "--chip", f"{path}:toy", "--dtype", "fp32")["joined"]
+    assert as_json("shard", 64, 64, 64, 6, "--chip", f"{path}:toy", "--dtype", "fp32")["topology"]
     assert "cannot read" in ask("matmul", 1, 1, 1, "--chip", tmp_path / "none.toml", code=1)
 
 
@@ -267,7 +269,10 @@ def test_measure_prints_this_machine_and_keeps_what_it_measured(tmp_path):
         (["llm", "absent.json", "--chip", "h100"], "cannot read absent.json"),
         ([*LLM, "--chips", 3], "32 query heads cannot be split among 3 chips"),
         ([*LLM, "--output", 0], "output must be finite and at least 1, got 0"),
-        ([*SHARD, "--joined", "ring"], "TPU v5e are joined by a torus; leave kind='ring' out"),
+        (
+            [*SHARD, "--topology", "ring"],
+            "TPU v5e are joined by a torus; leave topology='ring' out",
+        ),
         (["shard", 1, 1, 1, 2, "--chip", "l40"], "the table does not say how several are joined"),
         (["cnn", "lenet", "--chip", "h100"], "no network is named 'lenet'"),
         (["measure", "--device", "abacus"], "device='abacus' is not known"),

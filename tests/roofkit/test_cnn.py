@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import roofkit as rk
+from roofkit.kernels import conv2d
 from roofkit.models.cnn.known import cnn, cnns
 from roofkit.models.cnn.layers import (
     Add,
@@ -190,12 +191,10 @@ def test_a_convolution_costs_what_conv2d_does(
     sizes = {"stride": stride, "padding": padding, "groups": groups}
     network = CNN("one", [Conv(C_out, K, bias=False, **sizes)], (C_in, H, W))
     precision = {"dtype": dtype, "weight_dtype": weight_dtype}
-    kernel = rk.conv2d(N, H, W, C_in, C_out, K, **sizes, **precision)
+    kernel = conv2d(N, H, W, C_in, C_out, K, **sizes, **precision)
     assert network.cost(N, **precision) == kernel
     (layer,) = network.forward(GTX, N, **precision)
-    assert (
-        layer.weights == rk.conv2d(N, H, W, C_in, C_out, K, **sizes, **precision, moves="Y").bytes
-    )
+    assert layer.weights == conv2d(N, H, W, C_in, C_out, K, **sizes, **precision, moves="Y").bytes
     with_bias = CNN("one", [Conv(C_out, K, **sizes)], (C_in, H, W))
     assert with_bias.parameters == network.parameters + C_out
     assert with_bias.cost(N, **precision).flops == kernel.flops

@@ -192,7 +192,12 @@ def test_controls_step_through_whole_sizes_and_the_threshold_lies_between_two_st
 
 
 def test_words_of_chips_can_be_replaced():
-    words = {"choice": "{chip}（{kind}）", "line": "链", "shape": "{n} 片{kind}", "n": "芯片数 n"}
+    words = {
+        "choice": "{chip}（{topology}）",
+        "line": "链",
+        "shape": "{n} 片{topology}",
+        "n": "芯片数 n",
+    }
     live = explore.chips(text=words)
     assert live.children[0].options[1] == "TPU v5e（链）"
     assert picture(live).groups[0]["sizes"][1]["shape"] == "2 片链"

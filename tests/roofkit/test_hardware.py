@@ -64,7 +64,7 @@ PUBLISHED = {
 FP4 = {"B200": 9000e12, "GB200": 10000e12, "RTX 5090": 1676e12, "MI355X": 10100e12}
 WITHOUT_BF16 = ("V100 SXM2", "T4", "AGX Orin")
 
-# kind, most chips in one, the largest slice and the length whose multiples wrap around.
+# topology, most chips in one, the largest slice and the length whose multiples wrap around.
 JOINED = {
     "A100 40GB SXM": ("switch", 8, None, None),
     "A100 80GB SXM": ("switch", 8, None, None),
@@ -115,7 +115,7 @@ aliases = ["desk"]
 peak.fp32 = { value = 1e12, unit = "FLOP/s", kind = "dense", source = "me" }
 memory.bandwidth = { value = 1e11, unit = "byte/s", source = "me" }
 interconnect.bandwidth = { value = 1e9, unit = "byte/s", kind = "one-way", source = "me" }
-interconnect.layout = { links = 4, kind = "torus", slices = ["2x3"], wraps = 3, source = "me" }
+interconnect.layout = { links = 4, topology = "torus", slices = ["2x3"], wraps = 3, source = "me" }
 interconnect.latency = { value = 1e-6, unit = "s", source = "me" }
 
 [[chip]]
@@ -195,13 +195,13 @@ def test_no_peak_is_unconfirmed_and_every_source_is_used():
 def test_layouts_are_the_published_ones():
     found = {
         chip.name: (
-            chip.interconnect.kind,
-            chip.interconnect.chips,
+            chip.interconnect.topology,
+            chip.interconnect.largest,
             max(chip.interconnect.slices, default=None),
             chip.interconnect.wraps,
         )
         for chip in rk.chips()
-        if chip.interconnect and chip.interconnect.kind
+        if chip.interconnect and chip.interconnect.topology
     }
     assert found == JOINED
 
@@ -412,7 +412,7 @@ def test_the_html_table_cites_the_source_of_every_figure_and_escapes_text():
 
 
 def test_the_ridge_of_an_unconfirmed_peak_is_left_out_of_the_table():
-    peak = rk.Figure(1e12, "FLOP/s", source="a rumour", kind="dense", confirmed=False)
+    peak = rk.hardware.Figure(1e12, "FLOP/s", source="a rumour", kind="dense", confirmed=False)
     row = repr(ChipTable([rk.Chip("rumoured", {"bf16": peak}, bandwidth=1e11)])).splitlines()[-1]
     assert "1 (?)" in row
     assert row.endswith("–")
@@ -444,8 +444,8 @@ def test_your_own_chip_works_like_those_of_the_table():
         ({"on_chip": b"1"}, "on_chip"),
         ({"multiprocessors": 0}, "multiprocessors"),
         ({"multiprocessors": 1.5}, "multiprocessors must be a whole number, got 1.5"),
-        ({"bandwidth": rk.Figure(-1, "byte/s", source="a slip")}, "bandwidth"),
-        ({"bandwidth": rk.Figure(1e11, "byte", source="a slip")}, "bandwidth"),
+        ({"bandwidth": rk.hardware.Figure(-1, "byte/s", source="a slip")}, "bandwidth"),
+        ({"bandwidth": rk.hardware.Figure(1e11, "byte", source="a slip")}, "bandwidth"),
         ({"interconnect": "switch"}, "must be an Interconnect, such as Interconnect(18, 25e9"),
         ({"interconnect": ("switch", 8)}, "interconnect"),
     ],
@@ -457,7 +457,7 @@ def test_your_own_chip_is_checked_too(given, figure):
 
 
 def test_your_own_table_is_read_with_all_its_figures(tmp_path):
-    toy, empty = rk.load_chips(_write(tmp_path, TOY))
+    toy, empty = rk.hardware.load_chips(_write(tmp_path, TOY))
     assert (toy.name, toy.sku, toy.aliases) == ("toy", "Toy 1", ("desk",))
     assert toy.roofline("fp32") == rk.Roofline(1e12, 1e11)
     assert toy.interconnect.bandwidth.source == "measured at my desk"
@@ -498,7 +498,7 @@ def test_a_flaw_in_the_tables_first_peak_is_refused_by_chip_and_figure(
     flawed = text[:start] + re.sub(pattern, replacement, text[start:], count=1)
     assert flawed != text
     with pytest.raises(ValueError, match=r"mine\.toml: chip 'V100 SXM2': peak\.fp16") as refusal:
-        rk.load_chips(_write(tmp_path, flawed))
+        rk.hardware.load_chips(_write(tmp_path, flawed))
     assert told in str(refusal.value)
 
 
@@ -518,9 +518,9 @@ def test_a_flaw_in_the_tables_first_peak_is_refused_by_chip_and_figure(
         ('name = "toy too"', 'name = "Toy"', "toy and Toy share the name 'toy'"),
         ('["desk"]', '"desk"', "chip 'toy' has aliases 'desk'"),
         ('["desk"]', "[1]", "chip 'toy' has aliases [1]"),
-        ('kind = "torus", ', "", "interconnect: a layout of no kind has no wraps: 3"),
-        ('"torus"', '"mesh"', "kind 'mesh' is not known; use one of torus, switch, all-pairs"),
-        ('"torus"', "[1]", "kind [1] is not known"),
+        ('topology = "torus", ', "", "interconnect: topology=None has no wraps, got wraps=3"),
+        ('"torus"', '"mesh"', "topology='mesh' is not known; use one of torus, switch, all-pairs"),
+        ('"torus"', "[1]", "topology=[1] is not known"),
         ("links = 4, ", "", "links must be a whole number, 1 or more, got None"),
         ("links = 4", "links = 4.0", "links must be a whole number, 1 or more, got 4.0"),
         ("links = 4", "links = 2", "slice (2, 3) must be a tuple of lengths, one for each two"),
@@ -532,7 +532,7 @@ def test_a_flaw_in_the_tables_first_peak_is_refused_by_chip_and_figure(
         ("wraps = 3", "wraps = 2", "wraps must be a whole number, 3 or more, got 2"),
         ("wraps = 3", "wraps = 3, reduces = 1", "reduces must be true or false, got 1"),
         ("wraps = 3", "wraps = 3, reduces = true", "only a switch can add up"),
-        ('"torus"', '"switch"', "interconnect: a switch has no wraps: 3"),
+        ('"torus"', '"switch"', "interconnect: topology='switch' has no wraps, got wraps=3"),
         ("wraps = 3", "sauce = 2", "interconnect.layout has unknown entries: sauce"),
         ('wraps = 3, source = "me"', "wraps = 3", "interconnect.layout has source None"),
         ('wraps = 3, source = "me"', 'wraps = 3, source = "he"', "has source 'he', which"),
@@ -550,18 +550,18 @@ def test_a_flaw_in_your_own_table_is_refused(tmp_path, old, new, told):
     assert old in TOY
     flawed = TOY.replace(old, new) if "[[" in old else TOY.replace(old, new, 1)
     with pytest.raises(ValueError, match=r"mine\.toml|^toy: ") as refusal:
-        rk.load_chips(_write(tmp_path, flawed))
+        rk.hardware.load_chips(_write(tmp_path, flawed))
     assert told in str(refusal.value)
 
 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ((4, 1e9, "ring"), "kind 'ring' is not known; use one of torus, switch, all-pairs"),
-        ((4, 1e9, "switch", 8.0), "chips must be a whole number, 2 or more, got 8.0"),
-        ((4, 1e9, "switch", 8, ((2, 2),)), "a switch has no slices"),
+        ((4, 1e9, "ring"), "topology='ring' is not known; use one of torus, switch, all-pairs"),
+        ((4, 1e9, "switch", 8.0), "largest must be a whole number, 2 or more, got 8.0"),
+        ((4, 1e9, "switch", 8, ((2, 2),)), "topology='switch' has no slices"),
         ((4, 1e9, "all-pairs", 8), "8 chips in all pairs need 7 links a chip, got links=4"),
-        ((4, 1e9, None, 8), "a layout of no kind has no chips: 8"),
+        ((4, 1e9, None, 8), "topology=None has no largest, got largest=8"),
         ((4, -1, "switch", 8), "link bandwidth must be finite and above 0"),
         ((4, 1e9, "torus", None, ((2, 2),)), "wraps must be a whole number, 3 or more, got None"),
     ],
@@ -572,21 +572,40 @@ def test_an_interconnect_that_cannot_be_is_refused(given, told):
 
 
 def test_your_own_chip_may_say_how_it_is_joined_and_need_not():
-    joined = Interconnect(4, 25e9, "switch", chips=4)
+    joined = Interconnect(4, 25e9, "switch", largest=4)
     mine = rk.Chip("mine", {"fp32": 1e12}, interconnect=joined)
     assert rk.group(mine, 4).egress == 100e9
     assert joined.source == joined.bandwidth.source == "given by the user"
     assert rk.Chip("mine", {"fp32": 1e12}, 1e11).interconnect is None
 
 
+@pytest.mark.parametrize("chip", rk.chips(), ids=lambda chip: chip.name)
+def test_a_chip_shows_in_a_few_words_with_units(chip):
+    shown = repr(chip)
+    assert shown.startswith(f"Chip({chip.name}: ")
+    assert len(shown) < 200
+    assert "source" not in shown
+    assert all(f"{dtype} " in shown for dtype in chip.peaks)
+    assert ("links of" in shown or "link of" in shown) == (chip.interconnect is not None)
+    figures = (*chip.peaks.values(), chip.bandwidth, chip.capacity)
+    assert shown.count("(?)") == sum(each is not None and not each.confirmed for each in figures)
+
+
+def test_links_show_in_a_few_words_with_units():
+    assert repr(rk.chip("H100").interconnect) == (
+        "Interconnect(18 links of 25 GB/s, switch of up to 8, adds up, 600 ns a hop)"
+    )
+    assert repr(rk.chip("H100 PCIe").interconnect).startswith("Interconnect(1 link of 63 GB/s")
+
+
 def test_counts_of_links_may_come_from_numpy():
-    assert Interconnect(np.int64(4), 1e9, "switch", chips=np.int64(8)).total == 4e9
+    assert Interconnect(np.int64(4), 1e9, "switch", largest=np.int64(8)).total == 4e9
 
 
 def test_a_file_stands_for_the_chip_in_it(tmp_path):
     path = _write(tmp_path, TOY)
     for asked in (f"{path}:toy", f"{path}:DESK"):
-        assert rk.chip(asked) == rk.load_chips(path)[0]
+        assert rk.chip(asked) == rk.hardware.load_chips(path)[0]
     one = _write(tmp_path, TOY.partition('\n[[chip]]\nname = "toy too"')[0])
     assert rk.chip(one) == rk.chip(str(one)) == rk.chip(f"{one}:toy")
     assert rk.group(one, 6).n == 6
@@ -609,7 +628,7 @@ def test_a_file_without_an_answer_is_refused(tmp_path, asked, told):
 
 def test_a_table_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"cannot read .*none.toml: No such file"):
-        rk.load_chips(tmp_path / "none.toml")
+        rk.hardware.load_chips(tmp_path / "none.toml")
 
 
 def test_rows_hold_plain_figures_in_si_units():
@@ -629,7 +648,7 @@ def test_rows_hold_plain_figures_in_si_units():
 def test_a_frame_takes_the_rows_and_says_where_pandas_is_missing(monkeypatch):
     pandas = types.SimpleNamespace(DataFrame=lambda rows: ("a frame of", rows))
     monkeypatch.setitem(sys.modules, "pandas", pandas)
-    for table in (rk.chips(), rk.llms()):
+    for table in (rk.chips(), rk.models.llms()):
         assert table.to_frame() == ("a frame of", table.rows)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs pandas: pip install pandas; or"):
@@ -640,7 +659,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match=r"mine\.toml is not valid TOML"):
-        rk.load_chips(path)
+        rk.hardware.load_chips(path)
 
 
 def test_chips_and_their_figures_survive_copying_and_pickling():
@@ -672,7 +691,7 @@ def test_changing_the_peaks_you_gave_leaves_the_chip_alone():
 
 
 def test_figures_count_as_floats_and_show_their_unit():
-    figure = rk.Figure(819e9, "byte/s", source="data sheet")
+    figure = rk.hardware.Figure(819e9, "byte/s", source="data sheet")
     assert type(figure * 2) is float
     assert repr(figure) == "8.19e+11 byte/s"
-    assert repr(rk.Figure(1, "byte", source="", confirmed=False)) == "1 byte (?)"
+    assert repr(rk.hardware.Figure(1, "byte", source="", confirmed=False)) == "1 byte (?)"

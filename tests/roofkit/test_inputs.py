@@ -88,9 +88,9 @@ def test_a_count_is_whole():
 @pytest.mark.parametrize("name", ["H", "W", "C_in", "C_out", "K", "stride", "groups", "padding"])
 def test_a_convolution_is_made_of_whole_numbers_and_its_batch_may_be_an_average(name):
     sizes = {"N": 1.5, "H": 8, "W": 8, "C_in": 4, "C_out": 4, "K": 3}
-    assert rk.conv2d(**sizes).flops == 1.5 * rk.conv2d(**sizes | {"N": 1}).flops
+    assert rk.kernels.conv2d(**sizes).flops == 1.5 * rk.kernels.conv2d(**sizes | {"N": 1}).flops
     with pytest.raises(ValueError, match=f"^{name} must be a whole number, got 1.5"):
-        rk.conv2d(**sizes | {name: 1.5})
+        rk.kernels.conv2d(**sizes | {name: 1.5})
 
 
 def test_a_tile_has_whole_edges():
@@ -100,8 +100,8 @@ def test_a_tile_has_whole_edges():
 
 def test_empty_arrays_give_empty_answers():
     roof = rk.chip("H100").roofline("bf16")
-    costs = [rk.matmul(EMPTY, 8, 8), rk.conv2d(EMPTY, 8, 8, 3, 4, 3), rk.softmax(EMPTY, 8)]
-    for cost in (*costs, rk.norm(EMPTY, 8), rk.dot(EMPTY), rk.axpy(EMPTY), 2 * costs[0]):
+    costs = [rk.matmul(EMPTY, 8, 8), rk.kernels.conv2d(EMPTY, 8, 8, 3, 4, 3), rk.softmax(EMPTY, 8)]
+    for cost in (*costs, rk.norm(EMPTY, 8), rk.dot(EMPTY), rk.kernels.axpy(EMPTY), 2 * costs[0]):
         estimate = roof.estimate(cost)
         for found in (cost.intensity, estimate.lower, estimate.upper, estimate.bound):
             assert found.shape == (0,)
@@ -109,4 +109,4 @@ def test_empty_arrays_give_empty_answers():
         assert repr(estimate)
         assert roof.share(cost, EMPTY).shape == (0,)
     assert rk.critical_batch(roof, D=EMPTY).shape == roof.attainable(EMPTY).shape == (0,)
-    assert rk.Roofline(EMPTY, 1.0).ridge.shape == rk.mfu(EMPTY, 1.0, 1e12).shape == (0,)
+    assert rk.Roofline(EMPTY, 1.0).ridge.shape == rk.models.mfu(EMPTY, 1.0, 1e12).shape == (0,)

@@ -11,19 +11,20 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import roofkit as rk
+from roofkit.kernels import axpy, batched_matmul, conv2d
 
 BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "int4": 0.5}
 
 # Every kernel with sizes it accepts; the tests below vary one argument at a time.
 KERNELS = {
     rk.dot: {"N": 8},
-    rk.axpy: {"N": 8},
+    axpy: {"N": 8},
     rk.elementwise: {"N": 8},
     rk.matmul: {"B": 2, "D": 3, "F": 5},
-    rk.batched_matmul: {"N": 7, "B": 2, "D": 3, "F": 5},
+    batched_matmul: {"N": 7, "B": 2, "D": 3, "F": 5},
     rk.softmax: {"rows": 2, "cols": 3},
     rk.norm: {"rows": 2, "cols": 3},
-    rk.conv2d: {
+    conv2d: {
         "N": 2, "H": 8, "W": 9, "C_in": 4, "C_out": 8, "K": 3, "stride": 2, "groups": 2,
     },
 }  # fmt: skip
@@ -51,7 +52,7 @@ kernel_calls = st.sampled_from(list(KERNELS)).flatmap(
 
 
 def _sizes_for(kernel):
-    if kernel is not rk.conv2d:
+    if kernel is not conv2d:
         small = st.integers(1, 2**12)
         return st.fixed_dictionaries(dict.fromkeys(KERNELS[kernel], small))
     small = st.integers(1, 64)
@@ -78,7 +79,7 @@ def test_dot_products_count_2n_minus_1_flops_and_4n_plus_2_bytes():
 
 
 def test_axpy_moves_three_vectors():
-    assert _pair(rk.axpy(1000, "fp32")) == (2000, 12_000)
+    assert _pair(axpy(1000, "fp32")) == (2000, 12_000)
 
 
 def test_matmul_of_4096_cubed_reaches_1365_flops_a_byte():
@@ -93,7 +94,7 @@ def test_matmul_intensity_tends_to_b_in_bf16_and_to_2b_in_int8():
 
 def test_a_weight_of_its_own_for_every_example_holds_int8_intensity_at_2():
     for N in (1, 64, 4096):
-        assert rk.batched_matmul(N, 1, 4096, 4096, "int8").intensity == pytest.approx(2, rel=1e-3)
+        assert batched_matmul(N, 1, 4096, 4096, "int8").intensity == pytest.approx(2, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -103,16 +104,16 @@ def test_a_weight_of_its_own_for_every_example_holds_int8_intensity_at_2():
         (rk.matmul(2048, 4096, 4096), 68_719_476_736, 67_108_864),
         (rk.matmul(2048, 4096, 11008), 184_683_593_728, 152_043_520),
         (rk.matmul(2048, 11008, 4096), 184_683_593_728, 152_043_520),
-        (rk.batched_matmul(32, 2048, 128, 2048), 34_359_738_368, 301_989_888),
-        (rk.batched_matmul(32, 2048, 2048, 128), 34_359_738_368, 301_989_888),
+        (batched_matmul(32, 2048, 128, 2048), 34_359_738_368, 301_989_888),
+        (batched_matmul(32, 2048, 2048, 128), 34_359_738_368, 301_989_888),
         (rk.softmax(32 * 2048, 2048), 671_088_640, 536_870_912),
         (rk.norm(2048, 4096, kind="layer", read_parameters=False), 58_720_256, 33_554_432),
         (rk.elementwise(2048 * 4096), 8_388_608, 33_554_432),
         # The same, decode of one token after 2048.
         (rk.matmul(1, 4096, 4096), 33_554_432, 33_570_816),
         (rk.matmul(1, 4096, 11008), 90_177_536, 90_207_744),
-        (rk.batched_matmul(32, 1, 128, 2048), 16_777_216, 16_916_480),
-        (rk.batched_matmul(32, 1, 2048, 128), 16_777_216, 16_916_480),
+        (batched_matmul(32, 1, 128, 2048), 16_777_216, 16_916_480),
+        (batched_matmul(32, 1, 2048, 128), 16_777_216, 16_916_480),
         (rk.softmax(32, 2048), 327_680, 262_144),
         (rk.norm(1, 4096, kind="layer", read_parameters=False), 28_672, 16_384),
         (rk.elementwise(4096), 4_096, 16_384),
@@ -158,7 +159,7 @@ MOBILENET_DEPTHWISE = [
 
 def _vgg16(**convention):
     layers = [
-        rk.conv2d(1, side, side, C_in, C_out, 3, padding=1, dtype="fp32", **convention)
+        conv2d(1, side, side, C_in, C_out, 3, padding=1, dtype="fp32", **convention)
         for C_in, C_out, side in VGG16_CONVOLUTIONS
     ]
     return layers + [rk.matmul(1, D, F, "fp32", **convention) for D, F in VGG16_DENSE]
@@ -166,13 +167,13 @@ def _vgg16(**convention):
 
 def _mobilenet(**convention):
     convention = {"dtype": "fp32", **convention}
-    layers = [rk.conv2d(1, 224, 224, 3, 32, 3, stride=2, padding=1, **convention)]
+    layers = [conv2d(1, 224, 224, 3, 32, 3, stride=2, padding=1, **convention)]
     side, following = 112, [C for C, _ in MOBILENET_DEPTHWISE[1:]] + [1024]
     for (C, stride), C_next in zip(MOBILENET_DEPTHWISE, following, strict=True):
         depthwise = {"stride": stride, "padding": 1, "groups": C, **convention}
-        layers.append(rk.conv2d(1, side, side, C, C, 3, **depthwise))
+        layers.append(conv2d(1, side, side, C, C, 3, **depthwise))
         side //= stride
-        layers.append(rk.conv2d(1, side, side, C, C_next, 1, **convention))
+        layers.append(conv2d(1, side, side, C, C_next, 1, **convention))
     assert side == 7
     return [*layers, rk.matmul(1, 1024, 1000, **convention)]
 
@@ -224,7 +225,7 @@ def test_convolutions_place_one_filter_wherever_it_fits(N, H, W, K, stride, padd
     cols = len(range(0, W + 2 * padding - K + 1, stride))
     assume(rows and cols)
     C_in, C_out = 3 * groups, 5 * groups
-    cost = rk.conv2d(
+    cost = conv2d(
         N, H, W, C_in, C_out, K, stride=stride, padding=padding, groups=groups, dtype="fp32"
     )
     outputs = N * C_out * rows * cols
@@ -242,12 +243,12 @@ def test_convolutions_place_one_filter_wherever_it_fits(N, H, W, K, stride, padd
 @given(sizes, sizes, sizes, dtypes, dtypes, dtypes)
 def test_a_pointwise_convolution_is_a_matmul_over_its_pixels(N, D, F, x, y, z):
     mixed = {"dtype": x, "weight_dtype": y, "out_dtype": z}
-    assert rk.conv2d(N, 1, 1, D, F, 1, **mixed) == rk.matmul(N, D, F, **mixed)
+    assert conv2d(N, 1, 1, D, F, 1, **mixed) == rk.matmul(N, D, F, **mixed)
 
 
 @given(st.integers(1, 512), sizes, sizes, sizes, dtypes)
 def test_a_batch_of_matmuls_is_so_many_matmuls(N, B, D, F, dtype):
-    assert rk.batched_matmul(N, B, D, F, dtype) == N * rk.matmul(B, D, F, dtype)
+    assert batched_matmul(N, B, D, F, dtype) == N * rk.matmul(B, D, F, dtype)
 
 
 @given(sizes, sizes, sizes, dtypes, dtypes, dtypes)
@@ -306,8 +307,8 @@ def test_a_tile_that_cannot_be_is_named(tile, message):
 
 @pytest.mark.parametrize(
     ("kernel", "operands"),
-    [(rk.dot, "xyz"), (rk.axpy, "xyz"), (rk.matmul, "XYZ"), (rk.batched_matmul, "XYZ"),
-     (rk.conv2d, "XYZ")],
+    [(rk.dot, "xyz"), (axpy, "xyz"), (rk.matmul, "XYZ"), (batched_matmul, "XYZ"),
+     (conv2d, "XYZ")],
 )  # fmt: skip
 def test_operands_left_on_the_chip_are_not_moved(kernel, operands):
     sizes = KERNELS[kernel]
@@ -317,7 +318,7 @@ def test_operands_left_on_the_chip_are_not_moved(kernel, operands):
     assert kernel(**sizes, moves="") == rk.Cost(kernel(**sizes).flops, 0)
 
 
-@pytest.mark.parametrize("kernel", [rk.axpy, rk.matmul, rk.batched_matmul, rk.conv2d])
+@pytest.mark.parametrize("kernel", [axpy, rk.matmul, batched_matmul, conv2d])
 def test_counting_multiply_adds_halves_the_flops_and_moves_as_much(kernel):
     macs, flops = kernel(**KERNELS[kernel], fma=1), kernel(**KERNELS[kernel])
     assert _pair(flops) == (2 * macs.flops, macs.bytes)
@@ -376,9 +377,9 @@ def test_formulas_in_symbols_give_the_numbers(call, dtype):
 
 def test_symbolic_convolutions_stay_plain_where_stride_is_1():
     N, H, W, C, E, K = sympy.symbols("N H W C E K", positive=True)
-    cost = rk.conv2d(N, H, W, C, E, K)
+    cost = conv2d(N, H, W, C, E, K)
     assert sympy.expand(cost.flops - 2 * N * E * (H - K + 1) * (W - K + 1) * C * K * K) == 0
-    assert rk.conv2d(N, H, W, C, E, K, groups=2).flops == cost.flops / 2
+    assert conv2d(N, H, W, C, E, K, groups=2).flops == cost.flops / 2
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64])
@@ -474,14 +475,14 @@ def test_shapes_that_do_not_fit_are_named_with_the_way_out(kernel, first, second
 
 
 @pytest.mark.parametrize("bad", [0, 3, "2", None, True, np.array([1, 2])])
-@pytest.mark.parametrize("kernel", [rk.dot, rk.axpy, rk.matmul, rk.batched_matmul, rk.conv2d])
+@pytest.mark.parametrize("kernel", [rk.dot, axpy, rk.matmul, batched_matmul, conv2d])
 def test_a_multiply_add_counts_1_or_2(kernel, bad):
     with pytest.raises(ValueError, match=r"fma=.* must be 2"):
         kernel(**KERNELS[kernel], fma=bad)
 
 
 @pytest.mark.parametrize("bad", ["W", "XYw", None, 3])
-@pytest.mark.parametrize("kernel", [rk.dot, rk.axpy, rk.matmul, rk.batched_matmul, rk.conv2d])
+@pytest.mark.parametrize("kernel", [rk.dot, axpy, rk.matmul, batched_matmul, conv2d])
 def test_only_operands_of_the_kernel_move(kernel, bad):
     with pytest.raises(ValueError, match=f"moves={bad!r} must be letters of '[xX][yY][zZ]'"):
         kernel(**KERNELS[kernel], moves=bad)
@@ -504,7 +505,7 @@ def test_an_unknown_norm_is_answered_with_those_there_are(bad):
 )
 def test_a_convolution_that_cannot_be_is_refused(change, parts):
     with pytest.raises(ValueError, match=r"smaller than the kernel|a multiple of") as refusal:
-        rk.conv2d(**KERNELS[rk.conv2d] | change)
+        conv2d(**KERNELS[conv2d] | change)
     for part in parts:
         assert part in str(refusal.value)
 

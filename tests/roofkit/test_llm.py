@@ -194,7 +194,7 @@ def test_all_departures_together_are_llm_viewers_count():
 
 @pytest.mark.parametrize("count", COUNTS, ids=lambda count: count["model"])
 def test_parameters_are_the_published_ones_to_the_digit(count):
-    if count["model"] in {model.name for model in rk.llms()}:
+    if count["model"] in {model.name for model in rk.models.llms()}:
         assert rk.llm(count["model"]).parameters == count["parameters"]
     else:
         assert rk.cnn(count["model"]).parameters == count["parameters"]
@@ -231,7 +231,7 @@ def test_a_mixture_of_experts_meets_only_some_of_its_parameters(name, active):
     assert rk.llm("Llama-2-7B").active_parameters == LLAMA.parameters
 
 
-@pytest.mark.parametrize("model", rk.llms(), ids=lambda model: model.name)
+@pytest.mark.parametrize("model", rk.models.llms(), ids=lambda model: model.name)
 @pytest.mark.parametrize("chips", [1, 2, 4])
 def test_a_step_for_ever_more_sequences_reads_every_parameter_once(model, chips):
     """The table's weights are the parameters, but for the embedding, read by row."""
@@ -348,7 +348,7 @@ def test_choices_of_format_reach_what_they_name():
         ({"chips": 3}, "32 query heads cannot be split among 3 chips"),
         ({"chips": 64}, "32 query heads cannot be split among 64 chips"),
         ({"chips": 32}, "a switch joins at most"),
-        ({"chips": 2, "joined": "ring"}, "leave kind='ring' out"),
+        ({"chips": 2, "joined": "ring"}, "leave topology='ring' out"),
         (
             {"chips": 2, "joined": rk.group("H100", 4)},
             "joined is a group of 4 chips, but it has to join 2",
@@ -365,8 +365,8 @@ def test_choices_of_format_reach_what_they_name():
         ({"weight": "fp8"}, "weight='fp8' is no choice of a Deployment; nearest: weights"),
         ({"xyz": 1}, "there are weights, experts"),
         ({"fused": 1}, "fused=1 must be True or False"),
-        ({"calibrated": "H100"}, "calibrated='H100' must be what rk.calibration"),
-        ({"calibrated": rk.calibration("H100")}, "calibrated is of H100 SXM"),
+        ({"calibrated": "H100"}, "calibrated='H100' must be what rk.machine.calibrate"),
+        ({"calibrated": rk.machine.calibrate("H100")}, "calibrated is of H100 SXM"),
         ({"fused": True, "convention": "llm-viewer"}, "counts without fusion"),
         ({"convention": ["mine"]}, "convention=['mine'] is not known"),
         ({"kv_heads": "both"}, 'kv_heads=\'both\' must be "replicated" or "split"'),
@@ -422,9 +422,9 @@ MIXED = {"experts": 8, "experts_per_token": 2, "expert_width": 64}
 )
 def test_sizes_that_cannot_be_are_refused(sizes, message):
     tiny = {"hidden": 64, "layers": 2, "heads": 4, "vocabulary": 100, "mlp": 256}
-    assert rk.LLM("tiny", **tiny).parameters == 144192
+    assert rk.models.LLM("tiny", **tiny).parameters == 144192
     with pytest.raises(ValueError, match=f"^tiny: .*{re.escape(message)}"):
-        rk.LLM("tiny", **tiny | sizes)
+        rk.models.LLM("tiny", **tiny | sizes)
 
 
 def test_a_context_of_one_token_is_one():
@@ -560,13 +560,13 @@ def test_an_unknown_model_gets_the_nearest_names():
 
 
 def test_the_table_of_models_shows_every_one():
-    for model in rk.llms():
-        assert model.name in repr(rk.llms())
-        assert model.name in rk.llms()._repr_html_()
+    for model in rk.models.llms():
+        assert model.name in repr(rk.models.llms())
+        assert model.name in rk.models.llms()._repr_html_()
         assert rk.llm(model.name) is model
-    names = [row["model"] for row in rk.llms().rows]
-    assert names == [model.name for model in rk.llms()]
-    row = rk.llms().rows[names.index("Qwen3-30B-A3B")]
+    names = [row["model"] for row in rk.models.llms().rows]
+    assert names == [model.name for model in rk.models.llms()]
+    row = rk.models.llms().rows[names.index("Qwen3-30B-A3B")]
     assert (row["parameters"], row["kv_heads"], row["experts"]) == (30532122624, 4, 128)
 
 
@@ -578,7 +578,7 @@ def test_a_null_key_of_the_table_is_null_in_the_config():
 # Properties
 
 models = st.builds(
-    lambda kv_heads, group, head_dim, layers, mlp, vocabulary, **choices: rk.LLM(
+    lambda kv_heads, group, head_dim, layers, mlp, vocabulary, **choices: rk.models.LLM(
         "drawn", hidden=kv_heads * group * head_dim, layers=layers, heads=kv_heads * group,
         kv_heads=kv_heads, vocabulary=vocabulary, mlp=4 * mlp, **choices,
     ),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import roofkit as rk
 from roofkit.machine import backends, bench, measurements, plans, worker
-from roofkit.machine.calibration import Calibrated, calibrate
+from roofkit.machine.calibration import Calibration, calibrate
 from roofkit.machine.comparison import compare
 from roofkit.machine.measurements import Measurements, Timing
 
@@ -132,6 +132,7 @@ def test_the_memory_bandwidth_is_that_of_the_largest_working_sets():
     mine = Measurements(somewhere, "2026-01-01", {}, timings)
     assert mine.ceilings.memory == pytest.approx(5e10)
     assert mine.chip().bandwidth == pytest.approx(5e10)
+    assert repr(mine.ceilings) == "Ceilings(memory 50 GB/s)"
     matmul = Timing("peak", "matmul", "fp32", (8, 8, 8), 1024, 768, 1, (1e-8,))
     roofs = replace(mine, timings=(*timings, matmul)).rooflines("fp32")
     bandwidths = {name: roof.bandwidth for name, roof in roofs.items()}
@@ -558,7 +559,7 @@ def test_a_bad_or_foreign_file_is_refused(measured, tmp_path, rewrite, told):
 def test_known_efficiencies_are_found_again_through_noise_and_outliers(
     eff_flops, eff_bw, overhead, seed
 ):
-    truth = Calibrated(ROOF, eff_flops, eff_bw, overhead)
+    truth = Calibration(ROOF, eff_flops, eff_bw, overhead)
     rng = np.random.default_rng(seed)
     seconds = truth.seconds(SHAPES) * rng.lognormal(0, 0.01, SHAPES.flops.shape)
     # One on each side of the ridge: two of the few points that fix one term could outvote it.
@@ -574,18 +575,18 @@ def test_known_efficiencies_are_found_again_through_noise_and_outliers(
 
 
 def test_without_noise_the_fit_is_exact_and_the_bound_stays_apart():
-    truth = Calibrated(ROOF, 0.7, 0.9, 1.3e-5)
+    truth = Calibration(ROOF, 0.7, 0.9, 1.3e-5)
     fit = calibrate([(SHAPES, truth.seconds(SHAPES))], ROOF)
     assert fit.roof is ROOF
     assert fit.seconds(SHAPES) == pytest.approx(truth.seconds(SHAPES), rel=1e-3)
     assert fit.effective.peak_flops == pytest.approx(0.7e15, rel=1e-3)
     assert ROOF.estimate(SHAPES).lower.shape == fit.seconds(SHAPES).shape
     assert isinstance(fit.seconds(rk.Cost(1e9, 1e6)), float)
-    assert repr(fit).startswith("Calibrated(eff_flops=0.7, eff_bw=0.9, overhead=13 µs, median err")
+    assert repr(fit).startswith("Calibration(eff_flops=0.7, eff_bw=0.9, overhead=13 µs, median err")
 
 
 def test_a_machine_without_overhead_has_none():
-    truth = Calibrated(ROOF, 0.7, 0.9, 0)
+    truth = Calibration(ROOF, 0.7, 0.9, 0)
     fit = calibrate([(SHAPES, truth.seconds(SHAPES))], ROOF)
     assert fit.overhead < 1e-8
     assert fit.eff_bw == pytest.approx(0.9, rel=1e-2)
@@ -595,7 +596,7 @@ LARGE = rk.matmul(2 ** np.arange(13)[:, None], *np.array([[4096, 16384]] * 2))  
 
 
 def test_an_overhead_that_the_points_leave_open_is_said_to_be():
-    truth = Calibrated(ROOF, 0.7, 0.9, 1e-7)  # the quickest takes 12 µs
+    truth = Calibration(ROOF, 0.7, 0.9, 1e-7)  # the quickest takes 12 µs
     noise = np.random.default_rng(4).lognormal(0, 0.05, LARGE.flops.shape)
     with pytest.warns(UserWarning, match="do not determine the overhead: anything from 0 to"):
         fit = calibrate([(LARGE, truth.seconds(LARGE) * noise)], ROOF)
@@ -605,13 +606,13 @@ def test_an_overhead_that_the_points_leave_open_is_said_to_be():
 
 def test_an_overhead_that_is_large_or_certainly_none_gives_no_warning(recwarn):
     for overhead in (0, 1e-5):
-        truth = Calibrated(ROOF, 0.7, 0.9, overhead)
+        truth = Calibration(ROOF, 0.7, 0.9, overhead)
         calibrate([(LARGE, truth.seconds(LARGE))], ROOF)
     assert not recwarn.list
 
 
 def test_the_measured_call_that_does_nothing_bounds_the_overhead(measured, recwarn):
-    truth = Calibrated(ROOF, 0.7, 0.9, 1.1e-6)
+    truth = Calibration(ROOF, 0.7, 0.9, 1.1e-6)
     noise = np.random.default_rng(1).lognormal(0, 0.05, LARGE.flops.shape)
     seconds = truth.seconds(LARGE) * noise
     timings = [
@@ -625,7 +626,7 @@ def test_the_measured_call_that_does_nothing_bounds_the_overhead(measured, recwa
 
 
 def test_a_calibration_predicts_with_the_interval_of_points_left_out():
-    truth, rng = Calibrated(ROOF, 0.7, 0.9, 1e-5), np.random.default_rng(2)
+    truth, rng = Calibration(ROOF, 0.7, 0.9, 1e-5), np.random.default_rng(2)
     inside = []
     for _ in range(20):
         measured, later = (
@@ -640,7 +641,7 @@ def test_a_calibration_predicts_with_the_interval_of_points_left_out():
 
 def test_a_calibration_serves_what_one_of_a_gpu_does():
     cost = rk.matmul(np.array([1, 16, 1024, 8192])[:, None], *np.array([[1024, 8192]] * 2))
-    truth = Calibrated(ROOF, 0.7, 0.9, 1e-5)
+    truth = Calibration(ROOF, 0.7, 0.9, 1e-5)
     seconds = truth.seconds(cost) * [[1.1, 0.9], [0.9, 1.1], [1.1, 0.9], [0.9, 1.1]]
     fit = calibrate([(cost, seconds)], ROOF, dtype="bf16")
     assert fit.coverage == pytest.approx(7 / 9)  # of eight points the outermost
@@ -674,7 +675,7 @@ def _pretend(roof, truth, measured):
 
 def test_a_run_is_calibrated_against_a_chip_a_roofline_or_itself(measured):
     laptop = rk.Chip("laptop", {"fp32": 4e11}, bandwidth=5e10)
-    truth = Calibrated(laptop.roofline("fp32"), 0.5, 0.8, 1e-6)
+    truth = Calibration(laptop.roofline("fp32"), 0.5, 0.8, 1e-6)
     run = _pretend(laptop.roofline("fp32"), truth, measured)
     by_chip = calibrate(run, laptop)
     assert by_chip.eff_flops == pytest.approx(0.5, rel=1e-2)
@@ -705,7 +706,7 @@ def test_a_real_sweep_calibrates_or_says_why_not(measured):
         ([(rk.Cost([1, 2], 1), [1, 2, 3])], ROOF, None, "pair 0: the Cost and its seconds do not"),
         ([(1e12, 1e-3)], ROOF, None, "pair 0 must be (Cost, seconds)"),
         ([], ROOF, None, "no points"),
-        (7, ROOF, None, "a list of pairs (Cost, seconds), got int"),
+        (7, ROOF, None, "a list of pairs (Cost, seconds) or a GPU's name, got int"),
         ([(rk.Cost(1, 1), 1)], None, None, "roof must be a Chip or a Roofline"),
         ([(rk.Cost(1, 1), 1)], rk.Roofline(np.ones(2), 1), None, "a Roofline of two numbers"),
         ([(rk.Cost(1, 1), 1)], rk.chip("H100"), None, "which peak of H100"),
@@ -718,14 +719,14 @@ def test_what_cannot_be_fitted_is_refused(pairs, roof, dtype, told):
 
 
 def test_one_weight_alone_does_not_tell_overhead_from_bandwidth():
-    truth = Calibrated(ROOF, 0.7, 0.9, 1e-5)
+    truth = Calibration(ROOF, 0.7, 0.9, 1e-5)
     cost = rk.matmul(2.0 ** np.arange(13), 4096, 4096)
     with pytest.raises(ValueError, match="move about the same bytes"):
         calibrate([(cost, truth.seconds(cost))], ROOF)
 
 
 def test_points_that_are_all_overhead_determine_no_bandwidth():
-    truth = Calibrated(ROOF, 0.7, 0.9, 1.0)
+    truth = Calibration(ROOF, 0.7, 0.9, 1.0)
     with pytest.raises(ValueError, match=r"do not determine eff_(flops|bw)"):
         calibrate([(SHAPES, truth.seconds(SHAPES))], ROOF)
 
@@ -737,7 +738,7 @@ def test_a_dtype_that_was_not_swept_is_refused(measured):
 
 def test_calibrate_without_scipy_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
-    truth = Calibrated(ROOF, 0.7, 0.9, 1e-5)
+    truth = Calibration(ROOF, 0.7, 0.9, 1e-5)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "roofkit\[measure\]"'):
         calibrate([(SHAPES, truth.seconds(SHAPES))], ROOF)
 

@@ -81,17 +81,17 @@ def test_a_collective_that_cannot_be_drawn_is_refused(name, n):
     ],
 )  # fmt: skip
 def test_links_are_drawn_and_those_of_the_poorest_chip_are_dark(made, links, dark):
-    (ax,) = plot.joined({"x": made})
+    (ax,) = plot.topologies({"x": made})
     arrows = [text.arrow_patch for text in ax.texts]
     assert len(arrows) == links
     assert sum(arrow.get_linewidth() > 2 for arrow in arrows) == dark
-    if made.kind != "switch":
+    if made.topology != "switch":
         assert made.links == dark
 
 
 def test_joined_draws_groups_only():
     with pytest.raises(ValueError, match=r"groups\['x'\] must be a Group, got 4"):
-        plot.joined({"x": 4})
+        plot.topologies({"x": 4})
 
 
 def test_times_over_chips_are_those_of_the_sharded_matmul():

@@ -66,7 +66,7 @@ def test_times_and_speeds_are_those_of_the_estimate():
 
 
 def test_a_line_that_never_turns_has_no_circle():
-    slow = A100.roofline("bf16").estimate(rk.batched_matmul(B, 1, 4096, 4096))
+    slow = A100.roofline("bf16").estimate(rk.kernels.batched_matmul(B, 1, 4096, 4096))
     ax = plot.over_tokens(B, {"own": slow})
     assert _circles(ax) == []
     assert "compute-bound" not in ax.roofkit_description

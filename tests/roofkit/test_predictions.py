@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import roofkit as rk
-from roofkit.machine import gpu_kernels, gpus
+from roofkit.machine import calibrate, gpu_kernels, gpus
 from roofkit.machine.predictions import Prediction
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tools"))
 import fit_gpus  # noqa: E402
 
-A100, H100 = rk.calibration("A100 80GB SXM"), rk.calibration("H100")
+A100, H100 = calibrate("A100 80GB SXM"), calibrate("H100")
 # A machine on which each formula can be followed by hand: no cost but the one that is asked for.
 PLAIN = gpu_kernels.GPU(1e14, 1e12, 100, 4e7, 2, clock=1.0, speed=1.0)
 FREE = {
@@ -200,7 +200,7 @@ def test_the_fastest_matmuls_that_others_found_are_near_and_above_the_bound(row)
     cost = rk.kernels.matmul(M, K, N, dtype=dtype, out_dtype="bf16")
     assert measured > chip.roofline(dtype).estimate(cost).lower
     if chip.multiprocessors is not None and chip.sku.startswith("NVIDIA"):
-        assert 0.83 < measured / rk.calibration(chip).matmul(M, K, N, dtype).seconds < 1
+        assert 0.83 < measured / calibrate(chip).matmul(M, K, N, dtype).seconds < 1
 
 
 def test_the_guide_tells_the_errors_that_the_fit_has():
@@ -258,7 +258,7 @@ def test_a_gpu_a_dtype_or_a_size_that_was_not_measured_widens_the_interval():
     assert "gpus beyond 4 to 4" in A100.all_reduce(1e6, 8, "pairs").basis
     assert "size beyond 2,048 to 67,108,864" in H100.all_reduce(1e9, 8).basis
     cases = {
-        "no H200 was measured": rk.calibration("H200").matmul(64, 8192, 8192),
+        "no H200 was measured": calibrate("H200").matmul(64, 8192, 8192),
         "no fp8 kernel was measured": H100.matmul(64, 8192, 8192, "fp8"),
         "D beyond 512 to 24,576": H100.matmul(64, 2**15, 8192),
     }
@@ -271,22 +271,22 @@ def test_a_gpu_a_dtype_or_a_size_that_was_not_measured_widens_the_interval():
 
 
 def test_a_chip_of_ones_own_is_not_the_measured_one_whose_name_it_has():
-    slower = rk.calibration(replace(H100.chip, bandwidth=2e12))
+    slower = calibrate(replace(H100.chip, bandwidth=2e12))
     assert H100.measured
     assert not slower.measured
     assert "no H100 SXM was measured" in slower.matmul(64, 8192, 8192).basis
 
 
 def test_a_gpu_that_was_not_measured_goes_by_the_most_alike():
-    assert rk.calibration("L40S").like == "A100 80GB SXM"
-    assert rk.calibration("B200").like == "H100 SXM"
+    assert calibrate("L40S").like == "A100 80GB SXM"
+    assert calibrate("B200").like == "H100 SXM"
     # 1,536 threads a multiprocessor hold one row of a norm at a time: more waves.
-    l40s = rk.calibration("L40S")
+    l40s = calibrate("L40S")
     rows = l40s.gpu.multiprocessors + 1
     assert l40s.gpu.rows == 1
     more, fewer = (
         calibration.elementwise(rows, 1024, "norm").seconds
-        for calibration in (l40s, rk.calibration(replace(l40s.chip, threads=2048)))
+        for calibration in (l40s, calibrate(replace(l40s.chip, threads=2048)))
     )
     assert more > fewer
 
@@ -304,11 +304,16 @@ def test_a_kernel_that_was_never_measured_claims_no_coverage():
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda: rk.calibration("TPU v5e"), "TPU v5e is none"),
-        (lambda: rk.calibration("Snapdragon"), "Snapdragon"),
-        (lambda: rk.calibration("AGX Orin"), "AGX Orin that predictions rest on is not confirmed"),
-        (lambda: rk.calibration(rk.Chip("mine", {"bf16": 1e14}, 1e12)), "'multiprocessors'"),
-        (lambda: rk.calibration(replace(H100.chip, threads=None)), "'threads'"),
+        (lambda: calibrate("TPU v5e"), "TPU v5e is none"),
+        (lambda: calibrate("H100", dtype="bf16"), "leave out roof= and dtype="),
+        (lambda: calibrate(rk.chip("H100"), rk.Roofline(1e14, 1e12)), "leave out roof= and dtype="),
+        (lambda: calibrate("Snapdragon"), "Snapdragon"),
+        (
+            lambda: calibrate("AGX Orin"),
+            "AGX Orin that predictions rest on is not confirmed",
+        ),
+        (lambda: calibrate(rk.Chip("mine", {"bf16": 1e14}, 1e12)), "'multiprocessors'"),
+        (lambda: calibrate(replace(H100.chip, threads=None)), "'threads'"),
         (lambda: A100.matmul(0, 1, 1), "B must be finite and above 0"),
         (lambda: A100.matmul(1, 1024, 1024, "fp8"), "no peak for dtype 'fp8'"),
         (lambda: A100.elementwise(1, 1024, "gelu"), "kind must be one of add, norm, activation"),
@@ -328,7 +333,7 @@ def test_what_cannot_be_predicted_is_refused(call, told):
 
 
 def test_a_sum_says_once_what_its_parts_rest_on():
-    h200 = rk.calibration("H200")
+    h200 = calibrate("H200")
     parts = [h200.matmul(1, 4096, 4096), h200.elementwise(1, 4096), h200.predict(rk.Cost(1e9, 1e9))]
     reasons = h200.total(parts).basis.split("; ")
     assert len(reasons) == len(set(reasons)) == 4

@@ -15,27 +15,29 @@ LAYOUTS = {
 def table():
     """Each chip with its main figures as cells, and all figures as rows that end on a source."""
     return [
-        {"name": chip.name, "sku": chip.sku, "cells": [*cells(chip)], "rows": [*rows(chip)]}
-        for chip in rk.chips()
+        {
+            "name": chip.name,
+            "sku": chip.sku,
+            "cells": [*cells(chip), "–" if known["ridge"] is None else f"{known['ridge']:.1f}"],
+            "rows": [*rows(chip)],
+        }
+        for chip, known in zip(rk.chips(), rk.chips().rows, strict=True)
     ]
 
 
 def cells(chip):
-    """Dense peaks in TFLOP/s, memory in GB, its bandwidth and that of all links in GB/s, ridge."""
-    joined = chip.interconnect
+    """Dense peaks in TFLOP/s, memory in GB, its bandwidth and that of all links in GB/s."""
+    links = chip.interconnect
     figures = [(chip.peaks.get(dtype), 1e12) for dtype in DTYPES]
-    figures += [(chip.capacity, 1e9), (chip.bandwidth, 1e9), (joined and joined.total, 1e9)]
+    figures += [(chip.capacity, 1e9), (chip.bandwidth, 1e9), (links and links.total, 1e9)]
     for value, unit in figures:
         mark = "" if getattr(value, "confirmed", True) else " (?)"
         yield "–" if value is None else f"{value / unit:.4g}{mark}"
-    half = next((dtype for dtype in ("bf16", "fp16") if dtype in chip.peaks), None)
-    known = half and chip.bandwidth is not None and chip.bandwidth.confirmed
-    yield f"{chip.roofline(half).ridge:.1f}" if known else "–"
 
 
 def rows(chip):
     """Every figure: its name, its value, what to know of it, and its source."""
-    joined = chip.interconnect
+    links = chip.interconnect
     figures = {f"peak, {dtype}": value for dtype, value in chip.peaks.items()}
     figures |= {
         "memory bandwidth": chip.bandwidth,
@@ -44,8 +46,8 @@ def rows(chip):
         "on-chip memory": chip.on_chip,
         "multiprocessors": chip.multiprocessors,
     }
-    if joined:
-        figures |= {"one link": joined.bandwidth, "one hop, at least": joined.latency}
+    if links:
+        figures |= {"one link": links.bandwidth, "one hop, at least": links.latency}
     for name, value in figures.items():
         if value is not None:
             scale, prefix = prefixed(value)
@@ -54,10 +56,10 @@ def rows(chip):
             if name == value.unit:
                 shown = f"{value:.0f}"
             yield name, shown, told(value.kind, value.note, unconfirmed), value.source
-    if joined:
-        ends = ["×".join(map(str, axes)) for axes in (joined.slices[:1] + joined.slices[-1:])]
-        ways = LAYOUTS[joined.kind].format(ends, joined.chips)
-        yield "links", str(joined.links), told(ways, joined.note), joined.source
+    if links:
+        ends = ["×".join(map(str, axes)) for axes in (links.slices[:1] + links.slices[-1:])]
+        ways = LAYOUTS[links.topology].format(ends, links.largest)
+        yield "links", str(links.links), told(ways, links.note), links.source
 
 
 def told(*notes):

@@ -136,7 +136,7 @@ def exchange(size, model, split, group, inside):
     >>> exchange(8e6, mixtral, split(mixtral, data=8, expert=8), group, inside=1)
     Transfer(14 MB over 450 GB/s, 31.1 µs)
     """
-    chips = group.chips
+    chips = group.per_node
     near = min(max(chips / inside, 1), split.data)  # replicas with a part in a node
     away = split.data - near
     # The chips of a share lie together, so that a node holds the fewest experts.
@@ -144,7 +144,7 @@ def exchange(size, model, split, group, inside):
     to_chip, to_node = visiting(model, split.experts), visiting(model, held)
     # What came over a card is on a chip of the node, at best on one that it is for.
     arrived = size * ((near - 1) * to_chip + away * (to_chip - to_node / chips))
-    if group.kind == "torus" and split.tensor == 1 and held > 1:
+    if group.topology == "torus" and split.tensor == 1 and held > 1:
         across = 2 * chips * size * visiting(model, held // 2)
         within = replace(group, nodes=1, card=None)
         arrived = larger(arrived, all_to_all(across, within).bytes)

@@ -21,7 +21,8 @@ class Generation:
 
     >>> import roofkit as rk
     >>> a100 = rk.chip("A100 80GB SXM")
-    >>> run = rk.llm("Llama-2-7B").on(a100, calibrated=rk.calibration(a100)).generate(output=512)
+    >>> served = rk.llm("Llama-2-7B").on(a100, calibrated=rk.machine.calibrate(a100))
+    >>> run = served.generate(output=512)
     >>> f"{run.time:.2f} s at best, {run.prediction.seconds:.2f} s predicted"
     '3.70 s at best, 5.03 s predicted'
     """

@@ -103,7 +103,7 @@ def _joined(served, chip):
         rates[0] = _rate(all_gather(1.0, layer), all_gather, served)
         rates[1] = _rate(all_reduce(1.0, layer, in_network=adds), all_reduce, served)
     if everyone is not None:
-        inside = 1 if layer is None else layer.chips
+        inside = 1 if layer is None else layer.per_node
         fed = exchange(1.0, served.model, served.split, everyone, inside)
         rates[2] = _rate(fed, all_to_all, served)
     if served.split.pipeline > 1:
@@ -113,7 +113,7 @@ def _joined(served, chip):
 
 def _group(joined, chip, chips, name):
     if not isinstance(joined, Group):
-        joined = group(chip, chips, kind=joined)
+        joined = group(chip, chips, topology=joined)
     if joined.n != chips:
         raise ValueError(
             f"{name} is a group of {joined.n} chips, but it has to join {chips}; give as many"
@@ -124,7 +124,7 @@ def _group(joined, chip, chips, name):
 def _rate(moved, hopping, served):
     """Of what moves for one byte, as a Transfer, and of a collective with as many hops."""
     joined = moved.group
-    wait = hopping(LEAST, joined, latency=True).bytes if served.latency else 0.0
+    wait = hopping(LEAST, joined, with_latency=True).bytes if served.latency else 0.0
     # Over several nodes as many bytes as the links carry while the slower level works.
     share = moved.bytes if joined.card is None else moved.seconds * joined.egress
     return joined.egress, share, wait
@@ -146,10 +146,10 @@ def _sending(served, chip):
             "way from a chip to its like in the next stage"
         )
     if not isinstance(joined, Group):
-        joined = group(chip, 2, kind=joined)
+        joined = group(chip, 2, topology=joined)
     egress = joined.egress
     if joined.card is not None:
-        nodes = math.ceil(split.pipeline / max(joined.chips // split.tensor, 1))
+        nodes = math.ceil(split.pipeline / max(joined.per_node // split.tensor, 1))
         crossing = (nodes - 1) / (split.pipeline - 1)
         egress = 1 / (crossing / joined.card + (1 - crossing) / egress)
     return egress, 1.0, joined.latency * egress if served.latency else 0.0

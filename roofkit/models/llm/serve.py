@@ -80,7 +80,7 @@ class Deployment:
     unconfirmed : bool
         Whether to use figures of the chip that no second look confirmed.
     calibrated : calibration, optional
-        What ``rk.calibration`` or ``rk.calibrate`` gives: tables and generations then have a
+        What ``rk.machine.calibrate`` gives: tables and generations then have a
         ``prediction``.
     convention : "roofkit", "llm-viewer", or a list of departures
         Whose count: see ``roofkit.models.llm.llm_viewer.DEPARTURES``. Any departure is from the
@@ -185,7 +185,7 @@ class Deployment:
             return
         if not hasattr(self.calibrated, "total"):
             raise ValueError(
-                f"calibrated={self.calibrated!r} must be what rk.calibration or rk.calibrate gives"
+                f"calibrated={self.calibrated!r} must be what rk.machine.calibrate gives"
             )
         of = getattr(self.calibrated, "chip", self.chip)
         if of != self.chip:

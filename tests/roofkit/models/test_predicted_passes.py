@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import roofkit as rk
-from roofkit.machine.calibration import Calibrated
+from roofkit.machine.calibration import Calibration
 from roofkit.machine.predictions import Prediction
 from roofkit.models.llm.model import Latent
 
-A100 = rk.calibration("A100 80GB SXM")
+A100 = rk.machine.calibrate("A100 80GB SXM")
 
 
 def served(model="Llama-2-7B", **choices):
@@ -58,7 +58,7 @@ def test_narrow_weights_are_moved_as_they_are_stored(scales):
 
 SHAPED = ["Llama-2-70B", "Mixtral-8x7B", "DeepSeek-MoE-16B", "GPT-3-175B", "Qwen2.5-7B"]
 LATENT = {"latent": Latent(kv_rank=32, q_rank=24, nope=8, rope=4, value=6)}
-SMALL = rk.LLM("small", hidden=64, layers=2, heads=8, vocabulary=96, mlp=48)
+SMALL = rk.models.LLM("small", hidden=64, layers=2, heads=8, vocabulary=96, mlp=48)
 MODELS = [
     *map(rk.llm, SHAPED), replace(SMALL, **LATENT),
     replace(SMALL, latent=replace(LATENT["latent"], q_rank=0)), replace(SMALL, block_norms=1),
@@ -111,7 +111,7 @@ def test_what_chips_send_is_predicted_by_the_all_reduce_that_sends_as_much():
     assert table["logits_all_gather"].predicted(A100) == A100.all_reduce(8 * 32000, 4)
 
 
-H100 = rk.calibration("H100")
+H100 = rk.machine.calibrate("H100")
 OVER = [
     *(rk.group("H100", chips) for chips in (2, 4, 8)),
     rk.group("H100", 8, nodes=2, card=50e9), rk.group("H100", 1, nodes=8, card=25e9),
@@ -208,9 +208,9 @@ def test_a_generation_is_predicted_as_all_of_its_steps(choices):
 
 def test_a_readers_own_calibration_serves_too():
     roof = rk.Roofline(312e12, 2.039e12)
-    truth = Calibrated(roof, eff_flops=0.7, eff_bw=0.8, overhead=1e-5)
+    truth = Calibration(roof, eff_flops=0.7, eff_bw=0.8, overhead=1e-5)
     cost = rk.matmul(np.geomspace(1, 1e4, 20), 4096, np.array([[4096], [16384]]))
-    fit = rk.calibrate([(cost, truth.seconds(cost))], roof, dtype="bf16")
+    fit = rk.machine.calibrate([(cost, truth.seconds(cost))], roof, dtype="bf16")
     table = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibrated=fit).decode(1, 100)
     assert table["o_proj"].predicted(fit) == fit.matmul(1, 4096, 4096)
     assert table.prediction.seconds > table.time
@@ -231,7 +231,7 @@ def test_without_a_calibration_there_is_no_prediction():
      ("H100", {"weights": "int4"})],
 )  # fmt: skip
 def test_no_layer_is_predicted_below_its_bound(chip, formats):
-    calibrated = rk.calibration(chip)
+    calibrated = rk.machine.calibrate(chip)
     for fused in (True, False):
         served = rk.llm("Llama-2-13B").on(
             chip, chips=8, joined=rk.network.ring(8, 32e9) if chip == "L40S" else None,

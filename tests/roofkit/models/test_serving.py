@@ -89,7 +89,7 @@ def test_a_title_says_where_a_sequence_outgrows_the_model():
 # Fusion
 
 
-@pytest.mark.parametrize("model", rk.llms(), ids=lambda model: model.name)
+@pytest.mark.parametrize("model", rk.models.llms(), ids=lambda model: model.name)
 @pytest.mark.parametrize("cached", [0, 1000])
 def test_fusion_saves_bytes_and_no_work(model, cached):
     fused, plain = (model.on("H200", fused=fused).forward(4, 64, cached) for fused in (True, False))
@@ -209,7 +209,7 @@ def test_unless_told_otherwise_it_is_one_sequence_of_2048_tokens(name):
 
 def test_solvers_ask_for_one_sequence_of_2048_tokens_too():
     served = LLAMA.on("H100")
-    assert rk.cheapest(served) == rk.cheapest(served, 2048, 128)
+    assert rk.models.cheapest(served) == rk.models.cheapest(served, 2048, 128)
     for ask in (LLAMA.fewest_chips, rk.llm("Llama-2-70B").fewest_chips):
         assert ask("A100 80GB SXM") == ask("A100 80GB SXM", 1, 2048, 1)
 

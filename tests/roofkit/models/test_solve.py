@@ -32,7 +32,7 @@ def test_the_longest_prompt_fits_and_one_more_does_not(batch):
 
 def test_a_longer_prompt_never_takes_less():
     """Chunks of short prompts hold more sequences, and each of them wants its logits."""
-    served = rk.LLM(
+    served = rk.models.LLM(
         "tiny", hidden=896, layers=24, heads=14, kv_heads=2, mlp=4864, vocabulary=151936, tied=True
     ).on(rk.Chip("c", peaks={"bf16": 1e14}, bandwidth=1e12, capacity=3e9))
     held = [served.memory(4096, prompt, chunk=4096).total for prompt in range(1, 40)]
@@ -70,7 +70,7 @@ def test_compute_binds_from_there_on():
     assert weights_alone < batch / 2
     # Experts that few tokens visit count with all they hold, and the embedding not at all.
     chip = rk.Chip("c", peaks={"bf16": 5e12}, bandwidth=1e12)
-    mixed = rk.LLM("m", hidden=256, layers=2, heads=4, vocabulary=16, mlp=1024, experts=64,
+    mixed = rk.models.LLM("m", hidden=256, layers=2, heads=4, vocabulary=16, mlp=1024, experts=64,
                    experts_per_token=1, expert_width=256, dense_layers=1).on(chip)  # fmt: skip
     knee = mixed.compute_bound_batch(1)
     for batch in (2, 6, 40, knee - 1):
@@ -121,8 +121,10 @@ def test_a_model_that_no_count_of_chips_holds_says_why():
 def test_the_cheapest_point_meets_what_is_asked_and_a_larger_batch_would_not():
     offers = [H100, LLAMA.on("L40S"), LLAMA.on("H100", chips=2)]
     prices = {"H100 SXM": 2.5, "L40S": 0.9}
-    assert rk.cheapest(H100, prices={"h100": 2.5}) == rk.cheapest([H100], prices=prices)
-    point = rk.cheapest(offers, 512, 128, first_token=0.5, per_token=0.02, prices=prices)
+    assert rk.models.cheapest(H100, prices={"h100": 2.5}) == rk.models.cheapest(
+        [H100], prices=prices
+    )
+    point = rk.models.cheapest(offers, 512, 128, first_token=0.5, per_token=0.02, prices=prices)
     assert point.time_to_first_token <= 0.5
     assert point.time_per_token <= 0.02
     assert point.time_to_first_token == point.served.time_to_first_token(1, 512)
@@ -134,12 +136,12 @@ def test_the_cheapest_point_meets_what_is_asked_and_a_larger_batch_would_not():
     dollars = prices[point.served.chip.name] / 3600 * point.served.chips
     assert point.price == pytest.approx(dollars / point.tokens_per_second)
     for each in offers:
-        alone = rk.cheapest([each], 512, 128, first_token=0.5, per_token=0.02, prices=prices)
+        alone = rk.models.cheapest([each], 512, 128, first_token=0.5, per_token=0.02, prices=prices)
         assert alone.price >= point.price
 
 
 def test_without_prices_a_token_costs_chip_seconds():
-    point = rk.cheapest([LLAMA.on("H100", chips=2)])
+    point = rk.models.cheapest([LLAMA.on("H100", chips=2)])
     assert point.price == pytest.approx(2 / point.tokens_per_second)
 
 
@@ -159,7 +161,7 @@ def test_without_prices_a_token_costs_chip_seconds():
 )
 def test_what_cannot_be_answered_says_why(offers, asked, message):
     with pytest.raises(ValueError, match=message):
-        rk.cheapest(offers, **asked)
+        rk.models.cheapest(offers, **asked)
 
 
 def test_an_unknown_capacity_is_no_answer():

@@ -61,7 +61,7 @@ def test_chips_of_the_table_are_joined_as_they_are(chip, n, shape, egress):
         ("TPU v5e", (), "has no slice with axes"),
         ("H100", 16, "a switch joins at most 8 H100 SXM, got n=16; for more, give n for one node"),
         ("RTX A6000", 3, "a set of all pairs joins at most 2"),
-        ("L40", 2, "the table does not say how several are joined; say kind="),
+        ("L40", 2, "the table does not say how several are joined; say topology="),
         ("GTX 1080 Ti", 2, "has no links in the table"),
         ("H100", 2.5, "n must be a whole number of chips, got 2.5"),
         ("H100", 0, "n must be finite and at least 1, got 0"),
@@ -74,25 +74,27 @@ def test_numbers_of_chips_that_do_not_exist_are_refused(chip, n, told):
         group(chip, n)
 
 
-def test_a_kind_is_said_only_where_the_table_does_not_know_it():
-    assert group("L40", 4, kind="switch").egress == 31e9
-    assert group("L40", 4, kind="ring").egress == 31e9
-    assert group("MI250X", 4, kind="all-pairs").egress == pytest.approx(350e9)
-    assert group("MI250X", 4, kind="line").egress == 175e9
-    assert group("H100 PCIe", 2, kind="line").egress == 63e9
-    with pytest.raises(ValueError, match="are joined by a switch; leave kind='ring' out"):
-        group("H100", 8, kind="ring")
-    with pytest.raises(ValueError, match=r"say kind='ring'.* got 'star'"):
-        group("L40", 4, kind="star")
+def test_a_topology_is_said_only_where_the_table_does_not_know_it():
+    assert group("L40", 4, topology="switch").egress == 31e9
+    assert group("L40", 4, topology="ring").egress == 31e9
+    assert group("MI250X", 4, topology="all-pairs").egress == pytest.approx(350e9)
+    assert group("MI250X", 4, topology="line").egress == 175e9
+    assert group("H100 PCIe", 2, topology="line").egress == 63e9
+    with pytest.raises(ValueError, match="are joined by a switch; leave topology='ring' out"):
+        group("H100", 8, topology="ring")
+    with pytest.raises(ValueError, match=r"say topology='ring'.* got 'star'"):
+        group("L40", 4, topology="star")
     with pytest.raises(ValueError, match="has no rings to use one way"):
         group("H100", 8, bidirectional=False)
 
 
 def test_what_a_group_would_ignore_is_refused():
-    for kind in ("line", "switch", "all-pairs"):
-        with pytest.raises(ValueError, match=f"only a ring can be used one way, not kind='{kind}'"):
-            group("L40", 4, kind=kind, bidirectional=False)
-    assert group("L40", 4, kind="ring", bidirectional=False).egress == 31e9 / 2
+    for topology in ("line", "switch", "all-pairs"):
+        with pytest.raises(
+            ValueError, match=f"only a ring can be used one way, not topology='{topology}'"
+        ):
+            group("L40", 4, topology=topology, bidirectional=False)
+    assert group("L40", 4, topology="ring", bidirectional=False).egress == 31e9 / 2
     with pytest.raises(ValueError, match="card= is for several nodes, and nodes=1 ignores it"):
         group("H100", 8, card=50e9)
     with pytest.raises(ValueError, match="only a torus has rings"):
@@ -111,7 +113,7 @@ def test_what_a_group_would_ignore_is_refused():
         ({"rings": 5}, "rings=5 must say of each of 1 axes"),
         ({"chip": "H100"}, "chip='H100' must be a Chip"),
         ({"bidirectional": 1}, "bidirectional=1 must be True or False"),
-        ({"kind": [1]}, r"kind=\[1\] is not known"),
+        ({"topology": [1]}, r"topology=\[1\] is not known"),
         ({"axes": 5}, "axes=5 must be a tuple"),
         ({"nodes": 1.5, "card": 1e9}, "nodes must be a whole number, got 1.5"),
         ({"nodes": np.array([1, 2, 4]), "card": np.ones(2)}, r"nodes\[3\], card\[2\]"),
@@ -119,7 +121,7 @@ def test_what_a_group_would_ignore_is_refused():
 )
 def test_a_group_of_your_own_is_checked(given, told):
     with pytest.raises(ValueError, match=told):
-        Group(**{"kind": "torus", "axes": (4,), "bandwidth": 1e9} | given)
+        Group(**{"topology": "torus", "axes": (4,), "bandwidth": 1e9} | given)
 
 
 def test_nodes_may_be_swept_and_counted_by_numpy():
@@ -136,7 +138,8 @@ def test_nodes_may_be_swept_and_counted_by_numpy():
 def test_chips_that_the_caller_joins_keep_their_latency():
     joined = Interconnect(4, 1e9, latency=1e-6)
     mine = rk.Chip("mine", {"bf16": 1e12}, 1e11, interconnect=joined)
-    assert [group(mine, 4, kind=kind).latency for kind in ("ring", "line", "switch")] == [1e-6] * 3
+    for topology in ("ring", "line", "switch"):
+        assert group(mine, 4, topology=topology).latency == 1e-6
 
 
 def test_a_ring_can_be_used_one_way_and_nothing_else_can():
@@ -181,7 +184,7 @@ def test_a_bad_bandwidth_is_named(made):
 def test_axes_are_a_tuple():
     with pytest.raises(ValueError, match="must be a tuple, such as"):
         torus(16, 45e9)
-    with pytest.raises(ValueError, match="kind='mesh' is not known"):
+    with pytest.raises(ValueError, match="topology='mesh' is not known"):
         Group("mesh", (4,), 45e9)
     with pytest.raises(ValueError, match="must say of each of 1 axes"):
         Group("torus", (4,), 45e9, (True, True))
@@ -214,7 +217,7 @@ def test_a_roof_over_links_needs_a_peak():
 def test_every_size_of_the_table_makes_a_group():
     for chip in rk.chips():
         for n in group_sizes(chip) if chip.interconnect else ():
-            if chip.interconnect.kind:
+            if chip.interconnect.topology:
                 assert group(chip, n).n == n
 
 

@@ -72,8 +72,8 @@ def test_two_v5e_need_a_width_of_8755_6_and_not_twice_that():
 @pytest.mark.parametrize(("n", "wide"), [(2, 4_397), (8, 30_781)])
 def test_critical_widths_of_an_h100_are_the_published_ones(n, wide):
     # Published for 989e12; the table has 989.4e12.
-    assert round(critical_width(rk.group("H100", n))) == wide
-    rounded = critical_width(rk.group("H100", n), peak_flops=989e12)
+    assert round(critical_width(rk.group("H100", n), in_network=False)) == wide
+    rounded = critical_width(rk.group("H100", n), in_network=False, peak_flops=989e12)
     assert round(rounded) == {2: 4_396, 8: 30_769}[n]
 
 
@@ -217,10 +217,10 @@ def test_each_way_to_split_sends_the_array_it_says_in_that_arrays_dtype(
     mixed = {"dtype": "fp32", "weight_dtype": "fp8", "out_dtype": "bf16"}
     group = line(5, W, latency=1e-3)
     part = sharded_matmul(
-        10, 20, 30, group, along=along, collective=collective, latency=latency, **mixed
+        10, 20, 30, group, along=along, collective=collective, with_latency=latency, **mixed
     )
     assert part.local == rk.matmul(*lengths, **mixed)
-    sent = 0 if collect is None else collect(SIZES[array], group, latency=latency).bytes
+    sent = 0 if collect is None else collect(SIZES[array], group, with_latency=latency).bytes
     assert part.link.bytes == sent
     assert (sent > 0) == (collect is not None)
 
@@ -326,6 +326,19 @@ def test_a_collective_that_does_not_fit_the_split_is_answered_with_those_that_do
 def test_a_split_is_over_a_group(ask, bad):
     with pytest.raises(ValueError, match="group must be a Group, got"):
         ask(bad)
+
+
+def test_a_split_adds_up_in_the_switch_where_an_all_reduce_does():
+    eight = rk.group("H100", 8)
+    for in_network, moved in ((None, 1), (True, 1), (False, 2 * 7 / 8)):
+        split = sharded_matmul(64, 8192, 4096, eight, in_network=in_network)
+        assert split.transfer.bytes == pytest.approx(moved * 2 * 64 * 4096)
+        wide = critical_width(eight, in_network=in_network)
+        assert wide == pytest.approx(8 * moved * 989.4e12 / 450e9)
+    assert most_chips("H100", 8192, in_network=False) == 2
+    for ask in (sharded_matmul, lambda *_, **how: critical_width(eight, **how)):
+        with pytest.raises(ValueError, match="in_network=True is for an all-reduce, not for"):
+            ask(8, 8, 8, eight, collective="reduce-scatter", in_network=True)
 
 
 def test_an_estimate_takes_the_memorys_roof():

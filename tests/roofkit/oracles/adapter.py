@@ -64,7 +64,7 @@ def served(sizes, chips=1, how="fused", rows=None, *, riding=False, data=1, band
     also = {"qk_norm": "head" if sizes.get("qk_norm") else ""}
     also["expert_bias"] = bool(sizes.get("experts") and sizes.get("mlp_bias"))
     also["latent"] = Latent(*sizes["latent"]) if sizes["latent"] else None
-    model = rk.LLM("tiny", **sizes | also)
+    model = rk.models.LLM("tiny", **sizes | also)
     attention = {"fused": "flash", "unfused": "unfused"}[how]
     if rows is not None:
         choices["on_chip"] = 4 * WIDTHS["stream"] * model.head_dim * rows
@@ -109,7 +109,7 @@ def memory(served, batch, prompt, output=1):
 
 def network(layers, shape):
     """roofkit's CNN of the tiny one's layers, each named by its place as there."""
-    return rk.CNN("tiny", _described(layers, ""), shape)
+    return rk.models.CNN("tiny", _described(layers, ""), shape)
 
 
 def _described(layers, at):

@@ -47,9 +47,9 @@ def test_a_torus_has_the_links_and_hops_of_its_graph(axes, rings, both_ways):
     assert (group.links, group.egress) == (fewest, fewest * SPEED)
     assert group.hops == wires.flood()
     for collective, passes in ((all_gather, 1), (reduce_scatter, 1), (all_reduce, 2)):
-        late = collective(SIZE, group, latency=True)
+        late = collective(SIZE, group, with_latency=True)
         assert late.seconds == pytest.approx(passes * group.hops * LATE)
-    assert all_to_all(SIZE, group, latency=True).seconds == pytest.approx(group.hops * LATE)
+    assert all_to_all(SIZE, group, with_latency=True).seconds == pytest.approx(group.hops * LATE)
 
 
 @pytest.mark.parametrize("n", [2, 3, 7])
@@ -132,7 +132,7 @@ def test_pairs_and_switches_send_straight(n):
             assert over_a_link(collective(SIZE, group)) == pytest.approx(found)
     adding = switch(n, SPEED, reduces=True, latency=LATE)
     assert all_reduce(SIZE, adding, in_network=True).bytes == SIZE  # up once, the sum down once
-    late = all_reduce(SIZE, adding, in_network=True, latency=True)
+    late = all_reduce(SIZE, adding, in_network=True, with_latency=True)
     assert late.seconds == pytest.approx(2 * LATE)
 
 
