@@ -2,7 +2,7 @@
 
 import numpy as np
 
-# Points of a block. A function may hold some tens of temporaries of this length at a time.
+# A block has this many points. A function may hold some tens of temporary arrays of this length.
 BLOCK = 1 << 14
 
 
@@ -26,7 +26,7 @@ def in_blocks(function, *values):
 
 
 def each_array(change, values):
-    """The values, with the change applied to those that are arrays."""
+    """Apply the change to those of the values that are arrays, and return all of them."""
     return [change(value) if _is_array(value) else value for value in values]
 
 

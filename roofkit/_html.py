@@ -1,10 +1,10 @@
-"""What every HTML output of the package shares."""
+"""Pieces of HTML that every output of the package needs."""
 
 import re
 
 
 def output(html):
-    """HTML for a notebook cell whose output may be folded.
+    """Put a blank line before the HTML of a notebook cell whose output may be folded.
 
     JupyterLab shows the first line of a folded output, as text; a blank one gives nothing away.
     """
@@ -12,5 +12,5 @@ def output(html):
 
 
 def quantities(html):
-    """HTML with T_math and the like as letters with subscripts."""
+    """Write T_math and the like as letters with subscripts."""
     return re.sub(r"\bT_([a-z]+)\b", r"<i>T</i><sub>\1</sub>", html)

@@ -1,4 +1,4 @@
-"""What every formula asks of its inputs: finite, positive, known, and of shapes that fit."""
+"""Checks that every formula makes: inputs are finite, positive, known, and of shapes that fit."""
 
 import contextlib
 import math
@@ -13,10 +13,10 @@ ITEMSIZE = {
     "int4": 0.5,
 }  # fmt: skip
 
-# Beyond it a number is none to compute with.
+# A larger number would be an infinity as a float64.
 LARGEST = sys.float_info.max
 
-# What frameworks and papers call them, without case, hyphens and underscores.
+# Frameworks and papers have other names for dtypes; here in lower case and without hyphens.
 SPELLINGS = {
     "float64": "fp64", "double": "fp64", "float32": "fp32", "single": "fp32",
     "tensorfloat32": "tf32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16",
@@ -43,7 +43,8 @@ def dtype_named(dtype, name="dtype"):
             return dtype
         key = re.sub(r"[\s_-]", "", dtype.casefold()).removeprefix("torch.")
         key = SPELLINGS.get(key, key)
-        # Bits of exponent and mantissa, and which values are left out, as in float8_e4m3fn.
+        # A name such as float8_e4m3fn also tells its bits of exponent and mantissa, and that it has
+        # no infinity: one byte in any case.
         if re.fullmatch(r"(fp8|float8)?(e4m3|e5m2)(fn|fnuz|b11fnuz)?", key):
             key = "fp8"
         if key in ITEMSIZE:
@@ -54,14 +55,14 @@ def dtype_named(dtype, name="dtype"):
 
 
 def half(peaks, otherwise=None):
-    """The 16-bit dtype among those that have a peak: bf16 where it can be."""
+    """Choose the 16-bit dtype that has a peak, bf16 before fp16, or else ``otherwise``."""
     return next((dtype for dtype in ("bf16", "fp16") if dtype in peaks), otherwise)
 
 
 def _nearest_dtypes(dtype):
     if not isinstance(dtype, str):
         return ""
-    import difflib  # read on demand: importing roofkit stays cheap
+    import difflib  # imported only for an error, so that ``import roofkit`` stays quick
 
     close = difflib.get_close_matches(dtype.casefold(), [*ITEMSIZE, *SPELLINGS], n=3, cutoff=0.5)
     names = dict.fromkeys(SPELLINGS.get(each, each) for each in close)
@@ -86,7 +87,7 @@ def number(value, name, minimum=0.0, above=True, finite=True):
     if is_symbolic(value) and not getattr(value, "is_number", False):
         return value
     array = _as_float_array(value, name)
-    # Two reductions without temporaries; a NaN fails every comparison.
+    # The two reductions need no temporary array, and a NaN fails every comparison.
     if array.size:
         least, most = array.min(), array.max()
         good = (least > minimum or (least == minimum and not above)) and (
@@ -96,12 +97,12 @@ def number(value, name, minimum=0.0, above=True, finite=True):
             _refuse(array, name, minimum, above, finite)
     if array.ndim:
         return array
-    # A NumPy or SymPy scalar: keep whole numbers exact.
+    # Whole numbers of NumPy and SymPy stay exact.
     return int(value) if _is_integer(value) else float(array)
 
 
 def whole(value, name, minimum=1):
-    """The value as ``number`` gives it, for what is counted in whole pieces; ValueError if not."""
+    """Check with ``number`` that the value is valid, and that it is a whole number too."""
     value = number(value, name, minimum=minimum, above=False)
     if type(value) is int or is_symbolic(value):
         return value

@@ -1,13 +1,13 @@
-"""Handles on the two memories of a scratchpad: a place and a shape, no numbers to read."""
+"""Handles on the two memories of a scratchpad. A handle has a shape, and no numbers to read."""
 
 import numpy as np
 
 
 class Memory:
-    """A piece of one of the two memories. It has a shape; its numbers are the pad's alone."""
+    """A piece of one of the two memories. It has a shape; only the pad uses its numbers."""
 
     __slots__ = ("_name", "_pad", "_values", "_whole")
-    __iter__ = None  # else Python would walk over it by index
+    __iter__ = None  # without this, Python would iterate over it by index
 
     def __init__(self, pad, values, name, whole=None):
         self._pad, self._values, self._name = pad, values, name
@@ -30,12 +30,12 @@ class Memory:
         )
 
     def _part(self, index):
-        """The key for NumPy and the values under it, or ValueError."""
+        """Return the key for NumPy and the values under it; ValueError for anything but ranges."""
         key = index if isinstance(index, tuple) else (index,)
         for each in key:
             if not isinstance(each, (int, np.integer, slice)) or isinstance(each, bool):
                 raise ValueError(f"{self._label()} takes ranges such as [0:4, 8:16], got {each!r}")
-        key = (*key, ...)  # a view even where no axis is left
+        key = (*key, ...)  # with "..." NumPy gives a view even where no axis is left
         try:
             values = self._values[key]
         except (IndexError, TypeError) as error:
@@ -119,7 +119,7 @@ class Block(Memory):
 
 
 def by(shape):
-    """A shape in words: 4 × 8."""
+    """Write a shape for people to read, such as 4 × 8."""
     return " × ".join(map(str, shape)) or "one number"
 
 

@@ -1,20 +1,20 @@
-"""Finding a thing of a table by what people call it."""
+"""Find an entry of a table by any of the names that people use for it."""
 
 import re
 
 
 def key_of(name):
-    """The name without its case, spaces, hyphens and underscores."""
+    """Return the name in one case, without spaces, hyphens and underscores."""
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
 def index(named):
-    """The mapping of names to things, by the keys of the names."""
+    """Return the mapping with ``key_of`` each name in place of the name."""
     return {key_of(name): thing for name, thing in named.items()}
 
 
 def look_up(name, indexed, what):
-    """The thing that ``indexed`` holds under this name, or ValueError with the nearest names."""
+    """Find what ``indexed`` holds under this name; ValueError with the nearest names if nothing."""
     if not isinstance(name, str):
         raise ValueError(f"a {what}'s name must be text, got {type(name).__name__}: {name!r}")
     found = indexed.get(key_of(name))
@@ -24,7 +24,7 @@ def look_up(name, indexed, what):
 
 
 def _nearest(key, indexed):
-    import difflib  # read on demand: importing roofkit stays cheap
+    import difflib  # imported only for an error, so that ``import roofkit`` stays quick
 
     close = [known for known in indexed if key and known.startswith(key)]
     close = close or difflib.get_close_matches(key, indexed, n=3, cutoff=0.5)

@@ -10,7 +10,7 @@ from roofkit._html import quantities
 
 
 def text_table(head, units, rows):
-    """The table in columns two spaces apart, the units under the head where there are any."""
+    """Write the table in columns two spaces apart, with units under the head if there are any."""
     lines = [
         head,
         *([units] if any(units) else []),
@@ -27,14 +27,14 @@ def text_table(head, units, rows):
 
 
 def html_table(head, units, rows):
-    """The table as a ``<table>`` element."""
-    from html import escape  # read on demand: its list of entities is long
+    """Write the table as a ``<table>`` element."""
+    from html import escape  # slow to import, and needed in notebooks alone
 
     sides = ["left", *["right"] * (len(head) - 1)]
 
     def head_of(name, unit, side):
         if not (name or unit):
-            return "<td></td>"  # a corner; a head has words
+            return "<td></td>"  # a screen reader would announce an empty <th> as a heading
         below = f"<br><small>{escape(unit)}</small>" if unit else ""
         return f'<th style="text-align: {side}">{quantities(escape(name))}{below}</th>'
 
@@ -49,9 +49,9 @@ def html_table(head, units, rows):
 
 
 def to_frame(rows):
-    """A list of dicts as a pandas DataFrame, a column a key."""
+    """Make a pandas DataFrame of a list of dicts; each key is a column."""
     try:
-        pandas = importlib.import_module("pandas")  # only who asks for a frame needs it
+        pandas = importlib.import_module("pandas")  # needed for frames alone
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "a DataFrame needs pandas: pip install pandas; or take .rows, a list of dicts",

@@ -5,13 +5,13 @@ import math
 import numpy as np
 
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
-# A ratio of units takes no prefix, and neither does what is counted; the latter's sign follows it.
+# Ratios of units take no prefix, and neither do counts, whose unit is written as it stands here.
 RATIOS = ("FLOP/byte", "FLOP/B")
 COUNTS = {"1/s": "/s", "multiprocessors": " multiprocessors", "threads": " threads"}
 
 
 def engineering(value):
-    """The value to three digits with its SI prefix, ready for the unit to follow.
+    """Write the value with three digits and its SI prefix; the unit is to follow.
 
     >>> engineering(1.0107e-3) + "s", engineering(1.97e14) + "FLOP/s"
     ('1.01 ms', '197 TFLOP/s')
@@ -21,7 +21,7 @@ def engineering(value):
 
 
 def quantity(value, unit):
-    """A number in its unit; of an array the range and the shape, a symbol as it is.
+    """Write a number with its unit, an array as its range and shape, a symbol as it is.
 
     >>> quantity(2e9, "B"), quantity(np.array([1e9, 4e9]), "B"), quantity(0.992, "FLOP/byte")
     ('2 GB', '1 GB to 4 GB [2]', '0.992 FLOP/byte')
@@ -39,15 +39,15 @@ def quantity(value, unit):
         return f"{value:.4g} {unit}"
     if unit in COUNTS:
         return f"{float(f'{value:.4g}'):,.10g}{COUNTS[unit]}"
-    # Prefixes go with the sign of the byte: TB, not Tbyte.
+    # With a prefix the byte is abbreviated: TB, not Tbyte.
     return f"{engineering(value)}{unit.replace('byte', 'B')}"
 
 
 def prefixed(value):
-    """The power of 1000 that leaves one to three digits before the point, and its prefix."""
+    """Return the power of 1000 that leaves 1 to 3 digits before the point, and its prefix."""
     if not value or not math.isfinite(value):
         return 1.0, ""
-    # Rounded first, so that 999.6 becomes 1 k and not 1e+03.
+    # The value is rounded first, so that 999.6 becomes 1 k and not 1e+03.
     exponent = 3 * (int(f"{value:.2e}".partition("e")[2]) // 3)
     exponent = min(max(exponent, min(PREFIXES)), max(PREFIXES))
     return 10.0**exponent, PREFIXES[exponent]

@@ -1,4 +1,4 @@
-"""How near a measured time comes to what the machine can do: shares of a peak, never above 1."""
+"""Compare a measured time with what the machine can do, as a share of a peak, at most 1."""
 
 import numpy as np
 
@@ -69,10 +69,10 @@ UNITS = "figures in TFLOP/s, GB/s or ms, where FLOP/s, bytes/s and s are asked f
 
 
 def share(least, seconds, of, reasons):
-    """least / seconds, both in seconds; ValueError with the reasons where that is above 1."""
+    """Return least / seconds; ValueError that lists likely reasons where it is above 1."""
     found = least / seconds
     most = found.max(initial=0.0) if isinstance(found, np.ndarray) else found
-    # A time that was computed from the peak itself may miss it by a rounding.
+    # A time that was computed from the peak itself may differ by a rounding error.
     if most > 1 + 1e-9:
         units = [UNITS] if most > 100 else []
         listed = "; ".join(dict.fromkeys([*units, *reasons]))

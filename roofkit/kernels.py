@@ -2,11 +2,11 @@
 
 Every count is the ideal one, unless ``tile`` says otherwise: each operand crosses the memory
 channel once, nothing is read twice, and whatever fits on the chip stays there. Sizes may be
-numbers, NumPy arrays of any shapes that broadcast, or SymPy symbols. Conventions that authors
-disagree on are arguments:
+numbers, NumPy arrays of any shapes that broadcast, or SymPy symbols. Authors count in different
+ways, and each of these choices is an argument:
 
 - ``fma``: operations a multiply-add counts for; 2 gives FLOPs (the default), 1 gives MACs.
-- ``moves``: which operands cross the memory channel; leave one out if it stays on the chip.
+- ``moves``: which operands cross the memory channel; leave out one that stays on the chip.
 - ``tile``: rows and columns of the result that the chip works on at a time.
 - ``flops_per_element``: what a softmax or a norm is charged for each element.
 
@@ -22,10 +22,10 @@ import numpy as np
 from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, sizes, whole
 from roofkit.roofline import Cost, Roofline, smaller
 
-# Operations per element. A norm is a mean, a centring, a square, a sum, a scale, then gamma and
-# beta; RMSNorm leaves out the mean, the centring and beta.
+# Each element of a LayerNorm takes seven operations: for the mean, the subtraction of it, the
+# square, the sum of squares, the scale, gamma and beta. RMSNorm has no mean, subtraction and beta.
 NORM_FLOPS = {"layer": 7, "rms": 4}
-# Maximum, subtraction, exponential, sum, division.
+# Each element of a softmax takes five: maximum, subtraction, exponential, sum, division.
 SOFTMAX_FLOPS = 5
 NORM_PARAMETERS = {"layer": 2, "rms": 1}
 
@@ -47,7 +47,7 @@ def dot(N, dtype="bf16", *, fma=2, moves="xyz"):
 def axpy(N, dtype="bf16", *, fma=2, moves="xyz"):
     """y <- a x + y on vectors of length N: N multiply-adds; reads x and y, writes z (the new y).
 
-    The scalar a is a register. NumPy needs two passes for this and moves 5N elements, not 3N.
+    The scalar a stays in a register. NumPy needs two passes for this and moves 5N elements, not 3N.
 
     >>> axpy(1000, "fp32").intensity
     0.16666666666666666
@@ -227,7 +227,7 @@ def _matmul(N, B, D, F, dtype, weight_dtype, out_dtype, fma, moves, crossings=(1
 
 
 def _crossings(B, F, tile):
-    """How many times X and Y cross."""
+    """Count how many times X and Y cross the memory channel."""
     if not isinstance(tile, (tuple, list)) or len(tile) != 2:
         raise ValueError(f"tile must be a pair, rows and columns of the result, got {tile!r}")
     rows, columns = (
@@ -263,10 +263,10 @@ def _moved(moves, **operands):
         raise ValueError(
             f"moves={moves!r} must be letters of {''.join(operands)!r}, this kernel's operands"
         )
-    # Not sum(): from Python 3.12 on it rounds floats otherwise than it does arrays.
+    # sum() is not used: since Python 3.12 it rounds floats in another way than arrays.
     total = 0
     for place, size in enumerate(size for name, size in operands.items() if name in moves):
-        # A fresh array of 10^7 points takes the system ten times as long as the addition.
+        # To allocate a new array of 10^7 points takes ten times as long as to add to it.
         if place > 1 and isinstance(total, np.ndarray) and _widens_nothing(total, size):
             total += size
         else:
@@ -279,7 +279,7 @@ def _widens_nothing(total, size):
 
 
 def _seen(length, outputs, K, stride):
-    """Of the input along one side."""
+    """Count the elements along one side of the input that some filter sees."""
     if is_symbolic(K) or is_symbolic(stride):
         return length
     if isinstance(K, np.ndarray) or isinstance(stride, np.ndarray):
@@ -290,7 +290,7 @@ def _seen(length, outputs, K, stride):
 def _conv_length(length, K, stride, padding, name):
     span = length + 2 * padding - K
     if is_symbolic(span) or is_symbolic(stride):
-        # SymPy keeps floor() around a symbol that it does not know to be whole.
+        # SymPy would keep a floor() around a symbol that it does not know to be whole.
         return (span if stride == 1 else span // stride) + 1
     if np.any(np.asarray(span) < 0):
         raise ValueError(

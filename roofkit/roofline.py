@@ -66,7 +66,7 @@ class Cost:
         return Cost(self.flops + other.flops, self.bytes + other.bytes)
 
     def __radd__(self, other):
-        # sum() starts from 0.
+        # sum() starts with 0 + the first Cost.
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def __mul__(self, times):
@@ -225,7 +225,7 @@ class Estimate:
 
     @property
     def lower(self):
-        """max(T_math, T_comms), seconds; of all times where there are several channels."""
+        """The longest of all times, seconds: max(T_math, T_comms) where there is one channel."""
         lower = larger(self.math, self.comms)
         for _, seconds in self.beside:
             lower = larger(lower, seconds)
@@ -233,7 +233,7 @@ class Estimate:
 
     @property
     def upper(self):
-        """T_math + T_comms, seconds; of all times where there are several channels."""
+        """The sum of all times, seconds: T_math + T_comms where there is one channel."""
         upper = self.math + self.comms
         for _, seconds in self.beside:
             upper = upper + seconds
@@ -267,7 +267,7 @@ def _compare(math, comms):
 
 def larger(a, b):
     """The larger of two numbers, or of each pair in two arrays."""
-    if type(a) is float and type(b) is float:  # the usual case, without further calls
+    if type(a) is float and type(b) is float:  # the usual case is quick: no further call
         return a if a >= b else b
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.maximum(a, b)

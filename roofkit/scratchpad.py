@@ -15,11 +15,11 @@ from roofkit._memory import Array, Block, Memory, by
 from roofkit._units import quantity
 from roofkit.roofline import Cost, larger
 
-# What a sum, a product, a minimum or a maximum may start from; any other number is data.
+# Sums, products, minima and maxima start from one of these; any other number is data.
 NEUTRAL = (0.0, 1.0, math.inf, -math.inf)
-# Of Σ and @ in another order; what is wrong by less than this is not wrong.
+# Sums in another order differ by rounding errors, which are smaller than this share of a result.
 TOLERANCE = 1e-9
-LISTED = 6
+LISTED = 6  # an error names at most so many blocks
 
 
 class Scratchpad:
@@ -57,7 +57,7 @@ class Scratchpad:
         if not isinstance(self._capacity, (int, float)):
             raise ValueError(f"capacity must be one number of bytes, got {capacity!r}")
         self._flops = self._loaded = self._stored = self._used = self._most_used = 0
-        self._blocks = {}  # those in fast memory, in the order they came
+        self._blocks = {}  # the blocks in fast memory, in the order in which they were made
         self._arrays = 0
 
     def __repr__(self):
@@ -269,7 +269,7 @@ class Scratchpad:
         self._flops += values.size
 
     def _place(self, values, origin):
-        """A block with a copy of these values, which is made only if it fits."""
+        """Make a block with a copy of these values; ValueError if it does not fit."""
         block = Block(self, values, origin)
         needed = block.nbytes
         if self._used + needed > self._capacity:
@@ -343,7 +343,7 @@ def least_matmul_bytes(M, N, K, capacity, dtype="bf16"):
 
 
 def _numbers(values, name):
-    """A float64 copy of the values, or ValueError."""
+    """Copy the values as float64; ValueError for anything but real numbers."""
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:
@@ -366,7 +366,7 @@ def _shape(shape):
 
 def _check_elementwise(ufunc, given):
     name = getattr(ufunc, "__name__", None)
-    # A ufunc of one's own could bring data in that nobody loaded.
+    # A ufunc of the reader's own could bring in data that was never loaded.
     if not isinstance(ufunc, np.ufunc) or getattr(np, name, None) is not ufunc:
         raise ValueError(f"apply takes a ufunc of NumPy's, such as np.add, got {ufunc!r}")
     if ufunc.signature or ufunc.nout != 1:
@@ -396,5 +396,5 @@ def _largest(values):
 
 
 def _first(mask):
-    """Where a mask first holds, as [row, column]."""
+    """Return the first place where the mask is True, as [row, column]."""
     return str([int(place) for place in np.unravel_index(mask.argmax(), mask.shape)])

@@ -1,4 +1,4 @@
-"""What becomes of an error on the command lines of all three packages."""
+"""Errors as one sentence, on the command lines of all three packages."""
 
 import click
 
@@ -9,7 +9,10 @@ class Sentences(click.Group):
     def invoke(self, ctx):
         try:
             return super().invoke(ctx)
-        except (click.exceptions.Exit, click.Abort):  # RuntimeErrors by which click ends
+        except (
+            click.exceptions.Exit,
+            click.Abort,
+        ):  # click ends by these, and they are RuntimeErrors
             raise
         except (ValueError, RuntimeError, OSError) as error:
             raise click.ClickException(str(error)) from None

@@ -23,7 +23,7 @@ from roofkit.commandline.output import print_figures
 @click.option("--weight-dtype", help="What the weights are stored as; --dtype unless given.")
 @answers
 def matmul(b, d, f, chip, dtype, weight_dtype, form):
-    """X[B, D] times Y[D, F]: what binds it on a chip, and how long it takes."""
+    """What bounds X[B, D] times Y[D, F] on a chip, and how long it takes."""
     roof = chip.roofline(dtype)
     cost = rk.matmul(b, d, f, dtype, weight_dtype=weight_dtype)
     critical = rk.critical_batch(roof, d, f, dtype, weight_dtype=weight_dtype)

@@ -12,7 +12,7 @@ from roofkit._units import RATIOS, quantity
 
 
 def print_figures(form, figures):
-    """Figures as (what it is, its key, value, unit): lines of text, or one object or row."""
+    """Print figures, each (label, key, value, unit), as lines of text, or as one object or row."""
     document = {key: value for _, key, value, _ in figures}
     print_answer(form, document, [document], figure_table(figures))
 
@@ -41,7 +41,7 @@ def print_answer(form, document, rows, text):
 def _said(value, unit):
     if isinstance(value, str):
         return value
-    value = abs(value)  # what is missing is called so
+    value = abs(value)  # a negative figure has a label that says what is missing
     if unit in (*RATIOS, "/B") or (not unit and 1e-2 <= value < 1e5):
         return f"{value:.5g} {unit}".strip()
     return quantity(value, unit).strip()

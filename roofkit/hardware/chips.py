@@ -91,7 +91,7 @@ class Chip:
 
     @property
     def usable(self):
-        """Bytes of memory that a program can have: allocatable, or else capacity; None if unknown.
+        """Bytes of memory that a program can have: ``allocatable``, or else ``capacity``, or None.
 
         >>> import roofkit as rk
         >>> rk.chip("H100").capacity, rk.chip("H100").usable
@@ -107,7 +107,7 @@ class Chip:
         """
         try:
             return self.peaks[dtype]
-        except (KeyError, TypeError):  # another spelling, or none that is known
+        except (KeyError, TypeError):  # perhaps another spelling of it
             with contextlib.suppress(KeyError, ValueError):
                 return self.peaks[dtype_named(dtype)]
         listed = ", ".join(self.peaks) or "no peak at all, only bandwidth"
@@ -152,7 +152,10 @@ class ChipTable(tuple):
 
     @property
     def rows(self):
-        """A dict a chip, in SI units: peak_<dtype>, bandwidth, ridge at 16 bits …; None if unknown.
+        """One dict for each chip, in SI units: peak_<dtype>, bandwidth, ridge at 16 bits and so on.
+
+        A figure that is not known is None.
+
 
         >>> import roofkit as rk
         >>> rk.chips().rows[0]["chip"], rk.chips().rows[0]["peak_fp16"]
@@ -194,7 +197,7 @@ def _told(value):
 
 
 def _linked(chip):
-    """The links in a few words, as in "18 links of 25 GB/s"; empty where there are none."""
+    """Describe the links, as in "18 links of 25 GB/s"; empty text where there are none."""
     text = repr(chip.interconnect).removeprefix("Interconnect(").partition(",")[0]
     return text if chip.interconnect else ""
 

@@ -15,7 +15,7 @@ UNITS = {
     "threads": "threads",
 }
 COUNTS = ("multiprocessors", "threads")
-# What a Chip calls a figure, and the table.
+# The name of a figure in a Chip, and its key in the table.
 NAMED = {
     "bandwidth": "memory.bandwidth", "capacity": "memory.capacity",
     "allocatable": "memory.allocatable", "on_chip": "on_chip.capacity",
@@ -49,7 +49,7 @@ class Figure(float):
 
 
 def figure(value, key, where):
-    """The value as a Figure in the unit of its key, or ValueError saying where it is wrong."""
+    """Make the value a Figure in the unit of its key; ValueError names ``where`` it is wrong."""
     found = checked(value, key, where)
     if not isinstance(value, Figure):
         return Figure(found, UNITS[key], source="given by the user", kind=KINDS.get(key, ""))
@@ -59,7 +59,7 @@ def figure(value, key, where):
 
 
 def checked(value, key, where):
-    """The value as a float above 0, whole where it counts, or ValueError saying where it is not."""
+    """Make the value a float above 0, and whole if it is a count; ValueError names ``where``."""
     try:
         if isinstance(value, (bool, str, bytes)):
             raise TypeError

@@ -1,4 +1,4 @@
-"""What joins a chip to others of its kind: its links, and how they are laid out."""
+"""The links from a chip to others of its kind, and the topology that they make."""
 
 import math
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ class Interconnect:
         return self.links * self.bandwidth
 
     def rings(self, axes):
-        """Which axes of these lengths are rings: a bool each."""
+        """Tell for each axis of these lengths whether it is a ring, True or False."""
         whole = [length % self.wraps == 0 for length in axes]
         return tuple(all(whole) if self.wraps_together else ring for ring in whole)
 

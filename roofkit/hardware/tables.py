@@ -1,4 +1,4 @@
-"""Chips by name, and tables of chips read from TOML with all that is asked of a figure."""
+"""Find chips by name, and read tables of chips from TOML with every figure checked."""
 
 import functools
 import os
@@ -21,13 +21,13 @@ def chips():
 
 
 def chip(name):
-    """The chip of this name or alias, in any case, spaces and hyphens aside; or that of a file.
+    """Find the chip of this name or alias; case, spaces and hyphens do not matter.
 
-    A Chip is itself. A path that ends in .toml is a table of your own, in the format of chips.toml;
-    of several chips in it, "mine.toml:name" takes one.
+    A path that ends in .toml is a table of your own, in the format of chips.toml; where it has
+    several chips, "mine.toml:name" takes one. A Chip is returned as it is.
 
-    Raises ValueError with the nearest names for one that is not in the table, and naming the file
-    for one that cannot be read.
+    Raises ValueError with the nearest names for a name that is not in the table, and naming the
+    file for a file that cannot be read.
 
     >>> chip("tpu-v5e").bandwidth
     8.19e+11 byte/s
@@ -58,7 +58,7 @@ def load_chips(path):
     Raises ValueError naming the file, the chip and the figure for a missing unit, source or kind,
     an unknown key, or a name that stands for two chips.
     """
-    import tomllib  # read on demand: importing roofkit stays cheap
+    import tomllib  # imported only to read a table, so that ``import roofkit`` stays quick
 
     path = Path(path)
     try:

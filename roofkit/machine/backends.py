@@ -22,7 +22,7 @@ class NumPy:
 
     kind, device, library = "cpu", "cpu", "numpy"
     dtypes = ("fp32", "fp64")
-    # A store to a line that is in no cache first reads the line.
+    # A store to a line that is in no cache first reads that line.
     write_allocate = 1
     out_of_memory = (MemoryError,)
     _names: ClassVar = {"fp16": "float16", "fp32": "float32", "fp64": "float64"}
@@ -82,7 +82,7 @@ class CuPy(NumPy):
 
     kind, device, library = "gpu", "cuda", "cupy"
     dtypes = ("fp16", "fp32")
-    # Full lines are written without reading them.
+    # A GPU writes full lines without reading them first.
     write_allocate = 0
 
     def __init__(self, cupy):
@@ -112,7 +112,7 @@ class CuPy(NumPy):
 
 
 class Torch:
-    """A GPU, or for comparison the CPU, through PyTorch."""
+    """A GPU through PyTorch, or the CPU, to compare it with NumPy."""
 
     library = "torch"
     _names: ClassVar = {

@@ -19,14 +19,14 @@ from roofkit._inputs import itemsize
 from roofkit.machine.backends import find_backend
 from roofkit.machine.plans import GAPS, PLANS, Plan
 
-MIN_SAMPLE = 1e-3  # seconds: far above what a clock resolves
+MIN_SAMPLE = 1e-3  # seconds, far more than a clock's resolution
 MAX_SAMPLES = 12
 ROUNDS = 2
 MAX_COPIES = 1024
 
 
 def calls(backend, step, pool):
-    """The step's calls, each on other operands as far as the pool holds them: no cache helps."""
+    """Make the step's calls, each with other operands of the pool, so that no cache holds them."""
     operation = getattr(backend, step.kernel)
     if step.kernel != "matmul":
         (N,) = step.shape
@@ -50,7 +50,7 @@ def samples(backend, step, pool):
     cycle = itertools.cycle(calls(backend, step, pool))
     one = backend.time(itertools.islice(cycle, 1))
     if one < step.budget / 5:
-        one = backend.time(itertools.islice(cycle, 1))  # the first one also wakes threads
+        one = backend.time(itertools.islice(cycle, 1))  # the first call also wakes the threads
     repeats = min(max(1, math.ceil(MIN_SAMPLE / max(one, 1e-9))), 10_000)
     taken = []
     while len(taken) < MAX_SAMPLES and (
@@ -74,7 +74,7 @@ def run(plan, backend, emit):
             break
         emit("step", done=place + 1, steps=ROUNDS * len(steps), **step.title)
         needed = _at_most(step, taken, backend)
-        # A warm-up and one sample have to fit.
+        # The budget must have room for a warm-up and one sample.
         if 2 * needed > step.budget:
             reasons[step] = f"would take longer than its {step.budget:g} s"
             continue
@@ -98,7 +98,7 @@ def run(plan, backend, emit):
 
 
 def _at_most(step, taken, backend):
-    """What a step would take at the rates of others of its series, seconds; 0 where none is known.
+    """Bound the seconds of a step by the rates of other steps of its series; 0 if there are none.
 
     Of many bounds the lowest counts: one disturbed step must not stop all those after it, nor
     itself.
@@ -115,7 +115,7 @@ def _at_most(step, taken, backend):
 
 
 def _scaled(seconds, before, cost):
-    """The time of a cost at the rates of an earlier one: too long, if anything."""
+    """Scale the seconds of one Cost to another, by the one of FLOPs and bytes that grows more."""
     return seconds * max(
         after / done
         for after, done in ((cost.flops, before.flops), (cost.bytes, before.bytes))
@@ -124,7 +124,7 @@ def _scaled(seconds, before, cost):
 
 
 class Pools:
-    """Random elements that all steps of a dtype share, one dtype at a time."""
+    """Random elements that all steps of a dtype share; one dtype's are held at a time."""
 
     def __init__(self, backend, plan):
         self.backend = backend
@@ -136,7 +136,7 @@ class Pools:
 
     def get(self, dtype):
         if dtype != self.dtype:
-            # Freed before the next one is allocated.
+            # The old pool is freed before the next one is allocated.
             self.dtype = self.pool = None
             self.pool = self.backend.pool(int(self.bytes / itemsize(dtype)), dtype)
             self.dtype = dtype
@@ -144,7 +144,7 @@ class Pools:
 
 
 def machine(backend, threads):
-    """What was measured, as the machine itself states it."""
+    """Describe the machine as it describes itself."""
     return {
         "name": " ".join(backend.name().split()),
         "device": backend.device,
@@ -167,7 +167,7 @@ def versions(backend):
 
 
 def cores():
-    # Those this process may use, which in a container are fewer than the machine's.
+    # A process in a container may use fewer cores than the machine has.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -175,7 +175,7 @@ def main():
     """Read {"device", "threads", "quick", "plan"} from the command line; print lines of JSON."""
     asked = json.loads(sys.argv[1])
     threads = asked["threads"]
-    # Whatever a library prints goes elsewhere, so that standard output is JSON alone.
+    # What a library prints goes to standard error, so that standard output is JSON alone.
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 

@@ -1,4 +1,4 @@
-"""From a roof to what is reached of it: constants fitted to measured times, or published ones."""
+"""Calibrations: how much of a roof is reached, from timings of your own or published ones."""
 
 import math
 import warnings
@@ -16,7 +16,7 @@ from roofkit.machine.measurements import Measurements
 from roofkit.machine.predictions import Prediction
 from roofkit.roofline import Cost, Roofline
 
-FEWEST = 3  # points on each side of the ridge
+FEWEST = 3  # the fewest points on each side of the ridge
 COVERAGE = 0.9
 
 
@@ -68,10 +68,11 @@ class Calibration:
         return self.overhead + self.effective.estimate(cost).lower
 
     def predict(self, cost, dtype=None):
-        """The same as a Prediction, with the interval that the fitted points left out gave.
+        """The predicted time of one call with its interval, as a Prediction.
 
-        Raises ValueError where there were no points, and for a ``dtype`` that was not fitted. The
-        errors of several predictions are taken to go together.
+        The interval is that of the points when each is left out of the fit. The errors of several
+        predictions are taken to go together. Raises ValueError where no points were fitted, and for
+        a ``dtype`` that was not.
         """
         if dtype is not None:
             self._fitted(dtype)
@@ -108,7 +109,7 @@ class Calibration:
         return self.predict(Cost(0, moved))
 
     def all_reduce(self, *sizes, **links):
-        """Refused: calibrate times one machine, and nothing that several send each other."""
+        """Raise ValueError: timings of one machine tell nothing of what several send."""
         raise ValueError("no all-reduce was measured on this machine; calibrate a GPU by its name")
 
     transfer = all_reduce
@@ -220,8 +221,10 @@ def calibrate(source, roof=None, *, dtype=None):
 
 
 def _warn_if_open(overhead, slopes, residuals, quickest):
-    """Warn where two standard errors of the overhead reach to 0, and more than 1% of a time."""
-    scale = 1.4826 * np.median(np.abs(residuals))  # of a normal distribution, whatever the outliers
+    """Warn where the overhead might as well be 0, by two standard errors, and matters by 1%."""
+    scale = 1.4826 * np.median(
+        np.abs(residuals)
+    )  # a standard deviation that outliers hardly change
     error = 2 * scale * math.sqrt(np.linalg.pinv(slopes.T @ slopes)[2, 2]) * quickest
     if overhead < error and error > 0.01 * quickest:
         warnings.warn(
@@ -233,10 +236,11 @@ def _warn_if_open(overhead, slopes, residuals, quickest):
 
 
 def _left_out(slopes, residuals):
-    """What measured / predicted lies between where a point is left out of the fit, and how often.
+    """Bounds of measured / predicted for points left out of the fit, and how often they hold.
 
-    Without refitting: a residual over 1 - its leverage is that of a linear fit to the others. Of n
-    points in order, a new one falls between the k-th from both ends in (n+1-2k)/(n+1) of cases.
+    Nothing is fitted again: a residual divided by 1 - its leverage is the residual of a linear fit
+    to the other points. A new point falls between the k-th of n ordered points from both ends in
+    (n+1-2k)/(n+1) of cases.
     """
     leverage = np.einsum("ij,jk,ik->i", slopes, np.linalg.pinv(slopes.T @ slopes), slopes)
     ordered = np.exp(np.sort(residuals / np.maximum(1 - leverage, 0.1)))
@@ -296,8 +300,8 @@ def _fit(T_math, T_comms, taken, compute, least):
         raise ModuleNotFoundError(
             'calibrate needs scipy: pip install "roofkit[measure]"', name="scipy"
         ) from error
-    # The overhead in units of the quickest point, which it cannot exceed: not as a logarithm,
-    # whose floor a fit would run to where there is none.
+    # The overhead is fitted in units of the quickest point, which it cannot exceed. It may be 0, so
+    # its logarithm would not do.
     unit = taken.min()
     least = min(least / unit, 0.99)
     lowest = np.array([*np.log([1e-4, 1e-4]), least])
@@ -311,7 +315,7 @@ def _fit(T_math, T_comms, taken, compute, least):
         start = np.clip(start, lowest + 1e-6, highest - 1e-6)
         return least_squares(residuals, start, bounds=(lowest, highest), loss=loss, f_scale=scale)
 
-    # The larger of two terms leaves several valleys: descend from several places.
+    # The larger of two terms has several local minima, so the fit starts from several places.
     reached = [
         np.log(np.quantile((T / taken)[side], share))
         for T, side, share in (

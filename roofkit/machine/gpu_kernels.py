@@ -9,21 +9,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Output tiles of a thread block, and how many blocks share the sum along D, that libraries
-# choose among. The best is taken: they try, or know, what is fastest.
+# Libraries choose among these output tiles of a thread block, and these numbers of blocks that
+# share the sum along D. They try or know which is fastest, so the formula takes the fastest.
 TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (64, 256), (256, 64), (128, 256), (256, 128))
 SPLITS = (1, 2, 3, 4, 8)
 _M, _N, _S = (
     np.array(column, float)
     for column in zip(*((m, n, s) for m, n in TILES for s in SPLITS), strict=True)
 )
-LARGE = 2**15  # outputs of the largest tiles
-MOST = 2**14  # shapes at once: each is tried with every tile and split
-ROWS = 16  # that a matrix unit multiplies at a time
-STEP = 64  # along D, whole steps of this length
-THREADS = 1024  # of a block that works on one row
+LARGE = 2**15  # the largest tiles have so many outputs
+MOST = 2**14  # so many shapes are tried at once, each with every tile and split
+ROWS = 16  # a matrix unit multiplies so many rows at a time
+STEP = 64  # a block advances along D in whole steps of this length
+THREADS = 1024  # so many threads of a block work on one row
 
-# Reads and writes of one element by a kernel that works element by element or row by row.
+# How often each kind of kernel reads and writes an element.
 PASSES = {"add": 3, "norm": 2, "activation": 3}
 
 
@@ -86,7 +86,7 @@ def matmul(gpu, constants, B, D, F, itemsize, stored=None):
     tile = waves * m * n * (2 * k / (c["peak"] * rate) + c["write"] / gpu.tile_path)
     side = (m * itemsize + n * stored) * np.where(m * n < LARGE, 1.0, 0.8)
     fed = blocks * side * k / (c["cache"] * gpu.tile_path * gpu.multiprocessors)
-    partial = np.where(s > 1, 8 * s, 0.0) * (B * F)  # sums in fp32, written and read
+    partial = np.where(s > 1, 8 * s, 0.0) * (B * F)  # partial sums are written and read in fp32
     moved = stored * D * F + itemsize * (B * D + B * F) + partial
     moved = moved / (c["bandwidth"] * gpu.bandwidth)
     times = np.cbrt(tile**3 + fed**3 + moved**3) + np.where(s > 1, c["join"], 0.0)
@@ -95,7 +95,7 @@ def matmul(gpu, constants, B, D, F, itemsize, stored=None):
         np.take_along_axis(np.broadcast_to(each, times.shape), best, 0)[0]
         for each in (times, waves, tile, fed, moved)
     )
-    # Long work at the peak meets the power limit, and the clock sinks.
+    # Work that stays at the peak for long meets the power limit, and the clock slows down.
     ideal = 2 * B * D * F / gpu.peak
     seconds = c["overhead"] + busy * (1 + c["throttle"] * ideal / (ideal + 1e-3))
     return seconds, np.where(moved > np.maximum(tile, fed), 0, waves)

@@ -22,12 +22,12 @@ KERNELS = {
     "all_reduce": "NCCL's all-reduces",
 }  # fmt: skip
 
-# An interval belongs to a regime: what decides the time, and so how well it is known.
+# Each regime has its own interval: what decides the time also decides how well it is predicted.
 MATMUL_REGIMES = ("memory", "few waves", "many waves")
 ROW_REGIMES = ("short", "long")
 LINK_REGIMES = ("latency", "bandwidth", "network")
-FEW = 3  # waves
-SHORT = 5e-6  # seconds: the timings are whole microseconds
+FEW = 3  # waves of thread blocks
+SHORT = 5e-6  # seconds; the timings are in whole microseconds, coarse for shorter ones
 
 
 def published(name):
@@ -65,7 +65,7 @@ def published(name):
 
 @dataclass(frozen=True, repr=False)
 class GPUCalibration:
-    """What a GPU reaches: ``matmul``, ``elementwise`` and ``all_reduce`` are predicted.
+    """Predicts how long ``matmul``, ``elementwise`` and ``all_reduce`` take on a GPU.
 
     Every method broadcasts over its sizes and returns a Prediction; ``total`` adds them up.
     ``like`` is the measured GPU whose constants are used.
@@ -145,7 +145,7 @@ class GPUCalibration:
         return self._told("all_reduce", seconds, regime, "bf16", its, size=size, gpus=gpus)
 
     def transfer(self, at_best, array=0.0, passes=0, group=None):
-        """The time of what a chip sends, which takes its links so many seconds ``at_best``.
+        """The time of what a chip sends, where its links need ``at_best`` seconds at least.
 
         A collective that takes each chip's part of an ``array`` to all others in so many
         ``passes`` goes by the all-reduce that sends as much, if the ``group`` of chips is joined
@@ -168,7 +168,7 @@ class GPUCalibration:
         return Prediction(seconds, at_best, seconds * latest, None, basis)
 
     def predict(self, cost, dtype="bf16"):
-        """The time of any other kernel with this Cost, attention say: no such kernel was measured.
+        """The time of a kernel of which none like it was measured, such as attention, by its Cost.
 
         By the shares of peak and bandwidth that matmuls reach and their overhead. The interval
         goes from the bound to as late as any kernel of a GPU that was not measured; no coverage
@@ -176,7 +176,7 @@ class GPUCalibration:
         """
         ideal = self.chip.roofline(dtype)
         its = _table()["gpu"][self.like]["matmul"]
-        # A clock above the data sheet's lets matmuls' share of the peak exceed 1.
+        # A GPU whose clock ran above the data sheet's reached more than the peak.
         reached = Roofline(
             min(its["peak"], 1.0) * ideal.peak_flops, its["bandwidth"] * ideal.bandwidth
         )
@@ -196,7 +196,7 @@ class GPUCalibration:
         return self.chip == chip(self.like)
 
     def _measured_as(self, group):
-        """What ``links`` of ``all_reduce`` a node of a Group has, or None where none of them."""
+        """Return what ``all_reduce`` calls the links of a node, or None for links not measured."""
         layout = self.chip.interconnect
         if group is None or group.per_node == 1 or layout is None:
             return None
@@ -241,13 +241,13 @@ class GPUCalibration:
 
 @functools.cache
 def _table():
-    import tomllib  # read on demand: importing roofkit stays cheap
+    import tomllib  # imported only to read the table
 
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 
 def figures(whole):
-    """What the formulas need of a Chip at 16 bits, or ValueError saying what it lacks."""
+    """Take from a Chip what the formulas need at 16 bits; ValueError saying what it lacks."""
     if whole.sku and not whole.sku.startswith("NVIDIA"):
         raise ValueError(
             f"kernels of NVIDIA GPUs were measured, and {whole.name} is none; time your own and "
@@ -265,7 +265,7 @@ def figures(whole):
 
 
 def _peak(whole, dtype):
-    """A Chip's peak, where that and its bandwidth are confirmed, as for a roofline of its own."""
+    """A Chip's peak; ValueError if it or the bandwidth is not confirmed, as for a roofline."""
     peak = whole.peak_flops(dtype)
     if not (peak.confirmed and whole.bandwidth.confirmed):
         raise ValueError(
@@ -276,9 +276,9 @@ def _peak(whole, dtype):
 
 
 def _clock(flops):
-    """GHz of a multiprocessor with so many FLOP/s at 16 bits.
+    """The clock in GHz of a multiprocessor that reaches so many FLOP/s at 16 bits.
 
-    All do a power of two of them in a cycle, and those there are run at between 1.3 and 2.6 GHz.
+    A multiprocessor does a power of two of FLOPs in a cycle, and runs at 1.3 to 2.6 GHz.
     """
     return 1.3 * 2 ** (math.log2(flops / 1.3e9) % 1)
 
@@ -304,7 +304,7 @@ def all_reduce_by(constants, link, size, gpus):
 
 
 def link_named(links, gpus, gpus_per_node):
-    """What an all-reduce goes over: "switch", "pair", "host", or the network of so many a node."""
+    """Name what an all-reduce goes over: "switch", "pair", "host" or, say, "network-8"."""
     if links not in LINKS:
         raise ValueError(f"links must be one of {', '.join(LINKS)}, got {links!r}")
     if gpus_per_node < gpus:
@@ -313,7 +313,7 @@ def link_named(links, gpus, gpus_per_node):
 
 
 def links_by_share(of, measured, whole):
-    """Constants of the links of ``whole``, by the share of the data sheet that others reach.
+    """Constants of the links of ``whole``, at the share of the data sheet that ``measured`` reach.
 
     ``of`` holds the constants of the links of ``measured``, another Chip. The host's are as they
     are: PCIe 4 beside A100, PCIe 5 beside H100.

@@ -1,7 +1,7 @@
 """The reader's own machine: time kernels, keep every sample, and make a chip of the best.
 
-The roof that follows from them is a bound, as a data sheet is; what a library reaches below a
-bound is ``calibrate``'s to say (calibration.py), and stays apart.
+The best of them make a roof, which is a bound, as a data sheet is. ``calibrate`` (calibration.py)
+fits how much of a bound a library reaches.
 """
 
 import contextlib
@@ -109,7 +109,7 @@ class Machine:
 
 @dataclass(frozen=True, repr=False)
 class Ceilings:
-    """What no kernel of a run exceeded, from best samples.
+    """The highest speeds of a run, by its best samples; no kernel was faster.
 
     peaks : dtype -> FLOP/s
     bandwidth : working set in bytes -> bytes/s, where each cache shows as a step
@@ -395,7 +395,7 @@ def measure(quick=False, device="auto", progress=True, threads=None):
 def _measure(asked, progress=None):
     begin = datetime.now().astimezone()
     head, timings, skipped, ended = {}, [], [], False
-    # Closed at once, also where the reader interrupts: no process stays behind.
+    # If the reader interrupts, the process ends too.
     with contextlib.closing(lines_of(asked)) as lines:
         for line in lines:
             event = line.pop("event")

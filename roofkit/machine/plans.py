@@ -1,4 +1,4 @@
-"""What is measured: the steps of a plan, the same for every backend."""
+"""Plans of what is measured; every backend carries out the same steps."""
 
 import itertools
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from roofkit import kernels
 
 LADDER = ("add_in_place", "copy", "dot")
-# Elements between two long vectors: a power of two bytes apart, they meet in the same memory banks.
+# Two long vectors lie so many elements apart. A power of two bytes apart, they would be in the same
+# memory banks.
 GAPS = (0, 1040, 33296)
 
 
@@ -57,24 +58,24 @@ class Step:
 
     @property
     def title(self):
-        """What it is, as JSON carries it."""
+        """The fields that name the step, as they go into JSON."""
         return {"part": self.part, "kernel": self.kernel, "dtype": self.dtype, "shape": self.shape}
 
     @property
     def series(self):
-        """What it shares with the steps that its time can be told from."""
+        """Part, kernel and dtype: steps of one series tell how long another of them may take."""
         return self.part, self.kernel, self.dtype
 
     @property
     def elements(self):
-        """Elements that its operands take of a pool."""
+        """How many elements of a pool its operands take."""
         if self.kernel != "matmul":
             return 2 * self.shape[0] + max(GAPS)
         B, D, F = self.shape
         return B * D + D * F
 
     def cost(self, write_allocate):
-        """FLOPs and bytes moved; measure()'s docstring says what is counted."""
+        """The Cost of one call; the docstring of ``measure`` says what is counted."""
         if self.kernel == "matmul":
             out = "bf16" if self.dtype == "fp8" else None
             return kernels.matmul(*self.shape, self.dtype, out_dtype=out)

@@ -1,4 +1,4 @@
-"""The process that measures, watched from outside: its lines, its death, its progress."""
+"""Start the process that measures, read what it prints, and notice when it dies."""
 
 import json
 import os
@@ -13,11 +13,11 @@ THREADS = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
     "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
 )  # fmt: skip
-STALLED = 180  # seconds without a sign of life: no step takes a tenth of it
+STALLED = 180  # seconds without a sign of life; no step takes a tenth as long
 
 
 def lines_of(asked):
-    """The lines of the measuring process, as they come; RuntimeError where it fails."""
+    """Yield the lines of the measuring process as they come; RuntimeError if it fails."""
     root = str(Path(__file__).parent.parent)
     paths = [path for path in (os.environ.get("PYTHONPATH"), root) if path]
     settings = {
@@ -25,7 +25,7 @@ def lines_of(asked):
         **dict.fromkeys(THREADS, str(asked["threads"])),
         "PYTHONPATH": os.pathsep.join(paths),
     }
-    # -P: a file in the reader's folder must not stand in for a module.
+    # With -P, a file in the reader's folder is not taken for a module.
     command = [sys.executable, "-P", "-m", "roofkit.machine.bench", json.dumps(asked)]
     last = "its start"
     with tempfile.TemporaryFile() as errors:
@@ -70,7 +70,7 @@ def _obituary(code, last, told):
 
 
 class Progress:
-    """The step under way: one line that a terminal overwrites, or one bar that a notebook does.
+    """Show the step under way: in a terminal as a line, in a notebook as a bar.
 
     A notebook's bar is a display, not standard error, which nbgrader would count as a failure.
     """

@@ -1,15 +1,16 @@
-"""Collectives: what it takes to move one array among the chips of a group.
+"""Collectives: the bytes and the time to move one array among the chips of a group.
 
-``size`` is that of the whole array in bytes: after a gather, before a scatter. Sizes and counts may
-be numbers, arrays of any shapes that broadcast, or SymPy symbols. A collective costs the bytes that
-go through the links of the chip that has fewest of them, so that its time is bytes over the group's
-``egress``. One chip alone communicates nothing.
+``size`` counts the bytes of the whole array, as it is after a gather or before a scatter. Sizes and
+counts may be numbers, arrays of any shapes that broadcast, or SymPy symbols. A collective costs the
+bytes that go through the links of the chip that has fewest of them, so that its time is bytes over
+the group's ``egress``. One chip alone communicates nothing.
 
 ``exact=False`` is the usual approximation for many chips, which counts a chip's own share as if it
-travelled too: V instead of (n-1)/n V, twice too much for two chips.
+travelled too: V instead of (n-1)/n V. For two chips that is twice too much.
 
-``with_latency=True`` heeds that a small array is late rather than slow: it waits for one hop after
-another, hops × the group's latency at least. On TPU v5e a hop takes about 1 µs:
+A small array waits for one hop after another, and hardly for its bytes. ``with_latency=True`` takes
+that into account: the time is at least hops × the group's latency. On TPU v5e a hop takes about
+1 µs:
 
 >>> from roofkit.network import group
 >>> small, large = (
@@ -18,10 +19,10 @@ another, hops × the group's latency at least. On TPU v5e a hop takes about 1 µ
 >>> [f"{transfer.seconds * 1e6:.0f} µs" for transfer in (small, large)]
 ['8 µs', '104 µs']
 
-Several nodes take every collective in two levels: within a node the whole array, between nodes the
-k-th part of it through the card of each of a node's k chips. Cards lead to a network that joins all
-of them without a narrower place, as a leaf-spine fabric of full bisection does: a lower bound for
-any other. With full overlap the slower level is the time.
+Over several nodes every collective has two levels. Within a node, the links carry the whole array;
+between nodes, the card of each of a node's k chips carries the k-th part of it. The network between
+the cards is taken to be as fast as they are, as a leaf-spine fabric of full bisection is; any other
+takes longer. The time is that of the slower level, as if the two overlapped fully.
 
 Bad sizes and unknown options raise ValueError.
 
@@ -46,7 +47,7 @@ class Transfer:
     """What a collective moves.
 
     ``bytes`` go through the links of one chip within its node, ``between`` through its network
-    card. Bytes count for latency too: as many as the links could carry while the hops pass.
+    card. With latency, ``bytes`` are at least those that the links could carry while the hops pass.
 
     >>> all_gather(16e6, Group("switch", (8,), 450e9))
     Transfer(14 MB over 450 GB/s, 31.1 µs)
@@ -148,7 +149,7 @@ def all_to_all(size, group, *, exact=True, with_latency=False):
     """
     size = _checked(size, group, exact, with_latency)
     chips, nodes = group.per_node, group.nodes
-    # The part of the array that stays within its node.
+    # So much of the array stays within its node.
     inside = size / (nodes * nodes)
     if group.topology == "torus":
         busiest = functools.reduce(
@@ -177,7 +178,7 @@ def _passes(passes, size, group, exact, with_latency):
 
 
 def _crossings(length, ring, bidirectional, exact):
-    """How many of the length² pieces of an all-to-all cross the busiest link of an axis."""
+    """Count the pieces of an all-to-all, length² in all, that cross the busiest link of an axis."""
     if not ring:
         return length * length // 4 if exact else unless_alone(length * length / 4, length)
     if bidirectional:
@@ -197,13 +198,14 @@ def _checked(size, group, exact, with_latency):
         raise ValueError(
             f"with_latency=True, but {group!r} has no latency; build the group with one"
         )
-    if isinstance(size, np.ndarray):  # those of the group fit each other already
+    if isinstance(size, np.ndarray):  # the figures of the group fit each other already
         lengths = {f"axes[{place}]": length for place, length in enumerate(group.axes)}
         check_broadcast(
             size=size, **lengths, nodes=group.nodes, bandwidth=group.bandwidth, card=group.card,
             latency=group.latency if with_latency else None,
         )  # fmt: skip
-    # Floats round as arrays do; beside symbols, whole numbers keep fractions exact.
+    # A float rounds as an array does. Beside symbols a whole number stays, so that fractions are
+    # exact.
     if type(size) is int and not any(map(is_symbolic, group.axes)):
         size = float(size)
     return size

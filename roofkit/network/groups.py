@@ -1,7 +1,7 @@
 """Groups of chips that work on one array, and the links between them.
 
-``group`` looks up how chips of the table are joined; ``ring``, ``line``, ``torus``, ``switch`` and
-``all_pairs`` make groups of links of your own.
+``group`` takes chips of the table with the topology that they have there; ``ring``, ``line``,
+``torus``, ``switch`` and ``all_pairs`` make groups of links of your own.
 """
 
 import functools
@@ -24,7 +24,7 @@ FLAGS = (bool, np.bool_)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Group:
-    """So many chips, the links of each, and where they lead.
+    """Several chips, the links that each has, and where the links lead.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ class Group:
     latency : seconds that one hop takes at least; 0 leaves hops out
     reduces : True where a switch can add up what passes through it
     chip : the Chip it is made of, or None
-    nodes : so many such groups, joined by a slower network: every chip has a card of ``card``
-        bytes/s one way to a network that joins all chips, as fast as their cards
+    nodes : the number of such groups, which a slower network joins
+    card : bytes/s one way of the card by which each chip reaches that network
 
     Made by the functions of this module. Raises ValueError for counts that are no whole number of
     chips, for a ring of two and for figures that do not fit the topology.
@@ -167,7 +167,7 @@ class Group:
         return Roofline(self.peak_flops(dtype, peak_flops), self.egress, "link")
 
     def peak_flops(self, dtype="bf16", given=None):
-        """The peak of one chip, FLOP/s: the given one, or that of its chip."""
+        """The peak of one chip, FLOP/s: the given one, or else the peak of the group's chip."""
         if given is not None:
             return number(given, "peak_flops")
         if self.chip is None:
@@ -247,7 +247,7 @@ def all_pairs(n, bandwidth, *, latency=0.0):
 
 
 def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
-    """So many chips of the table, joined as they are.
+    """The Group of n chips of the table, with the topology that they have there.
 
     Parameters
     ----------
@@ -261,9 +261,9 @@ def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
         For chips of which the table does not say how they are joined, and for those alone; each
         chip then uses all its links.
     bidirectional : False to use rings one way only
-    nodes, card : so many such nodes, and the bytes/s one way of each chip's network card
+    nodes, card : the number of such nodes, and the bytes/s one way of each chip's network card
 
-    Latency is the interconnect's, which ``collectives`` leave out unless asked.
+    The latency is the interconnect's; collectives leave it out unless they are ``with_latency``.
     Raises ValueError where the table does not say how such chips are joined, and for a number of
     them that does not exist.
 
@@ -319,7 +319,7 @@ def check_group(group):
 
 
 def _as_told(chip, n, topology, bidirectional):
-    """The group of chips that the table does not join, joined as the caller says."""
+    """The Group of chips whose topology the table does not know, and the caller gives."""
     width = chip.interconnect.total
     if not bidirectional and topology != "ring":
         raise ValueError(f"only a ring can be used one way, not topology={topology!r}")
@@ -383,7 +383,7 @@ def _length(n, name, ring):
 
 
 def unless_alone(amount, chips):
-    """The amount where there are several chips, zero where one is alone."""
+    """Return the amount where there are several chips, and zero where a chip is alone."""
     return amount if is_symbolic(chips) else amount * (1 * (chips > 1))
 
 

@@ -1,4 +1,4 @@
-"""Chips that send each other pieces of an array, step by step; every link is counted."""
+"""Chips that send each other pieces of an array, step by step, with the bytes of every link."""
 
 import math
 from collections import Counter
@@ -11,7 +11,7 @@ from roofkit.network.groups import Group
 
 
 class Fabric:
-    """The chips and links of a group, to write an all-gather on: what each link carries is counted.
+    """Chips and links of a group to write an all-gather on; it counts what each link carries.
 
     Parameters
     ----------
@@ -25,7 +25,8 @@ class Fabric:
     Raises ValueError for a send from a chip that does not hold the piece yet, for one along a link
     that does not exist, and for one that is repeated within a step.
 
-    Around a ring, each passes on what it got last: n - 1 pieces go over every link.
+    In this example each chip passes on around the ring what it got last, so that n - 1 pieces go
+    over every link.
 
     >>> from roofkit.network import group
     >>> fabric = Fabric(group("TPU v5e", 8), size=8e6)
@@ -48,7 +49,7 @@ class Fabric:
         self._piece = size / group.n
         self._holds = [{chip} for chip in range(group.n)]
         self._carried = Counter()
-        self._sent = {}  # in this step: (source, target, piece), in order
+        self._sent = {}  # (source, target, piece) of this step, in order
         self._steps = self._again = self._idle = 0
 
     def __repr__(self):
@@ -85,7 +86,7 @@ class Fabric:
         numbers = np.arange(self.n).reshape(axes or 1)
         if len(axes) == 2:
             numbers = numbers if axes[1] % 2 == 0 else numbers.T
-            # Along the first row, then back column by column, down and up in turn.
+            # The ring goes along the first row, then back column by column, down and up in turn.
             columns = numbers[1:, ::-1].T.copy()
             columns[1::2] = columns[1::2, ::-1]
             numbers = np.concatenate([numbers[0], columns.ravel()])
@@ -175,7 +176,7 @@ class Fabric:
         self._idle = 0 if self._sent else self._idle + 1
         if self._idle > self.n:
             raise ValueError(
-                f"nothing was sent in {self._idle} steps on end; send pieces before the step ends"
+                f"nothing was sent in the last {self._idle} steps; send pieces before the step ends"
             )
         for _, target, piece in self._sent:
             self._again += piece in self._holds[target]

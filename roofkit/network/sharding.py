@@ -37,11 +37,11 @@ class Sharded:
 
     @property
     def link(self):
-        """The Cost over the chip's links: an intensity of its own, with a ridge of its own."""
+        """The Cost over the chip's links, which has an intensity of its own."""
         return Cost(self.local.flops, 0 if self.transfer is None else self.transfer.bytes)
 
     def estimate(self, roof):
-        """The Estimate under the roof of the memory and over the links at once.
+        """The Estimate over the memory and over the links together.
 
         Its bound is "compute", "memory", "link" or, between nodes, "network". Raises ValueError
         for anything but a Roofline over the memory.
@@ -65,7 +65,8 @@ class Sharded:
         )
 
 
-# What may travel for each way to split a matmul, and which array it is; the first is the default.
+# For each dimension to split along: the collectives that fit, and the array that each moves. The
+# first is the default.
 COLLECTIVES = {
     "D": {"all-reduce": (all_reduce, "Z"), "reduce-scatter": (reduce_scatter, "Z")},
     "B": {"none": None, "all-gather Y": (all_gather, "Y"), "all-gather Z": (all_gather, "Z")},
@@ -170,7 +171,7 @@ def most_chips(chip, D, dtype="bf16", **how):
 
 
 def group_sizes(chip):
-    """How many chips of one name can work together in one node or slice: an increasing list.
+    """List, in increasing order, how many of these chips can work together in one node or slice.
 
     >>> group_sizes(find_chip("TPU v5e"))
     [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -184,7 +185,7 @@ def group_sizes(chip):
 
 
 def _collective(along, collective, in_network):
-    """The function that says what travels, and the array that does; None where nothing does."""
+    """Return the collective and the array that it moves, or None where nothing moves."""
     known = COLLECTIVES[along]
     if collective is None:
         collective = next(iter(known))

@@ -148,5 +148,5 @@ def test_waiting_for_what_nobody_sends_ends():
     fabric = Fabric(ring(4, 1.0))
     for _ in range(4):
         fabric.step()
-    with pytest.raises(ValueError, match="nothing was sent in 5 steps on end"):
+    with pytest.raises(ValueError, match="nothing was sent in the last 5 steps"):
         fabric.step()
