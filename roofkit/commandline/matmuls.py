@@ -8,6 +8,7 @@ from roofkit.commandline.options import (
     answers,
     chip_option,
     dtype_option,
+    in_network_option,
     latency_option,
     topology_option,
 )
@@ -47,13 +48,22 @@ def matmul(b, d, f, chip, dtype, weight_dtype, form):
 @click.option("--nodes", type=int, default=1, help="So many nodes of n chips each.")
 @click.option("--card", type=float, help="Bytes/s one way of each chip's card between nodes.")
 @latency_option
+@in_network_option
 @answers
 def shard(b, d, f, n, chip, dtype, along, collective, topology, one_way, nodes, card,
-          with_latency, form):  # fmt: skip
+          with_latency, in_network, form):  # fmt: skip
     """X[B, D] times Y[D, F] split over n chips: compute, memory and links at once."""
     group = rk.group(chip, n, topology=topology, bidirectional=not one_way, nodes=nodes, card=card)
     split = network.sharded_matmul(
-        b, d, f, group, along=along, collective=collective, dtype=dtype, with_latency=with_latency
+        b,
+        d,
+        f,
+        group,
+        along=along,
+        collective=collective,
+        dtype=dtype,
+        with_latency=with_latency,
+        in_network=in_network,
     )
     estimate = split.estimate(group.chip.roofline(dtype))
     figures = [
@@ -72,7 +82,8 @@ def shard(b, d, f, n, chip, dtype, along, collective, topology, one_way, nodes, 
         *_bracket(estimate),
     ]
     if along == "D" and group.n > 1:
-        width = network.critical_width(group, dtype, collective=collective or "all-reduce")
+        width = network.critical_width(group, dtype, collective=collective or "all-reduce",
+                                       in_network=in_network)  # fmt: skip
         figures.append(("critical width D", "critical_width", width, ""))
     print_figures(form, figures)
 

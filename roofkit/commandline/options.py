@@ -27,6 +27,10 @@ dtype_option = click.option("--dtype", default="bf16", show_default=True)
 topology_option = click.option(
     "--topology", help="ring, line, switch or all-pairs, for chips that the table does not join."
 )
+in_network_option = click.option(
+    "--in-network/--over-links", default=None,
+    help="Add up in the switch, or from chip to chip; in the switch wherever it can unless given.",
+)  # fmt: skip
 latency_option = click.option("--with-latency", is_flag=True, help="Wait for the hops.")
 
 

@@ -15,7 +15,7 @@ from roofkit.roofline import Cost, Roofline, larger
 
 TABLE = Path(__file__).with_name("gpus.toml")
 COVERAGE = 0.9
-LINKS = ("switch", "pairs")
+TOPOLOGIES = ("switch", "pairs")
 
 KERNELS = {
     "matmul": "PyTorch's 16-bit matmuls", "elementwise": "vLLM's 16-bit row kernels",
@@ -115,10 +115,10 @@ class GPUCalibration:
         seconds, regime = rows_by(self.gpu, constants, rows, width, itemsize(dtype), kind)
         return self._told("elementwise", seconds, regime, dtype, rows=rows, width=width)
 
-    def all_reduce(self, size, gpus, links="switch", gpus_per_node=None):
+    def all_reduce(self, size, gpus, topology="switch", gpus_per_node=None):
         """The time of an all-reduce of ``size`` bytes on each of ``gpus`` GPUs.
 
-        ``links`` is "switch" where NVSwitch joins all GPUs of a node, "pairs" where NVLink joins
+        ``topology`` is "switch" where NVSwitch joins all GPUs of a node, "pairs" where NVLink joins
         two and the host the rest. ``gpus_per_node``, where it is fewer than ``gpus``, puts a
         network between: measured on A100 nodes alone, and of that network only. Raises ValueError
         for more GPUs at a switch than it joins.
@@ -127,9 +127,9 @@ class GPUCalibration:
         if np.ndim(gpus) or gpus < 2 or gpus % 1:
             raise ValueError(f"gpus must be a whole number of at least 2, got {gpus!r}")
         together = gpus if gpus_per_node is None else min(gpus, gpus_per_node)
-        link = link_named(links, gpus, together)
+        link = link_named(topology, gpus, together)
         layout = self.chip.interconnect
-        if links == "switch" and layout and layout.largest and together > layout.largest:
+        if topology == "switch" and layout and layout.largest and together > layout.largest:
             raise ValueError(
                 f"a switch joins at most {layout.largest} {self.chip.name}, got {together}; for "
                 "more, give gpus_per_node="
@@ -153,9 +153,9 @@ class GPUCalibration:
         all-reduce within each of several nodes, by the hops of the group and the overhead of a
         call, and claims no coverage. No interval begins before ``at_best``.
         """
-        links, longest = self._measured_as(group), at_best
-        if passes and links:
-            found = self.all_reduce(array * passes / 2, group.per_node, links)
+        topology, longest = self._measured_as(group), at_best
+        if passes and topology:
+            found = self.all_reduce(array * passes / 2, group.per_node, topology)
             if group.card is None:
                 sent = (found.seconds, found.low, found.high)
                 seconds, low, high = (larger(each, at_best) for each in sent)
@@ -196,7 +196,7 @@ class GPUCalibration:
         return self.chip == chip(self.like)
 
     def _measured_as(self, group):
-        """Return what ``all_reduce`` calls the links of a node, or None for links not measured."""
+        """Return the ``topology`` of a node as ``all_reduce`` names it; None for one not measured."""
         layout = self.chip.interconnect
         if group is None or group.per_node == 1 or layout is None:
             return None
@@ -303,13 +303,13 @@ def all_reduce_by(constants, link, size, gpus):
     return seconds, np.where(seconds < 2 * (constants["latency"] + constants["fill"]), 0, 1)
 
 
-def link_named(links, gpus, gpus_per_node):
+def link_named(topology, gpus, gpus_per_node):
     """Name what an all-reduce goes over: "switch", "pair", "host" or, say, "network-8"."""
-    if links not in LINKS:
-        raise ValueError(f"links must be one of {', '.join(LINKS)}, got {links!r}")
+    if topology not in TOPOLOGIES:
+        raise ValueError(f"topology={topology!r} is not one of {', '.join(TOPOLOGIES)}")
     if gpus_per_node < gpus:
         return f"network-{gpus_per_node:g}"
-    return "switch" if links == "switch" else "pair" if gpus <= 2 else "host"
+    return "switch" if topology == "switch" else "pair" if gpus <= 2 else "host"
 
 
 def links_by_share(of, measured, whole):

@@ -320,7 +320,10 @@ def test_a_kernel_that_was_never_measured_claims_no_coverage():
         (lambda: A100.all_reduce(1e6, 1), "gpus must be a whole number of at least 2"),
         (lambda: H100.all_reduce(1e6, 64), "a switch joins at most 8 H100 SXM, got 64"),
         (lambda: A100.all_reduce(1e6, 64, gpus_per_node=16), "joins at most 8 A100 80GB SXM"),
-        (lambda: A100.all_reduce(1e6, 8, links="torus"), "links must be one of switch, pairs"),
+        (
+            lambda: A100.all_reduce(1e6, 8, topology="torus"),
+            "topology='torus' is not one of switch, pairs",
+        ),
         (lambda: H100.all_reduce(1e6, 16, gpus_per_node=8), "over 'network-8'"),
         (lambda: A100.all_reduce(1e9, 16, gpus_per_node=8), "no interval is known"),
         (lambda: Prediction.total([]), "one prediction or more"),
