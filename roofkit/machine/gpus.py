@@ -196,7 +196,7 @@ class GPUCalibration:
         return self.chip == chip(self.like)
 
     def _measured_as(self, group):
-        """Return the ``topology`` of a node as ``all_reduce`` names it; None for one not measured."""
+        """Return a node's ``topology`` as ``all_reduce`` names it; None for one not measured."""
         layout = self.chip.interconnect
         if group is None or group.per_node == 1 or layout is None:
             return None
