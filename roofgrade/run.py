@@ -13,7 +13,7 @@ from dataclasses import replace
 import click
 
 from roofcheck.variants import same
-from roofgrade import writing
+from roofgrade import safe
 from roofgrade.book import gradebook
 from roofgrade.book.database import Book, GradebookError
 from roofgrade.book.gradebook import Writer
@@ -21,12 +21,12 @@ from roofgrade.book.kept import alone, follows_from, forget_moved, keep, kept, k
 from roofgrade.course import Course
 from roofgrade.errors import RefusedError
 from roofgrade.intake.folders import Folder, folders, take_in
-from roofgrade.intake.names import shown
 from roofgrade.judge.marking import mark, released
 from roofgrade.pages.summary import UNGRADED, Row, Summary, summarise
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.sandbox import Box
 from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
+from roofgrade.text import escaped
 from roofgrade.workers import Bench, Workers
 
 SINCE = "handed in again since it was graded"
@@ -106,8 +106,8 @@ def overview(course: Course, assignment: str, outdated: Collection[str] = ()) ->
 def write_page(course: Course, summary: Summary):
     """Put the summary's page into ``autograded/``, as SET.html."""
     course.autograded.mkdir(exist_ok=True)
-    with writing.opened(course.autograded) as folder:
-        writing.write(folder, f"{summary.assignment}.html", summary.page().encode(), 0o644)
+    with safe.opened(course.autograded) as folder:
+        safe.write(folder, f"{summary.assignment}.html", summary.page().encode(), 0o644)
 
 
 class _Run:
@@ -180,7 +180,7 @@ class _Run:
             me = (answer.reply or {}).get("me")
             whose = self._students.get(same(me.get("v") or "")) if isinstance(me, dict) else None
             if whose and whose != result.student and result.state == GRADED:
-                reason = f"{answer.question} is answered with the figures of {shown(whose)}"
+                reason = f"{answer.question} is answered with the figures of {escaped(whose)}"
                 reading = (*result.reading, cell)
                 return replace(result, state=PERSON, reason=reason, reading=reading)
         return result
@@ -245,7 +245,7 @@ def _bar(assignment, count, wanted):
     if not wanted:
         return _Silent()
     return click.progressbar(
-        length=count, label=shown(assignment), show_pos=True, file=click.get_text_stream("stderr")
+        length=count, label=escaped(assignment), show_pos=True, file=click.get_text_stream("stderr")
     )
 
 

@@ -12,7 +12,7 @@ from roofgrade.book.gradebook import Writer
 from roofgrade.course import Course
 from roofgrade.judge import probes
 from roofgrade.judge.judging import judge, seed_for
-from roofgrade.judge.marking import shown
+from roofgrade.judge.marking import check_output
 from roofgrade.judge.outputs import written
 
 
@@ -113,7 +113,7 @@ def _with(result, name, verdict):
     notebook = nbformat.reads(result.notebook, as_version=4)
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("grade_id") == name:
-            cell.outputs = [shown(Grade(verdict, answer.points), cell.execution_count)]
+            cell.outputs = [check_output(Grade(verdict, answer.points), cell.execution_count)]
     told = replace(
         answer, credit=verdict.credit, state=verdict.state, message=verdict.message,
         slips=verdict.slips,

@@ -117,9 +117,9 @@ def explained(url):
         cause = error.__context__ if isinstance(error, InvalidEntry) else error
         if isinstance(cause, (sa.exc.IntegrityError, sa.exc.DataError, type(None))):
             raise
-        shown = sa.make_url(url).render_as_string() if "://" in url else url
+        address = sa.make_url(url).render_as_string() if "://" in url else url
         raise GradebookError(
-            f"the gradebook {shown} cannot be used: {getattr(cause, 'orig', cause)}. If another "
+            f"the gradebook {address} cannot be used: {getattr(cause, 'orig', cause)}. If another "
             "program holds it, end that one; then run this again. What was graded is kept."
         ) from error
 

@@ -29,7 +29,7 @@ from nbgrader.preprocessors import (
 )
 from nbgrader.utils import is_grade, parse_utc
 
-from roofgrade import writing
+from roofgrade import safe
 from roofgrade.book import register
 from roofgrade.book.database import QUIET, Book, explained, lent
 from roofgrade.book.kept import hash_of
@@ -61,7 +61,7 @@ class Writer:
     """
 
     def __init__(self, course: Course, assignment: str, patience: float = PATIENCE):
-        self._course, self._assignment = course, writing.checked(assignment)
+        self._course, self._assignment = course, safe.checked(assignment)
         self._patience = patience
 
     def __enter__(self) -> "Writer":
@@ -92,7 +92,7 @@ class Writer:
         """
         if not result.notebook:
             return False
-        writing.checked(result.student)
+        safe.checked(result.student)
         with explained(self._book.url):
             contents = self._contents(result, beside)
             known = self._noted(result.student) == _hash(result)
@@ -155,7 +155,7 @@ class Writer:
             for path, content in (beside or {}).items()
             if not path.endswith(".ipynb")
             and PurePosixPath(path).parts[0] != name
-            and writing.TEMPORARY not in PurePosixPath(path).parts
+            and safe.TEMPORARY not in PurePosixPath(path).parts
         }
         if result.submitted:
             rest["timestamp.txt"] = result.submitted.encode() + b"\n"  # nbgrader looks at it
@@ -166,17 +166,17 @@ class Writer:
 
     def _lies(self, result, contents, beside):
         try:
-            with writing.opened(*self._place(result)) as folder:
-                return writing.holds(folder, contents, alone=beside is not None)
+            with safe.opened(*self._place(result)) as folder:
+                return safe.holds(folder, contents, alone=beside is not None)
         except OSError:
             return False
 
     def _write(self, result, contents, beside):
         shared = self._course.directory.groupshared
         self._course.autograded.mkdir(exist_ok=True)
-        with writing.opened(*self._place(result), make=True, shared=shared) as folder:
+        with safe.opened(*self._place(result), make=True, shared=shared) as folder:
             mode = 0o664 if shared else 0o444
-            writing.fill(folder, contents, mode, shared=shared, alone=beside is not None)
+            safe.fill(folder, contents, mode, shared=shared, alone=beside is not None)
 
 
 def standings(book: Book, assignment: str) -> dict[str, Standing]:

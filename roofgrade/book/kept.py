@@ -20,7 +20,7 @@ import numpy as np
 import roofcheck
 import roofgrade
 import roofkit
-from roofgrade import writing
+from roofgrade import safe
 from roofgrade.course import Course
 from roofgrade.results import Result
 
@@ -36,8 +36,8 @@ PACKAGES = [Path(package.__file__).parent for package in (roofkit, roofcheck, ro
 def keep(course: Course, result: Result):
     """Write a result, so that it survives whatever comes next."""
     own = course.own  # made here, closed to others
-    with writing.opened(own, result.assignment, RESULTS, make=True) as folder:
-        writing.write(folder, _name(result.student, result.folder), result.to_json().encode())
+    with safe.opened(own, result.assignment, RESULTS, make=True) as folder:
+        safe.write(folder, _name(result.student, result.folder), result.to_json().encode())
 
 
 def kept(course: Course, assignment: str, student: str, folder: str) -> Result | None:
@@ -68,7 +68,7 @@ def forget_moved(course: Course, assignment: str, places: Mapping[str, Iterable[
 @contextlib.contextmanager
 def alone(course: Course, assignment: str):
     """Keeps other runs off a set. Raises RuntimeError if one is under way."""
-    with writing.opened(course.own, writing.checked(assignment), make=True) as folder:
+    with safe.opened(course.own, safe.checked(assignment), make=True) as folder:
         lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     with open(lock, "r+") as file:
         if holder := _held(file):

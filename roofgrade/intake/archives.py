@@ -48,9 +48,9 @@ from roofgrade.intake.names import (
     is_notebook,
     means,
     sender,
-    shown,
     student_id,
 )
+from roofgrade.text import escaped
 
 MOST_ENTRIES = 100_000
 # A class's notebooks shrink ten times; what shrinks more than this was made to.
@@ -109,11 +109,11 @@ def unpack(
     """
     course.release(assignment)
     try:
-        opened = zipfile.ZipFile(archive)
+        packed = zipfile.ZipFile(archive)
     except DAMAGED as error:
         raise ValueError(f"{archive} cannot be read as a zip: {error}") from error
-    with opened:
-        infos = [info for info in opened.infolist() if not info.is_dir()]
+    with packed:
+        infos = [info for info in packed.infolist() if not info.is_dir()]
         _refuse_bombs(archive, infos)
         roster = _Roster(students) if students is not None else None
         told: dict[zipfile.ZipInfo, Unpacked] = {}
@@ -122,14 +122,14 @@ def unpack(
             try:
                 entry = _placed(info, assignment, course.released(), roster)
             except _LeftError as error:
-                told[info] = Unpacked(entry=shown(info.filename), why=str(error))
+                told[info] = Unpacked(entry=escaped(info.filename), why=str(error))
                 continue
             files = whose.setdefault(entry.student, {})
             if twice := files.pop(entry.path, None):
                 told[twice.info] = _left(twice, "it is there twice; the last one counts")
             files[entry.path] = entry
         for student in sorted(whose):
-            told |= _put(opened, course, student, assignment, whose[student])
+            told |= _put(packed, course, student, assignment, whose[student])
         return [told[info] for info in infos]
 
 
@@ -147,7 +147,7 @@ class _Roster:
         for name in filter(None, called):
             found = set().union(*(self.ids.get(key, ()) for key in _spellings(name)))
             if len(found) > 1:
-                raise _LeftError(f"{shown(name)!r} can be {' or '.join(sorted(found))}")
+                raise _LeftError(f"{escaped(name)!r} can be {' or '.join(sorted(found))}")
             if found:
                 return found.pop()
         return None
@@ -193,7 +193,7 @@ def _placed(info, assignment, sets, roster):
     if not inside or len(inside) > DEEPEST:
         raise _LeftError(f"it lies more than {DEEPEST} folders deep")
     if wrong := fault(student):
-        raise _LeftError(f"{shown(student)!r} is no id: {wrong}")
+        raise _LeftError(f"{escaped(student)!r} is no id: {wrong}")
     return _Entry(info, student, "/".join(inside), late)
 
 
@@ -220,7 +220,7 @@ def _known(told, roster):
         return student_id(told.who, told.number)
     found = roster.find(told.number, told.who)
     if found is None:
-        raise _LeftError(f"{shown(told.who or told.number)!r} is not in the roster")
+        raise _LeftError(f"{escaped(told.who or told.number)!r} is not in the roster")
     return found
 
 
@@ -234,7 +234,7 @@ def _plain(parts, assignment, sets, roster):
         parts = parts[1:]
     if len(parts) > 1:
         if roster is not None:
-            raise _LeftError(f"{shown(parts[0])!r} is not in the roster")
+            raise _LeftError(f"{escaped(parts[0])!r} is not in the roster")
         return parts[0], _of_set(parts[1:], assignment, sets)
     whose = author(parts[0], assignment) if is_notebook(parts[0]) else ""
     student = whose and (roster.find(whose) if roster is not None else whose)
@@ -269,7 +269,7 @@ def _put(archive, course, student, assignment, entries) -> dict[zipfile.ZipInfo,
         to = f"{student}/{assignment}/{renamed.get(path, path)}" if placed else ""
         remarks = "; ".join(filter(None, (entry.remark, why)))
         told[entry.info] = Unpacked(
-            entry=shown(entry.info.filename), student=student, to=to, why=remarks
+            entry=escaped(entry.info.filename), student=student, to=to, why=remarks
         )
     return told
 
@@ -336,4 +336,4 @@ def _holds(folder, files):
 
 
 def _left(entry, why):
-    return Unpacked(entry=shown(entry.info.filename), student=entry.student, why=why)
+    return Unpacked(entry=escaped(entry.info.filename), student=entry.student, why=why)

@@ -1,18 +1,14 @@
-"""Files of a folder that a student could fill: regular ones, within bounds, never through a link.
-
-Every component is opened relative to the folder that holds it and without following links, so that
-none can be swapped for another between a look and a read.
-"""
+"""Files of a folder that a student could fill: regular ones within bounds, and through no link."""
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from roofgrade.errors import MachineryError, RefusedError
-from roofgrade.intake.names import fault, is_junk, shown
+from roofgrade.intake.names import fault, is_junk
+from roofgrade.safe import opened
+from roofgrade.text import escaped
 
 MEGABYTE = 1 << 20
 LARGEST_FILE = 10 * MEGABYTE
@@ -33,23 +29,6 @@ class File:
     linked: bool = False
 
 
-@contextmanager
-def opened(root: Path | int, name: str = "") -> Iterator[int]:
-    """A descriptor of what is called ``name`` below ``root``, reached without following a link.
-
-    ``root`` is a path, or a folder's descriptor. Raises OSError if a component is missing or is a
-    link; nothing waits for a fifo.
-    """
-    at = os.dup(root) if isinstance(root, int) else os.open(root, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        for part in PurePosixPath(name).parts:
-            at, above = _open(part, at), at
-            os.close(above)
-        yield at
-    finally:
-        os.close(at)
-
-
 def entries(folder: int) -> list[os.DirEntry]:
     """What lies in an opened folder, by name, without what systems leave behind."""
     with os.scandir(folder) as found:
@@ -64,13 +43,13 @@ def read_files(root: Path, name: str) -> dict[str, File]:
     """
     files: dict[str, File] = {}
     try:
-        with opened(root, name) as at:
+        with opened(root, *PurePosixPath(name).parts) as at:
             if stat.S_ISDIR(os.fstat(at).st_mode):
                 _read_folder(at, PurePosixPath(), files, [])
             else:
                 _read_file(at, PurePosixPath(name).name, files)
     except OSError as error:
-        raise MachineryError(f"{shown(name)} cannot be read: {error.strerror}") from error
+        raise MachineryError(f"{escaped(name)} cannot be read: {error.strerror}") from error
     return files
 
 
@@ -84,17 +63,14 @@ def _read_folder(folder, below, files, folders):
         path = below / entry.name
         # A file's name may be as long as the system lets it.
         if wrong := fault(entry.name[:100]):
-            raise RefusedError(f"the file {shown(str(path))!r} cannot be taken in: {wrong}")
+            raise RefusedError(f"the file {escaped(str(path))!r} cannot be taken in: {wrong}")
         if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
             raise RefusedError(_no_file(path))
-        at = _open(entry.name, folder)
-        try:
+        with opened(folder, entry.name) as at:
             if entry.is_dir(follow_symlinks=False):
                 _read_folder(at, path, files, folders)
             else:
                 _read_file(at, str(path), files)
-        finally:
-            os.close(at)
 
 
 def _read_file(at, path, files):
@@ -116,14 +92,9 @@ def _read_file(at, path, files):
     files[path] = File(data, before.st_mtime_ns, before.st_nlink > 1)
 
 
-def _open(name, folder):
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    return os.open(name, flags, dir_fd=folder)
-
-
 def _no_file(path):
     return (
-        f"{shown(str(path))!r} is a link, or something else that is not a file: hand in the file "
+        f"{escaped(str(path))!r} is a link, or something else that is not a file: hand in the file "
         "itself"
     )
 

@@ -17,10 +17,12 @@ from nbgrader.utils import parse_utc
 
 from roofgrade.course import Course
 from roofgrade.errors import MachineryError, RefusedError
-from roofgrade.intake.files import File, entries, opened, read_files
-from roofgrade.intake.names import NOTEBOOK, author, fault, is_notebook, means, shown
+from roofgrade.intake.files import File, entries, read_files
+from roofgrade.intake.names import NOTEBOOK, author, fault, is_notebook, means
 from roofgrade.mend.submission import answers_in, mend
 from roofgrade.results import PERSON, REFUSED
+from roofgrade.safe import opened
+from roofgrade.text import escaped
 
 TIMESTAMP = "timestamp.txt"
 
@@ -167,7 +169,7 @@ class _Look:
         strays = [each.name for each in inside if each.is_file(follow_symlinks=False)]
         strays = [name for name in strays if not is_notebook(name) and not means(name, self.sets)]
         if not found and (strays or not inside):
-            held = ", ".join(map(shown, strays[:5]))
+            held = ", ".join(map(escaped, strays[:5]))
             why = f"nothing of {self.assignment} in it, but {held}" if strays else "it is empty"
             yield self._find("", entry, state=PERSON, why=why)
 
@@ -242,7 +244,7 @@ class _Look:
         except OSError:
             changed = 0
         folder = Folder(
-            student=student or shown(entry.name),
+            student=student or escaped(entry.name),
             assignment=self.assignment,
             root=self.root,
             name=f"{above}/{entry.name}" if above else entry.name,
@@ -345,13 +347,13 @@ def _submitted(stamp):
             raise ValueError
         parse_utc(text)
     except (ValueError, TypeError, OverflowError):
-        return "", f"{TIMESTAMP} holds no time: {shown(text)[:40]!r}"
+        return "", f"{TIMESTAMP} holds no time: {escaped(text)[:40]!r}"
     return text, ""
 
 
 def _not_regular(entry):
     what = "a link" if entry.is_symlink() else "neither a file nor a folder"
-    return f"{shown(entry.name)!r} is {what}: hand in the file itself"
+    return f"{escaped(entry.name)!r} is {what}: hand in the file itself"
 
 
 def _loose(entry):

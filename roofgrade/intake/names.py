@@ -137,14 +137,6 @@ def fault(name: str) -> str:
     return ""
 
 
-def shown(name: str) -> str:
-    """A name as text that can be printed and stored, whatever it holds."""
-    printable = name.encode("utf-8", "backslashreplace").decode()
-    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in printable)[
-        :200
-    ]
-
-
 def _stem(name):
     while name.casefold().endswith(SUFFIXES):
         name = name.rpartition(".")[0]

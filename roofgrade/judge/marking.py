@@ -22,7 +22,6 @@ from roofgrade.task import Task
 
 SLOW = "Your answer took longer than {seconds:g} s and was stopped."
 NOT_JUDGED = "Not judged: {why}. A person will look at it."
-LATER = "It stands further down in your notebook."
 
 
 def mark(task: Task, box) -> Result:
@@ -77,7 +76,7 @@ def is_check(cell):
     return utils.is_grade(cell) and not utils.is_solution(cell)
 
 
-def shown(grade, count):
+def check_output(grade, count):
     """The output of a check: nbgrader reads the points in it, the student the message."""
     data = {"text/plain": repr(grade), "text/html": grade._repr_html_()}
     return outputs.result(data, count)
@@ -149,7 +148,7 @@ class _Marking:
             message=verdict.message, slips=verdict.slips,
         )  # fmt: skip
         cell.execution_count = count
-        cell.outputs = [shown(grade, count)]
+        cell.outputs = [check_output(grade, count)]
 
     def _judged(self, child, asked, probe, seed):
         reply, slow = child.probe(probe, self._task.cell_seconds)

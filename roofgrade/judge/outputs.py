@@ -5,6 +5,8 @@ import re
 
 from nbformat import NotebookNode, from_dict
 
+from roofgrade.text import printable
+
 # Characters of one piece of data, and of a notebook with all of them.
 LONGEST = 2 << 20
 LONGEST_NOTEBOOK = 10 << 20
@@ -98,7 +100,7 @@ def result(data, count, metadata=None):
 
 def words(text, most=LONGEST):
     """A text that can be written as UTF-8, of bounded length."""
-    return (text if isinstance(text, str) else "")[:most].encode("utf-8", "replace").decode()
+    return printable(text if isinstance(text, str) else "")[:most]
 
 
 def written(notebook) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 import roofkit as rk
 from roofgrade.errors import EndedError
+from roofgrade.text import printable
 from roofkit.hardware import Figure
 from roofkit.roofline import Cost, Estimate, Roofline
 
@@ -78,8 +79,7 @@ def kind_of(reply):
 
 def line(text, most=400):
     """A text as one line that can be shown."""
-    plain = text if isinstance(text, str) else ""
-    return " ".join(plain.encode("utf-8", "replace").decode().split())[:most]
+    return " ".join(printable(text if isinstance(text, str) else "").split())[:most]
 
 
 def named(reply, default):
@@ -112,7 +112,7 @@ def _value(reply, replay, depth):
         case "bool", bool():
             return value
         case "str", str():
-            return value[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+            return printable(value[:LONGEST_TEXT])
         case "bytes", _:
             return b""
         case (("int" | "integer"), str()) if re.fullmatch(rf"-?\d{{1,{WIDEST}}}", value):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from roofgrade.errors import RefusedError
+from roofgrade.text import printable
 
 MOST_CELLS = 500
 LONGEST_SOURCE = 200_000
@@ -116,7 +117,7 @@ def _read(cell):
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     return Cell(
         kind=kind if kind in ("code", "markdown") else "raw",
-        source=_text(source),
+        source=printable(source),
         grade_id=_name(nbgrader.get("grade_id")) if isinstance(nbgrader, dict) else "",
         id=_name(cell.get("id")),
         attachments=_attachments(cell.get("attachments")),
@@ -133,13 +134,8 @@ def _attachments(found):
         }
         safe = {k: data for k, data in whole.items() if _is_text(data) and BASE64.fullmatch(data)}
         if safe:
-            kept[_text(name)] = safe
+            kept[printable(name)] = safe
     return kept
-
-
-def _text(source):
-    """Text that can be stored: JSON may hold halves of characters."""
-    return source.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _name(value):

@@ -114,8 +114,8 @@ def _path(course, assignment, student):
 def _content(course, assignment, standing, gradebook):
     """The notebook that a page is made from, and what goes with it."""
     notebook = _notebook(course, assignment, standing.student)
-    shown = standing.state != REFUSED_SAID and notebook.is_file()
-    nb = nbformat.read(notebook, as_version=4) if shown else nbformat.v4.new_notebook()
+    readable = standing.state != REFUSED_SAID and notebook.is_file()
+    nb = nbformat.read(notebook, as_version=4) if readable else nbformat.v4.new_notebook()
     of = {"student": standing.student, "assignment": assignment, "notebook": assignment}
     return nb, {"nbgrader": of | {"gradebook": gradebook, "standing": standing}}
 
@@ -230,7 +230,7 @@ def _parts(nb):
             "title": heading or marks.get("grade_id", ""),
             "marks": marks,
             "comment": Markup(clean_markdown(marks.get("comment", ""))),
-            "outputs": [_shown(output) for output in cell.get("outputs", [])],
+            "outputs": [_as_html(output) for output in cell.get("outputs", [])],
         }
         if cell.cell_type == "markdown":
             source = clean_markdown(cell.source, cell.get("attachments"))
@@ -252,7 +252,7 @@ def _kind(cell, marks):
     return "own"
 
 
-def _shown(output):
+def _as_html(output):
     """One output as HTML."""
     if output.output_type == "stream":
         return Markup("<pre>{}</pre>").format(output.text)

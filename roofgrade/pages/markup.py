@@ -18,75 +18,19 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 # Characters; hostile nesting takes time that grows with their square.
 LONGEST = 30_000
 LONGEST_FORMULA = 2_000
-TAGS = set(
-    [
-        "a",
-        "abbr",
-        "b",
-        "blockquote",
-        "br",
-        "caption",
-        "code",
-        "col",
-        "colgroup",
-        "dd",
-        "del",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "em",
-        "figcaption",
-        "figure",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hr",
-        "i",
-        "img",
-        "ins",
-        "kbd",
-        "li",
-        "mark",
-        "ol",
-        "p",
-        "pre",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strong",
-        "sub",
-        "summary",
-        "sup",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "u",
-        "ul",
-        "var",
-    ]
+
+
+def _set(names):
+    return frozenset(names.split())
+
+
+TAGS = _set(
+    "a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption "
+    "figure h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strong "
+    "sub summary sup table tbody td tfoot th thead tr u ul var"
 )
 # Neither position nor margin nor size: what a student writes stays where it stands.
-PROPERTIES = set(
-    [
-        "background-color",
-        "border-left",
-        "color",
-        "font-style",
-        "font-weight",
-        "padding",
-        "text-align",
-    ]
-)
+PROPERTIES = _set("background-color border-left color font-style font-weight padding text-align")
 ATTRIBUTES = {
     "abbr": {"title"},
     "details": {"open"},
@@ -105,46 +49,13 @@ UNREADABLE = re.compile(r"<(style|script)\b.*?(</\1\s*>|\Z)", re.IGNORECASE | re
 # Holds the place of a formula until all else is clean.
 MARK = re.compile("\ue000(\\d+)\ue001")
 NO_MARKS = str.maketrans("", "", "\ue000\ue001")
-PIECES = set(
-    [
-        "math",
-        "mfrac",
-        "mi",
-        "mn",
-        "mo",
-        "mover",
-        "mphantom",
-        "mroot",
-        "mrow",
-        "mspace",
-        "msqrt",
-        "mstyle",
-        "msub",
-        "msubsup",
-        "msup",
-        "mtable",
-        "mtd",
-        "mtext",
-        "mtr",
-        "munder",
-        "munderover",
-    ]
+PIECES = _set(
+    "math mfrac mi mn mo mover mphantom mroot mrow mspace msqrt mstyle msub msubsup msup "
+    "mtable mtd mtext mtr munder munderover"
 )
-PIECE_ATTRIBUTES = set(
-    [
-        "accent",
-        "columnalign",
-        "display",
-        "displaystyle",
-        "fence",
-        "form",
-        "linethickness",
-        "mathvariant",
-        "maxsize",
-        "minsize",
-        "separator",
-        "stretchy",
-    ]
+PIECE_ATTRIBUTES = _set(
+    "accent columnalign display displaystyle fence form linethickness mathvariant maxsize "
+    "minsize separator stretchy"
 )
 
 

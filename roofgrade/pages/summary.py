@@ -12,8 +12,8 @@ from shutil import get_terminal_size
 from textwrap import indent, wrap
 
 from roofgrade.book.gradebook import Standing
-from roofgrade.intake.names import shown
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
+from roofgrade.text import escaped
 
 UNGRADED = "ungraded"
 # Not by colour alone: a sign and a word for each.
@@ -128,7 +128,7 @@ class Summary:
         if unread:
             lines.append(f"{unread} with something that nobody has read yet.")
         if self.gone:
-            named = ", ".join(map(shown, self.gone[:10])) + (" …" if len(self.gone) > 10 else "")
+            named = ", ".join(map(escaped, self.gone[:10])) + (" …" if len(self.gone) > 10 else "")
             lines.append(f"No longer in submitted/, with points that stay: {named}.")
         if self.stopped:
             lines.append("Stopped. What is done is kept; the same command goes on from here.")
@@ -140,13 +140,13 @@ class Summary:
         said = "\n".join(self.said())
         if not rows:
             return said
-        cells = [HEAD[:-1], *([shown(cell) for cell in self._cells(row)] for row in rows)]
+        cells = [HEAD[:-1], *([escaped(cell) for cell in self._cells(row)] for row in rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = [self._aligned(line, widths) for line in cells]
         room = max(40, get_terminal_size().columns - INDENT)
         table = lines[:1]
         for line, row in zip(lines[1:], rows, strict=True):
-            notes = (part for note in row.notes for part in wrap(shown(note), room))
+            notes = (part for note in row.notes for part in wrap(escaped(note), room))
             table += [line, *(indent(part, " " * INDENT) for part in notes)]
         return "\n".join([*table, "", said])
 
@@ -154,8 +154,8 @@ class Summary:
         """The whole table as a page that needs nothing beside it."""
         rows = (
             f'<tr class="{row.state}">'
-            + "".join(f"<td>{escape(shown(cell))}</td>" for cell in self._cells(row))
-            + f"<td>{'<br>'.join(escape(shown(note)) for note in row.notes)}</td></tr>"
+            + "".join(f"<td>{escape(escaped(cell))}</td>" for cell in self._cells(row))
+            + f"<td>{'<br>'.join(escape(escaped(note)) for note in row.notes)}</td></tr>"
             for row in self.rows
         )
         return PAGE.format(

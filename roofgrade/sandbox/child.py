@@ -14,6 +14,7 @@ from roofgrade.errors import EndedError, MachineryError
 from roofgrade.sandbox import host
 from roofgrade.sandbox.inside.channel import HEAD, PIECE, packed
 from roofgrade.sandbox.memory import Meter
+from roofgrade.text import printable
 
 # Bytes, of one reply and of all replies of a submission.
 REPLY, TOTAL = 8 << 20, 24 << 20
@@ -164,9 +165,7 @@ class Child:
             message = json.loads(data)
             # Half a surrogate pair, which only a forger sends, cannot be written to a file.
             if b"\\ud" in data.lower():
-                message = json.loads(
-                    json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
-                )
+                message = json.loads(printable(json.dumps(message, ensure_ascii=False)))
         except (ValueError, RecursionError) as error:
             raise EndedError("the notebook's process sent nonsense") from error
         if not isinstance(message, dict) or _is_deep(message):

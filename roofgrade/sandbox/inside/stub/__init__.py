@@ -23,7 +23,7 @@ class Grade(float):
         return f"<i>{JUDGED}</i>"
 
 
-class Shown:
+class Line:
     """A line of text."""
 
     def __init__(self, text=JUDGED):
@@ -36,7 +36,7 @@ class Shown:
         return f"<blockquote>{html.escape(self._text)}</blockquote>"
 
 
-class Asked(Shown):
+class Asked(Line):
     """A student's own variant: its text, and its figures as attributes."""
 
     def __init__(self, text, figures):
@@ -61,15 +61,15 @@ def predict(question_id, guess=...):
 
 
 def reveal(question_id, value):
-    return Shown()
+    return Line()
 
 
 def progress(name, due=None):
-    return Shown()
+    return Line()
 
 
 def review(*arguments, **settings):
-    return Shown()
+    return Line()
 
 
 def grades():
