@@ -14,10 +14,10 @@ import click
 
 from roofcheck.variants import same
 from roofgrade import safe
-from roofgrade.book import gradebook
-from roofgrade.book.database import Book, GradebookError
-from roofgrade.book.gradebook import Writer
+from roofgrade.book.database import Book, GradebookError, explained
+from roofgrade.book.gradebook import PATIENCE, Writer
 from roofgrade.book.kept import alone, follows_from, forget_moved, keep, kept, key_of, version
+from roofgrade.book.standing import max_score, standings_in
 from roofgrade.course import Course
 from roofgrade.errors import RefusedError
 from roofgrade.intake.folders import Folder, folders, take_in
@@ -94,13 +94,14 @@ def overview(course: Course, assignment: str, outdated: Collection[str] = ()) ->
     there is no release, GradebookError if the gradebook cannot be read.
     """
     rows = [_untouched(course, folder) for folder in folders(course, assignment)]
-    book = Book(course, gradebook.PATIENCE)
+    book = Book(course, PATIENCE)
     try:
-        standings = gradebook.standings(book, assignment)
-        worth = gradebook.max_score(book, assignment)
+        with explained(book.url):
+            worth = max_score(book, assignment)
+            standings = {} if worth is None else standings_in(book, assignment)
     finally:
         book.shut()
-    return summarise(assignment, rows, standings, worth, outdated=outdated)
+    return summarise(assignment, rows, standings, worth or 0.0, outdated=outdated)
 
 
 def write_page(course: Course, summary: Summary):

@@ -12,7 +12,8 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float
 
-from roofgrade.book.standing import GRADED, standings
+from roofgrade.book.standing import standings
+from roofgrade.results import GRADED
 
 HOUR, DAY = 3_600, 86_400
 

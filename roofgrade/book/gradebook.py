@@ -6,7 +6,6 @@ already counted. A writer that is killed in between leaves files of which the gr
 note, and the next run saves that submission again.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
@@ -19,7 +18,6 @@ from nbgrader.api import (
     Grade,
     MissingEntry,
     SubmittedAssignment,
-    SubmittedNotebook,
 )
 from nbgrader.preprocessors import (
     AssignLatePenalties,
@@ -33,23 +31,12 @@ from roofgrade import safe
 from roofgrade.book import register
 from roofgrade.book.database import QUIET, Book, explained, lent
 from roofgrade.book.kept import hash_of
+from roofgrade.book.standing import Standing, max_score, standings_in
 from roofgrade.course import Course
 from roofgrade.results import Result
 
 # Seconds to wait for someone else who holds the gradebook.
 PATIENCE = 60
-
-
-@dataclass(frozen=True)
-class Standing:
-    """A student's submission in the gradebook: points so far, and cells that nobody has read.
-
-    ``by_hand`` says that a person has set points in it.
-    """
-
-    points: float
-    unread: tuple[str, ...]
-    by_hand: bool = False
 
 
 class Writer:
@@ -104,18 +91,24 @@ class Writer:
         return True
 
     def standings(self) -> dict[str, Standing]:
-        """What the gradebook says of each student who has a submission."""
-        return standings(self._book, self._assignment)
+        """What the gradebook says of each student."""
+        with explained(self._book.url):
+            return standings_in(self._book, self._assignment)
 
     def max_score(self) -> float:
         """The points that the set is worth."""
-        return max_score(self._book, self._assignment)
+        with explained(self._book.url):
+            return max_score(self._book, self._assignment)
 
     def _noted(self, student):
         """The hash of the result that was saved last."""
-        query = _of_set(sa.select(SubmittedAssignment.id), self._assignment)
+        query = (
+            sa.select(SubmittedAssignment.id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .where(Assignment.name == self._assignment, SubmittedAssignment.student_id == student)
+        )
         with self._book.engine.connect() as connection:
-            found = connection.scalar(query.where(SubmittedAssignment.student_id == student))
+            found = connection.scalar(query)
         return self._book.note(_note(found)).get("hash") if found else None
 
     def _save(self, result):
@@ -177,53 +170,6 @@ class Writer:
         with safe.opened(*self._place(result), make=True, shared=shared) as folder:
             mode = 0o664 if shared else 0o444
             safe.fill(folder, contents, mode, shared=shared, alone=beside is not None)
-
-
-def standings(book: Book, assignment: str) -> dict[str, Standing]:
-    """What the gradebook says of each student who has a submission of a set."""
-    own = SubmittedAssignment.student_id
-    penalties = _of_set(sa.select(own, SubmittedNotebook.late_submission_penalty), assignment)
-    grades = (
-        _of_set(
-            sa.select(
-                own, BaseCell.name, Grade.score, Grade.needs_manual_grade, Grade.manual_score
-            ),
-            assignment,
-        )
-        .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
-        .join(BaseCell, BaseCell.id == Grade.cell_id)
-    )
-    points, unread, by_hand = {}, {}, set()
-    with explained(book.url), book.engine.connect() as connection:
-        for student, penalty in connection.execute(penalties):
-            points[student], unread[student] = -(penalty or 0.0), []
-        for student, cell, score, waits, manual in connection.execute(grades):
-            points[student] += score
-            unread[student] += [cell] if waits else []
-            by_hand |= {student} if manual is not None else set()
-    return {
-        student: Standing(
-            max(points[student], 0.0), tuple(sorted(unread[student])), student in by_hand
-        )
-        for student in points
-    }
-
-
-def max_score(book: Book, assignment: str) -> float:
-    """The points that a set is worth; 0 if the gradebook does not know it."""
-    query = sa.select(Assignment.max_score).where(Assignment.name == assignment)
-    with explained(book.url), book.engine.connect() as connection:
-        return connection.scalar(query) or 0.0
-
-
-def _of_set(query, assignment):
-    """The query, of the submitted notebooks of one set."""
-    return (
-        query.select_from(SubmittedNotebook)
-        .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
-        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-        .where(Assignment.name == assignment)
-    )
 
 
 class _Loaded:

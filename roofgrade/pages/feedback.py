@@ -25,9 +25,11 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from traitlets import default
 
-from roofgrade.book.standing import PERSON_SAID, REFUSED_SAID, results, standing_of
+from roofgrade import safe
+from roofgrade.book.standing import results, standings_in
 from roofgrade.pages.cleaning import Cleaning
 from roofgrade.pages.markup import clean_markdown
+from roofgrade.results import PERSON, REFUSED
 
 TEMPLATES = Path(__file__).parent / "templates"
 # What nbgrader's release_feedback finds a student's place in the exchange by, and its most bytes.
@@ -59,16 +61,13 @@ def write(course, assignment, students=None):
     kept = results(course, assignment)
     exporter = FeedbackExporter(config=course.config)
     with Gradebook(course.db_url) as gradebook:
-        names = {student.id for student in gradebook.students} | kept.keys()
-        everyone = {
-            name: standing_of(gradebook, assignment, name, kept.get(name))
-            for name in sorted(names if students is None else students)
-        }
         pages = [
             _write(course, assignment, standing, gradebook, exporter)
-            for standing in everyone.values()
-            if standing.state in (REFUSED_SAID, PERSON_SAID)
-            or _notebook(course, assignment, standing.student).is_file()
+            for name, standing in standings_in(gradebook, assignment, kept).items()
+            if (students is None or name in students)
+            and (
+                standing.state in (REFUSED, PERSON) or _notebook(course, assignment, name).is_file()
+            )
         ]
     if students and (missing := sorted(set(students) - {page.student for page in pages})):
         raise ValueError(f"nothing of {', '.join(missing)} in {assignment} has been graded")
@@ -79,14 +78,14 @@ def outdated(course, assignment):
     """The students whose page is older than their marks, their comments or their notebook."""
     exporter, found = FeedbackExporter(config=course.config), set()
     with Gradebook(course.db_url) as gradebook:
-        for name, result in results(course, assignment).items():
-            path = _path(course, assignment, name)
-            if path.is_file():
-                standing = standing_of(gradebook, assignment, name, result)
-                if not _is_current(
-                    path, exporter, *_content(course, assignment, standing, gradebook)
-                ):
-                    found.add(name)
+        kept = results(course, assignment)
+        paths = {name: _path(course, assignment, name) for name in kept}
+        paths = {name: path for name, path in paths.items() if path.is_file()}
+        everyone = standings_in(gradebook, assignment, kept) if paths else {}
+        for name, path in paths.items():
+            content = _content(course, assignment, everyone[name], gradebook)
+            if not _is_current(path, exporter, *content):
+                found.add(name)
     return found
 
 
@@ -114,7 +113,7 @@ def _path(course, assignment, student):
 def _content(course, assignment, standing, gradebook):
     """The notebook that a page is made from, and what goes with it."""
     notebook = _notebook(course, assignment, standing.student)
-    readable = standing.state != REFUSED_SAID and notebook.is_file()
+    readable = standing.state != REFUSED and notebook.is_file()
     nb = nbformat.read(notebook, as_version=4) if readable else nbformat.v4.new_notebook()
     of = {"student": standing.student, "assignment": assignment, "notebook": assignment}
     return nb, {"nbgrader": of | {"gradebook": gradebook, "standing": standing}}
@@ -130,9 +129,9 @@ def _notebook(course, assignment, student):
 
 
 def _pass_on(source, target):
-    if source.is_file() and not source.is_symlink() and source.stat().st_size <= LARGEST:
+    if (content := safe.read(source.parent, source.name, most=LARGEST)) is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(source.read_bytes())
+        target.write_bytes(content)
 
 
 class FeedbackExporter(Exporter):
@@ -169,7 +168,9 @@ class FeedbackExporter(Exporter):
         of = resources["nbgrader"]
         with contextlib.ExitStack() as opened:
             gradebook = of.get("gradebook") or opened.enter_context(Gradebook(of["db_url"]))
-            of.setdefault("standing", standing_of(gradebook, of["assignment"], of["student"]))
+            if "standing" not in of:
+                alone = standings_in(gradebook, of["assignment"], only=of["student"])
+                of["standing"] = alone[of["student"]]
             marks = _marks(gradebook, of["notebook"], of["assignment"], of["student"])
         for cell in nb.cells:
             known = cell.metadata.get("nbgrader")

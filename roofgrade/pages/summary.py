@@ -11,7 +11,7 @@ from html import escape
 from shutil import get_terminal_size
 from textwrap import indent, wrap
 
-from roofgrade.book.gradebook import Standing
+from roofgrade.book.standing import NOTHING, Standing
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.text import escaped
 
@@ -191,6 +191,7 @@ def summarise(
     ``outdated`` are the students whose feedback is older than their marks.
     """
     rows = sorted(rows, key=lambda row: (row.student, row.folder))
+    standings = {name: one for name, one in standings.items() if one.state != NOTHING}
     counted = {row.student for row in rows if row.counts}
     return Summary(
         assignment=assignment,
@@ -205,11 +206,11 @@ def _standing(row, standings, counted, outdated):
     standing = standings.get(row.student)
     if standing and row.counts:
         old = (OLD_FEEDBACK,) if row.student in outdated else ()
-        if row.state == PERSON and standing.by_hand and not standing.unread:
+        if row.state == PERSON and standing.by_hand and not standing.waiting:
             before = LOOKED_AT.format(row.reason)
             row = replace(row, state=GRADED, reason="", remarks=(before, *row.remarks))
         return replace(
-            row, points=standing.points, unread=standing.unread, remarks=row.remarks + old
+            row, points=standing.provisional, unread=standing.waiting, remarks=row.remarks + old
         )
     if standing and row.student not in counted:
         return replace(row, remarks=(*row.remarks, EARLIER))

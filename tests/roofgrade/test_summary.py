@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofgrade.book.gradebook import Standing
+from roofgrade.book.standing import UNREAD, Standing
 from roofgrade.pages.summary import (
     EARLIER,
     LOOKED_AT,
@@ -29,6 +29,13 @@ def row(student, state=GRADED, **fields):
     )  # fmt: skip
 
 
+def standing(score, waiting=(), by_hand=False):
+    return Standing(
+        student="anyone", max_score=26.0, state=UNREAD if waiting else GRADED, score=score,
+        waiting=waiting, by_hand=by_hand,
+    )  # fmt: skip
+
+
 @pytest.fixture
 def summary():
     rows = [
@@ -39,11 +46,11 @@ def summary():
         row("eli", UNGRADED, counts=False),
     ]
     standings = {
-        "ada": Standing(12.5, ("ps1-paragraph",)),
-        "bea": Standing(26.0, ()),
-        "cem": Standing(3.0, ()),
-        "dia": Standing(1.0, ("a", "b", "c")),
-        "zoe": Standing(9.0, ()),
+        "ada": standing(12.5, ("ps1-paragraph",)),
+        "bea": standing(26.0, ()),
+        "cem": standing(3.0, ()),
+        "dia": standing(1.0, ("a", "b", "c")),
+        "zoe": standing(9.0, ()),
     }
     return summarise("ps1", rows, standings, 26.0, outdated={"bea"})
 
@@ -74,7 +81,7 @@ def test_everything_is_there_when_asked_for(summary):
 
 def test_who_waited_for_a_person_is_graded_once_one_has_been_there():
     rows = [row(name, PERSON, reason="a crash", remarks=("renamed",)) for name in ("ada", "bea")]
-    standings = {"ada": Standing(20.0, (), True), "bea": Standing(20.0, ())}
+    standings = {"ada": standing(20.0, (), by_hand=True), "bea": standing(20.0, ())}
     ada, bea = summarise("ps1", rows, standings, 26.0).rows
     assert (ada.state, ada.notes) == (GRADED, (LOOKED_AT.format("a crash"), "renamed"))
     assert (bea.state, bea.notes) == (PERSON, ("a crash", "renamed"))
@@ -83,13 +90,13 @@ def test_who_waited_for_a_person_is_graded_once_one_has_been_there():
 def test_long_remarks_are_broken_at_the_edge_of_the_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     rows = [row("ada", remarks=("open it in Jupyter, save it there, and " * 5,))]
-    text = summarise("ps1", rows, {"ada": Standing(20.0, ())}, 26.0).text()
+    text = summarise("ps1", rows, {"ada": standing(20.0, ())}, 26.0).text()
     assert max(map(len, text.splitlines())) <= 60
     assert text.count("\n    ") > 3
 
 
 def test_a_class_without_trouble_is_a_sentence():
-    quiet = summarise("ps1", [row("ada")], {"ada": Standing(26.0, ())}, 26.0)
+    quiet = summarise("ps1", [row("ada")], {"ada": standing(26.0, ())}, 26.0)
     assert quiet.text() == "1 folder of ps1: 1 graded, 0 refused, 0 for a person."
 
 
@@ -108,7 +115,7 @@ def test_the_page_names_all_in_words(summary):
 
 def test_hostile_names_stay_text():
     rows = [row(HOSTILE, PERSON, reason=HOSTILE, remarks=(HOSTILE,))]
-    summary = summarise("ps1", rows, {HOSTILE: Standing(1.0, (HOSTILE,))}, 26.0)
+    summary = summarise("ps1", rows, {HOSTILE: standing(1.0, (HOSTILE,))}, 26.0)
     page, text = summary.page(), summary.text()
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
