@@ -26,10 +26,8 @@ from roofgrade.pages.summary import UNGRADED, Row, Summary, summarise
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.sandbox import Box
 from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
-from roofgrade.text import escaped
+from roofgrade.text import escaped, words
 from roofgrade.workers import Bench, Workers
-
-SINCE = "handed in again since it was graded"
 
 
 def grade(
@@ -64,7 +62,8 @@ def grade(
         released(writer.master)  # what is wrong with it is wrong with all
         listed = folders(course, assignment)
         if unknown := sorted(set(only) - {folder.student for folder in listed}):
-            raise ValueError(f"no folder of {', '.join(unknown)} with {assignment} in submitted/")
+            students = ", ".join(unknown)
+            raise ValueError(words("run.no_folder", students=students, assignment=assignment))
         chosen = [folder for folder in listed if not only or folder.student in only]
         kind = Bench(*bench, unsandboxed)
         bar = stack.enter_context(_bar(assignment, len(chosen), progress))
@@ -148,7 +147,7 @@ class _Run:
         except RefusedError as error:
             return Result(**named, state=REFUSED, reason=str(error), remarks=folder.remarks)
         except Exception as error:  # one folder stops no other
-            reason = f"it cannot be taken in: {error or type(error).__name__}"
+            reason = words("run.not_taken_in", error=str(error) or type(error).__name__)
             return Result(**named, state=PERSON, reason=reason, remarks=folder.remarks)
 
     def _task(self, folder, named):
@@ -181,7 +180,8 @@ class _Run:
             me = (answer.reply or {}).get("me")
             whose = self._students.get(same(me.get("v") or "")) if isinstance(me, dict) else None
             if whose and whose != result.student and result.state == GRADED:
-                reason = f"{answer.question} is answered with the figures of {escaped(whose)}"
+                student = escaped(whose)
+                reason = words("run.neighbour", question=answer.question, student=student)
                 reading = (*result.reading, cell)
                 return replace(result, state=PERSON, reason=reason, reading=reading)
         return result
@@ -196,7 +196,7 @@ class _Run:
         except GradebookError:
             raise
         except Exception as error:  # one submission stops no other
-            reason = f"it could not be saved: {error or type(error).__name__}"
+            reason = words("run.not_saved", error=str(error) or type(error).__name__)
             row = Row(student=result.student, folder=result.folder, state=PERSON, reason=reason)
         self.rows[result.folder] = row
         self._bar.update(1)
@@ -210,7 +210,7 @@ def _untouched(course, folder: Folder):
             student=folder.student, folder=folder.name, state=folder.state or UNGRADED,
             reason=folder.why, remarks=folder.remarks,
         )  # fmt: skip
-    return Row.of(result, *([SINCE] if _is_newer(folder, result) else []))
+    return Row.of(result, *([words("run.since")] if _is_newer(folder, result) else []))
 
 
 def _files(handed):

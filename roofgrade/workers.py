@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from roofgrade.errors import MachineryError
 from roofgrade.results import PERSON, Result
 from roofgrade.task import Task
+from roofgrade.text import words
 
 # Submissions that a worker is given at a time, so that it need not wait for the next.
 AHEAD = 2
@@ -57,10 +58,10 @@ class Marker:
                 try:
                     return self._mark(task, self.box)
                 except MachineryError as error:
-                    failed = f"the grader failed twice: {error}"
+                    failed = words("workers.failed_twice", error=error)
                     self.box.stop()  # the next one is fresh
                 except Exception as error:
-                    failed = f"the grader failed: {type(error).__name__}: {error}"
+                    failed = words("workers.failed", error=f"{type(error).__name__}: {error}")
                     self.box.stop()
                     break
             return unmarked(task, failed)
@@ -145,7 +146,7 @@ class _Lane:
                 return self._ask(_try_box).result()
             except BrokenProcessPool:
                 self._start()
-        raise MachineryError("a worker was stopped twice while it started")
+        raise MachineryError(words("workers.stopped_at_start"))
 
     def give(self, task, again=False):
         self._given.append(_Given(task, self._ask(_mark, task), again))
@@ -158,9 +159,9 @@ class _Lane:
         except BrokenProcessPool:
             self._start(given)
         except Exception as error:  # what cannot be sent from process to process
-            return given.task, unmarked(given.task, f"the grader failed: {error}")
+            return given.task, unmarked(given.task, words("workers.failed", error=error))
         if given.again:
-            return given.task, unmarked(given.task, "it stopped the worker twice")
+            return given.task, unmarked(given.task, words("workers.stopped_twice"))
         return None
 
     def end(self):

@@ -16,6 +16,7 @@ from nbgrader.api import Gradebook, InvalidEntry
 from sqlalchemy.orm import scoped_session, sessionmaker
 
 from roofgrade.course import Course
+from roofgrade.text import words
 
 # Foreign keys that nbgrader looks things up by: without an index each look-up reads the table.
 INDEXES = {
@@ -118,10 +119,8 @@ def explained(url):
         if isinstance(cause, (sa.exc.IntegrityError, sa.exc.DataError, type(None))):
             raise
         address = sa.make_url(url).render_as_string() if "://" in url else url
-        raise GradebookError(
-            f"the gradebook {address} cannot be used: {getattr(cause, 'orig', cause)}. If another "
-            "program holds it, end that one; then run this again. What was graded is kept."
-        ) from error
+        reason = getattr(cause, "orig", cause)
+        raise GradebookError(words("book.unusable", address=address, reason=reason)) from error
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ import roofkit
 from roofgrade import safe
 from roofgrade.course import Course
 from roofgrade.results import Result
+from roofgrade.text import words
 
 RESULTS, LOCK = "results", "lock"
 PATIENCE = 5  # seconds for the lock of a run that has ended
@@ -72,10 +73,7 @@ def alone(course: Course, assignment: str):
         lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     with open(lock, "r+") as file:
         if holder := _held(file):
-            raise RuntimeError(
-                f"{assignment} is being graded by process {holder}: wait until it has ended, then "
-                "run this again"
-            )
+            raise RuntimeError(words("run.under_way", assignment=assignment, process=holder))
         file.seek(0)
         file.truncate()
         file.write(f"{os.getpid()}\n")

@@ -12,7 +12,7 @@ import numpy as np
 
 import roofkit as rk
 from roofgrade.errors import EndedError
-from roofgrade.text import printable
+from roofgrade.text import printable, words
 from roofkit.hardware import Figure
 from roofkit.roofline import Cost, Estimate, Roofline
 
@@ -70,7 +70,7 @@ class Replay:
 
 
 def nonsense():
-    return EndedError("the notebook's process sent nonsense")
+    return EndedError(words("sandbox.nonsense"))
 
 
 def kind_of(reply):

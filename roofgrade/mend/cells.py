@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from roofgrade.errors import RefusedError
-from roofgrade.text import printable
+from roofgrade.text import printable, words
 
 MOST_CELLS = 500
 LONGEST_SOURCE = 200_000
@@ -47,18 +47,15 @@ def read_cells(raw: bytes) -> list[Cell]:
     try:
         notebook = json.loads(raw)  # finds UTF-8 with its mark, UTF-16 and UTF-32 by itself
     except RecursionError:
-        raise RefusedError("the notebook is nested too deeply to be one") from None
+        raise RefusedError(words("mend.nested")) from None
     except ValueError:
-        raise RefusedError(
-            "the notebook cannot be read: it is not JSON in UTF-8. Open it in Jupyter, save it "
-            "there, and hand it in again"
-        ) from None
+        raise RefusedError(words("mend.not_json")) from None
     found = _found(notebook)
     if len(found) > MOST_CELLS:
-        raise RefusedError(f"the notebook has {len(found)} cells, more than {MOST_CELLS}")
+        raise RefusedError(words("mend.many_cells", count=len(found), most=MOST_CELLS))
     cells = [_read(cell) for cell in found]
     if sum(len(cell.source) for cell in cells) > LONGEST_NOTEBOOK:
-        raise RefusedError(f"the notebook has more than {LONGEST_NOTEBOOK:,} characters in it")
+        raise RefusedError(words("mend.long_notebook", most=LONGEST_NOTEBOOK))
     return cells
 
 
@@ -100,7 +97,7 @@ def _found(notebook):
         lists = [sheet.get("cells") for sheet in sheets]
         found = [cell for each in lists if _is_list(each) for cell in each] if lists else None
     if not _is_list(found) or not all(isinstance(cell, dict) for cell in found):
-        raise RefusedError("this is no Jupyter notebook: it has no cells that can be read")
+        raise RefusedError(words("mend.no_cells"))
     return found
 
 
@@ -109,7 +106,7 @@ def _read(cell):
     if _is_list(source) and all(isinstance(line, str) for line in source):
         source = "".join(source)
     if not isinstance(source, str) or len(source) > LONGEST_SOURCE:
-        raise RefusedError(f"a cell is no text, or longer than {LONGEST_SOURCE:,} characters")
+        raise RefusedError(words("mend.long_cell", most=LONGEST_SOURCE))
     if kind == "heading":
         level = cell.get("level")
         kind, source = "markdown", f"{'#' * (level if level in range(1, 7) else 1)} {source}"

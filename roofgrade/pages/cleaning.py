@@ -13,14 +13,13 @@ from nbconvert.preprocessors import Preprocessor
 from traitlets import Integer
 
 from roofgrade.pages.markup import clean_html, clean_markdown, plain
-from roofgrade.text import printable
+from roofgrade.text import printable, words
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 FLAGS = ("grade", "solution", "locked", "task")
 NUMBERS = ("points", "score", "unread_points")
 IMAGES = ("image/png", "image/jpeg")
-SILENT = "[Left out here, as it needs a script to run: open the notebook to see it.]"
 NEEDS_SCRIPT = (
     "application/javascript",
     "application/vnd.jupyter.widget-view+json",
@@ -82,7 +81,7 @@ class Cleaning(Preprocessor):
                 used += size
                 self._used += size
         if missing:
-            line = f"[Cut here: {missing:,} bytes of output are more than a page shows.]"
+            line = words("pages.cut", count=missing)
             kept.append(nbformat.v4.new_output("stream", name="stdout", text=line))
         return kept
 
@@ -118,7 +117,7 @@ class Cleaning(Preprocessor):
                 return {kind: found[kind]}
         text = found.get("text/plain", "")
         if not text or any(kind in data for kind in NEEDS_SCRIPT):
-            text = f"{text}\n{SILENT}".strip()
+            text = f"{text}\n{words('pages.silent')}".strip()
         return {"text/plain": text}
 
     def _attachments(self, attachments):

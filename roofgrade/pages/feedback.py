@@ -30,6 +30,7 @@ from roofgrade.book.standing import results, standings_in
 from roofgrade.pages.cleaning import Cleaning
 from roofgrade.pages.markup import clean_markdown
 from roofgrade.results import PERSON, REFUSED
+from roofgrade.text import words
 
 TEMPLATES = Path(__file__).parent / "templates"
 # What nbgrader's release_feedback finds a student's place in the exchange by, and its most bytes.
@@ -49,7 +50,7 @@ class Page:
     done: str
 
     def __str__(self):
-        return f"{self.done}: {os.path.relpath(self.path)}"
+        return words(f"feedback.page_{self.done}", path=os.path.relpath(self.path))
 
 
 def write(course, assignment, students=None):
@@ -70,7 +71,9 @@ def write(course, assignment, students=None):
             )
         ]
     if students and (missing := sorted(set(students) - {page.student for page in pages})):
-        raise ValueError(f"nothing of {', '.join(missing)} in {assignment} has been graded")
+        raise ValueError(
+            words("feedback.nothing_of", students=", ".join(missing), assignment=assignment)
+        )
     return pages
 
 
@@ -154,6 +157,8 @@ class FeedbackExporter(Exporter):
         standing = resources["nbgrader"]["standing"]
         template = environment.get_template("feedback.html.j2")
         page = template.render(
+            said=_said,
+            language=words("language"),
             standing=standing,
             assignment=resources["nbgrader"]["assignment"],
             parts=_parts(nb),
@@ -184,8 +189,14 @@ class FeedbackExporter(Exporter):
     def follows_from(self, nb, resources):
         """The hash of all that a page is made of."""
         template = [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("f*.*"))]
-        made_of = [nbformat.writes(nb), asdict(resources["nbgrader"]["standing"]), template]
+        standing = asdict(resources["nbgrader"]["standing"])
+        made_of = [nbformat.writes(nb), standing, template, words.templates()]
         return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+
+
+def _said(name, **fields):
+    """A sentence as HTML: its fields are escaped, unless they are HTML themselves."""
+    return Markup(words.templates()[f"feedback.{name}"]).format(**fields)
 
 
 def _marks(gradebook, notebook, assignment, student):
@@ -267,5 +278,5 @@ def _as_html(output):
         return Markup("<pre>{}</pre>").format(data)
     if kind == "image/svg+xml":
         data = base64.b64encode(data.encode()).decode()
-    alt = output.metadata.get(kind, {}).get("alt", "A figure")
+    alt = output.metadata.get(kind, {}).get("alt", words("feedback.figure"))
     return Markup('<img alt="{}" src="data:{};base64,{}">').format(alt, kind, data)

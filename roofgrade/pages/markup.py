@@ -15,6 +15,8 @@ from jinja2 import pass_context
 from latex2mathml.converter import convert
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
+from roofgrade.text import words
+
 # Characters; hostile nesting takes time that grows with their square.
 LONGEST = 30_000
 LONGEST_FORMULA = 2_000
@@ -102,7 +104,8 @@ def _clean(source, formulas):
 
 
 def _cut(source):
-    return plain(f"{source[:LONGEST]}\n[cut here, at {LONGEST:,} of {len(source):,} characters]")
+    said = words("pages.cut_text", most=LONGEST, count=len(source))
+    return plain(f"{source[:LONGEST]}\n{said}")
 
 
 def _allowed(tag, name, value):

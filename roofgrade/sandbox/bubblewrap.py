@@ -15,6 +15,7 @@ from pathlib import Path
 from roofgrade.errors import MachineryError
 from roofgrade.sandbox import host, identity, layout, memory, syscalls, walls
 from roofgrade.sandbox.inside.channel import Channel
+from roofgrade.text import words
 
 MB = 1 << 20
 LAUNCH = Path(__file__).with_name("launch.py")
@@ -157,9 +158,7 @@ def _python():
     mounts = {}
     for path in (base, base.resolve()):
         if any(path.is_relative_to(covered) for covered in TMPFS):
-            raise MachineryError(
-                f"Python lies in {path}, which each submission has of its own: install it elsewhere"
-            )
+            raise MachineryError(words("sandbox.python_hidden", folder=path))
         if not path.is_relative_to(SYSTEM):
             mounts[path] = base.resolve()
     if prefix == base:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roofgrade.errors import MachineryError
+from roofgrade.text import words
 
 # No account is made here; systemd gives these out for a service's lifetime, and then they have one.
 FIRST, LAST = 61184, 65519
@@ -115,4 +116,4 @@ def _range(path):
 
 
 def _none_left():
-    raise MachineryError(f"no user id between {FIRST} and {LAST} is free for a sandbox")
+    raise MachineryError(words("sandbox.no_user", first=FIRST, last=LAST))

@@ -7,6 +7,7 @@ import roofcheck
 import roofgrade
 import roofkit
 from roofgrade.errors import MachineryError
+from roofkit.words import LANGUAGE, WRITTEN_IN
 
 ROOFKIT, ROOFCHECK, ROOFGRADE = PACKAGES = [
     Path(package.__file__).resolve().parent for package in (roofkit, roofcheck, roofgrade)
@@ -50,6 +51,7 @@ def variables(home: str, cache: str, binaries: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "NBGRADER_EXECUTION": "autograde",
         "ROOFKIT_ANSWERS": "",
+        LANGUAGE: os.environ.get(LANGUAGE, WRITTEN_IN),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MPLCONFIGDIR": cache,
         # As ipykernel sets them.

@@ -16,6 +16,7 @@ from itertools import islice
 import numpy as np
 
 from roofcheck.calling import argument_names, call
+from roofgrade.sandbox.inside.text import words
 from roofkit.hardware import Chip, Figure
 from roofkit.roofline import Cost, Estimate, Roofline
 
@@ -93,7 +94,7 @@ def plain(value, depth=0):
 def _several(value, depth):
     name = type(value).__name__[:80]
     if depth >= DEEPEST or len(value) > MOST_ITEMS:
-        return {"t": "other", "name": name, "text": "too long or too deep"}
+        return {"t": "other", "name": name, "text": words("too_deep")}
     if isinstance(value, Mapping):
         pairs = [[plain(key, DEEPEST), plain(item, depth + 1)] for key, item in value.items()]
         return {"t": "dict", "v": pairs}
