@@ -50,7 +50,7 @@ class Page:
     done: str
 
     def __str__(self):
-        return words(f"feedback.page_{self.done}", path=os.path.relpath(self.path))
+        return words(f"feedback.{self.done}", path=os.path.relpath(self.path))
 
 
 def write(course, assignment, students=None):

@@ -113,9 +113,10 @@ class Summary:
         """The counts and what else there is to say, in sentences."""
         counts = self.counts
         unread = sum(bool(row.unread) for row in self.rows)
-        key = "summary.counts_one" if len(self.rows) == 1 else "summary.counts"
+        one = len(self.rows) == 1
+        key = "summary.counts_one" if one else "summary.counts"
         if counts[UNGRADED]:
-            key += "_ungraded"
+            key = "summary.counts_one_ungraded" if one else "summary.counts_ungraded"
         lines = [words(key, count=len(self.rows), assignment=self.assignment, **counts)]
         if unread:
             lines.append(words("summary.waiting", count=unread))

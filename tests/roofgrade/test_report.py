@@ -1,6 +1,7 @@
 """What a class got wrong: counts, slips and the lecture cells that teach against them."""
 
 import re
+import tomllib
 from itertools import pairwise
 
 import pytest
@@ -9,7 +10,7 @@ from homework import ROOT
 from matplotlib.colors import to_rgb
 
 from roofcheck.table import tables
-from roofgrade.pages.lessons import ANYWHERE, BY_HAND, Lessons, steps
+from roofgrade.pages.lessons import Lessons, steps
 from roofgrade.pages.report import STYLES, report
 
 CELLS = {
@@ -17,6 +18,7 @@ CELLS = {
     for path in ROOT.glob("course/text/*.md")
     for cell in re.findall(r'^(?:\+\+\+ \{"id": "|:id: )([\w-]+)', path.read_text(), re.MULTILINE)
 }
+LESSONS = tomllib.loads((ROOT / "course/lessons.toml").read_text(encoding="utf-8"))
 HOMEWORK = sorted(name for name in tables() if name.startswith("ps"))
 
 
@@ -81,11 +83,21 @@ def test_each_mistake_in_homework_has_a_lesson(question):
         assert lessons.against(question, step) in CELLS, step
 
 
-def test_no_lesson_is_kept_by_hand_that_nobody_needs():
+def test_every_cell_and_question_of_the_table_of_lessons_is_there():
+    assert set(LESSONS) == {"anywhere", "questions"}
+    for part in LESSONS.values():
+        assert set(part.values()) <= CELLS
+    assert set(LESSONS["questions"]) <= set(HOMEWORK)
+
+
+def test_no_lesson_is_in_the_table_that_nobody_needs():
     lessons = Lessons(ROOT)
-    assert set(ANYWHERE.values()) | set(BY_HAND.values()) <= CELLS
-    for question, cell in BY_HAND.items():
+    for question, cell in LESSONS["questions"].items():
         assert lessons.against(question) == cell, f"coverage.toml has one for {question}"
+    known = {step for question in HOMEWORK for step in steps(question)}
+    for mistake, cell in LESSONS["anywhere"].items():
+        taught = {lessons.against("ps1.time", step) for step in known if re.search(mistake, step)}
+        assert cell in taught, mistake
 
 
 def test_a_course_without_lectures_has_none(tmp_path):
