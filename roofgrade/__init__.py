@@ -14,6 +14,8 @@ of a submission's way:
 - ``book``: what is kept, in files and in nbgrader's gradebook
 - ``pages``: what people read; ``after``: regrading, late work, export
 - ``commands``: the command line
+- for all of them: ``errors``, how grading one submission can end early; ``safe``, files without
+  links; ``text``, the sentences of ``words/`` and strangers' text made safe to show
 """
 
 import sys

@@ -22,7 +22,7 @@ LINUX = {"DATA": 1024 << 20}
 
 
 class Bare:
-    """What stands in for ``Bubblewrap``. Its files are in a folder of its own, gone in the end."""
+    """Stands in for ``Bubblewrap``: see ``Walls``. Its files lie in a folder that goes with it."""
 
     def __init__(self):
         limits = LIMITS | (LINUX if sys.platform.startswith("linux") else {})
@@ -31,7 +31,7 @@ class Bare:
         self._lay_out()
 
     def new_home(self) -> str:
-        """A new folder for one submission; the last one's is gone."""
+        # Each submission gets a new folder, and the last one's is gone.
         home = Path(self._folder.name, "home")
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir()

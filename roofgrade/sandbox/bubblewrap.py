@@ -37,7 +37,7 @@ LIMITS = {
 
 
 class Bubblewrap:
-    """The walls around a worker's warm Python, and around each of its children."""
+    """The walls around a worker's warm Python, and around each of its children: see ``Walls``."""
 
     def __init__(self):
         host.require()
@@ -48,11 +48,9 @@ class Bubblewrap:
         self._namespaces = {}
 
     def new_home(self) -> str:
-        """Where one submission's files lie, as its process sees it."""
         return HOME
 
     def start(self, descriptor: int, log) -> subprocess.Popen:
-        """Start the warm Python, which talks over ``descriptor``; what goes wrong is in ``log``."""
         plan = {
             "maps": self._identity.maps,
             "user": self._identity.user,
@@ -70,24 +68,20 @@ class Bubblewrap:
         )
 
     def accept(self, hello: dict):
-        """Raises MachineryError if the warm Python would share anything with its children."""
         if hello["descriptors"] or hello["shared"] or hello["threads"] != 1:
             raise MachineryError(f"the warm Python would share something with a child: {hello}")
         self._namespaces = hello["namespaces"]
 
     def child(self, control: Channel) -> "PidfdProcess":
-        """The child that the warm Python has just forked."""
         message, pidfd = control.receive_descriptor()
         if pidfd is None:
             raise host.explained(message.get("failed", "no child came"))
         return PidfdProcess(pidfd)
 
     def check(self, process: "PidfdProcess"):
-        """Raises MachineryError unless the child is sealed."""
         walls.check(process.pid, {*TMPFS, "/dev/pts"}, self._namespaces)
 
     def meter(self, process: "PidfdProcess") -> memory.Meter:
-        """What watches the child's memory."""
         if self._cgroup:
             return memory.Cgroup(self._cgroup, process.pid)
         return memory.Polling(process.pid)
