@@ -1,4 +1,4 @@
-"""Grading that counts: what students hand in, run out of reach and judged where they are not.
+"""Grades what students hand in: their code runs in a sandbox, and its answers are judged outside.
 
 ``python -m roofgrade ps1`` takes in what lies in ``submitted/``, runs each notebook in a
 sandbox, judges what comes out by the question tables, and saves grades and messages with

@@ -2,7 +2,7 @@
 
 Submissions go out and results come back over the scheduler's connections; the coordinator keeps
 and saves them. Everyone who can reach the scheduler's port can run code on its workers, so it
-belongs into a network that one trusts, or behind Dask's own TLS. Student code cannot reach it: its
+belongs in a network that one trusts, or behind Dask's own TLS. Student code cannot reach it: its
 sandbox has no network.
 """
 
@@ -131,7 +131,7 @@ class Cluster:
 def local(count: int) -> Iterator[str]:
     """The address of a scheduler with ``count`` workers on this machine, in its own process.
 
-    In this one it would share the interpreter with the writer, and each would wait for the other.
+    In the coordinator's process the scheduler and the writer would wait for each other.
     """
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
@@ -156,7 +156,7 @@ def _received(pipe):
 
 
 def _schedule(pipe, count):
-    """Until the other end of the pipe is closed, also by death."""
+    """Serve until the other end of the pipe is closed, as it is, too, when its process dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator
     where = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with (
@@ -173,7 +173,7 @@ def _schedule(pipe, count):
 
 @functools.cache
 def _marker(bench):
-    """A worker process's own, made at the first submission."""
+    """The Marker of this worker process, made at the first submission."""
     return bench.set_up()
 
 

@@ -45,7 +45,7 @@ class Course:
 
     @property
     def submitted(self) -> Path:
-        """A folder a student, in it one a set."""
+        """Holds a folder for each student, and in it one for each set."""
         return self.root / self.directory.submitted_directory
 
     @property
@@ -76,7 +76,7 @@ class Course:
 
     @property
     def own(self) -> Path:
-        """What grading keeps for itself, closed to others: results, the key of the draws."""
+        """Where grading keeps results and the key of the draws; other users cannot read it."""
         folder = self.root / "grading"
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder

@@ -7,6 +7,7 @@ stopped or killed at any time, and the same command goes on from there.
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
@@ -121,7 +122,7 @@ class _Run:
         self.rows: dict[str, Row] = {}
 
     def grade(self, chosen, pool):
-        # Closed at once when interrupted, so that no worker goes on.
+        # When interrupted, this closes the workers at once, so that none goes on.
         with contextlib.closing(pool.marked(self._tasks(chosen))) as marked:
             for task, result in marked:
                 self._finish(result, task.files, new=True)
@@ -203,7 +204,7 @@ class _Run:
 
 
 def _untouched(course, folder: Folder):
-    """The row of a folder that was not looked at now."""
+    """The row of a folder that this run did not look at."""
     result = kept(course, folder.assignment, folder.student, folder.name)
     if folder.state or result is None:
         return Row(
@@ -246,7 +247,7 @@ def _bar(assignment, count, wanted):
     if not wanted:
         return _Silent()
     return click.progressbar(
-        length=count, label=escaped(assignment), show_pos=True, file=click.get_text_stream("stderr")
+        length=count, label=escaped(assignment), show_pos=True, file=sys.stderr
     )
 
 
@@ -257,4 +258,4 @@ class _Silent(contextlib.nullcontext):
         super().__init__(self)
 
     def update(self, steps):
-        """Nothing."""
+        """Show nothing."""

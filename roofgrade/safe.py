@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-# One writer at a time: what a killed one left is written over.
+# There is one writer at a time, so what a killed one left under this name is written over.
 TEMPORARY = ".being-written"
 # Jupyter puts this beside a notebook that somebody opens.
 FOREIGN = ".ipynb_checkpoints"
@@ -114,7 +114,7 @@ def _clear(folder, contents):
     for path, name, place in _lying(folder):
         if path not in contents:
             os.unlink(name, dir_fd=place)
-    # From the innermost out. What Jupyter keeps in one stays, and so does that one.
+    # The innermost folders go first. One in which Jupyter keeps something is not empty, and stays.
     for where, folders, _, place in os.fwalk(".", topdown=False, dir_fd=folder):
         for name in folders:
             if str(PurePosixPath(where, name)) not in needed:
@@ -136,7 +136,7 @@ def holds(folder, contents, *, alone=True):
 
 
 def _lying(folder):
-    """Each file or link below an open folder: its path, its name, the descriptor it is in."""
+    """Each file or link below an open folder: its path, its name, its folder's descriptor."""
     for where, folders, names, place in os.fwalk(".", dir_fd=folder):
         folders[:] = [name for name in folders if name != FOREIGN]
         links = [name for name in folders if _is_link(name, place)]

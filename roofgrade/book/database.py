@@ -25,14 +25,14 @@ INDEXES = {
     "submitted_notebook": "assignment_id",
     "submitted_assignment": "student_id",
 }
-# What stands beside nbgrader's tables: what was registered and saved, by name.
+# A table beside those of nbgrader: it notes, by name, what was registered and saved.
 NOTES = sa.Table(
     "roofkit_notes",
     sa.MetaData(),
     sa.Column("name", sa.String(200), primary_key=True),
     sa.Column("value", sa.Text, nullable=False),
 )
-# Where nbgrader says what it does, to nobody.
+# nbgrader logs here what it does, and nobody reads it.
 QUIET = logging.getLogger(__name__)
 QUIET.addHandler(logging.NullHandler())
 QUIET.propagate = False
@@ -63,7 +63,7 @@ class Book(Gradebook):
                     )
 
     def close(self):
-        """Nothing: those whom it is lent to close it, and it stays open."""
+        """Do nothing: those whom the gradebook is lent to close it, and it stays open."""
 
     def shut(self):
         """Let go of the database."""
@@ -110,7 +110,7 @@ def lent(gradebook, module):
 
 @contextlib.contextmanager
 def explained(url):
-    """Says in a sentence why a database does not serve. What is wrong with the data, it lets by."""
+    """Raises GradebookError if a database does not serve; errors in the data pass as they are."""
     try:
         yield
     except (sa.exc.DBAPIError, sa.exc.ArgumentError, InvalidEntry) as error:

@@ -173,7 +173,7 @@ class Writer:
 
 
 class _Loaded:
-    """All that SaveAutoGrades asks of a gradebook, one notebook's grades and comments.
+    """Stands in for the gradebook that SaveAutoGrades asks for one notebook's grades and comments.
 
     They are read at once: asking for each cell on its own is what makes nbgrader's saving slow.
     """
@@ -194,7 +194,7 @@ class _Loaded:
         return self
 
     def commit(self):
-        """Nothing: the writer does, when all is saved."""
+        """Do nothing: the writer commits when all is saved."""
 
     def __enter__(self):
         return self

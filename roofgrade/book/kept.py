@@ -28,8 +28,8 @@ from roofgrade.text import words
 RESULTS, LOCK = "results", "lock"
 PATIENCE = 5  # seconds for the lock of a run that has ended
 SOURCES = (".py", ".toml", ".js")
-# Of the checks, what stands beside a student's code. Tables and kinds judge what that code replied:
-# when they change, `regrade` judges anew, and no code has to run again.
+# These files of roofcheck run beside a student's code. Its tables and kinds judge what that code
+# replied: when they change, `regrade` judges anew, and no code has to run again.
 BESIDE_STUDENTS = {"roofcheck/programs.py", "roofcheck/words.py"}
 PACKAGES = [Path(package.__file__).parent for package in (roofkit, roofcheck, roofgrade)]
 
@@ -82,7 +82,7 @@ def alone(course: Course, assignment: str):
 
 
 def _held(file):
-    """Lock the file, or the process that holds it.
+    """Lock the file and return "", or return the process that holds it.
 
     A worker that was being started when its run was killed holds the lock until it has begun.
     """

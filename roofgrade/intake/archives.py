@@ -53,11 +53,11 @@ from roofgrade.intake.names import (
 from roofgrade.text import escaped, words
 
 MOST_ENTRIES = 100_000
-# A class's notebooks shrink ten times; what shrinks more than this was made to.
+# Packed notebooks are about ten times smaller; what shrinks this much was made to do harm.
 HIGHEST_RATIO = 200
 AROUND = frozenset({"submitted", "submissions"})
 UTF8 = 0x800  # the flag of a name that is UTF-8
-# What zipfile raises where an archive is damaged; of RuntimeErrors it has two of its own.
+# What zipfile raises where an archive is damaged; two errors of its own are RuntimeErrors.
 DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -227,7 +227,7 @@ def _known(told, roster):
 
 
 def _plain(parts, assignment, sets, roster):
-    """Whose a file in a zip of folders is: the first folder's that is not around all of them."""
+    """Whose a file is, by the first folder of its path that does not lie around all others."""
     if roster is not None:
         for at, part in enumerate(parts[:-1]):
             if student := roster.find(part):

@@ -80,7 +80,7 @@ def check_output(grade, count):
 
 
 class _Marking:
-    """The course of one notebook: what was answered, and what went wrong."""
+    """The marking of one notebook: what was answered so far, and what went wrong."""
 
     def __init__(self, task, mended):
         self._task, self._mended = task, mended

@@ -7,10 +7,10 @@ from nbformat import NotebookNode, from_dict
 
 from roofgrade.text import printable, words
 
-# Characters of one piece of data, and of a notebook with all of them.
+# The most characters of one piece of data, and of a notebook with all of them.
 LONGEST = 2 << 20
 LONGEST_NOTEBOOK = 10 << 20
-# Outputs of one cell, and of a notebook.
+# The most outputs of one cell, and of a notebook.
 MOST_OUTPUTS, MOST_IN_ALL = 1_000, 20_000
 MOST_LINES = 200
 LONGEST_ID = 200
@@ -139,7 +139,7 @@ def _data(data):
 
 
 def _metadata(metadata):
-    """The sizes of pictures; nothing else of it is shown."""
+    """The sizes of pictures: a page shows nothing else of an output's metadata."""
     found = {}
     for kind, settings in metadata.items() if isinstance(metadata, dict) else ():
         if isinstance(settings, dict) and isinstance(kind, str) and KINDS.fullmatch(kind):

@@ -19,7 +19,7 @@ from roofkit.roofline import Cost, Estimate, Roofline
 LONGEST_TEXT = 2_000
 MOST_ITEMS = 1_000
 DEEPEST = 6
-# Digits of a whole number; longer ones overflow every float.
+# The most digits of a whole number; longer ones overflow every float.
 WIDEST = 400
 OBJECTS = {"Cost": Cost, "Roofline": Roofline, "Estimate": Estimate}
 

@@ -11,7 +11,7 @@ from roofgrade.text import printable, words
 MOST_CELLS = 500
 LONGEST_SOURCE = 200_000
 LONGEST_NOTEBOOK = 2_000_000
-# Pictures that a student pasted into a text; others may carry script.
+# A text keeps pasted pictures of these kinds; other kinds may carry script.
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif"})
 # What may stand left of an equals sign: names, in tuples and lists; no attribute of something.
 TARGET = re.compile(r"[\w\s,*()\[\]]+")

@@ -66,7 +66,7 @@ class Cleaning(Preprocessor):
         return nbformat.v4.new_markdown_cell(source, attachments=attachments, **new)
 
     def _outputs(self, outputs):
-        """Those that fit, and a line about those that do not."""
+        """The outputs that fit on the page, and a line about those that do not."""
         kept, used, missing = [], 0, 0
         for output in outputs:
             cleaned = self._output(output)
@@ -138,7 +138,7 @@ class Cleaning(Preprocessor):
 
 
 def _marks(marks):
-    """What nbgrader knows of a cell, each of it of the kind that it should be."""
+    """What nbgrader knows of a cell; each value has the type that it should have."""
     if not isinstance(marks, dict) or not NAME.fullmatch(str(marks.get("grade_id", ""))):
         return {}
     kept = {name: marks.get(name) is True for name in FLAGS}

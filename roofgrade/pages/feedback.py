@@ -33,9 +33,9 @@ from roofgrade.results import PERSON, REFUSED
 from roofgrade.text import words
 
 TEMPLATES = Path(__file__).parent / "templates"
-# What nbgrader's release_feedback finds a student's place in the exchange by, and its most bytes.
+# By these files nbgrader's release_feedback finds a student's place in the exchange.
 EXCHANGED = ("timestamp.txt", "submission_secret.txt")
-LARGEST = 1_000
+LARGEST = 1_000  # bytes of one of them
 FOLLOWS = re.compile(r'<meta name="follows-from" content="([0-9a-f]{64})"')
 HEADING = re.compile(r"^#{1,4} +(.+?)(?: *\([^()]*points?\b[^()]*\))?$", re.MULTILINE)
 SCHEME = "BEGIN MARK SCHEME"
@@ -96,7 +96,7 @@ def _write(course, assignment, standing, gradebook, exporter):
     path = _path(course, assignment, standing.student)
     nb, resources = _content(course, assignment, standing, gradebook)
     for name in EXCHANGED:
-        # Of what was refused nothing was copied.
+        # A submission that was refused has no copy in autograded/.
         for folder in (course.submitted, course.autograded):
             _pass_on(folder / standing.student / assignment / name, path.with_name(name))
     if path.is_file() and _is_current(path, exporter, nb, resources):
@@ -224,7 +224,7 @@ def _without_scheme(nb):
     for cell in nb.cells:
         try:
             clear.preprocess_cell(cell, {}, 0)
-        except RuntimeError:  # a student's own words, out of order
+        except RuntimeError:  # a student wrote these words in an order that makes no scheme
             cell.source = cell.source.partition(SCHEME)[0]
     return nb
 

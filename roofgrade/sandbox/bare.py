@@ -16,7 +16,7 @@ from pathlib import Path
 from roofgrade.sandbox import layout, memory
 from roofgrade.sandbox.inside.channel import Channel
 
-# What holds on every system, and leaves the other processes of this user alone.
+# Limits that every system has, and that leave the other processes of this user alone.
 LIMITS = {"CORE": 0, "NOFILE": 256, "FSIZE": 64 << 20}
 LINUX = {"DATA": 1024 << 20}
 
@@ -73,7 +73,7 @@ class Bare:
 
 
 class GroupProcess:
-    """A child and what it started, as far as that stayed in its group."""
+    """A child, and those processes that it started which stayed in its group."""
 
     def __init__(self, pid: int, control: Channel):
         self.pid, self._control = pid, control

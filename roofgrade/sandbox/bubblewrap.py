@@ -20,7 +20,7 @@ from roofgrade.text import words
 MB = 1 << 20
 LAUNCH = Path(__file__).with_name("launch.py")
 SYSTEM = Path("/usr")
-# Never below /tmp or the student's home: each child covers both.
+# None of these may lie below /tmp or the student's home, which each child covers.
 COURSE, ENVIRONMENT, HOME, CACHE = "/opt/course", "/opt/environment", "/home/student", "/run/cache"
 TMPFS = {HOME: 64 * MB, "/tmp": 64 * MB, "/dev/shm": 16 * MB}
 LIMITS = {
@@ -87,7 +87,7 @@ class Bubblewrap:
         return memory.Polling(process.pid)
 
     def _command(self, descriptor):
-        """bubblewrap's own words."""
+        """The command line of bubblewrap."""
         python, mounts = _python()
         read_only = dict.fromkeys((SYSTEM,), SYSTEM) | mounts
         read_only |= {Path(COURSE, path): real for path, real in layout.course().items()}

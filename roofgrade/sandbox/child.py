@@ -16,13 +16,13 @@ from roofgrade.sandbox.inside.channel import HEAD, PIECE, packed
 from roofgrade.sandbox.memory import Meter
 from roofgrade.text import printable, words
 
-# Bytes, of one reply and of all replies of a submission.
+# The most bytes of one reply, and of all replies of a submission.
 REPLY, TOTAL = 8 << 20, 24 << 20
 REQUESTS = 1000
 CELLS = 10**6
-# Lists within lists: a reply is copied and written by functions that call themselves.
+# How deep lists may lie in lists: functions that call themselves copy and write a reply.
 DEEPEST = 100
-# Seconds: to get ready, to obey an interrupt, between two looks at the memory.
+# Seconds to get ready, to obey an interrupt, and between two looks at the memory.
 READY, GRACE, TICK = 10.0, 2.0, 0.25
 
 
@@ -189,7 +189,7 @@ class Child:
             self._read += piece
 
     def _look_at_memory(self):
-        """By the clock: one that talks without a pause is looked at too."""
+        """Look from time to time, also at a child that talks without a pause."""
         if self.meter and time.monotonic() > self._looked + TICK:
             if self.meter.exceeded():
                 raise EndedError(words("sandbox.memory"))

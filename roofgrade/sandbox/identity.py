@@ -21,7 +21,8 @@ from pathlib import Path
 from roofgrade.errors import MachineryError
 from roofgrade.text import words
 
-# No account is made here; systemd gives these out for a service's lifetime, and then they have one.
+# No accounts are made in this range. A service to which systemd lends one of its ids has an account
+# as long as it runs.
 FIRST, LAST = 61184, 65519
 TOOLS = {"newuidmap": "/etc/subuid", "newgidmap": "/etc/subgid"}
 

@@ -14,7 +14,7 @@ ROOFKIT, ROOFCHECK, ROOFGRADE = PACKAGES = [
 ]
 INSIDE = Path("sandbox/inside")
 STUB = ROOFGRADE / INSIDE / "stub"
-# Of roofcheck, what it takes to call a function and to record a puzzle.
+# It takes these files of roofcheck to call a function and to record a puzzle.
 REAL = ("calling.py", "programs.py", "words.py")
 START = (
     "import sys; sys.path.insert(0, {course!r}); "

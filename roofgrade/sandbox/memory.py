@@ -34,7 +34,7 @@ class Meter(Protocol):
 
 
 class Unmeasured:
-    """Where nothing but the process's own limits holds."""
+    """Stands for a meter where nothing limits a process but its own limits."""
 
     def exceeded(self):
         return False

@@ -7,7 +7,7 @@ import os
 
 from roofgrade.sandbox.inside.text import words
 
-# Of a cell: characters of each stream, and of everything together.
+# The most characters of a cell: of each stream, and of everything together.
 STREAM, EVERYTHING = 1_000_000, 4_000_000
 NAMES = {1: "stdout", 2: "stderr"}
 

@@ -14,7 +14,7 @@ def request(message):
 
 
 class Grade(float):
-    """No points, and the word that points come later."""
+    """A grade without points, which says that they come later."""
 
     def __str__(self):
         return words("judged")
