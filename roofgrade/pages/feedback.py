@@ -39,6 +39,8 @@ LARGEST = 1_000  # bytes of one of them
 FOLLOWS = re.compile(r'<meta name="follows-from" content="([0-9a-f]{64})"')
 HEADING = re.compile(r"^#{1,4} +(.+?)(?: *\([^()]*points?\b[^()]*\))?$", re.MULTILINE)
 SCHEME = "BEGIN MARK SCHEME"
+# The sentences that a page is made of, by how their keys begin.
+SAID = ("language", "feedback.", "pages.")
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,8 @@ class FeedbackExporter(Exporter):
         """The hash of all that a page is made of."""
         template = [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("f*.*"))]
         standing = asdict(resources["nbgrader"]["standing"])
-        made_of = [nbformat.writes(nb), standing, template, words.templates()]
+        said = {key: text for key, text in words.templates().items() if key.startswith(SAID)}
+        made_of = [nbformat.writes(nb), standing, template, said]
         return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
 
 
