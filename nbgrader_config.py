@@ -33,7 +33,10 @@ c.GenerateFeedback.force = True
 
 # Nor does a page of Formgrader run what a student wrote, or load anything from another host.
 c.HTMLExporter.preprocessors = ["roofgrade.pages.cleaning.Cleaning"]
-c.HTMLExporter.filters = {"markdown2html": "roofgrade.pages.markup.markdown_filter"}
+c.HTMLExporter.filters = {
+    "markdown2html": "roofgrade.pages.markup.markdown_filter",
+    "words": "roofgrade.text.words",
+}
 FORMGRADER = Path(nbgrader.__file__).parent / "server_extensions/formgrader/templates"
 HOUSE = Path(roofgrade.__file__).parent / "pages/templates"
 c.HTMLExporter.extra_template_basedirs = [str(HOUSE), str(FORMGRADER)]

@@ -1,4 +1,4 @@
-"""Grading that counts: what students hand in, run out of reach and judged where they are not.
+"""Grades what students hand in: their code runs in a sandbox, and its answers are judged outside.
 
 ``python -m roofgrade ps1`` takes in what lies in ``submitted/``, runs each notebook in a
 sandbox, judges what comes out by the question tables, and saves grades and messages with
@@ -14,6 +14,8 @@ of a submission's way:
 - ``book``: what is kept, in files and in nbgrader's gradebook
 - ``pages``: what people read; ``after``: regrading, late work, export
 - ``commands``: the command line
+- for all of them: ``errors``, how grading one submission can end early; ``safe``, files without
+  links; ``text``, the sentences of ``words/`` and strangers' text made safe to show
 """
 
 import sys

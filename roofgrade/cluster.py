@@ -2,7 +2,7 @@
 
 Submissions go out and results come back over the scheduler's connections; the coordinator keeps
 and saves them. Everyone who can reach the scheduler's port can run code on its workers, so it
-belongs into a network that one trusts, or behind Dask's own TLS. Student code cannot reach it: its
+belongs in a network that one trusts, or behind Dask's own TLS. Student code cannot reach it: its
 sandbox has no network.
 """
 
@@ -21,6 +21,7 @@ from roofgrade.book.kept import hash_of, version
 from roofgrade.errors import MachineryError
 from roofgrade.results import Result
 from roofgrade.task import Task
+from roofgrade.text import words
 from roofgrade.workers import AHEAD, Bench, unmarked
 
 DASK = {
@@ -30,7 +31,6 @@ DASK = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.comm.timeouts.connect": "60s",
 }
-GONE = "the scheduler is gone: start it and its workers, then run this again; what is done is kept"
 
 
 class Cluster:
@@ -54,7 +54,9 @@ class Cluster:
             try:
                 self._client = stack.enter_context(Client(where))
             except (OSError, ValueError) as error:
-                raise RuntimeError(f"no Dask scheduler at {where}: {error}") from error
+                raise RuntimeError(
+                    words("cluster.no_scheduler", address=where, error=error)
+                ) from error
             self._stack = stack.pop_all()
         return self
 
@@ -94,7 +96,7 @@ class Cluster:
             try:
                 yield task, self._result(task, self._submit(task, "alone"))
             except KilledWorker:
-                yield task, unmarked(task, "it stopped the worker twice")
+                yield task, unmarked(task, words("workers.stopped_twice"))
 
     def _submit(self, task, *how):
         # The same submission on the same grader is the same task, whoever asks.
@@ -107,19 +109,16 @@ class Cluster:
         except KilledWorker:
             raise
         except (CancelledError, CommClosedError) as error:
-            raise RuntimeError(GONE) from error
+            raise RuntimeError(words("cluster.gone")) from error
         except Exception as error:  # such as a worker that joined later, with another grader
-            return unmarked(task, f"the grader failed: {error}")
+            return unmarked(task, words("workers.failed", error=error))
 
     def _check(self):
         versions = self._client.run(_their_version)
         if not versions:
-            raise RuntimeError(f"no worker is connected to the scheduler at {self._where}")
+            raise RuntimeError(words("cluster.no_workers", address=self._where))
         if others := [address for address, found in versions.items() if found != self._version]:
-            raise RuntimeError(
-                f"workers {', '.join(others)} have another roofkit, Python or NumPy than this "
-                "process: install the same there, restart them, and run this again"
-            )
+            raise RuntimeError(words("cluster.other_grader", addresses=", ".join(others)))
         self._client.gather(
             [
                 self._client.submit(_try_box, self._bench, workers=[address], pure=False)
@@ -132,7 +131,7 @@ class Cluster:
 def local(count: int) -> Iterator[str]:
     """The address of a scheduler with ``count`` workers on this machine, in its own process.
 
-    In this one it would share the interpreter with the writer, and each would wait for the other.
+    In the coordinator's process the scheduler and the writer would wait for each other.
     """
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
@@ -150,14 +149,14 @@ def _received(pipe):
     try:
         return pipe.recv()
     except EOFError as error:
-        raise RuntimeError("Dask's scheduler could not be started on this machine") from error
+        raise RuntimeError(words("cluster.not_started")) from error
 
 
 # What follows runs in the scheduler's process.
 
 
 def _schedule(pipe, count):
-    """Until the other end of the pipe is closed, also by death."""
+    """Serve until the other end of the pipe is closed, as it is, too, when its process dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator
     where = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with (
@@ -174,7 +173,7 @@ def _schedule(pipe, count):
 
 @functools.cache
 def _marker(bench):
-    """A worker process's own, made at the first submission."""
+    """The Marker of this worker process, made at the first submission."""
     return bench.set_up()
 
 
@@ -188,5 +187,5 @@ def _their_version():
 
 def _mark(bench, wanted, task):
     if version() != wanted:
-        raise MachineryError("a worker has another roofkit, Python or NumPy")
+        raise MachineryError(words("cluster.other_worker"))
     return _marker(bench).marked(task)

@@ -8,6 +8,7 @@ import click
 
 from roofgrade.course import Course
 from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS
+from roofgrade.text import words
 from roofkit.commandline.errors import Sentences
 
 
@@ -78,7 +79,7 @@ def table(course, name, every):
 def _show(course, summary, every):
     click.echo(summary.text(every))
     page = course.autograded / f"{summary.assignment}.html"
-    click.echo(f"All of them: {page}")
+    click.echo(words("commands.page", path=page))
 
 
 @main.command()
@@ -93,12 +94,13 @@ def regrade(course, name, question, yes):
     found = regrading.preview(course, name, question)
     for move in found.moves:
         click.echo(move)
-    click.echo(f"{found.judged} judged, {len(found.moves)} move, {len(found.changes)} change")
+    counts = {"moves": len(found.moves), "changes": len(found.changes)}
+    click.echo(words("commands.regraded", judged=found.judged, **counts))
     if yes:
         regrading.apply(course, found)
-        click.echo(f"Saved. The pages follow with: python -m roofgrade feedback {name}")
+        click.echo(words("commands.regrade_saved", assignment=name))
     elif found.changes:
-        click.echo("Nothing is changed yet; --yes does it.")
+        click.echo(words("commands.regrade_preview"))
 
 
 @main.command()
@@ -111,11 +113,11 @@ def feedback(course, name, students):
 
     made = pages.write(course, name, students or None)
     if not made:
-        raise ValueError(f"nothing of {name} has been graded: grade it first")
+        raise ValueError(words("commands.nothing_graded", assignment=name))
     written = [page for page in made if page.done == "written"]
     for page in written:
         click.echo(page)
-    click.echo(f"{len(written)} written, {len(made) - len(written)} as they were.")
+    click.echo(words("commands.pages", written=len(written), left=len(made) - len(written)))
 
 
 @main.command()
@@ -138,7 +140,7 @@ def roster(course, file):
     """Take the names of students from a CSV file: nbgrader's, Moodle's or Canvas's."""
     from roofgrade.intake import roster as rosters
 
-    click.echo(f"{len(rosters.take(course, file))} students taken in.")
+    click.echo(words("commands.roster", count=len(rosters.take(course, file))))
 
 
 @main.command()
@@ -154,7 +156,7 @@ def unpack(course, file, name):
     for entry in entries:
         click.echo(f"{entry.entry}: {'; '.join(filter(None, (entry.to, entry.why)))}")
     left = sum(not entry.to for entry in entries)
-    click.echo(f"{len(entries) - left} taken in, {left} left out.")
+    click.echo(words("commands.unpacked", taken=len(entries) - left, left=left))
 
 
 @main.command()
@@ -170,8 +172,9 @@ def late(course, name, **policy):
     from roofgrade.after import late as penalties
 
     for one in penalties.apply(course, name, penalties.Policy(**policy)):
-        costs = "not yet read" if one.penalty is None else f"-{one.penalty:g} points"
-        click.echo(f"{one.student}: {one.seconds / penalties.HOUR:.1f} h late, {costs}")
+        key = "commands.late_unread" if one.penalty is None else "commands.late"
+        hours = one.seconds / penalties.HOUR
+        click.echo(words(key, student=one.student, hours=hours, points=one.penalty))
 
 
 @main.command()

@@ -10,6 +10,8 @@ from pathlib import Path
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
+from roofgrade.text import words
+
 SETTINGS = "nbgrader_config.py"
 
 
@@ -24,7 +26,7 @@ class Course:
 
     def __post_init__(self):
         if not (self.root / SETTINGS).is_file():
-            raise ValueError(f"no {SETTINGS} in {self.root}: run this in the folder of your course")
+            raise ValueError(words("course.no_settings", file=SETTINGS, folder=self.root))
 
     @cached_property
     def config(self) -> Config:
@@ -43,7 +45,7 @@ class Course:
 
     @property
     def submitted(self) -> Path:
-        """A folder a student, in it one a set."""
+        """Holds a folder for each student, and in it one for each set."""
         return self.root / self.directory.submitted_directory
 
     @property
@@ -63,8 +65,9 @@ class Course:
         """The notebook that students got. Raises ValueError if there is none."""
         path = self._notebook(self.directory.release_directory, assignment)
         if not path.is_file():
-            known = ", ".join(self.released()) or "none"
-            raise ValueError(f"no release of {assignment!r} at {path}; there are: {known}")
+            known = ", ".join(self.released())
+            key = "course.no_release" if known else "course.no_releases"
+            raise ValueError(words(key, assignment=assignment, path=path, known=known))
         return path
 
     def source(self, assignment: str) -> Path:
@@ -73,7 +76,7 @@ class Course:
 
     @property
     def own(self) -> Path:
-        """What grading keeps for itself, closed to others: results, the key of the draws."""
+        """Where grading keeps results and the key of the draws; other users cannot read it."""
         folder = self.root / "grading"
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder

@@ -7,29 +7,28 @@ stopped or killed at any time, and the same command goes on from there.
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import click
 
 from roofcheck.variants import same
-from roofgrade import writing
-from roofgrade.book import gradebook
-from roofgrade.book.database import Book, GradebookError
-from roofgrade.book.gradebook import Writer
+from roofgrade import safe
+from roofgrade.book.database import Book, GradebookError, explained
+from roofgrade.book.gradebook import PATIENCE, Writer
 from roofgrade.book.kept import alone, follows_from, forget_moved, keep, kept, key_of, version
+from roofgrade.book.standing import max_score, standings_in
 from roofgrade.course import Course
 from roofgrade.errors import RefusedError
 from roofgrade.intake.folders import Folder, folders, take_in
-from roofgrade.intake.names import shown
 from roofgrade.judge.marking import mark, released
 from roofgrade.pages.summary import UNGRADED, Row, Summary, summarise
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.sandbox import Box
 from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
+from roofgrade.text import escaped, words
 from roofgrade.workers import Bench, Workers
-
-SINCE = "handed in again since it was graded"
 
 
 def grade(
@@ -64,7 +63,8 @@ def grade(
         released(writer.master)  # what is wrong with it is wrong with all
         listed = folders(course, assignment)
         if unknown := sorted(set(only) - {folder.student for folder in listed}):
-            raise ValueError(f"no folder of {', '.join(unknown)} with {assignment} in submitted/")
+            students = ", ".join(unknown)
+            raise ValueError(words("run.no_folder", students=students, assignment=assignment))
         chosen = [folder for folder in listed if not only or folder.student in only]
         kind = Bench(*bench, unsandboxed)
         bar = stack.enter_context(_bar(assignment, len(chosen), progress))
@@ -94,20 +94,21 @@ def overview(course: Course, assignment: str, outdated: Collection[str] = ()) ->
     there is no release, GradebookError if the gradebook cannot be read.
     """
     rows = [_untouched(course, folder) for folder in folders(course, assignment)]
-    book = Book(course, gradebook.PATIENCE)
+    book = Book(course, PATIENCE)
     try:
-        standings = gradebook.standings(book, assignment)
-        worth = gradebook.max_score(book, assignment)
+        with explained(book.url):
+            worth = max_score(book, assignment)
+            standings = {} if worth is None else standings_in(book, assignment)
     finally:
         book.shut()
-    return summarise(assignment, rows, standings, worth, outdated=outdated)
+    return summarise(assignment, rows, standings, worth or 0.0, outdated=outdated)
 
 
 def write_page(course: Course, summary: Summary):
     """Put the summary's page into ``autograded/``, as SET.html."""
     course.autograded.mkdir(exist_ok=True)
-    with writing.opened(course.autograded) as folder:
-        writing.write(folder, f"{summary.assignment}.html", summary.page().encode(), 0o644)
+    with safe.opened(course.autograded) as folder:
+        safe.write(folder, f"{summary.assignment}.html", summary.page().encode(), 0o644)
 
 
 class _Run:
@@ -121,7 +122,7 @@ class _Run:
         self.rows: dict[str, Row] = {}
 
     def grade(self, chosen, pool):
-        # Closed at once when interrupted, so that no worker goes on.
+        # When interrupted, this closes the workers at once, so that none goes on.
         with contextlib.closing(pool.marked(self._tasks(chosen))) as marked:
             for task, result in marked:
                 self._finish(result, task.files, new=True)
@@ -147,7 +148,7 @@ class _Run:
         except RefusedError as error:
             return Result(**named, state=REFUSED, reason=str(error), remarks=folder.remarks)
         except Exception as error:  # one folder stops no other
-            reason = f"it cannot be taken in: {error or type(error).__name__}"
+            reason = words("run.not_taken_in", error=str(error) or type(error).__name__)
             return Result(**named, state=PERSON, reason=reason, remarks=folder.remarks)
 
     def _task(self, folder, named):
@@ -180,7 +181,8 @@ class _Run:
             me = (answer.reply or {}).get("me")
             whose = self._students.get(same(me.get("v") or "")) if isinstance(me, dict) else None
             if whose and whose != result.student and result.state == GRADED:
-                reason = f"{answer.question} is answered with the figures of {shown(whose)}"
+                student = escaped(whose)
+                reason = words("run.neighbour", question=answer.question, student=student)
                 reading = (*result.reading, cell)
                 return replace(result, state=PERSON, reason=reason, reading=reading)
         return result
@@ -195,21 +197,21 @@ class _Run:
         except GradebookError:
             raise
         except Exception as error:  # one submission stops no other
-            reason = f"it could not be saved: {error or type(error).__name__}"
+            reason = words("run.not_saved", error=str(error) or type(error).__name__)
             row = Row(student=result.student, folder=result.folder, state=PERSON, reason=reason)
         self.rows[result.folder] = row
         self._bar.update(1)
 
 
 def _untouched(course, folder: Folder):
-    """The row of a folder that was not looked at now."""
+    """The row of a folder that this run did not look at."""
     result = kept(course, folder.assignment, folder.student, folder.name)
     if folder.state or result is None:
         return Row(
             student=folder.student, folder=folder.name, state=folder.state or UNGRADED,
             reason=folder.why, remarks=folder.remarks,
         )  # fmt: skip
-    return Row.of(result, *([SINCE] if _is_newer(folder, result) else []))
+    return Row.of(result, *([words("run.since")] if _is_newer(folder, result) else []))
 
 
 def _files(handed):
@@ -245,7 +247,7 @@ def _bar(assignment, count, wanted):
     if not wanted:
         return _Silent()
     return click.progressbar(
-        length=count, label=shown(assignment), show_pos=True, file=click.get_text_stream("stderr")
+        length=count, label=escaped(assignment), show_pos=True, file=sys.stderr
     )
 
 
@@ -256,4 +258,4 @@ class _Silent(contextlib.nullcontext):
         super().__init__(self)
 
     def update(self, steps):
-        """Nothing."""
+        """Show nothing."""

@@ -1,6 +1,6 @@
 """What a worker is given: all that it takes to mark one submission, anywhere.
 
-It stands alone, so that a worker that starts reads little.
+It imports nothing else of the package, so that a worker starts fast.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Worker processes on this machine: each marks one submission at a time, in one sandbox.
 
-A worker that dies takes down nobody else's work: it is replaced, what it was at is tried once more,
-and then a person has to look.
+A worker that dies takes down nobody else's work: it is replaced. The submission that it worked on
+is tried once more; if that fails, too, a person has to look.
 """
 
 import atexit
@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from roofgrade.errors import MachineryError
 from roofgrade.results import PERSON, Result
 from roofgrade.task import Task
+from roofgrade.text import words
 
-# Submissions that a worker is given at a time, so that it need not wait for the next.
+# A worker is given so many submissions at a time, and need not wait for the next one.
 AHEAD = 2
 PDEATHSIG = 1
 
@@ -57,10 +58,10 @@ class Marker:
                 try:
                     return self._mark(task, self.box)
                 except MachineryError as error:
-                    failed = f"the grader failed twice: {error}"
+                    failed = words("workers.failed_twice", error=error)
                     self.box.stop()  # the next one is fresh
                 except Exception as error:
-                    failed = f"the grader failed: {type(error).__name__}: {error}"
+                    failed = words("workers.failed", error=f"{type(error).__name__}: {error}")
                     self.box.stop()
                     break
             return unmarked(task, failed)
@@ -124,7 +125,7 @@ class _Given:
 
 
 class _Lane:
-    """One worker process, and what it has been given, in order: the first is what it is at."""
+    """One worker process and what it has been given, in order: it works on the first."""
 
     def __init__(self, bench):
         self._bench, self._given = bench, deque()
@@ -139,28 +140,28 @@ class _Lane:
         return self._given[0].future if self._given else None
 
     def wait(self):
-        """Until the sandbox has been tried."""
+        """Wait until the sandbox has been tried."""
         for _ in range(2):
             try:
                 return self._ask(_try_box).result()
             except BrokenProcessPool:
                 self._start()
-        raise MachineryError("a worker was stopped twice while it started")
+        raise MachineryError(words("workers.stopped_at_start"))
 
     def give(self, task, again=False):
         self._given.append(_Given(task, self._ask(_mark, task), again))
 
     def take(self):
-        """The first, with its result; None if its worker died and it is tried once more."""
+        """The first task with its result, or None if the worker died and it is tried once more."""
         given = self._given.popleft()
         try:
             return given.task, given.future.result()
         except BrokenProcessPool:
             self._start(given)
-        except Exception as error:  # what cannot be sent from process to process
-            return given.task, unmarked(given.task, f"the grader failed: {error}")
+        except Exception as error:  # such as a result that cannot be sent between processes
+            return given.task, unmarked(given.task, words("workers.failed", error=error))
         if given.again:
-            return given.task, unmarked(given.task, "it stopped the worker twice")
+            return given.task, unmarked(given.task, words("workers.stopped_twice"))
         return None
 
     def end(self):
@@ -173,7 +174,7 @@ class _Lane:
                 process.kill()
 
     def _start(self, died_at=None):
-        """A new worker, for what the last one was given and had not begun."""
+        """Start a worker for what the last one was given and had not begun."""
         self._pool = ProcessPoolExecutor(
             1, multiprocessing.get_context("spawn"), _begin, (self._bench, os.getpid())
         )
@@ -187,7 +188,7 @@ class _Lane:
     def _ask(self, function, *arguments):
         try:
             return self._pool.submit(function, *arguments)
-        except BrokenProcessPool as error:  # while it had nothing to do
+        except BrokenProcessPool as error:  # the worker died while it had nothing to do
             broken = Future()
             broken.set_exception(error)
             return broken

@@ -13,11 +13,12 @@ import csv
 import io
 
 from roofgrade.book.standing import standings
+from roofgrade.text import words
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 PLAIN = (
-    "student", "last name", "first name", "email", "assignment", "status",
-    "score", "penalty", "grade", "maximum", "not yet read", "reason",
+    "student", "last_name", "first_name", "email", "assignment", "status",
+    "score", "penalty", "grade", "maximum", "unread", "reason",
 )  # fmt: skip
 MOODLE = ("Email address", "Username")
 WORKSHEET = ("Identifier", "Grade", "Maximum Grade")
@@ -43,7 +44,7 @@ def plain(course, assignment, provisional=False):
             one.first_name,
             one.email,
             assignment,
-            one.state,
+            words(f"state.{one.state}"),
             _number(one.score),
             _number(one.penalty or None),
             _grade(one, provisional),
@@ -53,16 +54,16 @@ def plain(course, assignment, provisional=False):
         )
         for one in standings(course, assignment).values()
     ]
-    return _csv([PLAIN, *rows])
+    return _csv([[words(f"export.{name}") for name in PLAIN], *rows])
 
 
 def moodle(course, assignment, provisional=False):
     """CSV for Moodle's grade import. Raises ValueError if the gradebook lacks the set."""
     rows = [
-        (one.email, one.student, _grade(one, provisional), one.state)
+        (one.email, one.student, _grade(one, provisional), words(f"state.{one.state}"))
         for one in standings(course, assignment).values()
     ]
-    return _csv([(*MOODLE, assignment, "Status"), *rows])
+    return _csv([(*MOODLE, assignment, words("export.moodle_status")), *rows])
 
 
 def canvas(course, assignment, provisional=False, column=None):
@@ -102,7 +103,7 @@ def filled(course, assignment, text, provisional=False):
             row[head.index(column)] = _grade(one, provisional)
             found += 1
     if not found:
-        raise ValueError("no line of this file is a student's whom the gradebook knows")
+        raise ValueError(words("export.nobody_known"))
     return _csv([head, *rows])
 
 
@@ -112,10 +113,8 @@ def _column(head, assignment):
     named = [name for name in head if name == assignment or name.startswith(f"{assignment} (")]
     if head[:1] == ["Student"] and len(named) == 1:
         return named[0]
-    raise ValueError(
-        f"this is neither Moodle's grading worksheet ({', '.join(WORKSHEET)}) nor a Canvas "
-        f"gradebook with one column named {assignment!r} or '{assignment} (number)'"
-    )
+    columns = ", ".join(WORKSHEET)
+    raise ValueError(words("export.other_file", columns=columns, assignment=assignment))
 
 
 def _whose(line, standings_known):

@@ -12,7 +12,9 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float
 
-from roofgrade.book.standing import GRADED, standings
+from roofgrade.book.standing import standings
+from roofgrade.results import GRADED
+from roofgrade.text import words
 
 HOUR, DAY = 3_600, 86_400
 
@@ -31,9 +33,9 @@ class Policy:
     def __post_init__(self):
         for name in ("per_day", "most"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is a share from 0 to 1, not {getattr(self, name):g}")
+                raise ValueError(words("late.no_share", name=name, value=getattr(self, name)))
         if not 0 <= self.grace < math.inf:
-            raise ValueError(f"grace is a number of hours from 0 on, not {self.grace:g}")
+            raise ValueError(words("late.no_hours", value=self.grace))
 
     def penalty(self, score, seconds_late):
         """The points that so much delay costs: never more than the score.

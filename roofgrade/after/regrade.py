@@ -1,6 +1,6 @@
 """One question judged again after its table changed, without running student code again."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import nbformat
 
@@ -12,23 +12,23 @@ from roofgrade.book.gradebook import Writer
 from roofgrade.course import Course
 from roofgrade.judge import probes
 from roofgrade.judge.judging import judge, seed_for
-from roofgrade.judge.marking import shown
+from roofgrade.judge.marking import check_output
 from roofgrade.judge.outputs import written
+from roofgrade.text import words
 
 
 @dataclass(frozen=True)
 class Move:
-    """Whose points change, from what to what; or, with ``why``, whose answer cannot be judged."""
+    """Whose points change, from what to what; or whose answer has to be asked for ``again``."""
 
     student: str
     before: float
     after: float
     message: str = ""
-    why: str = ""
+    again: bool = False
 
     def __str__(self):
-        told = self.why or f"{self.before:g} -> {self.after:g}. {self.message}"
-        return f"{self.student}: {told}"
+        return words("regrade.again" if self.again else "regrade.moves", **asdict(self))
 
 
 @dataclass(frozen=True)
@@ -64,23 +64,21 @@ def preview(course: Course, assignment: str, question: str) -> Regrading:
             if answer.question != question or answer.reply is None:
                 continue
             if answer.points != points:
-                raise ValueError(
-                    f"{question} is worth {points:g} points in its table and {answer.points:g} in "
-                    "what was graded: make the release anew, then grade"
-                )
+                both = {"in_table": points, "graded": answer.points}
+                raise ValueError(words("regrade.other_points", question=question, **both))
             judged += 1
             before = answer.credit * points
             verdict = _judged(course.secret(assignment, result.student), answer)
             if verdict is None:
-                why = "what is asked for changed: grade again, with --again"
-                moves.append(Move(result.student, before, before, why=why))
+                moves.append(Move(result.student, before, before, again=True))
             elif verdict != _verdict(answer):
                 after = verdict.credit * points
                 changes.append(Change(result.student, result.folder, cell, verdict))
                 if after != before:
                     moves.append(Move(result.student, before, after, verdict.message))
     if not judged:
-        raise ValueError(f"no answer to {question!r} is kept: grade {assignment} first")
+        named = {"question": question, "assignment": assignment}
+        raise ValueError(words("regrade.nothing_kept", **named))
     return Regrading(assignment, judged, tuple(moves), tuple(changes))
 
 
@@ -113,7 +111,7 @@ def _with(result, name, verdict):
     notebook = nbformat.reads(result.notebook, as_version=4)
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("grade_id") == name:
-            cell.outputs = [shown(Grade(verdict, answer.points), cell.execution_count)]
+            cell.outputs = [check_output(Grade(verdict, answer.points), cell.execution_count)]
     told = replace(
         answer, credit=verdict.credit, state=verdict.state, message=verdict.message,
         slips=verdict.slips,

@@ -16,6 +16,7 @@ from nbgrader.api import Gradebook, InvalidEntry
 from sqlalchemy.orm import scoped_session, sessionmaker
 
 from roofgrade.course import Course
+from roofgrade.text import words
 
 # Foreign keys that nbgrader looks things up by: without an index each look-up reads the table.
 INDEXES = {
@@ -24,14 +25,14 @@ INDEXES = {
     "submitted_notebook": "assignment_id",
     "submitted_assignment": "student_id",
 }
-# What stands beside nbgrader's tables: what was registered and saved, by name.
+# A table beside those of nbgrader: it notes, by name, what was registered and saved.
 NOTES = sa.Table(
     "roofkit_notes",
     sa.MetaData(),
     sa.Column("name", sa.String(200), primary_key=True),
     sa.Column("value", sa.Text, nullable=False),
 )
-# Where nbgrader says what it does, to nobody.
+# nbgrader logs here what it does, and nobody reads it.
 QUIET = logging.getLogger(__name__)
 QUIET.addHandler(logging.NullHandler())
 QUIET.propagate = False
@@ -62,7 +63,7 @@ class Book(Gradebook):
                     )
 
     def close(self):
-        """Nothing: those whom it is lent to close it, and it stays open."""
+        """Do nothing: those whom the gradebook is lent to close it, and it stays open."""
 
     def shut(self):
         """Let go of the database."""
@@ -109,7 +110,7 @@ def lent(gradebook, module):
 
 @contextlib.contextmanager
 def explained(url):
-    """Says in a sentence why a database does not serve. What is wrong with the data, it lets by."""
+    """Raises GradebookError if a database does not serve; errors in the data pass as they are."""
     try:
         yield
     except (sa.exc.DBAPIError, sa.exc.ArgumentError, InvalidEntry) as error:
@@ -117,11 +118,9 @@ def explained(url):
         cause = error.__context__ if isinstance(error, InvalidEntry) else error
         if isinstance(cause, (sa.exc.IntegrityError, sa.exc.DataError, type(None))):
             raise
-        shown = sa.make_url(url).render_as_string() if "://" in url else url
-        raise GradebookError(
-            f"the gradebook {shown} cannot be used: {getattr(cause, 'orig', cause)}. If another "
-            "program holds it, end that one; then run this again. What was graded is kept."
-        ) from error
+        address = sa.make_url(url).render_as_string() if "://" in url else url
+        reason = getattr(cause, "orig", cause)
+        raise GradebookError(words("book.unusable", address=address, reason=reason)) from error
 
 
 @contextlib.contextmanager

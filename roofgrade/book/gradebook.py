@@ -6,7 +6,6 @@ already counted. A writer that is killed in between leaves files of which the gr
 note, and the next run saves that submission again.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
@@ -19,7 +18,6 @@ from nbgrader.api import (
     Grade,
     MissingEntry,
     SubmittedAssignment,
-    SubmittedNotebook,
 )
 from nbgrader.preprocessors import (
     AssignLatePenalties,
@@ -29,27 +27,16 @@ from nbgrader.preprocessors import (
 )
 from nbgrader.utils import is_grade, parse_utc
 
-from roofgrade import writing
+from roofgrade import safe
 from roofgrade.book import register
 from roofgrade.book.database import QUIET, Book, explained, lent
 from roofgrade.book.kept import hash_of
+from roofgrade.book.standing import Standing, max_score, standings_in
 from roofgrade.course import Course
 from roofgrade.results import Result
 
 # Seconds to wait for someone else who holds the gradebook.
 PATIENCE = 60
-
-
-@dataclass(frozen=True)
-class Standing:
-    """A student's submission in the gradebook: points so far, and cells that nobody has read.
-
-    ``by_hand`` says that a person has set points in it.
-    """
-
-    points: float
-    unread: tuple[str, ...]
-    by_hand: bool = False
 
 
 class Writer:
@@ -61,7 +48,7 @@ class Writer:
     """
 
     def __init__(self, course: Course, assignment: str, patience: float = PATIENCE):
-        self._course, self._assignment = course, writing.checked(assignment)
+        self._course, self._assignment = course, safe.checked(assignment)
         self._patience = patience
 
     def __enter__(self) -> "Writer":
@@ -92,7 +79,7 @@ class Writer:
         """
         if not result.notebook:
             return False
-        writing.checked(result.student)
+        safe.checked(result.student)
         with explained(self._book.url):
             contents = self._contents(result, beside)
             known = self._noted(result.student) == _hash(result)
@@ -104,18 +91,24 @@ class Writer:
         return True
 
     def standings(self) -> dict[str, Standing]:
-        """What the gradebook says of each student who has a submission."""
-        return standings(self._book, self._assignment)
+        """What the gradebook says of each student."""
+        with explained(self._book.url):
+            return standings_in(self._book, self._assignment)
 
     def max_score(self) -> float:
         """The points that the set is worth."""
-        return max_score(self._book, self._assignment)
+        with explained(self._book.url):
+            return max_score(self._book, self._assignment)
 
     def _noted(self, student):
         """The hash of the result that was saved last."""
-        query = _of_set(sa.select(SubmittedAssignment.id), self._assignment)
+        query = (
+            sa.select(SubmittedAssignment.id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .where(Assignment.name == self._assignment, SubmittedAssignment.student_id == student)
+        )
         with self._book.engine.connect() as connection:
-            found = connection.scalar(query.where(SubmittedAssignment.student_id == student))
+            found = connection.scalar(query)
         return self._book.note(_note(found)).get("hash") if found else None
 
     def _save(self, result):
@@ -155,7 +148,7 @@ class Writer:
             for path, content in (beside or {}).items()
             if not path.endswith(".ipynb")
             and PurePosixPath(path).parts[0] != name
-            and writing.TEMPORARY not in PurePosixPath(path).parts
+            and safe.TEMPORARY not in PurePosixPath(path).parts
         }
         if result.submitted:
             rest["timestamp.txt"] = result.submitted.encode() + b"\n"  # nbgrader looks at it
@@ -166,68 +159,21 @@ class Writer:
 
     def _lies(self, result, contents, beside):
         try:
-            with writing.opened(*self._place(result)) as folder:
-                return writing.holds(folder, contents, alone=beside is not None)
+            with safe.opened(*self._place(result)) as folder:
+                return safe.holds(folder, contents, alone=beside is not None)
         except OSError:
             return False
 
     def _write(self, result, contents, beside):
         shared = self._course.directory.groupshared
         self._course.autograded.mkdir(exist_ok=True)
-        with writing.opened(*self._place(result), make=True, shared=shared) as folder:
+        with safe.opened(*self._place(result), make=True, shared=shared) as folder:
             mode = 0o664 if shared else 0o444
-            writing.fill(folder, contents, mode, shared=shared, alone=beside is not None)
-
-
-def standings(book: Book, assignment: str) -> dict[str, Standing]:
-    """What the gradebook says of each student who has a submission of a set."""
-    own = SubmittedAssignment.student_id
-    penalties = _of_set(sa.select(own, SubmittedNotebook.late_submission_penalty), assignment)
-    grades = (
-        _of_set(
-            sa.select(
-                own, BaseCell.name, Grade.score, Grade.needs_manual_grade, Grade.manual_score
-            ),
-            assignment,
-        )
-        .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
-        .join(BaseCell, BaseCell.id == Grade.cell_id)
-    )
-    points, unread, by_hand = {}, {}, set()
-    with explained(book.url), book.engine.connect() as connection:
-        for student, penalty in connection.execute(penalties):
-            points[student], unread[student] = -(penalty or 0.0), []
-        for student, cell, score, waits, manual in connection.execute(grades):
-            points[student] += score
-            unread[student] += [cell] if waits else []
-            by_hand |= {student} if manual is not None else set()
-    return {
-        student: Standing(
-            max(points[student], 0.0), tuple(sorted(unread[student])), student in by_hand
-        )
-        for student in points
-    }
-
-
-def max_score(book: Book, assignment: str) -> float:
-    """The points that a set is worth; 0 if the gradebook does not know it."""
-    query = sa.select(Assignment.max_score).where(Assignment.name == assignment)
-    with explained(book.url), book.engine.connect() as connection:
-        return connection.scalar(query) or 0.0
-
-
-def _of_set(query, assignment):
-    """The query, of the submitted notebooks of one set."""
-    return (
-        query.select_from(SubmittedNotebook)
-        .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
-        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-        .where(Assignment.name == assignment)
-    )
+            safe.fill(folder, contents, mode, shared=shared, alone=beside is not None)
 
 
 class _Loaded:
-    """All that SaveAutoGrades asks of a gradebook, one notebook's grades and comments.
+    """Stands in for the gradebook that SaveAutoGrades asks for one notebook's grades and comments.
 
     They are read at once: asking for each cell on its own is what makes nbgrader's saving slow.
     """
@@ -248,7 +194,7 @@ class _Loaded:
         return self
 
     def commit(self):
-        """Nothing: the writer does, when all is saved."""
+        """Do nothing: the writer commits when all is saved."""
 
     def __enter__(self):
         return self

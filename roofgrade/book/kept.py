@@ -20,15 +20,16 @@ import numpy as np
 import roofcheck
 import roofgrade
 import roofkit
-from roofgrade import writing
+from roofgrade import safe
 from roofgrade.course import Course
 from roofgrade.results import Result
+from roofgrade.text import words
 
 RESULTS, LOCK = "results", "lock"
 PATIENCE = 5  # seconds for the lock of a run that has ended
 SOURCES = (".py", ".toml", ".js")
-# Of the checks, what stands beside a student's code. Tables and kinds judge what that code replied:
-# when they change, `regrade` judges anew, and no code has to run again.
+# These files of roofcheck run beside a student's code. Its tables and kinds judge what that code
+# replied: when they change, `regrade` judges anew, and no code has to run again.
 BESIDE_STUDENTS = {"roofcheck/programs.py", "roofcheck/words.py"}
 PACKAGES = [Path(package.__file__).parent for package in (roofkit, roofcheck, roofgrade)]
 
@@ -36,8 +37,8 @@ PACKAGES = [Path(package.__file__).parent for package in (roofkit, roofcheck, ro
 def keep(course: Course, result: Result):
     """Write a result, so that it survives whatever comes next."""
     own = course.own  # made here, closed to others
-    with writing.opened(own, result.assignment, RESULTS, make=True) as folder:
-        writing.write(folder, _name(result.student, result.folder), result.to_json().encode())
+    with safe.opened(own, result.assignment, RESULTS, make=True) as folder:
+        safe.write(folder, _name(result.student, result.folder), result.to_json().encode())
 
 
 def kept(course: Course, assignment: str, student: str, folder: str) -> Result | None:
@@ -68,14 +69,11 @@ def forget_moved(course: Course, assignment: str, places: Mapping[str, Iterable[
 @contextlib.contextmanager
 def alone(course: Course, assignment: str):
     """Keeps other runs off a set. Raises RuntimeError if one is under way."""
-    with writing.opened(course.own, writing.checked(assignment), make=True) as folder:
+    with safe.opened(course.own, safe.checked(assignment), make=True) as folder:
         lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     with open(lock, "r+") as file:
         if holder := _held(file):
-            raise RuntimeError(
-                f"{assignment} is being graded by process {holder}: wait until it has ended, then "
-                "run this again"
-            )
+            raise RuntimeError(words("run.under_way", assignment=assignment, process=holder))
         file.seek(0)
         file.truncate()
         file.write(f"{os.getpid()}\n")
@@ -84,7 +82,7 @@ def alone(course: Course, assignment: str):
 
 
 def _held(file):
-    """Lock the file, or the process that holds it.
+    """Lock the file and return "", or return the process that holds it.
 
     A worker that was being started when its run was killed holds the lock until it has begun.
     """

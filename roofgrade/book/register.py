@@ -15,6 +15,7 @@ from nbgrader.utils import is_locked
 
 from roofgrade.book.database import QUIET, Book, lent
 from roofgrade.course import SETTINGS, Course
+from roofgrade.text import words
 
 
 def register(course: Course, assignment: str, book: Book):
@@ -27,11 +28,8 @@ def register(course: Course, assignment: str, book: Book):
     if not source.is_file():
         if _known(book, assignment):
             return
-        known = ", ".join(course.released()) or "none"
-        raise ValueError(
-            f"the gradebook does not know {assignment}, and there is no {source}; there are: "
-            f"{known}"
-        )
+        known = ", ".join(course.released()) or "–"
+        raise ValueError(words("book.no_source", assignment=assignment, path=source, known=known))
     settings = course.root / SETTINGS
     now = hashlib.sha256(source.read_bytes() + settings.read_bytes()).hexdigest()
     if book.note(name).get("hash") == now and _known(book, assignment):
@@ -57,9 +55,9 @@ def master(course: Course, assignment: str, book: Book) -> str:
     with book.transaction(), lent(book, overwritecells):
         cells = book.find_notebook(assignment, assignment).source_cells
         if released != {cell.name: cell.locked for cell in cells}:
+            source = course.source(assignment)
             raise ValueError(
-                f"{path} has other graded cells than {course.source(assignment)}: make the release "
-                f"anew with `nbgrader generate_assignment {assignment} --force`"
+                words("book.other_cells", path=path, source=source, assignment=assignment)
             )
         overwrite = OverwriteCells(config=course.config, log=QUIET)
         notebook, _ = overwrite.preprocess(notebook, named)
@@ -84,9 +82,8 @@ def _generate(course, assignment):
                 coursedir=directory, config=course.config, force=True, log=QUIET
             ).start()
     except NbGraderException as error:
-        raise ValueError(
-            f"the gradebook does not take {assignment}: {said.last or error}"
-        ) from None
+        told = words("book.not_taken", assignment=assignment, reason=said.last or error)
+        raise ValueError(told) from None
     finally:
         QUIET.removeHandler(said)
 

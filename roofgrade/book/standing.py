@@ -1,54 +1,67 @@
 """How each student stands in one set: what the gradebook and the kept results say together.
 
-Feedback, export and the late penalty go by this, so that none takes for 0 what nobody has marked.
+The table of a run, feedback, export, the late penalty and the report go by this, so that none of
+them takes for 0 what nobody has marked.
 """
 
-import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from nbgrader.api import Gradebook, MissingEntry
+import sqlalchemy as sa
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Grade,
+    Gradebook,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
 
 from roofgrade.book.kept import all_kept
-from roofgrade.results import GRADED, PERSON, REFUSED
+from roofgrade.course import Course
+from roofgrade.results import GRADED, PERSON, REFUSED, Result
+from roofgrade.text import words
 
-# What an instructor reads of each, beside "graded".
-UNREAD, NOTHING = "not yet read", "nothing handed in"
-REFUSED_SAID, PERSON_SAID = "refused", "needs a person"
-FIELDS = ("first_name", "last_name", "email", "lms_user_id")
+# States beside those of a Result: some of it waits for a person, or nothing has come.
+UNREAD, NOTHING = "unread", "nothing"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """One student's points in one set; None where nothing has been marked.
+    """One student's points in one set.
 
-    ``score`` counts what has been read, before ``penalty``; ``unread`` are the points that wait for
-    a person, and ``reason`` is why a submission was refused.
+    ``score`` counts what has been read, before ``penalty``; it is None where nothing has been.
+    ``unread`` are the points that wait for a person, in the cells ``waiting``. ``by_hand`` says
+    that a person has set points, and ``reason`` why a submission was refused.
     """
 
     student: str
-    first_name: str
-    last_name: str
-    email: str
-    lms_user_id: str
-    state: str
-    score: float | None
-    penalty: float
-    unread: float
     max_score: float
+    state: str = NOTHING
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    lms_user_id: str = ""
+    score: float | None = None
+    penalty: float = 0.0
+    unread: float = 0.0
+    waiting: tuple[str, ...] = ()
+    by_hand: bool = False
     reason: str = ""
 
     @property
-    def final(self):
+    def final(self) -> float | None:
         """The points that count, or None until all has been read."""
-        return max(0.0, self.score - self.penalty) if self.state == GRADED else None
+        return self.provisional if self.state == GRADED else None
 
     @property
-    def provisional(self):
+    def provisional(self) -> float | None:
         """The points so far, or None where nothing has been marked."""
         return None if self.score is None else max(0.0, self.score - self.penalty)
 
 
-def results(course, assignment):
+def results(course: Course, assignment: str) -> dict[str, Result]:
     """The kept Result of each student that counts, by the student's id, without its notebook.
 
     Of several folders the one that a person has to look at goes first, then a graded one: a stray
@@ -60,51 +73,109 @@ def results(course, assignment):
     return {result.student: result for result in found}
 
 
-def standings(course, assignment):
+def standings(course: Course, assignment: str) -> dict[str, Standing]:
     """Every Standing in one set, by id, for each student on the roster or in a result.
 
     Raises ValueError if the gradebook does not know the set.
     """
-    kept = results(course, assignment)
     with Gradebook(course.db_url) as gradebook:
-        names = {student.id for student in gradebook.students} | kept.keys()
-        return {
-            name: standing_of(gradebook, assignment, name, kept.get(name)) for name in sorted(names)
-        }
+        return standings_in(gradebook, assignment, results(course, assignment))
 
 
-def standing_of(gradebook, assignment, name, result=None):
-    """One student's Standing, by the gradebook and the Result where there is one.
+def standings_in(
+    gradebook: Gradebook,
+    assignment: str,
+    kept: Mapping[str, Result] | None = None,
+    only: str | None = None,
+) -> dict[str, Standing]:
+    """Every Standing in an open gradebook, or ``only`` one student's.
 
-    Raises ValueError if the gradebook does not know the set.
+    Without the results that were ``kept`` it tells what the gradebook says alone. Raises ValueError
+    if the gradebook does not know the set.
     """
-    try:
-        max_score = gradebook.find_assignment(assignment).max_score
-    except MissingEntry:
-        raise ValueError(
-            f"the gradebook does not know {assignment!r}: grade it first, with "
-            f"python -m roofgrade {assignment}"
-        ) from None
-    student = submission = None
-    with contextlib.suppress(MissingEntry):
-        student = gradebook.find_student(name)
-        submission = gradebook.find_submission(assignment, name)
-    grades = [grade for book in submission.notebooks for grade in book.grades] if submission else []
-    unread = sum(grade.max_score for grade in grades if grade.needs_manual_grade)
-    said = {REFUSED: REFUSED_SAID, PERSON: PERSON_SAID}.get(result.state if result else "")
-    by_hand = any(grade.manual_score is not None for grade in grades)
-    if said == PERSON_SAID and by_hand and not unread:
-        said = None  # the person has been there
-    state = said or ((UNREAD if unread else GRADED) if grades else NOTHING)
-    marked = [grade.score for grade in grades if not grade.needs_manual_grade]
-    own = {field: (getattr(student, field) or "") if student else "" for field in FIELDS}
+    kept = kept or {}
+    worth = max_score(gradebook, assignment)
+    if worth is None:
+        raise ValueError(words("book.unknown_set", assignment=assignment))
+    with gradebook.engine.connect() as connection:
+        people = {person.id: person._asdict() for person in connection.execute(_people(only))}
+        penalties = dict(connection.execute(_penalties(assignment, only)).all())
+        grades = {}
+        for student, *grade in connection.execute(_grades(assignment, only)):
+            grades.setdefault(student, []).append(grade)
+    names = people.keys() | kept.keys() if only is None else {only}
+    return {
+        name: _standing(
+            name,
+            worth,
+            people.get(name, {}),
+            penalties.get(name),
+            grades.get(name, ()),
+            kept.get(name),
+        )
+        for name in sorted(names)
+    }
+
+
+def max_score(gradebook: Gradebook, assignment: str) -> float | None:
+    """The points that a set is worth; None if the gradebook does not know it."""
+    query = sa.select(Assignment.max_score).where(Assignment.name == assignment)
+    with gradebook.engine.connect() as connection:
+        return connection.scalar(query)
+
+
+def _people(only):
+    columns = Student.id, Student.first_name, Student.last_name, Student.email, Student.lms_user_id
+    query = sa.select(*columns)
+    return query if only is None else query.where(Student.id == only)
+
+
+def _penalties(assignment, only):
+    points = sa.func.sum(SubmittedNotebook.late_submission_penalty)
+    query = _submitted(sa.select(SubmittedAssignment.student_id, points), assignment, only)
+    return query.group_by(SubmittedAssignment.student_id)
+
+
+def _grades(assignment, only):
+    columns = Grade.score, Grade.max_score, Grade.needs_manual_grade, Grade.manual_score
+    query = sa.select(SubmittedAssignment.student_id, BaseCell.name, *columns)
+    return (
+        _submitted(query, assignment, only)
+        .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+        .join(BaseCell, BaseCell.id == Grade.cell_id)
+    )
+
+
+def _submitted(query, assignment, only):
+    """The query, of what was submitted for one set."""
+    query = (
+        query.select_from(SubmittedNotebook)
+        .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        .where(Assignment.name == assignment)
+    )
+    return query if only is None else query.where(SubmittedAssignment.student_id == only)
+
+
+def _standing(name, worth, person, penalty, grades, result):
+    waiting = sorted(cell for cell, _, _, waits, _ in grades if waits)
+    marked = [score for _, score, _, waits, _ in grades if not waits]
+    by_hand = any(manual is not None for *_, manual in grades)
+    state = (UNREAD if waiting else GRADED) if grades else NOTHING
+    refused = result is not None and result.state == REFUSED
+    if refused:
+        state = REFUSED
+    elif result is not None and result.state == PERSON and (waiting or not by_hand):
+        state = PERSON  # once all is read and a person has set points, one has been there
     return Standing(
         student=name,
-        **own,
+        max_score=worth,
         state=state,
-        score=sum(marked) if marked and said != REFUSED_SAID else None,
-        penalty=(submission.late_submission_penalty or 0.0) if submission else 0.0,
-        unread=unread,
-        max_score=max_score,
-        reason=result.reason if result and said == REFUSED_SAID else "",
+        score=sum(marked) if marked and not refused else None,
+        penalty=penalty or 0.0,
+        unread=sum(most for _, _, most, waits, _ in grades if waits),
+        waiting=tuple(waiting),
+        by_hand=by_hand,
+        reason=result.reason if refused else "",
+        **{field: value or "" for field, value in person.items() if field != "id"},
     )

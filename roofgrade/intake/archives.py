@@ -48,16 +48,16 @@ from roofgrade.intake.names import (
     is_notebook,
     means,
     sender,
-    shown,
     student_id,
 )
+from roofgrade.text import escaped, words
 
 MOST_ENTRIES = 100_000
-# A class's notebooks shrink ten times; what shrinks more than this was made to.
+# Packed notebooks are about ten times smaller; what shrinks this much was made to do harm.
 HIGHEST_RATIO = 200
 AROUND = frozenset({"submitted", "submissions"})
 UTF8 = 0x800  # the flag of a name that is UTF-8
-# What zipfile raises where an archive is damaged; of RuntimeErrors it has two of its own.
+# What zipfile raises where an archive is damaged; two errors of its own are RuntimeErrors.
 DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -109,11 +109,11 @@ def unpack(
     """
     course.release(assignment)
     try:
-        opened = zipfile.ZipFile(archive)
+        packed = zipfile.ZipFile(archive)
     except DAMAGED as error:
-        raise ValueError(f"{archive} cannot be read as a zip: {error}") from error
-    with opened:
-        infos = [info for info in opened.infolist() if not info.is_dir()]
+        raise ValueError(words("archives.no_zip", path=archive, error=error)) from error
+    with packed:
+        infos = [info for info in packed.infolist() if not info.is_dir()]
         _refuse_bombs(archive, infos)
         roster = _Roster(students) if students is not None else None
         told: dict[zipfile.ZipInfo, Unpacked] = {}
@@ -122,14 +122,14 @@ def unpack(
             try:
                 entry = _placed(info, assignment, course.released(), roster)
             except _LeftError as error:
-                told[info] = Unpacked(entry=shown(info.filename), why=str(error))
+                told[info] = Unpacked(entry=escaped(info.filename), why=str(error))
                 continue
             files = whose.setdefault(entry.student, {})
             if twice := files.pop(entry.path, None):
-                told[twice.info] = _left(twice, "it is there twice; the last one counts")
+                told[twice.info] = _left(twice, words("archives.twice"))
             files[entry.path] = entry
         for student in sorted(whose):
-            told |= _put(opened, course, student, assignment, whose[student])
+            told |= _put(packed, course, student, assignment, whose[student])
         return [told[info] for info in infos]
 
 
@@ -147,7 +147,8 @@ class _Roster:
         for name in filter(None, called):
             found = set().union(*(self.ids.get(key, ()) for key in _spellings(name)))
             if len(found) > 1:
-                raise _LeftError(f"{shown(name)!r} can be {' or '.join(sorted(found))}")
+                students = words("archives.or").join(sorted(found))
+                raise _LeftError(words("archives.ambiguous", name=escaped(name), students=students))
             if found:
                 return found.pop()
         return None
@@ -162,21 +163,22 @@ def _spellings(name):
 
 def _refuse_bombs(archive, infos):
     if len(infos) > MOST_ENTRIES:
-        raise ValueError(f"{archive} has {len(infos):,} entries, more than {MOST_ENTRIES:,}")
+        counts = {"count": len(infos), "most": MOST_ENTRIES}
+        raise ValueError(words("archives.many_entries", path=archive, **counts))
     size, whole = archive.stat().st_size, sum(info.file_size for info in infos)
     if whole > MEGABYTE and whole > HIGHEST_RATIO * size:
-        raise ValueError(f"{archive} would unpack to {whole / size:.0f} times its size: a zip bomb")
+        raise ValueError(words("archives.bomb", path=archive, times=whole / size))
 
 
 def _placed(info, assignment, sets, roster):
     """Whose an entry is, and where in that student's folder it belongs."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):
-        raise _LeftError("it is a link, or something else that is not a file")
+        raise _LeftError(words("archives.no_file"))
     if info.flag_bits & 1:
-        raise _LeftError("it is encrypted")
+        raise _LeftError(words("archives.encrypted"))
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise _LeftError("it is packed in a rare way: unpack and pack it with another program")
+        raise _LeftError(words("archives.packed"))
     parts = _parts(info)
     moodle = [at for at, part in enumerate(parts) if MOODLE.fullmatch(part)]
     canvas = not moodle and not set(parts[:-1]) - AROUND and CANVAS.fullmatch(parts[-1])
@@ -185,15 +187,15 @@ def _placed(info, assignment, sets, roster):
         at = moodle[0] if moodle else len(parts) - 1
         told = sender(parts[at])
         student, inside = _known(told, roster), [*filter(None, [told.rest]), *parts[at + 1 :]]
-        late = "Canvas marks it as late" if told.late else ""
+        late = words("archives.late") if told.late else ""
     else:
         student, inside = _plain(parts, assignment, sets, roster)
     if len(inside) > 1 and means(inside[0], sets) == assignment:
         inside = inside[1:]
     if not inside or len(inside) > DEEPEST:
-        raise _LeftError(f"it lies more than {DEEPEST} folders deep")
+        raise _LeftError(words("archives.deep", most=DEEPEST))
     if wrong := fault(student):
-        raise _LeftError(f"{shown(student)!r} is no id: {wrong}")
+        raise _LeftError(words("archives.no_id", name=escaped(student), why=wrong))
     return _Entry(info, student, "/".join(inside), late)
 
 
@@ -206,9 +208,9 @@ def _parts(info):
             name = name.encode("cp437").decode("utf-8")
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if not parts or name.startswith("/") or ".." in parts or parts[0].endswith(":"):
-        raise _LeftError("its path leads out of the archive")
+        raise _LeftError(words("archives.leads_out"))
     if any(map(is_junk, parts)):
-        raise _LeftError("a system left it there")
+        raise _LeftError(words("archives.system"))
     for part in parts:
         if wrong := fault(part):
             raise _LeftError(wrong)
@@ -220,12 +222,12 @@ def _known(told, roster):
         return student_id(told.who, told.number)
     found = roster.find(told.number, told.who)
     if found is None:
-        raise _LeftError(f"{shown(told.who or told.number)!r} is not in the roster")
+        raise _LeftError(words("archives.not_in_roster", name=escaped(told.who or told.number)))
     return found
 
 
 def _plain(parts, assignment, sets, roster):
-    """Whose a file in a zip of folders is: the first folder's that is not around all of them."""
+    """Whose a file is, by the first folder of its path that does not lie around all others."""
     if roster is not None:
         for at, part in enumerate(parts[:-1]):
             if student := roster.find(part):
@@ -234,18 +236,18 @@ def _plain(parts, assignment, sets, roster):
         parts = parts[1:]
     if len(parts) > 1:
         if roster is not None:
-            raise _LeftError(f"{shown(parts[0])!r} is not in the roster")
+            raise _LeftError(words("archives.not_in_roster", name=escaped(parts[0])))
         return parts[0], _of_set(parts[1:], assignment, sets)
     whose = author(parts[0], assignment) if is_notebook(parts[0]) else ""
     student = whose and (roster.find(whose) if roster is not None else whose)
     if not student:
-        raise _LeftError("it does not say whose it is")
+        raise _LeftError(words("intake.whose"))
     return student, _of_set(parts, assignment, sets)
 
 
 def _of_set(inside, assignment, sets):
     if (other := means(inside[0], sets)) not in (None, assignment):
-        raise _LeftError(f"it is of {other}")
+        raise _LeftError(words("archives.of_another_set", assignment=other))
     return inside
 
 
@@ -255,7 +257,7 @@ def _put(archive, course, student, assignment, entries) -> dict[zipfile.ZipInfo,
     for path, entry in sorted(entries.items()):
         try:
             if any(str(above) in files for above in PurePosixPath(path).parents):
-                raise _LeftError("a file is called like a folder of its path")
+                raise _LeftError(words("archives.file_and_folder"))
             files[path] = _read(archive, entry.info, files)
         except _LeftError as error:
             told[entry.info] = _left(entry, str(error))
@@ -269,7 +271,7 @@ def _put(archive, course, student, assignment, entries) -> dict[zipfile.ZipInfo,
         to = f"{student}/{assignment}/{renamed.get(path, path)}" if placed else ""
         remarks = "; ".join(filter(None, (entry.remark, why)))
         told[entry.info] = Unpacked(
-            entry=shown(entry.info.filename), student=student, to=to, why=remarks
+            entry=escaped(entry.info.filename), student=student, to=to, why=remarks
         )
     return told
 
@@ -277,18 +279,18 @@ def _put(archive, course, student, assignment, entries) -> dict[zipfile.ZipInfo,
 def _read(archive, info, files):
     size = info.file_size
     if size > LARGEST_FILE:
-        raise _LeftError(f"it is larger than {LARGEST_FILE // MEGABYTE} MB")
+        raise _LeftError(words("archives.large", most=LARGEST_FILE // MEGABYTE))
     if size > MEGABYTE and size > HIGHEST_RATIO * info.compress_size:
-        raise _LeftError("it would unpack to far more than it is: a zip bomb")
+        raise _LeftError(words("archives.entry_bomb"))
     if len(files) >= MOST_FILES or size + sum(map(len, files.values())) > LARGEST_FOLDER:
-        raise _LeftError("there is more of this student than grading takes in")
+        raise _LeftError(words("archives.too_much"))
     try:
         with archive.open(info) as file:
             data = file.read(size + 1)
     except DAMAGED as error:
-        raise _LeftError(f"it is damaged: {error}") from None
+        raise _LeftError(words("archives.damaged", error=error)) from None
     if len(data) != size:
-        raise _LeftError("it is damaged: it is not as long as it says")
+        raise _LeftError(words("archives.short"))
     return data
 
 
@@ -305,10 +307,10 @@ def _replace(course, target, files):
     kept = course.own / "earlier" / target.parent.name / target.name
     there = os.path.lexists(target)
     if there and _holds(target, files):
-        return True, "it was there already"
+        return True, words("archives.there_already")
     versions = sorted(kept.iterdir()) if kept.is_dir() else []
     if there and any(_holds(version, files) for version in versions):
-        return False, "what is there is newer: this is what was replaced before"
+        return False, words("archives.replaced_before")
     made = Path(tempfile.mkdtemp(dir=course.own))
     made.chmod(0o755)
     for path, data in files.items():
@@ -319,7 +321,7 @@ def _replace(course, target, files):
         version = kept / str(len(versions) + 1)
         kept.mkdir(parents=True, exist_ok=True)
         shutil.move(target, version)
-        remark = f"what was there is in {version.relative_to(course.root)} now"
+        remark = words("archives.moved", folder=version.relative_to(course.root))
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(made, target)
     return True, remark
@@ -336,4 +338,4 @@ def _holds(folder, files):
 
 
 def _left(entry, why):
-    return Unpacked(entry=shown(entry.info.filename), student=entry.student, why=why)
+    return Unpacked(entry=escaped(entry.info.filename), student=entry.student, why=why)

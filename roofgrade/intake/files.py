@@ -1,18 +1,14 @@
-"""Files of a folder that a student could fill: regular ones, within bounds, never through a link.
-
-Every component is opened relative to the folder that holds it and without following links, so that
-none can be swapped for another between a look and a read.
-"""
+"""Files of a folder that a student could fill: regular ones within bounds, and through no link."""
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from roofgrade.errors import MachineryError, RefusedError
-from roofgrade.intake.names import fault, is_junk, shown
+from roofgrade.intake.names import fault, is_junk
+from roofgrade.safe import opened
+from roofgrade.text import escaped, words
 
 MEGABYTE = 1 << 20
 LARGEST_FILE = 10 * MEGABYTE
@@ -33,23 +29,6 @@ class File:
     linked: bool = False
 
 
-@contextmanager
-def opened(root: Path | int, name: str = "") -> Iterator[int]:
-    """A descriptor of what is called ``name`` below ``root``, reached without following a link.
-
-    ``root`` is a path, or a folder's descriptor. Raises OSError if a component is missing or is a
-    link; nothing waits for a fifo.
-    """
-    at = os.dup(root) if isinstance(root, int) else os.open(root, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        for part in PurePosixPath(name).parts:
-            at, above = _open(part, at), at
-            os.close(above)
-        yield at
-    finally:
-        os.close(at)
-
-
 def entries(folder: int) -> list[os.DirEntry]:
     """What lies in an opened folder, by name, without what systems leave behind."""
     with os.scandir(folder) as found:
@@ -64,69 +43,52 @@ def read_files(root: Path, name: str) -> dict[str, File]:
     """
     files: dict[str, File] = {}
     try:
-        with opened(root, name) as at:
+        with opened(root, *PurePosixPath(name).parts) as at:
             if stat.S_ISDIR(os.fstat(at).st_mode):
                 _read_folder(at, PurePosixPath(), files, [])
             else:
                 _read_file(at, PurePosixPath(name).name, files)
     except OSError as error:
-        raise MachineryError(f"{shown(name)} cannot be read: {error.strerror}") from error
+        said = words("intake.unreadable", name=escaped(name), reason=error.strerror)
+        raise MachineryError(said) from error
     return files
 
 
 def _read_folder(folder, below, files, folders):
     if len(below.parts) >= DEEPEST:
-        raise RefusedError(f"folders lie in one another more than {DEEPEST} deep")
+        raise RefusedError(words("intake.deep", most=DEEPEST))
     folders.append(below)
     if len(folders) > MOST_FOLDERS:
-        raise RefusedError(f"there are more than {MOST_FOLDERS} folders")
+        raise RefusedError(words("intake.many_folders", most=MOST_FOLDERS))
     for entry in entries(folder):
         path = below / entry.name
         # A file's name may be as long as the system lets it.
         if wrong := fault(entry.name[:100]):
-            raise RefusedError(f"the file {shown(str(path))!r} cannot be taken in: {wrong}")
+            raise RefusedError(words("intake.bad_file", name=escaped(str(path)), why=wrong))
         if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
-            raise RefusedError(_no_file(path))
-        at = _open(entry.name, folder)
-        try:
+            raise RefusedError(words("intake.no_file", name=escaped(str(path))))
+        with opened(folder, entry.name) as at:
             if entry.is_dir(follow_symlinks=False):
                 _read_folder(at, path, files, folders)
             else:
                 _read_file(at, str(path), files)
-        finally:
-            os.close(at)
 
 
 def _read_file(at, path, files):
     before = os.fstat(at)
     if not stat.S_ISREG(before.st_mode):
-        raise RefusedError(_no_file(path))
+        raise RefusedError(words("intake.no_file", name=escaped(str(path))))
     if before.st_size > LARGEST_FILE:
-        raise RefusedError(f"{path!r} has {_size(before.st_size)}, more than {_size(LARGEST_FILE)}")
+        sizes = {"size": before.st_size / MEGABYTE, "most": LARGEST_FILE / MEGABYTE}
+        raise RefusedError(words("intake.large_file", name=path, **sizes))
     total = before.st_size + sum(len(file.data) for file in files.values())
     if total > LARGEST_FOLDER:
-        raise RefusedError(f"the files have more than {_size(LARGEST_FOLDER)} in all")
+        raise RefusedError(words("intake.large_folder", most=LARGEST_FOLDER / MEGABYTE))
     if len(files) >= MOST_FILES:
-        raise RefusedError(f"there are more than {MOST_FILES} files")
+        raise RefusedError(words("intake.many_files", most=MOST_FILES))
     with os.fdopen(os.dup(at), "rb") as file:
         data = file.read(LARGEST_FILE + 1)
     after = os.fstat(at)
     if len(data) != before.st_size or after.st_mtime_ns != before.st_mtime_ns:
-        raise MachineryError(f"{path!r} changed while it was read: is it still being copied?")
+        raise MachineryError(words("intake.changing", name=path))
     files[path] = File(data, before.st_mtime_ns, before.st_nlink > 1)
-
-
-def _open(name, folder):
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    return os.open(name, flags, dir_fd=folder)
-
-
-def _no_file(path):
-    return (
-        f"{shown(str(path))!r} is a link, or something else that is not a file: hand in the file "
-        "itself"
-    )
-
-
-def _size(count):
-    return f"{count / MEGABYTE:.1f} MB"

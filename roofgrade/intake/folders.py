@@ -17,15 +17,15 @@ from nbgrader.utils import parse_utc
 
 from roofgrade.course import Course
 from roofgrade.errors import MachineryError, RefusedError
-from roofgrade.intake.files import File, entries, opened, read_files
-from roofgrade.intake.names import NOTEBOOK, author, fault, is_notebook, means, shown
+from roofgrade.intake.files import File, entries, read_files
+from roofgrade.intake.names import NOTEBOOK, author, fault, is_notebook, means
 from roofgrade.mend.submission import answers_in, mend
 from roofgrade.results import PERSON, REFUSED
+from roofgrade.safe import opened
+from roofgrade.text import escaped, words
 
 TIMESTAMP = "timestamp.txt"
-
-_OUTSIDE = "handed in outside a folder for its set"
-_UNKNOWN = "it names no set, and nothing in it does"
+ARCHIVES = (".zip", ".gz", ".7z", ".rar")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,8 @@ def folders(course: Course, assignment: str) -> list[Folder]:
         with opened(course.submitted) as root:
             found = [find for entry in entries(root) for find in look.at_top(root, entry)]
     except OSError as error:
-        raise ValueError(f"{course.submitted} cannot be read: {error.strerror}") from error
+        said = words("intake.unreadable", name=course.submitted, reason=error.strerror)
+        raise ValueError(said) from error
     students: dict[str, list[_Find]] = {}
     for find in found:
         students.setdefault(find.folder.student, []).append(find)
@@ -107,11 +108,12 @@ def take_in(folder: Folder) -> Handed:
     notebooks = {path: file for path, file in files.items() if is_notebook(path)}
     ours = {path: file for path, file in notebooks.items() if _is_ours(path, file.data, folder)}
     if not ours:
-        listed = ", ".join(sorted(files)[:5]) or "nothing"
-        raise RefusedError(f"no notebook of {folder.assignment} in it: found {listed}")
+        key = "intake.no_notebook" if files else "intake.no_notebook_at_all"
+        found = ", ".join(sorted(files)[:5])
+        raise RefusedError(words(key, assignment=folder.assignment, found=found))
     chosen, remarks, needs = _chosen(ours, folder)
     if linked := [path for path, file in files.items() if file.linked]:
-        remarks = (*remarks, f"a hard link, to what may not be the student's: {', '.join(linked)}")
+        remarks = (*remarks, words("intake.hard_link", names=", ".join(linked)))
     return Handed(
         notebook=ours[chosen].data,
         files=_beside(chosen, {path: f.data for path, f in files.items() if path not in notebooks}),
@@ -143,12 +145,12 @@ class _Look:
     def _loose_at_top(self, entry):
         meant, whose = self._meant(entry.name), author(entry.name, self.assignment)
         if meant is None:
-            yield self._find("", entry, state=PERSON, why=_UNKNOWN)
+            yield self._find("", entry, state=PERSON, why=words("intake.unknown"))
         elif meant == self.assignment and (wrong := fault(whose)):
-            why = wrong if whose else "it does not say whose it is"
+            why = wrong if whose else words("intake.whose")
             yield self._find("", entry, state=PERSON, why=why)
         elif meant == self.assignment:
-            yield self._find("", entry, student=whose, remarks=(_OUTSIDE,))
+            yield self._find("", entry, student=whose, remarks=(words("intake.outside"),))
 
     def _of_student(self, root, entry):
         student = entry.name
@@ -160,15 +162,16 @@ class _Look:
                 inside = entries(at)
                 found = [find for each in inside for find in self._in_student(at, student, each)]
         except OSError as error:
-            why = f"it cannot be read: {error.strerror}"
+            why = words("intake.cannot_be_read", reason=error.strerror)
             yield self._find("", entry, state=PERSON, why=why)
             return
         yield from found
         strays = [each.name for each in inside if each.is_file(follow_symlinks=False)]
         strays = [name for name in strays if not is_notebook(name) and not means(name, self.sets)]
         if not found and (strays or not inside):
-            held = ", ".join(map(shown, strays[:5]))
-            why = f"nothing of {self.assignment} in it, but {held}" if strays else "it is empty"
+            held = ", ".join(map(escaped, strays[:5]))
+            key = "intake.strays" if strays else "intake.empty"
+            why = words(key, assignment=self.assignment, names=held)
             yield self._find("", entry, state=PERSON, why=why)
 
     def _in_student(self, at, student, entry):
@@ -186,9 +189,9 @@ class _Look:
         elif is_notebook(entry.name):
             found = self._meant(f"{student}/{entry.name}")
             if found == self.assignment:
-                yield find(remarks=(_OUTSIDE,))
+                yield find(remarks=(words("intake.outside"),))
             elif found is None:
-                yield find(state=PERSON, why=_UNKNOWN)
+                yield find(state=PERSON, why=words("intake.unknown"))
         elif meant:
             yield find(state=PERSON, why=_loose(entry))
 
@@ -196,9 +199,9 @@ class _Look:
         with opened(at, entry.name) as folder:
             empty = not entries(folder)
         if empty:
-            yield find(state=PERSON, why="nothing was handed in: it is empty", exact=exact)
+            yield find(state=PERSON, why=words("intake.nothing_in_it"), exact=exact)
         elif meant:
-            remarks = () if exact else (f"the folder is called {entry.name!r}",)
+            remarks = () if exact else (words("intake.folder_called", name=entry.name),)
             yield find(exact=exact, remarks=remarks)
         else:
             yield from self._by_content(f"{student}/{entry.name}", entry, find)
@@ -208,13 +211,13 @@ class _Look:
         try:
             files = read_files(self.root, name)
         except (RefusedError, MachineryError) as error:
-            yield find(state=PERSON, why=f"it names no set, and cannot be looked into: {error}")
+            yield find(state=PERSON, why=words("intake.unknown_unreadable", error=error))
             return
         held = {self._of(path, file.data) for path, file in files.items() if is_notebook(path)}
         if self.assignment in held:
-            yield find(remarks=(f"the folder is called {entry.name!r}",))
+            yield find(remarks=(words("intake.folder_called", name=entry.name),))
         elif not held or None in held:
-            yield find(state=PERSON, why=_UNKNOWN)
+            yield find(state=PERSON, why=words("intake.unknown"))
 
     def _meant(self, name):
         """Which set a file in ``submitted/`` is of, by its name, or a notebook by its content."""
@@ -242,7 +245,7 @@ class _Look:
         except OSError:
             changed = 0
         folder = Folder(
-            student=student or shown(entry.name),
+            student=student or escaped(entry.name),
             assignment=self.assignment,
             root=self.root,
             name=f"{above}/{entry.name}" if above else entry.name,
@@ -258,7 +261,7 @@ def _one_counts(finds: list[_Find]) -> Iterator[Folder]:
     first = max(good, key=lambda find: (find.exact, find.changed), default=None)
     for find in finds:
         if find in good and find is not first:
-            why = f"the same student's {first.folder.name} counts; look which one is meant"
+            why = words("intake.another_counts", name=first.folder.name)
             yield replace(find.folder, state=PERSON, why=why)
         else:
             yield find.folder
@@ -275,9 +278,9 @@ def _chosen(ours: dict[str, File], folder: Folder):
     others = [path for path in order if works[path] and works[path] != works[chosen]]
     needs = []
     if others:
-        needs.append(f"{', '.join(others)} has other work in it; graded was {chosen}")
+        needs.append(words("intake.other_work", names=", ".join(others), chosen=chosen))
     if works[order[0]] is None and chosen != order[0]:
-        needs.append(f"{order[0]} cannot be read; graded was {chosen}")
+        needs.append(words("intake.first_unreadable", name=order[0], chosen=chosen))
     return chosen, _renamed(chosen, exact), "; ".join(needs)
 
 
@@ -300,7 +303,7 @@ def _beside(notebook, files):
 
 
 def _renamed(path, exact):
-    return () if path == exact else (f"the notebook is called {path!r}",)
+    return () if path == exact else (words("intake.notebook_called", name=path),)
 
 
 def _work(raw, folder):
@@ -345,16 +348,15 @@ def _submitted(stamp):
             raise ValueError
         parse_utc(text)
     except (ValueError, TypeError, OverflowError):
-        return "", f"{TIMESTAMP} holds no time: {shown(text)[:40]!r}"
+        return "", words("intake.no_time", file=TIMESTAMP, text=escaped(text)[:40])
     return text, ""
 
 
 def _not_regular(entry):
-    what = "a link" if entry.is_symlink() else "neither a file nor a folder"
-    return f"{shown(entry.name)!r} is {what}: hand in the file itself"
+    key = "intake.link" if entry.is_symlink() else "intake.no_regular_file"
+    return words(key, name=escaped(entry.name))
 
 
 def _loose(entry):
-    if os.path.splitext(entry.name)[1].casefold() in (".zip", ".gz", ".7z", ".rar"):
-        return "it is an archive: unpack it"
-    return "it is a file, and no notebook"
+    is_archive = os.path.splitext(entry.name)[1].casefold() in ARCHIVES
+    return words("intake.archive" if is_archive else "intake.other_file")

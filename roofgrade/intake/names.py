@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from roofgrade.text import words
+
 NOTEBOOK = ".ipynb"
 # What browsers put behind a notebook's ending, and editors behind a folder's name.
 SUFFIXES = (NOTEBOOK, ".json", ".txt", ".zip")
@@ -127,22 +129,14 @@ def is_notebook(name: str) -> bool:
 def fault(name: str) -> str:
     """Why a folder of this name cannot stand for a student, or ""."""
     if any(unicodedata.category(sign) == "Cs" for sign in name):
-        return "its name is not UTF-8"
+        return words("intake.not_utf8")
     if any(unicodedata.category(sign) == "Cc" for sign in name):
-        return "its name has control characters in it"
+        return words("intake.control")
     if len(name) > 128 or len(name.encode()) >= 256:  # what file systems take
-        return "its name is longer than 128 characters"
+        return words("intake.long_name")
     if "/" in name or name in ("", ".", ".."):
-        return "its name is no name of a folder"
+        return words("intake.no_name")
     return ""
-
-
-def shown(name: str) -> str:
-    """A name as text that can be printed and stored, whatever it holds."""
-    printable = name.encode("utf-8", "backslashreplace").decode()
-    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in printable)[
-        :200
-    ]
 
 
 def _stem(name):

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook
 
+from roofgrade.text import words
+
 # Of each field the columns that may hold it, the most telling first.
 COLUMNS = {
     "id": ("id", "student_id", "username", "sis login id", "id number", "sis user id"),
@@ -72,31 +74,32 @@ def read(path):
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError(f"{path} is not UTF-8: save it as CSV UTF-8") from None
+        raise ValueError(words("roster.not_utf8", path=path)) from None
     first = text.partition("\n")[0]
     separator = max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         rows = [(reader.line_num, row) for row in reader]
     except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
+        said = words("roster.no_csv", path=path, line=reader.line_num, error=error)
+        raise ValueError(said) from None
     head = [name.strip().lower() for name in rows[0][1]] if rows else []
     places = _places(head)
     if "id" not in places:
-        raise ValueError(
-            f"{path} has no column of ids; one of these is needed: {', '.join(COLUMNS['id'])}"
-        )
+        raise ValueError(words("roster.no_ids", path=path, columns=", ".join(COLUMNS["id"])))
     entries = {}
     for line, row in rows[1:]:
         if not any(cell.strip() for cell in row) or row[0].strip().lower() == POINTS_ROW:
             continue
         if len(row) != len(head):
-            raise ValueError(f"{path}, line {line}: {len(row)} cells under {len(head)} headings")
+            counts = {"cells": len(row), "headings": len(head)}
+            raise ValueError(words("roster.width", path=path, line=line, **counts))
         entry = _entry({name: row[place].strip() for name, place in places.items()})
         if not entry.id:
-            raise ValueError(f"{path}, line {line}: no id for {', '.join(filter(None, row))!r}")
+            cells = ", ".join(filter(None, row))
+            raise ValueError(words("roster.no_id", path=path, line=line, row=cells))
         if entry.id in entries:
-            raise ValueError(f"{path}, line {line}: {entry.id!r} stands there twice")
+            raise ValueError(words("roster.twice", path=path, line=line, student=entry.id))
         entries[entry.id] = entry
     return list(entries.values())
 

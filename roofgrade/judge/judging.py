@@ -11,6 +11,7 @@ from roofcheck.table import find_question
 from roofcheck.words import TEXT
 from roofgrade.judge import values
 from roofgrade.judge.probes import Asked
+from roofgrade.text import printable
 
 LONGEST_MESSAGE = 5_000
 
@@ -47,9 +48,8 @@ def judge(asked: Asked, reply, seed: str) -> Verdict:
         _, verdict = judged(asked.question, answer, me, seed)
     if said := values.line(reply.get("said")):
         verdict = verdict.adding(TEXT["warned"].format(warning=said))
-    # A message quotes what came: text without end, or half a pair of surrogates.
-    message = verdict.message[:LONGEST_MESSAGE].encode("utf-8", "replace").decode()
-    return replace(verdict, message=message)
+    # A message quotes what came, which may be text without end.
+    return replace(verdict, message=printable(verdict.message[:LONGEST_MESSAGE]))
 
 
 def _judge_programs(question, programs, seed):

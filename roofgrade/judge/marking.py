@@ -19,10 +19,7 @@ from roofgrade.judge.judging import judge, seed_for
 from roofgrade.mend.submission import mend
 from roofgrade.results import GRADED, PERSON, REFUSED, Answer, Result
 from roofgrade.task import Task
-
-SLOW = "Your answer took longer than {seconds:g} s and was stopped."
-NOT_JUDGED = "Not judged: {why}. A person will look at it."
-LATER = "It stands further down in your notebook."
+from roofgrade.text import words
 
 
 def mark(task: Task, box) -> Result:
@@ -65,10 +62,9 @@ def released(master: str):
             if asked.me:
                 variants(asked.question)
             if float(cell.metadata.nbgrader.points) != question.points:
-                raise ValueError(
-                    f"{cell.metadata.nbgrader.grade_id} is worth {cell.metadata.nbgrader.points} "
-                    f"points in the notebook and {question.points:g} in the question table"
-                )
+                marks = cell.metadata.nbgrader
+                points = {"in_notebook": marks.points, "in_table": question.points}
+                raise ValueError(words("judge.points", cell=marks.grade_id, **points))
     return notebook
 
 
@@ -77,14 +73,14 @@ def is_check(cell):
     return utils.is_grade(cell) and not utils.is_solution(cell)
 
 
-def shown(grade, count):
+def check_output(grade, count):
     """The output of a check: nbgrader reads the points in it, the student the message."""
     data = {"text/plain": repr(grade), "text/html": grade._repr_html_()}
     return outputs.result(data, count)
 
 
 class _Marking:
-    """The course of one notebook: what was answered, and what went wrong."""
+    """The marking of one notebook: what was answered so far, and what went wrong."""
 
     def __init__(self, task, mended):
         self._task, self._mended = task, mended
@@ -122,8 +118,8 @@ class _Marking:
         cell.outputs = self._cleaner.clean(reply)
         cell.execution_count = reply["count"]
         if slow:
-            said = f"stopped after {self._task.cell_seconds:g} s"
-            self.troubles.append(f"a cell was {said}")
+            said = words("judge.stopped", seconds=self._task.cell_seconds)
+            self.troubles.append(words("judge.cell_slow", seconds=self._task.cell_seconds))
             cell.outputs.append(outputs.failure("CellTimeoutError", said, [said]))
 
     def _check(self, child, cell, source):
@@ -133,13 +129,13 @@ class _Marking:
         probe = probes.probe(asked, question, seed)
         judged = self._asking(lambda: self._judged(child, asked, probe, seed))
         if isinstance(judged, str):
-            verdict = Verdict(0, NOT_JUDGED.format(why=judged), "missing")
+            verdict = Verdict(0, words("judge.not_judged", why=judged), "missing")
             reply, count = None, None
             self.unjudged.append(name)
         else:
             verdict, reply, count = judged
             if verdict.slips == ("slow",):
-                self.troubles.append(f"the check of {asked.question} was stopped")
+                self.troubles.append(words("judge.check_slow", question=asked.question))
                 self.unjudged.append(name)
         grade = Grade(verdict, question.points)
         self._grades[asked.question] = grade
@@ -149,12 +145,12 @@ class _Marking:
             message=verdict.message, slips=verdict.slips,
         )  # fmt: skip
         cell.execution_count = count
-        cell.outputs = [shown(grade, count)]
+        cell.outputs = [check_output(grade, count)]
 
     def _judged(self, child, asked, probe, seed):
         reply, slow = child.probe(probe, self._task.cell_seconds)
         if slow:
-            text = SLOW.format(seconds=self._task.cell_seconds)
+            text = words("judge.slow", seconds=self._task.cell_seconds)
             return Verdict(0, text, slips=("slow",)), None, reply["count"]
         return judge(asked, reply["answer"], seed), reply["answer"], reply["count"]
 
@@ -172,7 +168,8 @@ class _Marking:
             return
         self._check(child, cell, source)
         if self.answers[name].state != "missing":
-            self.remarks.append(f"{edited.question}: read from {edited.expression[:40]}, as edited")
+            read_from = {"question": edited.question, "expression": edited.expression[:40]}
+            self.remarks.append(words("judge.as_edited", **read_from))
 
     def _check_again(self, child, cell):
         """Where a check found nothing, look again once all cells have run."""
@@ -184,7 +181,8 @@ class _Marking:
         if self.answers[name].state == "missing":
             self.answers[name], cell.outputs, cell.execution_count = before
         else:
-            self.remarks.append(f"{self.answers[name].question}: answered below its check")
+            question = self.answers[name].question
+            self.remarks.append(words("judge.answered_below", question=question))
 
     def _asking(self, ask):
         """What the child replies, or why it is gone."""

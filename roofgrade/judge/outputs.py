@@ -5,16 +5,17 @@ import re
 
 from nbformat import NotebookNode, from_dict
 
-# Characters of one piece of data, and of a notebook with all of them.
+from roofgrade.text import printable, words
+
+# The most characters of one piece of data, and of a notebook with all of them.
 LONGEST = 2 << 20
 LONGEST_NOTEBOOK = 10 << 20
-# Outputs of one cell, and of a notebook.
+# The most outputs of one cell, and of a notebook.
 MOST_OUTPUTS, MOST_IN_ALL = 1_000, 20_000
 MOST_LINES = 200
 LONGEST_ID = 200
 # Scripts and the views of widgets are not among these: neither could be shown safely, or at all.
 KINDS = re.compile(r"text/(plain|html|markdown|latex)|image/(png|jpeg|gif|svg\+xml)")
-DROPPED = "... Outputs were too large, and dropped ...\n"
 
 
 class Cleaner:
@@ -38,14 +39,14 @@ class Cleaner:
         match output.get("output_type"):
             case "stream":
                 name = "stderr" if output.get("name") == "stderr" else "stdout"
-                return stream(words(output.get("text")), name)
+                return stream(text_of(output.get("text")), name)
             case "error":
                 lines = output.get("traceback")
                 lines = lines[:MOST_LINES] if isinstance(lines, list) else []
                 return failure(
-                    words(output.get("ename"), 200),
-                    words(output.get("evalue"), 10_000),
-                    [words(line, 100_000) for line in lines],
+                    text_of(output.get("ename"), 200),
+                    text_of(output.get("evalue"), 10_000),
+                    [text_of(line, 100_000) for line in lines],
                 )
             case "execute_result":
                 return result(_data(output.get("data")), count, _metadata(output.get("metadata")))
@@ -96,9 +97,9 @@ def result(data, count, metadata=None):
     return from_dict(found | {"execution_count": count})
 
 
-def words(text, most=LONGEST):
+def text_of(text, most=LONGEST):
     """A text that can be written as UTF-8, of bounded length."""
-    return (text if isinstance(text, str) else "")[:most].encode("utf-8", "replace").decode()
+    return printable(text if isinstance(text, str) else "")[:most]
 
 
 def written(notebook) -> str:
@@ -119,7 +120,7 @@ def _drop(notebook):
     for cell in notebook.cells:
         graded = cell.metadata.get("nbgrader", {}).get("grade")
         if cell.cell_type == "code" and cell.outputs and not graded:
-            cell.outputs = [stream(DROPPED)]
+            cell.outputs = [stream(f"{words('judge.dropped')}\n")]
 
 
 def _size(output):
@@ -131,14 +132,14 @@ def _size(output):
 def _data(data):
     known = data.items() if isinstance(data, dict) else ()
     return {
-        kind: words(value)
+        kind: text_of(value)
         for kind, value in known
         if isinstance(kind, str) and isinstance(value, str) and KINDS.fullmatch(kind)
     }
 
 
 def _metadata(metadata):
-    """The sizes of pictures; nothing else of it is shown."""
+    """The sizes of pictures: a page shows nothing else of an output's metadata."""
     found = {}
     for kind, settings in metadata.items() if isinstance(metadata, dict) else ():
         if isinstance(settings, dict) and isinstance(kind, str) and KINDS.fullmatch(kind):

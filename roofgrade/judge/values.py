@@ -12,13 +12,14 @@ import numpy as np
 
 import roofkit as rk
 from roofgrade.errors import EndedError
+from roofgrade.text import printable, words
 from roofkit.hardware import Figure
 from roofkit.roofline import Cost, Estimate, Roofline
 
 LONGEST_TEXT = 2_000
 MOST_ITEMS = 1_000
 DEEPEST = 6
-# Digits of a whole number; longer ones overflow every float.
+# The most digits of a whole number; longer ones overflow every float.
 WIDEST = 400
 OBJECTS = {"Cost": Cost, "Roofline": Roofline, "Estimate": Estimate}
 
@@ -69,7 +70,7 @@ class Replay:
 
 
 def nonsense():
-    return EndedError("the notebook's process sent nonsense")
+    return EndedError(words("sandbox.nonsense"))
 
 
 def kind_of(reply):
@@ -78,8 +79,7 @@ def kind_of(reply):
 
 def line(text, most=400):
     """A text as one line that can be shown."""
-    plain = text if isinstance(text, str) else ""
-    return " ".join(plain.encode("utf-8", "replace").decode().split())[:most]
+    return " ".join(printable(text if isinstance(text, str) else "").split())[:most]
 
 
 def named(reply, default):
@@ -112,7 +112,7 @@ def _value(reply, replay, depth):
         case "bool", bool():
             return value
         case "str", str():
-            return value[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+            return printable(value[:LONGEST_TEXT])
         case "bytes", _:
             return b""
         case (("int" | "integer"), str()) if re.fullmatch(rf"-?\d{{1,{WIDEST}}}", value):

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from roofgrade.errors import RefusedError
+from roofgrade.text import printable, words
 
 MOST_CELLS = 500
 LONGEST_SOURCE = 200_000
 LONGEST_NOTEBOOK = 2_000_000
-# Pictures that a student pasted into a text; others may carry script.
+# A text keeps pasted pictures of these kinds; other kinds may carry script.
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif"})
 # What may stand left of an equals sign: names, in tuples and lists; no attribute of something.
 TARGET = re.compile(r"[\w\s,*()\[\]]+")
@@ -46,18 +47,15 @@ def read_cells(raw: bytes) -> list[Cell]:
     try:
         notebook = json.loads(raw)  # finds UTF-8 with its mark, UTF-16 and UTF-32 by itself
     except RecursionError:
-        raise RefusedError("the notebook is nested too deeply to be one") from None
+        raise RefusedError(words("mend.nested")) from None
     except ValueError:
-        raise RefusedError(
-            "the notebook cannot be read: it is not JSON in UTF-8. Open it in Jupyter, save it "
-            "there, and hand it in again"
-        ) from None
+        raise RefusedError(words("mend.not_json")) from None
     found = _found(notebook)
     if len(found) > MOST_CELLS:
-        raise RefusedError(f"the notebook has {len(found)} cells, more than {MOST_CELLS}")
+        raise RefusedError(words("mend.many_cells", count=len(found), most=MOST_CELLS))
     cells = [_read(cell) for cell in found]
     if sum(len(cell.source) for cell in cells) > LONGEST_NOTEBOOK:
-        raise RefusedError(f"the notebook has more than {LONGEST_NOTEBOOK:,} characters in it")
+        raise RefusedError(words("mend.long_notebook", most=LONGEST_NOTEBOOK))
     return cells
 
 
@@ -99,7 +97,7 @@ def _found(notebook):
         lists = [sheet.get("cells") for sheet in sheets]
         found = [cell for each in lists if _is_list(each) for cell in each] if lists else None
     if not _is_list(found) or not all(isinstance(cell, dict) for cell in found):
-        raise RefusedError("this is no Jupyter notebook: it has no cells that can be read")
+        raise RefusedError(words("mend.no_cells"))
     return found
 
 
@@ -108,7 +106,7 @@ def _read(cell):
     if _is_list(source) and all(isinstance(line, str) for line in source):
         source = "".join(source)
     if not isinstance(source, str) or len(source) > LONGEST_SOURCE:
-        raise RefusedError(f"a cell is no text, or longer than {LONGEST_SOURCE:,} characters")
+        raise RefusedError(words("mend.long_cell", most=LONGEST_SOURCE))
     if kind == "heading":
         level = cell.get("level")
         kind, source = "markdown", f"{'#' * (level if level in range(1, 7) else 1)} {source}"
@@ -116,7 +114,7 @@ def _read(cell):
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     return Cell(
         kind=kind if kind in ("code", "markdown") else "raw",
-        source=_text(source),
+        source=printable(source),
         grade_id=_name(nbgrader.get("grade_id")) if isinstance(nbgrader, dict) else "",
         id=_name(cell.get("id")),
         attachments=_attachments(cell.get("attachments")),
@@ -133,13 +131,8 @@ def _attachments(found):
         }
         safe = {k: data for k, data in whole.items() if _is_text(data) and BASE64.fullmatch(data)}
         if safe:
-            kept[_text(name)] = safe
+            kept[printable(name)] = safe
     return kept
-
-
-def _text(source):
-    """Text that can be stored: JSON may hold halves of characters."""
-    return source.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _name(value):

@@ -17,15 +17,10 @@ from nbgrader.utils import is_grade, is_solution
 from roofgrade.errors import RefusedError
 from roofgrade.mend.cells import Cell, bound, lines, read_cells
 from roofgrade.mend.matching import Match, match
+from roofgrade.text import words
 
 # From this many words on, text in a cell of the student's own may be the paragraph.
 FEWEST_WORDS = 8
-# nbgrader gives an unchanged paragraph 0 and shows it to nobody.
-READ_ELSEWHERE = (
-    "*(Nothing was written in this cell. The text in other cells of the notebook is read in its "
-    "place.)*"
-)
-GONE = "# This cell was deleted; another one assigns {names}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +51,7 @@ def mend(raw: bytes, release: NotebookNode) -> Mended:
     where = match(cells, known)
     answered = set().union(*(cell.names for cell in cells))
     if not _is_of_set(cells, known, where, answered):
-        raise RefusedError("nothing of this problem set is in the notebook: is it another set's?")
+        raise RefusedError(words("mend.other_set"))
     built = _built(cells, known, where)
     missing = [grade_id for grade_id in known if grade_id not in where.found]
     for grade_id in missing:
@@ -81,15 +76,15 @@ def mend(raw: bytes, release: NotebookNode) -> Mended:
         ),
         lost=tuple(lost),
         remarks=tuple(
-            f"{what}: {', '.join(names)}"
+            words(f"mend.{what}", cells=", ".join(names))
             for what, names in (
-                ("there twice; the last one with work in it counts", where.copied),
-                ("found without nbgrader's metadata", where.unnamed),
-                ("of another type than handed out", retyped),
-                ("deleted, and put back", back),
-                ("deleted, and found nowhere else", lost),
-                ("put behind the cell that answers it", moved),
-                ("untouched, while text stands in other cells", own_text),
+                ("copied", where.copied),
+                ("unnamed", where.unnamed),
+                ("retyped", retyped),
+                ("back", back),
+                ("lost", lost),
+                ("moved", moved),
+                ("own_text", own_text),
             )
             if names
         ),
@@ -160,7 +155,7 @@ def _put_back(built, grade_id, known, answered):
     order = list(known)
     fresh = copy.deepcopy(known[grade_id])
     if is_solution(fresh) and fresh.cell_type == "code" and bound(fresh.source) & answered:
-        fresh.source = GONE.format(names=", ".join(sorted(bound(fresh.source) & answered)))
+        fresh.source = words("mend.gone", names=", ".join(sorted(bound(fresh.source) & answered)))
     place = order.index(grade_id)
     at = _place_of(built, order[place - 1]) + 1 if place else 0
     built.insert(at, fresh)
@@ -207,7 +202,8 @@ def _unread(cells: Sequence[Cell], where: Match, known, built):
     if not untouched or not _has_prose(cells, where, known):
         return []
     for cell in untouched:
-        cell.source += f"\n\n{READ_ELSEWHERE}"
+        # nbgrader gives an unchanged paragraph 0 and shows it to nobody.
+        cell.source += f"\n\n{words('mend.read_elsewhere')}"
     return [_grade_id(cell) for cell in untouched]
 
 
@@ -215,7 +211,7 @@ def _has_prose(cells, where, known):
     """Whether text that is not the release's stands in cells that are not for it."""
     given = {line.strip() for cell in known.values() for line in cell.source.splitlines()}
     answers = {at for name, at in where.found.items() if is_solution(known[name])}
-    words = 0
+    written = 0
     for at, cell in enumerate(cells):
         if at in answers:
             continue
@@ -223,8 +219,8 @@ def _has_prose(cells, where, known):
             count = 0 if line.strip() in given else len(re.findall(r"[^\W\d_]{2,}", line))
             # In code a long line of words is a comment, a string, or text in the wrong cell.
             if cell.kind != "code" or (count >= FEWEST_WORDS and line.count(" ") >= FEWEST_WORDS):
-                words += count
-    return words >= FEWEST_WORDS
+                written += count
+    return written >= FEWEST_WORDS
 
 
 def _answers(known):

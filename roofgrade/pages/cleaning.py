@@ -13,13 +13,13 @@ from nbconvert.preprocessors import Preprocessor
 from traitlets import Integer
 
 from roofgrade.pages.markup import clean_html, clean_markdown, plain
+from roofgrade.text import printable, words
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 FLAGS = ("grade", "solution", "locked", "task")
 NUMBERS = ("points", "score", "unread_points")
 IMAGES = ("image/png", "image/jpeg")
-SILENT = "[Left out here, as it needs a script to run: open the notebook to see it.]"
 NEEDS_SCRIPT = (
     "application/javascript",
     "application/vnd.jupyter.widget-view+json",
@@ -41,7 +41,7 @@ class Cleaning(Preprocessor):
 
     def preprocess(self, nb, resources):
         """The same cells in a new notebook."""
-        self._shown = self._parsed = 0
+        self._used = self._parsed = 0
         # What the course wrote goes first: nothing that a student prints may crowd it out.
         places = sorted(range(len(nb.cells)), key=lambda place: not _is_locked(nb.cells[place]))
         cells = {place: self._cell(nb.cells[place], place) for place in places}
@@ -52,7 +52,7 @@ class Cleaning(Preprocessor):
         return new, resources
 
     def _cell(self, cell, place):
-        source = _words(cell.get("source", ""))[: self.cell_bytes]
+        source = _printable(cell.get("source", ""))[: self.cell_bytes]
         known = cell.get("id", "")
         new = {"id": known if NAME.fullmatch(str(known)) else f"cell-{place}"}
         if marks := _marks(cell.get("metadata", {}).get("nbgrader", {})):
@@ -66,12 +66,12 @@ class Cleaning(Preprocessor):
         return nbformat.v4.new_markdown_cell(source, attachments=attachments, **new)
 
     def _outputs(self, outputs):
-        """Those that fit, and a line about those that do not."""
+        """The outputs that fit on the page, and a line about those that do not."""
         kept, used, missing = [], 0, 0
         for output in outputs:
             cleaned = self._output(output)
             size = len(str(cleaned))
-            room = min(self.cell_bytes - used, self.page_bytes - self._shown)
+            room = min(self.cell_bytes - used, self.page_bytes - self._used)
             if size > room:
                 missing += size
                 cleaned = _shortened(cleaned, room)
@@ -79,9 +79,9 @@ class Cleaning(Preprocessor):
             if cleaned:
                 kept.append(cleaned)
                 used += size
-                self._shown += size
+                self._used += size
         if missing:
-            line = f"[Cut here: {missing:,} bytes of output are more than a page shows.]"
+            line = words("pages.cut", count=missing)
             kept.append(nbformat.v4.new_output("stream", name="stdout", text=line))
         return kept
 
@@ -92,7 +92,7 @@ class Cleaning(Preprocessor):
             text = _uncoloured(output.get("text", ""))
             return nbformat.v4.new_output("stream", name=name, text=text)
         if kind == "error":
-            parts = {name: _words(output.get(name, "")) for name in ("ename", "evalue")}
+            parts = {name: _printable(output.get(name, "")) for name in ("ename", "evalue")}
             lines = [_uncoloured(line) for line in output.get("traceback", [])]
             return nbformat.v4.new_output("error", traceback=lines, **parts)
         data = self._data(output.get("data", {}))
@@ -101,7 +101,7 @@ class Cleaning(Preprocessor):
 
     def _data(self, data):
         """The best of the forms that a page can show."""
-        found = {kind: _words(value) for kind, value in data.items() if isinstance(value, str)}
+        found = {kind: _printable(value) for kind, value in data.items() if isinstance(value, str)}
         if html := found.get("text/html"):
             # One that only a script fills has nothing to show.
             cleaned = clean_html(html) if self._may_parse(html) else plain(html)
@@ -117,7 +117,7 @@ class Cleaning(Preprocessor):
                 return {kind: found[kind]}
         text = found.get("text/plain", "")
         if not text or any(kind in data for kind in NEEDS_SCRIPT):
-            text = f"{text}\n{SILENT}".strip()
+            text = f"{text}\n{words('pages.silent')}".strip()
         return {"text/plain": text}
 
     def _attachments(self, attachments):
@@ -126,9 +126,9 @@ class Cleaning(Preprocessor):
             for kind in IMAGES:
                 data = bundle.get(kind, "") if isinstance(bundle, dict) else ""
                 if isinstance(data, str) and data and BASE64.fullmatch(data):
-                    if self._shown + len(data) <= self.page_bytes:
-                        self._shown += len(data)
-                        kept[_words(name)] = {kind: data}
+                    if self._used + len(data) <= self.page_bytes:
+                        self._used += len(data)
+                        kept[_printable(name)] = {kind: data}
                     break
         return kept
 
@@ -138,7 +138,7 @@ class Cleaning(Preprocessor):
 
 
 def _marks(marks):
-    """What nbgrader knows of a cell, each of it of the kind that it should be."""
+    """What nbgrader knows of a cell; each value has the type that it should have."""
     if not isinstance(marks, dict) or not NAME.fullmatch(str(marks.get("grade_id", ""))):
         return {}
     kept = {name: marks.get(name) is True for name in FLAGS}
@@ -147,7 +147,7 @@ def _marks(marks):
         fits = isinstance(value, int | float) and math.isfinite(value)
         kept[name] = float(value) if fits else 0.0
     if isinstance(marks.get("comment"), str):
-        kept["comment"] = _words(marks["comment"])
+        kept["comment"] = _printable(marks["comment"])
     return kept | {"grade_id": marks["grade_id"], "by_hand": marks.get("by_hand") is True}
 
 
@@ -155,7 +155,7 @@ def _alt(metadata, kind):
     """What a picture shows, where its author said so."""
     known = metadata.get(kind, {})
     alt = known.get("alt") if isinstance(known, dict) else None
-    return {"alt": _words(alt)[:1_000]} if isinstance(alt, str) else {}
+    return {"alt": _printable(alt)[:1_000]} if isinstance(alt, str) else {}
 
 
 def _shortened(output, room):
@@ -176,9 +176,8 @@ def _is_locked(cell):
 
 def _uncoloured(value):
     """Text without a terminal's colours: some of them cannot be seen on paper."""
-    return strip_ansi(_words(value))
+    return strip_ansi(_printable(value))
 
 
-def _words(value):
-    """Text that can be written: half a surrogate pair is replaced."""
-    return str(value).encode("utf-8", "replace").decode("utf-8")
+def _printable(value):
+    return printable(str(value))

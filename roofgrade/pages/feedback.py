@@ -25,17 +25,22 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from traitlets import default
 
-from roofgrade.book.standing import PERSON_SAID, REFUSED_SAID, results, standing_of
+from roofgrade import safe
+from roofgrade.book.standing import results, standings_in
 from roofgrade.pages.cleaning import Cleaning
 from roofgrade.pages.markup import clean_markdown
+from roofgrade.results import PERSON, REFUSED
+from roofgrade.text import words
 
 TEMPLATES = Path(__file__).parent / "templates"
-# What nbgrader's release_feedback finds a student's place in the exchange by, and its most bytes.
+# By these files nbgrader's release_feedback finds a student's place in the exchange.
 EXCHANGED = ("timestamp.txt", "submission_secret.txt")
-LARGEST = 1_000
+LARGEST = 1_000  # bytes of one of them
 FOLLOWS = re.compile(r'<meta name="follows-from" content="([0-9a-f]{64})"')
 HEADING = re.compile(r"^#{1,4} +(.+?)(?: *\([^()]*points?\b[^()]*\))?$", re.MULTILINE)
 SCHEME = "BEGIN MARK SCHEME"
+# The sentences that a page is made of, by how their keys begin.
+SAID = ("language", "feedback.", "pages.")
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class Page:
     done: str
 
     def __str__(self):
-        return f"{self.done}: {os.path.relpath(self.path)}"
+        return words(f"feedback.{self.done}", path=os.path.relpath(self.path))
 
 
 def write(course, assignment, students=None):
@@ -59,19 +64,18 @@ def write(course, assignment, students=None):
     kept = results(course, assignment)
     exporter = FeedbackExporter(config=course.config)
     with Gradebook(course.db_url) as gradebook:
-        names = {student.id for student in gradebook.students} | kept.keys()
-        everyone = {
-            name: standing_of(gradebook, assignment, name, kept.get(name))
-            for name in sorted(names if students is None else students)
-        }
         pages = [
             _write(course, assignment, standing, gradebook, exporter)
-            for standing in everyone.values()
-            if standing.state in (REFUSED_SAID, PERSON_SAID)
-            or _notebook(course, assignment, standing.student).is_file()
+            for name, standing in standings_in(gradebook, assignment, kept).items()
+            if (students is None or name in students)
+            and (
+                standing.state in (REFUSED, PERSON) or _notebook(course, assignment, name).is_file()
+            )
         ]
     if students and (missing := sorted(set(students) - {page.student for page in pages})):
-        raise ValueError(f"nothing of {', '.join(missing)} in {assignment} has been graded")
+        raise ValueError(
+            words("feedback.nothing_of", students=", ".join(missing), assignment=assignment)
+        )
     return pages
 
 
@@ -79,14 +83,14 @@ def outdated(course, assignment):
     """The students whose page is older than their marks, their comments or their notebook."""
     exporter, found = FeedbackExporter(config=course.config), set()
     with Gradebook(course.db_url) as gradebook:
-        for name, result in results(course, assignment).items():
-            path = _path(course, assignment, name)
-            if path.is_file():
-                standing = standing_of(gradebook, assignment, name, result)
-                if not _is_current(
-                    path, exporter, *_content(course, assignment, standing, gradebook)
-                ):
-                    found.add(name)
+        kept = results(course, assignment)
+        paths = {name: _path(course, assignment, name) for name in kept}
+        paths = {name: path for name, path in paths.items() if path.is_file()}
+        everyone = standings_in(gradebook, assignment, kept) if paths else {}
+        for name, path in paths.items():
+            content = _content(course, assignment, everyone[name], gradebook)
+            if not _is_current(path, exporter, *content):
+                found.add(name)
     return found
 
 
@@ -94,7 +98,7 @@ def _write(course, assignment, standing, gradebook, exporter):
     path = _path(course, assignment, standing.student)
     nb, resources = _content(course, assignment, standing, gradebook)
     for name in EXCHANGED:
-        # Of what was refused nothing was copied.
+        # A submission that was refused has no copy in autograded/.
         for folder in (course.submitted, course.autograded):
             _pass_on(folder / standing.student / assignment / name, path.with_name(name))
     if path.is_file() and _is_current(path, exporter, nb, resources):
@@ -114,8 +118,8 @@ def _path(course, assignment, student):
 def _content(course, assignment, standing, gradebook):
     """The notebook that a page is made from, and what goes with it."""
     notebook = _notebook(course, assignment, standing.student)
-    shown = standing.state != REFUSED_SAID and notebook.is_file()
-    nb = nbformat.read(notebook, as_version=4) if shown else nbformat.v4.new_notebook()
+    readable = standing.state != REFUSED and notebook.is_file()
+    nb = nbformat.read(notebook, as_version=4) if readable else nbformat.v4.new_notebook()
     of = {"student": standing.student, "assignment": assignment, "notebook": assignment}
     return nb, {"nbgrader": of | {"gradebook": gradebook, "standing": standing}}
 
@@ -130,9 +134,9 @@ def _notebook(course, assignment, student):
 
 
 def _pass_on(source, target):
-    if source.is_file() and not source.is_symlink() and source.stat().st_size <= LARGEST:
+    if (content := safe.read(source.parent, source.name, most=LARGEST)) is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(source.read_bytes())
+        target.write_bytes(content)
 
 
 class FeedbackExporter(Exporter):
@@ -155,6 +159,8 @@ class FeedbackExporter(Exporter):
         standing = resources["nbgrader"]["standing"]
         template = environment.get_template("feedback.html.j2")
         page = template.render(
+            said=_said,
+            language=words("language"),
             standing=standing,
             assignment=resources["nbgrader"]["assignment"],
             parts=_parts(nb),
@@ -169,7 +175,9 @@ class FeedbackExporter(Exporter):
         of = resources["nbgrader"]
         with contextlib.ExitStack() as opened:
             gradebook = of.get("gradebook") or opened.enter_context(Gradebook(of["db_url"]))
-            of.setdefault("standing", standing_of(gradebook, of["assignment"], of["student"]))
+            if "standing" not in of:
+                alone = standings_in(gradebook, of["assignment"], only=of["student"])
+                of["standing"] = alone[of["student"]]
             marks = _marks(gradebook, of["notebook"], of["assignment"], of["student"])
         for cell in nb.cells:
             known = cell.metadata.get("nbgrader")
@@ -183,8 +191,15 @@ class FeedbackExporter(Exporter):
     def follows_from(self, nb, resources):
         """The hash of all that a page is made of."""
         template = [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("f*.*"))]
-        made_of = [nbformat.writes(nb), asdict(resources["nbgrader"]["standing"]), template]
+        standing = asdict(resources["nbgrader"]["standing"])
+        said = {key: text for key, text in words.templates().items() if key.startswith(SAID)}
+        made_of = [nbformat.writes(nb), standing, template, said]
         return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+
+
+def _said(name, **fields):
+    """A sentence as HTML: its fields are escaped, unless they are HTML themselves."""
+    return Markup(words.templates()[f"feedback.{name}"]).format(**fields)
 
 
 def _marks(gradebook, notebook, assignment, student):
@@ -212,7 +227,7 @@ def _without_scheme(nb):
     for cell in nb.cells:
         try:
             clear.preprocess_cell(cell, {}, 0)
-        except RuntimeError:  # a student's own words, out of order
+        except RuntimeError:  # a student wrote these words in an order that makes no scheme
             cell.source = cell.source.partition(SCHEME)[0]
     return nb
 
@@ -230,7 +245,7 @@ def _parts(nb):
             "title": heading or marks.get("grade_id", ""),
             "marks": marks,
             "comment": Markup(clean_markdown(marks.get("comment", ""))),
-            "outputs": [_shown(output) for output in cell.get("outputs", [])],
+            "outputs": [_as_html(output) for output in cell.get("outputs", [])],
         }
         if cell.cell_type == "markdown":
             source = clean_markdown(cell.source, cell.get("attachments"))
@@ -252,7 +267,7 @@ def _kind(cell, marks):
     return "own"
 
 
-def _shown(output):
+def _as_html(output):
     """One output as HTML."""
     if output.output_type == "stream":
         return Markup("<pre>{}</pre>").format(output.text)
@@ -266,5 +281,5 @@ def _shown(output):
         return Markup("<pre>{}</pre>").format(data)
     if kind == "image/svg+xml":
         data = base64.b64encode(data.encode()).decode()
-    alt = output.metadata.get(kind, {}).get("alt", "A figure")
+    alt = output.metadata.get(kind, {}).get("alt", words("feedback.figure"))
     return Markup('<img alt="{}" src="data:{};base64,{}">').format(alt, kind, data)

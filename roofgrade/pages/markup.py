@@ -15,78 +15,24 @@ from jinja2 import pass_context
 from latex2mathml.converter import convert
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-# Characters; hostile nesting takes time that grows with their square.
+from roofgrade.text import words
+
+# The most characters of a text: hostile nesting takes time that grows with their square.
 LONGEST = 30_000
 LONGEST_FORMULA = 2_000
-TAGS = set(
-    [
-        "a",
-        "abbr",
-        "b",
-        "blockquote",
-        "br",
-        "caption",
-        "code",
-        "col",
-        "colgroup",
-        "dd",
-        "del",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "em",
-        "figcaption",
-        "figure",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hr",
-        "i",
-        "img",
-        "ins",
-        "kbd",
-        "li",
-        "mark",
-        "ol",
-        "p",
-        "pre",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strong",
-        "sub",
-        "summary",
-        "sup",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "u",
-        "ul",
-        "var",
-    ]
+
+
+def _set(names):
+    return frozenset(names.split())
+
+
+TAGS = _set(
+    "a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption "
+    "figure h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strong "
+    "sub summary sup table tbody td tfoot th thead tr u ul var"
 )
-# Neither position nor margin nor size: what a student writes stays where it stands.
-PROPERTIES = set(
-    [
-        "background-color",
-        "border-left",
-        "color",
-        "font-style",
-        "font-weight",
-        "padding",
-        "text-align",
-    ]
-)
+# There is no position, margin or size among these, so what a student writes stays in its place.
+PROPERTIES = _set("background-color border-left color font-style font-weight padding text-align")
 ATTRIBUTES = {
     "abbr": {"title"},
     "details": {"open"},
@@ -100,51 +46,18 @@ PATTERNS = {
     ("img", "src"): re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]*"),
 }
 STYLE = re.compile(r"(?!.*url)[\w\s#%.,:;()-]*", re.IGNORECASE)
-# Without its tags their text would be left standing.
+# Bleach takes tags away and leaves the text between them, so these go as a whole.
 UNREADABLE = re.compile(r"<(style|script)\b.*?(</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
-# Holds the place of a formula until all else is clean.
+# This mark holds the place of a formula until all else is clean.
 MARK = re.compile("\ue000(\\d+)\ue001")
 NO_MARKS = str.maketrans("", "", "\ue000\ue001")
-PIECES = set(
-    [
-        "math",
-        "mfrac",
-        "mi",
-        "mn",
-        "mo",
-        "mover",
-        "mphantom",
-        "mroot",
-        "mrow",
-        "mspace",
-        "msqrt",
-        "mstyle",
-        "msub",
-        "msubsup",
-        "msup",
-        "mtable",
-        "mtd",
-        "mtext",
-        "mtr",
-        "munder",
-        "munderover",
-    ]
+PIECES = _set(
+    "math mfrac mi mn mo mover mphantom mroot mrow mspace msqrt mstyle msub msubsup msup "
+    "mtable mtd mtext mtr munder munderover"
 )
-PIECE_ATTRIBUTES = set(
-    [
-        "accent",
-        "columnalign",
-        "display",
-        "displaystyle",
-        "fence",
-        "form",
-        "linethickness",
-        "mathvariant",
-        "maxsize",
-        "minsize",
-        "separator",
-        "stretchy",
-    ]
+PIECE_ATTRIBUTES = _set(
+    "accent columnalign display displaystyle fence form linethickness mathvariant maxsize "
+    "minsize separator stretchy"
 )
 
 
@@ -191,7 +104,8 @@ def _clean(source, formulas):
 
 
 def _cut(source):
-    return plain(f"{source[:LONGEST]}\n[cut here, at {LONGEST:,} of {len(source):,} characters]")
+    said = words("pages.cut_text", most=LONGEST, count=len(source))
+    return plain(f"{source[:LONGEST]}\n{said}")
 
 
 def _allowed(tag, name, value):
@@ -237,7 +151,7 @@ def _mathml(body, display):
     """The formula as an element, or None if it cannot be rendered."""
     if len(body) > LONGEST_FORMULA:
         return None
-    # The same layout, under the name that the converter knows.
+    # The converter knows this layout by another name.
     body = body.replace("{aligned}", "{align*}")
     try:
         return ElementTree.fromstring(convert(body, display=display))

@@ -4,8 +4,6 @@ It goes by the kept results, so by what the checks said when the set was graded 
 submission counts nowhere.
 """
 
-import csv
-import io
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,10 +12,11 @@ from matplotlib.figure import Figure
 
 from roofgrade.book.standing import results
 from roofgrade.pages.lessons import Lessons
+from roofgrade.text import words
 from roofkit._tables import text_table
 from roofkit.plot.figures import COLOURS
 
-RIGHT, PARTLY, SLIP, WRONG, MISSING = "right", "partly", "slip known", "wrong", "missing"
+RIGHT, PARTLY, SLIP, WRONG, MISSING = "right", "partly", "slip", "wrong", "missing"
 # Neighbours differ in lightness and in hatch, so that grey paper keeps them apart.
 STYLES = {
     RIGHT: (COLOURS[2], ""),
@@ -34,8 +33,8 @@ PICTURES = (".png", ".svg")
 class Row:
     """One question: how many answers came to what, how many made which slip, where each is taught.
 
-    ``counts`` has each of right, partly, slip known, wrong (no slip known) and missing; ``slips``
-    go by how many made them. One that is half right can be a slip too.
+    ``counts`` has each of right, partly, slip (one that is known), wrong (none known) and missing;
+    ``slips`` go by how many made them. An answer that is half right can be a slip too.
     """
 
     question: str
@@ -61,7 +60,7 @@ class Report:
     rows: tuple[Row, ...]
 
     def __str__(self):
-        head = ["question", "answers", *STYLES]
+        head = [words(f"report.{name}") for name in ("question", "answers", *STYLES)]
         lines = [
             [row.question, str(row.answers), *(f"{row.share(state):.0%}" for state in STYLES)]
             for row in self.rows
@@ -74,23 +73,8 @@ class Report:
         ]
         if not slips:
             return counts
-        return f"{counts}\n\n{text_table(['slip', 'made by', 'taught in'], [''] * 3, slips)}"
-
-    def csv(self):
-        """A line for each question and state, and one for each slip, as CSV."""
-        written = io.StringIO(newline="")
-        writer = csv.writer(written)
-        writer.writerow(("assignment", "question", "kind", "name", "count", "share", "lesson"))
-        for row in self.rows:
-            for state in STYLES:
-                share = f"{row.share(state):.4f}"
-                line = (row.question, "state", state, row.counts[state], share, "")
-                writer.writerow((self.assignment, *line))
-            for slip, made in row.slips.items():
-                share = f"{made / row.answers:.4f}"
-                line = (row.question, "slip", slip, made, share, row.lessons[slip])
-                writer.writerow((self.assignment, *line))
-        return written.getvalue()
+        head = [words(f"report.{name}") for name in ("slips", "made_by", "taught_in")]
+        return f"{counts}\n\n{text_table(head, [''] * len(head), slips)}"
 
     def draw(self):
         """A bar a question, stacked by what the answers came to; the commonest slip beside it."""
@@ -101,17 +85,19 @@ class Report:
         for state, (colour, hatch) in STYLES.items():
             widths = [100 * row.share(state) for row in self.rows]
             ax.barh(
-                places, widths, left=left, height=0.7, color=colour, hatch=hatch, label=state,
-                edgecolor="white", lw=0.6,
+                places, widths, left=left, height=0.7, color=colour, hatch=hatch,
+                label=words(f"report.{state}"), edgecolor="white", lw=0.6,
             )  # fmt: skip
             left = [before + width for before, width in zip(left, widths, strict=True)]
         for place, row in zip(places, self.rows, strict=True):
-            said = next((f"{slip} ({made})" for slip, made in row.slips.items()), "")
-            ax.annotate(said, (100, place), (5, 0), textcoords="offset points", va="center",
-                        fontsize=9, annotation_clip=False)  # fmt: skip
+            told = [words("report.commonest", slip=slip, count=n) for slip, n in row.slips.items()]
+            ax.annotate(
+                "".join(told[:1]), (100, place), (5, 0), textcoords="offset points", va="center",
+                fontsize=9, annotation_clip=False,
+            )  # fmt: skip
         ax.set_yticks(places, [row.question for row in self.rows])
         ax.tick_params(axis="y", length=0)
-        ax.set(xlim=(0, 100), xlabel="share of the answers (%); beside each bar its commonest slip")
+        ax.set(xlim=(0, 100), xlabel=words("report.axis"))
         ax.spines[["top", "right", "left"]].set_visible(False)
         figure.legend(loc="outside upper center", ncols=len(STYLES), frameon=False)
         return figure
@@ -135,9 +121,8 @@ def report(course, assignment):
             if answer.reply is not None or answer.slips:  # else a crash left it unjudged
                 answers.setdefault(answer.question, []).append(answer)
     if not answers:
-        raise ValueError(
-            f"no results of {assignment!r} are kept in {course.own / assignment}: grade it first"
-        )
+        where = course.own / assignment
+        raise ValueError(words("report.nothing_kept", assignment=assignment, folder=where))
     lessons = Lessons(course.root)
     return Report(assignment, tuple(_row(*each, lessons) for each in answers.items()))
 

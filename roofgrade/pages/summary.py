@@ -11,21 +11,15 @@ from html import escape
 from shutil import get_terminal_size
 from textwrap import indent, wrap
 
-from roofgrade.book.gradebook import Standing
-from roofgrade.intake.names import shown
+from roofgrade.book.standing import NOTHING, Standing
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
+from roofgrade.text import escaped, words
 
 UNGRADED = "ungraded"
-# Not by colour alone: a sign and a word for each.
-STATES = {GRADED: "✓ graded", REFUSED: "✗ refused", PERSON: "! needs a person",
-          UNGRADED: "… ungraded"}  # fmt: skip
-EARLIER = "the gradebook has the points of an earlier submission"
-OLD_FEEDBACK = "the feedback is older than the marks"
-LOOKED_AT = "a person has set points; before that: {}"
-UNSANDBOXED = "run without a sandbox"
+STATES = (GRADED, REFUSED, PERSON, UNGRADED)
 INDENT = 4
 PAGE = """<!DOCTYPE html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -55,7 +49,7 @@ td:last-child {{ min-width: 15em; max-width: none; overflow-wrap: anywhere }}
 </body>
 </html>
 """
-HEAD = ("student", "folder", "state", "points", "to read", "remarks")
+HEAD = ("student", "folder", "state", "points", "unread", "remarks")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +72,7 @@ class Row:
     @classmethod
     def of(cls, result: Result, *remarks: str) -> "Row":
         """The row of a result."""
-        bare = () if result.sandboxed else (UNSANDBOXED,)
+        bare = () if result.sandboxed else (words("summary.unsandboxed"),)
         return cls(
             student=result.student, folder=result.folder, state=result.state, reason=result.reason,
             remarks=(*bare, *result.remarks, *remarks), counts=bool(result.notebook),
@@ -120,18 +114,17 @@ class Summary:
         counts = self.counts
         unread = sum(bool(row.unread) for row in self.rows)
         one = len(self.rows) == 1
-        lines = [
-            f"{len(self.rows)} {'folder' if one else 'folders'} of {self.assignment}: "
-            f"{counts[GRADED]} graded, {counts[REFUSED]} refused, {counts[PERSON]} for a person"
-            + (f", {counts[UNGRADED]} ungraded." if counts[UNGRADED] else ".")
-        ]
+        key = "summary.counts_one" if one else "summary.counts"
+        if counts[UNGRADED]:
+            key = "summary.counts_one_ungraded" if one else "summary.counts_ungraded"
+        lines = [words(key, count=len(self.rows), assignment=self.assignment, **counts)]
         if unread:
-            lines.append(f"{unread} with something that nobody has read yet.")
+            lines.append(words("summary.waiting", count=unread))
         if self.gone:
-            named = ", ".join(map(shown, self.gone[:10])) + (" …" if len(self.gone) > 10 else "")
-            lines.append(f"No longer in submitted/, with points that stay: {named}.")
+            key = "summary.gone" if len(self.gone) <= 10 else "summary.gone_many"
+            lines.append(words(key, students=", ".join(map(escaped, self.gone[:10]))))
         if self.stopped:
-            lines.append("Stopped. What is done is kept; the same command goes on from here.")
+            lines.append(words("summary.stopped"))
         return lines
 
     def text(self, everything: bool = False) -> str:
@@ -140,13 +133,14 @@ class Summary:
         said = "\n".join(self.said())
         if not rows:
             return said
-        cells = [HEAD[:-1], *([shown(cell) for cell in self._cells(row)] for row in rows)]
+        head = [words(f"summary.{name}") for name in HEAD[:-1]]
+        cells = [head, *([escaped(cell) for cell in self._cells(row)] for row in rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = [self._aligned(line, widths) for line in cells]
         room = max(40, get_terminal_size().columns - INDENT)
         table = lines[:1]
         for line, row in zip(lines[1:], rows, strict=True):
-            notes = (part for note in row.notes for part in wrap(shown(note), room))
+            notes = (part for note in row.notes for part in wrap(escaped(note), room))
             table += [line, *(indent(part, " " * INDENT) for part in notes)]
         return "\n".join([*table, "", said])
 
@@ -154,14 +148,15 @@ class Summary:
         """The whole table as a page that needs nothing beside it."""
         rows = (
             f'<tr class="{row.state}">'
-            + "".join(f"<td>{escape(shown(cell))}</td>" for cell in self._cells(row))
-            + f"<td>{'<br>'.join(escape(shown(note)) for note in row.notes)}</td></tr>"
+            + "".join(f"<td>{escape(escaped(cell))}</td>" for cell in self._cells(row))
+            + f"<td>{'<br>'.join(escape(escaped(note)) for note in row.notes)}</td></tr>"
             for row in self.rows
         )
         return PAGE.format(
-            title=escape(f"What became of {self.assignment}"),
+            language=words("language"),
+            title=escape(words("summary.title", assignment=self.assignment)),
             said="\n".join(f"<p>{escape(line)}</p>" for line in self.said()),
-            head="".join(f"<th>{name}</th>" for name in HEAD),
+            head="".join(f"<th>{escape(words(f'summary.{name}'))}</th>" for name in HEAD),
             rows="\n".join(rows),
         )
 
@@ -172,9 +167,14 @@ class Summary:
         return "  ".join(cells).rstrip()
 
     def _cells(self, row):
-        points = "–" if row.points is None else f"{row.points:g} of {self.worth:g}"
-        unread = ", ".join(row.unread) if len(row.unread) < 3 else f"{len(row.unread)} cells"
-        return row.student, row.folder, STATES[row.state], points, unread
+        points = unread = ""
+        if row.points is not None:
+            points = words("summary.points_of", points=row.points, most=self.worth)
+        unread = ", ".join(row.unread)
+        if len(row.unread) > 2:
+            unread = words("summary.cells", count=len(row.unread))
+        state = words(f"summary.{row.state}")  # a sign and a word: colour alone is not enough
+        return row.student, row.folder, state, points or "–", unread
 
 
 def summarise(
@@ -191,6 +191,7 @@ def summarise(
     ``outdated`` are the students whose feedback is older than their marks.
     """
     rows = sorted(rows, key=lambda row: (row.student, row.folder))
+    standings = {name: one for name, one in standings.items() if one.state != NOTHING}
     counted = {row.student for row in rows if row.counts}
     return Summary(
         assignment=assignment,
@@ -204,13 +205,13 @@ def summarise(
 def _standing(row, standings, counted, outdated):
     standing = standings.get(row.student)
     if standing and row.counts:
-        old = (OLD_FEEDBACK,) if row.student in outdated else ()
-        if row.state == PERSON and standing.by_hand and not standing.unread:
-            before = LOOKED_AT.format(row.reason)
+        old = (words("summary.old_feedback"),) if row.student in outdated else ()
+        if row.state == PERSON and standing.by_hand and not standing.waiting:
+            before = words("summary.looked_at", reason=row.reason)
             row = replace(row, state=GRADED, reason="", remarks=(before, *row.remarks))
         return replace(
-            row, points=standing.points, unread=standing.unread, remarks=row.remarks + old
+            row, points=standing.provisional, unread=standing.waiting, remarks=row.remarks + old
         )
     if standing and row.student not in counted:
-        return replace(row, remarks=(*row.remarks, EARLIER))
+        return replace(row, remarks=(*row.remarks, words("summary.earlier")))
     return row

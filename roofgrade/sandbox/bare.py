@@ -16,13 +16,13 @@ from pathlib import Path
 from roofgrade.sandbox import layout, memory
 from roofgrade.sandbox.inside.channel import Channel
 
-# What holds on every system, and leaves the other processes of this user alone.
+# Limits that every system has, and that leave the other processes of this user alone.
 LIMITS = {"CORE": 0, "NOFILE": 256, "FSIZE": 64 << 20}
 LINUX = {"DATA": 1024 << 20}
 
 
 class Bare:
-    """What stands in for ``Bubblewrap``. Its files are in a folder of its own, gone in the end."""
+    """Stands in for ``Bubblewrap``: see ``Walls``. Its files lie in a folder that goes with it."""
 
     def __init__(self):
         limits = LIMITS | (LINUX if sys.platform.startswith("linux") else {})
@@ -31,7 +31,7 @@ class Bare:
         self._lay_out()
 
     def new_home(self) -> str:
-        """A new folder for one submission; the last one's is gone."""
+        # Each submission gets a new folder, and the last one's is gone.
         home = Path(self._folder.name, "home")
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir()
@@ -73,7 +73,7 @@ class Bare:
 
 
 class GroupProcess:
-    """A child and what it started, as far as that stayed in its group."""
+    """A child, and those processes that it started which stayed in its group."""
 
     def __init__(self, pid: int, control: Channel):
         self.pid, self._control = pid, control

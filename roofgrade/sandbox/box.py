@@ -4,17 +4,46 @@ import contextlib
 import socket
 import subprocess
 import tempfile
+from typing import Protocol
 
 from roofgrade.errors import EndedError, MachineryError
 from roofgrade.sandbox import host, layout
 from roofgrade.sandbox.bare import Bare
 from roofgrade.sandbox.bubblewrap import Bubblewrap
-from roofgrade.sandbox.child import Child
+from roofgrade.sandbox.child import Child, Process
 from roofgrade.sandbox.inside.channel import Channel
+from roofgrade.sandbox.memory import Meter
 
-# Seconds: a cold disk makes the warm Python slow to start; a fork never is.
+# Seconds to wait: a cold disk makes the warm Python slow to start, and a fork is always quick.
 WARM, FORK = 60.0, 10.0
-TOLD = 20_000  # bytes of what the warm Python had to say
+TOLD = 20_000  # of what the warm Python wrote to its log, the bytes that are read
+
+
+class Walls(Protocol):
+    """Where the warm Python lives, and its children: ``Bubblewrap``, or ``Bare`` without any walls.
+
+    ``setup`` is what the warm Python is told first: the limits and mounts of each child.
+    """
+
+    setup: dict
+
+    def new_home(self) -> str:
+        """Where one submission's files lie, as its process sees it."""
+
+    def start(self, descriptor: int, log) -> subprocess.Popen:
+        """Start the warm Python, which talks over ``descriptor``; what goes wrong is in ``log``."""
+
+    def accept(self, hello: dict):
+        """Raises MachineryError if the warm Python would share anything with its children."""
+
+    def child(self, control: Channel) -> Process:
+        """The child that the warm Python has just forked."""
+
+    def check(self, process: Process):
+        """Raises MachineryError unless the child is sealed."""
+
+    def meter(self, process: Process) -> Meter:
+        """What watches the child's memory."""
 
 
 class Box:
@@ -57,7 +86,7 @@ class Box:
 
     def _start(self):
         if self._walls is None:
-            self._walls = Bare() if self.unsandboxed else Bubblewrap()
+            self._walls: Walls = Bare() if self.unsandboxed else Bubblewrap()
         ours, theirs = socket.socketpair()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop
         with theirs:

@@ -15,11 +15,12 @@ from pathlib import Path
 from roofgrade.errors import MachineryError
 from roofgrade.sandbox import host, identity, layout, memory, syscalls, walls
 from roofgrade.sandbox.inside.channel import Channel
+from roofgrade.text import words
 
 MB = 1 << 20
 LAUNCH = Path(__file__).with_name("launch.py")
 SYSTEM = Path("/usr")
-# Never below /tmp or the student's home: each child covers both.
+# None of these may lie below /tmp or the student's home, which each child covers.
 COURSE, ENVIRONMENT, HOME, CACHE = "/opt/course", "/opt/environment", "/home/student", "/run/cache"
 TMPFS = {HOME: 64 * MB, "/tmp": 64 * MB, "/dev/shm": 16 * MB}
 LIMITS = {
@@ -36,7 +37,7 @@ LIMITS = {
 
 
 class Bubblewrap:
-    """The walls around a worker's warm Python, and around each of its children."""
+    """The walls around a worker's warm Python, and around each of its children: see ``Walls``."""
 
     def __init__(self):
         host.require()
@@ -47,11 +48,9 @@ class Bubblewrap:
         self._namespaces = {}
 
     def new_home(self) -> str:
-        """Where one submission's files lie, as its process sees it."""
         return HOME
 
     def start(self, descriptor: int, log) -> subprocess.Popen:
-        """Start the warm Python, which talks over ``descriptor``; what goes wrong is in ``log``."""
         plan = {
             "maps": self._identity.maps,
             "user": self._identity.user,
@@ -69,30 +68,26 @@ class Bubblewrap:
         )
 
     def accept(self, hello: dict):
-        """Raises MachineryError if the warm Python would share anything with its children."""
         if hello["descriptors"] or hello["shared"] or hello["threads"] != 1:
             raise MachineryError(f"the warm Python would share something with a child: {hello}")
         self._namespaces = hello["namespaces"]
 
     def child(self, control: Channel) -> "PidfdProcess":
-        """The child that the warm Python has just forked."""
         message, pidfd = control.receive_descriptor()
         if pidfd is None:
             raise host.explained(message.get("failed", "no child came"))
         return PidfdProcess(pidfd)
 
     def check(self, process: "PidfdProcess"):
-        """Raises MachineryError unless the child is sealed."""
         walls.check(process.pid, {*TMPFS, "/dev/pts"}, self._namespaces)
 
     def meter(self, process: "PidfdProcess") -> memory.Meter:
-        """What watches the child's memory."""
         if self._cgroup:
             return memory.Cgroup(self._cgroup, process.pid)
         return memory.Polling(process.pid)
 
     def _command(self, descriptor):
-        """bubblewrap's own words."""
+        """The command line of bubblewrap."""
         python, mounts = _python()
         read_only = dict.fromkeys((SYSTEM,), SYSTEM) | mounts
         read_only |= {Path(COURSE, path): real for path, real in layout.course().items()}
@@ -157,9 +152,7 @@ def _python():
     mounts = {}
     for path in (base, base.resolve()):
         if any(path.is_relative_to(covered) for covered in TMPFS):
-            raise MachineryError(
-                f"Python lies in {path}, which each submission has of its own: install it elsewhere"
-            )
+            raise MachineryError(words("sandbox.python_hidden", folder=path))
         if not path.is_relative_to(SYSTEM):
             mounts[path] = base.resolve()
     if prefix == base:

@@ -14,14 +14,15 @@ from roofgrade.errors import EndedError, MachineryError
 from roofgrade.sandbox import host
 from roofgrade.sandbox.inside.channel import HEAD, PIECE, packed
 from roofgrade.sandbox.memory import Meter
+from roofgrade.text import printable, words
 
-# Bytes, of one reply and of all replies of a submission.
+# The most bytes of one reply, and of all replies of a submission.
 REPLY, TOTAL = 8 << 20, 24 << 20
 REQUESTS = 1000
 CELLS = 10**6
-# Lists within lists: a reply is copied and written by functions that call themselves.
+# How deep lists may lie in lists: functions that call themselves copy and write a reply.
 DEEPEST = 100
-# Seconds: to get ready, to obey an interrupt, between two looks at the memory.
+# Seconds to get ready, to obey an interrupt, and between two looks at the memory.
 READY, GRACE, TICK = 10.0, 2.0, 0.25
 
 
@@ -116,14 +117,12 @@ class Child:
             return self._reply(until, ask), False
         except TimeoutError:
             if time.monotonic() >= self._end:
-                raise EndedError("the notebook ran over its time limit") from None
+                raise EndedError(words("sandbox.time_up")) from None
         self._process.interrupt()
         try:
             return self._reply(time.monotonic() + GRACE, ask), True
         except TimeoutError:
-            raise EndedError(
-                f"a cell ran longer than {seconds:g} s and could not be interrupted"
-            ) from None
+            raise EndedError(words("sandbox.stuck", seconds=seconds)) from None
 
     def _reply(self, until, ask):
         """The next message that asks for nothing."""
@@ -133,15 +132,15 @@ class Child:
                 return message
             self._requests += 1
             if not isinstance(message["ask"], dict) or self._requests > REQUESTS:
-                raise EndedError("the notebook asked for too much")
+                raise EndedError(words("sandbox.asked_too_much"))
             self._send({"told": ask(message["ask"]) if ask else {}})
 
     def _checked(self, reply, name, kind):
         count = reply.get("count")
         if not isinstance(reply.get(name), kind) or type(count) is not int:
-            raise EndedError("the notebook's process sent nonsense")
+            raise EndedError(words("sandbox.nonsense"))
         if not 0 <= count < CELLS:
-            raise EndedError("the notebook's process sent nonsense")
+            raise EndedError(words("sandbox.nonsense"))
         return {name: reply[name], "count": count}
 
     def _send(self, message):
@@ -155,7 +154,7 @@ class Child:
         self._fill(HEAD.size, until)
         size = HEAD.unpack_from(self._read)[0]
         if size > REPLY or self._received + size > TOTAL:
-            raise EndedError("the notebook put out too much")
+            raise EndedError(words("sandbox.put_out_too_much"))
         self._fill(HEAD.size + size, until)
         data = bytes(self._read[HEAD.size :])
         self._received += size
@@ -164,13 +163,11 @@ class Child:
             message = json.loads(data)
             # Half a surrogate pair, which only a forger sends, cannot be written to a file.
             if b"\\ud" in data.lower():
-                message = json.loads(
-                    json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
-                )
+                message = json.loads(printable(json.dumps(message, ensure_ascii=False)))
         except (ValueError, RecursionError) as error:
-            raise EndedError("the notebook's process sent nonsense") from error
+            raise EndedError(words("sandbox.nonsense")) from error
         if not isinstance(message, dict) or _is_deep(message):
-            raise EndedError("the notebook's process sent nonsense")
+            raise EndedError(words("sandbox.nonsense"))
         return message
 
     def _fill(self, size, until):
@@ -192,18 +189,18 @@ class Child:
             self._read += piece
 
     def _look_at_memory(self):
-        """By the clock: one that talks without a pause is looked at too."""
+        """Look from time to time, also at a child that talks without a pause."""
         if self.meter and time.monotonic() > self._looked + TICK:
             if self.meter.exceeded():
-                raise EndedError("the notebook used too much memory")
+                raise EndedError(words("sandbox.memory"))
             self._looked = time.monotonic()
 
     def _gone(self):
         if not self._alive():
-            return MachineryError("the sandbox ended, and the notebook's process with it")
+            return MachineryError(words("sandbox.warm_ended"))
         if self.meter and self.meter.exceeded():
-            return EndedError("the notebook used too much memory")
-        return EndedError("the notebook's process ended: a crash, or a call that ends Python")
+            return EndedError(words("sandbox.memory"))
+        return EndedError(words("sandbox.ended"))
 
 
 def _is_deep(message):

@@ -5,10 +5,8 @@ import sys
 from pathlib import Path
 
 from roofgrade.errors import MachineryError
+from roofgrade.text import words
 
-ELSEWHERE = (
-    "grade in the container, or with --unsandboxed, which protects nothing and marks every result"
-)
 # What bubblewrap and the kernel say when there are no user namespaces, or none inside them.
 REFUSALS = ("namespace", "setting up uid map", "unshare", "mount", "Operation not permitted")
 
@@ -16,58 +14,45 @@ REFUSALS = ("namespace", "setting up uid map", "unshare", "mount", "Operation no
 def require():
     """Raises MachineryError where the sandbox cannot be."""
     if not sys.platform.startswith("linux"):
-        raise MachineryError(f"the sandbox needs Linux, and this is {sys.platform}: {ELSEWHERE}")
+        where = {"system": sys.platform, "elsewhere": words("sandbox.elsewhere")}
+        raise MachineryError(words("sandbox.not_linux", **where))
     bubblewrap()
     if not Path("/proc/self/ns/user").exists():
-        raise MachineryError(f"this kernel has no user namespaces: {ELSEWHERE}")
+        raise MachineryError(words("sandbox.no_namespaces", elsewhere=words("sandbox.elsewhere")))
 
 
 def bubblewrap() -> str:
     """The path of bubblewrap's program. Raises MachineryError if it is not installed."""
     found = shutil.which("bwrap")
     if not found:
-        raise MachineryError(
-            "bubblewrap, which the sandbox is made of, was not found: install the package "
-            "bubblewrap (apt, dnf, pacman or apk)"
-        )
+        raise MachineryError(words("sandbox.no_bubblewrap"))
     return found
 
 
 def explained(said: str) -> MachineryError:
     """Why the warm Python did not start, from what was written on its stderr."""
     lines = said.strip().splitlines()
-    reason = f"the sandbox did not start: {' '.join(lines[-3:]) or 'no reason was given'}"
+    key = "sandbox.not_started" if lines else "sandbox.not_started_mute"
+    told = [words(key, reason=" ".join(lines[-3:]))]
     if any(refusal in said for refusal in REFUSALS):
-        reason += "".join(f"\n{hint}" for hint in namespaces())
+        told += namespaces()
     elif "Permission denied" in said:
-        reason += (
-            "\nThe sandbox's own user cannot read something that it needs: open the folder of the "
-            "environment or of roofkit with chmod -R go+rX"
-        )
-    return MachineryError(reason)
+        told.append(words("sandbox.permission"))
+    return MachineryError("\n".join(told))
 
 
 def namespaces() -> list[str]:
     """What on this machine may keep an ordinary user from making namespaces, and what to do."""
     hints = []
     if _setting("user/max_user_namespaces") == "0":
-        hints.append("User namespaces are off: sysctl -w user.max_user_namespaces=10000")
+        hints.append(words("sandbox.namespaces_off"))
     if _setting("kernel/unprivileged_userns_clone") == "0":
-        hints.append(
-            "Only root may make user namespaces: sysctl -w kernel.unprivileged_userns_clone=1"
-        )
+        hints.append(words("sandbox.namespaces_root"))
     if _setting("kernel/apparmor_restrict_unprivileged_userns") == "1":
-        hints.append(
-            "AppArmor limits user namespaces (as in Ubuntu since 24.04): "
-            "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
-        )
+        hints.append(words("sandbox.apparmor"))
     if not hints:
-        hints.append(
-            "In a container, its runtime may refuse namespaces: docker run --user 1000 "
-            "--security-opt seccomp=unconfined --security-opt apparmor=unconfined "
-            "--security-opt systempaths=unconfined"
-        )
-    return [*hints, f"Else {ELSEWHERE}"]
+        hints.append(words("sandbox.container"))
+    return [*hints, words("sandbox.otherwise", elsewhere=words("sandbox.elsewhere"))]
 
 
 def _setting(name):

@@ -19,8 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roofgrade.errors import MachineryError
+from roofgrade.text import words
 
-# No account is made here; systemd gives these out for a service's lifetime, and then they have one.
+# No accounts are made in this range. A service to which systemd lends one of its ids has an account
+# as long as it runs.
 FIRST, LAST = 61184, 65519
 TOOLS = {"newuidmap": "/etc/subuid", "newgidmap": "/etc/subgid"}
 
@@ -115,4 +117,4 @@ def _range(path):
 
 
 def _none_left():
-    raise MachineryError(f"no user id between {FIRST} and {LAST} is free for a sandbox")
+    raise MachineryError(words("sandbox.no_user", first=FIRST, last=LAST))

@@ -7,13 +7,14 @@ import roofcheck
 import roofgrade
 import roofkit
 from roofgrade.errors import MachineryError
+from roofkit.words import LANGUAGE, WRITTEN_IN
 
 ROOFKIT, ROOFCHECK, ROOFGRADE = PACKAGES = [
     Path(package.__file__).resolve().parent for package in (roofkit, roofcheck, roofgrade)
 ]
 INSIDE = Path("sandbox/inside")
 STUB = ROOFGRADE / INSIDE / "stub"
-# Of roofcheck, what it takes to call a function and to record a puzzle.
+# It takes these files of roofcheck to call a function and to record a puzzle.
 REAL = ("calling.py", "programs.py", "words.py")
 START = (
     "import sys; sys.path.insert(0, {course!r}); "
@@ -50,6 +51,7 @@ def variables(home: str, cache: str, binaries: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "NBGRADER_EXECUTION": "autograde",
         "ROOFKIT_ANSWERS": "",
+        LANGUAGE: os.environ.get(LANGUAGE, WRITTEN_IN),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MPLCONFIGDIR": cache,
         # As ipykernel sets them.

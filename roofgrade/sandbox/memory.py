@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from roofgrade.errors import MachineryError
+from roofgrade.text import words
 
 MOST = 1536 << 20  # bytes
 PROCESSES = 128
@@ -33,7 +34,7 @@ class Meter(Protocol):
 
 
 class Unmeasured:
-    """Where nothing but the process's own limits holds."""
+    """Stands for a meter where nothing limits a process but its own limits."""
 
     def exceeded(self):
         return False
@@ -115,10 +116,7 @@ def delegated() -> Path | None:
     named = os.environ.get("ROOFKIT_CGROUP")
     if named:
         if not _hands_down(Path(named)):
-            raise MachineryError(
-                f"ROOFKIT_CGROUP={named} is no cgroup (version 2) without processes of its own "
-                "that hands memory and pids down, and that you may write to"
-            )
+            raise MachineryError(words("sandbox.no_cgroup", folder=named))
         return Path(named)
     own = _own_cgroup()
     if own is None:

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 from roofgrade.errors import MachineryError
+from roofgrade.text import words
 
 ALLOWED = Path(__file__).with_suffix(".txt")
 # The namespaces and the parent that clone could give a process; clone3, which hides its flags
@@ -30,10 +31,7 @@ def program() -> bytes:
     try:
         import pyseccomp
     except (ImportError, RuntimeError, OSError) as error:
-        raise MachineryError(
-            f"the sandbox needs libseccomp ({error}): install the package libseccomp2 (apt) or "
-            'libseccomp (dnf, pacman, apk), and pip install "roofkit[grading]"'
-        ) from error
+        raise MachineryError(words("sandbox.no_libseccomp", error=error)) from error
     filters = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.ENOSYS))
     for name in names():
         if pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name) < 0:

@@ -1,4 +1,4 @@
-"""The kernel's word, before a student's first byte runs, that a child has given everything up."""
+"""Asks the kernel, before a student's first byte runs, whether a child has given everything up."""
 
 import os
 from collections.abc import Collection, Mapping

@@ -26,7 +26,7 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PAT
 SET = "ps1"
 WRITTEN = "The intensity decides, $I = 250$, against the ridge."
 RIGHT = {"ps1.ridge": 201.6, "ps1.bound": "compute"}
-# Takes the sparse peak, and the name of the other roof.
+# The ridge of the sparse peak, and the name of the other roof.
 WRONG = {"ps1.ridge": 403.3, "ps1.bound": "memory"}
 
 
@@ -78,7 +78,7 @@ def grade(course, who, answers, *, written="", added=(), seconds_late=0):
 
 
 def judged(question, answers):
-    """A check's output."""
+    """The output of a check that is given one of these answers."""
     student._tries.clear()
     points = check(question, answers.get(question, ...))
     data = {"text/plain": repr(points), "text/html": points._repr_html_()}
@@ -86,7 +86,7 @@ def judged(question, answers):
 
 
 def mark(course, who, points, comment="", cell=f"{SET}-paragraph"):
-    """What a person does in Formgrader."""
+    """Set points and a comment, as a person does in Formgrader."""
     with Gradebook(course.db_url) as gradebook:
         if points is not None:
             grade = gradebook.find_grade(cell, SET, SET, who)
@@ -97,7 +97,7 @@ def mark(course, who, points, comment="", cell=f"{SET}-paragraph"):
 
 
 def keep(course, who, state, *, reason="", answers=None):
-    """A kept Result; ``answers`` give by question what check() says to them."""
+    """Keep a Result: by question, its ``answers`` get what check() says to them."""
     answered = {}
     for question, answer in (answers or {}).items():
         points = check(question, answer)

@@ -1,4 +1,4 @@
-"""What tests of grading need of the machine."""
+"""What tests of grading share: a faster nbgrader, and whether a sandbox can be started."""
 
 import functools
 

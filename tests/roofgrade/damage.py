@@ -32,7 +32,7 @@ def text(grade_id):
 
 
 def duplicate(nb, *grade_ids, source=None):
-    """The editor's Duplicate: a copy below, with the same metadata and an id of its own."""
+    """Copy a cell as an editor's Duplicate does: below it, with its metadata and another id."""
     for grade_id in grade_ids:
         twin = copy.deepcopy(cell(nb, grade_id))
         twin["id"] = f"{grade_id}-twin"
@@ -46,14 +46,14 @@ def delete(nb, *grade_ids):
 
 
 def lose_metadata(nb):
-    """Saved by an editor that keeps neither metadata nor ids."""
+    """Save as an editor does that keeps neither metadata nor ids."""
     for each in nb["cells"]:
         each["metadata"] = {}
         each.pop("id", None)
 
 
 def schema(version):
-    """nbgrader's version of a cell's metadata, or without one."""
+    """Give the cells this version of nbgrader's metadata, or none."""
 
     def change(nb):
         for each in nb["cells"]:
@@ -65,7 +65,7 @@ def schema(version):
 
 
 def format_3(nb):
-    """As Jupyter saved notebooks before 2015."""
+    """Save as Jupyter did before 2015."""
     for each in nb["cells"]:
         if each["cell_type"] == "code":
             each |= {"input": each.pop("source"), "language": "python", "collapsed": False}

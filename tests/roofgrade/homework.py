@@ -16,12 +16,12 @@ from nbgrader.api import Gradebook
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = sorted(path.stem for path in ROOT.glob("exercises/en/*/*.ipynb"))
-# Functions meet these cases when graded.
+# The seed of the cases that functions are graded on.
 SEED = "round trip"
 
 
 def make_course(folder):
-    """A copy of what an instructor has."""
+    """Copy what an instructor has into a folder."""
     shutil.copy(ROOT / "nbgrader_config.py", folder)
     for name in ("solutions", "exercises"):
         shutil.copytree(ROOT / name, folder / name)
@@ -29,7 +29,7 @@ def make_course(folder):
 
 
 def nbgrader(course, *arguments, fails=False):
-    """One nbgrader command; kernels end at once, which halves the time of autograding."""
+    """Run a command of nbgrader. Kernels end at once, which halves the time of autograding."""
     # nbgrader calls alembic by name, as it finds it in an activated environment.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
@@ -44,7 +44,7 @@ def nbgrader(course, *arguments, fails=False):
 
 
 def grade(course, *arguments):
-    """The course's own command; what it says."""
+    """Run a command of roofgrade, and return what it says."""
     done = subprocess.run(
         [sys.executable, "-m", "roofgrade", *arguments],
         cwd=course,

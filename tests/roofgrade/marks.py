@@ -34,7 +34,7 @@ class NoBox:
         pass
 
     def stop(self):
-        """Nothing."""
+        """Do nothing: there is nothing to stop."""
 
 
 class BrokenBox(NoBox):
@@ -95,7 +95,7 @@ def graded(master, handed_in):
 
 
 def _first_time(path):
-    """Whether the file of this name was not there before; it is now."""
+    """Whether there was no file of this name; there is one now."""
     if path is None or Path(os.fsdecode(path)).exists():
         return False
     Path(os.fsdecode(path)).touch()

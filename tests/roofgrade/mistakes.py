@@ -40,7 +40,7 @@ def _several(question, seeds):
 
 
 def _functions(question, seeds):
-    """Tables of what a function with a slip returns."""
+    """Code and values of functions with a slip: each is a table of what it returns."""
     where = (question, *map(question.with_cases, seeds))
     columns = [
         [[_named(slip.names, each.known[name]) for each in where] for slip in known.steps]
@@ -56,12 +56,12 @@ def _functions(question, seeds):
 
 
 def _named(names, known):
-    """What the slip of these names gives, the right result if it cannot be told there."""
+    """What the slip of these names gives, or the right result where the slip cannot be told."""
     return next((slip.column for slip in known.steps if slip.names == names), known.right)
 
 
 def _all_wrong_at_once(columns):
-    """Each part wrong in each of its own ways, in as few answers as the longest list has."""
+    """Answers in which every part is wrong, until each part was wrong in all of its own ways."""
     for number in range(max(map(len, columns))):
         yield [column[number % len(column)] for column in columns]
 

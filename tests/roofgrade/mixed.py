@@ -32,7 +32,7 @@ POINTS = {
     "ps1-ridge": 2, "ps1-time": 2, "ps1-bound": 2, "ps1-order": 3, "ps1-chain": 2, "ps1-mine": 3,
     "ps1-attainable": 4, "ps1-bracket": 4,
 }  # fmt: skip
-# What gets half the points at most, and mostly nothing.
+# These answers get half the points at most, and mostly none.
 WRONG = {
     "ps1-ridge": "ridge = 77", "ps1-time": "time_us = 77", "ps1-bound": 'bound = "network"',
     "ps1-order": 'lowest_first = ["TPU v5e"]', "ps1-chain": 'chain = "EACDB"',
@@ -103,7 +103,7 @@ CLASS = {}
 
 
 def submission(points=FULL, state="graded", hostile=False, stock=None):
-    """Enter a submission: its points by right, its state; what stock makes of it, if that differs.
+    """Enter a submission: the points it deserves, its state, and the points by stock if others.
 
     What is ``hostile`` is never given to stock, which would run it with the tester's rights.
     """
@@ -544,7 +544,7 @@ def looks_at_the_others(work):
     )
 
 
-# To the sandbox's own machinery, by the one end of it that a student can touch.
+# Attacks on the machinery of the sandbox, at the one end that a student can reach.
 MACHINERY = """
 import roofcheck
 notebook = roofcheck.request.__self__

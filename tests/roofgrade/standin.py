@@ -55,7 +55,7 @@ def hand_in(course, student, answer="1", paragraph="It is bound by its bytes.", 
 
 
 def grade_with(course, **options):
-    """A run with this marking."""
+    """Run grading with this marking."""
     return grade(course, SET, bench=(mark, NoBox), progress=False, **{"workers": 2} | options)
 
 
@@ -97,7 +97,7 @@ def autograded(course):
 
 def _named(meta, rows):
     names = {}
-    for table in meta.sorted_tables:  # those that are pointed to come first
+    for table in meta.sorted_tables:  # tables that others point to come first
         for row in rows[table.name]:
             for column in table.columns:
                 for key in column.foreign_keys:

@@ -12,7 +12,7 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import latesubmissions, saveautogrades
 from standin import PARAGRAPH, SET, autograded, contents, new_course, result_of
 
-from roofgrade import writing
+from roofgrade import safe
 from roofgrade.book.database import GradebookError
 from roofgrade.book.gradebook import Writer
 from roofgrade.course import Course
@@ -116,7 +116,7 @@ def test_files_that_are_missing_changed_or_left_over_are_mended(course):
     before = autograded(course)
     folder = course.autograded / "ada" / SET
     (folder / NOTEBOOK).unlink()
-    (folder / writing.TEMPORARY).write_text("{")
+    (folder / safe.TEMPORARY).write_text("{")
     (folder / "older.csv").write_text("2")
     assert put(course, result, {"data.csv": b"1"})
     assert autograded(course) == before
@@ -136,8 +136,8 @@ def test_a_writer_that_dies_before_its_commit_is_made_good(course, monkeypatch):
         fill(*arguments, **options)
         raise KeyboardInterrupt
 
-    fill = writing.fill
-    monkeypatch.setattr(writing, "fill", killed)
+    fill = safe.fill
+    monkeypatch.setattr(safe, "fill", killed)
     with pytest.raises(KeyboardInterrupt):
         put(course, second)
     monkeypatch.undo()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from roofgrade.intake.names import author, fault, is_junk, is_notebook, means, sender, shown
+from roofgrade.intake.names import author, fault, is_junk, is_notebook, means, sender
+from roofgrade.text import escaped
 
 SETS = ("ps1", "ps2", "ps12")
 
@@ -119,8 +120,8 @@ def test_a_notebook_is_one_however_it_was_saved():
 )
 def test_a_name_that_no_student_can_have_says_why_and_can_be_printed(name):
     assert fault(name)
-    assert shown(name).isprintable()
-    shown(name).encode()
+    assert escaped(name).isprintable()
+    escaped(name).encode()
 
 
 def test_a_name_in_any_script_is_a_students():

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from roofgrade.judge.outputs import DROPPED, LONGEST_NOTEBOOK, MOST_IN_ALL, Cleaner, written
+from roofgrade.judge.outputs import LONGEST_NOTEBOOK, MOST_IN_ALL, Cleaner, written
 
 
 def cell_with(outputs):
@@ -56,7 +56,7 @@ def test_thousands_of_updates_of_thousands_of_displays_take_no_time():
     assert made[0].data == made[-1].data == update["data"]
     cell = new_code_cell(outputs=made)
     assert len(written(new_notebook(cells=[cell]))) < LONGEST_NOTEBOOK
-    assert cell.outputs[0].text == DROPPED
+    assert cell.outputs[0].text == "... Outputs were too large, and dropped ...\n"
 
 
 def test_a_notebook_has_no_outputs_without_end():
@@ -72,7 +72,7 @@ def test_a_notebook_that_is_too_long_keeps_its_points():
     text = written(new_notebook(cells=[cell, check]))
     assert len(text) < LONGEST_NOTEBOOK
     first, second = nbformat.reads(text, 4).cells
-    assert first.outputs[0].text == DROPPED
+    assert first.outputs[0].text == "... Outputs were too large, and dropped ...\n"
     assert second.outputs[0].data["text/plain"] == "2.0"
 
 

@@ -4,5 +4,5 @@
 - ``notebook``: runs cells and answers probes; ``shell``: IPython as under a kernel; ``recorder``:
   what a cell puts out
 - ``answers``: values as plain data; ``stub``: stands in for ``roofcheck``
-- ``channel``: messages to the worker outside
+- ``channel``: messages to the worker outside; ``text``: the sentences that are said in here
 """

@@ -16,13 +16,14 @@ from itertools import islice
 import numpy as np
 
 from roofcheck.calling import argument_names, call
+from roofgrade.sandbox.inside.text import words
 from roofkit.hardware import Chip, Figure
 from roofkit.roofline import Cost, Estimate, Roofline
 
 LONGEST_TEXT = 2_000
 MOST_ITEMS = 1_000
 DEEPEST = 3
-# Bits of a whole number; longer ones overflow every float.
+# The most bits of a whole number; longer ones overflow every float.
 WIDEST = 1_024
 FIELDS = {
     Cost: ("flops", "bytes"),
@@ -39,7 +40,7 @@ def answer(namespace, probe):
     if probe.get("me"):
         reply["me"] = _plainly(_outcome(lambda: eval(probe["me"], namespace), _Said()))
     if probe.get("calls") and not isinstance(value, _Raised):
-        # From the grader, before which nothing of the student's stands.
+        # These come from the grader, and the student's code has not touched them.
         calls = pickle.loads(base64.b64decode(probe["calls"]))
         reply["calls"] = HOW[probe["kind"]](value, calls, said)
         reply["names"] = _names(value, calls[0][0] if probe["kind"] == "formula" else calls[0])
@@ -93,7 +94,7 @@ def plain(value, depth=0):
 def _several(value, depth):
     name = type(value).__name__[:80]
     if depth >= DEEPEST or len(value) > MOST_ITEMS:
-        return {"t": "other", "name": name, "text": "too long or too deep"}
+        return {"t": "other", "name": name, "text": words("too_deep")}
     if isinstance(value, Mapping):
         pairs = [[plain(key, DEEPEST), plain(item, depth + 1)] for key, item in value.items()]
         return {"t": "dict", "v": pairs}
@@ -103,7 +104,7 @@ def _several(value, depth):
 
 
 class _Raised:
-    """An error in a value's place."""
+    """Stands for a value where an error was raised instead."""
 
     def __init__(self, error):
         self.name = type(error).__name__[:80]

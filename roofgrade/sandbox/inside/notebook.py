@@ -41,7 +41,7 @@ class Notebook:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     async def _message(self):
-        """Wait for one; what a cell left running in the background goes on meanwhile."""
+        """Wait for a message; what a cell left running in the background goes on meanwhile."""
         loop = asyncio.get_running_loop()
         ready = asyncio.Event()
         loop.add_reader(self._channel.connection, ready.set)
@@ -54,7 +54,7 @@ class Notebook:
         try:
             await self._cell(source)
         except (Exception, KeyboardInterrupt, SystemExit) as error:
-            # Out of the shell's own code: interrupted there, or broken by the student.
+            # The shell's own code raised this: it was interrupted there, or the student broke it.
             name, lines = type(error).__name__, traceback.format_exception_only(error)
             self._recorder.emit(
                 {"output_type": "error", "ename": name, "evalue": str(error), "traceback": lines}

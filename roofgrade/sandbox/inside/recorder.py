@@ -5,10 +5,10 @@ import contextlib
 import io
 import os
 
-# Of a cell: characters of each stream, and of everything together.
+from roofgrade.sandbox.inside.text import words
+
+# The most characters of a cell: of each stream, and of everything together.
 STREAM, EVERYTHING = 1_000_000, 4_000_000
-TRUNCATED = "\n... Output truncated ...\n"
-DROPPED = "... An output was too large, and dropped ...\n"
 NAMES = {1: "stdout", 2: "stderr"}
 
 
@@ -46,7 +46,7 @@ class Recorder:
         self._room -= _size(output)
         if self._room < 0:
             if not self._dropped:
-                self._say("stdout", DROPPED)
+                self._say("stdout", f"{words('dropped')}\n")
             self._dropped = True
         else:
             self._join_words()
@@ -72,7 +72,7 @@ class Recorder:
         self._stream_room[name] = left - len(text)
         self._say(name, text[:left])
         if len(text) >= left:
-            self._say(name, TRUNCATED)
+            self._say(name, f"\n{words('truncated')}\n")
 
     def _say(self, name, text):
         # Parts are joined once: a cell that prints 300,000 lines would else copy them as often.

@@ -23,7 +23,7 @@ SECCOMP_MODE_FILTER, SECUREBITS_ALL_LOCKED, CAPABILITY_VERSION_3 = 2, 0xEF, 0x20
 
 
 def enter():
-    """New namespaces of every kind, with the user that this process is as the only one."""
+    """Enter new namespaces of every kind, in which the user of this process is the only one."""
     uid, gid = os.getuid(), os.getgid()
     _must(
         libc.unshare,
@@ -41,7 +41,7 @@ def enter():
 
 
 def seal(tmpfs: dict[str, int], limits: dict[str, int], filters: bytes):
-    """Nothing to write on but ``tmpfs``, of so many bytes each; no way back.
+    """Leave nothing to write on but ``tmpfs``, of so many bytes each; there is no way back.
 
     ``filters`` is a BPF program of the system calls that remain.
     """

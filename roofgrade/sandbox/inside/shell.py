@@ -92,7 +92,7 @@ class ZMQInteractiveShell(InteractiveShell):
         pass
 
     def enable_matplotlib(self, gui=None):
-        # Others need a browser or a screen; one that is not installed would fail the cell.
+        # Other backends need a browser or a screen; one that is not installed would fail the cell.
         return super().enable_matplotlib("inline")
 
     def _showtraceback(self, etype, evalue, stb):

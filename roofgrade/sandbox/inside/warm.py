@@ -33,7 +33,7 @@ from roofgrade.sandbox.inside.shell import make_shell
 
 CHANNEL = 3
 NAMESPACES = ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup")
-# What notebooks usually do, done once.
+# The warm Python does once what notebooks usually do.
 USUAL = (
     "import numpy as np, roofkit as rk\nimport matplotlib.pyplot as plt",
     "fig, ax = plt.subplots()\nax.loglog([0.1, 1, 1000], [1, 2, 3], label='x')\n"
@@ -189,7 +189,7 @@ def _take_over(fonts):
 
 
 def _live(close_off, connect, job, shell, recorder):
-    """The child's whole life."""
+    """What the child does from the fork to its end."""
     channel = None
     try:
         try:
@@ -217,7 +217,7 @@ def _live(close_off, connect, job, shell, recorder):
 
 
 def _settle(home, recorder):
-    """A home, no input, and files of its own for what goes past sys.stdout and sys.stderr."""
+    """Give the child a home, no input, and files for what goes past sys.stdout and sys.stderr."""
     os.environ["HOME"] = home
     os.chdir(home)
     nothing = os.open(os.devnull, os.O_RDONLY)

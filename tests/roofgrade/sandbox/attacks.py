@@ -1,7 +1,7 @@
 """What hostile cells try, and what comes of it."""
 
 LIBC = "import ctypes, os, socket, struct, sys, time\nlibc = ctypes.CDLL(None, use_errno=True)\n"
-# To the worker, past everything: frames as the machinery itself would write them.
+# Messages that the student's code sends to the worker as the machinery itself would.
 FORGE = """
 import os, struct
 def forge(text):
@@ -9,7 +9,7 @@ def forge(text):
     os.write(3, struct.pack("!I", len(data)) + data)
 """
 
-# A cell, and what it says: every one of them ends with nothing worse than that.
+# A cell and what it says; nothing worse comes of it.
 DENIED = {
     "the internet": (
         "import socket\nsocket.create_connection(('1.1.1.1', 53), timeout=2)",
@@ -128,7 +128,7 @@ DENIED = {
     ),
 }
 
-# A cell after which there is no making sense of the process, and what a person reads of it.
+# A cell after which the process makes no sense, and what a person reads of it.
 ENDING = {
     "os._exit": ("import os\nos._exit(0)", "a crash, or a call that ends Python"),
     "a crash": ("import ctypes\nctypes.string_at(0)", "a crash, or a call that ends Python"),
@@ -179,7 +179,7 @@ ENDING = {
     ),
 }
 
-# A cell that means harm to what comes after it in the same notebook, and does none.
+# A cell that tries to harm those after it in the same notebook, and does not.
 HARMLESS = {
     "patched json": "import json\njson.dumps = json.loads = None",
     "patched float": "import builtins\nbuiltins.float = lambda *a: 1.0",

@@ -1,4 +1,4 @@
-"""One sandbox for all tests of it, and what a cell said in words."""
+"""One sandbox for all tests of it."""
 
 import os
 

@@ -112,7 +112,7 @@ def test_a_forged_reply_is_data_and_leaves_the_true_one_behind(child):
         "os.write(3, struct.pack('!I', len(data)) + data)"
     )
     assert reply["count"] == 7
-    assert reply["outputs"][0]["y"] == "?"
+    assert reply["outputs"][0]["y"] == "\N{REPLACEMENT CHARACTER}"
     with pytest.raises(EndedError, match="nonsense"):
         child.probe({"expression": "1"})
 

@@ -8,8 +8,10 @@ import pytest
 from nbclient import NotebookClient
 from words import said
 
-from roofgrade.sandbox.inside.recorder import DROPPED, STREAM, TRUNCATED
+from roofgrade.sandbox.inside.recorder import STREAM
 
+TRUNCATED = "\n... Output truncated ...\n"
+DROPPED = "... An output was too large, and dropped ...\n"
 CELLS = [
     "1 + 1",
     "x = 3\nx;",

@@ -46,7 +46,7 @@ def run_as(user, program, subuids=None):
 
 
 def _opened(folder):
-    """Shell commands that leave of every closed folder on the way just what is needed."""
+    """Shell commands that let a user through closed folders, to nothing but what is needed."""
     needed = [Path(path) for path in {sys.base_prefix, sys.prefix, str(ROOT)}]
     closed = {parent for path in needed for parent in path.parents if not _is_open(parent)}
     hidden = [path for path in needed if closed & set(path.parents)]

@@ -1,4 +1,4 @@
-"""What a cell put out, as text."""
+"""Reads what the sandbox replies as plain text."""
 
 
 def answer(number):

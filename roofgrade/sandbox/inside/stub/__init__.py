@@ -5,29 +5,29 @@ Answers are judged in another process: no question and no judge is here to be re
 
 import html
 
-JUDGED = "Judged when the homework is graded."
+from roofgrade.sandbox.inside.text import words
 
 
 def request(message):
     """What the grader answers; the warm Python puts its own in this place."""
-    raise RuntimeError(JUDGED)
+    raise RuntimeError(words("judged"))
 
 
 class Grade(float):
-    """No points, and the word that points come later."""
+    """A grade without points, which says that they come later."""
 
     def __str__(self):
-        return JUDGED
+        return words("judged")
 
     def _repr_html_(self):
-        return f"<i>{JUDGED}</i>"
+        return f"<i>{html.escape(words('judged'))}</i>"
 
 
-class Shown:
+class Line:
     """A line of text."""
 
-    def __init__(self, text=JUDGED):
-        self._text = text
+    def __init__(self, text=None):
+        self._text = words("judged") if text is None else text
 
     def __repr__(self):
         return self._text
@@ -36,7 +36,7 @@ class Shown:
         return f"<blockquote>{html.escape(self._text)}</blockquote>"
 
 
-class Asked(Shown):
+class Asked(Line):
     """A student's own variant: its text, and its figures as attributes."""
 
     def __init__(self, text, figures):
@@ -45,7 +45,8 @@ class Asked(Shown):
 
     def __getattr__(self, name):
         if name.startswith("_") or name not in self._figures:
-            raise AttributeError(f"no figure {name!r}: {', '.join(self._figures)}")
+            known = ", ".join(self._figures)
+            raise AttributeError(words("no_figure", name=name, known=known))
         return self._figures[name]
 
     def __dir__(self):
@@ -61,15 +62,15 @@ def predict(question_id, guess=...):
 
 
 def reveal(question_id, value):
-    return Shown()
+    return Line()
 
 
 def progress(name, due=None):
-    return Shown()
+    return Line()
 
 
 def review(*arguments, **settings):
-    return Shown()
+    return Line()
 
 
 def grades():
@@ -77,7 +78,7 @@ def grades():
 
 
 def find_question(question_id):
-    raise ValueError(JUDGED)
+    raise ValueError(words("judged"))
 
 
 def ask(question_id, me=...):

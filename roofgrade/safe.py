@@ -1,22 +1,23 @@
-"""Files that are whole or not there, and that are never written through a link.
+"""Files in folders that others can fill: reached without a link, whole or not there.
 
-What lies in a course's folders may have been put there by others. So folders are opened one part of
-a path after the other, without following links, and files are written beside their place and moved
-there.
+What lies in a course's folders may have been put there by others. So paths are opened one part
+after the other, each relative to the folder that holds it and without following links: none can be
+swapped for another between a look and a read. Files are written beside their place and moved there.
 """
 
 import contextlib
 import os
 import stat
-from pathlib import PurePosixPath
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
 
-# One writer at a time: what a killed one left is written over.
+# There is one writer at a time, so what a killed one left under this name is written over.
 TEMPORARY = ".being-written"
 # Jupyter puts this beside a notebook that somebody opens.
 FOREIGN = ".ipynb_checkpoints"
 
 
-def checked(name):
+def checked(name: str) -> str:
     """The name, if it is one part of a path; ValueError otherwise.
 
     >>> checked("ada")
@@ -28,22 +29,24 @@ def checked(name):
 
 
 @contextlib.contextmanager
-def opened(root, *names, within=None, make=False, shared=False):
-    """The descriptor of a folder: ``root`` as it stands, and what is below it by names and no link.
+def opened(
+    root: Path | int, *names: str, make: bool = False, shared: bool = False
+) -> Iterator[int]:
+    """A descriptor of what lies below ``root`` by these names, reached without following a link.
 
-    ``root`` is seen from the open folder ``within``. Missing folders are made if ``make``, for a
-    whole group if ``shared``. Raises OSError if a name is a link, no folder or, without ``make``,
-    not there.
+    ``root`` is a path, which is taken as it stands, or the descriptor of a folder. Missing folders
+    are made if ``make``, for a whole group if ``shared``. Raises OSError if a name is a link or,
+    without ``make``, not there; nothing waits for a fifo.
     """
-    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY, dir_fd=within)
+    at = os.dup(root) if isinstance(root, int) else os.open(root, os.O_RDONLY | os.O_CLOEXEC)
     try:
         for name in names:
-            below = _below(folder, checked(name), make, shared)
-            os.close(folder)
-            folder = below
-        yield folder
+            below = _below(at, checked(name), make, shared)
+            os.close(at)
+            at = below
+        yield at
     finally:
-        os.close(folder)
+        os.close(at)
 
 
 def _below(folder, name, make, shared):
@@ -52,13 +55,27 @@ def _below(folder, name, make, shared):
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, dir_fd=folder)
             made = True
-    below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    below = os.open(name, flags, dir_fd=folder)
     if made and shared:
         os.fchmod(below, 0o2770)
     return below
 
 
-def write(folder, name, content, mode=0o600, *, durable=True):
+def read(root: Path | int, *names: str, most: int) -> bytes | None:
+    """The content of a file below ``root``; None of one that is longer than ``most`` bytes.
+
+    None, too, where no regular file is reached without following a link.
+    """
+    with contextlib.suppress(OSError), opened(root, *names) as at:
+        about = os.fstat(at)
+        if stat.S_ISREG(about.st_mode) and about.st_size <= most:
+            with open(at, "rb", closefd=False) as file:
+                return file.read()
+    return None
+
+
+def write(folder: int, name: str, content: bytes, mode: int = 0o600, *, durable: bool = True):
     """Put bytes into an open folder under a name: others see all of them, or what was there before.
 
     If ``durable``, they are on the disk afterwards, whatever happens to the machine.
@@ -87,7 +104,7 @@ def fill(folder, contents, mode, *, shared=False, alone=True):
         _clear(folder, contents)
     for path, content in contents.items():
         *above, name = PurePosixPath(path).parts
-        with opened(".", *above, within=folder, make=True, shared=shared) as place:
+        with opened(folder, *above, make=True, shared=shared) as place:
             write(place, name, content, mode, durable=False)
 
 
@@ -97,7 +114,7 @@ def _clear(folder, contents):
     for path, name, place in _lying(folder):
         if path not in contents:
             os.unlink(name, dir_fd=place)
-    # From the innermost out. What Jupyter keeps in one stays, and so does that one.
+    # The innermost folders go first. One in which Jupyter keeps something is not empty, and stays.
     for where, folders, _, place in os.fwalk(".", topdown=False, dir_fd=folder):
         for name in folders:
             if str(PurePosixPath(where, name)) not in needed:
@@ -110,24 +127,16 @@ def holds(folder, contents, *, alone=True):
     left = dict(contents)
     for path, name, place in _lying(folder):
         if path in left:
-            if not _same(place, name, left.pop(path)):
+            content = left.pop(path)
+            if read(place, name, most=len(content)) != content:
                 return False
         elif alone:
             return False
     return not left
 
 
-def _same(place, name, content):
-    try:
-        unfollowed = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-        with open(os.open(name, unfollowed, dir_fd=place), "rb") as file:
-            return os.fstat(file.fileno()).st_size == len(content) and file.read() == content
-    except OSError:
-        return False
-
-
 def _lying(folder):
-    """Each file or link below an open folder: its path, its name, the descriptor it is in."""
+    """Each file or link below an open folder: its path, its name, its folder's descriptor."""
     for where, folders, names, place in os.fwalk(".", dir_fd=folder):
         folders[:] = [name for name in folders if name != FOREIGN]
         links = [name for name in folders if _is_link(name, place)]

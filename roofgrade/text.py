@@ -1,0 +1,36 @@
+"""Text that people read: the sentences of this package, and strangers' words made safe to show."""
+
+from pathlib import Path
+
+from roofkit.words import Words
+
+# Whoever says something to a student or a teacher looks it up here, when it is shown.
+words = Words(Path(__file__).parent / "words")
+
+
+def printable(text: str) -> str:
+    """The text, fit to be written as UTF-8: halves of a surrogate pair are joined or replaced.
+
+    JSON may hold a character as two halves, and a forger may send one of them alone.
+
+    >>> printable("a\\ud83d\\ude00b\\ud83d") == "a\\N{GRINNING FACE}b\\N{REPLACEMENT CHARACTER}"
+    True
+    """
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def escaped(name: str) -> str:
+    """A name as text that can be printed and stored: what has no sign of its own is escaped.
+
+    The text has at most 200 characters.
+
+    >>> escaped("ps1\\x1b[2J.ipynb")
+    'ps1\\\\x1b[2J.ipynb'
+    """
+    text = name.encode("utf-8", "backslashreplace").decode()
+    signs = (sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)
+    return "".join(signs)[:200]

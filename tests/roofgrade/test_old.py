@@ -1,0 +1,76 @@
+"""A course that was graded before the files of grading had rooms opens, and its marks stand.
+
+``old/`` holds its gradebook as SQL and its kept results. Bob's ridge is half right, a person gave
+him 3 points for the paragraph and a comment, and Eve's notebook could not be read.
+"""
+
+import csv
+import shutil
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from homework import ROOT
+from nbgrader.api import Gradebook
+
+from roofgrade import run
+from roofgrade.after import export
+from roofgrade.book import kept
+from roofgrade.book.gradebook import Writer
+from roofgrade.course import Course
+from roofgrade.pages import feedback
+from roofgrade.results import GRADED, REFUSED
+
+OLD = Path(__file__).parent / "old"
+SET = "ps1"
+
+
+@pytest.fixture
+def course(tmp_path):
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    shutil.copytree(ROOT / f"exercises/en/{SET}", tmp_path / f"exercises/en/{SET}")
+    with sqlite3.connect(tmp_path / "gradebook.db") as book:
+        book.executescript((OLD / "gradebook.sql").read_text(encoding="utf-8"))
+    course = Course(tmp_path)
+    shutil.copytree(
+        OLD, course.own / SET / kept.RESULTS, ignore=lambda _, names: {*names} & {"gradebook.sql"}
+    )
+    for result in kept.all_kept(course, SET):
+        (course.submitted / result.folder).mkdir(parents=True)
+        if result.notebook:
+            graded = course.autograded / result.student / SET / f"{SET}.ipynb"
+            graded.parent.mkdir(parents=True)
+            graded.write_text(result.notebook, encoding="utf-8")
+    return course
+
+
+def test_the_table_has_its_points(course):
+    for result in kept.all_kept(course, SET):
+        (course.submitted / result.folder / f"{SET}.ipynb").write_text("handed in since")
+    rows = {row.student: row for row in run.overview(course, SET).rows}
+    assert (rows["bob"].state, rows["bob"].points, rows["bob"].unread) == (GRADED, 24, ())
+    assert rows["bob"].remarks[0] == "the notebook is called 'PS1 (1).ipynb'"
+    assert (rows["eve"].state, rows["eve"].points) == (REFUSED, None)
+    assert rows["eve"].reason.startswith("the notebook cannot be read")
+
+
+def test_feedback_and_export_follow(course):
+    pages = {page.student: page.path.read_text("utf-8") for page in feedback.write(course, SET)}
+    assert "<b>24</b> of 26 points" in pages["bob"]
+    assert "Say where" in pages["bob"]
+    assert "not JSON in UTF-8" in pages["eve"]
+    rows = {row["student"]: row for row in csv.DictReader(export.plain(course, SET).splitlines())}
+    assert {who: (row["status"], row["grade"]) for who, row in rows.items()} == {
+        "bob": ("graded", "24"), "eve": ("refused", ""), "lou": ("nothing handed in", ""),
+    }  # fmt: skip
+
+
+def test_marks_set_by_hand_outlive_another_result(course):
+    [result] = [each for each in kept.all_kept(course, SET) if each.student == "bob"]
+    with Writer(course, SET) as writer:
+        assert writer.put(replace(result, notebook=f"{result.notebook} "))
+        assert writer.standings()["bob"].final == 24
+    with Gradebook(course.db_url) as book:
+        paragraph = book.find_grade("ps1-paragraph", SET, SET, "bob")
+        assert (paragraph.manual_score, paragraph.needs_manual_grade) == (3, False)

@@ -1,0 +1,94 @@
+"""What instructors and students read comes from the tables, when it is shown."""
+
+import json
+import re
+import tomllib
+
+import pytest
+from classroom import RIGHT, SET, WRITTEN, classroom, grade, keep, mark
+from homework import ROOT, plain
+
+from roofgrade import run
+from roofgrade.after import export, late
+from roofgrade.pages import feedback
+from roofgrade.pages.report import report
+from roofgrade.text import words
+
+PACKAGE = ROOT / "roofgrade"
+TABLES = [PACKAGE / "words/en.toml", PACKAGE / "sandbox/inside/words/en.toml"]
+SOURCES = {
+    path: path.read_text(encoding="utf-8")
+    for path in (*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.j2"))
+}
+
+
+def keys(table, before=""):
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from keys(value, f"{before}{key}.")
+        else:
+            yield before + key
+
+
+def sources(table):
+    """The code that reads a table: what runs in the sandbox reads its own."""
+    inside = PACKAGE / "sandbox/inside"
+    wanted = table.is_relative_to(inside)
+    return "\n".join(
+        text for path, text in SOURCES.items() if path.is_relative_to(inside) is wanted
+    )
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda path: path.parent.parent.name)
+def test_no_sentence_is_left_over(table):
+    code = sources(table)
+    for key in keys(tomllib.loads(table.read_text(encoding="utf-8"))):
+        room, _, name = key.rpartition(".")
+        # A key stands whole in the code, or its room does and its name beside it.
+        whole = re.search(rf"""["']{re.escape(key)}["']""", code)
+        parts = re.search(rf"""["']{re.escape(room)}\.\{{""", code) and f'"{name}"' in code
+        assert whole or parts, key
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda path: path.parent.parent.name)
+def test_every_sentence_that_is_looked_up_is_there(table):
+    known = set(keys(tomllib.loads(table.read_text(encoding="utf-8"))))
+    asked = set(re.findall(r"""\bwords\(\s*["']([\w.]+)["']""", sources(table)))
+    assert asked
+    assert asked <= known
+
+
+@pytest.fixture
+def foreign(tmp_path, monkeypatch):
+    """Another language: every sentence in capitals, its fields as they were."""
+    table = [
+        f"'{key}' = {json.dumps(_capitals(text))}\n" for key, text in words.templates().items()
+    ]
+    (tmp_path / "en.toml").write_text("".join(table), encoding="utf-8")
+    monkeypatch.setattr(words, "folder", tmp_path)
+
+
+def _capitals(template):
+    return re.sub(r"[^{}]+(?![^{}]*\})", lambda part: part[0].upper(), template)
+
+
+def test_another_language_reaches_every_page(foreign, tmp_path):
+    course = classroom(tmp_path / "course")
+    grade(course, "ada", RIGHT, written=WRITTEN, seconds_late=late.DAY)
+    grade(course, "bob", RIGHT)
+    keep(course, "eve", "refused", reason="reason")
+    keep(course, "ada", "graded", answers=RIGHT)
+    mark(course, "ada", 3, "Well said.")
+    late.apply(course, SET, late.Policy(per_day=0.1))
+    for page in feedback.write(course, SET):
+        html = page.path.read_text(encoding="utf-8").partition("</style>")[2]
+        html = re.sub(r'<div class="(box|comment)">.*?</div>|<pre.*?</pre>', "", html, flags=re.S)
+        for sentence in ("points", "Comment", "back to", "late", "Graded", "graded", "own"):
+            assert not re.search(rf">[^<]*\b{sentence}\b", html), (page.student, sentence)
+    (course.submitted / "ada" / SET).mkdir(parents=True)
+    summary = run.overview(course, SET)
+    said = plain(summary.page().partition("</style>")[2]) + summary.text(everything=True)
+    assert not re.search(r"graded|folder|remarks|points|became", said.replace(str(tmp_path), ""))
+    assert "QUESTION" in str(report(course, SET))
+    assert '"STUDENT"' in export.plain(course, SET)
+    assert '"REFUSED"' in export.plain(course, SET)
