@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from roofcheck.reading import EXACT, Given
-from roofcheck.words import TEXT
+from roofcheck.sentences import say
 
 # Two computed values agree if they differ by less: figures are rounded to three digits on the way.
 CLOSE = 1.5e-3
@@ -64,5 +64,5 @@ def caret(value, targets):
             if not 1 <= front <= 10**6:
                 continue
             if math.isclose(front * 10.0**power, target) and (10 * front) ^ power == value:
-                return TEXT["caret"].format(value=value)
+                return say("number.caret", value=value)
     return None

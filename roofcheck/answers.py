@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
-from roofcheck.words import TEXT
+from roofcheck.sentences import say
 
 FILE = "ROOFKIT_ANSWERS"
 LONGEST = 200
@@ -63,7 +63,7 @@ def keep(question_id, verdict, answer, again=0):
             out.write(json.dumps(asdict(made), default=str, ensure_ascii=False) + "\n")
     except (OSError, RuntimeError) as error:
         # RuntimeError: this user has no home folder.
-        return TEXT["not kept"].format(error=error)
+        return say("grade.not-kept", error=error)
     return ""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from roofcheck.agreement import same
 from roofcheck.inputs import Input
+from roofcheck.sentences import Sentence
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Candidate:
 
     names: tuple[str, ...]
     column: tuple[float, ...]
-    says: str
+    says: str | Sentence
     credit: float = 0.0
     digits: int = 2
 

@@ -11,14 +11,14 @@ from roofcheck.agreement import same
 from roofcheck.chips import course_chips
 from roofcheck.computation import Candidate, Computation
 from roofcheck.inputs import ANOTHER_CHIP
-from roofcheck.words import TEXT, way
+from roofcheck.sentences import Sentence, listed, way
 
 
 def inputs_given(computation: Computation) -> list[Candidate]:
     """Answers that are one of the inputs as it stands."""
     found = []
     for name, given in computation.figures():
-        says = TEXT["an input"].format(what=given.what)
+        says = Sentence("slip.input", what=given.what)
         for scale in (1, 1e-9, 1e-12) if given.unit.endswith("/s") else (1,):
             column = computation.constant(scale * given.value)
             found.append(Candidate((f"{name} itself",), column, says))
@@ -40,7 +40,7 @@ def _across(computation) -> Iterator[Candidate]:
     """Multiplied where it should be divided, or the other way round; and rare replacements."""
     for name, given in computation.figures():
         if given.unit.endswith("/s"):
-            says = TEXT["across"].format(what=given.what)
+            says = Sentence("slip.across", what=given.what)
             column = computation.column({name: 1 / given.value})
             yield Candidate((f"{name}: multiplied",), column, says)
         for other in given.rarely:
@@ -64,7 +64,7 @@ def _other_chips(computation) -> Iterator[Candidate]:
             for choice in choices:
                 owners.setdefault(computation.column(choice), {})[other.name] = None
         for column, chips in owners.items():
-            says = TEXT["other chip"].format(other=TEXT["or else"].join(chips), chip=main)
+            says = Sentence("slip.other-chip", other=listed(chips, "or"), chip=main)
             yield Candidate((f"{ANOTHER_CHIP} of the table",), column, says)
 
 
@@ -77,7 +77,7 @@ def _lost_parentheses(computation) -> Iterator[Candidate]:
     for power in range(16, 31):
         for sign in (power, -power):
             words = {"power": power, "way": way(10.0**sign), "half": power // 2}
-            says = TEXT["parentheses" if power % 2 == 0 else "prefix"].format(**words)
+            says = Sentence("slip.parentheses" if power % 2 == 0 else "slip.prefix", **words)
             column = tuple(10.0**sign * value for value in computation.right)
             yield Candidate((f"factor 10^{sign}",), column, says)
 
@@ -89,5 +89,6 @@ def _turned(computation, steps) -> Iterator[Candidate]:
             # 1 upside down is 1.
             turned = tuple(1 / value for value in step.column) if all(step.column) else step.column
             if not same(turned, step.column):
-                says = TEXT["besides"].format(first=step.says, second=TEXT["besides inverted"])
+                second = Sentence("slip.beside-inverted")
+                says = Sentence("slip.besides", first=step.says, second=second)
                 yield Candidate((*step.names, "upside down"), turned, says)

@@ -11,7 +11,7 @@ import numpy as np
 
 from roofcheck import units
 from roofcheck.expressions import LONGEST, evaluate, python_of
-from roofcheck.words import TEXT
+from roofcheck.sentences import listed, say
 from roofkit import hardware
 from roofkit.roofline import Cost, Estimate, Roofline
 
@@ -20,6 +20,12 @@ EXACT = 17
 FIGURES = {
     (Cost, "intensity"): "intensity", (Cost, "work"): "flops", (Cost, "data"): "bytes",
     (Roofline, "intensity"): "ridge", (Roofline, "bandwidth"): "bandwidth",
+}  # fmt: skip
+# What there is to ask of one, where no figure answers the question.
+ATTRIBUTES = {
+    Estimate: (".lower", ".upper", ".math", ".comms"), Cost: (".flops", ".bytes", ".intensity"),
+    Roofline: (".ridge", ".peak_flops", ".bandwidth"),
+    hardware.Chip: ('.peak_flops("bf16")', ".bandwidth"),
 }  # fmt: skip
 ABOUT = re.compile(
     r"^(about|approximately|approx\.?|roughly|around|circa|ca\.?|exactly|at most|at best|up to|"
@@ -69,13 +75,18 @@ def is_missing(answer):
     return answer is None or answer is ...
 
 
+def none_said(answer):
+    """What to say of a missing answer."""
+    return say("missing.fill-in" if answer is ... else "missing.none")
+
+
 def kind_of(answer):
     """What an answer is, for a sentence."""
     if isinstance(answer, (bool, np.bool_)):
-        return TEXT["boolean"]
+        return say("kind.boolean")
     if callable(answer):
-        return TEXT["function"]
-    return TEXT["of type"].format(name=type(answer).__name__)
+        return say("kind.function")
+    return say("kind.other", name=type(answer).__name__)
 
 
 def read_number(answer, unit="", figure=""):
@@ -84,7 +95,7 @@ def read_number(answer, unit="", figure=""):
     ``figure`` is the attribute that a question means of an Estimate. Raises UnreadableError.
     """
     if is_missing(answer):
-        raise UnreadableError(TEXT["fill in" if answer is ... else "none"], missing=True)
+        raise UnreadableError(none_said(answer), missing=True)
     if isinstance(answer, str):
         return _of_text(answer, unit)
     if isinstance(answer, (Cost, Roofline, Estimate, hardware.Chip)):
@@ -96,14 +107,14 @@ def read_number(answer, unit="", figure=""):
     if isinstance(answer, str):
         return _of_text(answer, unit)
     if isinstance(answer, (bool, np.bool_, bytes)) or callable(answer):
-        raise UnreadableError(TEXT["not a number"].format(kind=kind_of(answer)))
+        raise UnreadableError(say("unread.not-a-number", kind=kind_of(answer)))
     try:
         # float() reads ints, NumPy scalars, Fractions, Decimals and SymPy numbers alike.
         value = float(answer)
     except (TypeError, ValueError, OverflowError):
-        raise UnreadableError(TEXT["not a number"].format(kind=kind_of(answer))) from None
+        raise UnreadableError(say("unread.not-a-number", kind=kind_of(answer))) from None
     if math.isnan(value):
-        raise UnreadableError(TEXT["nan"])
+        raise UnreadableError(say("unread.nan"))
     return Given(value, _digits(answer, value))
 
 
@@ -115,10 +126,10 @@ def _alone(answer):
         if not isinstance(answer, (list, tuple)):
             break
         if len(answer) != 1:
-            raise UnreadableError(TEXT["several"].format(kind=kind_of(answer), count=len(answer)))
+            raise UnreadableError(say("unread.several", kind=kind_of(answer), count=len(answer)))
         answer = answer[0]
         if is_missing(answer):
-            raise UnreadableError(TEXT["fill in"], missing=True)
+            raise UnreadableError(say("missing.fill-in"), missing=True)
     return answer
 
 
@@ -144,11 +155,10 @@ def _of_roofkit(answer, unit, figure):
     for (kind, measures), attribute in FIGURES.items():
         if isinstance(answer, kind) and measures == dimension:
             return Given(float(getattr(answer, attribute)))
-    names = {Estimate: ".lower, .upper, .math or .comms", Cost: ".flops, .bytes or .intensity",
-             Roofline: ".ridge, .peak_flops or .bandwidth"}  # fmt: skip
-    how = names.get(type(answer), '.peak_flops("bf16") or .bandwidth')
+    names = next(names for kind, names in ATTRIBUTES.items() if isinstance(answer, kind))
+    figures = listed(names, "or")
     raise UnreadableError(
-        TEXT["object"].format(kind=kind_of(answer), how=how, unit=units.name(unit))
+        say("unread.object", kind=kind_of(answer), figures=figures, unit=units.name(unit))
     )
 
 
@@ -165,7 +175,7 @@ def _of_text(text, unit):
     for word, number in WORDS.items():
         words = re.sub(rf"^{word.replace(' ', '[- ]')}\b", number, words, flags=re.I)
     if words in ("", "..."):
-        raise UnreadableError(TEXT["fill in"], missing=True)
+        raise UnreadableError(say("missing.fill-in"), missing=True)
     if re.match(r"[1-9]\d{0,2}(,\d{3})+(?!\d)", words):
         words = words.replace(",", "")
     # A comma that is left stands before decimals.
@@ -176,7 +186,7 @@ def _of_text(text, unit):
     if not found or not re.search(r"\d", found[0]):
         with contextlib.suppress(ValueError):
             return Given(float(evaluate(words)))
-        raise UnreadableError(_no_number(text, TEXT["no digits"]))
+        raise UnreadableError(_no_number(text, say("unread.no-digits")))
     # A stroke before the unit belongs to the unit.
     number = found[0].rstrip()
     while number.endswith(("/", "*", "·", "×", "-", "(")):
@@ -199,7 +209,7 @@ def _of_text(text, unit):
         scale = units.factor(written, unit)
         if scale is None:
             raise UnreadableError(
-                TEXT["wrong unit"].format(unit=repr(written), wanted=units.name(unit)),
+                say("unread.unit", unit=repr(written), wanted=units.name(unit)),
                 number=Given(float(value), digits),
             )
         return Given(float(value * scale), digits, Given(float(value), digits))
@@ -207,7 +217,7 @@ def _of_text(text, unit):
 
 
 def _no_number(text, why):
-    return TEXT["no number"].format(text=repr(text[:60]), why=why)
+    return say("unread.no-number", text=repr(text[:60]), why=why)
 
 
 def as_sequence(answer):

@@ -18,7 +18,7 @@ from roofcheck.inputs import ANOTHER_CHIP, BITS, Input
 from roofcheck.rare import inputs_given, rare_slips
 from roofcheck.reading import Given
 from roofcheck.scales import HALF, factor_scales, unit_scales, zero_scales
-from roofcheck.words import TEXT
+from roofcheck.sentences import Sentence, say
 
 # Of answers spread evenly (in logarithm) over three decades around the right one, at most about
 # this share may meet a slip by chance; the rarest pairs of slips give way.
@@ -152,7 +152,7 @@ class Slips:
         if not found:
             # Several ways to be wrong twice are a guess.
             found = fitting(self.pairs, least=3)
-            found = found if len({pair.says for pair in found}) < 3 else []
+            found = found if len({str(pair.says) for pair in found}) < 3 else []
         if tells and not found:
             found = [one for one in self.rare if agrees_exactly(given, one.column)]
         return _told(found) if found else None
@@ -186,7 +186,7 @@ class Slips:
             return ""
         for other in self.alternatives:
             if agrees_exactly(given, other.column, CLOSE):
-                return other.says
+                return str(other.says)
         return None
 
     def is_right_at(self, number: int, given: Given) -> bool:
@@ -224,9 +224,10 @@ class Slips:
         if all(self.right) and dimension in ("intensity", "ratio", "time", "data"):
             column = tuple(1 / value for value in self.right)
             if self._computation.tells(column):
-                yield Candidate(("upside down",), column, TEXT["inverted"])
+                yield Candidate(("upside down",), column, Sentence("slip.inverted"))
         if self._computation.unit == "of peak":
-            yield Candidate(("the rest",), tuple(1 - value for value in self.right), TEXT["share"])
+            column = tuple(1 - value for value in self.right)
+            yield Candidate(("the rest",), column, Sentence("slip.rest"))
 
     def _likely_pairs(self) -> Iterator[Candidate]:
         """A step and a unit, then a 2, then the bits, while chance matches stay rare."""
@@ -253,7 +254,7 @@ class Slips:
                 pair = Candidate(
                     (*step.names, second.name),
                     column,
-                    TEXT["besides"].format(first=step.says, second=second.besides),
+                    Sentence("slip.besides", first=step.says, second=second.besides),
                     # In the wrong unit a slip keeps its share; with a factor lost it does not.
                     min(step.credit, second.credit),
                 )
@@ -270,11 +271,14 @@ class Slips:
 
 def _told(found):
     """One diagnosis of all the slips that fit; in doubt the one that keeps most of the points."""
-    found = list({candidate.says: candidate for candidate in reversed(found)}.values())[::-1]
+    found = list({str(candidate.says): candidate for candidate in reversed(found)}.values())[::-1]
     names = tuple(" and ".join(candidate.names) for candidate in found)
     credit = max(candidate.credit for candidate in found)
-    message = found[0].says
-    if len(found) > 1:
-        others = TEXT["or"].join(candidate.says for candidate in found[1:3])
-        message = TEXT["either"].format(first=message, second=others)
+    match [candidate.says for candidate in found[:3]]:
+        case [says]:
+            message = str(says)
+        case [first, second]:
+            message = say("slip.either-two", first=first, second=second)
+        case [first, second, third]:
+            message = say("slip.either-three", first=first, second=second, third=third)
     return Diagnosis(names, message, credit)

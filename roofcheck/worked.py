@@ -40,7 +40,7 @@ def worked(question):
             singles = question.known.singles
             named = [slip for slip in singles if question.usual in slip.names]
             usual = _usual(named or question.known.steps)
-            slip = (in_units(usual.column[0], question.unit), usual.says) if usual else ()
+            slip = (in_units(usual.column[0], question.unit), str(usual.says)) if usual else ()
             return Worked(in_units(question.reference(), question.unit), question.praise, *slip)
         case Several():
             parts = {name: worked(part) for name, part in question.parts.items()}

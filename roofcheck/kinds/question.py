@@ -10,7 +10,8 @@ from roofcheck import units
 from roofcheck.chips import course_chips
 from roofcheck.computation import apply
 from roofcheck.inputs import Input
-from roofcheck.words import TEXT, listed
+from roofcheck.reading import UnreadableError, none_said
+from roofcheck.sentences import listed, say
 from roofkit._units import prefixed
 
 TRIES = 500
@@ -106,11 +107,16 @@ class Question(abc.ABC):
         formula = getattr(self, "formula", None)
         used = inspect.signature(formula).parameters if formula else ()
         named = dict.fromkeys(
-            given.what for name, given in self.inputs.items() if given.what and name in used
+            str(given.what) for name, given in self.inputs.items() if given.what and name in used
         )
-        what = [TEXT["hint what"].format(inputs=listed(named))] if named else []
-        how = self.how if self.how.endswith("?") else f"{self.how}."
-        return what + ([TEXT["hint how"].format(how=how)] if self.how else [])
+        what = [say("hint.what", inputs=listed(named))] if named else []
+        if not self.how:
+            return what
+        asks = self.how.endswith("?")
+        return [
+            *what,
+            say("hint.asks", question=self.how) if asks else say("hint.how", how=self.how),
+        ]
 
     def with_inputs(self, inputs: Mapping[str, Input]) -> "Question":
         """The same question of other figures. Praise goes with those it was written for."""
@@ -121,11 +127,21 @@ class Question(abc.ABC):
         return self.with_inputs(drawn_inputs(self.inputs, rng, chips))
 
 
+def missing(answer) -> Verdict:
+    """The Verdict on ``...`` or None, which stand where there is no answer."""
+    return Verdict(0, none_said(answer), "missing")
+
+
+def unreadable(error: UnreadableError) -> Verdict:
+    """The Verdict on an answer that is no number, for the reason that the error gives."""
+    return Verdict(0, str(error), "missing" if error.missing else "wrong")
+
+
 def lower(known: Verdict, other: Verdict) -> Verdict:
     """The verdict on the known cases, unless that on other cases gives clearly less."""
     if other.credit >= known.credit - LITTLE:
         return known
-    return Verdict(other.credit, TEXT["known cases"], slips=("known cases alone",))
+    return Verdict(other.credit, say("function.known-cases"), slips=("known cases alone",))
 
 
 def shown(given):

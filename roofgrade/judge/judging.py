@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from roofcheck.kinds import Puzzle, Verdict
 from roofcheck.kinds.question import lower
+from roofcheck.sentences import say
 from roofcheck.student import WRITTEN, judged, quietly
 from roofcheck.table import find_question
-from roofcheck.words import TEXT
 from roofgrade.judge import values
 from roofgrade.judge.probes import Asked
 
@@ -32,7 +32,7 @@ def judge(asked: Asked, reply, seed: str) -> Verdict:
     if values.kind_of(reply.get("value")) == "raised":
         error = values.error_of(reply["value"])
         missing = type(error).__name__ == "NameError"
-        text = TEXT["unreadable"].format(error=f"{type(error).__name__}: {error}")
+        text = say("unread.raised", error=f"{type(error).__name__}: {error}")
         return Verdict(0, text, "missing" if missing else "wrong")
     replies = reply.get("calls") or []
     names = reply.get("names") or []
@@ -46,7 +46,7 @@ def judge(asked: Asked, reply, seed: str) -> Verdict:
         me = _me(reply.get("me")) if asked.me else WRITTEN
         _, verdict = judged(asked.question, answer, me, seed)
     if said := values.line(reply.get("said")):
-        verdict = verdict.adding(TEXT["warned"].format(warning=said))
+        verdict = verdict.adding(say("grade.warned", warning=said))
     # A message quotes what came: text without end, or half a pair of surrogates.
     message = verdict.message[:LONGEST_MESSAGE].encode("utf-8", "replace").decode()
     return replace(verdict, message=message)

@@ -7,14 +7,15 @@ import roofcheck
 import roofgrade
 import roofkit
 from roofgrade.errors import MachineryError
+from roofkit.words import LANGUAGE, WRITTEN_IN
 
 ROOFKIT, ROOFCHECK, ROOFGRADE = PACKAGES = [
     Path(package.__file__).resolve().parent for package in (roofkit, roofcheck, roofgrade)
 ]
 INSIDE = Path("sandbox/inside")
 STUB = ROOFGRADE / INSIDE / "stub"
-# Of roofcheck, what it takes to call a function and to record a puzzle.
-REAL = ("calling.py", "programs.py", "words.py")
+# Of roofcheck, what it takes to call a function and to record a puzzle, and the words for both.
+REAL = ("calling.py", "programs.py", "sentences.py", "words")
 START = (
     "import sys; sys.path.insert(0, {course!r}); "
     "from roofgrade.sandbox.inside import warm; warm.main({descriptor})"
@@ -48,6 +49,7 @@ def variables(home: str, cache: str, binaries: str) -> dict[str, str]:
         "USER": "student",
         "LOGNAME": "student",
         "LANG": "C.UTF-8",
+        LANGUAGE: os.environ.get(LANGUAGE, WRITTEN_IN),
         "NBGRADER_EXECUTION": "autograde",
         "ROOFKIT_ANSWERS": "",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
