@@ -38,8 +38,8 @@ def unit_scales(unit: str) -> Iterator[Scale]:
         yield _scale(f"unit: {other}", factor, "unit", HALF, **words)
     for power in POWERS:
         if not any(math.isclose(10.0**power, factor) for factor in named.values()):
-            words = {"power": abs(power), "way": way(10.0**power)}
-            yield _scale(f"prefix: 10^{power}", 10.0**power, "prefix", **words)
+            says = Sentence("slip.prefix", power=abs(power), way=way(10.0**power))
+            yield Scale(f"prefix: 10^{power}", 10.0**power, says)
 
 
 def factor_scales(computation: Computation) -> Iterator[Scale]:

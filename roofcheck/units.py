@@ -49,8 +49,8 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # The sentences that name a unit, and those that name an amount of it. Other units are symbols.
 NAMES = {
     "s": "unit.seconds", "ms": "unit.milliseconds", "µs": "unit.microseconds",
-    "ns": "unit.nanoseconds", "%": "unit.percent", "": "unit.number", "times": "unit.ratio",
-    "of peak": "unit.share",
+    "ns": "unit.nanoseconds", "%": "unit.percent", "bytes": "unit.bytes", "tokens": "unit.tokens",
+    "": "unit.number", "times": "unit.ratio", "of peak": "unit.share",
 }  # fmt: skip
 AMOUNTS = {
     "bytes": "amount.bytes", "tokens": "amount.tokens", "times": "amount.times",
