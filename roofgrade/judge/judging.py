@@ -4,13 +4,13 @@ import hashlib
 import hmac
 from dataclasses import replace
 
+from roofcheck.cells import Asked
 from roofcheck.kinds import Puzzle, Verdict
 from roofcheck.kinds.question import lower
 from roofcheck.sentences import say
 from roofcheck.student import WRITTEN, judged, quietly
 from roofcheck.table import find_question
 from roofgrade.judge import values
-from roofgrade.judge.probes import Asked
 
 LONGEST_MESSAGE = 5_000
 
