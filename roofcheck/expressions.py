@@ -56,7 +56,7 @@ def _explicit(text, values):
     for token in tokens:
         named = re.match(r"[^\W\d]", token)
         if named and token not in values and token not in FUNCTIONS and len(token) > 1:
-            # BDF, for the product of B, D and F.
+            # BDF is the product of B, D and F.
             split = list(token) if all(letter in values for letter in token) else [token]
         else:
             split = [token]

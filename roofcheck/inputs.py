@@ -21,9 +21,9 @@ ANOTHER_CHIP = "another chip"
 
 @dataclass(frozen=True)
 class Instead:
-    """What is taken for an input by mistake: a name, the value it gives, what to say of it.
+    """What is taken for an input by mistake: the mistake's name, its value, what to say of it.
 
-    An answer of fewer than so many ``digits`` is not told it: it could be many other things.
+    It is told only to an answer of at least so many ``digits``: one of fewer could be many things.
     """
 
     name: str
@@ -40,17 +40,19 @@ class Input:
     ----------
     value : number, or a function for an operation
     what : str or Sentence
-        What it is, for a hint: "the memory bandwidth of the TPU v6e". Empty for an operation.
+        How a hint names it: "the memory bandwidth of the TPU v6e". Empty for an operation.
     unit, source : str
     instead : tuple of Instead
     rarely : tuple of Instead
-        What is taken for it seldom: told only to an answer that is exactly what it gives.
+        What is seldom taken for it, and told only to an answer that is exactly what it gives.
     two : str or Sentence
         Where a factor of 2 that concerns it comes from: "the multiply-add".
     chips : tuple of str
-        The chips its figures are of, drawn anew together.
-    has : function of a Chip, whether that chip could stand in
-    again : function of (Random, mapping of chip to chip), the input with other figures
+        The chips whose figures it takes. A new draw puts others in place of all of them.
+    has : function of a Chip
+        Whether the figures of that chip could stand in place of its own.
+    again : function of a Random and a mapping of chip to chip
+        Gives the input with other figures. The mapping names the chip in place of each.
     """
 
     value: Any
@@ -195,7 +197,7 @@ def one_link(chip):
         (*instead, *_sizes(value)),
         two=Sentence("one-link.two"),
         chips=(chip,),
-        # A slice of so many chips has other corners where a chip has more axes.
+        # Among as many chips, one that has links along more axes has more neighbours.
         has=lambda c: (
             c.interconnect is not None
             and (c.interconnect.topology, c.interconnect.links) == (found.topology, found.links)
@@ -250,12 +252,12 @@ def count(value, what, unit="", *, instead=(), draw=(0.25, 0.5, 2, 3, 4)):
 
 
 def retold(given, name, **changes):
-    """The same input, with what is taken for it under this name told in another way."""
+    """The same input with other words, or digits, for the mistake of this name."""
     instead = (replace(one, **changes) if one.name == name else one for one in given.instead)
     return replace(given, instead=tuple(instead))
 
 
-# Operations, under the names that a sentence gives their two operands.
+# Operations. A sentence calls the two operands ``a`` and ``b``.
 
 
 def longer(a="T_math", b="T_comms"):
@@ -327,7 +329,7 @@ def _of_others(chip, others, key, read):
 
 
 def _sizes(value):
-    """The slips of every figure in byte/s."""
+    """What is taken by mistake for any figure in byte/s."""
     bits, binary = Sentence("bandwidth.bits"), Sentence("bandwidth.binary")
     return (
         Instead(BITS, 8 * value, bits),

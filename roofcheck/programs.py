@@ -22,22 +22,23 @@ from roofkit._units import quantity
 from roofkit.network import Fabric, Group, least_gather_bytes
 from roofkit.scratchpad import Scratchpad
 
-# Of a program; of the parts of parts that a handle may be, and of an array's axes.
+# The most operations of a program.
 LONGEST = 20_000
+# How often a function may take a part of a part, and the most axes of an array that it makes.
 DEEPEST = 8
-# What a function may ask of a fabric.
+# How often a function may ask a fabric who holds what, before it is stopped as endless.
 MOST_QUESTIONS = 10 * LONGEST
 # Elements in slow memory that a function may ask for, in all its arrays.
 ROOM = 10**7
 # By how much of its length a row may differ from a multiple of another.
 PROPORTIONAL = 1e-6
-# What of an error is told.
+# So many characters of an error's text are quoted.
 QUOTED = 300
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a program did: bytes moved, counts by name, the same in words, and what is wrong."""
+    """What a program did: bytes moved, counts by name, those counts in words, what is wrong."""
 
     moved: float = 0.0
     counts: Mapping[str, float] = field(default_factory=dict)
@@ -162,7 +163,7 @@ class Loops(Case):
 
         def within(shape):
             nonlocal room
-            # Multiplied as they come, a text and a number would be that many of it.
+            # operator.index refuses a text, which times a number would be a very long text.
             lengths = [min(operator.index(length), ROOM + 1) for length in shape[:DEEPEST]]
             room -= math.prod(lengths)
             if room < 0 or len(shape) > DEEPEST:
@@ -199,7 +200,7 @@ class Loops(Case):
             name: array.loaded / array.nbytes
             for name, array in zip(self.inputs, inputs, strict=True)
         }
-        # Loaded from the output and from arrays that the function made.
+        # What is loaded from no input comes back from the output, or from arrays it made itself.
         back = (pad.loaded - sum(array.loaded for array in inputs)) / output.nbytes
         counts = {
             **self.sizes, **times,

@@ -1,7 +1,8 @@
-"""Slips of which there are too many to be told from a rounded value.
+"""Slips of which there are so many that a rounded answer meets one by chance.
 
-Another chip of the table, a product for a quotient, a capacity for a bandwidth, lost parentheses,
-or an input given as the answer: told only to an answer that is exactly what they give.
+They are another chip of the table, a product for a quotient, a capacity for a bandwidth, lost
+parentheses, and an input given as the answer. Each is told only to an answer that is exactly what
+it gives.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ def inputs_given(computation: Computation) -> list[Candidate]:
 
 
 def rare_slips(computation: Computation, steps: Sequence[Candidate]) -> list[Candidate]:
-    """All others; ``steps`` are the question's usual slips, which may come upside down."""
+    """All other rare slips; ``steps`` are the usual ones, each of which may be upside down, too."""
     found = [
         *_across(computation),
         *_other_chips(computation),
@@ -37,7 +38,7 @@ def rare_slips(computation: Computation, steps: Sequence[Candidate]) -> list[Can
 
 
 def _across(computation) -> Iterator[Candidate]:
-    """Multiplied where it should be divided, or the other way round; and rare replacements."""
+    """Each rate multiplied for divided, or the other way round; and what is seldom taken for it."""
     for name, given in computation.figures():
         if given.unit.endswith("/s"):
             says = Sentence("slip.across", what=given.what)
@@ -53,7 +54,7 @@ def _other_chips(computation) -> Iterator[Candidate]:
     of_chip = {name: given for name, given in computation.figures() if given.chips}
     for main in dict.fromkeys(given.chips[0] for given in of_chip.values()):
         names = [name for name, given in of_chip.items() if given.chips[0] == main]
-        # What several chips share names them all.
+        # Chips that give the same value are named together.
         owners: dict[tuple, dict[str, None]] = {}
         for other in (chip for chip in course_chips() if chip.name != main):
             fitting = [name for name in names if of_chip[name].has(other)]
@@ -83,10 +84,10 @@ def _lost_parentheses(computation) -> Iterator[Candidate]:
 
 
 def _turned(computation, steps) -> Iterator[Candidate]:
-    """A usual slip, and upside down besides."""
+    """Each usual slip turned upside down."""
     if units.DIMENSIONS[computation.unit] in ("intensity", "ratio"):
         for step in steps:
-            # 1 upside down is 1.
+            # A step that gives 1 gives the same upside down.
             turned = tuple(1 / value for value in step.column) if all(step.column) else step.column
             if not same(turned, step.column):
                 second = Sentence("slip.beside-inverted")

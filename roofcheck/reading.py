@@ -16,12 +16,13 @@ from roofkit import hardware
 from roofkit.roofline import Cost, Estimate, Roofline
 
 EXACT = 17
-# Which figure of a roofkit object answers a question in this unit; an Estimate's is the question's.
+# Which attribute of a roofkit object answers a question, by what the question measures. Which one
+# of an Estimate does, the question says itself.
 FIGURES = {
     (Cost, "intensity"): "intensity", (Cost, "work"): "flops", (Cost, "data"): "bytes",
     (Roofline, "intensity"): "ridge", (Roofline, "bandwidth"): "bandwidth",
 }  # fmt: skip
-# What there is to ask of one, where no figure answers the question.
+# The attributes that are named to a student who gave a whole object where none of them answers.
 ATTRIBUTES = {
     Estimate: (".lower", ".upper", ".math", ".comms"), Cost: (".flops", ".bytes", ".intensity"),
     Roofline: (".ridge", ".peak_flops", ".bandwidth"),
@@ -42,16 +43,17 @@ WORDS = {
     "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
 }  # fmt: skip
 NUMBER = re.compile(r"[-+−]?(\d[\d_]*\.?\d*|\.\d+)([eE][-+]?\d+)?")
-# Arithmetic of numbers, as far as it goes: what follows is the unit.
+# The arithmetic that a text begins with. What follows it is the unit.
 ARITHMETIC = re.compile(
     r"(?:[-+−–*/÷^·×()\s]|(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])+"
 )
 
 
 class UnreadableError(Exception):
-    """An answer that is no number; says why. ``missing`` where there is no answer at all.
+    """An answer is no number, for the reason that the message gives.
 
-    ``number`` is what stands before a unit that cannot be right.
+    ``missing`` says that there is no answer at all; ``number`` is the Given that stands before a
+    unit which cannot be right.
     """
 
     def __init__(self, message, missing=False, number=None):

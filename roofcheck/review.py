@@ -61,7 +61,7 @@ def schedule():
         if each.question not in tables() or not (each.again or before or each.credit < 1):
             continue
         if each.credit == 1 and not each.again:
-            # Right after a miss, in the lecture, is no review yet.
+            # Mending a missed answer in the lecture does not count as a review.
             continue
         step = before.step + 1 if before and each.credit == 1 else 0
         when = each.time.date() + timedelta(days=GAPS[step]) if step < len(GAPS) else None
@@ -71,7 +71,7 @@ def schedule():
 
 
 def due_now():
-    """Those of the schedule whose time has come."""
+    """The questions of the schedule that come back today or should have come back before."""
     return [due for due in schedule() if due.when <= date.today()]
 
 

@@ -1,4 +1,4 @@
-"""Slips that change a result by a factor alone: a unit, a prefix, a 2, the bits of a byte."""
+"""Slips that only change a result by a factor: a unit, a prefix, a 2, the bits of a byte."""
 
 import math
 from collections.abc import Iterator

@@ -22,6 +22,12 @@ class Sentence:
     def __init__(self, key: str, **fields):
         self.key, self.fields = key, fields
 
+    def __eq__(self, other):
+        return isinstance(other, Sentence) and (self.key, self.fields) == (other.key, other.fields)
+
+    def __hash__(self):
+        return hash((self.key, *self.fields.items()))
+
     def __str__(self):
         return say(self.key, **self.fields)
 

@@ -27,7 +27,7 @@ LONGEST = 600
 # From this factor on a guess is probably in another unit.
 FAR = 500
 
-# Of a question without variants.
+# Stands in place of ``me`` where a question is asked as it is written.
 WRITTEN = "the figures as written"
 # Where answers count, functions meet cases that nobody has seen. A regrading names its seed.
 SEED = os.environ.get("ROOFKIT_SEED") or secrets.token_hex(8)

@@ -2,7 +2,7 @@
 
 import re
 
-from roofcheck.sentences import say
+from roofcheck.sentences import Sentence, say
 from roofkit._units import engineering
 
 # What a question's unit measures.
@@ -20,7 +20,7 @@ PREFIX_WORDS = {
     "giga": 1e9, "tera": 1e12, "peta": 1e15,
 }  # fmt: skip
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-# Quantity and factor of each base, by its symbol and by its word.
+# What a base unit measures and how large it is, by its symbol and by its word.
 SHORT = {"s": ("time", 1), "B": ("data", 1), "b": ("data", 1 / 8), "F": ("work", 1)}
 LONG = {
     "s": ("time", 1), "sec": ("time", 1), "second": ("time", 1), "byte": ("data", 1),
@@ -61,10 +61,10 @@ AMOUNTS = {
 def name(unit):
     """A unit as a sentence names it.
 
-    >>> name("ms"), name("FLOP/byte")
+    >>> str(name("ms")), name("FLOP/byte")
     ('milliseconds', 'FLOP/byte')
     """
-    return say(NAMES[unit]) if unit in NAMES else unit
+    return Sentence(NAMES[unit]) if unit in NAMES else unit
 
 
 def factor(written, unit):
@@ -99,10 +99,10 @@ def _read(text, dimension):
     if not below and dimension == "bandwidth" and re.search(r"[Bb]ps$", above):
         above, below = above[:-2], ["s"]
     if not below and dimension == "speed":
-        # TFLOPS, a rate without a stroke.
+        # TFLOPS is a rate although it is written without a stroke.
         below = ["s"]
     if not below and dimension == "intensity":
-        # FLOPs with every byte.
+        # An intensity may be written as FLOPs alone, which are those with every byte.
         below = ["byte"]
     if len(below) > 1 or not (top := _atom(above)):
         return None

@@ -13,9 +13,10 @@ from roofcheck.sentences import listed, say
 from roofcheck.table import find_question
 from roofkit._html import output
 
-# Two of a class have seldom the same, and a wrong answer seldom meets one by chance.
+# So many variants that two students seldom share one, and so few that a wrong answer is seldom the
+# answer to another by chance.
 FEWEST, MOST = 10, 20
-# Further than the tolerance of any question, so that no neighbour's answer is right here.
+# The answers to two variants differ by more than this, which is more than any question tolerates.
 APART = 0.03
 
 
@@ -100,7 +101,7 @@ def variant(question_id, me):
 
 
 def same(me):
-    """An id or a name, alike for all ways to write it."""
+    """An id or a name in the one form that all ways to write it share."""
     return " ".join(str(me).casefold().split())
 
 
@@ -110,7 +111,7 @@ def judge_variant(question_id, own, answer):
     others = [other for other in variants(question_id) if other is not own]
     if verdict.state != "wrong" or not any(_is_answered(other, answer) for other in others):
         return verdict
-    # A step gone wrong is likelier than a neighbour's number; off by some factor is not.
+    # A known step gone wrong is likelier than a neighbour's number; a mere factor is not.
     steps = {step.names[0] for part in _parts(own) for step in part.known.steps}
     if any(slip.split(": ", 1)[-1] in steps or slip in steps for slip in verdict.slips):
         return verdict

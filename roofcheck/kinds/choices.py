@@ -11,10 +11,11 @@ from roofcheck.reading import is_missing
 from roofcheck.sentences import listed, say
 from roofkit.roofline import Estimate
 
-# What turns a text that names an option into no answer, or into its conclusion.
+# A text with such a word may name an option without choosing it.
 DENIAL = re.compile(
     r"\b(not|no|non|never|neither|nor|or|but|than|hardly|instead|unless|maybe|perhaps)\b|n['’]t\b"
 )
+# What follows the first of these is the answer; what follows the second is the reason for it.
 CONCLUSION = re.compile(r"\b(?:so|therefore|hence|thus)\b")
 REASON = re.compile(r"\b(?:because|since|as|for)\b")
 # How people say the options that several questions share.

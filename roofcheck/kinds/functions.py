@@ -22,7 +22,7 @@ from roofcheck.scales import HALF
 from roofcheck.sentences import capital, listed, say
 from roofcheck.slips import Slip, Slips
 
-# So many cases judge a function; one short of a branch would be luck.
+# A function is tried on so many cases, which is enough for every branch of it to be met.
 CASES = 12
 # What may stand around a formula: "I =", "D >", a unit.
 AROUND = re.compile(r"^[^=<>≥]*(?:[>≥]=?|=)|FLOPs?\s*/\s*(byte|B)\s*$")
@@ -116,7 +116,7 @@ class Function(Question):
                 for known, value in zip(self.known.values(), values, strict=True)
             )
         ]
-        # One branch of two, or nearly: what a missing else leaves.
+        # A function without its else returns None in the cases of that branch alone.
         if first.slips and len(good) == len(found) >= CASES // 4:
             message = say("function.elsewhere", message=first.message)
             return Verdict(HALF, message, slips=("one branch",))
@@ -272,7 +272,7 @@ class Formula(Function):
 
 
 def _are_rounded(column, right):
-    """Whether a column is the right one, rounded, with most of it left."""
+    """Whether a column is the right one, rounded so that most of its values stay different."""
     values = [given.value for given in column]
     return len(set(values)) > len(values) / 2 and any(
         values == [rounding(value) for value in right] for rounding in ROUNDINGS
@@ -280,7 +280,7 @@ def _are_rounded(column, right):
 
 
 class _TroubleError(Exception):
-    """A call that gave no values; carries what to say."""
+    """A call gave no values that can be compared; the verdict says why."""
 
     def __init__(self, verdict):
         super().__init__(verdict.message)

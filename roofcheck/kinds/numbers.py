@@ -31,10 +31,11 @@ from roofcheck.slips import Slip, Slips
 class Number(Question):
     """Asks for one number: ``formula`` of the inputs, in ``unit``, within ``rtol``.
 
-    ``slips`` are the question's own wrong turns, ``half`` names those that keep half the credit,
-    ``usual`` one to tell of without an answer, by default the first of its own. ``figure`` is the
-    attribute that it means of an Estimate. ``beyond`` says of an ``answer``, by the inputs, why it
-    cannot be, or nothing. ``exact`` says that all is small whole numbers.
+    ``slips`` are the question's own wrong turns. ``half`` names those slips that keep half the
+    credit, ``usual`` the one that a slide shows, by default the first of its own. ``figure`` is the
+    attribute that the question means of an Estimate. ``beyond``, a function of inputs and of
+    ``answer``, says why such an answer is impossible, or gives nothing. ``exact`` says that all
+    numbers in it are small and whole, so that two slips at once would fit every answer.
 
     >>> from roofcheck.inputs import bandwidth, peak
     >>> ridge = Number(
@@ -75,7 +76,7 @@ class Number(Question):
 
     @property
     def _whole(self):
-        """The first whole number from which on holds what holds from the right answer on."""
+        """The smallest whole number that is not below the right answer."""
         right = self.reference()
         return math.ceil(right) if math.isfinite(right) else right
 
@@ -131,9 +132,11 @@ class Number(Question):
 class Several(Question):
     """Asks for several numbers, as a list, tuple, array or mapping; each part is a Number.
 
-    A part's points are its weight. The right values in another order keep half the credit, and so
-    does a wrong part that ``follows`` from the others: its name is mapped to what it is by the
-    student's own answers, a function of a mapping of part names to numbers.
+    A part's points are its weight. The right values in another order keep half the credit.
+
+    So does a wrong part that follows from the student's other answers. ``follows`` maps the name of
+    such a part to a function, which takes a mapping of part names to the numbers that the student
+    gave and returns what the part would be by them.
     """
 
     parts: Mapping[str, Number]

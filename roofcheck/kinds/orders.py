@@ -99,7 +99,7 @@ class Order(Question):
             if len(answer) < 2:
                 return None
         try:
-            # One more than there are, of what may never end.
+            # An answer may be an iterator that never ends: one item too many is enough to see.
             return [self._name(item) for item in islice(answer, len(self.items) + 1)]
         except TypeError:
             return None
@@ -132,7 +132,7 @@ class Order(Question):
 
     def _name(self, item):
         """The item that is meant, or what was written."""
-        # sorted() over pairs of a key and a name.
+        # Who sorts pairs of a key and a name gives the pairs.
         if isinstance(item, (tuple, list)):
             names = [part for part in item if not isinstance(part, (int, float, np.number))]
             item = names[0] if len(names) == 1 else item

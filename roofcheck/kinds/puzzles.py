@@ -20,11 +20,12 @@ from roofcheck.slips import Slip
 class Puzzle(Question):
     """Asks for a function that does a computation on a machine with as few bytes as it can.
 
-    ``case`` draws one Case from a Random and the number of the case. ``credit`` maps times the
-    least bytes to the share of the points, in rising order: all of them up to the first, then
-    falling evenly in the logarithm from one to the next, in tenths, so that other sizes change it
-    little, and the last share however many more. The case that does worst decides, since a schedule
-    that suits some sizes alone is no schedule.
+    ``case`` draws one Case from a Random and the number of the case; ``many`` are drawn.
+
+    ``credit`` maps multiples of the least bytes, in rising order, to shares of the points. Up to
+    the first multiple an answer gets its share; between two the share falls evenly in the
+    logarithm of the bytes; beyond the last it stays. It is rounded to tenths, so that other sizes
+    change it little. The case that does worst decides: a schedule has to suit all sizes.
 
     ``slips`` are told where a case's counts show them, and ``faults`` where its result is wrong
     besides: a Slip's formula takes any of the counts by name and says whether they do; its sentence

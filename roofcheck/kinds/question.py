@@ -15,7 +15,7 @@ from roofcheck.sentences import listed, say
 from roofkit._units import prefixed
 
 TRIES = 500
-# A puzzle's share depends a little on its sizes.
+# The credit of one puzzle on other sizes may be lower by so much, with the same schedule.
 LITTLE = 0.15
 
 
@@ -103,7 +103,7 @@ class Question(abc.ABC):
         return self.asks.format(**words, chip=chips_of(self.inputs))
 
     def hints(self) -> list[str]:
-        """What to say on a second wrong try, and on every further one."""
+        """What to say on the second wrong try, on the third, and so on; the last stays."""
         formula = getattr(self, "formula", None)
         used = inspect.signature(formula).parameters if formula else ()
         named = dict.fromkeys(
@@ -112,14 +112,12 @@ class Question(abc.ABC):
         what = [say("hint.what", inputs=listed(named))] if named else []
         if not self.how:
             return what
-        asks = self.how.endswith("?")
-        return [
-            *what,
-            say("hint.asks", question=self.how) if asks else say("hint.how", how=self.how),
-        ]
+        if self.how.endswith("?"):
+            return [*what, say("hint.asks", question=self.how)]
+        return [*what, say("hint.how", how=self.how)]
 
     def with_inputs(self, inputs: Mapping[str, Input]) -> "Question":
-        """The same question of other figures. Praise goes with those it was written for."""
+        """The same question with other figures, without the praise written for those it had."""
         return replace(self, inputs=inputs, praise="")
 
     def _drawn_once(self, rng):

@@ -59,8 +59,10 @@ def wide(text):
 
 @pytest.fixture(autouse=True)
 def asked(tmp_path, monkeypatch):
-    """Wide English, after the tables of questions were loaded in English: the keys looked up."""
+    """The keys that are looked up in wide English, after all tables were loaded in English."""
     tables()
+    for question in (SEND, RIDGE, HALF, TOKENS):
+        _ = question.known.pairs, question.known.rare, question.known.inputs_given
     translated = "\n".join(f"{key} = '''{wide(text)}'''" for key, text in say.templates().items())
     shutil.copy(Path(say.folder, "en.toml"), tmp_path)
     (tmp_path / "zz.toml").write_text(translated, encoding="utf-8")
@@ -198,7 +200,7 @@ def of_numbers():
     yield fixed.judge(5 * 10 ^ 11).message
     yield Number(asks="", formula=lambda: 1.74, unit="ms").judge(2).message
     for unit in units.DIMENSIONS:
-        yield from (units.in_units(2, unit), units.in_units(2e9, unit), units.name(unit))
+        yield from (units.in_units(2, unit), units.in_units(2e9, unit), str(units.name(unit)))
     for answer in ([right], [right, 2], [0.75, right], [2 * right, 1.5], [..., ...], ..., "1; 2"):
         yield BOTH.judge(answer).message
 
