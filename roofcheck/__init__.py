@@ -8,12 +8,17 @@ reason, or neither. From the question inwards:
 - ``computation``: the formula, worked out; ``slips``: which step went wrong, with ``scales`` (a
   factor alone) and ``rare`` (too many to tell from a rounded value); ``agreement``: when a number
   is a value
-- ``programs``: what a function did on a counting machine, as plain data, done again and counted
+- ``chips``: the chips that questions draw from
+- ``programs``: what a function did on a counting machine, as plain data, done again and counted;
+  ``calling``: how a function is called
 - ``reading``: what a student wrote, with ``units`` and ``expressions``
-- ``student``: check, predict, reveal; ``variants``: figures of each student's own; ``progress``
-- ``answers``: the student's own file of answers; ``review``: what was missed, asked again
-- ``worked``: the answer and its usual slip, for a slide
-- ``table``: every question by its id; ``words``: every sentence
+- ``table``: every question by its id; ``worked``: the answer and its usual slip, for a slide
+- ``student``: check, predict, reveal; ``variants``: figures of each student's own; ``progress``:
+  how far one is
+- ``answers``: the student's own file of answers; ``review``: what was missed, asked again;
+  ``commands``: the same on a command line
+- ``cells``: the line of a notebook by which it asks
+- ``words``: every sentence, a table a language; ``sentences``: how they are looked up
 """
 
 from roofcheck.progress import progress

@@ -10,4 +10,4 @@ except ModuleNotFoundError as error:
     sys.exit('python -m roofcheck needs click: pip install "roofkit[cli]"')
 
 if __name__ == "__main__":
-    main(prog_name="python -m roofcheck")
+    main()

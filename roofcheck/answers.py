@@ -1,8 +1,8 @@
 """The student's own file: which questions were answered, when, and how well.
 
-One line of JSON an answer, in ``~/.roofkit/answers.jsonl`` or where the environment variable
-ROOFKIT_ANSWERS says; set to nothing, it keeps nothing. The file is the student's: nobody collects
-it, and it can be read, edited and deleted at any time.
+Each answer is a line of JSON in ``~/.roofkit/answers.jsonl``, or in the file that the environment
+variable ROOFKIT_ANSWERS names; where that is set to nothing, nothing is kept. The file is the
+student's: nobody collects it, and it can be read, edited and deleted at any time.
 """
 
 import json
@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
-from roofcheck.words import TEXT
+from roofcheck.sentences import say
 
 FILE = "ROOFKIT_ANSWERS"
 LONGEST = 200
@@ -41,7 +41,10 @@ def path():
 
 
 def keep(question_id, verdict, answer, again=0):
-    """Write an answer down unless it is the latest of its question; a sentence if that failed."""
+    """Write an answer down, unless the latest of its question is the same.
+
+    Returns what to say if it could not be written, else "".
+    """
     if verdict.state not in ("right", "partly", "wrong"):
         return ""
     try:
@@ -63,7 +66,7 @@ def keep(question_id, verdict, answer, again=0):
             out.write(json.dumps(asdict(made), default=str, ensure_ascii=False) + "\n")
     except (OSError, RuntimeError) as error:
         # RuntimeError: this user has no home folder.
-        return TEXT["not kept"].format(error=error)
+        return say("grade.not-kept", error=error)
     return ""
 
 

@@ -4,6 +4,8 @@ import inspect
 
 import numpy as np
 
+from roofcheck.sentences import say
+
 
 def call(function, case):
     """What ``function`` gives for the arguments of ``case``; raises what it raises."""
@@ -26,4 +28,8 @@ def argument_names(function, many):
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         names = []
-    return names if len(names) == many else [f"argument {i + 1}" for i in range(many)]
+    return (
+        names
+        if len(names) == many
+        else [say("function.argument", number=number + 1) for number in range(many)]
+    )

@@ -12,5 +12,5 @@ NAMES = (
 
 
 def course_chips():
-    """Those chips of the table."""
+    """The chips of the table that NAMES lists."""
     return [rk.chip(name) for name in NAMES]

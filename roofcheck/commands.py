@@ -5,32 +5,42 @@ import click
 from roofcheck import answers
 from roofcheck.review import answer_due, due_now, schedule
 from roofcheck.review import review as missed
+from roofcheck.sentences import say
 from roofkit.commandline.errors import Sentences
 
 
-@click.group(cls=Sentences, context_settings={"help_option_names": ["-h", "--help"]})
 def main():
-    """What you missed in the course, asked again."""
+    """Run the command line."""
+    command()(prog_name="python -m roofcheck")
 
 
-@main.command()
-@click.option("--list", "listing", is_flag=True, help="Only say what comes back when.")
-@click.option("--file", "where", is_flag=True, help="Only say where answers are kept.")
-@click.option("--forget", is_flag=True, help="Delete that file.")
-def review(listing, where, forget):
-    """What you missed in the course, asked again with new figures after growing gaps."""
+def command() -> click.Group:
+    """The command line, made when it is called so that its help is in the language of then."""
+    flags = [
+        click.Option(["--list", "listing"], is_flag=True, help=say("command.list")),
+        click.Option(["--file", "where"], is_flag=True, help=say("command.file")),
+        click.Option(["--forget"], is_flag=True, help=say("command.forget")),
+    ]
+    review = click.Command("review", callback=_review, params=flags, help=say("command.review"))
+    settings = {"help_option_names": ["-h", "--help"]}
+    return Sentences(
+        "roofcheck", commands=[review], context_settings=settings, help=say("command.help")
+    )
+
+
+def _review(listing, where, forget):
     file = answers.path()
     if file is None:
-        raise click.ClickException(f"{answers.FILE} is empty: no answers are kept")
+        raise click.ClickException(say("command.not-kept", name=answers.FILE))
     if where:
         click.echo(file)
         return
     if forget:
         file.unlink(missing_ok=True)
-        click.echo(f"{file} is gone.")
+        click.echo(say("command.forgotten", file=file))
         return
     if unreadable := answers.read()[1]:
-        click.echo(f"{file}: {unreadable} lines could not be read; the others count.", err=True)
+        click.echo(say("command.unreadable", file=file, lines=unreadable), err=True)
     if not listing:
         _ask_again()
     for due in schedule() if listing else ():
@@ -43,13 +53,13 @@ def _ask_again():
         click.echo(missed())
     typed = [due for due in found if due.can_be_typed]
     for number, due in enumerate(typed, start=1):
-        click.echo(f"{number} of {len(typed)}: {due!r}")
+        click.echo(say("command.asks", number=number, count=len(typed), question=due))
         while answer := click.prompt("", prompt_suffix="> ", default="", show_default=False):
             grade = answer_due(due, answer)
             click.echo(f"{grade}\n")
             if grade.verdict.state != "missing":
                 break
         else:
-            click.echo("Skipped; it stays due.\n")
+            click.echo(f"{say('command.skipped')}\n")
     if left := len(found) - len(typed):
-        click.echo(f"{left} more ask for a function: run review(...) in a notebook.")
+        click.echo(say("command.functions", count=left))

@@ -7,24 +7,25 @@ from dataclasses import dataclass
 
 from roofcheck.agreement import same
 from roofcheck.inputs import Input
+from roofcheck.sentences import Sentence
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a slip leads to: a value for each case, what to say, and the share that it keeps.
+    """What a slip gives: a value in each case, what to say of it, the share of the points it keeps.
 
-    An answer of fewer than so many ``digits`` is not told it.
+    It is told only to an answer of at least so many ``digits``.
     """
 
     names: tuple[str, ...]
     column: tuple[float, ...]
-    says: str
+    says: str | Sentence
     credit: float = 0.0
     digits: int = 2
 
 
 def apply(formula, values):
-    """The formula at those of the values that it names."""
+    """What the formula gives for its arguments, which are found among the values by name."""
     wanted = inspect.signature(formula).parameters
     return formula(**{name: values[name] for name in wanted})
 
@@ -45,7 +46,10 @@ class Computation:
         self.right = self.column()
 
     def column(self, replaced: Mapping = {}, formula: Callable | None = None) -> tuple[float, ...]:
-        """Its value, or another formula's, in each case; nan where there is none."""
+        """The formula's value in each case, nan where it has none.
+
+        ``replaced`` holds values that stand in place of inputs, ``formula`` is one in its place.
+        """
         values_of = []
         for values in self._cases:
             try:

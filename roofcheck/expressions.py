@@ -5,6 +5,8 @@ import math
 import operator
 import re
 
+from roofcheck.sentences import listed, say
+
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 OPERATORS = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
@@ -34,16 +36,16 @@ def evaluate(text, values=None):
     """
     values = values or {}
     if len(text) > LONGEST:
-        raise ValueError(f"it has more than {LONGEST} characters")
+        raise ValueError(say("expression.too-long", most=LONGEST))
     try:
         tree = ast.parse(_explicit(python_of(text), values), mode="eval")
         result = _value(tree.body, values)
     except (SyntaxError, RecursionError, MemoryError):
-        raise ValueError("it is not an arithmetic expression") from None
+        raise ValueError(say("expression.not-arithmetic")) from None
     except (ArithmeticError, TypeError) as error:
-        raise ValueError(f"it cannot be computed ({error})") from None
+        raise ValueError(say("expression.fails", error=error)) from None
     if isinstance(result, complex):
-        raise ValueError("it is the root of a negative number")
+        raise ValueError(say("expression.complex"))
     return result
 
 
@@ -54,7 +56,7 @@ def _explicit(text, values):
     for token in tokens:
         named = re.match(r"[^\W\d]", token)
         if named and token not in values and token not in FUNCTIONS and len(token) > 1:
-            # BDF, for the product of B, D and F.
+            # BDF is the product of B, D and F.
             split = list(token) if all(letter in values for letter in token) else [token]
         else:
             split = [token]
@@ -78,8 +80,8 @@ def _value(node, values):
         case ast.Name(name) if name in values:
             return values[name]
         case ast.Name(name):
-            known = ", ".join(values) or "numbers alone"
-            raise ValueError(f"{name!r} is not among its symbols ({known})")
+            known = listed(values, "comma") or say("expression.no-symbols")
+            raise ValueError(say("expression.unknown", name=repr(name), symbols=known))
         case ast.Call(ast.Name(name), args, []) if name in FUNCTIONS:
             return FUNCTIONS[name](*(_value(argument, values) for argument in args))
-    raise ValueError("it is not an arithmetic expression")
+    raise ValueError(say("expression.not-arithmetic"))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import roofkit as rk
+from roofcheck.sentences import Sentence, listed
 from roofkit._inputs import ITEMSIZE
 
 BITS = "bits"
@@ -20,14 +21,14 @@ ANOTHER_CHIP = "another chip"
 
 @dataclass(frozen=True)
 class Instead:
-    """What is taken for an input by mistake: a name, the value it gives, what to say of it.
+    """What is taken for an input by mistake: the mistake's name, its value, what to say of it.
 
-    An answer of fewer than so many ``digits`` is not told it: it could be many other things.
+    It is told only to an answer of at least so many ``digits``: one of fewer could be many things.
     """
 
     name: str
     value: Any
-    says: str
+    says: str | Sentence
     digits: int = 2
 
 
@@ -38,27 +39,29 @@ class Input:
     Parameters
     ----------
     value : number, or a function for an operation
-    what : str
-        What it is, for a hint: "the memory bandwidth of the TPU v6e". Empty for an operation.
+    what : str or Sentence
+        How a hint names it: "the memory bandwidth of the TPU v6e". Empty for an operation.
     unit, source : str
     instead : tuple of Instead
     rarely : tuple of Instead
-        What is taken for it seldom: told only to an answer that is exactly what it gives.
-    two : str
+        What is seldom taken for it, and told only to an answer that is exactly what it gives.
+    two : str or Sentence
         Where a factor of 2 that concerns it comes from: "the multiply-add".
     chips : tuple of str
-        The chips its figures are of, drawn anew together.
-    has : function of a Chip, whether that chip could stand in
-    again : function of (Random, mapping of chip to chip), the input with other figures
+        The chips whose figures it takes. A new draw puts others in place of all of them.
+    has : function of a Chip
+        Whether the figures of that chip could stand in place of its own.
+    again : function of a Random and a mapping of chip to chip
+        Gives the input with other figures. The mapping names the chip in place of each.
     """
 
     value: Any
-    what: str = ""
+    what: str | Sentence = ""
     unit: str = ""
     source: str = ""
     instead: tuple[Instead, ...] = ()
     rarely: tuple[Instead, ...] = ()
-    two: str = ""
+    two: str | Sentence = ""
     chips: tuple[str, ...] = ()
     has: Callable | None = field(default=None, repr=False)
     again: Callable | None = field(default=None, repr=False)
@@ -82,42 +85,24 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_spa
         if other in found.peaks and abs(found.peaks[other] / value - 1) > 0.01:
             names.setdefault(float(found.peaks[other]), []).append(other)
     doubled = sparse and _has_sparsity(found)
-    for figure, listed in names.items():
+    for figure, alike in names.items():
         if doubled and abs(figure / value - 2) < 0.01:
             doubled = False
-            instead.append(
-                Instead(
-                    "sparse",
-                    2 * value,
-                    f"That takes twice the dense {dtype} peak: the data sheet's figure with "
-                    f"sparsity, or for {' and '.join(listed)}. Dense {dtype} matrices reach half.",
-                )
-            )
+            says = Sentence("peak.sparse-or", dtype=dtype, others=listed(alike))
+            instead.append(Instead("sparse", 2 * value, says))
         else:
-            instead.append(
-                Instead(
-                    " or ".join(listed),
-                    figure,
-                    f"That takes the {' or '.join(listed)} peak; the work is in {dtype}.",
-                )
-            )
+            says = Sentence("peak.dtype", dtype=dtype, others=listed(alike, "or"))
+            instead.append(Instead(" or ".join(alike), figure, says))
     if doubled:
-        instead.append(
-            Instead(
-                "sparse",
-                2 * value,
-                "That takes the peak with sparsity, twice the dense one. It holds only where two "
-                "of every four weights are zero.",
-            )
-        )
-    instead += _of_others(chip, others, "peak", lambda c: c.peaks.get(dtype))
+        instead.append(Instead("sparse", 2 * value, Sentence("peak.sparse")))
+    instead += _of_others(chip, others, "peak.other-chip", lambda c: c.peaks.get(dtype))
     return Input(
         value,
-        f"the dense {dtype} peak of the {chip}",
+        Sentence("peak.what", dtype=dtype, chip=chip),
         "FLOP/s",
         found.peaks[dtype].source,
         tuple(instead),
-        two="the peak, dense or sparse" if sparse and _has_sparsity(found) else "",
+        two=Sentence("peak.two") if sparse and _has_sparsity(found) else "",
         chips=(chip, *others),
         has=lambda c: (
             dtype in c.peaks
@@ -139,36 +124,23 @@ def bandwidth(chip, *, others=(), link=True):
     """A chip's memory bandwidth, byte/s. ``link`` if the chip's link may be taken for it."""
     found = rk.chip(chip)
     value = float(found.bandwidth)
-    instead = _of_others(chip, others, "memory bandwidth", lambda c: c.bandwidth)
+    instead = _of_others(chip, others, "bandwidth.other-chip", lambda c: c.bandwidth)
     if link and found.interconnect:
-        instead.append(
-            Instead(
-                "link",
-                found.interconnect.total,
-                "That goes over the chip-to-chip link. These bytes come from the chip's own "
-                "memory.",
-            )
-        )
+        instead.append(Instead("link", found.interconnect.total, Sentence("bandwidth.link")))
+    says = Sentence("bandwidth.tebi")
+    rarely = [
+        Instead("tebi", value * 2**40 / 1e12, says),
+        Instead("tebi, backwards", value * 1e12 / 2**40, says),
+    ]
+    if found.capacity:
+        rarely.append(Instead("capacity", float(found.capacity), Sentence("bandwidth.capacity")))
     return Input(
         value,
-        f"the memory bandwidth of the {chip}",
+        Sentence("bandwidth.what", chip=chip),
         "byte/s",
         found.bandwidth.source,
         (*instead, *_sizes(value)),
-        rarely=(
-            *_tebi(value, "bandwidth"),
-            *(
-                [
-                    Instead(
-                        "capacity",
-                        float(found.capacity),
-                        "That takes the memory's capacity, bytes, for its bandwidth, byte/s.",
-                    )
-                ]
-                if found.capacity
-                else ()
-            ),
-        ),
+        rarely=tuple(rarely),
         chips=(chip, *others),
         has=lambda c: (
             c.bandwidth is not None and c.bandwidth.confirmed and bool(c.interconnect or not link)
@@ -186,35 +158,18 @@ def link(chip, *, others=(), topology=None):
     """
     found = rk.chip(chip).interconnect
     value = found.total
-    both = Instead(
-        "both ways",
-        2 * value,
-        "That counts the link in both directions. One way is asked for: data sheets print both "
-        "together.",
-    )
+    instead = [Instead("both ways", 2 * value, Sentence("link.both-ways"))]
+    if found.links > 1:
+        says = Sentence("link.one", links=found.links, chip=chip)
+        instead.append(Instead("one link", float(found.bandwidth), says))
+    instead += _of_others(chip, others, "link.other-chip", lambda c: c.interconnect.total)
     return Input(
         value,
-        f"the links of the {chip}, one way",
+        Sentence("link.what", chip=chip),
         "byte/s",
         found.bandwidth.source,
-        (
-            both,
-            *(
-                [
-                    Instead(
-                        "one link",
-                        float(found.bandwidth),
-                        f"That takes one link of the {found.links} that the {chip} has. "
-                        "All are asked for.",
-                    )
-                ]
-                if found.links > 1
-                else ()
-            ),
-            *_of_others(chip, others, "links", lambda c: c.interconnect.total),
-            *_sizes(value),
-        ),
-        two="the links, one way or both",
+        (*instead, *_sizes(value)),
+        two=Sentence("link.two"),
         chips=(chip, *others),
         has=lambda c: bool(c.interconnect) and topology in (None, c.interconnect.topology),
         again=lambda rng, chips: link(
@@ -228,35 +183,21 @@ def one_link(chip):
     found = rk.chip(chip).interconnect
     value = float(found.bandwidth)
     instead = [
-        Instead(
-            "both ways",
-            2 * value,
-            "That counts the link in both directions. Each direction has its own traffic here.",
-        ),
-        Instead(
-            "memory",
-            float(rk.chip(chip).bandwidth),
-            "That takes the chip's memory bandwidth. These bytes cross a link.",
-        ),
+        Instead("both ways", 2 * value, Sentence("one-link.both-ways")),
+        Instead("memory", float(rk.chip(chip).bandwidth), Sentence("one-link.memory")),
     ]
     if found.links > 2:
-        instead.append(
-            Instead(
-                "all links",
-                found.total,
-                f"That takes all {found.links} links of the chip. Only those that lead to the "
-                "other chips of this group count.",
-            )
-        )
+        says = Sentence("one-link.all", links=found.links)
+        instead.append(Instead("all links", found.total, says))
     return Input(
         value,
-        f"one link of the {chip}, one way",
+        Sentence("one-link.what", chip=chip),
         "byte/s",
         found.bandwidth.source,
         (*instead, *_sizes(value)),
-        two="the link, one way or both",
+        two=Sentence("one-link.two"),
         chips=(chip,),
-        # A slice of so many chips has other corners where a chip has more axes.
+        # Among as many chips, one that has links along more axes has more neighbours.
         has=lambda c: (
             c.interconnect is not None
             and (c.interconnect.topology, c.interconnect.links) == (found.topology, found.links)
@@ -267,57 +208,34 @@ def one_link(chip):
 
 def itemsize(dtype="bf16", what="a number"):
     """The bytes of one element of a dtype."""
-    value = ITEMSIZE[dtype]
-    instead = [
-        Instead(
-            BITS,
-            8 * value,
-            f"That counts the bits of {what}. A byte has 8: {dtype} takes {value} "
-            f"byte{'s' if value > 1 else ''}.",
-        )
-    ]
-    if value != 1:
-        instead.insert(
-            0,
-            Instead(
-                "elements",
-                1,
-                f"That comes to 1 byte for {what}. Each takes {value} bytes in {dtype}.",
-            ),
-        )
-    if value < 4:
-        instead.append(
-            Instead(
-                "fp32",
-                4,
-                f"That comes to 4 bytes for {what}, as in fp32 or for one that crosses twice; "
-                f"{dtype} takes {value}.",
-            )
-        )
+    size = ITEMSIZE[dtype]
+    words = {"what": what, "dtype": dtype, "size": size}
+    bits = Sentence("itemsize.bits" if size > 1 else "itemsize.bits-of-one", **words)
+    instead = [Instead(BITS, 8 * size, bits)]
+    if size != 1:
+        instead.insert(0, Instead("elements", 1, Sentence("itemsize.elements", **words)))
+    if size < 4:
+        instead.append(Instead("fp32", 4, Sentence("itemsize.fp32", **words)))
     return Input(
-        value, f"the bytes of {what} in {dtype}", "bytes", "the format's definition",
+        size,
+        Sentence("itemsize.what", **words),
+        "bytes",
+        "the format's definition",
         tuple(instead),
-        rarely=(Instead("fp64", 8, f"That gives each number 8 bytes, as fp64 takes; {dtype} has "
-                        "fewer."),),
-        two=f"the {value} bytes of {what}" if value == 2 else "",
-    )  # fmt: skip
+        rarely=(Instead("fp64", 8, Sentence("itemsize.fp64", **words)),),
+        two=Sentence("itemsize.two", **words) if size == 2 else "",
+    )
 
 
 def fma():
     """The FLOPs of a multiply-add."""
     return Input(
         2,
-        "what a multiply-add counts",
+        Sentence("fma.what"),
         "FLOPs",
         "the field's convention",
-        (
-            Instead(
-                "multiply-add",
-                1,
-                "A multiply-add is one multiplication and one addition: 2 FLOPs.",
-            ),
-        ),
-        two="the multiply-add",
+        (Instead("multiply-add", 1, Sentence("fma.one")),),
+        two=Sentence("fma.two"),
     )
 
 
@@ -334,12 +252,12 @@ def count(value, what, unit="", *, instead=(), draw=(0.25, 0.5, 2, 3, 4)):
 
 
 def retold(given, name, **changes):
-    """The same input, with what is taken for it under this name told in another way."""
+    """The same input with other words, or digits, for the mistake of this name."""
     instead = (replace(one, **changes) if one.name == name else one for one in given.instead)
     return replace(given, instead=tuple(instead))
 
 
-# Operations, under the names that a sentence gives their two operands.
+# Operations. A sentence calls the two operands ``a`` and ``b``.
 
 
 def longer(a="T_math", b="T_comms"):
@@ -347,19 +265,15 @@ def longer(a="T_math", b="T_comms"):
     return Input(
         max,
         instead=(
-            Instead("sum", lambda x, y: x + y, "That is the sum: the time if nothing overlaps."),
-            Instead("first", lambda x, y: x, f"That is {a} alone. The longer time decides."),
-            Instead("second", lambda x, y: y, f"That is {b} alone. The longer time decides."),
-            Instead("shorter", min, "That is the shorter time. The longer one decides."),
-            Instead("mean", lambda x, y: (x + y) / 2, f"That is the mean of {a} and {b}.", 3),
+            Instead("sum", lambda x, y: x + y, Sentence("longer.sum")),
+            Instead("first", lambda x, y: x, Sentence("longer.alone", time=a)),
+            Instead("second", lambda x, y: y, Sentence("longer.alone", time=b)),
+            Instead("shorter", min, Sentence("longer.shorter")),
+            Instead("mean", lambda x, y: (x + y) / 2, Sentence("longer.mean", a=a, b=b), 3),
+            Instead("twice", lambda x, y: 2 * max(x, y), Sentence("longer.twice"), 3),
             Instead(
-                "twice",
-                lambda x, y: 2 * max(x, y),
-                "That is twice the longer time. It bounds the sum; overlapped, the longer time is "
-                "all.",
-                3,
+                "difference", lambda x, y: abs(x - y), Sentence("longer.difference", a=a, b=b), 3
             ),
-            Instead("difference", lambda x, y: abs(x - y), f"That subtracts {a} and {b}.", 3),
         ),
     )
 
@@ -369,38 +283,30 @@ def total(a="T_math", b="T_comms"):
     return Input(
         lambda x, y: x + y,
         instead=(
-            Instead("longer", max, "That is the longer time alone. With no overlap the times add."),
+            Instead("longer", max, Sentence("total.longer")),
+            Instead("twice", lambda x, y: 2 * max(x, y), Sentence("total.twice")),
+            Instead("first", lambda x, y: x, Sentence("total.alone", time=a)),
+            Instead("second", lambda x, y: y, Sentence("total.alone", time=b)),
+            Instead("mean", lambda x, y: (x + y) / 2, Sentence("total.mean", a=a, b=b), 3),
             Instead(
-                "twice",
-                lambda x, y: 2 * max(x, y),
-                "That is twice the longer time. It bounds the sum, but is not it.",
+                "difference", lambda x, y: abs(x - y), Sentence("total.difference", a=a, b=b), 3
             ),
-            Instead("first", lambda x, y: x, f"That is {a} alone. With no overlap the times add."),
-            Instead("second", lambda x, y: y, f"That is {b} alone. With no overlap the times add."),
-            Instead("mean", lambda x, y: (x + y) / 2, f"That is the mean of {a} and {b}.", 3),
-            Instead("difference", lambda x, y: abs(x - y), f"That subtracts {a} and {b}.", 3),
-            Instead("product", lambda x, y: x * y, f"That multiplies {a} and {b}.", 3),
+            Instead("product", lambda x, y: x * y, Sentence("total.product", a=a, b=b), 3),
         ),
     )
 
 
-def lower_roof(a="the peak", b="intensity times bandwidth"):
+def lower_roof():
     """The lower of the two roofs."""
     return Input(
         min,
         instead=(
-            Instead("first", lambda x, y: x, f"That is {a} alone, one roof of two."),
-            Instead("second", lambda x, y: y, f"That is {b} alone, one roof of two."),
-            Instead("higher", max, "That is the higher roof. A computation stays under the lower."),
-            Instead("sum", lambda x, y: x + y, "That is the sum of the two roofs.", 3),
-            Instead("mean", lambda x, y: (x + y) / 2, "That is the mean of the two roofs.", 3),
-            Instead(
-                "harmonic",
-                lambda x, y: 1 / (1 / x + 1 / y),
-                "That adds the times of both, as if nothing overlapped. The roof is the lower of "
-                "the two.",
-                3,
-            ),
+            Instead("first", lambda x, y: x, Sentence("roof.peak")),
+            Instead("second", lambda x, y: y, Sentence("roof.slope")),
+            Instead("higher", max, Sentence("roof.higher")),
+            Instead("sum", lambda x, y: x + y, Sentence("roof.sum"), 3),
+            Instead("mean", lambda x, y: (x + y) / 2, Sentence("roof.mean"), 3),
+            Instead("harmonic", lambda x, y: 1 / (1 / x + 1 / y), Sentence("roof.harmonic"), 3),
         ),
     )
 
@@ -410,37 +316,24 @@ def _has_sparsity(chip):
     return chip.sku.startswith("NVIDIA") and "bf16" in chip.peaks
 
 
-def _of_others(chip, others, what, read):
-    return [
-        Instead(
-            f"{ANOTHER_CHIP}{f' {number}' if number > 1 else ''}",
-            float(read(rk.chip(other))),
-            f"That takes the {what} of the {other}; the question is about the {chip}.",
-        )
-        for number, other in enumerate(others, start=1)
-        if read(rk.chip(other)) and abs(read(rk.chip(other)) / read(rk.chip(chip)) - 1) > 1e-9
-    ]
-
-
-def _tebi(value, what):
-    """2^40 for a tera, either way."""
-    says = f"That takes 2^40 for the tera of the {what}. Data sheets mean 10^12."
-    return (
-        Instead("tebi", value * 2**40 / 1e12, says),
-        Instead("tebi, backwards", value * 1e12 / 2**40, says),
-    )
+def _of_others(chip, others, key, read):
+    """The figures that ``read`` takes from other chips; ``key`` is what to say of each."""
+    own = float(read(rk.chip(chip)))
+    found = []
+    for number, other in enumerate(others, start=1):
+        value = read(rk.chip(other))
+        if value and abs(value / own - 1) > 1e-9:
+            name = f"{ANOTHER_CHIP} {number}" if number > 1 else ANOTHER_CHIP
+            found.append(Instead(name, float(value), Sentence(key, other=other, chip=chip)))
+    return found
 
 
 def _sizes(value):
-    """The slips of every figure in byte/s."""
-    bits = "That is off by the 8 bits of a byte. Bytes and bandwidth are both in bytes here."
-    giga = (
-        "That takes 2^30 for a giga, in the bytes or in the bandwidth. Data sheets and this "
-        "course mean 10^9."
-    )
+    """What is taken by mistake for any figure in byte/s."""
+    bits, binary = Sentence("bandwidth.bits"), Sentence("bandwidth.binary")
     return (
         Instead(BITS, 8 * value, bits),
         Instead("from bits", value / 8, bits),
-        Instead("binary", value * 2**30 / 1e9, giga, 3),
-        Instead("binary, backwards", value * 1e9 / 2**30, giga, 3),
+        Instead("binary", value * 2**30 / 1e9, binary, 3),
+        Instead("binary, backwards", value * 1e9 / 2**30, binary, 3),
     )

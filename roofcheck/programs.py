@@ -13,30 +13,32 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
-from roofcheck.words import TEXT, listed
+from roofcheck.sentences import listed, say
 from roofkit._units import quantity
 from roofkit.network import Fabric, Group, least_gather_bytes
 from roofkit.scratchpad import Scratchpad
 
-# Of a program; of the parts of parts that a handle may be, and of an array's axes.
+# The most operations of a program.
 LONGEST = 20_000
+# How often a function may take a part of a part, and the most axes of an array that it makes.
 DEEPEST = 8
-# What a function may ask of a fabric.
+# How often a function may ask a fabric who holds what, before it is stopped as endless.
 MOST_QUESTIONS = 10 * LONGEST
 # Elements in slow memory that a function may ask for, in all its arrays.
 ROOM = 10**7
 # By how much of its length a row may differ from a multiple of another.
 PROPORTIONAL = 1e-6
-# What of an error is told.
+# So many characters of an error's text are quoted.
 QUOTED = 300
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a program did: bytes moved, counts by name, the same in words, and what is wrong."""
+    """What a program did: bytes moved, counts by name, those counts in words, what is wrong."""
 
     moved: float = 0.0
     counts: Mapping[str, float] = field(default_factory=dict)
@@ -52,8 +54,11 @@ class Case(abc.ABC):
     """One size that a puzzle is tried on, with the ``least`` bytes that it takes."""
 
     least: float
-    over = ""  # what the bytes go over, in words
-    shorter = ""  # how to need fewer operations, in words
+    spoken: ClassVar[str]  # the group of sentences that speak of this machine
+
+    def say(self, key, **fields) -> str:
+        """A sentence of the machine's own."""
+        return say(f"{self.spoken}.{key}", **fields)
 
     @abc.abstractmethod
     def text(self) -> str:
@@ -89,16 +94,16 @@ class Case(abc.ABC):
                 function(*self.machine(record))
             return json.loads(json.dumps(program))
         except TooLongError:
-            return f"{TEXT['too long'].format(most=LONGEST)} {self.shorter}"
+            return self.say("too-long", most=LONGEST)
         except (Exception, SystemExit) as error:
-            return TEXT["puzzle raised"].format(kind=type(error).__name__, error=_quoted(error))
+            return say("puzzle.raised", kind=type(error).__name__, error=_quoted(error))
 
     def replay(self, program) -> Run:
         """What a program does; a Run that says what is wrong if it is no program."""
         place = 0
         try:
             if len(program) > LONGEST:
-                return Run(wrong=f"{TEXT['too long'].format(most=LONGEST)} {self.shorter}")
+                return Run(wrong=self.say("too-long", most=LONGEST))
             machine = self.machine()
             known = self.operations(machine)
             with np.errstate(all="ignore"):
@@ -108,7 +113,7 @@ class Case(abc.ABC):
                     known[name](*operands)
                 return self.count(machine)
         except Exception as error:
-            return Run(wrong=TEXT["malformed"].format(place=place, why=_quoted(error)))
+            return Run(wrong=say("puzzle.malformed", place=place, why=_quoted(error)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +137,11 @@ class Loops(Case):
     result: np.ndarray
     least: float
 
-    shorter = TEXT["larger blocks"]
+    spoken = "scratchpad"
 
     def text(self):
         sizes = [f"{name} = {length}" for name, length in self.sizes.items()]
-        return listed([*sizes, TEXT["fast memory"].format(room=quantity(self.capacity, "B"))])
+        return str(listed([*sizes, self.say("room", room=quantity(self.capacity, "B"))]))
 
     def bare(self):
         inputs = {name: np.zeros(values.shape) for name, values in self.inputs.items()}
@@ -158,11 +163,11 @@ class Loops(Case):
 
         def within(shape):
             nonlocal room
-            # Multiplied as they come, a text and a number would be that many of it.
+            # operator.index refuses a text, which times a number would be a very long text.
             lengths = [min(operator.index(length), ROOM + 1) for length in shape[:DEEPEST]]
             room -= math.prod(lengths)
             if room < 0 or len(shape) > DEEPEST:
-                raise ValueError(f"arrays of at most {ROOM:,} elements in all can be made here")
+                raise ValueError(self.say("too-large", most=ROOM))
             return shape
 
         def at(part):
@@ -195,7 +200,7 @@ class Loops(Case):
             name: array.loaded / array.nbytes
             for name, array in zip(self.inputs, inputs, strict=True)
         }
-        # Loaded from the output and from arrays that the function made.
+        # What is loaded from no input comes back from the output, or from arrays it made itself.
         back = (pad.loaded - sum(array.loaded for array in inputs)) / output.nbytes
         counts = {
             **self.sizes, **times,
@@ -207,15 +212,17 @@ class Loops(Case):
             "finite": bool(np.isfinite(output._values).all()),
             "proportional": _proportional(output._values, self.result),
         }  # fmt: skip
-        said = [
-            TEXT["loaded"].format(name=name, times=_times(count)) for name, count in times.items()
+        crossings = [
+            self.say("once" if count == 1 else "times", name=name, count=f"{count:.3g}")
+            for name, count in times.items()
         ]
         try:
             pad.check(output, self.result)
             wrong = ""
         except ValueError as error:
-            wrong = f"{error}."
-        return Run(pad.cost.bytes, counts, f"{listed(said)}.", wrong)
+            wrong = self.say("off", error=error)
+        words = self.say("crossings", crossings=listed(crossings))
+        return Run(pad.cost.bytes, counts, words, wrong)
 
 
 class RecordingPad(Scratchpad):
@@ -227,9 +234,7 @@ class RecordingPad(Scratchpad):
 
     def array(self, values=None, *, shape=None, name=None):
         if values is not None:
-            raise ValueError(
-                "all data is in slow memory already; make a place for results with shape= alone"
-            )
+            raise ValueError(say("scratchpad.no-data"))
         made = super().array(shape=shape, name=name)
         return self._made(made, "array", list(made.shape))
 
@@ -277,7 +282,7 @@ class RecordingPad(Scratchpad):
             handle, key = handle._name
             path.append("T" if key == "T" else [_plain(each) for each in key if each is not ...])
             if len(path) > DEEPEST:
-                raise ValueError(f"parts of parts go at most {DEEPEST} deep here")
+                raise ValueError(say("scratchpad.too-deep", most=DEEPEST))
         return [self._numbers[handle], *reversed(path)]
 
 
@@ -287,8 +292,7 @@ class Sends(Case):
 
     group: Group
 
-    over = TEXT["over the link"]
-    shorter = TEXT["useful sends"]
+    spoken = "fabric"
 
     @property
     def least(self):
@@ -296,8 +300,10 @@ class Sends(Case):
         return least_gather_bytes(self.group.n, self.group)
 
     def text(self):
-        chip = self.group.chip.name if self.group.chip else TEXT["chips"]
-        return f"{self.group.n} {chip}, {self.group.shape}"
+        size = {"chips": self.group.n, "shape": self.group.shape}
+        if not self.group.chip:
+            return self.say("sizes-of-any", **size)
+        return self.say("sizes", chip=self.group.chip.name, **size)
 
     def machine(self, record=None):
         size = self.group.n
@@ -323,9 +329,9 @@ class Sends(Case):
         }
         wrong = ""
         for chip, pieces in fabric.lacking.items():
-            wrong = TEXT["lacks"].format(chip=chip, pieces=listed(map(str, pieces)))
+            wrong = self.say("lacks", chip=chip, pieces=listed(map(str, pieces)))
             break
-        words = TEXT["pieces"].format(busiest=fabric.busiest, steps=fabric.steps)
+        words = self.say("carried", busiest=fabric.busiest, steps=fabric.steps)
         return Run(fabric.busiest, counts, words, wrong)
 
 
@@ -396,8 +402,3 @@ def _proportional(found, right):
     return bool(
         (factors > 0).all() and (off <= PROPORTIONAL * np.linalg.norm(found, axis=-1)).all()
     )
-
-
-def _times(count):
-    """A count of crossings in words."""
-    return TEXT["once"] if count == 1 else TEXT["so many times"].format(count=f"{count:.3g}")

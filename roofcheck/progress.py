@@ -4,9 +4,9 @@ import html
 import os
 from datetime import datetime
 
+from roofcheck.sentences import say
 from roofcheck.student import grades
 from roofcheck.table import questions_of
-from roofcheck.words import TEXT
 from roofkit._html import output
 
 
@@ -40,14 +40,14 @@ def line_of(name, known):
     """The line for these Grades by question, of which those of other sets do not count."""
     asked = questions_of(name)
     known = {each: grade for each, grade in known.items() if each in asked}
-    line = TEXT["progress"].format(
+    return say(
+        "progress.line",
         answered=sum(grade.verdict.state != "missing" for grade in known.values()),
         questions=len(asked),
         right=sum(grade.verdict.credit == 1 for grade in known.values()),
         earned=sum(known.values()),
         points=sum(question.points for question in asked.values()),
     )
-    return f"{line} {TEXT['unread']}"
 
 
 def _time_left(due):
@@ -61,6 +61,5 @@ def _time_left(due):
         ) from None
     left = moment - datetime.now().astimezone()
     days, hours = abs(left).days, abs(left).seconds // 3600
-    return TEXT["time left" if left.total_seconds() > 0 else "time out"].format(
-        days=days, hours=hours
-    )
+    key = "progress.left" if left.total_seconds() > 0 else "progress.over"
+    return say(key, days=days, hours=hours)

@@ -1,7 +1,8 @@
-"""Slips of which there are too many to be told from a rounded value.
+"""Slips of which there are so many that a rounded answer meets one by chance.
 
-Another chip of the table, a product for a quotient, a capacity for a bandwidth, lost parentheses,
-or an input given as the answer: told only to an answer that is exactly what they give.
+They are another chip of the table, a product for a quotient, a capacity for a bandwidth, lost
+parentheses, and an input given as the answer. Each is told only to an answer that is exactly what
+it gives.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,14 +12,14 @@ from roofcheck.agreement import same
 from roofcheck.chips import course_chips
 from roofcheck.computation import Candidate, Computation
 from roofcheck.inputs import ANOTHER_CHIP
-from roofcheck.words import TEXT, way
+from roofcheck.sentences import Sentence, listed, way
 
 
 def inputs_given(computation: Computation) -> list[Candidate]:
     """Answers that are one of the inputs as it stands."""
     found = []
     for name, given in computation.figures():
-        says = TEXT["an input"].format(what=given.what)
+        says = Sentence("slip.input", what=given.what)
         for scale in (1, 1e-9, 1e-12) if given.unit.endswith("/s") else (1,):
             column = computation.constant(scale * given.value)
             found.append(Candidate((f"{name} itself",), column, says))
@@ -26,7 +27,7 @@ def inputs_given(computation: Computation) -> list[Candidate]:
 
 
 def rare_slips(computation: Computation, steps: Sequence[Candidate]) -> list[Candidate]:
-    """All others; ``steps`` are the question's usual slips, which may come upside down."""
+    """All other rare slips; ``steps`` are the usual ones, each of which may be upside down, too."""
     found = [
         *_across(computation),
         *_other_chips(computation),
@@ -37,10 +38,10 @@ def rare_slips(computation: Computation, steps: Sequence[Candidate]) -> list[Can
 
 
 def _across(computation) -> Iterator[Candidate]:
-    """Multiplied where it should be divided, or the other way round; and rare replacements."""
+    """Each rate multiplied for divided, or the other way round; and what is seldom taken for it."""
     for name, given in computation.figures():
         if given.unit.endswith("/s"):
-            says = TEXT["across"].format(what=given.what)
+            says = Sentence("slip.across", what=given.what)
             column = computation.column({name: 1 / given.value})
             yield Candidate((f"{name}: multiplied",), column, says)
         for other in given.rarely:
@@ -53,7 +54,7 @@ def _other_chips(computation) -> Iterator[Candidate]:
     of_chip = {name: given for name, given in computation.figures() if given.chips}
     for main in dict.fromkeys(given.chips[0] for given in of_chip.values()):
         names = [name for name, given in of_chip.items() if given.chips[0] == main]
-        # What several chips share names them all.
+        # Chips that give the same value are named together.
         owners: dict[tuple, dict[str, None]] = {}
         for other in (chip for chip in course_chips() if chip.name != main):
             fitting = [name for name in names if of_chip[name].has(other)]
@@ -64,7 +65,7 @@ def _other_chips(computation) -> Iterator[Candidate]:
             for choice in choices:
                 owners.setdefault(computation.column(choice), {})[other.name] = None
         for column, chips in owners.items():
-            says = TEXT["other chip"].format(other=TEXT["or else"].join(chips), chip=main)
+            says = Sentence("slip.other-chip", other=listed(chips, "or"), chip=main)
             yield Candidate((f"{ANOTHER_CHIP} of the table",), column, says)
 
 
@@ -77,17 +78,18 @@ def _lost_parentheses(computation) -> Iterator[Candidate]:
     for power in range(16, 31):
         for sign in (power, -power):
             words = {"power": power, "way": way(10.0**sign), "half": power // 2}
-            says = TEXT["parentheses" if power % 2 == 0 else "prefix"].format(**words)
+            says = Sentence("slip.parentheses" if power % 2 == 0 else "slip.prefix", **words)
             column = tuple(10.0**sign * value for value in computation.right)
             yield Candidate((f"factor 10^{sign}",), column, says)
 
 
 def _turned(computation, steps) -> Iterator[Candidate]:
-    """A usual slip, and upside down besides."""
+    """Each usual slip turned upside down."""
     if units.DIMENSIONS[computation.unit] in ("intensity", "ratio"):
         for step in steps:
-            # 1 upside down is 1.
+            # A step that gives 1 gives the same upside down.
             turned = tuple(1 / value for value in step.column) if all(step.column) else step.column
             if not same(turned, step.column):
-                says = TEXT["besides"].format(first=step.says, second=TEXT["besides inverted"])
+                second = Sentence("slip.beside-inverted")
+                says = Sentence("slip.besides", first=step.says, second=second)
                 yield Candidate((*step.names, "upside down"), turned, says)

@@ -11,15 +11,22 @@ import numpy as np
 
 from roofcheck import units
 from roofcheck.expressions import LONGEST, evaluate, python_of
-from roofcheck.words import TEXT
+from roofcheck.sentences import listed, say
 from roofkit import hardware
 from roofkit.roofline import Cost, Estimate, Roofline
 
 EXACT = 17
-# Which figure of a roofkit object answers a question in this unit; an Estimate's is the question's.
+# Which attribute of a roofkit object answers a question, by what the question measures. Which one
+# of an Estimate does, the question says itself.
 FIGURES = {
     (Cost, "intensity"): "intensity", (Cost, "work"): "flops", (Cost, "data"): "bytes",
     (Roofline, "intensity"): "ridge", (Roofline, "bandwidth"): "bandwidth",
+}  # fmt: skip
+# The attributes that are named to a student who gave a whole object where none of them answers.
+ATTRIBUTES = {
+    Estimate: (".lower", ".upper", ".math", ".comms"), Cost: (".flops", ".bytes", ".intensity"),
+    Roofline: (".ridge", ".peak_flops", ".bandwidth"),
+    hardware.Chip: ('.peak_flops("bf16")', ".bandwidth"),
 }  # fmt: skip
 ABOUT = re.compile(
     r"^(about|approximately|approx\.?|roughly|around|circa|ca\.?|exactly|at most|at best|up to|"
@@ -36,16 +43,17 @@ WORDS = {
     "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
 }  # fmt: skip
 NUMBER = re.compile(r"[-+−]?(\d[\d_]*\.?\d*|\.\d+)([eE][-+]?\d+)?")
-# Arithmetic of numbers, as far as it goes: what follows is the unit.
+# The arithmetic that a text begins with. What follows it is the unit.
 ARITHMETIC = re.compile(
     r"(?:[-+−–*/÷^·×()\s]|(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])+"
 )
 
 
 class UnreadableError(Exception):
-    """An answer that is no number; says why. ``missing`` where there is no answer at all.
+    """An answer is no number, for the reason that the message gives.
 
-    ``number`` is what stands before a unit that cannot be right.
+    ``missing`` says that there is no answer at all; ``number`` is the Given that stands before a
+    unit which cannot be right.
     """
 
     def __init__(self, message, missing=False, number=None):
@@ -69,13 +77,18 @@ def is_missing(answer):
     return answer is None or answer is ...
 
 
+def none_said(answer):
+    """What to say of a missing answer."""
+    return say("missing.fill-in" if answer is ... else "missing.none")
+
+
 def kind_of(answer):
     """What an answer is, for a sentence."""
     if isinstance(answer, (bool, np.bool_)):
-        return TEXT["boolean"]
+        return say("kind.boolean")
     if callable(answer):
-        return TEXT["function"]
-    return TEXT["of type"].format(name=type(answer).__name__)
+        return say("kind.function")
+    return say("kind.other", name=type(answer).__name__)
 
 
 def read_number(answer, unit="", figure=""):
@@ -84,7 +97,7 @@ def read_number(answer, unit="", figure=""):
     ``figure`` is the attribute that a question means of an Estimate. Raises UnreadableError.
     """
     if is_missing(answer):
-        raise UnreadableError(TEXT["fill in" if answer is ... else "none"], missing=True)
+        raise UnreadableError(none_said(answer), missing=True)
     if isinstance(answer, str):
         return _of_text(answer, unit)
     if isinstance(answer, (Cost, Roofline, Estimate, hardware.Chip)):
@@ -96,14 +109,14 @@ def read_number(answer, unit="", figure=""):
     if isinstance(answer, str):
         return _of_text(answer, unit)
     if isinstance(answer, (bool, np.bool_, bytes)) or callable(answer):
-        raise UnreadableError(TEXT["not a number"].format(kind=kind_of(answer)))
+        raise UnreadableError(say("unread.not-a-number", kind=kind_of(answer)))
     try:
         # float() reads ints, NumPy scalars, Fractions, Decimals and SymPy numbers alike.
         value = float(answer)
     except (TypeError, ValueError, OverflowError):
-        raise UnreadableError(TEXT["not a number"].format(kind=kind_of(answer))) from None
+        raise UnreadableError(say("unread.not-a-number", kind=kind_of(answer))) from None
     if math.isnan(value):
-        raise UnreadableError(TEXT["nan"])
+        raise UnreadableError(say("unread.nan"))
     return Given(value, _digits(answer, value))
 
 
@@ -115,10 +128,10 @@ def _alone(answer):
         if not isinstance(answer, (list, tuple)):
             break
         if len(answer) != 1:
-            raise UnreadableError(TEXT["several"].format(kind=kind_of(answer), count=len(answer)))
+            raise UnreadableError(say("unread.several", kind=kind_of(answer), count=len(answer)))
         answer = answer[0]
         if is_missing(answer):
-            raise UnreadableError(TEXT["fill in"], missing=True)
+            raise UnreadableError(say("missing.fill-in"), missing=True)
     return answer
 
 
@@ -144,11 +157,10 @@ def _of_roofkit(answer, unit, figure):
     for (kind, measures), attribute in FIGURES.items():
         if isinstance(answer, kind) and measures == dimension:
             return Given(float(getattr(answer, attribute)))
-    names = {Estimate: ".lower, .upper, .math or .comms", Cost: ".flops, .bytes or .intensity",
-             Roofline: ".ridge, .peak_flops or .bandwidth"}  # fmt: skip
-    how = names.get(type(answer), '.peak_flops("bf16") or .bandwidth')
+    names = next(names for kind, names in ATTRIBUTES.items() if isinstance(answer, kind))
+    figures = listed(names, "or")
     raise UnreadableError(
-        TEXT["object"].format(kind=kind_of(answer), how=how, unit=units.name(unit))
+        say("unread.object", kind=kind_of(answer), figures=figures, unit=units.name(unit))
     )
 
 
@@ -165,7 +177,7 @@ def _of_text(text, unit):
     for word, number in WORDS.items():
         words = re.sub(rf"^{word.replace(' ', '[- ]')}\b", number, words, flags=re.I)
     if words in ("", "..."):
-        raise UnreadableError(TEXT["fill in"], missing=True)
+        raise UnreadableError(say("missing.fill-in"), missing=True)
     if re.match(r"[1-9]\d{0,2}(,\d{3})+(?!\d)", words):
         words = words.replace(",", "")
     # A comma that is left stands before decimals.
@@ -176,7 +188,7 @@ def _of_text(text, unit):
     if not found or not re.search(r"\d", found[0]):
         with contextlib.suppress(ValueError):
             return Given(float(evaluate(words)))
-        raise UnreadableError(_no_number(text, TEXT["no digits"]))
+        raise UnreadableError(_no_number(text, say("unread.no-digits")))
     # A stroke before the unit belongs to the unit.
     number = found[0].rstrip()
     while number.endswith(("/", "*", "·", "×", "-", "(")):
@@ -199,7 +211,7 @@ def _of_text(text, unit):
         scale = units.factor(written, unit)
         if scale is None:
             raise UnreadableError(
-                TEXT["wrong unit"].format(unit=repr(written), wanted=units.name(unit)),
+                say("unread.unit", unit=repr(written), wanted=units.name(unit)),
                 number=Given(float(value), digits),
             )
         return Given(float(value * scale), digits, Given(float(value), digits))
@@ -207,7 +219,7 @@ def _of_text(text, unit):
 
 
 def _no_number(text, why):
-    return TEXT["no number"].format(text=repr(text[:60]), why=why)
+    return say("unread.no-number", text=repr(text[:60]), why=why)
 
 
 def as_sequence(answer):

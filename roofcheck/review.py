@@ -6,9 +6,9 @@ from datetime import date, timedelta
 
 from roofcheck import answers
 from roofcheck.kinds import Choice, Formula, Number, Order, Question, Several
+from roofcheck.sentences import listed, say
 from roofcheck.student import Grade, quietly
 from roofcheck.table import tables
-from roofcheck.words import TEXT, listed
 from roofkit._html import output
 
 # Days until a question comes back: the next gap after a right answer, the first after a wrong one.
@@ -48,10 +48,9 @@ class Nothing:
         self._later = later
 
     def __repr__(self):
-        said = TEXT["nothing due"]
-        if self._later:
-            said += " " + TEXT["next due"].format(day=self._later[0].when)
-        return said
+        if not self._later:
+            return say("review.nothing")
+        return say("review.next", day=self._later[0].when)
 
 
 def schedule():
@@ -62,7 +61,7 @@ def schedule():
         if each.question not in tables() or not (each.again or before or each.credit < 1):
             continue
         if each.credit == 1 and not each.again:
-            # Right after a miss, in the lecture, is no review yet.
+            # Mending a missed answer in the lecture does not count as a review.
             continue
         step = before.step + 1 if before and each.credit == 1 else 0
         when = each.time.date() + timedelta(days=GAPS[step]) if step < len(GAPS) else None
@@ -72,7 +71,7 @@ def schedule():
 
 
 def due_now():
-    """Those of the schedule whose time has come."""
+    """The questions of the schedule that come back today or should have come back before."""
     return [due for due in schedule() if due.when <= date.today()]
 
 
@@ -97,17 +96,25 @@ def answer_due(due, answer):
         return Grade(verdict, 0)
     failed = answers.keep(due.question_id, verdict, answer, due.reviews + 1)
     after = [each for each in schedule() if each.question_id == due.question_id]
-    said = TEXT["review again"].format(day=after[0].when) if after else TEXT["review done"]
-    if verdict.credit < 1 and due.question_id.startswith("l"):
-        said = TEXT["review lecture"].format(number=int(due.question_id[1:3])) + " " + said
-    return Grade(verdict.adding(failed or said), 0)
+    return Grade(verdict.adding(failed or _comes_back(due.question_id, verdict, after)), 0)
+
+
+def _comes_back(question_id, verdict, after):
+    """When a question comes back that was just answered; ``after`` is its schedule by now."""
+    if not after:
+        return say("review.done")
+    day = after[0].when
+    if verdict.credit < 1 and question_id.startswith("l"):
+        return say("review.lecture", number=int(question_id[1:3]), day=day)
+    return say("review.again", day=day)
 
 
 def prompt(question):
     """A question's text with what an answer may be."""
     if isinstance(question, Choice):
-        options = TEXT["review options"].format(options=", ".join(sorted(question.options)))
-        return f"{question.text()} {options}"
+        options = listed(sorted(question.options), "comma")
+        return say("review.options", question=question.text(), options=options)
     if isinstance(question, Order):
-        return f"{question.text()} {listed(sorted(question.items))}."
+        items = listed(sorted(question.items))
+        return say("review.items", question=question.text(), items=items)
     return question.text()

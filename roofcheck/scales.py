@@ -1,13 +1,13 @@
-"""Slips that change a result by a factor alone: a unit, a prefix, a 2, the bits of a byte."""
+"""Slips that only change a result by a factor: a unit, a prefix, a 2, the bits of a byte."""
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from roofcheck import units
 from roofcheck.agreement import same
 from roofcheck.computation import Candidate, Computation
-from roofcheck.words import TEXT, listed, way
+from roofcheck.sentences import Sentence, listed, way
 
 # The share that a half-right answer keeps: right but for its unit, one of two, one branch of two.
 HALF = 0.5
@@ -20,8 +20,8 @@ class Scale:
 
     name: str
     factor: float
-    says: str
-    besides: str = ""
+    says: Sentence
+    besides: Sentence | str = ""
     credit: float = 0.0
 
     def of(self, right) -> Candidate:
@@ -35,28 +35,23 @@ def unit_scales(unit: str) -> Iterator[Scale]:
     named = units.ALSO.get(unit, {})
     for other, factor in named.items():
         words = {"other": units.name(other), "unit": units.name(unit)}
-        says, besides = (TEXT[key].format(**words) for key in ("in unit", "besides in unit"))
-        yield Scale(f"unit: {other}", factor, says, besides, HALF)
+        yield _scale(f"unit: {other}", factor, "unit", HALF, **words)
     for power in POWERS:
         if not any(math.isclose(10.0**power, factor) for factor in named.values()):
-            words = {"power": abs(power), "way": way(10.0**power)}
-            says, besides = (TEXT[key].format(**words) for key in ("prefix", "besides prefix"))
-            yield Scale(f"prefix: 10^{power}", 10.0**power, says, besides)
+            says = Sentence("slip.prefix", power=abs(power), way=way(10.0**power))
+            yield Scale(f"prefix: 10^{power}", 10.0**power, says)
 
 
 def factor_scales(computation: Computation) -> Iterator[Scale]:
     """A 2 too many or too few, and the 8 bits of a byte where there are bytes."""
     for factor in (2.0, 0.5):
         places = listed(dict.fromkeys(_twos(computation, factor)))
-        where = TEXT["where 2"].format(places=places) if places else ""
-        words = {"way": way(factor), "where": where}
-        says, besides = (TEXT[key].format(**words) for key in ("twice", "besides twice"))
-        yield Scale(f"factor {factor:g}", factor, says, besides)
+        scale = _scale(f"factor {factor:g}", factor, "two", way=way(factor))
+        says = Sentence("slip.two-in", way=way(factor), places=places)
+        yield replace(scale, says=says) if places else scale
     if any(given.unit in ("bytes", "byte/s") for given in computation.inputs.values()):
         for factor in (8.0, 0.125):
-            words = {"way": way(factor)}
-            says, besides = (TEXT[key].format(**words) for key in ("eight", "besides eight"))
-            yield Scale(f"factor {factor:g}", factor, says, besides)
+            yield _scale(f"factor {factor:g}", factor, "eight", way=way(factor))
 
 
 def zero_scales(unit: str) -> Iterator[Scale]:
@@ -64,9 +59,14 @@ def zero_scales(unit: str) -> Iterator[Scale]:
     for factor in (10.0, 0.1, 100.0, 0.01):
         if not any(math.isclose(factor, known) for known in units.ALSO.get(unit, {}).values()):
             ten = f"{max(factor, 1 / factor):.0f}"
-            yield Scale(
-                f"factor {factor:g}", factor, TEXT["ten"].format(factor=ten, way=way(factor))
-            )
+            says = Sentence("slip.ten", factor=ten, way=way(factor))
+            yield Scale(f"factor {factor:g}", factor, says)
+
+
+def _scale(name, factor, key, credit=0.0, **words):
+    """A Scale that the table has words for both alone and beside another slip."""
+    says, besides = (Sentence(f"slip.{form}", **words) for form in (key, f"beside-{key}"))
+    return Scale(name, factor, says, besides, credit)
 
 
 def _twos(computation, factor):

@@ -18,10 +18,10 @@ from roofcheck.inputs import ANOTHER_CHIP, BITS, Input
 from roofcheck.rare import inputs_given, rare_slips
 from roofcheck.reading import Given
 from roofcheck.scales import HALF, factor_scales, unit_scales, zero_scales
-from roofcheck.words import TEXT
+from roofcheck.sentences import Sentence, say
 
-# Of answers spread evenly (in logarithm) over three decades around the right one, at most about
-# this share may meet a slip by chance; the rarest pairs of slips give way.
+# Of answers spread evenly, in logarithm, over three decades around the right one, at most about
+# this share may meet a slip by chance. Pairs of slips that would exceed it are left out.
 CHANCE = 0.012
 DECADES = 3
 # A number of more digits was computed, not rounded by hand.
@@ -70,8 +70,7 @@ class Slips:
     unit : the unit of the result
     half : names of slips that keep half the credit
     rtol : how far from the reference an answer may lie
-    exact : whether all is small whole numbers, so that two slips at once fit everything
-
+    exact : whether all numbers are small and whole, so that two slips at once would fit everything
     """
 
     def __init__(
@@ -90,10 +89,10 @@ class Slips:
         self.rtol, self._exact = rtol, exact
         self.right = self._computation.right
         self._own, self._half = own, half
-        # What an operation replaced gives.
+        # The columns that come of another operation in an operation's place.
         self._operations: list[tuple[float, ...]] = []
 
-    # All of these are worked out when an answer is wrong, and not before: most are right.
+    # These are worked out only once an answer is wrong, since most answers are right.
 
     @functools.cached_property
     def alternatives(self) -> list[Candidate]:
@@ -102,7 +101,7 @@ class Slips:
 
     @functools.cached_property
     def steps(self) -> list[Candidate]:
-        """What a step of the question gone wrong gives."""
+        """What each step of the question gives when it goes wrong."""
         steps = [*(one for one in self._written if one.credit < 1), *self._replaced()]
         steps = [
             replace(step, credit=HALF) if step.names[0] in self._half else step for step in steps
@@ -111,7 +110,7 @@ class Slips:
 
     @functools.cached_property
     def singles(self) -> list[Candidate]:
-        """The steps, and the results besides that are off by a factor."""
+        """The steps, and the right result off by a factor or upside down."""
         unit = self._computation.unit
         factors = [*unit_scales(unit), *factor_scales(self._computation), *zero_scales(unit)]
         scaled = [*(scale.of(self.right) for scale in factors), *self._inverted()]
@@ -121,7 +120,7 @@ class Slips:
 
     @functools.cached_property
     def pairs(self) -> list[Candidate]:
-        """Two at once."""
+        """Two slips at once."""
         return list(self._likely_pairs())
 
     def diagnose(self, given: Sequence[Given]) -> Diagnosis | None:
@@ -152,7 +151,7 @@ class Slips:
         if not found:
             # Several ways to be wrong twice are a guess.
             found = fitting(self.pairs, least=3)
-            found = found if len({pair.says for pair in found}) < 3 else []
+            found = found if len({str(pair.says) for pair in found}) < 3 else []
         if tells and not found:
             found = [one for one in self.rare if agrees_exactly(given, one.column)]
         return _told(found) if found else None
@@ -186,7 +185,7 @@ class Slips:
             return ""
         for other in self.alternatives:
             if agrees_exactly(given, other.column, CLOSE):
-                return other.says
+                return str(other.says)
         return None
 
     def is_right_at(self, number: int, given: Given) -> bool:
@@ -207,7 +206,11 @@ class Slips:
         ]
 
     def _replaced(self) -> Iterator[Candidate]:
-        """Each input replaced. An operation goes first: a figure that only tips it is no slip."""
+        """What comes of each input when another value, or operation, is taken for it.
+
+        Operations go first. A wrong figure may only turn the choice of a ``max``: what comes of it
+        is then the slip of the operation and not one of the figure.
+        """
         for name, given in self._computation.used():
             seen = [*self._operations]
             for other in given.instead:
@@ -224,12 +227,16 @@ class Slips:
         if all(self.right) and dimension in ("intensity", "ratio", "time", "data"):
             column = tuple(1 / value for value in self.right)
             if self._computation.tells(column):
-                yield Candidate(("upside down",), column, TEXT["inverted"])
+                yield Candidate(("upside down",), column, Sentence("slip.inverted"))
         if self._computation.unit == "of peak":
-            yield Candidate(("the rest",), tuple(1 - value for value in self.right), TEXT["share"])
+            column = tuple(1 - value for value in self.right)
+            yield Candidate(("the rest",), column, Sentence("slip.rest"))
 
     def _likely_pairs(self) -> Iterator[Candidate]:
-        """A step and a unit, then a 2, then the bits, while chance matches stay rare."""
+        """A step with a wrong unit, then with a 2, then with the bits of a byte.
+
+        There are only as many as leave chance matches rare.
+        """
         factors = [*factor_scales(self._computation)]
         meets = sum(map(self._in_window, self.singles))
         room = CHANCE * DECADES * math.log(10) / (2 * CLOSE)
@@ -238,22 +245,22 @@ class Slips:
         named = [scale for scale in unit_scales(self._computation.unit) if scale.credit]
         for second in [] if self._exact else [*named, *factors]:
             for step in self.singles:
-                # A factor besides a factor is another factor; a subtle slip is enough by itself.
+                # Two factors make one, and a slip that takes three digits to see is told alone.
                 usual = step in self.steps and step.digits < 3
                 if not usual and (second in factors or step.names[0] not in plain):
                     continue
                 if BITS in step.names[0] and second.factor in (8, 1 / 8):
-                    # Bits taken for bytes, and back.
+                    # Bits taken for bytes and bytes for bits cancel.
                     continue
                 column = tuple(second.factor * value for value in step.column)
-                # Two slips that cancel are none that an answer shows.
+                # Where two slips cancel, an answer shows neither.
                 right = agrees([Given(value) for value in column], self.right, self.rtol)
                 if right or any(same(column, other) for other in known):
                     continue
                 pair = Candidate(
                     (*step.names, second.name),
                     column,
-                    TEXT["besides"].format(first=step.says, second=second.besides),
+                    Sentence("slip.besides", first=step.says, second=second.besides),
                     # In the wrong unit a slip keeps its share; with a factor lost it does not.
                     min(step.credit, second.credit),
                 )
@@ -270,11 +277,14 @@ class Slips:
 
 def _told(found):
     """One diagnosis of all the slips that fit; in doubt the one that keeps most of the points."""
-    found = list({candidate.says: candidate for candidate in reversed(found)}.values())[::-1]
+    found = list({str(candidate.says): candidate for candidate in reversed(found)}.values())[::-1]
     names = tuple(" and ".join(candidate.names) for candidate in found)
     credit = max(candidate.credit for candidate in found)
-    message = found[0].says
-    if len(found) > 1:
-        others = TEXT["or"].join(candidate.says for candidate in found[1:3])
-        message = TEXT["either"].format(first=message, second=others)
+    match [candidate.says for candidate in found[:3]]:
+        case [says]:
+            message = str(says)
+        case [first, second]:
+            message = say("slip.either-two", first=first, second=second)
+        case [first, second, third]:
+            message = say("slip.either-three", first=first, second=second, third=third)
     return Diagnosis(names, message, credit)

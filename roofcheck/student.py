@@ -15,10 +15,11 @@ import warnings
 
 from roofcheck import answers, units
 from roofcheck.kinds import Number, Verdict
+from roofcheck.kinds.question import unreadable
 from roofcheck.reading import UnreadableError, is_missing, read_number
+from roofcheck.sentences import say, way
 from roofcheck.table import find_question
 from roofcheck.variants import is_nobody, judge_variant, variant
-from roofcheck.words import TEXT, way
 from roofkit._html import output, quantities
 
 # A message quotes what the student wrote, which has no limit of its own.
@@ -26,7 +27,7 @@ LONGEST = 600
 # From this factor on a guess is probably in another unit.
 FAR = 500
 
-# Of a question without variants.
+# Stands in place of ``me`` where a question is asked as it is written.
 WRITTEN = "the figures as written"
 # Where answers count, functions meet cases that nobody has seen. A regrading names its seed.
 SEED = os.environ.get("ROOFKIT_SEED") or secrets.token_hex(8)
@@ -53,7 +54,7 @@ class Grade(float):
 
     def __str__(self):
         state, message = self._words()
-        return f"{state}. {message}".strip()
+        return f"{state} {message}".strip()
 
     def _repr_html_(self):
         colour = {"right": "#009E73", "partly": "#E69F00", "wrong": "#D55E00"}
@@ -61,7 +62,7 @@ class Grade(float):
         return (
             '<div style="border-left: 4px solid '
             f'{colour.get(self.verdict.state, "#0072B2")}; padding: 0.4em 0.8em">'
-            f"<b>{state}.</b> {message}</div>"
+            f"<b>{state}</b> {message}</div>"
         )
 
     def _words(self):
@@ -69,8 +70,8 @@ class Grade(float):
         if len(message) > LONGEST:
             message = f"{message[:LONGEST].rpartition(' ')[0]} …"
         if self.points:
-            message += " " + TEXT["points"].format(earned=float(self), points=self.points)
-        return TEXT[self.verdict.state], message.strip()
+            message += " " + say("grade.points", earned=float(self), points=self.points)
+        return say(f"state.{self.verdict.state}"), message.strip()
 
 
 class Revealed:
@@ -118,7 +119,7 @@ def judged(question_id, answer, me=WRITTEN, seed=None):
     if me is WRITTEN:
         return question, quietly(question.judge, answer)
     if is_nobody(me):
-        return question, Verdict(0, TEXT["who are you"], "missing")
+        return question, Verdict(0, say("variant.nobody"), "missing")
     question = variant(question_id, me)
     return question, quietly(judge_variant, question_id, question, answer)
 
@@ -136,7 +137,7 @@ def predict(question_id, guess=...):
     """
     question = _number_question(question_id)
     if is_missing(guess):
-        return Grade(Verdict(0, TEXT["guess first"], "missing"), 0)
+        return Grade(Verdict(0, say("guess.first"), "missing"), 0)
     return Grade(quietly(_compare_guess, question_id, question, guess), 0)
 
 
@@ -157,9 +158,9 @@ def reveal(question_id, value):
     answer = units.in_units(float(value), question.unit)
     guess = _guesses.get(question_id)
     if guess is None:
-        return Revealed(TEXT["revealed"].format(answer=answer))
+        return Revealed(say("reveal.answer", answer=answer))
     said = units.in_units(guess, question.unit)
-    return Revealed(TEXT["you said"].format(guess=said, answer=answer))
+    return Revealed(say("reveal.beside", guess=said, answer=answer))
 
 
 def _number_question(question_id):
@@ -177,11 +178,11 @@ def quietly(judge, *arguments):
             warnings.simplefilter("always")
             verdict = judge(*arguments)
     except (Exception, SystemExit) as error:
-        verdict = Verdict(0, TEXT["unreadable"].format(error=f"{type(error).__name__}: {error}"))
+        verdict = Verdict(0, say("unread.raised", error=f"{type(error).__name__}: {error}"))
         caught = []
     said = [f"{warning.category.__name__}: {warning.message}" for warning in caught[:1]]
     said += stderr.getvalue().strip().splitlines()[-1:]
-    return verdict.adding(TEXT["warned"].format(warning="; ".join(said)) if said else "")
+    return verdict.adding(say("grade.warned", warning="; ".join(said)) if said else "")
 
 
 def _hint(question_id, question, verdict, answer):
@@ -205,9 +206,9 @@ def _compare_guess(question_id, question, guess):
     try:
         value = read_number(guess, question.unit, question.figure).value
     except UnreadableError as error:
-        return Verdict(0, str(error), "missing" if error.missing else "wrong")
+        return unreadable(error)
     if not value > 0:
-        return Verdict(0, TEXT["no guess"])
+        return Verdict(0, say("guess.none"))
     _guesses[question_id] = value
     ratio = value / question.reference()
     off = max(ratio, 1 / ratio)
@@ -216,4 +217,4 @@ def _compare_guess(question_id, question, guess):
     if math.isinf(value) or units.DIMENSIONS[question.unit] == "ratio":
         said = "far" if said == "unit" else said
     words = {"way": way(ratio), "unit": units.name(question.unit)}
-    return Verdict(0, TEXT[f"guess {said}"].format(**words), "guess")
+    return Verdict(0, say(f"guess.{said}", **words), "guess")

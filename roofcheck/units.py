@@ -2,6 +2,7 @@
 
 import re
 
+from roofcheck.sentences import Sentence, say
 from roofkit._units import engineering
 
 # What a question's unit measures.
@@ -19,7 +20,7 @@ PREFIX_WORDS = {
     "giga": 1e9, "tera": 1e12, "peta": 1e15,
 }  # fmt: skip
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-# Quantity and factor of each base, by its symbol and by its word.
+# What a base unit measures and how large it is, by its symbol and by its word.
 SHORT = {"s": ("time", 1), "B": ("data", 1), "b": ("data", 1 / 8), "F": ("work", 1)}
 LONG = {
     "s": ("time", 1), "sec": ("time", 1), "second": ("time", 1), "byte": ("data", 1),
@@ -45,19 +46,25 @@ ALSO = {
 # Units that take SI prefixes, and how they are written behind one.
 PREFIXED = {"s": "s", "FLOP/s": "FLOP/s", "bytes": "B", "byte/s": "B/s"}
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# In a sentence: "..., seconds are asked for".
-NAMES = {"s": "seconds", "ms": "milliseconds", "µs": "microseconds", "ns": "nanoseconds",
-         "%": "percent", "": "a plain number", "times": "a plain ratio",
-         "of peak": "a fraction of peak"}  # fmt: skip
+# The sentences that name a unit, and those that name an amount of it. Other units are symbols.
+NAMES = {
+    "s": "unit.seconds", "ms": "unit.milliseconds", "µs": "unit.microseconds",
+    "ns": "unit.nanoseconds", "%": "unit.percent", "bytes": "unit.bytes", "tokens": "unit.tokens",
+    "": "unit.number", "times": "unit.ratio", "of peak": "unit.share",
+}  # fmt: skip
+AMOUNTS = {
+    "bytes": "amount.bytes", "tokens": "amount.tokens", "times": "amount.times",
+    "of peak": "amount.share",
+}  # fmt: skip
 
 
 def name(unit):
     """A unit as a sentence names it.
 
-    >>> name("ms"), name("FLOP/byte")
+    >>> str(name("ms")), name("FLOP/byte")
     ('milliseconds', 'FLOP/byte')
     """
-    return NAMES.get(unit, unit)
+    return Sentence(NAMES[unit]) if unit in NAMES else unit
 
 
 def factor(written, unit):
@@ -92,10 +99,10 @@ def _read(text, dimension):
     if not below and dimension == "bandwidth" and re.search(r"[Bb]ps$", above):
         above, below = above[:-2], ["s"]
     if not below and dimension == "speed":
-        # TFLOPS, a rate without a stroke.
+        # TFLOPS is a rate although it is written without a stroke.
         below = ["s"]
     if not below and dimension == "intensity":
-        # FLOPs with every byte.
+        # An intensity may be written as FLOPs alone, which are those with every byte.
         below = ["byte"]
     if len(below) > 1 or not (top := _atom(above)):
         return None
@@ -142,9 +149,18 @@ def in_units(value, unit):
     if unit in PREFIXED and (unit != "bytes" or value >= 1000):
         return f"{engineering(value)}{PREFIXED[unit]}"
     if unit == "of peak":
-        return f"{100 * value:.3g}% {unit}"
+        return with_unit(f"{100 * value:.3g}%", unit)
     digits = 3 if value < 100 else max(4, min(6, len(f"{value:.0f}")))
-    return f"{float(f'{value:.{digits}g}'):,.10g} {unit}".strip()
+    return with_unit(f"{float(f'{value:.{digits}g}'):,.10g}", unit)
+
+
+def with_unit(number, unit):
+    """A number that is written already, with its unit.
+
+    >>> with_unit("2", "bytes"), with_unit("240", "FLOP/byte"), with_unit("7", "")
+    ('2 bytes', '240 FLOP/byte', '7')
+    """
+    return say(AMOUNTS[unit], number=number) if unit in AMOUNTS else f"{number} {unit}".strip()
 
 
 def with_power(value):

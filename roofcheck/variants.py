@@ -9,18 +9,19 @@ import numpy as np
 from roofcheck.agreement import agrees, agrees_exactly, telling
 from roofcheck.kinds import Number, Several, Verdict
 from roofcheck.reading import UnreadableError, as_sequence, is_missing, read_number
+from roofcheck.sentences import listed, say
 from roofcheck.table import find_question
-from roofcheck.words import TEXT
 from roofkit._html import output
 
-# Two of a class have seldom the same, and a wrong answer seldom meets one by chance.
+# So many variants that two students seldom share one, and so few that a wrong answer is seldom the
+# answer to another by chance.
 FEWEST, MOST = 10, 20
-# Further than the tolerance of any question, so that no neighbour's answer is right here.
+# The answers to two variants differ by more than this, which is more than any question tolerates.
 APART = 0.03
 
 
-class Asked:
-    """A student's variant: the question as text, the figures it gives as attributes.
+class Variant:
+    """A student's own variant: the question as text, the figures it gives as attributes.
 
     ``chip`` is the chip that it is about. Raises AttributeError for a figure it does not give.
     """
@@ -30,8 +31,8 @@ class Asked:
 
     def __getattr__(self, name):
         if name.startswith("_") or name not in self._figures:
-            known = ", ".join(self._figures) or TEXT["who are you"]
-            raise AttributeError(f"no figure {name!r}: {known}")
+            known = listed(self._figures, "comma") or say("variant.nobody")
+            raise AttributeError(say("variant.no-figure", name=repr(name), known=known))
         return self._figures[name]
 
     def __dir__(self):
@@ -55,7 +56,7 @@ how many microseconds does it take?
     ('GB200', 2400000000)
     """
     if is_nobody(me):
-        return Asked(TEXT["who are you"], {})
+        return Variant(say("variant.nobody"), {})
     question = variant(question_id, me)
     inputs = {name: given for part in _parts(question) for name, given in part.inputs.items()}
     figures = {
@@ -64,7 +65,7 @@ how many microseconds does it take?
         if given.source == "the question"
     }
     chips = [given.chips[0] for given in inputs.values() if given.chips]
-    return Asked(question.text(), figures | ({"chip": chips[0]} if chips else {}))
+    return Variant(question.text(), figures | ({"chip": chips[0]} if chips else {}))
 
 
 @functools.cache
@@ -100,7 +101,7 @@ def variant(question_id, me):
 
 
 def same(me):
-    """An id or a name, alike for all ways to write it."""
+    """An id or a name in the one form that all ways to write it share."""
     return " ".join(str(me).casefold().split())
 
 
@@ -110,15 +111,15 @@ def judge_variant(question_id, own, answer):
     others = [other for other in variants(question_id) if other is not own]
     if verdict.state != "wrong" or not any(_is_answered(other, answer) for other in others):
         return verdict
-    # A step gone wrong is likelier than a neighbour's number; off by some factor is not.
+    # A known step gone wrong is likelier than a neighbour's number; a mere factor is not.
     steps = {step.names[0] for part in _parts(own) for step in part.known.steps}
     if any(slip.split(": ", 1)[-1] in steps or slip in steps for slip in verdict.slips):
         return verdict
-    message = TEXT["another variant"]
+    message = say("variant.another")
     if len(verdict.slips) > 1:
-        message = f"{verdict.message}{TEXT['or']}{message}"
+        message = say("slip.or-also", message=verdict.message, other=message)
     elif verdict.slips:
-        message = TEXT["either"].format(first=verdict.message, second=message)
+        message = say("slip.either-two", first=verdict.message, second=message)
     return Verdict(0, message, slips=(*verdict.slips, "another variant"))
 
 

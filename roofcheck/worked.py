@@ -14,14 +14,17 @@ from roofcheck.computation import apply
 from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Several
 from roofcheck.units import in_units
 
-# What stands for what was meant in published answers to exercises on rooflines and matrix
-# multiplication, the most frequent first.
+# The mistakes in published answers to exercises on rooflines and matrix multiplication, the most
+# frequent first.
 COUNTED = ("multiply-add", "elements", "longer", "sum", "shorter", "higher", "both ways", "sparse")
 
 
 @dataclass(frozen=True)
 class Worked:
-    """The answer and a remark on it; the usual slip and what a check says of it, or nothing."""
+    """The answer to a question and a remark on it; the usual slip and what a check says of it.
+
+    Where a question has no remark or no slip, the strings are empty.
+    """
 
     answer: str
     remark: str = ""
@@ -40,7 +43,7 @@ def worked(question):
             singles = question.known.singles
             named = [slip for slip in singles if question.usual in slip.names]
             usual = _usual(named or question.known.steps)
-            slip = (in_units(usual.column[0], question.unit), usual.says) if usual else ()
+            slip = (in_units(usual.column[0], question.unit), str(usual.says)) if usual else ()
             return Worked(in_units(question.reference(), question.unit), question.praise, *slip)
         case Several():
             parts = {name: worked(part) for name, part in question.parts.items()}
@@ -65,7 +68,7 @@ def worked(question):
 
 
 def _usual(steps):
-    # A step replaced bears the name of its input: "fma: multiply-add".
+    # What is taken for an input bears the input's name: "fma: multiply-add".
     own = [step for step in steps if ": " not in step.names[0]]
     ranked = {name: rank for rank, name in enumerate(COUNTED)}
     return min(

@@ -17,6 +17,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from roofcheck import find_question
+from roofcheck.cells import asked
 from roofcheck.worked import worked
 from roofkit._html import quantities
 
@@ -68,7 +69,7 @@ class Slide:
             for cell in self.cells
             if cell.cell_type == "markdown" and slide_type(cell) not in ("notes", "skip")
         )
-        questions = sum(bool(_asked(cell, "check|predict")) for cell in self.cells)
+        questions = sum(bool(_asked(cell, "check", "predict")) for cell in self.cells)
         live = sum(VIEW in data for cell in self.cells for data in _data(cell))
         spoken = 60 * (words(text) + words(self.script)) / WORDS_A_MINUTE
         return spoken + LOOKING + THINKING * questions + WATCHING * live
@@ -125,10 +126,10 @@ def _data(cell):
     return (set(output.get("data", ())) for output in cell.get("outputs", []))
 
 
-def _asked(cell, calls):
+def _asked(cell, *calls):
     """The id of the question that the cell asks by one of these calls, if it is such a cell."""
-    found = re.match(rf'(?:{calls})\("([^"]+)"', cell.source) if cell.cell_type == "code" else None
-    return found and found[1]
+    found = asked(cell.source) if cell.cell_type == "code" else None
+    return found.question if found and found.call in calls else ""
 
 
 def _answer(question):

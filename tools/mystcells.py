@@ -36,7 +36,6 @@ Grading. In a problem set nbgrader's metadata follows from the cell; its grade_i
 - every other cell is locked.
 """
 
-import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -45,6 +44,8 @@ import nbformat
 import yaml
 from jupytext.myst import MystMetadataParsingError, myst_to_notebook
 from nbformat import NotebookNode
+
+from roofcheck.cells import Asked, asked, calls
 
 SLIDE_TYPES = ("slide", "subslide", "fragment", "skip", "notes", "-")
 PASSED_ON = {"tags", "jupyter"}
@@ -84,8 +85,9 @@ def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text
     """
     text = _read(name, source)
     for cell, options in text.cells("slide"):
-        for question in _asked(cell):
-            _points(text, cell, question, points)
+        for each in calls(cell.source) if cell.cell_type == "code" else ():
+            if each.question:
+                _points(text, cell, each.question, points)
         slide_type = options.get("slide", _slide_type(cell))
         if slide_type not in SLIDE_TYPES:
             known = ", ".join(SLIDE_TYPES)
@@ -106,12 +108,12 @@ def read_problem_set(name: str, source: str, points: Callable[[str], float]) -> 
         if options.pop("rubric", False):
             cell.source = _rubric(text, cell, model_answer)
         model_answer = _within_solution(cell) if "points" in options and solution else ""
-        match _call(cell):
-            case ast.Call(func=ast.Name("check"), args=[ast.Constant(str(question)), *_]):
+        match _asked(cell):
+            case Asked("check", ""):
+                raise text.error(cell, 'write check("question-id", ...) with the id as a string')
+            case Asked("check", question):
                 kind = {"grade": True, "locked": True, "solution": False}
                 kind["points"] = _points(text, cell, question, points)
-            case ast.Call(func=ast.Name("check")):
-                raise text.error(cell, 'write check("question-id", ...) with the id as a string')
             case None if cell.cell_type == "markdown" and (options or solution):
                 if not (solution and isinstance(options.get("points"), int | float)):
                     raise text.error(
@@ -187,8 +189,8 @@ def _read(name: str, source: str) -> Text:
 
 def _slide_type(cell: NotebookNode) -> str:
     if cell.cell_type == "code":
-        match _call(cell):
-            case ast.Call(func=ast.Name("check" | "predict")):
+        match _asked(cell):
+            case Asked("check" | "predict"):
                 return "skip"
         tags = cell.metadata.get("tags", [])
         return "skip" if "setup" in tags else "fragment" if "reveal" in tags else "-"
@@ -199,28 +201,10 @@ def _slide_type(cell: NotebookNode) -> str:
     return "-" if re.match(r"> ?|\||\$\$|- |\d+\. ", cell.source) else "notes"
 
 
-def _asked(cell: NotebookNode) -> Iterator[str]:
-    """The questions that a code cell asks or reveals."""
-    try:
-        tree = ast.parse(cell.source if cell.cell_type == "code" else "")
-    except SyntaxError:
-        return
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(ast.Name("check" | "predict" | "reveal"), [ast.Constant(str(name)), *_]):
-                yield name
-
-
-def _call(cell: NotebookNode) -> ast.Call | None:
-    """The call that is all of a code cell, if it is one."""
-    try:
-        statements = ast.parse(cell.source).body if cell.cell_type == "code" else []
-    except SyntaxError:
-        return None
-    match statements:
-        case [ast.Expr(ast.Call() as call)]:
-            return call
-    return None
+def _asked(cell: NotebookNode) -> Asked | None:
+    """The call that asks a question, if it is all of a code cell."""
+    found = asked(cell.source) if cell.cell_type == "code" else None
+    return found if found and found.alone else None
 
 
 def _points(text: Text, cell: NotebookNode, question: str, points: Callable[[str], float]) -> float:

@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 
 from roofcheck.computation import apply
 from roofcheck.expressions import LONGEST
-from roofcheck.kinds.question import Question, Verdict
+from roofcheck.kinds.question import Question, Verdict, missing
 from roofcheck.reading import is_missing
-from roofcheck.words import TEXT, listed
+from roofcheck.sentences import listed, say
 from roofkit.roofline import Estimate
 
-# What turns a text that names an option into no answer, or into its conclusion.
+# A text with such a word may name an option without choosing it.
 DENIAL = re.compile(
     r"\b(not|no|non|never|neither|nor|or|but|than|hardly|instead|unless|maybe|perhaps)\b|n['’]t\b"
 )
+# What follows the first of these is the answer; what follows the second is the reason for it.
 CONCLUSION = re.compile(r"\b(?:so|therefore|hence|thus)\b")
 REASON = re.compile(r"\b(?:because|since|as|for)\b")
 # How people say the options that several questions share.
@@ -69,12 +70,12 @@ class Choice(Question):
 
     def judge(self, answer):
         if is_missing(answer):
-            return Verdict(0, TEXT["fill in" if answer is ... else "none"], "missing")
+            return missing(answer)
         if isinstance(answer, Estimate):
             answer = answer.bound
         if isinstance(answer, (list, tuple, set)):
             answer = ", ".join(map(str, answer))
-        options = ", ".join(sorted(self.options))
+        options = listed(sorted(self.options), "comma")
         found = self._found(answer.casefold()[:LONGEST]) if isinstance(answer, str) else set()
         if len(found) == 1:
             [option] = found
@@ -83,9 +84,8 @@ class Choice(Question):
             return Verdict(0, self.why_not[option], slips=(option,))
         if found:
             named = listed(sorted(found))
-            return Verdict(0, TEXT["both"].format(found=named, options=options))
-        text = TEXT["unlisted"].format(answer=repr(answer)[:80], options=options)
-        return Verdict(0, text)
+            return Verdict(0, say("choice.several", found=named, options=options))
+        return Verdict(0, say("choice.unlisted", answer=repr(answer)[:80], options=options))
 
     def _found(self, text):
         """The options that a text names: as a whole, or else somewhere in it, undenied."""

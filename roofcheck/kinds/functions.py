@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from roofcheck import calling
 from roofcheck.computation import apply
 from roofcheck.expressions import evaluate
-from roofcheck.kinds.question import Question, Verdict
+from roofcheck.kinds.question import Question, Verdict, missing
 from roofcheck.reading import (
     Given,
     UnreadableError,
@@ -19,10 +19,10 @@ from roofcheck.reading import (
     read_number,
 )
 from roofcheck.scales import HALF
+from roofcheck.sentences import capital, listed, say
 from roofcheck.slips import Slip, Slips
-from roofcheck.words import TEXT, capital, listed
 
-# So many cases judge a function; one short of a branch would be luck.
+# A function is tried on so many cases, which is enough for every branch of it to be met.
 CASES = 12
 # What may stand around a formula: "I =", "D >", a unit.
 AROUND = re.compile(r"^[^=<>≥]*(?:[>≥]=?|=)|FLOPs?\s*/\s*(byte|B)\s*$")
@@ -92,9 +92,9 @@ class Function(Question):
 
     def judge(self, answer):
         if is_missing(answer):
-            return Verdict(0, TEXT["fill in" if answer is ... else "none"], "missing")
+            return missing(answer)
         if not callable(answer):
-            return Verdict(0, TEXT["not a function"].format(kind=kind_of(answer)))
+            return Verdict(0, say("function.not-one", kind=kind_of(answer)))
         return self._judge_calls(answer)
 
     def _judge_calls(self, function):
@@ -116,9 +116,10 @@ class Function(Question):
                 for known, value in zip(self.known.values(), values, strict=True)
             )
         ]
-        # One branch of two, or nearly: what a missing else leaves.
+        # A function without its else returns None in the cases of that branch alone.
         if first.slips and len(good) == len(found) >= CASES // 4:
-            return Verdict(HALF, f"{first.message} {TEXT['elsewhere']}", slips=("one branch",))
+            message = say("function.elsewhere", message=first.message)
+            return Verdict(HALF, message, slips=("one branch",))
         if len(troubles) == CASES and first.slips == ("no return",):
             return replace(first, state="missing")
         return first
@@ -134,26 +135,26 @@ class Function(Question):
                 continue
             rounded = _are_rounded(column, known.right)
             diagnosis = None if rounded else known.diagnose(column)
-            call = self._text_of(self.cases[known.first_wrong(column)])
+            call = _call(self.arguments, self.cases[known.first_wrong(column)])
             if rounded:
                 credit += HALF
                 slips.append("rounded")
-                message = TEXT["rounded"]
+                message = say("function.rounded")
             elif diagnosis:
                 credit += diagnosis.credit
                 slips += diagnosis.names
-                message = f"{diagnosis.message} {TEXT['first off'].format(call=call)}"
+                message = say("function.first-off", message=diagnosis.message, call=call)
             elif any(given.value < 0 for given in column):
-                message = TEXT["negative"]
+                message = say("number.negative")
             elif not any(given.value for given in column):
-                message = TEXT["zero"]
+                message = say("number.zero")
             elif len({given.value for given in column}) == 1:
-                message = TEXT["ignores"]
+                message = say("function.ignores")
             else:
-                message = TEXT["retry call"].format(call=call)
+                message = say("function.retry", call=call)
             several = len(columns) > 1
             said.append(
-                TEXT["part"].format(name=capital(name), message=message) if several else message
+                say("parts.one", name=capital(name), message=message) if several else message
             )
         if len(right) == len(columns):
             return Verdict(1, self.praise)
@@ -163,9 +164,9 @@ class Function(Question):
             known.is_right(column) is not None
             for known, column in zip(self.known.values(), turned, strict=True)
         ):
-            return Verdict(HALF, TEXT["swapped"].format(names=names), slips=("order",))
+            return Verdict(HALF, say("parts.swapped", names=names), slips=("order",))
         if right:
-            said.insert(0, TEXT["part right"].format(names=capital(listed(right))))
+            said.insert(0, say("parts.right", names=capital(listed(right))))
         return Verdict(credit / len(columns), " ".join(said), slips=tuple(slips))
 
     def _called(self, function, case):
@@ -175,30 +176,27 @@ class Function(Question):
             raise _raised(error, case, function) from None
 
     def _read(self, raw, case):
-        call = self._text_of(case)
+        call = _call(self.arguments, case)
         if is_missing(raw):
-            text = TEXT["no return"].format(call=call)
-            raise _TroubleError(Verdict(0, text, slips=("no return",)))
+            message = say("function.no-return", call=call)
+            raise _TroubleError(Verdict(0, message, slips=("no return",)))
         if isinstance(raw, (Mapping, set, frozenset)) or (
             isinstance(raw, str) and len(self.results) > 1
         ):
-            reason = TEXT["plain values"].format(kind=kind_of(raw))
-            text = TEXT["result"].format(call=call, reason=reason)
-            raise _TroubleError(Verdict(0, text))
+            reason = say("function.plain-values", kind=kind_of(raw))
+            message = say("function.no-number", call=call, reason=reason)
+            raise _TroubleError(Verdict(0, message))
         found = as_sequence(raw)
         if len(found) != len(self.results):
-            text = TEXT["length"].format(call=call, found=len(found), wanted=len(self.results))
-            raise _TroubleError(Verdict(0, text))
+            wanted = len(self.results)
+            message = say("function.length", call=call, found=len(found), wanted=wanted)
+            raise _TroubleError(Verdict(0, message))
         try:
             # A function's results are computed: all their digits count.
             return tuple(Given(read_number(value, self.unit).value) for value in found)
         except UnreadableError as error:
-            text = TEXT["result"].format(call=call, reason=error)
-            raise _TroubleError(Verdict(0, text)) from None
-
-    def _text_of(self, case):
-        pairs = zip(self.arguments, case, strict=True)
-        return f"({', '.join(f'{name}={_plain(value)}' for name, value in pairs)})"
+            message = say("function.no-number", call=call, reason=error)
+            raise _TroubleError(Verdict(0, message)) from None
 
     def _drawn_once(self, rng):
         return replace(super()._drawn_once(rng), seed=f"{rng.random()}")
@@ -218,32 +216,31 @@ class Formula(Function):
     def judge(self, answer):
         symbols = listed(self.arguments)
         if is_missing(answer) or (isinstance(answer, str) and answer.strip() in ("", "...")):
-            return Verdict(0, TEXT["fill in" if answer is not None else "none"], "missing")
+            return missing(None if answer is None else ...)
         if isinstance(answer, str):
-            text = re.sub(
-                r"^[^=<>≥]*(?:[>≥]=?|=)|FLOPs?\s*/\s*(byte|B)\s*$", "", answer.strip().strip("$")
-            )
+            text = AROUND.sub("", answer.strip().strip("$"))
             text = re.sub(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", text)
             text = text.replace("\\cdot", "*").translate(BRACKETS)
             try:
                 evaluate(text, self.values(self.cases[0]))
             except ValueError as error:
-                return Verdict(0, TEXT["formula"].format(why=error))
+                return Verdict(0, say("formula.unread", why=error))
             verdict = self._judge_calls(self._written(text))
             above, _, below = text.rpartition("/")
             if verdict.credit == 1 or not above:
                 return verdict
             if self._judge_calls(self._written(f"{above}/({below})")).credit == 1:
-                message = TEXT["divisor"]
+                message = say("formula.divisor")
                 if verdict.slips:
-                    message = TEXT["either"].format(first=message, second=verdict.message)
+                    message = say("slip.either-two", first=message, second=verdict.message)
                 return Verdict(HALF, message, slips=("divisor", *verdict.slips))
             return verdict
         if free := getattr(answer, "free_symbols", None):
             named = {str(symbol): symbol for symbol in free}
             if unknown := sorted(set(named) - set(self.arguments) - set(self.cancels)):
-                why = f"{unknown[0]!r} is not among its symbols ({', '.join(self.arguments)})"
-                return Verdict(0, TEXT["formula"].format(why=why))
+                known = listed(self.arguments, "comma")
+                why = say("expression.unknown", name=repr(unknown[0]), symbols=known)
+                return Verdict(0, say("formula.unread", why=why))
             return self._judge_calls(
                 lambda *case: answer.subs(
                     {
@@ -258,12 +255,12 @@ class Formula(Function):
         try:
             value = read_number(answer, self.unit).value
         except UnreadableError:
-            text = TEXT["not a formula"].format(kind=kind_of(answer), symbols=symbols)
-            return Verdict(0, text)
+            message = say("formula.not-one", kind=kind_of(answer), symbols=symbols)
+            return Verdict(0, message)
         judged = self._judge_calls(lambda *case: value)
         if judged.credit == 1 or judged.slips:
             return judged
-        return Verdict(0, TEXT["no symbol"].format(symbols=symbols))
+        return Verdict(0, say("formula.no-symbol", symbols=symbols))
 
     def _written(self, text):
         """The function that a formula as text is."""
@@ -274,13 +271,8 @@ class Formula(Function):
         return dict(zip(self.arguments, map(float, case), strict=True)) | self.cancels
 
 
-def _plain(value):
-    """An argument as one would type it to call the function again, or nearly."""
-    return f"{value:.4g}" if isinstance(value, float) else f"{value}"
-
-
 def _are_rounded(column, right):
-    """Whether a column is the right one, rounded, with most of it left."""
+    """Whether a column is the right one, rounded so that most of its values stay different."""
     values = [given.value for given in column]
     return len(set(values)) > len(values) / 2 and any(
         values == [rounding(value) for value in right] for rounding in ROUNDINGS
@@ -288,7 +280,7 @@ def _are_rounded(column, right):
 
 
 class _TroubleError(Exception):
-    """A call that gave no values; carries what to say."""
+    """A call gave no values that can be compared; the verdict says why."""
 
     def __init__(self, verdict):
         super().__init__(verdict.message)
@@ -298,7 +290,15 @@ class _TroubleError(Exception):
 def _raised(error, case, function):
     kind = f"{type(error).__name__}: {error}"
     names = calling.argument_names(function, len(case))
-    text = f"({', '.join(f'{n}={_plain(v)}' for n, v in zip(names, case, strict=True))})"
-    return _TroubleError(
-        Verdict(0, TEXT["raised"].format(error=kind, call=text), slips=(type(error).__name__,))
-    )
+    message = say("function.raised", error=kind, call=_call(names, case))
+    return _TroubleError(Verdict(0, message, slips=(type(error).__name__,)))
+
+
+def _call(names, case):
+    """The arguments of a call, as one would type them, or nearly."""
+    pairs = zip(names, case, strict=True)
+    return f"({', '.join(f'{name}={_plain(value)}' for name, value in pairs)})"
+
+
+def _plain(value):
+    return f"{value:.4g}" if isinstance(value, float) else f"{value}"

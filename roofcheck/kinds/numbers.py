@@ -16,23 +16,26 @@ from roofcheck.kinds.question import (
     Verdict,
     chips_of,
     drawn_inputs,
+    missing,
     other_chips,
     shown,
+    unreadable,
 )
 from roofcheck.reading import UnreadableError, as_sequence, is_missing, read_number
 from roofcheck.scales import HALF
+from roofcheck.sentences import capital, listed, say
 from roofcheck.slips import Slip, Slips
-from roofcheck.words import TEXT, capital, listed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Question):
     """Asks for one number: ``formula`` of the inputs, in ``unit``, within ``rtol``.
 
-    ``slips`` are the question's own wrong turns, ``half`` names those that keep half the credit,
-    ``usual`` one to tell of without an answer, by default the first of its own. ``figure`` is the
-    attribute that it means of an Estimate. ``beyond`` says of an ``answer``, by the inputs, why it
-    cannot be, or nothing. ``exact`` says that all is small whole numbers.
+    ``slips`` are the question's own wrong turns. ``half`` names those slips that keep half the
+    credit, ``usual`` the one that a slide shows, by default the first of its own. ``figure`` is the
+    attribute that the question means of an Estimate. ``beyond``, a function of inputs and of
+    ``answer``, says why such an answer is impossible, or gives nothing. ``exact`` says that all
+    numbers in it are small and whole, so that two slips at once would fit every answer.
 
     >>> from roofcheck.inputs import bandwidth, peak
     >>> ridge = Number(
@@ -68,12 +71,12 @@ class Number(Question):
         return self.known.right[0]
 
     def _wrong_label(self):
-        text = TEXT["wrong label"].format(wanted=units.name(self.unit))
-        return Verdict(HALF, text, slips=("wrong label",))
+        message = say("number.wrong-label", wanted=units.name(self.unit))
+        return Verdict(HALF, message, slips=("wrong label",))
 
     @property
     def _whole(self):
-        """The first whole number from which on holds what holds from the right answer on."""
+        """The smallest whole number that is not below the right answer."""
         right = self.reference()
         return math.ceil(right) if math.isfinite(right) else right
 
@@ -97,14 +100,14 @@ class Number(Question):
         except UnreadableError as error:
             if error.number and self.known.is_right([error.number]) is not None:
                 return self._wrong_label()
-            return _unreadable(error)
+            return unreadable(error)
         remark = self.known.is_right([given])
         if remark is None and self.unit == "tokens" and given.value == self._whole:
-            remark = TEXT["whole tokens"]
+            remark = say("number.whole-tokens")
         if remark is not None:
             unit = "" if self.unit == "times" else self.unit
-            shown = f"{given.value:.4g} {unit}".strip()
-            return Verdict(1, f"{shown}. {remark or self.praise}".strip())
+            value = units.with_unit(f"{given.value:.4g}", unit)
+            return Verdict(1, say("number.value", value=value)).adding(remark or self.praise)
         written = given.written and self.known.is_right([given.written]) is not None
         found = self.known.diagnose([given])
         if written or (given.written and found and found.names[0].startswith("unit: ")):
@@ -114,7 +117,7 @@ class Number(Question):
         reference = self.reference()
         single = replace(given, digits=1) if float(f"{given.value:.0e}") == given.value else given
         if single.digits == 1 and rounds_to(reference, single, at_least=1):
-            return Verdict(0, TEXT["one digit"], slips=("one digit",))
+            return Verdict(0, say("number.one-digit"), slips=("one digit",))
         if type(answer) is int:
             targets = [reference, *(single.column[0] for single in self.known.singles)]
             if said := caret(answer, targets):
@@ -129,9 +132,11 @@ class Number(Question):
 class Several(Question):
     """Asks for several numbers, as a list, tuple, array or mapping; each part is a Number.
 
-    A part's points are its weight. The right values in another order keep half the credit, and so
-    does a wrong part that ``follows`` from the others: its name is mapped to what it is by the
-    student's own answers, a function of a mapping of part names to numbers.
+    A part's points are its weight. The right values in another order keep half the credit.
+
+    So does a wrong part that follows from the student's other answers. ``follows`` maps the name of
+    such a part to a function, which takes a mapping of part names to the numbers that the student
+    gave and returns what the part would be by them.
     """
 
     parts: Mapping[str, Number]
@@ -143,7 +148,7 @@ class Several(Question):
 
     def judge(self, answer):
         if is_missing(answer):
-            return Verdict(0, TEXT["fill in" if answer is ... else "none"], "missing")
+            return missing(answer)
         if isinstance(answer, str):
             answer = re.split(r"\s*;\s*|,\s+|\s+and\s+", answer.strip().strip("()[]"))
         if isinstance(answer, Mapping):
@@ -151,10 +156,10 @@ class Several(Question):
         found = as_sequence(answer)
         names = listed(self.parts)
         if len(found) != len(self.parts):
-            return Verdict(0, TEXT["parts"].format(count=len(self.parts), names=names))
+            return Verdict(0, say("parts.count", count=len(self.parts), names=names))
         empty = [name for name, value in zip(self.parts, found, strict=True) if is_missing(value)]
         if len(empty) == len(found):
-            return Verdict(0, TEXT["fill in"], "missing")
+            return missing(...)
         verdicts = {
             name: part.judge(value)
             for (name, part), value in zip(self.parts.items(), found, strict=True)
@@ -163,7 +168,7 @@ class Several(Question):
         weights = {name: part.points or 1.0 for name, part in self.parts.items()}
         credit = sum(weights[n] * v.credit for n, v in verdicts.items()) / sum(weights.values())
         if credit < HALF and _in_another_order(list(self.parts.values()), found):
-            return Verdict(HALF, TEXT["swapped"].format(names=names), slips=("order",))
+            return Verdict(HALF, say("parts.swapped", names=names), slips=("order",))
         if credit == 1:
             return Verdict(1, self.praise)
         said: dict[str, list[str]] = {}
@@ -171,12 +176,12 @@ class Several(Question):
             if verdict.credit < 1:
                 said.setdefault(verdict.message, []).append(name)
         sentences = [
-            TEXT["part"].format(name=capital(listed(alike)), message=message)
+            say("parts.one", name=capital(listed(alike)), message=message)
             for message, alike in said.items()
         ]
         good = [name for name, verdict in verdicts.items() if verdict.credit == 1]
         if good:
-            sentences.insert(0, TEXT["part right"].format(names=capital(listed(good))))
+            sentences.insert(0, say("parts.right", names=capital(listed(good))))
         slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
         return Verdict(credit, " ".join(sentences), slips=slips)
 
@@ -195,7 +200,7 @@ class Several(Question):
             except (KeyError, ZeroDivisionError, OverflowError):
                 continue
             if agrees([given[name]], [expected]):
-                yield name, Verdict(HALF, TEXT["follows"], slips=("follows",))
+                yield name, Verdict(HALF, say("parts.follows"), slips=("follows",))
 
     def text(self):
         inputs = {n: given for part in self.parts.values() for n, given in part.inputs.items()}
@@ -228,19 +233,15 @@ class Several(Question):
         return replace(self, parts=parts, praise="")
 
 
-def _unreadable(error):
-    return Verdict(0, str(error), "missing" if error.missing else "wrong")
-
-
 def _beside(value, reference):
     """What can be said of a number that agrees with no slip."""
     if value < 0 <= reference:
-        return Verdict(0, TEXT["negative"], slips=("negative",))
+        return Verdict(0, say("number.negative"), slips=("negative",))
     if value == 0:
-        return Verdict(0, TEXT["zero"])
+        return Verdict(0, say("number.zero"))
     if math.isinf(value):
-        return Verdict(0, TEXT["infinite"])
-    return Verdict(0, TEXT["retry"])
+        return Verdict(0, say("number.infinite"))
+    return Verdict(0, say("number.retry"))
 
 
 def _in_another_order(parts, found):

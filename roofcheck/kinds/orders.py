@@ -8,10 +8,10 @@ from itertools import islice
 import numpy as np
 
 from roofcheck.expressions import LONGEST
-from roofcheck.kinds.question import Question, Verdict
+from roofcheck.kinds.question import Question, Verdict, missing
 from roofcheck.reading import is_missing
 from roofcheck.scales import HALF
-from roofcheck.words import TEXT
+from roofcheck.sentences import listed, say
 
 SEPARATOR = re.compile(r"\s*(?:,|;|<=?|>|->|→|\n)\s*")
 
@@ -51,18 +51,19 @@ class Order(Question):
 
     def judge(self, answer):
         if answer is ...:
-            return Verdict(0, TEXT["fill in"], "missing")
+            return missing(answer)
         if answer is None:
-            text = TEXT["none" if self._letters else "sorted none"]
-            return Verdict(0, text, "missing", slips=() if self._letters else ("list.sort()",))
+            if self._letters:
+                return missing(answer)
+            return Verdict(0, say("missing.sorted"), "missing", slips=("list.sort()",))
         if isinstance(answer, (set, frozenset)):
-            return Verdict(0, TEXT["no order"].format(kind="set"))
+            return Verdict(0, say("order.set"))
         given = self._listed(answer)
         if given is None:
-            return Verdict(0, TEXT["not a list"])
+            return Verdict(0, say("order.not-a-list"))
         right = self.reference()
         if given and all(is_missing(item) for item in given):
-            return Verdict(0, TEXT["fill in"], "missing")
+            return missing(...)
         if sorted(map(str, given)) != sorted(right):
             return Verdict(0, self._not_these(given))
         if given == list(right):
@@ -77,13 +78,13 @@ class Order(Question):
         first = next(i for i, place in enumerate(places) if place != i)
         near = all(abs(place - i) <= 1 for i, place in enumerate(places))
         credit, slips = (HALF, ("neighbours",)) if near else (0.0, ())
-        said = [TEXT["neighbours"]] if near else []
+        said = [say("order.neighbours")] if near else []
         for (earlier, later), says in self.needs.items():
             if given.index(later) < given.index(earlier):
                 said.insert(0, says)
                 slips = (f"{later} before {earlier}", *slips)
                 break
-        said = said or [TEXT["out of place"].format(place=first + 1)]
+        said = said or [say("order.out-of-place", place=first + 1)]
         return Verdict(credit, " ".join(said), slips=slips)
 
     def _listed(self, answer):
@@ -98,20 +99,20 @@ class Order(Question):
             if len(answer) < 2:
                 return None
         try:
-            # One more than there are, of what may never end.
+            # An answer may be an iterator that never ends: one item too many is enough to see.
             return [self._name(item) for item in islice(answer, len(self.items) + 1)]
         except TypeError:
             return None
 
     def _not_these(self, given):
         """What to say of items that are not those to order."""
-        options = ", ".join(sorted(self.items))
+        options = listed(sorted(self.items), "comma")
         if self._letters:
-            return TEXT["wrong letters"].format(options=options)
+            return say("order.wrong-letters", options=options)
         unknown = [item for item in given if item not in self.items]
         if len(unknown) == 1 and isinstance(unknown[0], str):
-            return TEXT["unknown name"].format(name=repr(unknown[0])[:60], options=options)
-        return TEXT["wrong names"].format(options=options)
+            return say("order.unknown", name=repr(unknown[0])[:60], options=options)
+        return say("order.wrong-names", options=options)
 
     def problems(self):
         orders = [self.reference(), self.reference()[::-1]]
@@ -131,7 +132,7 @@ class Order(Question):
 
     def _name(self, item):
         """The item that is meant, or what was written."""
-        # sorted() over pairs of a key and a name.
+        # Who sorts pairs of a key and a name gives the pairs.
         if isinstance(item, (tuple, list)):
             names = [part for part in item if not isinstance(part, (int, float, np.number))]
             item = names[0] if len(names) == 1 else item

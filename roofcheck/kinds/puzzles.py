@@ -9,22 +9,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from roofcheck.computation import apply
-from roofcheck.kinds.question import Question, Verdict
+from roofcheck.kinds.question import Question, Verdict, missing
 from roofcheck.programs import Case
 from roofcheck.reading import is_missing, kind_of
+from roofcheck.sentences import say
 from roofcheck.slips import Slip
-from roofcheck.words import TEXT
 
 
 @dataclass(frozen=True, kw_only=True)
 class Puzzle(Question):
     """Asks for a function that does a computation on a machine with as few bytes as it can.
 
-    ``case`` draws one Case from a Random and the number of the case. ``credit`` maps times the
-    least bytes to the share of the points, in rising order: all of them up to the first, then
-    falling evenly in the logarithm from one to the next, in tenths, so that other sizes change it
-    little, and the last share however many more. The case that does worst decides, since a schedule
-    that suits some sizes alone is no schedule.
+    ``case`` draws one Case from a Random and the number of the case; ``many`` are drawn.
+
+    ``credit`` maps multiples of the least bytes, in rising order, to shares of the points. Up to
+    the first multiple an answer gets its share; between two the share falls evenly in the
+    logarithm of the bytes; beyond the last it stays. It is rounded to tenths, so that other sizes
+    change it little. The case that does worst decides: a schedule has to suit all sizes.
 
     ``slips`` are told where a case's counts show them, and ``faults`` where its result is wrong
     besides: a Slip's formula takes any of the counts by name and says whether they do; its sentence
@@ -52,9 +53,9 @@ class Puzzle(Question):
 
     def judge(self, answer):
         if is_missing(answer):
-            return Verdict(0, TEXT["fill in" if answer is ... else "none"], "missing")
+            return missing(answer)
         if not callable(answer):
-            return Verdict(0, TEXT["not a function"].format(kind=kind_of(answer)))
+            return Verdict(0, say("function.not-one", kind=kind_of(answer)))
         return self.judge_programs(self.record(answer))
 
     def record(self, function) -> list:
@@ -69,9 +70,9 @@ class Puzzle(Question):
     def judge_programs(self, programs) -> Verdict:
         """A Verdict on what ``record`` gave, or on anything else that came in its place."""
         if not isinstance(programs, list):
-            return Verdict(0, TEXT["no programs"])
+            return Verdict(0, say("puzzle.no-programs"))
         if programs == [[]] * len(self.cases):
-            return Verdict(0, TEXT["nothing done"], "missing")
+            return Verdict(0, say("puzzle.nothing-done"), "missing")
         worst = None
         for case, program in zip(self.cases, programs, strict=False):
             said = isinstance(program, str)
@@ -79,20 +80,20 @@ class Puzzle(Question):
             if said or run.wrong:
                 wrong = program if said else run.wrong
                 slips = [] if said else _shown(self.faults, run)
-                message = TEXT["in case"].format(sizes=case.text(), message=wrong)
+                message = say("puzzle.in-case", sizes=case.text(), message=wrong)
                 return Verdict(0, _told(message, slips, run), slips=_names(slips))
             if worst is None or run.moved / case.least > worst[0]:
                 worst = run.moved / case.least, case, run
         if len(programs) != len(self.cases):
-            return Verdict(0, TEXT["no programs"])
+            return Verdict(0, say("puzzle.no-programs"))
         times, case, run = worst
         share = self._share(times)
-        words = {"times": f"{times:.3g}", "over": case.over}
         if share == 1:
-            said = TEXT["at most" if times > 1 else "at least"].format(**words)
-            return Verdict(1, f"{said} {self.praise}".strip())
+            reached = "at-most" if times > 1 else "at-least"
+            return Verdict(1, case.say(reached, times=f"{times:.3g}")).adding(self.praise)
         slips = _shown(self.slips, run)
-        message = TEXT["in case"].format(sizes=case.text(), message=TEXT["least"].format(**words))
+        said = case.say("least", times=f"{times:.3g}")
+        message = say("puzzle.in-case", sizes=case.text(), message=said)
         if not slips:
             message = f"{message} {run.words}"
         return Verdict(share, _told(message, slips, run), slips=_names(slips))

@@ -10,11 +10,12 @@ from roofcheck import units
 from roofcheck.chips import course_chips
 from roofcheck.computation import apply
 from roofcheck.inputs import Input
-from roofcheck.words import TEXT, listed
+from roofcheck.reading import UnreadableError, none_said
+from roofcheck.sentences import listed, say
 from roofkit._units import prefixed
 
 TRIES = 500
-# A puzzle's share depends a little on its sizes.
+# The credit of one puzzle on other sizes may be lower by so much, with the same schedule.
 LITTLE = 0.15
 
 
@@ -102,18 +103,21 @@ class Question(abc.ABC):
         return self.asks.format(**words, chip=chips_of(self.inputs))
 
     def hints(self) -> list[str]:
-        """What to say on a second wrong try, and on every further one."""
+        """What to say on the second wrong try, on the third, and so on; the last stays."""
         formula = getattr(self, "formula", None)
         used = inspect.signature(formula).parameters if formula else ()
         named = dict.fromkeys(
-            given.what for name, given in self.inputs.items() if given.what and name in used
+            str(given.what) for name, given in self.inputs.items() if given.what and name in used
         )
-        what = [TEXT["hint what"].format(inputs=listed(named))] if named else []
-        how = self.how if self.how.endswith("?") else f"{self.how}."
-        return what + ([TEXT["hint how"].format(how=how)] if self.how else [])
+        what = [say("hint.what", inputs=listed(named))] if named else []
+        if not self.how:
+            return what
+        if self.how.endswith("?"):
+            return [*what, say("hint.asks", question=self.how)]
+        return [*what, say("hint.how", how=self.how)]
 
     def with_inputs(self, inputs: Mapping[str, Input]) -> "Question":
-        """The same question of other figures. Praise goes with those it was written for."""
+        """The same question with other figures, without the praise written for those it had."""
         return replace(self, inputs=inputs, praise="")
 
     def _drawn_once(self, rng):
@@ -121,11 +125,21 @@ class Question(abc.ABC):
         return self.with_inputs(drawn_inputs(self.inputs, rng, chips))
 
 
+def missing(answer) -> Verdict:
+    """The Verdict on ``...`` or None, which stand where there is no answer."""
+    return Verdict(0, none_said(answer), "missing")
+
+
+def unreadable(error: UnreadableError) -> Verdict:
+    """The Verdict on an answer that is no number, for the reason that the error gives."""
+    return Verdict(0, str(error), "missing" if error.missing else "wrong")
+
+
 def lower(known: Verdict, other: Verdict) -> Verdict:
     """The verdict on the known cases, unless that on other cases gives clearly less."""
     if other.credit >= known.credit - LITTLE:
         return known
-    return Verdict(other.credit, TEXT["known cases"], slips=("known cases alone",))
+    return Verdict(other.credit, say("function.known-cases"), slips=("known cases alone",))
 
 
 def shown(given):

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 import nbformat
 
 from roofcheck import find_question
+from roofcheck.cells import Asked
 from roofcheck.kinds import Verdict
 from roofcheck.student import Grade
 from roofgrade.book import kept
@@ -95,7 +96,7 @@ def apply(course: Course, regrading: Regrading):
 
 def _judged(secret, answer):
     """The Verdict as the table is now, or None if it asks for something else than was replied."""
-    asked = probes.Asked(answer.question, answer.asked["expression"], answer.asked["me"])
+    asked = Asked("check", answer.question, answer.asked["expression"], answer.asked["me"])
     seed = seed_for(secret, answer.question)
     probe = probes.probe(asked, find_question(answer.question), seed)
     return judge(asked, answer.reply, seed) if probes.digest(probe) == answer.asked else None

@@ -23,6 +23,7 @@ import roofkit
 from roofgrade import safe
 from roofgrade.course import Course
 from roofgrade.results import Result
+from roofgrade.sandbox.layout import REAL
 from roofgrade.text import words
 
 RESULTS, LOCK = "results", "lock"
@@ -30,7 +31,7 @@ PATIENCE = 5  # seconds for the lock of a run that has ended
 SOURCES = (".py", ".toml", ".js")
 # These files of roofcheck run beside a student's code. Its tables and kinds judge what that code
 # replied: when they change, `regrade` judges anew, and no code has to run again.
-BESIDE_STUDENTS = {"roofcheck/programs.py", "roofcheck/words.py"}
+BESIDE_STUDENTS = tuple(f"roofcheck/{name}" for name in REAL)
 PACKAGES = [Path(package.__file__).parent for package in (roofkit, roofcheck, roofgrade)]
 
 
@@ -159,7 +160,7 @@ def hash_of_sources(packages: Iterable[Path]) -> str:
         sorted(
             (name, hashlib.sha256(path.read_bytes()).hexdigest())
             for name, path in paths.items()
-            if not name.startswith("roofcheck/") or name in BESIDE_STUDENTS
+            if not name.startswith("roofcheck/") or name.startswith(BESIDE_STUDENTS)
         )
     )
 

@@ -4,13 +4,13 @@ import hashlib
 import hmac
 from dataclasses import replace
 
+from roofcheck.cells import Asked
 from roofcheck.kinds import Puzzle, Verdict
 from roofcheck.kinds.question import lower
+from roofcheck.sentences import say
 from roofcheck.student import WRITTEN, judged, quietly
 from roofcheck.table import find_question
-from roofcheck.words import TEXT
 from roofgrade.judge import values
-from roofgrade.judge.probes import Asked
 from roofgrade.text import printable
 
 LONGEST_MESSAGE = 5_000
@@ -33,7 +33,7 @@ def judge(asked: Asked, reply, seed: str) -> Verdict:
     if values.kind_of(reply.get("value")) == "raised":
         error = values.error_of(reply["value"])
         missing = type(error).__name__ == "NameError"
-        text = TEXT["unreadable"].format(error=f"{type(error).__name__}: {error}")
+        text = say("unread.raised", error=f"{type(error).__name__}: {error}")
         return Verdict(0, text, "missing" if missing else "wrong")
     replies = reply.get("calls") or []
     names = reply.get("names") or []
@@ -47,7 +47,7 @@ def judge(asked: Asked, reply, seed: str) -> Verdict:
         me = _me(reply.get("me")) if asked.me else WRITTEN
         _, verdict = judged(asked.question, answer, me, seed)
     if said := values.line(reply.get("said")):
-        verdict = verdict.adding(TEXT["warned"].format(warning=said))
+        verdict = verdict.adding(say("grade.warned", warning=said))
     # A message quotes what came, which may be text without end.
     return replace(verdict, message=printable(verdict.message[:LONGEST_MESSAGE]))
 

@@ -1,41 +1,23 @@
 """What a locked check asks a student's process for: an expression, and calls to make of it."""
 
-import ast
 import base64
-import contextlib
 import hashlib
 import pickle
-from dataclasses import dataclass
 
+from roofcheck import cells
+from roofcheck.cells import Asked
 from roofcheck.kinds import Formula, Function, Puzzle
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A check as it stands in a cell: the question, what is handed to it, and whose variant."""
-
-    question: str
-    expression: str
-    me: str = ""
 
 
 def asked(source: str) -> Asked:
     """The check in a cell. Raises ValueError for a cell that is anything else.
 
-    >>> asked('check("ps1.mine", saved_us, me)')
-    Asked(question='ps1.mine', expression='saved_us', me='me')
+    >>> asked('check("ps1.mine", saved_us, me)').expression
+    'saved_us'
     """
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        body = []
-    match body:
-        case [ast.Expr(ast.Call(ast.Name("check"), [ast.Constant(str(question)), *given], named))]:
-            given += [each.value for each in named if each.arg == "me"]
-            if 1 <= len(given) <= 2 and all(each.arg == "me" for each in named):
-                # A sum of hundreds of terms is parsed, and too deep to be written again.
-                with contextlib.suppress(RecursionError):
-                    return Asked(question, *map(ast.unparse, given))
+    found = cells.asked(source)
+    if found and found.alone and found.call == "check" and found.question and found.expression:
+        return found
     raise ValueError(
         f'only check("ps1.question", answer) or check("ps1.question", answer, me) can be judged '
         f"outside the student's process, not {source[:80]!r}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from nbformat import NotebookNode
 from nbgrader.utils import is_grade, is_solution
 
+from roofcheck.cells import asked
 from roofgrade.mend.cells import Cell, bound, lines
 
 MARK_SCHEME = re.compile(r"### BEGIN MARK SCHEME.*?### END MARK SCHEME", re.DOTALL)
@@ -78,8 +79,10 @@ def _asks_the_same(cell, original):
     """Whether this is a check whose answer was edited: it names the same question."""
     if not is_grade(original) or is_solution(original):
         return False
-    opening, comma, _ = original.source.partition(",")
-    return bool(comma) and cell.kind == "code" and cell.source.lstrip().startswith(opening + comma)
+    theirs, ours = (asked(source) for source in (cell.source, original.source))
+    if cell.kind != "code" or not (theirs and ours):
+        return False
+    return (theirs.call, theirs.question) == (ours.call, ours.question)
 
 
 def _find_answers(found, cells, release):

@@ -11,11 +11,9 @@ import re
 import tomllib
 from pathlib import Path
 
+from roofcheck.cells import in_text
 from roofcheck.table import tables
 
-CHECKED = re.compile(
-    r'^:id: ([\w-]+)\n(?:(?!^```).*\n)*?^(?:check|predict)\("(l[\w.-]+)"', re.MULTILINE
-)
 # In more of the lectures' questions than this, no single one teaches against a step.
 FEW = 4
 
@@ -25,9 +23,13 @@ class Lessons:
 
     def __init__(self, root):
         texts = sorted((Path(root) / "course/text").glob("*.md"))
-        found = [CHECKED.findall(path.read_text(encoding="utf-8")) for path in texts]
         # A question that is guessed and then checked is taught at the check.
-        self._checked = {question: cell for cells in found for cell, question in cells}
+        self._checked = {
+            found.question: cell
+            for path in texts
+            for cell, found in in_text(path.read_text(encoding="utf-8"))
+            if found.call in ("check", "predict") and found.question.startswith("l")
+        }
         self._items = _table(Path(root) / "course/coverage.toml")
         by_hand = _table(Path(root) / "course/lessons.toml")
         self._anywhere = by_hand.get("anywhere", {})

@@ -14,8 +14,8 @@ ROOFKIT, ROOFCHECK, ROOFGRADE = PACKAGES = [
 ]
 INSIDE = Path("sandbox/inside")
 STUB = ROOFGRADE / INSIDE / "stub"
-# It takes these files of roofcheck to call a function and to record a puzzle.
-REAL = ("calling.py", "programs.py", "words.py")
+# It takes these files of roofcheck to call a function and to record a puzzle, with their words.
+REAL = ("calling.py", "programs.py", "sentences.py", "words")
 START = (
     "import sys; sys.path.insert(0, {course!r}); "
     "from roofgrade.sandbox.inside import warm; warm.main({descriptor})"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from roofcheck.cells import in_text
 from roofcheck.table import tables
 
 ROOT = Path(__file__).parents[2]
@@ -20,9 +21,10 @@ CELLS = {
     for name in re.findall(r'^(?:\+\+\+ \{"id": "|:id: )([\w-]+)', text, re.MULTILINE)
 }
 ASKED = {
-    name
+    found.question
     for text in TEXTS
-    for name in re.findall(r'^(?:check|predict)\("([\w.-]+)"', text, re.MULTILINE)
+    for _, found in in_text(text)
+    if found.call in ("check", "predict")
 }
 ITEMS = [
     *(f"000-{number}" for number in range(1, 14)),

@@ -6,6 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from roofcheck.cells import asked, calls
 from roofcheck.kinds import Choice, Number
 from roofcheck.table import find_question
 
@@ -20,10 +21,16 @@ def cells(request):
     return nbformat.read(request.param, as_version=4).cells
 
 
-def asked(cell, call):
+def asks(cell, call):
     """The id of the question that a cell asks with this call, or None."""
-    found = re.match(rf'{call}\("([\w.-]+)"', cell.source) if cell.cell_type == "code" else None
-    return found and found[1]
+    found = asked(cell.source) if cell.cell_type == "code" else None
+    return found.question if found and found.call == call else None
+
+
+def revealed_in(cell):
+    """The ids of the questions that a cell reveals."""
+    found = calls(cell.source) if cell.cell_type == "code" else ()
+    return {each.question for each in found if each.call == "reveal"}
 
 
 def test_after_every_question_comes_its_answer_folded(cells):
@@ -33,20 +40,20 @@ def test_after_every_question_comes_its_answer_folded(cells):
         if cell.source.startswith("<details>") or "reveal" in cell.metadata.get("tags", [])
     ]
     for place, cell in enumerate(cells):
-        if asked(cell, "check") or asked(cell, "predict"):
+        if asks(cell, "check") or asks(cell, "predict"):
             assert any(place < other <= place + NEAR for other in places), cell.id
 
 
 def test_every_prediction_is_revealed(cells):
-    predicted = {asked(cell, "predict") for cell in cells} - {None}
-    revealed = {name for cell in cells for name in re.findall(r'reveal\("([\w.-]+)"', cell.source)}
+    predicted = {asks(cell, "predict") for cell in cells} - {None}
+    revealed = set().union(*map(revealed_in, cells))
     assert predicted == revealed
     assert len(predicted) >= 2
 
 
 def test_a_reveal_is_folded(cells):
     for cell in cells:
-        if "reveal(" in cell.source:
+        if revealed_in(cell):
             assert cell.metadata.jupyter.outputs_hidden, cell.id
         if "reveal" in cell.metadata.get("tags", []):
             # JupyterLab shows the first line of a folded output.
@@ -56,7 +63,7 @@ def test_a_reveal_is_folded(cells):
 def test_a_worked_answer_holds_the_answer(cells):
     waiting = []
     for cell in cells:
-        if name := asked(cell, "check"):
+        if name := asks(cell, "check"):
             waiting.append(name)
         elif cell.source.startswith("<details>") and waiting:
             for name in waiting:

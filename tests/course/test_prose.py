@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from roofcheck.cells import calls
 from roofcheck.table import find_question
 
 ROOT = Path(__file__).parents[2]
@@ -52,9 +53,10 @@ def is_free(written, value):
 
 def of_code_and_questions(cells):
     """The numbers in the code cells, and in the questions that these ask."""
-    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    sources = [cell.source for cell in cells if cell.cell_type == "code"]
+    code = "\n".join(sources)
     found = {float(digits.replace("_", "")) for digits in IN_CODE.findall(code)}
-    for name in set(re.findall(r'(?:check|predict|reveal)\("([\w.-]+)"', code)):
+    for name in {each.question for source in sources for each in calls(source)} - {""}:
         question = find_question(name)
         found |= {value for _, _, value in figures(question.text())}
         for part in getattr(question, "parts", {"": question}).values():

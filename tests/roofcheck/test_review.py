@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from roofcheck import answers, check, progress, review, student
-from roofcheck.commands import main
+from roofcheck.commands import command
 from roofcheck.review import GAPS, answer_due, due_now, schedule
 from roofcheck.table import find_question
 
@@ -85,7 +85,7 @@ def test_lines_broken_by_hand_are_counted_and_the_others_count(file):
         out.write("not json\n[1]\n{}\n")
     found, unreadable = answers.read()
     assert ([each.question for each in found], unreadable) == (["l02.ridge"], 3)
-    assert "3 lines could not be read" in CliRunner().invoke(main, ["review"]).output
+    assert "3 lines could not be read" in CliRunner().invoke(command(), ["review"]).output
 
 
 def test_only_a_missed_question_comes_back_and_not_the_same_day(file):
@@ -156,10 +156,10 @@ def test_the_command_asks_judges_and_goes_on(file):
     days_pass(file, 1)
     typed = [due for due in due_now() if due.can_be_typed]
     replies = ["", "", *(str(due.question.reference()) for due in typed)]
-    first = CliRunner().invoke(main, ["review"], input="\n\n").output
+    first = CliRunner().invoke(command(), ["review"], input="\n\n").output
     assert first.count("Skipped") == 2
     assert "1 more ask for a function" in first
-    second = CliRunner().invoke(main, ["review"], input="\n".join(replies[2:]) + "\n").output
+    second = CliRunner().invoke(command(), ["review"], input="\n".join(replies[2:]) + "\n").output
     assert second.count("Right.") == 2
     assert [due.question_id for due in due_now()] == ["ps1.attainable"]
 
@@ -167,14 +167,14 @@ def test_the_command_asks_judges_and_goes_on(file):
 def test_the_command_lists_finds_and_forgets(file):
     check("l02.ridge", 100)
     run = CliRunner().invoke
-    assert run(main, ["review", "--file"]).output.strip() == str(file)
-    assert run(main, ["review", "--list"]).output.split() == [
+    assert run(command(), ["review", "--file"]).output.strip() == str(file)
+    assert run(command(), ["review", "--list"]).output.split() == [
         str(date.today() + timedelta(days=1)),
         "l02.ridge",
     ]
-    assert "is gone" in run(main, ["review", "--forget"]).output
+    assert "is gone" in run(command(), ["review", "--forget"]).output
     assert not file.exists()
-    assert "Nothing is due" in run(main, ["review"]).output
+    assert "Nothing is due" in run(command(), ["review"]).output
 
 
 def test_progress_counts_what_was_checked():

@@ -16,6 +16,7 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import SaveAutoGrades
 
 from roofcheck import check, student
+from roofcheck.cells import asked
 from roofgrade.book import kept
 from roofgrade.course import Course
 from roofgrade.results import Answer, Result
@@ -60,8 +61,8 @@ def grade(course, who, answers, *, written="", added=(), seconds_late=0):
             cell.source = scheme[cell.id]
         if cell.id == f"{SET}-paragraph" and written:
             cell.source = written
-        if cell.source.startswith("check("):
-            cell.outputs = [judged(cell.source.split('"')[1], answers)]
+        if (found := asked(cell.source)) and found.call == "check":
+            cell.outputs = [judged(found.question, answers)]
     due = datetime.datetime(2027, 1, 31, 18)
     with Gradebook(course.db_url) as gradebook:
         gradebook.update_or_create_assignment(SET, duedate=due)

@@ -1,6 +1,5 @@
 """A course in a temporary folder, driven by nbgrader's own commands, and what students hand in."""
 
-import ast
 import functools
 import html
 import json
@@ -13,6 +12,8 @@ from pathlib import Path
 
 import nbformat
 from nbgrader.api import Gradebook
+
+from roofcheck.cells import asked
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = sorted(path.stem for path in ROOT.glob("exercises/en/*/*.ipynb"))
@@ -75,9 +76,14 @@ def hand_in(course, name, student, answers, kind="exercises"):
 def checks(cells):
     """Each check of a problem set: its cell's id, its question, the variable it looks at."""
     for cell in cells:
-        if cell.cell_type == "code" and cell.source.startswith("check("):
-            question, variable, *_ = ast.parse(cell.source).body[0].value.args
-            yield cell.id, question.value, variable.id
+        if found := check_in(cell):
+            yield cell.id, found.question, found.expression
+
+
+def check_in(cell):
+    """The check in a cell, as an Asked; None in any other cell."""
+    found = asked(cell["source"]) if cell["cell_type"] == "code" else None
+    return found if found and found.call == "check" else None
 
 
 @functools.cache
@@ -102,7 +108,7 @@ def outputs(course, name, student):
     found = {}
     for cell in autograded(course, name, student):
         for output in cell.get("outputs", []):
-            if output["output_type"] == "execute_result" and cell["source"].startswith("check("):
+            if output["output_type"] == "execute_result" and check_in(cell):
                 shown = {kind: "".join(lines) for kind, lines in output["data"].items()}
                 found[cell["id"]] = float(shown["text/plain"]), plain(shown["text/html"])
     return found

@@ -12,6 +12,7 @@ import sympy
 from forms import forms
 
 import roofkit as rk
+from roofcheck.cells import Asked
 from roofcheck.kinds import Number, Verdict
 from roofcheck.student import WRITTEN, judged
 from roofcheck.table import questions_of, tables
@@ -28,7 +29,7 @@ B, D, F, k = sympy.symbols("B D F k")
 
 
 def asked(question_id, me=None):
-    return probes.Asked(question_id, "answer", "" if me is None else "me")
+    return Asked("check", question_id, "answer", "" if me is None else "me")
 
 
 def reply_to(question_id, answer, me=None):

@@ -89,6 +89,8 @@ def test_a_key_does_not_go_by_the_order_of_files():
     [
         ("roofgrade/new.py", True),
         ("roofcheck/programs.py", True),
+        ("roofcheck/calling.py", True),
+        ("roofcheck/words/en.toml", True),
         ("roofkit/hardware/chips.toml", True),
         ("roofkit/explore/loglog.js", True),
         ("roofcheck/questions/ps1.py", False),

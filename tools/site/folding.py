@@ -4,6 +4,8 @@ import re
 
 import nbformat
 
+from roofcheck.cells import asked
+
 # What a page says below a line that only a notebook can answer.
 ASKED = {
     "check": "Work it out first. The notebook checks your answer.",
@@ -27,9 +29,9 @@ def fold(notebook):
             if tag in tags:
                 tags.append(f"hide-{part}")
                 cell.metadata.mystnb = {"code_prompt_show": words, "code_prompt_hide": words}
-        if kind := asked(cell):
+        if kind := call_of(cell):
             # Once below several in a row.
-            said = f'<p class="asked">{ASKED[kind]}</p>' if asked(after) != kind else ""
+            said = f'<p class="asked">{ASKED[kind]}</p>' if call_of(after) != kind else ""
             cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": said})]
         elif re.search(blank, cell.source):
             cell.outputs = []
@@ -44,7 +46,7 @@ def opens(cell):
     return picture if "<img" in shown else table if "<table" in shown else "Reveal"
 
 
-def asked(cell):
-    """Which of the calls that only a notebook can answer a cell is."""
-    call = re.match(rf"({'|'.join(ASKED)})\(", cell.source) if cell else None
-    return call and call[1]
+def call_of(cell):
+    """Which of the calls that only a notebook can answer a cell is, or ""."""
+    found = asked(cell.source) if cell and cell.cell_type == "code" else None
+    return found.call if found and found.call in ASKED else ""

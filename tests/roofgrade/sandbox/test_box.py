@@ -11,8 +11,9 @@ import pytest
 from words import answer, said
 
 from roofgrade.errors import EndedError, MachineryError
-from roofgrade.sandbox import Box, host, syscalls, walls
+from roofgrade.sandbox import Box, host, layout, syscalls, walls
 from roofgrade.sandbox.bubblewrap import TMPFS, Bubblewrap
+from roofkit.words import LANGUAGE
 
 KINDS = {"in the sandbox": False, "without walls": True}
 
@@ -53,9 +54,15 @@ def test_settings_of_a_notebook_that_counts(any_box):
 
 def test_what_judges_is_not_there_and_what_records_is(any_box):
     with any_box.open({}) as child:
-        assert said(child.run("import roofcheck.programs, roofcheck.words")[0]) == ""
+        assert said(child.run("import roofcheck.programs, roofcheck.sentences")[0]) == ""
         for name in ("questions", "kinds", "student", "table"):
             assert "ModuleNotFoundError" in said(child.run(f"import roofcheck.{name}")[0])
+
+
+def test_inside_the_language_is_that_outside(monkeypatch):
+    assert layout.variables("home", "cache", "bin")[LANGUAGE] == "en"
+    monkeypatch.setenv(LANGUAGE, "zh")
+    assert layout.variables("home", "cache", "bin")[LANGUAGE] == "zh"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,59 @@
+"""The sentences that students read: one door to ``words``, in whose tables they stand."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from roofkit.words import Words
+
+say = Words(Path(__file__).parent / "words")
+
+
+class Sentence:
+    """A sentence that is known by its key and looked up whenever it is shown, as ``str`` does.
+
+    Question tables are loaded once, so what they keep is a Sentence and not its text. The fields
+    may be Sentences themselves.
+
+    >>> slip = Sentence("slip.two-in", way=way(3.1), places=listed(["the peak", "the links"]))
+    >>> str(slip)
+    'Too large by a factor of 2. A 2 may hide in the peak and the links.'
+    """
+
+    def __init__(self, key: str, **fields):
+        self.key, self.fields = key, fields
+
+    def __eq__(self, other):
+        return isinstance(other, Sentence) and (self.key, self.fields) == (other.key, other.fields)
+
+    def __hash__(self):
+        return hash((self.key, *self.fields.items()))
+
+    def __str__(self):
+        return say(self.key, **self.fields)
+
+    def __repr__(self):
+        fields = "".join(f", {name}={value!r}" for name, value in self.fields.items())
+        return f"Sentence({self.key!r}{fields})"
+
+
+def listed(items: Iterable, last: str = "and") -> Sentence | str:
+    """Items in a sentence; before the last stands "and", or what ``last`` names: "or", "comma".
+
+    >>> str(listed(["a", "b", "c"])), str(listed(["a", "b"], "or"))
+    ('a, b and c', 'a or b')
+    """
+    *before, end = items if (items := list(items)) else [""]
+    if not before:
+        return end
+    return Sentence(f"list.{last}", before=listed(before, "comma"), last=end)
+
+
+def capital(words: Sentence | str) -> str:
+    """The words with a capital first letter, as a sentence begins."""
+    words = str(words)
+    return words[:1].upper() + words[1:]
+
+
+def way(ratio: float) -> Sentence:
+    """Which way off an answer is that is ``ratio`` times the right one."""
+    return Sentence("way.large" if ratio > 1 else "way.small")

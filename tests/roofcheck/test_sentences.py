@@ -1,0 +1,423 @@
+"""Every sentence that checks say stands in the table, so that another language can replace it.
+
+The language of these tests is English in wide letters: ａ for a. What is shown in narrow letters
+comes from the code.
+"""
+
+import importlib
+import re
+import shutil
+import warnings
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy
+from click.testing import CliRunner
+from schedules import gather
+
+import roofkit as rk
+from roofcheck import answers, ask, chips, inputs, student, units
+from roofcheck.calling import argument_names
+from roofcheck.commands import command
+from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Several, Verdict
+from roofcheck.programs import Loops, Sends
+from roofcheck.progress import progress
+from roofcheck.review import answer_due, due_now, prompt, review
+from roofcheck.sentences import listed, say
+from roofcheck.student import Grade, check, predict, quietly, reveal
+from roofcheck.table import tables
+from roofcheck.variants import judge_variant, variants
+from roofkit.network import Group
+from roofkit.words import LANGUAGE, Words
+
+REVIEW = importlib.import_module("roofcheck.review")  # whose name in roofcheck is a function
+WIDE = {code: code + 0xFEE0 for code in (*range(65, 91), *range(97, 123))}
+# Narrow letters that are no sentence: names that the field, Python and the questions below have.
+NAMES = re.compile(
+    "|".join(
+        [
+            *(re.escape(chip) for chip in sorted(chips.NAMES, key=len, reverse=True)),
+            r"\b(bf|fp|int)\d+\b|\bT_(math|comms)\b|\b[kMGTm]?(FLOPs?|B|s|bytes?)(/s)?\b",
+            r"FLOP/byte|ring of \d|ROOFKIT_ANSWERS",
+            r"\b(max|inf|nan|None|int|str|dict|list|Cost|Chip|UserWarning|\w+Error)\b",
+            r"float division by zero",
+            r"\.(flops|bytes|intensity|bandwidth)|\.peak_flops\(\S+\)",
+        ]
+    )
+)
+
+
+def wide(text):
+    """Text in wide letters, except for what stands in braces."""
+    return "".join(
+        part if part.startswith("{") else part.translate(WIDE)
+        for part in re.split(r"(\{[^{}]*\})", text)
+    )
+
+
+@pytest.fixture(autouse=True)
+def asked(tmp_path, monkeypatch):
+    """The keys that are looked up in wide English, after all tables were loaded in English."""
+    tables()
+    for question in (SEND, RIDGE, HALF, TOKENS):
+        _ = question.known.pairs, question.known.rare, question.known.inputs_given
+    translated = "\n".join(f"{key} = '''{wide(text)}'''" for key, text in say.templates().items())
+    shutil.copy(Path(say.folder, "en.toml"), tmp_path)
+    (tmp_path / "zz.toml").write_text(translated, encoding="utf-8")
+    monkeypatch.setattr(say, "folder", tmp_path)
+    monkeypatch.setenv(LANGUAGE, "zz")
+    found = set()
+    look_up = Words.__call__
+
+    def noting(words, key, **fields):
+        found.add(key)
+        return look_up(words, key, **fields)
+
+    monkeypatch.setattr(Words, "__call__", noting)
+    return found
+
+
+def narrow(message, *known):
+    """The words of a message that no table holds; ``known`` stand in it as they are."""
+    for each in sorted(known, key=len, reverse=True):
+        message = message.replace(each, "")
+    return re.findall(r"[A-Za-z]{2,}", NAMES.sub("", message))
+
+
+CHIP = "TPU v5e"
+# Questions whose own words are wide already.
+SEND = Number(
+    asks=wide("a"),
+    inputs={
+        "work": inputs.count(3e9, wide("the work"), "FLOPs"),
+        "ops": inputs.fma(),
+        "size": inputs.itemsize("bf16", wide("a number")),
+        "peak": inputs.peak(CHIP, others=["TPU v6e"]),
+        "memory": inputs.bandwidth(CHIP, others=["TPU v6e"]),
+        "link": inputs.link(CHIP, others=["TPU v6e"]),
+        "one": inputs.one_link(CHIP),
+        "pick": inputs.longer(),
+        "add": inputs.total(),
+        "roof": inputs.lower_roof(),
+    },
+    formula=lambda work, ops, size, peak, memory, link, one, pick, add, roof: add(
+        pick(ops * work / roof(peak, 7 * memory), size * work / memory),
+        size * work / link + size * work / one,
+    ),
+    unit="s",
+    how=wide("bytes over bandwidth"),
+)
+RIDGE = Number(
+    asks=wide("r"),
+    inputs={"peak": inputs.peak(CHIP), "memory": inputs.bandwidth(CHIP)},
+    formula=lambda peak, memory: peak / memory,
+    unit="FLOP/byte",
+)
+HALF = Number(
+    asks=wide("h"),
+    inputs={"a": inputs.count(3, wide("a")), "b": inputs.count(4, wide("b"))},
+    formula=lambda a, b: a / b,
+    unit="of peak",
+    how=wide("why?"),
+)
+TOKENS = Number(
+    asks=wide("t"),
+    inputs={"a": inputs.count(40.25, wide("a"))},
+    formula=lambda a: a,
+    unit="tokens",
+)
+BOTH = Several(
+    asks=wide("b"),
+    parts={"A": SEND, "B": HALF},
+    follows={"B": lambda given: given["A"] / SEND.reference() * HALF.reference()},
+)
+ADD = Formula(
+    asks=wide("f"),
+    arguments=("k",),
+    results={"r": lambda k: (k - 1) / (2 * (k + 1))},
+    case=lambda rng, number: (rng.uniform(2, 9),),
+)
+AREA = Function(
+    asks=wide("f"),
+    arguments=("x", "y"),
+    inputs={"pick": inputs.longer(wide("a"), wide("b"))},
+    results={"r": lambda pick, x, y: pick(x, y) / 7, "s": lambda x, y: x + 3 * y},
+    case=lambda rng, number: (rng.uniform(1, 9), rng.uniform(1, 9)),
+)
+SINGLE = Function(
+    asks=wide("f"),
+    arguments=("x",),
+    results={"r": lambda x: x * x},
+    case=lambda rng, number: (rng.uniform(1, 9) * (-1) ** number,),
+)
+BOUND = Choice(asks=wide("c"), formula=lambda: "X", why_not={"Y": wide("no"), "Z": wide("no")})
+NAMED = Order(asks=wide("o"), items=("A1", "B1", "C1"), key=lambda item: item)
+LETTERS = Order(asks=wide("o"), items=("A", "B", "C"), key=lambda item: item)
+VALUES = np.arange(8.0)
+COPY = Puzzle(
+    asks=wide("p"),
+    case=lambda rng, number: Loops({"N": 8}, 64, {"X": VALUES}, "Z", VALUES, 32),
+    credit={1: 1, 3: 0.2},
+    many=1,
+)
+SENDS = Puzzle(
+    asks=wide("p"),
+    case=lambda rng, number: Sends(Group("torus", (4,), 1e9, (True,))),
+    credit={1: 1, 2: 0.5},
+    many=1,
+)
+
+
+def fail(*k):
+    raise ValueError(wide("no"))
+
+
+def of_slips():
+    for question in (SEND, RIDGE, HALF, TOKENS):
+        known = question.known
+        for one in [*known.singles, *known.pairs, *known.rare, *known.inputs_given]:
+            yield from (str(one.says), question.judge(one.column[0]).message)
+        yield from question.hints()
+    for chip, dtype in ((CHIP, "int8"), ("H100 SXM", "bf16"), ("RTX A6000", "fp16")):
+        peak, memory = inputs.peak(chip, dtype), inputs.bandwidth(chip)
+        sizes = [inputs.itemsize(each, "-") for each in ("int8", "fp32")]
+        for given in (peak, memory, inputs.link("TPU v5p"), *sizes, *SEND.inputs.values()):
+            others = (*given.instead, *given.rarely)
+            yield from map(str, (given.what, given.two, *(other.says for other in others)))
+
+
+def of_numbers():
+    right = SEND.reference()
+    unread = (..., None, "", "[", [1, 2], len, True, {}, b"", "1 k", float("nan"), np.inf,
+              rk.matmul(2, 2, 2), rk.chip(CHIP), f"{right * 1e3:.4g} s", 0, -1, 12.3)  # fmt: skip
+    for answer in (*unread, right, f"{right:.0e}"):
+        yield SEND.judge(answer).message
+    yield HALF.judge(0.75).message
+    yield TOKENS.judge(41).message
+    fixed = Number(asks="", formula=lambda: 5e11, unit="FLOPs")
+    yield fixed.judge(5 * 10 ^ 11).message
+    yield Number(asks="", formula=lambda: 1.74, unit="ms").judge(2).message
+    for unit in units.DIMENSIONS:
+        yield from (units.in_units(2, unit), units.in_units(2e9, unit), str(units.name(unit)))
+    for answer in ([right], [right, 2], [0.75, right], [2 * right, 1.5], [..., ...], ..., "1; 2"):
+        yield BOTH.judge(answer).message
+
+
+def of_functions():
+    def late(x):
+        if x > 0:
+            return x * x
+
+    returned = (None, "x", {1: 2}, (1, 2, 3), 0, -1, 7, 1.5)
+    for question in (AREA, SINGLE):
+        yield from (question.judge(lambda *given, v=value: v).message for value in returned)
+        yield from (question.judge(answer).message for answer in (..., None, 3, question.reference))
+        yield question.judge(fail).message
+        yield question.judge(lambda a, b=0: fail()).message
+    yield SINGLE.judge(late).message
+    yield SINGLE.judge(lambda x: 2 * x * x).message
+    yield SINGLE.judge(lambda x: round(x * x, 1)).message
+    yield AREA.judge(lambda x, y: AREA.reference(x, y)[::-1]).message
+    yield AREA.judge(lambda x, y: (x / 7, x + 3 * y)).message
+    known = dict(zip(SINGLE.cases, map(lambda case: case[0] ** 2, SINGLE.cases), strict=True))
+    yield SINGLE.judge_where_it_counts(lambda x: known.get((x,), 1.0), "seed").message
+    yield " ".join(argument_names(3, 2))
+    formulas = (
+        "(k-1)/2(k+1)",
+        "1/(k-k)",
+        "(0-k)**0.5",
+        "k)",
+        "n/2",
+        "1" * 400,
+        "k.real",
+        0.31,
+        "k/7",
+    )
+    for answer in (*formulas, ..., {}, sympy.Symbol("n"), ADD.reference):
+        yield ADD.judge(answer).message
+    yield (
+        Formula(asks="", arguments=(), results={"r": lambda: 1}, case=lambda *_: ())
+        .judge("n")
+        .message
+    )
+
+
+def of_names():
+    yield from (BOUND.judge(answer).message for answer in (..., "X", "Y", "X and Z", "Q"))
+    wrong = (
+        ...,
+        None,
+        {"A1"},
+        3,
+        ["A1"],
+        ["A1", "B1", "Q"],
+        ["A1", "A1", "B1"],
+        ["B1", "A1", "C1"],
+        ["C1", "A1", "B1"],
+    )
+    yield from (NAMED.judge(answer).message for answer in wrong)
+    yield from (LETTERS.judge(answer).message for answer in (None, "ABD"))
+    yield from map(prompt, (BOUND, NAMED))
+
+
+def of_puzzles():
+    def copy(times):
+        def copies(pad, X, Z):
+            for _ in range(times):
+                block = pad.load(X)
+                pad.store(block, Z)
+                pad.free(block)
+
+        return copies
+
+    def half(pad, X, Z):
+        pad.store(pad.load(X[:4]), Z[:4])
+
+    def endless(pad, X, Z):
+        while True:
+            pad.free(pad.load(X[:1]))
+
+    def deep(pad, X, Z):
+        for _ in range(12):
+            X = X[:4]
+        pad.load(X)
+
+    def around(fabric):
+        ring = fabric.ring
+        for turn in range(3):
+            for place in range(4):
+                fabric.send(ring[place - 1], ring[place], piece=ring[place - 1 - turn])
+            fabric.step()
+
+    def once(fabric):
+        fabric.send(0, 1, 0)
+        fabric.step()
+
+    def idle(fabric):
+        while True:
+            fabric.holds(0, 0)
+
+    loops = (copy(1), copy(2), copy(9), endless, deep, fail, lambda *a: None, ..., 3,
+             lambda pad, X, Z: pad.array([1.0]))  # fmt: skip
+    yield from (COPY.judge(answer).message for answer in loops)
+    yield from (SENDS.judge(answer).message for answer in (around, idle, once))
+    yield from (COPY.judge_programs(given).message for given in (3, [], [[[wide("import")]]]))
+    large = [[["array", [10**6, 10**6]]]]
+    yield COPY.judge_programs(large).message
+    yield COPY.judge(half).message.partition("Z")[0]  # the rest is an error of roofkit
+    generous = Puzzle(asks="", case=COPY.case, credit={3: 1}, many=1)
+    both_ways = Puzzle(asks="", case=SENDS.case, credit={3: 1}, many=1)
+    yield from (generous.judge(copy(2)).message, both_ways.judge(around).message)
+    yield SENDS.judge(gather).message
+    yield Sends(rk.network.group(CHIP, 4)).text()
+
+
+VARIED = Number(
+    asks=wide("v"),
+    inputs={
+        "n": inputs.count(3e9, wide("n"), "FLOPs", draw=(0.25, 0.5, 2, 3, 4, 5, 6, 7, 9)),
+        "ops": inputs.fma(),
+        "peak": inputs.peak(CHIP),
+    },
+    formula=lambda n, ops, peak: ops * n / peak,
+    unit="s",
+    points=2,
+)
+QUESTIONS = {
+    "l09.varied": VARIED,
+    "ps9.varied": VARIED,
+    "ps9.bound": BOUND,
+    "l09.send": SEND,
+    "l09.add": ADD,
+    "l09.area": AREA,
+}
+
+
+def of_guesses():
+    right = SEND.reference()
+    yield str(reveal("l09.send", right))
+    for guess in (..., None, "", -1, *(right * factor for factor in (1, 1.5, 5, 1e6))):
+        yield str(predict("l09.send", guess))
+    yield str(reveal("l09.send", right))
+
+
+class Torn(Number):
+    """Judges every answer to be one of two slips."""
+
+    def judge(self, answer):
+        return Verdict(0, wide("either"), slips=("a", "b"))
+
+
+def of_variants():
+    yield from (str(ask("ps9.varied")), str(check("ps9.varied", 3, me=...)))
+    for me in (..., "ada"):
+        with pytest.raises(AttributeError) as error:
+            _ = ask("ps9.varied", me).speed
+        yield str(error.value).replace("speed", "").replace("chip", "")
+    several = variants("ps9.varied")
+    for own in several:
+        steps = [one.column[0] for one in own.known.singles]
+        for value in (*(other.reference() for other in several), *steps):
+            yield judge_variant("ps9.varied", own, value).message
+    torn = Torn(asks="", formula=lambda: 1, unit="s")
+    yield judge_variant("ps9.varied", torn, several[0].reference()).message
+
+
+def of_grades(monkeypatch, tmp_path):
+    def warn():
+        warnings.warn("", UserWarning, stacklevel=1)
+        return Verdict(0, "")
+
+    yield from (quietly(warn).message, quietly(fail).message)
+    yield from (str(Grade(Verdict(credit, ""), 2)) for credit in (0, 0.5, 1))
+    due = datetime.now() + timedelta(days=2)
+    yield from (repr(progress("ps9", f"{due}")), repr(progress("ps9", "2020-01-01")))
+    monkeypatch.setenv(answers.FILE, str(tmp_path))
+    yield str(check("ps9.bound", "X")).partition("[")[0]  # the rest is an error of Python
+
+
+def of_reviews(monkeypatch, tmp_path):
+    def typed(*options, **settings):
+        shown = CliRunner().invoke(command(), ["review", *options], **settings).output
+        frame = r"(l|ps)\d\d?\.\w+|/\S+|--\w+|^(Usage.*|  -h.*|Options|Error):?"  # by click
+        return re.sub(frame, "", shown, flags=re.M)
+
+    file = tmp_path / "kept" / "answers.jsonl"
+    monkeypatch.setenv(answers.FILE, "")
+    yield typed()
+    monkeypatch.setenv(answers.FILE, str(file))
+    yield repr(review())
+    for name in ("l09.varied", "l09.area", "ps9.bound"):
+        check(name, "Q")
+    yield repr(review())
+    monkeypatch.setattr(REVIEW, "GAPS", (0,))
+    check("l09.add", "k")
+    check("l09.area", 3)
+    yield typed(input="\n\n\n\n")
+    with file.open("a", encoding="utf-8") as kept:
+        kept.write("?\n")
+    yield from (typed("--help"), typed("--list"), typed("--forget"))
+    monkeypatch.setattr(REVIEW, "GAPS", (0, 0))
+    check("l09.add", "k")
+    yield str(answer_due(due_now()[0], "k"))
+    yield from (str(answer_due(due_now()[0], "(k-1)/(2*(k+1))")) for _ in range(2))
+
+
+def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, tmp_path):
+    monkeypatch.setattr("roofcheck.table._tables", lambda folder: QUESTIONS)
+    monkeypatch.setattr(student, "_guesses", {})
+    kinds = (of_slips, of_numbers, of_functions, of_names, of_puzzles, of_guesses, of_variants)
+    shown = [message for kind in kinds for message in kind()]
+    shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
+    assert {message for message in shown if narrow(message)} == set()
+    assert set(say.templates()) - asked == set()
+
+
+def test_a_list_goes_by_the_table(tmp_path, monkeypatch):
+    (tmp_path / "zz.toml").write_text(
+        "list.comma = '{last}<{before}'\nlist.and = '{last}+{before}'"
+    )
+    assert str(listed("abcd")) == "d+c<b<a"
+    assert (str(listed("a")), str(listed([]))) == ("a", "")
