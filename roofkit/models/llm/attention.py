@@ -80,15 +80,15 @@ def _reaches(model):
 
 
 def _flash(at, name, layers, window):
-    w, width, q_dim = at.widths, at.model.head_dim, at.split.q_dim
-    heads = q_dim // width
+    w, width, q_dim = at.widths, at.model.head_dim, at.shard.q_dim
+    heads = at.shard.heads
     flops = (4 * width + SOFTMAX_FLOPS) * heads * at.batch
     met = pairs(at.new, at.cached, window)
-    read = _crossing(at, q_dim // at.split.kv_dim, w.stream * width, window)
+    read = _crossing(at, q_dim // at.shard.kv_dim, w.stream * width, window)
     return Operation(
         f"{name}attention", layers, flops * met, _sinks(at, heads),
         (w.stream + w.activations) * q_dim * at.tokens,
-        2 * w.kv * at.split.kv_cached * at.batch * read, at.how.attends,
+        2 * w.kv * at.shard.kv_cached * at.batch * read, at.how.attends,
     )  # fmt: skip
 
 
@@ -115,10 +115,10 @@ def head_bytes(model, widths, keys):
 
 
 def _unfused(at, name, layers, window):
-    w, width, q_dim = at.widths, at.model.head_dim, at.split.q_dim
-    heads, read = q_dim // width, keys_read(at.new, at.cached, window)
+    w, width, q_dim = at.widths, at.model.head_dim, at.shard.q_dim
+    heads, read = at.shard.heads, keys_read(at.new, at.cached, window)
     queries, scores = at.tokens * q_dim, at.tokens * heads * read
-    cache = w.kv * at.batch * at.split.kv_cached * read
+    cache = w.kv * at.batch * at.shard.kv_cached * read
 
     def part(called, flops, weights, activations, kv=0.0):
         return Operation(f"{name}{called}", layers, flops, weights, activations, kv, at.how.attends)
@@ -142,7 +142,7 @@ def _latent(at):
     """
     w, wide, rates = at.widths, at.model.latent, at.how.rates
     unfused = at.how.attention == "unfused"
-    heads, layers = at.model.heads // at.split.tensor, at.model.layers
+    heads, layers = at.shard.heads, at.model.layers
     keys = keys_read(at.new, at.cached)
     met = at.tokens * keys if unfused else at.batch * pairs(at.new, at.cached)
     key, cached = wide.nope + wide.rope, wide.kv_rank + wide.rope
