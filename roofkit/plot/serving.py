@@ -11,7 +11,7 @@ from roofkit._units import engineering, prefixed
 from roofkit.models.llm.deployment import Deployment
 from roofkit.plot.figures import COLOURS, LINES, bare, place_labels, ticks
 
-# Dots are kept for what does not fit.
+# Dotted lines are kept for what does not fit into memory.
 STYLES = [style for style in zip(COLOURS, LINES, strict=True) if style[1] != ":"]
 BATCHES = tuple(2**i for i in range(11))
 LENGTHS = tuple(2**i for i in range(9, 18))

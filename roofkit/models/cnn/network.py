@@ -282,7 +282,8 @@ class CNN:
                 continue
             weights = row.layer.cost(row.shape, batch, dtype, moves="Y", **how).bytes
             if rides and counted:
-                # It works on the result before that goes to memory; an addition reads another.
+                # It works on the result before that goes to memory; an addition reads a second
+                # array as well.
                 beside = row.layer.cost(row.shape, batch, dtype, moves="X", **how).bytes
                 beside = crosses(beside / 2) if inputs_read and isinstance(row.layer, Add) else 0
                 last = counted[-1]
@@ -294,7 +295,7 @@ class CNN:
             written, moved = made.bytes, crosses(made.bytes)
             if inputs_read:
                 read = row.layer.cost(row.shape, batch, dtype, moves="X", **how).bytes
-                # The images come from memory.
+                # The first layer reads the images, which always come from memory.
                 moved = moved + (crosses(read) if counted else read)
             counted.append(Operation(row.name, 1, made.flops, weights, moved, 0, dtype))
         if counted:  # what the last layer makes goes to memory

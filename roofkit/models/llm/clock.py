@@ -9,10 +9,11 @@ from roofkit.roofline import larger
 
 
 class Line(NamedTuple):
-    """What an operation takes in all its occurrences: the higher of two lines in the tokens.
+    """The seconds of all occurrences of an operation: the higher of two lines over the tokens.
 
-    Computing begins at nothing and rises with ``slope`` seconds a token, moving begins with the
-    weights at ``start`` and rises with ``moved``.
+    Computing takes ``slope`` seconds a token. Moving takes ``start`` seconds for the weights, and
+    ``moved`` seconds a token. The tokens are those of the pass, or with ``last`` the last of each
+    sequence.
     """
 
     slope: float
@@ -72,7 +73,10 @@ class Clock:
 
 
 def over(steps, taken):
-    """A time of so many steps, if any: it changes along its last axis, or is the same in all."""
+    """The seconds of so many steps; without steps, the time as it is.
+
+    The time ``taken`` by a step changes along its last axis, or is the same in all steps.
+    """
     if not steps:
         return taken
     if type(taken) is float:

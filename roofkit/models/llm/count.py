@@ -5,11 +5,12 @@ have their K and V in the cache: nothing is cached in a prefill, and one token i
 decoding. Both at once are chunked prefill, prefix caching and speculative decoding.
 
 Fused, norms, rotations, activations and residual adds are computed by the matmuls beside them, and
-matmuls of the same input are one: what every serious implementation strives for, so that its bytes
-are a lower bound. Where two of these stand apart in a table, the first alone reads the input: of
-the queries and an MLP beside attention, of a router and the expert that every token visits. Where
-their results are added to the residual stream together, the last alone reads and writes it.
-Unfused, each operation reads its operands from memory and writes its result.
+matmuls of the same input are one. Every serious implementation strives for that, so that these
+bytes are a lower bound. Some matmuls of one input stand apart in a table all the same: the queries
+and an MLP beside attention, a router and the expert that every token visits. Then the first alone
+reads the input; and where their results are added to the residual stream together, the last alone
+reads and writes the stream. Unfused, each operation reads its operands from memory and writes its
+result.
 
 The final norm works on the tokens whose logits are made, fused or not.
 """
@@ -50,10 +51,10 @@ class How(NamedTuple):
 
 
 class PerToken(NamedTuple):
-    """An Operation of one token: its figures but the weights grow with the tokens.
+    """An Operation for one token; all its figures but the weights grow with the tokens.
 
-    Of those that the pass works on, or of the last one of each sequence. Its kernel lacks the rows,
-    one a token.
+    These are all tokens that the pass works on, or, with ``last``, the last one of each sequence.
+    The kernel does not name its rows yet: there will be one for each token.
     """
 
     operation: Operation
@@ -109,7 +110,7 @@ def operations(parts, at):
 
 def _embedding(at):
     placed, d, w = at.model.positions > 0, at.model.hidden, at.widths
-    # Of the rows that a chip holds each is read at most once.
+    # A chip reads no row of its share more than once.
     gathered = smaller(at.tokens / at.split.tensor, float(at.shard.vocabulary))
     if placed:
         gathered = gathered + at.new
@@ -151,10 +152,10 @@ class _Planner:
             self.parts.append(PerToken(one, last))
 
     def send(self):
-        """Hand the residual stream from stage to stage: each chip its part, to its like.
+        """Hand the residual stream from stage to stage: each chip sends its part to its like.
 
-        Of the all-reduce before it the gathering half is done where the parts arrive, so that
-        nothing is gathered twice.
+        The second half of the all-reduce before it, which gathers the parts, is done where they
+        arrive, so that nothing is gathered twice.
         """
         if self.split.pipeline > 1:
             array = self.widths.travel * self.model.hidden / self.split.tensor
@@ -175,12 +176,12 @@ class _Planner:
         return NORM_FLOPS[self.model.norm] * elements, self.widths.stream * float(parameters)
 
     def query_norm(self):
-        """The same for the norm of queries and keys."""
+        """FLOPs a token, and bytes of the parameters, of the norm of queries and keys."""
         wide = self.shard.q_dim + self.shard.kv_dim
         return self.norm(wide, 2 * self.model.head_dim if self.model.qk_norm == "head" else wide)
 
     def logits(self, flops=0.0, weights=0.0):
-        """lm_head on the last token of each sequence, with what else it computes and reads."""
+        """lm_head on the last token of each sequence, with FLOPs and weights that ride along."""
         d, vocabulary, w = self.model.hidden, self.shard.vocabulary, self.widths
         weights += w.lm_head * float(d * vocabulary)
         weights += w.stream * float(self.model.head_bias * vocabulary)
@@ -215,7 +216,10 @@ class _Plain(_Planner):
                  w.activations * d, w.kv * self.shard.kv_cached, ("matmul", d, kv_dim))  # fmt: skip
 
     def normalise(self, name, count, written, last=False):
-        """A norm of the residual stream, or of what is added to it, of so many bytes an element."""
+        """A norm of the residual stream, or of what is added to it.
+
+        Its result takes ``written`` bytes an element.
+        """
         d = self.model.hidden
         self.add(name, count, *self.norm(d), (self.widths.stream + written) * d,
                  kernel=("norm", d), on_stream=True, last=last)  # fmt: skip
@@ -250,7 +254,7 @@ class _Plain(_Planner):
             self.into_cache("k_proj")
         self.into_cache("v_proj")
         wide = q_dim + kv_dim
-        # K goes to the cache when it is done.
+        # The last operation on K sends it to the cache.
         done = w.stream * (wide + q_dim), w.kv * self.shard.kv_cached
         if model.qk_norm:
             passed_on = (2 * w.stream * wide,) if model.rotary else done

@@ -35,7 +35,7 @@ def experts(planned):
         planned.mlp(layers, shard.shared_width, "shared_{}", "shared_act", model.mlp_bias,
                     shared=True)  # fmt: skip
     if not fused:
-        # What the shared expert made is where the sum of the others begins.
+        # The sum begins with what the shared expert made.
         held = shard.experts / model.experts * (split.data if split.exchanges else 1)
         summed = model.experts_per_token * held + (model.shared_width > 0)
         flops = (2 * model.experts_per_token * held + model.shared_gate) * d
@@ -43,7 +43,7 @@ def experts(planned):
 
 
 class _Routed:
-    """From a Pass to the Operations of its routed experts."""
+    """Makes the Operations of the routed experts in a Pass."""
 
     def __init__(self, activation_flops, visiting_here):
         self._activation_flops, self._visiting_here = activation_flops, visiting_here
@@ -55,7 +55,7 @@ class _Routed:
         visitors = at.tokens * split.data if split.exchanges else at.tokens
         share = shard.experts / model.experts
         rows = visitors * (model.experts_per_token * share)
-        # Tokens that visit some expert here, once each, however many they visit.
+        # A token that visits some expert here counts once, however many experts it visits here.
         arrived = visitors * self._visiting_here
         touched = _touched(model, shard, visitors)
 
@@ -118,13 +118,13 @@ def visiting(model, held):
 
 
 def exchange(size, model, split, group, inside):
-    """What experts across replicas take to be fed, or to give back: a Transfer.
+    """The Transfer that brings tokens to experts across replicas; another such brings them back.
 
     ``size`` bytes are the vectors of a replica's tokens, which each of its chips holds already;
     ``inside`` of these chips lie in a node of the ``group`` of all replicas. Over the cards one
-    copy of a vector comes to each node, over the links one to each other chip that it is for. What
-    comes back is added up on the same ways. A router that is held to a few groups of experts, as
-    that of DeepSeek-V3, sends a little less than an even one.
+    copy of a vector comes to each node, over the links one to each other chip that it is for. The
+    results go back on the same ways and are added up where they meet. A router that is held to a
+    few groups of experts, as that of DeepSeek-V3, sends a little less than an even one.
 
     On a torus, a replica a chip, no fewer bytes cross its middle than one copy of each vector that
     is for some chip beyond.

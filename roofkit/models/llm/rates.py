@@ -150,7 +150,7 @@ def _rate(moved, hopping, links):
 
 
 def _sending(split, links, chip):
-    """The same of what a chip hands to its like in the next stage, on average over the stages."""
+    """Egress, share and wait of what a chip hands to its like in the next stage, on average."""
     joined, needed = links.tensor, split.tensor * split.pipeline
     if links.pipeline is not None:
         joined = links.pipeline
