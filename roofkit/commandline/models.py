@@ -98,16 +98,16 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         ("memory in all", "memory_bytes", memory.total, "B"),
         *_room(memory),
     ]
-    for stage, table in tables.items() if predict else ():
-        figures += _predicted(stage, table.prediction)
-    rows = [{"stage": stage, **row} for stage, table in tables.items() for row in table.rows]
+    for name, table in tables.items() if predict else ():
+        figures += _predicted(name, table.prediction)
+    rows = [{"pass": name, **row} for name, table in tables.items() for row in table.rows]
     document = {
         "model": served.model.name,
         "chip": served.chip.name,
         "batch": batch,
         "prompt": prompt,
         "output": output,
-        **{stage: table.rows for stage, table in tables.items()},
+        **{name: table.rows for name, table in tables.items()},
         "totals": {key: value for _, key, value, _ in figures},
     }
     text = "\n\n".join([*map(repr, tables.values()), figure_table(figures)])
@@ -146,13 +146,13 @@ def _room(memory):
             (spare, "spare_bytes", memory.spare, "B")]  # fmt: skip
 
 
-def _predicted(stage, prediction):
+def _predicted(name, prediction):
     coverage = "not known" if prediction.coverage is None else prediction.coverage
     return [
-        (f"{stage}, predicted", f"{stage}_predicted_seconds", prediction.seconds, "s"),
-        ("from", f"{stage}_predicted_low_seconds", prediction.low, "s"),
-        ("to", f"{stage}_predicted_high_seconds", prediction.high, "s"),
-        ("share of measurements in it", f"{stage}_predicted_coverage", coverage, ""),
+        (f"{name}, predicted", f"{name}_predicted_seconds", prediction.seconds, "s"),
+        ("from", f"{name}_predicted_low_seconds", prediction.low, "s"),
+        ("to", f"{name}_predicted_high_seconds", prediction.high, "s"),
+        ("share of measurements in it", f"{name}_predicted_coverage", coverage, ""),
     ]
 
 

@@ -2,7 +2,6 @@
 
 import html
 import math
-import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from roofkit._inputs import check_broadcast, itemsize, number
-from roofkit._tables import html_table, text_table, to_frame
+from roofkit._tables import html_table, in_lines, text_table, to_frame
 from roofkit._units import engineering, quantity
 from roofkit.efficiency import COMPUTE, MEMORY, share
 from roofkit.models.operations import Operation
@@ -40,7 +39,7 @@ class Layer(NamedTuple):
         one = self.operation
         sent = [quantity(self.link, "B") + " over the link"] if np.any(self.link) else []
         said = ", ".join([*one.said, *sent, f"{_listed(self.bound)}-bound"])
-        return f"Layer({one.count} × {one.name}: {said}, {quantity(self.time, 's')} each)"
+        return in_lines(f"Layer({one.count} × {one.name}: {said}, {quantity(self.time, 's')} each)")
 
     @property
     def name(self):
@@ -126,10 +125,10 @@ class Layer(NamedTuple):
     def predicted(self, calibration):
         """The time of one occurrence as a calibration predicts it, as a Prediction.
 
-        ``calibration`` is what ``rk.machine.calibrate`` gives. What it has no kernel
-        for, such as attention, it predicts by FLOPs and bytes, and claims no coverage. What was
-        measured beside this layer moves less where that writes wider results: no prediction begins
-        below the layer's bound.
+        ``calibration`` is what ``rk.machine.calibrate`` gives. Where it has no kernel for a layer,
+        such as attention, it predicts by FLOPs and bytes and claims no coverage. The measured
+        kernel moves less than a layer that writes wider results, so no prediction begins below the
+        layer's bound.
         """
         found, least = self._as_measured(calibration), self.time
         seconds, low, high = (
@@ -148,7 +147,7 @@ class Layer(NamedTuple):
         if kind == "matmul":
             *widths, stored = widths
             return calibration.matmul(rows, *widths, one.dtype, stored)
-        # What lies between narrow matrices has 16 bits.
+        # What is computed between matrices has 16 bits, however narrow these are.
         dtype = one.dtype if itemsize(one.dtype) >= 2 else "bf16"
         return calibration.elementwise(rows, *widths, kind=kind, dtype=dtype)
 
@@ -333,8 +332,7 @@ class LayerTable(Sequence):
         return [] if self.calibration is None else [f"predicted: {self.prediction}"]
 
     def __repr__(self):
-        title = textwrap.fill(self.title, 100, subsequent_indent="    ")
-        return "\n".join([title, self._table(text_table), *self._predicted()])
+        return "\n".join([in_lines(self.title), self._table(text_table), *self._predicted()])
 
     def _repr_html_(self):
         said = "".join(f"<p>{html.escape(line)}</p>" for line in self._predicted())

@@ -80,7 +80,7 @@ def test_llm_prints_both_tables_and_the_totals():
         served.prefill(1, 2048).time, rel=1e-14
     )
     assert [row["layer"] for row in document["decode"]] == [layer.name for layer in served.decode()]
-    stages = [row["stage"] for row in as_csv(*LLM)]
+    stages = [row["pass"] for row in as_csv(*LLM)]
     assert stages.count("prefill") == len(document["prefill"])
 
 

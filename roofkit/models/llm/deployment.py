@@ -1,6 +1,5 @@
 """A language model on a chip: everything decided, ready to be asked for tables and seconds."""
 
-import textwrap
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from roofkit import hardware
 from roofkit._inputs import check_broadcast, number
+from roofkit._tables import in_lines
 from roofkit._units import quantity
 from roofkit.models.layers import LayerTable
 from roofkit.models.llm import solve
@@ -158,7 +158,7 @@ class Deployment:
             *([f"on_chip={quantity(self.on_chip, 'B')}"] if self.on_chip else []),
             *([f"calibration={self.calibration!r}"] if self.calibration else []), *others,
         ]  # fmt: skip
-        return textwrap.fill(f"Deployment({', '.join(shown)})", 100, subsequent_indent="    ")
+        return in_lines(f"Deployment({', '.join(shown)})")
 
     @property
     def named(self):

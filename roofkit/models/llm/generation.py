@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from roofkit._tables import in_lines
 from roofkit._units import quantity
 from roofkit.models.llm.lengths import said
 from roofkit.roofline import larger
@@ -16,10 +17,10 @@ SAMPLED = 4
 
 @dataclass(frozen=True, repr=False)
 class Generation:
-    """A whole generation: the seconds of its two stages.
+    """A whole generation: the seconds of its two phases.
 
     ``time_to_first_token`` is the prefill, ``decoding`` the ``steps`` decode steps after it. With a
-    calibration there is a ``prediction`` beside the time, and one of each stage.
+    calibration there is a ``prediction`` beside the time, and one of each phase.
 
     Made by ``Deployment.generate``, whose ``batch``, ``prompt`` and ``output`` it keeps.
 
@@ -43,7 +44,7 @@ class Generation:
         sizes = f"batch {said(self.batch)}, prompt {said(self.prompt)}, output {said(self.output)}"
         times = {"to the first token": self.time_to_first_token, "decoding": self.decoding}
         parts = ", ".join(f"{quantity(seconds, 's')} {name}" for name, seconds in times.items())
-        return (
+        return in_lines(
             f"Generation({sizes}: {parts}, {said(self.steps)} steps, "
             f"{quantity(self.tokens_per_second, 'tokens/s')})"
         )
@@ -60,7 +61,7 @@ class Generation:
 
     @property
     def prediction(self):
-        """``time`` as the calibration predicts it: a Prediction, both stages' errors together.
+        """``time`` as the calibration predicts it: a Prediction, both phases' errors together.
 
         Raises ValueError where the model is served without one.
         """
@@ -81,7 +82,7 @@ class Generation:
     def predicted_decoding(self):
         """``decoding`` as the calibration predicts it, from a few steps along the way.
 
-        Each stands for as many others, whose errors are taken to be its own.
+        Each of these stands for as many others, which are taken to err as it does.
         """
         last = larger(self.steps - 1, 0.0)
         contexts = (self.prompt + last * (place + 0.5) / SAMPLED for place in range(SAMPLED))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from roofkit._inputs import number
+from roofkit._units import quantity
 from roofkit.models.llm.options import Options
 from roofkit.network import Group
 
@@ -34,7 +35,7 @@ class Links(Options):
     Raises ValueError for a value of another kind.
 
     >>> Links(pipeline=50e9, with_latency=True)
-    Links(pipeline=50000000000.0, with_latency=True)
+    Links(pipeline=50 GB/s, with_latency=True)
     """
 
     tensor: Group | str | None = None
@@ -42,6 +43,10 @@ class Links(Options):
     pipeline: Group | str | float | None = None
     in_network: bool | None = None
     with_latency: bool = False
+
+    def _shown(self, value):
+        speed = isinstance(value, int | float) and not isinstance(value, bool)
+        return quantity(value, "B/s") if speed else repr(value)
 
     def __post_init__(self):
         for name in ("tensor", "expert", "pipeline"):

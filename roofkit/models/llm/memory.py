@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from roofkit._tables import in_lines
 from roofkit._units import quantity
 from roofkit.roofline import larger, smaller
 
@@ -17,7 +18,8 @@ class Memory:
     ``capacity`` is NaN where it is not known; ``reserve`` bytes of it are left to other programs.
 
     >>> Memory(weights=14e9, kv=1e9, activations=1e9, capacity=24e9, reserve=2e9)
-    Memory(weights 14 GB + KV cache 1 GB + activations 1 GB = 16 GB of 24 GB, 6 GB spare)
+    Memory(weights 14 GB + KV cache 1 GB + activations 1 GB = 16 GB of 24 GB less 2
+        GB reserved, 6 GB spare)
     """
 
     weights: Any
@@ -31,13 +33,12 @@ class Memory:
         needed = " + ".join(f"{name} {quantity(each, 'B')}" for name, each in parts.items())
         needed += f" = {quantity(self.total, 'B')}"
         if np.any(np.isnan(self.capacity)):
-            return f"Memory({needed}, capacity not known)"
+            return in_lines(f"Memory({needed}, capacity not known)")
         lacks = not np.ndim(self.spare) and self.spare < 0
-        spare = f"{quantity(-self.spare if lacks else self.spare, 'B')}"
-        return (
-            f"Memory({needed} of {quantity(self.capacity, 'B')}, {spare} "
-            f"{'missing' if lacks else 'spare'})"
-        )
+        spare = quantity(-self.spare, "B") + " missing"
+        spare = spare if lacks else quantity(self.spare, "B") + " spare"
+        kept = f" less {quantity(self.reserve, 'B')} reserved" if np.any(self.reserve) else ""
+        return in_lines(f"Memory({needed} of {quantity(self.capacity, 'B')}{kept}, {spare})")
 
     @property
     def total(self):

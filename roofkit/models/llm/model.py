@@ -1,10 +1,10 @@
 """A decoder-only transformer as the sizes that decide its costs."""
 
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from roofkit._tables import in_lines
 from roofkit.models.llm.split import Shard, shard
 
 ACTIVATIONS = ("silu", "gelu", "relu")
@@ -214,7 +214,7 @@ class LLM:
             f"{self.parameters:,} parameters", f"{self.layers} layers", f"hidden {self.hidden}",
             heads, *mlps, f"vocabulary {self.vocabulary}",
         ]  # fmt: skip
-        return textwrap.fill(f"LLM({self.name}: {', '.join(parts)})", 100, subsequent_indent="    ")
+        return in_lines(f"LLM({self.name}: {', '.join(parts)})")
 
     @property
     def dense_mlps(self):

@@ -2,16 +2,21 @@
 
 from dataclasses import fields
 
+from roofkit._tables import in_lines
+
 
 class Options:
     """A group of options; its text names those alone that are not as usual."""
 
     def __repr__(self):
         given = (
-            f"{each.name}={getattr(self, each.name)!r}"
+            f"{each.name}={self._shown(getattr(self, each.name))}"
             for each in fields(self) if getattr(self, each.name) != each.default
         )  # fmt: skip
-        return f"{type(self).__name__}({', '.join(given)})"
+        return in_lines(f"{type(self).__name__}({', '.join(given)})")
+
+    def _shown(self, value):
+        return repr(value)
 
 
 def checked(value, kind, name, example):

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from roofkit._inputs import number
+from roofkit._tables import in_lines
 from roofkit._units import quantity
 from roofkit.hardware import chip as chip_of
 from roofkit.models.llm.options import checked
 from roofkit.models.llm.split import Split, shard
 
-# Beyond these no answer is looked for.
+# The most sequences or tokens, and the most chips, that are tried.
 MOST, MOST_CHIPS = 1 << 40, 1 << 12
 
 
@@ -58,7 +59,7 @@ def compute_bound_batch(served, context=2048) -> int | None:
     261
     """
     _one_of_each(context=context)
-    # So many sequences visit every expert.
+    # A step for as many sequences as this visits every expert.
     held = {
         layer.name: layer.count * layer.weights
         for layer in served.decode(MOST, context) if layer.name != "embedding"
@@ -137,7 +138,7 @@ class Point:
         times = {"to the first token": self.time_to_first_token, "a token": self.time_per_token}
         said = ", ".join(f"{quantity(seconds, 's')} {name}" for name, seconds in times.items())
         speed = f"{quantity(self.tokens_per_second, 'tokens/s')}, price {self.price:.4g} a token"
-        return f"Point({self.served.named} with batch {self.batch}: {said}, {speed})"
+        return in_lines(f"Point({self.served.named} with batch {self.batch}: {said}, {speed})")
 
 
 def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None, per_token=None,
@@ -195,7 +196,7 @@ def _best(served, prompt, output, limits, prices, room):
         return None
 
     def per_token(run):
-        """While a sequence makes its tokens, every other is prefilled once."""
+        """Seconds from token to token; meanwhile every other sequence is prefilled once."""
         return (run.time - first) / run.steps if run.steps else math.nan
 
     def meets(batch):
@@ -213,7 +214,7 @@ def _best(served, prompt, output, limits, prices, room):
 
 
 def _name(name):
-    """A chip's name in the table by any of its names; another is of a chip of one's own."""
+    """The table's name of a chip, by any of its names; others are chips of the reader's own."""
     try:
         return chip_of(name).name
     except ValueError:
@@ -221,7 +222,7 @@ def _name(name):
 
 
 def _price(name, prices):
-    """Of a second of a chip."""
+    """The price of a second of a chip."""
     if prices is None:
         return 1.0
     if name not in prices:
