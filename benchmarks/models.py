@@ -14,6 +14,7 @@ import numpy as np
 from ring1 import report
 
 import roofkit as rk
+from roofkit.models import Precision
 
 SERVED = rk.llm("Llama-2-7B").on("RTX A6000")
 PLAIN = rk.llm("Llama-2-7B").on("RTX A6000", fused=False)  # the layers that the dictionaries have
@@ -47,7 +48,7 @@ def both_tables():
 
 
 def chosen_anew():
-    served = SERVED.model.on(SERVED.chip, weights="int8")
+    served = SERVED.model.on(SERVED.chip, precision=Precision(weights="int8"))
     return served.prefill(batch=1, prompt=2048).rows, served.decode(batch=1, context=2048).rows
 
 

@@ -5,6 +5,7 @@ shows when the pointer rests on it. The first column is aligned left, the others
 """
 
 import importlib
+import textwrap
 
 from roofkit._html import quantities
 
@@ -24,6 +25,11 @@ def text_table(head, units, rows):
         ).rstrip()
         for line in lines
     )
+
+
+def in_lines(text):
+    """The text in lines of at most 100 characters, those after the first indented."""
+    return textwrap.fill(text, 100, subsequent_indent="    ")
 
 
 def html_table(head, units, rows):

@@ -13,9 +13,7 @@ SWAPS = {
 CALLS = {"larger": "smaller", "smaller": "larger", "max": "min", "min": "max", "ceil": "floor"}
 # What is said, shown or declared is not what is counted.
 PASSED_OVER = ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.Assert
-SHOWN = re.compile(
-    r"_repr|__repr__|__str__|_said|_shown|_listed|_cells|_rows|_columns|_table|to_csv"
-)
+SHOWN = re.compile(r"_repr|__repr__|__str__|_said|_shown|_listed|_cells|_rows|_columns|_table")
 
 
 class Mutant(NamedTuple):

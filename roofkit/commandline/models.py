@@ -1,12 +1,14 @@
 """``llm`` and ``cnn``: a model layer by layer."""
 
 import sys
+from dataclasses import fields
 
 import click
 
 import roofkit as rk
 from roofkit.commandline.options import ChipType, answers, latency_option, topology_option
 from roofkit.commandline.output import figure_table, print_answer
+from roofkit.models import Links, Precision, Split
 
 DOES_NOT_FIT = 3
 
@@ -26,9 +28,8 @@ DOES_NOT_FIT = 3
 @click.option("--embedding", help="What the embedding is stored as.")
 @click.option("--lm-head", help="What lm_head is stored as.")
 @click.option("--stream", help="What the residual stream and all between matrices is stored as.")
-@click.option("--chips", type=int, default=1, show_default=True, help="Tensor parallelism.")
+@click.option("--tensor", type=int, default=1, show_default=True, help="Chips that share a layer.")
 @click.option("--pipeline", type=int, default=1, show_default=True, help="Stages of layers.")
-@click.option("--stages", type=float, help="Bytes/s one way from a chip to the next stage's.")
 @click.option("--data", type=int, default=1, show_default=True, help="Replicas.")
 @click.option("--expert", type=int, default=1, show_default=True, help="Shares of the experts.")
 @click.option(
@@ -38,8 +39,10 @@ DOES_NOT_FIT = 3
               show_default=True)  # fmt: skip
 @topology_option
 @click.option("--nodes", type=click.IntRange(1), default=1, show_default=True,
-              help="Nodes that share --chips.")  # fmt: skip
+              help="Nodes over which the chips of --tensor lie.")  # fmt: skip
 @click.option("--card", type=float, help="Bytes/s one way of each chip's card between nodes.")
+@click.option("--pipeline-link", type=float,
+              help="Bytes/s one way from a chip to its like in the next stage.")  # fmt: skip
 @latency_option
 @click.option("--unconfirmed", is_flag=True, help="Use figures that no second look confirmed.")
 @click.option("--new", type=float, help="Another pass, over so many new tokens of each sequence.")
@@ -52,8 +55,8 @@ DOES_NOT_FIT = 3
 @click.option("--predict", is_flag=True, help="By timings of the GPU, or of one like it.")
 @click.option("--must-fit", is_flag=True, help=f"Exit with {DOES_NOT_FIT} if memory is too small.")
 @answers
-def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, form, new, cached,
-        nodes, card, reserve, **choices):  # fmt: skip
+def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, reserve, predict,
+        **given):  # fmt: skip
     """A language model layer by layer: prefill, decode, generation and memory.
 
     MODEL is a name, or the path of a Hugging Face config.json or of its folder; without one, all
@@ -71,18 +74,8 @@ def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, f
         return
     if chip is None:
         raise click.UsageError("give a chip with --chip, such as --chip a6000")
-    choices["joined"], choices["latency"] = choices.pop("topology"), choices.pop("with_latency")
-    if unfused:
-        choices["fused"] = False
-    if predict:
-        choices["calibrated"] = rk.machine.calibrate(chip)
-    if nodes > 1 or card is not None:
-        chips, rest = divmod(choices["chips"], nodes)
-        if rest:
-            raise click.UsageError(f"--chips {choices['chips']} do not fill --nodes {nodes} alike")
-        topology = choices["joined"]
-        choices["joined"] = rk.group(chip, chips, topology=topology, nodes=nodes, card=card)
-    served = rk.llm(model).on(chip, **choices)
+    served = rk.llm(model).on(chip, calibration=rk.machine.calibrate(chip) if predict else None,
+                              **_options(chip, **given))  # fmt: skip
     tables = {
         "prefill": served.prefill(batch, prompt),
         "decode": served.decode(batch, prompt),
@@ -105,16 +98,16 @@ def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, f
         ("memory in all", "memory_bytes", memory.total, "B"),
         *_room(memory),
     ]
-    for stage, table in tables.items() if predict else ():
-        figures += _predicted(stage, table.prediction)
-    rows = [{"stage": stage, **row} for stage, table in tables.items() for row in table.rows]
+    for name, table in tables.items() if predict else ():
+        figures += _predicted(name, table.prediction)
+    rows = [{"pass": name, **row} for name, table in tables.items() for row in table.rows]
     document = {
         "model": served.model.name,
         "chip": served.chip.name,
         "batch": batch,
         "prompt": prompt,
         "output": output,
-        **{stage: table.rows for stage, table in tables.items()},
+        **{name: table.rows for name, table in tables.items()},
         "totals": {key: value for _, key, value, _ in figures},
     }
     text = "\n\n".join([*map(repr, tables.values()), figure_table(figures)])
@@ -123,6 +116,25 @@ def llm(model, chip, batch, prompt, output, unfused, chunk, predict, must_fit, f
         raise click.ClickException(f"the capacity of {served.chip.name} is not known")
     if must_fit and not memory.fits:
         sys.exit(DOES_NOT_FIT)
+
+
+def _options(chip, topology, nodes, card, pipeline_link, with_latency, unfused, attention,
+             unconfirmed, convention, **given):  # fmt: skip
+    """The options of LLM.on, in its groups."""
+    split = Split(**{each.name: given.pop(each.name) for each in fields(Split)
+                     if each.name in given})  # fmt: skip
+    joined = topology
+    if nodes > 1 or card is not None:
+        chips, rest = divmod(split.tensor, nodes)
+        if rest:
+            raise click.UsageError(f"--tensor {split.tensor} does not fill --nodes {nodes} alike")
+        joined = rk.group(chip, chips, topology=topology, nodes=nodes, card=card)
+    return {
+        "precision": Precision(**given), "split": split,
+        "links": Links(tensor=joined, pipeline=pipeline_link, with_latency=with_latency),
+        "fused": False if unfused else None, "attention": attention, "unconfirmed": unconfirmed,
+        "convention": convention,
+    }  # fmt: skip
 
 
 def _room(memory):
@@ -134,13 +146,13 @@ def _room(memory):
             (spare, "spare_bytes", memory.spare, "B")]  # fmt: skip
 
 
-def _predicted(stage, prediction):
+def _predicted(name, prediction):
     coverage = "not known" if prediction.coverage is None else prediction.coverage
     return [
-        (f"{stage}, predicted", f"{stage}_predicted_seconds", prediction.seconds, "s"),
-        ("from", f"{stage}_predicted_low_seconds", prediction.low, "s"),
-        ("to", f"{stage}_predicted_high_seconds", prediction.high, "s"),
-        ("share of measurements in it", f"{stage}_predicted_coverage", coverage, ""),
+        (f"{name}, predicted", f"{name}_predicted_seconds", prediction.seconds, "s"),
+        ("from", f"{name}_predicted_low_seconds", prediction.low, "s"),
+        ("to", f"{name}_predicted_high_seconds", prediction.high, "s"),
+        ("share of measurements in it", f"{name}_predicted_coverage", coverage, ""),
     ]
 
 

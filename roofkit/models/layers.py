@@ -1,8 +1,6 @@
 """A model as a table: one row a layer, with what it computes, what it moves and what binds it."""
 
-import csv
 import html
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,40 +9,80 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from roofkit._inputs import check_broadcast, itemsize, number
-from roofkit._tables import html_table, text_table, to_frame
-from roofkit._units import engineering
+from roofkit._tables import html_table, in_lines, text_table, to_frame
+from roofkit._units import engineering, quantity
 from roofkit.efficiency import COMPUTE, MEMORY, share
 from roofkit.models.operations import Operation
 from roofkit.network import Group
-from roofkit.roofline import Cost, Estimate, larger, smaller
+from roofkit.roofline import Estimate, Roofline, larger, smaller
 
 
 class Layer(NamedTuple):
-    """One kind of layer on one machine: what each of its ``count`` occurrences costs.
+    """One kind of layer on one machine: an Operation meets a Roofline, and a link if it sends.
 
-    ``weights``, ``activations`` and ``kv`` are bytes over the memory, ``link`` bytes over the link
-    to other chips. ``peak`` is FLOP/s, ``bandwidth`` and ``link_bandwidth`` bytes/s. Every figure
-    is a number or an array; arrays broadcast. ``operation`` is the Operation that it is here, and
-    ``over`` the Group that its collective runs over, where that is one.
+    ``link`` is what it sends to other chips in bytes, ``link_bandwidth`` bytes/s, and ``over`` the
+    Group that its collective runs over, where that is known. Every figure is that of one of its
+    ``count`` occurrences, a number or an array; arrays broadcast.
+
+    >>> from roofkit.roofline import Roofline
+    >>> Layer(Operation("up", 32, flops=2e9, weights=9e7, activations=1e6), Roofline(1e15, 3e12))
+    Layer(32 × up: 2 GFLOP, 91 MB, memory-bound, 30.3 µs each)
     """
 
-    name: str
-    count: int
-    flops: Any
-    weights: Any
-    activations: Any
-    kv: Any
-    link: Any
-    peak: Any
-    bandwidth: Any
+    operation: Operation
+    roof: Roofline
+    link: Any = 0.0
     link_bandwidth: Any = 0.0
-    operation: Operation | None = None
     over: Group | None = None
+
+    def __repr__(self):
+        one = self.operation
+        sent = [quantity(self.link, "B") + " over the link"] if np.any(self.link) else []
+        said = ", ".join([*one.said, *sent, f"{_listed(self.bound)}-bound"])
+        return in_lines(f"Layer({one.count} × {one.name}: {said}, {quantity(self.time, 's')} each)")
+
+    @property
+    def name(self):
+        return self.operation.name
+
+    @property
+    def count(self):
+        """How often it occurs in the pass."""
+        return self.operation.count
+
+    @property
+    def flops(self):
+        return self.operation.flops
+
+    @property
+    def weights(self):
+        """Bytes of weights over the memory."""
+        return self.operation.weights
+
+    @property
+    def activations(self):
+        """Bytes of activations over the memory."""
+        return self.operation.activations
+
+    @property
+    def kv(self):
+        """Bytes of KV cache over the memory."""
+        return self.operation.kv
+
+    @property
+    def peak(self):
+        """FLOP/s."""
+        return self.roof.peak_flops
+
+    @property
+    def bandwidth(self):
+        """Bytes/s of the memory."""
+        return self.roof.bandwidth
 
     @property
     def bytes(self):
         """Bytes over the memory: weights, activations and KV cache."""
-        return self.weights + self.activations + self.kv
+        return self.operation.bytes
 
     @property
     def intensity(self):
@@ -63,15 +101,16 @@ class Layer(NamedTuple):
     @property
     def cost(self):
         """FLOPs and bytes over the memory, as a Cost."""
-        return Cost(self.flops, self.bytes)
+        return self.operation.cost
 
     @property
     def estimate(self):
         """The Estimate over compute, memory and, for a layer that uses it, the link."""
-        math, memory = self.flops / self.peak, self.bytes / self.bandwidth
+        found = self.roof.bracket(self.operation.flops, self.operation.bytes)
         if type(self.link) is float and not self.link:
-            return Estimate(math, memory)
-        return Estimate(math, memory, "memory", (("link", self.link / self.link_bandwidth),))
+            return found
+        sending = ("link", self.link / self.link_bandwidth)
+        return Estimate(found.math, found.comms, found.channel, (sending,))
 
     @property
     def time(self):
@@ -86,10 +125,10 @@ class Layer(NamedTuple):
     def predicted(self, calibration):
         """The time of one occurrence as a calibration predicts it, as a Prediction.
 
-        ``calibration`` is what ``rk.machine.calibrate`` gives. What it has no kernel
-        for, such as attention, it predicts by FLOPs and bytes, and claims no coverage. What was
-        measured beside this layer moves less where that writes wider results: no prediction begins
-        below the layer's bound.
+        ``calibration`` is what ``rk.machine.calibrate`` gives. Where it has no kernel for a layer,
+        such as attention, it predicts by FLOPs and bytes and claims no coverage. The measured
+        kernel moves less than a layer that writes wider results, so no prediction begins below the
+        layer's bound.
         """
         found, least = self._as_measured(calibration), self.time
         seconds, low, high = (
@@ -108,7 +147,7 @@ class Layer(NamedTuple):
         if kind == "matmul":
             *widths, stored = widths
             return calibration.matmul(rows, *widths, one.dtype, stored)
-        # What lies between narrow matrices has 16 bits.
+        # What is computed between matrices has 16 bits, however narrow these are.
         dtype = one.dtype if itemsize(one.dtype) >= 2 else "bf16"
         return calibration.elementwise(rows, *widths, kind=kind, dtype=dtype)
 
@@ -121,7 +160,7 @@ class LayerTable(Sequence):
     """The layers of one pass in order; shows as a table, adds up, exports.
 
     Figures of a layer are those of one occurrence; totals count each layer ``count`` times and
-    take the layers one after the other. ``counts`` says what their operations are: FLOPs or MACs.
+    take the layers one after the other. ``counts`` names what was counted: FLOPs or MACs.
     With a ``calibration`` the table has a ``prediction`` beside its bound.
     """
 
@@ -187,8 +226,8 @@ class LayerTable(Sequence):
         """
         if self.calibration is None:
             raise ValueError(
-                f"{self.title}: no calibration was given; serve the model with calibrated=, such "
-                'as calibrated=rk.machine.calibrate("H100")'
+                f"{self.title}: no calibration was given; serve the model with calibration=, such "
+                'as calibration=rk.machine.calibrate("H100")'
             )
         return self.calibration.total(
             layer.count * layer.predicted(self.calibration) for layer in self.layers
@@ -246,21 +285,12 @@ class LayerTable(Sequence):
     def to_frame(self):
         """The rows as a pandas DataFrame. Raises ModuleNotFoundError without pandas.
 
-        Of a table of arrays a layer has a row for each point, numbered in the order of the arrays.
+        In a table of arrays a layer has a row for each point, numbered in the order of the arrays.
         """
         return to_frame(self._by_point())
 
-    def to_csv(self):
-        """The rows of ``to_frame`` as CSV text; the head names units."""
-        rows = self._by_point()
-        text = io.StringIO()
-        writer = csv.DictWriter(text, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return text.getvalue()
-
     def _by_point(self):
-        """The rows, of arrays one for each point."""
+        """The rows; where figures are arrays, a row for each of their points."""
         rows = self.rows
         shape = np.broadcast_shapes(*(np.shape(value) for row in rows for value in row.values()))
         if not shape:
@@ -302,7 +332,7 @@ class LayerTable(Sequence):
         return [] if self.calibration is None else [f"predicted: {self.prediction}"]
 
     def __repr__(self):
-        return "\n".join([self.title, self._table(text_table), *self._predicted()])
+        return "\n".join([in_lines(self.title), self._table(text_table), *self._predicted()])
 
     def _repr_html_(self):
         said = "".join(f"<p>{html.escape(line)}</p>" for line in self._predicted())

@@ -6,13 +6,16 @@ each into a Layer (layers.py).
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from roofkit._units import quantity
 from roofkit.roofline import Cost
 
 
 class Operation(NamedTuple):
     """One kind of operation of a pass, on one chip.
 
-    ``times`` is how often it occurs in the pass; all else is of one occurrence. ``weights``,
+    ``count`` is how often it occurs in the pass; all else is said of one occurrence. ``weights``,
     ``activations`` and ``kv`` are bytes over the memory; ``on_stream`` says that the activations
     include the residual stream. ``dtype`` is what it multiplies in. A ``collective``
     ("all-reduce", "all-gather", "exchange" or "send") moves an ``array`` of so many bytes.
@@ -20,12 +23,12 @@ class Operation(NamedTuple):
     an element of the weights is stored in), or ("norm", "add" or "activation", rows, width).
     Figures are numbers or arrays that broadcast.
 
-    >>> Operation("up", 32, flops=2e9, weights=9e7, activations=1e6).cost.intensity
-    21.978021978021978
+    >>> Operation("up", 32, flops=2e9, weights=9e7, activations=1e6)
+    Operation(32 × up: 2 GFLOP, 91 MB each)
     """
 
     name: str
-    times: int
+    count: int
     flops: Any = 0.0
     weights: Any = 0.0
     activations: Any = 0.0
@@ -35,6 +38,18 @@ class Operation(NamedTuple):
     collective: str = ""
     array: Any = 0.0
     kernel: tuple = ()
+
+    def __repr__(self):
+        return f"Operation({self.count} × {self.name}: {', '.join(self.said)} each)"
+
+    @property
+    def said(self):
+        """Its figures as text, those that are not 0."""
+        shown = {"FLOP": self.flops, "B": self.bytes}
+        found = [quantity(value, unit) for unit, value in shown.items() if np.any(value)]
+        if self.collective:
+            found.append(f"{self.collective} of {quantity(self.array, 'B')}")
+        return found
 
     @property
     def bytes(self):

@@ -23,7 +23,7 @@ from roofkit.plot.figures import (
     rounded,
 )
 
-# Kinds of layers by what their names hold; the first that fits.
+# Kinds of layers by a pattern that their names match; the first that matches counts.
 KINDS = {
     "communication": r"all_reduce|all_gather|^(dispatch|combine|send)$",
     "norms, adds, activations": r"(^|[_.])(norm|bn|add|act|sum|rotary|relu)[\d_]*$",
@@ -89,7 +89,7 @@ def layers(tables, *, ax=None):
         for point in found:
             xy, area = (point.intensity, point.attainable), _area(point.share, marker)
             large = point.share >= SMALL
-            # The smaller lies on the larger.
+            # A smaller point is drawn over a larger one.
             ax.scatter(
                 *xy, marker=marker, s=area if large else 9, color=colour, edgecolor="white",
                 alpha=0.85 if large else 1, lw=0.8 if large else 0.3, zorder=4 - point.share,
@@ -286,7 +286,7 @@ def _name_roof(ax, roof, roofs, tables):
         }  # fmt: skip
         text += f", {under.pop()}" if len(under) == 1 else ""
     (left, right), names = ax.get_xlim(), []
-    # Below its line where a roof lies closely above.
+    # The text stands below its line where another roof lies closely above.
     low = any(peak < other[0] < 3 * peak for other in roofs)
     names.append(
         ax.annotate(

@@ -8,10 +8,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
 from roofkit._units import engineering, prefixed
-from roofkit.models.llm.serve import Deployment
+from roofkit.models.llm.deployment import Deployment
 from roofkit.plot.figures import COLOURS, LINES, bare, place_labels, ticks
 
-# Dots are kept for what does not fit.
+# Dotted lines are kept for what does not fit into memory.
 STYLES = [style for style in zip(COLOURS, LINES, strict=True) if style[1] != ":"]
 BATCHES = tuple(2**i for i in range(11))
 LENGTHS = tuple(2**i for i in range(9, 18))
@@ -153,7 +153,7 @@ def kv_memory(deployment, lengths=LENGTHS, batches=(1, 8, 64), *, ax=None):
     _legend_marks(ax)
     curves += [(ax.get_xlim(), text.xy[1:] * 2) for text in level]
     place_labels(ax, labels, avoid=level, lines=curves)
-    many = f"{served.chips} × " if served.chips > 1 else ""
+    many = f"{served.split.chips} × " if served.split.chips > 1 else ""
     has = f"{engineering(empty.capacity)}B" if np.isfinite(empty.capacity) else "unknown"
     ax.roofkit_description = (
         f"Log-log plot of KV cache bytes on each chip against the length, {served.model.name} on "
@@ -267,7 +267,9 @@ def _legend_marks(ax):
 def _length_axes(ax, served, empty, lengths):
     """Axes with a line each for weights and capacity; returns the texts on these."""
     ax.set_xlabel("length (tokens)")
-    ax.set_ylabel("KV cache (bytes)" if served.chips == 1 else "KV cache on each chip (bytes)")
+    ax.set_ylabel(
+        "KV cache (bytes)" if served.split.chips == 1 else "KV cache on each chip (bytes)"
+    )
     _in_powers_of_two(ax, lengths)
     texts, highest = [], max(empty.weights, np.nan_to_num(empty.capacity))
     for value, text in (

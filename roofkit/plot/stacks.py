@@ -21,7 +21,7 @@ STYLES = {
     "embedding, lm_head": ("#8C8C8C", "xxx"),
     "communication": ("#000000", ""),
 }
-FEW = 6  # as many layers are shown one by one
+FEW = 6  # up to so many layers are shown one by one
 
 
 def breakdown(tables, *, ax=None):
@@ -73,7 +73,7 @@ def breakdown(tables, *, ax=None):
         )  # fmt: skip
     legend = _legend(ax, bars)
     ax.figure.draw_without_rendering()
-    # A list, since every bar that has room takes its name.
+    # Made as a list, so that every bar with room is written on, not the first one alone.
     unnamed = {
         kind: found for kind, found in bars.items()
         if not any([_write(ax, bar, [f"{kind} {share:.0%}", kind]) for bar, share in found])

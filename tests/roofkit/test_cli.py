@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import roofkit as rk
 from roofkit.__main__ import main
+from roofkit.models import Links, Precision, Split
 
 LLM = ["llm", "llama-2-7b", "--chip", "a6000", "--prompt", "2048"]
 CNN = ["cnn", "vgg16", "--chip", "1080 ti"]
@@ -89,7 +90,7 @@ def test_llm_prints_both_tables_and_the_totals():
         served.prefill(1, 2048).time, rel=1e-14
     )
     assert [row["layer"] for row in document["decode"]] == [layer.name for layer in served.decode()]
-    stages = [row["stage"] for row in as_csv(*LLM)]
+    stages = [row["pass"] for row in as_csv(*LLM)]
     assert stages.count("prefill") == len(document["prefill"])
 
 
@@ -97,9 +98,9 @@ def test_llm_choices_reach_the_model():
     unfused = ask(*LLM, "--attention", "unfused", "--convention", "llm-viewer")
     assert "227 m" in unfused
     narrow = as_json(*LLM, "--weights", "int4", "--kv", "int8", "--batch", 8, "--output", 10)
-    served = rk.llm("Llama-2-7B").on("A6000", weights="int4", kv="int8")
+    served = rk.llm("Llama-2-7B").on("A6000", precision=Precision(weights="int4", kv="int8"))
     assert narrow["totals"]["generation_seconds"] == served.generate(8, 2048, 10).time
-    split = as_json("llm", "llama-2-70b", "--chip", "h100", "--chips", 8)
+    split = as_json("llm", "llama-2-70b", "--chip", "h100", "--tensor", 8)
     assert any(row["link_bytes"] for row in split["decode"])
 
 
@@ -116,10 +117,13 @@ def test_llm_serves_a_checkpoint_as_it_is_stored(tmp_path):
 
 
 def test_llm_takes_splits_formats_and_fusion():
-    choices = {"chips": 4, "pipeline": 2, "weights": "fp8", "activations": "fp8", "stream": "fp32"}
-    options = [part for name, value in choices.items() for part in (f"--{name}", value)]
+    formats = {"weights": "fp8", "activations": "fp8", "stream": "fp32"}
+    ways = {"tensor": 4, "pipeline": 2}
+    options = [part for name, value in (formats | ways).items() for part in (f"--{name}", value)]
     answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options, "--unfused", "--chunk", 1024)
-    served = rk.llm("Llama-2-70B").on("H100", fused=False, **choices)
+    served = rk.llm("Llama-2-70B").on(
+        "H100", precision=Precision(**formats), split=Split(**ways), fused=False
+    )
     assert answer["totals"]["generation_seconds"] == served.generate().time
     assert answer["totals"]["memory_bytes"] == served.memory(1, 2048, 128, chunk=1024).total
     assert [row["layer"] for row in answer["decode"]] == [layer.name for layer in served.decode()]
@@ -128,7 +132,7 @@ def test_llm_takes_splits_formats_and_fusion():
 def test_llm_predicts_by_timings_of_the_gpu():
     answer = as_json("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
     served = rk.llm("Llama-2-7B").on(
-        "A100 80GB SXM", calibrated=rk.machine.calibrate("A100 80GB SXM")
+        "A100 80GB SXM", calibration=rk.machine.calibrate("A100 80GB SXM")
     )
     expected = served.prefill().prediction
     totals = answer["totals"]
@@ -142,18 +146,32 @@ def test_llm_predicts_by_timings_of_the_gpu():
 
 
 def test_llm_takes_ends_nodes_and_another_pass():
-    options = ["--lm-head", "fp8", "--embedding", "fp8", "--chips", 16, "--nodes", 2,
+    options = ["--lm-head", "fp8", "--embedding", "fp8", "--tensor", 16, "--nodes", 2,
                "--card", 25e9, "--new", 5, "--cached", 1000]  # fmt: skip
     answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options)
     joined = rk.group("H100", 8, nodes=2, card=25e9)
     served = rk.llm("Llama-2-70B").on(
-        "H100", lm_head="fp8", embedding="fp8", chips=16, joined=joined
+        "H100",
+        precision=Precision(lm_head="fp8", embedding="fp8"),
+        split=Split(tensor=16),
+        links=Links(tensor=joined),
     )
     assert answer["forward"] == served.forward(1, 5, 1000).rows
     assert answer["totals"]["generation_seconds"] == served.generate().time
-    assert "--chips 3 do not fill --nodes 2 alike" in ask(
-        "llm", "llama-2-70b", "--chip", "h100", "--chips", 3, "--nodes", 2, code=2
+    assert "--tensor 3 does not fill --nodes 2 alike" in ask(
+        "llm", "llama-2-70b", "--chip", "h100", "--tensor", 3, "--nodes", 2, code=2
     )
+
+
+def test_llm_takes_what_joins_the_chips():
+    options = ["--tensor", 2, "--pipeline", 4, "--pipeline-link", 5e9, "--with-latency"]
+    answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options)
+    links = Links(pipeline=5e9, with_latency=True)
+    served = rk.llm("Llama-2-70B").on("H100", split=Split(tensor=2, pipeline=4), links=links)
+    assert answer["decode"] == served.decode().rows
+    answer = as_json("llm", "llama-2-7b", "--chip", "l40s", "--tensor", 4, "--topology", "ring")
+    served = rk.llm("Llama-2-7B").on("L40S", split=Split(tensor=4), links=Links(tensor="ring"))
+    assert answer["decode"] == served.decode().rows
 
 
 def test_an_unknown_capacity_is_neither_enough_nor_too_little(tmp_path):
@@ -277,7 +295,7 @@ def test_measure_prints_this_machine_and_keeps_what_it_measured(tmp_path):
         (["matmul", 1, 1, 1, "--chip", "v100"], "no peak for dtype 'bf16'; the table has: fp16"),
         (["llm", "gpt-9", "--chip", "h100"], "no model is named 'gpt-9'"),
         (["llm", "absent.json", "--chip", "h100"], "cannot read absent.json"),
-        ([*LLM, "--chips", 3], "32 query heads cannot be split among 3 chips"),
+        ([*LLM, "--tensor", 3], "32 query heads cannot be split among 3 chips"),
         ([*LLM, "--output", 0], "output must be finite and at least 1, got 0"),
         (
             [*SHARD, "--topology", "ring"],

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import roofkit as rk
+from roofkit.models import Precision
 from roofkit.models.llm.llm_viewer import DEPARTURES
 
 TEXT = (Path(rk.__file__).parent / "README.md").read_text(encoding="utf-8")
@@ -13,8 +14,8 @@ ROWS = re.findall(r"^\| `(\w+)` \|.*\| ([-+.\d]+%) \| ([-+.\d]+%) \|$", TEXT, re
 # Where the usual choices would hide the difference.
 CHOICES = {
     "query_heads": {"attention": "unfused"},
-    "one_peak": {"weights": "int8", "activations": "int8", "kv": "bf16"},
-    "one_format": {"weights": "int8", "activations": "int8", "kv": "bf16"},
+    "one_peak": {"precision": Precision(weights="int8", activations="int8", kv="bf16")},
+    "one_format": {"precision": Precision(weights="int8", activations="int8", kv="bf16")},
 }
 
 

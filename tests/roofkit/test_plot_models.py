@@ -15,16 +15,18 @@ from matplotlib.text import Text
 
 import roofkit as rk
 from roofkit import plot
+from roofkit.models import Precision, Split
 from roofkit.models.cnn.known import cnn
 from roofkit.models.layers import Layer, LayerTable
+from roofkit.models.operations import Operation
 from roofkit.plot.models import KINDS, MARKERS, SMALL, WHOLE, kind_of
 from roofkit.plot.stacks import STYLES
 
 LLAMA = rk.llm("Llama-2-7B")
 H100, V5E = LLAMA.on("H100"), LLAMA.on("TPU v5e")
-LARGE = rk.llm("Llama-2-70B").on("H100", chips=8)
-MIXTRAL = rk.llm("Mixtral-8x7B").on("H100", chips=2)
-MIXED = LLAMA.on("H100", weights="int8", activations="int8", kv="bf16")
+LARGE = rk.llm("Llama-2-70B").on("H100", split=Split(tensor=8))
+MIXTRAL = rk.llm("Mixtral-8x7B").on("H100", split=Split(tensor=2))
+MIXED = LLAMA.on("H100", precision=Precision(weights="int8", activations="int8", kv="bf16"))
 TABLES = {
     "prefill": H100.prefill(),
     "one token": H100.decode(1),
@@ -86,8 +88,8 @@ def _table(*layers):
     return LayerTable("three layers", layers)
 
 
-def _layer(name, flops, moved=1e9, link=0.0):
-    return Layer(name, 1, flops, moved, 0.0, 0.0, link, 1e14, 1e12, 1e11)
+def _layer(name, flops, moved=1e9, link=0.0, peak=1e14):
+    return Layer(Operation(name, 1, flops, moved), rk.Roofline(peak, 1e12), link, 1e11)
 
 
 # Layers on the roofline
@@ -288,7 +290,12 @@ def test_what_is_no_table_is_refused(draw, tables, told):
         ({str(i): H100.decode() for i in range(5)}, "give 1 to 4 tables, got 5"),
         (_table(_layer("send", 0.0, 0.0, link=1e9)), "three layers: no layer computes"),
         (
-            {"": LayerTable("six", [_layer("a", 1e9)._replace(peak=10.0**i) for i in range(6)])},
+            {
+                "": LayerTable(
+                    "six",
+                    [_layer("a", 1e9, peak=10.0**i) for i in range(6)],
+                )
+            },
             "6 different roofs",
         ),
     ],

@@ -10,12 +10,13 @@ from matplotlib.text import Text
 
 import roofkit as rk
 from roofkit import plot
+from roofkit.models import Precision, Split
 from roofkit.plot.serving import STYLES
 
 LLAMA = rk.llm("Llama-2-7B")
 H100, V5E, A6000 = LLAMA.on("H100"), LLAMA.on("TPU v5e"), LLAMA.on("RTX A6000")
-LARGE = rk.llm("Llama-2-70B").on("H100", chips=8)
-MIXTRAL = rk.llm("Mixtral-8x7B").on("H100", chips=2)
+LARGE = rk.llm("Llama-2-70B").on("H100", split=Split(tensor=8))
+MIXTRAL = rk.llm("Mixtral-8x7B").on("H100", split=Split(tensor=2))
 WINDOWED = rk.llm("Mistral-7B-v0.1").on("L40S")
 SERVED = {"H100": H100, "TPU v5e": V5E, "A6000": A6000, "eight": LARGE, "experts": MIXTRAL}
 BATCHES = [2**i for i in range(11)]
@@ -98,7 +99,9 @@ def test_experts_need_a_larger_batch_than_the_figure_shows():
 
 
 def test_a_model_that_does_not_fit_is_said_not_to():
-    top, _ = plot.throughput(LLAMA.on("GTX 1080 Ti", activations="fp32", weights="fp32"), [1, 2, 4])
+    top, _ = plot.throughput(
+        LLAMA.on("GTX 1080 Ti", precision=Precision(activations="fp32", weights="fp32")), [1, 2, 4]
+    )
     assert not _marked(top, "X")
     assert {line.get_linestyle() for line in _curves(top)} == {":"}
     assert "does not fit" in [text.get_text() for text in top.texts]

@@ -152,7 +152,7 @@ class Dense(_Described):
 
 @dataclass(frozen=True)
 class Pool(_Described):
-    """Maximum or average pooling, which move the same: each input read once, however windows lap.
+    """Maximum or average pooling; both read each input once, however much the windows overlap.
 
     >>> Pool(3, 2, padding=1).output((64, 112, 112))
     (64, 56, 56)

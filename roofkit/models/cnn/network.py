@@ -18,7 +18,7 @@ The FLOPs are those of convolutions and fully connected layers in every conventi
 import functools
 import os
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,7 +40,7 @@ from roofkit.models.operations import Operation
 from roofkit.roofline import Cost, Roofline, larger
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CNN:
     """A convolutional network.
 
@@ -56,12 +56,12 @@ class CNN:
 
     >>> from roofkit.models.cnn.layers import Conv, Dense, GlobalPool, ReLU
     >>> tiny = CNN("tiny", [Conv(8, 3, padding=1), ReLU(), GlobalPool(), Dense(10)], (3, 32, 32))
-    >>> tiny.parameters, tiny.macs()
-    (314, 221264)
+    >>> tiny
+    CNN(tiny: 314 parameters, 221,264 MACs an image of 3 × 32 × 32)
     """
 
     name: str
-    layers: tuple = field(repr=False)
+    layers: tuple
     input: tuple = (3, 224, 224)
     source: str = "given by the user"
 
@@ -83,6 +83,11 @@ class CNN:
         for name, times in Counter(row.name for row in self._rows).items():
             if times > 1:
                 raise ValueError(f"{self.name}: {times} layers are named {name!r}; rename them")
+
+    def __repr__(self):
+        size = " × ".join(map(str, self.input))
+        counts = f"{self.parameters:,} parameters, {self.macs():,} MACs"
+        return f"CNN({self.name}: {counts} an image of {size})"
 
     @functools.cached_property
     def _rows(self):
@@ -202,8 +207,8 @@ class CNN:
             batch, dtype, weight_dtype=weight_dtype, fma=fma, inputs_read=inputs_read, fused=fused,
             pooling=pooling, on_chip=on_chip,
         )  # fmt: skip
-        # The peak counts a multiply-add as two operations; the products also make a Figure plain.
-        peak, bandwidth = roof.peak_flops * (fma / 2), roof.bandwidth * 1.0
+        # A peak in FLOP/s counts a multiply-add as two operations.
+        there = Roofline(roof.peak_flops * (fma / 2), roof.bandwidth)
         batches = f"{np.min(batch):g} … {np.max(batch):g}" if np.ndim(batch) else batch
         title = [
             f"{self.name} forward, batch {batches}",
@@ -219,22 +224,7 @@ class CNN:
             ),
             *(["MACs in place of FLOPs"] if fma == 1 else []),
         ]
-        layers = [
-            Layer(
-                each.name,
-                1,
-                each.flops,
-                each.weights,
-                each.activations,
-                0.0,
-                0.0,
-                peak,
-                bandwidth,
-                0.0,
-                each,
-            )
-            for each in rows
-        ]
+        layers = [Layer(each, there) for each in rows]
         return LayerTable(", ".join(title), layers, counts="MACs" if fma == 1 else "FLOPs")
 
     def with_global_pooling(self):
@@ -292,7 +282,8 @@ class CNN:
                 continue
             weights = row.layer.cost(row.shape, batch, dtype, moves="Y", **how).bytes
             if rides and counted:
-                # It works on the result before that goes to memory; an addition reads another.
+                # It works on the result before that goes to memory; an addition reads a second
+                # array as well.
                 beside = row.layer.cost(row.shape, batch, dtype, moves="X", **how).bytes
                 beside = crosses(beside / 2) if inputs_read and isinstance(row.layer, Add) else 0
                 last = counted[-1]
@@ -304,7 +295,7 @@ class CNN:
             written, moved = made.bytes, crosses(made.bytes)
             if inputs_read:
                 read = row.layer.cost(row.shape, batch, dtype, moves="X", **how).bytes
-                # The images come from memory.
+                # The first layer reads the images, which always come from memory.
                 moved = moved + (crosses(read) if counted else read)
             counted.append(Operation(row.name, 1, made.flops, weights, moved, 0, dtype))
         if counted:  # what the last layer makes goes to memory

@@ -63,7 +63,8 @@ def keys_streamed(new, cached, blocks, window=None):
     streamed = blocks * cached + rows * _triangle(blocks)
     if window is None:
         return streamed
-    # Blocks that begin so late that keys have left the window, and the keys that they leave out.
+    # From the block ``first`` on, blocks begin so late that keys have left the window: so many are
+    # left out.
     before = window - 1 - cached
     first = smaller(larger(before // rows + 1, 0.0), blocks)
     left_out = rows * (_triangle(blocks - 1) - _triangle(first - 1)) - (blocks - first) * before
@@ -80,24 +81,24 @@ def _reaches(model):
 
 
 def _flash(at, name, layers, window):
-    w, width, q_dim = at.widths, at.model.head_dim, at.split.q_dim
-    heads = q_dim // width
+    w, width, q_dim = at.widths, at.model.head_dim, at.shard.q_dim
+    heads = at.shard.heads
     flops = (4 * width + SOFTMAX_FLOPS) * heads * at.batch
     met = pairs(at.new, at.cached, window)
-    read = _crossing(at, q_dim // at.split.kv_dim, w.stream * width, window)
+    read = _crossing(at, q_dim // at.shard.kv_dim, w.stream * width, window)
     return Operation(
         f"{name}attention", layers, flops * met, _sinks(at, heads),
         (w.stream + w.activations) * q_dim * at.tokens,
-        2 * w.kv * at.split.kv_cached * at.batch * read, at.how.attends,
+        2 * w.kv * at.shard.kv_cached * at.batch * read, at.how.attends,
     )  # fmt: skip
 
 
 def _crossing(at, group, row, window=None):
     """Keys of a sequence that cross the memory: once, or for each block of query rows.
 
-    Once where those that are needed at a time stay on the chip, and for one new token. Otherwise Q,
-    K, V and the output of a block have a quarter of the memory each; ``group`` rows of so many
-    bytes share a key.
+    They cross once where those that are needed at a time stay on the chip, and where one token is
+    new. Otherwise Q, K, V and the output of a block have a quarter of the memory on the chip each.
+    ``group`` rows of queries, ``row`` bytes each, share a key.
     """
     new, cached, on_chip = at.new, at.cached, at.how.rates.on_chip
     once = keys_read(new, cached, window)
@@ -115,10 +116,10 @@ def head_bytes(model, widths, keys):
 
 
 def _unfused(at, name, layers, window):
-    w, width, q_dim = at.widths, at.model.head_dim, at.split.q_dim
-    heads, read = q_dim // width, keys_read(at.new, at.cached, window)
+    w, width, q_dim = at.widths, at.model.head_dim, at.shard.q_dim
+    heads, read = at.shard.heads, keys_read(at.new, at.cached, window)
     queries, scores = at.tokens * q_dim, at.tokens * heads * read
-    cache = w.kv * at.batch * at.split.kv_cached * read
+    cache = w.kv * at.batch * at.shard.kv_cached * read
 
     def part(called, flops, weights, activations, kv=0.0):
         return Operation(f"{name}{called}", layers, flops, weights, activations, kv, at.how.attends)
@@ -142,7 +143,7 @@ def _latent(at):
     """
     w, wide, rates = at.widths, at.model.latent, at.how.rates
     unfused = at.how.attention == "unfused"
-    heads, layers = at.model.heads // at.split.tensor, at.model.layers
+    heads, layers = at.shard.heads, at.model.layers
     keys = keys_read(at.new, at.cached)
     met = at.tokens * keys if unfused else at.batch * pairs(at.new, at.cached)
     key, cached = wide.nope + wide.rope, wide.kv_rank + wide.rope
@@ -153,7 +154,8 @@ def _latent(at):
         activations = activations + 4 * w.stream * heads * at.tokens * keys
 
     def way(multiplied, between, width, again):
-        # What lies between, and vectors that results are made of once more, take no traffic fused.
+        # Fused, two things take no traffic: what lies between the two operations, and reading the
+        # latent vectors again to make the results.
         between = 2 * w.stream * heads * between if unfused else 0.0
         read = cached + again if unfused else cached
         return (
@@ -181,7 +183,7 @@ def _latent(at):
 
 
 def either(holds, one, other):
-    """The one where something holds, and the other elsewhere."""
+    """``one`` where ``holds`` is true, and ``other`` elsewhere."""
     if isinstance(holds, np.ndarray):
         return np.where(holds, one, other)
     return one if holds else other

@@ -9,10 +9,11 @@ from roofkit.roofline import larger
 
 
 class Line(NamedTuple):
-    """What an operation takes in all its occurrences: the higher of two lines in the tokens.
+    """The seconds of all occurrences of an operation: the higher of two lines over the tokens.
 
-    Computing begins at nothing and rises with ``slope`` seconds a token, moving begins with the
-    weights at ``start`` and rises with ``moved``.
+    Computing takes ``slope`` seconds a token. Moving takes ``start`` seconds for the weights, and
+    ``moved`` seconds a token. The tokens are those of the pass, or with ``last`` the last of each
+    sequence.
     """
 
     slope: float
@@ -22,14 +23,13 @@ class Line(NamedTuple):
 
 
 class Clock:
-    """Adds up what the parts of a plan take on a machine of these Rates.
+    """Adds up what the parts of a plan take on the machine that ``how`` names.
 
     ``peaks`` says at which place of the Rates the peak of a dtype stands.
     """
 
-    def __init__(self, how, plan, rates, peaks):
-        self._how = how._replace(rates=rates)
-        self._rates, self._peaks = rates, peaks
+    def __init__(self, how, plan, peaks):
+        self._how, self._rates, self._peaks = how, how.rates, peaks
         self._parts = [
             self._line(part) if type(part) is PerToken and not part.operation.collective else part
             for part in plan
@@ -50,7 +50,7 @@ class Clock:
             per_token = type(part) is PerToken
             found = [part.of(at.rows if part.last else at.tokens)] if per_token else part(at)
             for one in found:
-                seconds = seconds + one.times * over(steps, self.once(one))
+                seconds = seconds + one.count * over(steps, self.once(one))
         return seconds + over(steps, alike)
 
     def once(self, operation):
@@ -65,15 +65,18 @@ class Clock:
     def _line(self, part):
         one, bandwidth = part.operation, self._rates.bandwidth
         return Line(
-            one.times * one.flops / self._rates[self._peaks[one.dtype]],
-            one.times * one.weights / bandwidth,
-            one.times * (one.activations + one.kv) / bandwidth,
+            one.count * one.flops / self._rates[self._peaks[one.dtype]],
+            one.count * one.weights / bandwidth,
+            one.count * (one.activations + one.kv) / bandwidth,
             part.last,
         )
 
 
 def over(steps, taken):
-    """A time of so many steps, if any: it changes along its last axis, or is the same in all."""
+    """The seconds of so many steps; without steps, the time as it is.
+
+    The time ``taken`` by a step changes along its last axis, or is the same in all steps.
+    """
     if not steps:
         return taken
     if type(taken) is float:

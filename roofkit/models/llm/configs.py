@@ -151,7 +151,8 @@ def from_config(config, name=None, *, source="given by the user"):
     ``model_type`` names the family: what a config leaves unsaid, such as biases, follows from it.
     Raises ValueError naming the field that is missing or the feature that is not modelled.
 
-    Of a model that also sees, its text_config is read: vision is not counted, as ``source`` says.
+    Where a model sees images too, its text_config alone is read: vision is not counted, and
+    ``source`` says so.
 
     >>> from_config({"model_type": "llama", "hidden_size": 64, "intermediate_size": 256,
     ...              "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100}).heads
@@ -191,7 +192,8 @@ def _text(config, name):
             f"{name}: a {config['model_type']} needs a text_config with a model_type of "
             f"{', '.join(FAMILIES)}"
         )
-    # Said of the whole: the file that both are in, and whether lm_head is the embedding.
+    # Two fields stand beside the text_config and hold for it too: how the weights are quantised,
+    # and whether lm_head is the embedding.
     outer = {
         key: config[key]
         for key in ("quantization_config", "tie_word_embeddings")

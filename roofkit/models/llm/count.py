@@ -5,11 +5,12 @@ have their K and V in the cache: nothing is cached in a prefill, and one token i
 decoding. Both at once are chunked prefill, prefix caching and speculative decoding.
 
 Fused, norms, rotations, activations and residual adds are computed by the matmuls beside them, and
-matmuls of the same input are one: what every serious implementation strives for, so that its bytes
-are a lower bound. Where two of these stand apart in a table, the first alone reads the input: of
-the queries and an MLP beside attention, of a router and the expert that every token visits. Where
-their results are added to the residual stream together, the last alone reads and writes it.
-Unfused, each operation reads its operands from memory and writes its result.
+matmuls of the same input are one. Every serious implementation strives for that, so that these
+bytes are a lower bound. Some matmuls of one input stand apart in a table all the same: the queries
+and an MLP beside attention, a router and the expert that every token visits. Then the first alone
+reads the input; and where their results are added to the residual stream together, the last alone
+reads and writes the stream. Unfused, each operation reads its operands from memory and writes its
+result.
 
 The final norm works on the tokens whose logits are made, fused or not.
 """
@@ -28,15 +29,17 @@ ROTARY_FLOPS = 3  # an element: two products and a sum
 
 
 class How(NamedTuple):
-    """What a count follows from beside the lengths: model, Split, formats and kernels.
+    """All that a count follows from beside the lengths: model, split, formats and kernels.
 
-    ``widths`` are bytes an element; ``linear``, ``routed``, ``attends`` and ``head`` the dtypes in
-    which matrices, those of experts, attention and lm_head multiply; ``rates`` the machine's, which
-    decide where attention has a choice.
+    ``shard`` is what a chip holds under the ``split``, and ``widths`` are bytes an element.
+    ``linear``, ``routed``, ``attends`` and ``head`` are the dtypes in which matrices, those of
+    experts, attention and lm_head multiply. ``rates`` are the machine's: they decide where
+    attention has a choice.
     """
 
     model: Any
     split: Any
+    shard: Any
     widths: Any
     linear: str
     routed: str
@@ -48,10 +51,10 @@ class How(NamedTuple):
 
 
 class PerToken(NamedTuple):
-    """An Operation of one token: its figures but the weights grow with the tokens.
+    """An Operation for one token; all its figures but the weights grow with the tokens.
 
-    Of those that the pass works on, or of the last one of each sequence. Its kernel lacks the rows,
-    one a token.
+    These are all tokens that the pass works on, or, with ``last``, the last one of each sequence.
+    The kernel does not name its rows yet: there will be one for each token.
     """
 
     operation: Operation
@@ -74,7 +77,8 @@ class Pass:
     """
 
     def __init__(self, how, batch, new, cached=0.0, every_logit=False):
-        self.how, self.model, self.split, self.widths = how, how.model, how.split, how.widths
+        self.how, self.model, self.widths = how, how.model, how.widths
+        self.split, self.shard = how.split, how.shard
         self.batch, self.new, self.cached = batch, new, cached
         self.decoding = new == 1
         self.tokens = batch * new
@@ -106,8 +110,8 @@ def operations(parts, at):
 
 def _embedding(at):
     placed, d, w = at.model.positions > 0, at.model.hidden, at.widths
-    # Of the rows that a chip holds each is read at most once.
-    gathered = smaller(at.tokens / at.split.tensor, float(at.split.vocabulary))
+    # A chip reads no row of its share more than once.
+    gathered = smaller(at.tokens / at.split.tensor, float(at.shard.vocabulary))
     if placed:
         gathered = gathered + at.new
     yield Operation(
@@ -120,12 +124,13 @@ class _Planner:
     """Puts a plan together, part by part; the subclasses differ in what is fused."""
 
     def __init__(self, how):
-        self.how, self.model, self.split, self.widths = how, how.model, how.split, how.widths
+        self.how, self.model, self.widths = how, how.model, how.widths
+        self.split, self.shard = how.split, how.shard
         self.activation_flops = ACTIVATION_FLOPS[self.model.activation] + self.model.gated
         self.parts = []
 
     def add(
-        self, name, times, flops, weights=0.0, activations=0.0, kv=0.0, kernel=(), on_stream=False,
+        self, name, count, flops, weights=0.0, activations=0.0, kv=0.0, kernel=(), on_stream=False,
         last=False,
     ):  # fmt: skip
         """An operation in the matrices' format, with figures a token, but for the weights.
@@ -135,27 +140,27 @@ class _Planner:
         """
         if kernel[:1] == ("matmul",):
             kernel = (*kernel, self.widths.weights)
-        one = Operation(name, times, flops, weights, activations, kv, self.how.linear, on_stream,
+        one = Operation(name, count, flops, weights, activations, kv, self.how.linear, on_stream,
                         kernel=kernel)  # fmt: skip
         self.parts.append(PerToken(one, last))
 
-    def share(self, name, times, collective, elements, last=False):
+    def share(self, name, count, collective, elements, last=False):
         """Send an array of so many elements a token among the chips that share a layer."""
         if self.split.tensor > 1:
             array = self.widths.travel * elements
-            one = Operation(name, times, collective=collective, array=array)
+            one = Operation(name, count, collective=collective, array=array)
             self.parts.append(PerToken(one, last))
 
     def send(self):
-        """Hand the residual stream from stage to stage: each chip its part, to its like.
+        """Hand the residual stream from stage to stage: each chip sends its part to its like.
 
-        Of the all-reduce before it the gathering half is done where the parts arrive, so that
-        nothing is gathered twice.
+        The second half of the all-reduce before it, which gathers the parts, is done where they
+        arrive, so that nothing is gathered twice.
         """
         if self.split.pipeline > 1:
             array = self.widths.travel * self.model.hidden / self.split.tensor
-            times = self.split.pipeline - 1
-            one = Operation("send", times, collective="send", array=array)
+            count = self.split.pipeline - 1
+            one = Operation("send", count, collective="send", array=array)
             self.parts.append(PerToken(one))
 
     def matrix(self, d_in, d_out, bias=False):
@@ -171,13 +176,13 @@ class _Planner:
         return NORM_FLOPS[self.model.norm] * elements, self.widths.stream * float(parameters)
 
     def query_norm(self):
-        """The same for the norm of queries and keys."""
-        wide = self.split.q_dim + self.split.kv_dim
+        """FLOPs a token, and bytes of the parameters, of the norm of queries and keys."""
+        wide = self.shard.q_dim + self.shard.kv_dim
         return self.norm(wide, 2 * self.model.head_dim if self.model.qk_norm == "head" else wide)
 
     def logits(self, flops=0.0, weights=0.0):
-        """lm_head on the last token of each sequence, with what else it computes and reads."""
-        d, vocabulary, w = self.model.hidden, self.split.vocabulary, self.widths
+        """lm_head on the last token of each sequence, with FLOPs and weights that ride along."""
+        d, vocabulary, w = self.model.hidden, self.shard.vocabulary, self.widths
         weights += w.lm_head * float(d * vocabulary)
         weights += w.stream * float(self.model.head_bias * vocabulary)
         one = Operation(
@@ -189,7 +194,7 @@ class _Planner:
 
     def feed_forward(self):
         if self.model.dense_mlps:
-            self.mlp(self.model.dense_mlps, self.split.mlp, "{}_proj", "mlp_act",
+            self.mlp(self.model.dense_mlps, self.shard.mlp, "{}_proj", "mlp_act",
                      self.model.mlp_bias)  # fmt: skip
         if self.model.expert_mlps:
             experts(self)
@@ -199,21 +204,24 @@ class _Planner:
 class _Plain(_Planner):
     """Every operation reads its operands from memory and writes its result."""
 
-    def linear(self, name, times, d_in, d_out, bias=False):
+    def linear(self, name, count, d_in, d_out, bias=False):
         flops, weights = self.matrix(d_in, d_out, bias)
-        self.add(name, times, flops, weights,
+        self.add(name, count, flops, weights,
                  self.widths.activations * d_in + self.widths.stream * d_out,
                  kernel=("matmul", d_in, d_out))  # fmt: skip
 
     def into_cache(self, name):
-        d, w, kv_dim = self.model.hidden, self.widths, self.split.kv_dim
+        d, w, kv_dim = self.model.hidden, self.widths, self.shard.kv_dim
         self.add(name, self.model.layers, *self.matrix(d, kv_dim, self.model.qkv_bias),
-                 w.activations * d, w.kv * self.split.kv_cached, ("matmul", d, kv_dim))  # fmt: skip
+                 w.activations * d, w.kv * self.shard.kv_cached, ("matmul", d, kv_dim))  # fmt: skip
 
-    def normalise(self, name, times, written, last=False):
-        """A norm of the residual stream, or of what is added to it, of so many bytes an element."""
+    def normalise(self, name, count, written, last=False):
+        """A norm of the residual stream, or of what is added to it.
+
+        Its result takes ``written`` bytes an element.
+        """
         d = self.model.hidden
-        self.add(name, times, *self.norm(d), (self.widths.stream + written) * d,
+        self.add(name, count, *self.norm(d), (self.widths.stream + written) * d,
                  kernel=("norm", d), on_stream=True, last=last)  # fmt: skip
 
     def residual_add(self, name, terms=1):
@@ -229,7 +237,7 @@ class _Plain(_Planner):
         else:
             self.projections()
         self.parts.append(attend)
-        self.linear("o_proj", n, self.split.o_dim, model.hidden, model.out_bias)
+        self.linear("o_proj", n, self.shard.o_dim, model.hidden, model.out_bias)
         if model.block_norms == 4:
             self.normalise("attn_post_norm", n, self.widths.stream)
         if not model.parallel:
@@ -238,7 +246,7 @@ class _Plain(_Planner):
 
     def projections(self):
         model, n, w = self.model, self.model.layers, self.widths
-        q_dim, kv_dim = self.split.q_dim, self.split.kv_dim
+        q_dim, kv_dim = self.shard.q_dim, self.shard.kv_dim
         self.linear("q_proj", n, model.hidden, q_dim, model.qkv_bias)
         if model.rotary or model.qk_norm:
             self.linear("k_proj", n, model.hidden, kv_dim, model.qkv_bias)
@@ -246,8 +254,8 @@ class _Plain(_Planner):
             self.into_cache("k_proj")
         self.into_cache("v_proj")
         wide = q_dim + kv_dim
-        # K goes to the cache when it is done.
-        done = w.stream * (wide + q_dim), w.kv * self.split.kv_cached
+        # The last operation on K sends it to the cache.
+        done = w.stream * (wide + q_dim), w.kv * self.shard.kv_cached
         if model.qk_norm:
             passed_on = (2 * w.stream * wide,) if model.rotary else done
             self.add("qk_norm", n, *self.query_norm(), *passed_on)
@@ -256,7 +264,7 @@ class _Plain(_Planner):
 
     def latent_projections(self):
         model, n, w, wide = self.model, self.model.layers, self.widths, self.model.latent
-        heads, d = model.heads // self.split.tensor, model.hidden
+        heads, d = self.shard.heads, model.hidden
         if wide.q_rank:
             self.linear("q_down_proj", n, d, wide.q_rank)
             self.add("q_norm", n, *self.norm(wide.q_rank),
@@ -269,15 +277,15 @@ class _Plain(_Planner):
         self.add("rotary", n, ROTARY_FLOPS * turned, 0.0, w.stream * (turned + queries),
                  w.kv * wide.rope)  # fmt: skip
 
-    def mlp(self, times, width, matrix, act, bias, shared=False):
+    def mlp(self, count, width, matrix, act, bias, shared=False):
         d, w = self.model.hidden, self.widths
         if self.model.gated:
-            self.linear(matrix.format("gate"), times, d, width, bias)
-        self.linear(matrix.format("up"), times, d, width, bias)
+            self.linear(matrix.format("gate"), count, d, width, bias)
+        self.linear(matrix.format("up"), count, d, width, bias)
         moved = (1 + self.model.gated) * w.stream + w.activations
-        self.add(act, times, self.activation_flops * width, 0.0, moved * width,
+        self.add(act, count, self.activation_flops * width, 0.0, moved * width,
                  kernel=("activation", width))  # fmt: skip
-        self.linear(matrix.format("down"), times, width, d, bias)
+        self.linear(matrix.format("down"), count, width, d, bias)
 
     def feed_forward(self):
         if self.model.block_norms > 1:
@@ -309,18 +317,18 @@ class _Fused(_Planner):
         else:
             self.projections(*self.norms_of(0))
         self.parts.append(attend)
-        flops, weights = self.matrix(self.split.o_dim, model.hidden, model.out_bias)
-        self.onto_stream("o_proj", n, flops, weights, self.split.o_dim, not model.parallel)
+        flops, weights = self.matrix(self.shard.o_dim, model.hidden, model.out_bias)
+        self.onto_stream("o_proj", n, flops, weights, self.shard.o_dim, not model.parallel)
         if not model.parallel:
             self.share("attn_all_reduce", n, "all-reduce", model.hidden)
 
-    def onto_stream(self, name, times, flops, weights, d_in, last=True):
+    def onto_stream(self, name, count, flops, weights, d_in, last=True):
         """A matmul whose result is added to the residual stream.
 
         It reads and writes the stream if it is the ``last`` of those that are added together.
         """
         d, w = self.model.hidden, self.widths
-        self.add(name, times, flops + d, weights, w.activations * d_in + last * 2 * w.stream * d,
+        self.add(name, count, flops + d, weights, w.activations * d_in + last * 2 * w.stream * d,
                  kernel=("matmul", d_in, d), on_stream=last)  # fmt: skip
 
     @property
@@ -330,7 +338,7 @@ class _Fused(_Planner):
 
     def projections(self, flops, weights):
         model, w = self.model, self.widths
-        q_dim, kv_dim = self.split.q_dim, self.split.kv_dim
+        q_dim, kv_dim = self.shard.q_dim, self.shard.kv_dim
         riding = [self.matrix(model.hidden, q_dim + 2 * kv_dim, model.qkv_bias)]
         if model.qk_norm:
             riding.append(self.query_norm())
@@ -339,12 +347,12 @@ class _Fused(_Planner):
         if model.rotary:
             flops += ROTARY_FLOPS * (q_dim + kv_dim)
         self.add("qkv_proj", model.layers, flops, weights, w.stream * (model.hidden + q_dim),
-                 w.kv * 2 * self.split.kv_cached, ("matmul", model.hidden, q_dim + 2 * kv_dim),
+                 w.kv * 2 * self.shard.kv_cached, ("matmul", model.hidden, q_dim + 2 * kv_dim),
                  on_stream=True)  # fmt: skip
 
     def latent_projections(self, flops, weights):
         model, w, wide, n = self.model, self.widths, self.model.latent, self.model.layers
-        heads, d = model.heads // self.split.tensor, model.hidden
+        heads, d = self.shard.heads, model.hidden
         queries, cached = heads * (wide.nope + wide.rope), wide.kv_rank + wide.rope
         riding = [self.matrix(d, cached + (wide.q_rank or queries))]
         riding += [self.norm(rank) for rank in (wide.q_rank, wide.kv_rank) if rank]
@@ -360,19 +368,19 @@ class _Fused(_Planner):
                      w.activations * wide.q_rank + w.stream * queries,
                      kernel=("matmul", wide.q_rank, queries))  # fmt: skip
 
-    def mlp(self, times, width, matrix, act, bias, shared=False):
+    def mlp(self, count, width, matrix, act, bias, shared=False):
         model, w, d = self.model, self.widths, self.model.hidden
         flops, weights = self.matrix(d, (1 + model.gated) * width, bias)
         read = 0.0
         if not shared:  # the router has the norm and the input
             norm_flops, norm_weights = self.norms_of(1)
             flops, weights, read = flops + norm_flops, weights + norm_weights, self.entering
-        self.add(matrix.format("gate_up" if model.gated else "up"), times,
+        self.add(matrix.format("gate_up" if model.gated else "up"), count,
                  flops + self.activation_flops * width, weights, read + w.activations * width,
                  kernel=("matmul", d, (1 + model.gated) * width), on_stream=read > 0)  # fmt: skip
         flops, weights = self.matrix(width, d, bias)
         flops += d * (shared and model.shared_gate)
-        self.onto_stream(matrix.format("down"), times, flops, weights, width)
+        self.onto_stream(matrix.format("down"), count, flops, weights, width)
 
     def ends(self):
         self.logits(*self.norm(self.model.hidden))

@@ -17,7 +17,8 @@ from roofkit.roofline import larger, smaller
 
 def experts(planned):
     """Plan the routed and the shared experts."""
-    model, split, w, fused = planned.model, planned.split, planned.widths, planned.how.fused
+    model, split, shard = planned.model, planned.split, planned.shard
+    w, fused = planned.widths, planned.how.fused
     layers, d = model.expert_mlps, model.hidden
     flops, weights = planned.matrix(d, model.experts, model.router_bias)
     read = w.activations * d
@@ -26,37 +27,37 @@ def experts(planned):
         flops, weights, read = flops + norm_flops, weights + norm_weights, planned.entering
     planned.add("router", layers, flops, weights, read + w.stream * model.experts,
                 on_stream=fused and read > 0)  # fmt: skip
-    planned.parts.append(_Routed(planned.activation_flops, visiting(model, split.experts)))
+    planned.parts.append(_Routed(planned.activation_flops, visiting(model, shard.experts)))
     if model.shared_width:
         if model.shared_gate:
             moved = 0.0 if fused else w.activations * d + w.stream
             planned.add("shared_scale", layers, *planned.matrix(d, 1), moved)
-        planned.mlp(layers, split.shared_width, "shared_{}", "shared_act", model.mlp_bias,
+        planned.mlp(layers, shard.shared_width, "shared_{}", "shared_act", model.mlp_bias,
                     shared=True)  # fmt: skip
     if not fused:
-        # What the shared expert made is where the sum of the others begins.
-        held = split.experts / model.experts * (split.data if split.exchanges else 1)
+        # The sum begins with what the shared expert made.
+        held = shard.experts / model.experts * (split.data if split.exchanges else 1)
         summed = model.experts_per_token * held + (model.shared_width > 0)
         flops = (2 * model.experts_per_token * held + model.shared_gate) * d
         planned.add("experts_sum", layers, flops, 0.0, w.stream * (summed + 1) * d)
 
 
 class _Routed:
-    """From a Pass to the Operations of its routed experts."""
+    """Makes the Operations of the routed experts in a Pass."""
 
     def __init__(self, activation_flops, visiting_here):
         self._activation_flops, self._visiting_here = activation_flops, visiting_here
 
     def __call__(self, at):
-        model, split, w = at.model, at.split, at.widths
-        layers, d, width = model.expert_mlps, model.hidden, split.expert_width
+        model, split, shard, w = at.model, at.split, at.shard, at.widths
+        layers, d, width = model.expert_mlps, model.hidden, shard.expert_width
         # All replicas send their tokens to whoever holds the experts.
         visitors = at.tokens * split.data if split.exchanges else at.tokens
-        share = split.experts / model.experts
+        share = shard.experts / model.experts
         rows = visitors * (model.experts_per_token * share)
-        # Tokens that visit some expert here, once each, however many they visit.
+        # A token that visits some expert here counts once, however many experts it visits here.
         arrived = visitors * self._visiting_here
-        touched = _touched(model, split, visitors)
+        touched = _touched(model, shard, visitors)
 
         def routed(name, matrices, d_in, d_out, activations, flops=0.0, on_stream=False):
             # Each expert's matrices and biases are read if any token visits it.
@@ -117,13 +118,13 @@ def visiting(model, held):
 
 
 def exchange(size, model, split, group, inside):
-    """What experts across replicas take to be fed, or to give back: a Transfer.
+    """The Transfer that brings tokens to experts across replicas; another such brings them back.
 
     ``size`` bytes are the vectors of a replica's tokens, which each of its chips holds already;
     ``inside`` of these chips lie in a node of the ``group`` of all replicas. Over the cards one
-    copy of a vector comes to each node, over the links one to each other chip that it is for. What
-    comes back is added up on the same ways. A router that is held to a few groups of experts, as
-    that of DeepSeek-V3, sends a little less than an even one.
+    copy of a vector comes to each node, over the links one to each other chip that it is for. The
+    results go back on the same ways and are added up where they meet. A router that is held to a
+    few groups of experts, as that of DeepSeek-V3, sends a little less than an even one.
 
     On a torus, a replica a chip, no fewer bytes cross its middle than one copy of each vector that
     is for some chip beyond.
@@ -131,17 +132,18 @@ def exchange(size, model, split, group, inside):
     Source: DeepSeek-AI, "DeepSeek-V3 Technical Report", section 3.2.2.
 
     >>> import roofkit as rk
-    >>> from roofkit.models.llm.split import split
+    >>> from roofkit.models.llm.split import Split
     >>> mixtral, group = rk.llm("Mixtral-8x7B"), rk.group("H100", 8)
-    >>> exchange(8e6, mixtral, split(mixtral, data=8, expert=8), group, inside=1)
+    >>> exchange(8e6, mixtral, Split(data=8, expert=8), group, inside=1)
     Transfer(14 MB over 450 GB/s, 31.1 µs)
     """
     chips = group.per_node
     near = min(max(chips / inside, 1), split.data)  # replicas with a part in a node
     away = split.data - near
     # The chips of a share lie together, so that a node holds the fewest experts.
-    held = split.experts * max(chips * split.expert // group.n, 1)
-    to_chip, to_node = visiting(model, split.experts), visiting(model, held)
+    each = model.experts // split.expert
+    held = each * max(chips * split.expert // group.n, 1)
+    to_chip, to_node = visiting(model, each), visiting(model, held)
     # What came over a card is on a chip of the node, at best on one that it is for.
     arrived = size * ((near - 1) * to_chip + away * (to_chip - to_node / chips))
     if group.topology == "torus" and split.tensor == 1 and held > 1:
@@ -151,9 +153,9 @@ def exchange(size, model, split, group, inside):
     return Transfer(group, arrived, size * away * to_node / chips)
 
 
-def _touched(model, split, visitors):
+def _touched(model, shard, visitors):
     """Experts on this chip that some token visits."""
     # NumPy's power for numbers too, so that they agree with arrays.
     missed = np.power(1 - model.experts_per_token / model.experts, np.atleast_1d(visitors))
     missed = missed if np.ndim(visitors) else float(missed[0])
-    return split.experts * (1 - missed)
+    return shard.experts * (1 - missed)

@@ -4,9 +4,10 @@ from roofkit.models.llm.model import LLM, Latent
 
 
 def _usual(fields, *, activation="silu", tied=False, act="hidden_act", needs=(), **choices):
-    """The fields that most families share; some families take one for granted that others ``need``.
+    """The LLM with the fields that most families share, and with these ``choices``.
 
-    A field that is left out then has a value of the family's own, which no config.json shows.
+    ``needs`` names fields that must be in the config: where one of them is absent, transformers
+    takes a value of the family's own, which no config.json shows.
     """
     for name in needs:
         fields[name]
@@ -26,7 +27,10 @@ def _usual(fields, *, activation="silu", tied=False, act="hidden_act", needs=(),
 
 
 def _windows(fields, sliding=None):
-    """Window, and in how many layers, by ``layer_types`` or else by a rule for the i-th layer."""
+    """The choices of LLM for windows; the layers with one are in ``layer_types``, or follow a rule.
+
+    ``sliding`` is that rule: it says whether the i-th layer has a window.
+    """
     window, types = fields.size("sliding_window", least=1), fields.list("layer_types", str)
     layers = fields["num_hidden_layers"]
     if window is None:
@@ -41,7 +45,10 @@ def _windows(fields, sliding=None):
 
 
 def _used_windows(fields, sliding=lambda layer, bound: layer >= bound):
-    """Windows of the Qwen families, only if told so: from one layer on, but for the older MoE."""
+    """The windows of the Qwen families, which there are only if ``use_sliding_window`` says so.
+
+    They begin at the layer ``max_window_layers``, except in the older mixture of experts.
+    """
     bound = fields.size("max_window_layers", 0)
     if not fields.flag("use_sliding_window"):
         fields.pass_over("sliding_window", "layer_types")
@@ -50,7 +57,7 @@ def _used_windows(fields, sliding=lambda layer, bound: layer >= bound):
 
 
 def _dense_layers(fields):
-    """Blocks that keep the dense MLP: those listed, and all but every n-th."""
+    """How many blocks keep the dense MLP: those that are listed, and all but every n-th."""
     step = fields.size("decoder_sparse_step", 1, least=1)
     listed = fields.list("mlp_only_layers", int) or []
     layers = range(fields["num_hidden_layers"])
@@ -253,7 +260,7 @@ def _opt(fields):
         fields.name, hidden, fields["num_hidden_layers"], fields["num_attention_heads"],
         fields["vocab_size"], fields["ffn_dim"], gated=False,
         activation=fields.activation("activation_function", "relu"), norm="layer", rotary=False,
-        # Two positions come before the first.
+        # OPT numbers positions from 2, so that the table has two vectors more.
         positions=fields["max_position_embeddings"] + 2,
         tied=fields.flag("tie_word_embeddings", True), qkv_bias=biases, out_bias=biases,
         mlp_bias=biases, source=fields.source,
@@ -282,7 +289,7 @@ FAMILIES = {
     "granite": _llama, "cohere": _cohere, "starcoder2": _starcoder2, "falcon": _falcon,
     "opt": _opt, "gpt2": _gpt2,
 }  # fmt: skip
-# What transformers takes for keys that are absent, where that differs from what null means.
+# What transformers takes where a key is absent, if that differs from what null means.
 _QWEN = {"sliding_window": 4096, "max_window_layers": 28}
 ABSENT = {
     "mistral": {"sliding_window": 4096},
@@ -296,5 +303,5 @@ ABSENT = {
                     "max_position_embeddings": 131072},
     "gpt_oss": {"sliding_window": 128},
 }  # fmt: skip
-# Models that see, whose text_config describes the language model in them.
+# Models that see images too; their text_config describes the language model in them.
 SEEING = ("gemma3", "mistral3", "llava")

@@ -6,8 +6,8 @@ ACTIVATIONS = {
     "silu": "silu", "swish": "silu", "swiglu": "silu", "gelu": "gelu", "gelu_new": "gelu",
     "gelu_fast": "gelu", "gelu_pytorch_tanh": "gelu", "relu": "relu",
 }  # fmt: skip
-# Words of names that tell of other shapes, so that a field with one of them must not be ignored,
-# and words that tell that costs do not follow from it.
+# A field whose name has a costly word tells of another shape, and must not be ignored; unless its
+# name has a harmless word too, which tells that no cost follows from it.
 COSTLY = re.compile(
     r"lora|experts?|moe|latent|windows?|bias(es)?|(layer)?norms?|vision|audio|mamba|ssm|conv|sparse"
     r"|alibi|bits|mlps?|ffn|heads?|tied?|pattern|layers?|inner|proj|parallel|gated?|glu|adapters?"
@@ -22,8 +22,8 @@ HARMLESS = re.compile(
 class Fields:
     """A config's fields; remembers which were read.
 
-    ``usual`` is what the family takes for a key that a config leaves out. A key that is null is
-    there, and says that there is no such thing.
+    ``usual`` is what the family takes for a key that a config leaves out. A key whose value is null
+    is not left out: it says that the model has no such thing.
     """
 
     def __init__(self, config, name, source, usual):
@@ -79,7 +79,7 @@ class Fields:
         raise ValueError(f"{self.name}: {field}={value!r} is not modelled: {why}")
 
     def expect(self, field, *values, why):
-        """Refuse a field that has another value than these; the first is that of a missing one."""
+        """Refuse a field with any other value than these; a field that is missing has the first."""
         value = self.get(field, values[0])
         if value not in values:
             self.refuse(field, value, why)

@@ -1,39 +1,53 @@
 """A prompt and the tokens after it: how long a whole generation takes."""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from roofkit._tables import in_lines
+from roofkit._units import quantity
+from roofkit.models.llm.lengths import said
 from roofkit.roofline import larger
 
-# Decode steps that a generation is predicted from.
+# Decode steps from which all the steps of a generation are predicted.
 SAMPLED = 4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Generation:
-    """A whole generation: the seconds of its two stages.
+    """A whole generation: the seconds of its two phases.
 
     ``time_to_first_token`` is the prefill, ``decoding`` the ``steps`` decode steps after it. With a
-    calibration there is a ``prediction`` beside the time, and one of each stage.
+    calibration there is a ``prediction`` beside the time, and one of each phase.
+
+    Made by ``Deployment.generate``, whose ``batch``, ``prompt`` and ``output`` it keeps.
 
     >>> import roofkit as rk
     >>> a100 = rk.chip("A100 80GB SXM")
-    >>> served = rk.llm("Llama-2-7B").on(a100, calibrated=rk.machine.calibrate(a100))
+    >>> served = rk.llm("Llama-2-7B").on(a100, calibration=rk.machine.calibrate(a100))
     >>> run = served.generate(output=512)
     >>> f"{run.time:.2f} s at best, {run.prediction.seconds:.2f} s predicted"
     '3.70 s at best, 5.03 s predicted'
     """
 
-    served: Any = field(repr=False)
+    served: Any
     batch: Any
     prompt: Any
     output: Any
     time_to_first_token: Any
     decoding: Any
     steps: Any
+
+    def __repr__(self):
+        sizes = f"batch {said(self.batch)}, prompt {said(self.prompt)}, output {said(self.output)}"
+        times = {"to the first token": self.time_to_first_token, "decoding": self.decoding}
+        parts = ", ".join(f"{quantity(seconds, 's')} {name}" for name, seconds in times.items())
+        return in_lines(
+            f"Generation({sizes}: {parts}, {said(self.steps)} steps, "
+            f"{quantity(self.tokens_per_second, 'tokens/s')})"
+        )
 
     @property
     def memory(self):
@@ -47,7 +61,7 @@ class Generation:
 
     @property
     def prediction(self):
-        """``time`` as the calibration predicts it: a Prediction, both stages' errors together.
+        """``time`` as the calibration predicts it: a Prediction, both phases' errors together.
 
         Raises ValueError where the model is served without one.
         """
@@ -61,14 +75,14 @@ class Generation:
         """
         served = self.served
         parts = self.batch / served._part(self.batch)
-        passes = (parts + served.pipeline - 1) / served.pipeline
+        passes = (parts + served.split.pipeline - 1) / served.split.pipeline
         return passes * served.prefill(self.batch, self.prompt).prediction
 
     @property
     def predicted_decoding(self):
         """``decoding`` as the calibration predicts it, from a few steps along the way.
 
-        Each stands for as many others, whose errors are taken to be its own.
+        Each of these stands for as many others, which are taken to err as it does.
         """
         last = larger(self.steps - 1, 0.0)
         contexts = (self.prompt + last * (place + 0.5) / SAMPLED for place in range(SAMPLED))
@@ -78,9 +92,9 @@ class Generation:
         )
 
     def _together(self, predictions):
-        """Their sum, where all err alike."""
+        """The sum of predictions that all err alike."""
         alike = [replace(each, correlation=1.0) for each in predictions]
-        return self.served.calibrated.total(alike)
+        return self.served.calibration.total(alike)
 
     @property
     def time_per_token(self):
@@ -93,4 +107,4 @@ class Generation:
     @property
     def tokens_per_second(self):
         """Output tokens of the whole batch over the whole time, of all replicas."""
-        return self.served.data * self.batch * self.output / self.time
+        return self.served.split.data * self.batch * self.output / self.time

@@ -22,7 +22,8 @@ class Departure(NamedTuple):
     """What roofkit counts, what LLM-Viewer counts, and how to get there.
 
     ``change`` takes a Pass and one of its operations of these ``names``, and gives another, or
-    None to drop it. It is missing where the departure is no operation's: ``serve.py`` heeds it.
+    None to drop it. It is missing where the departure changes no operation: ``passes.py`` and
+    ``deployment.py`` ask for these by name.
     """
 
     roofkit: str
@@ -80,8 +81,8 @@ def _two(at, each):
 
 
 def _hidden_width(at, each):
-    width = {"mlp_act": at.split.mlp, "experts_act": at.split.expert_width,
-             "shared_act": at.split.shared_width}[each.name]  # fmt: skip
+    width = {"mlp_act": at.shard.mlp, "experts_act": at.shard.expert_width,
+             "shared_act": at.shard.shared_width}[each.name]  # fmt: skip
     share = at.model.hidden / width
     return each._replace(flops=each.flops * share, activations=each.activations * share)
 
@@ -94,25 +95,25 @@ def _all_pairs(at, each):
 
 
 def _queries_as_keys(at, each):
-    fewer = at.tokens * (at.split.q_dim - at.split.kv_dim) * (1 - at.decoding)
+    fewer = at.tokens * (at.shard.q_dim - at.shard.kv_dim) * (1 - at.decoding)
     return each._replace(activations=each.activations - at.widths.stream * fewer)
 
 
 def _rows_of_a_head(at, each):
     w, width = at.widths, at.model.head_dim
     tile = smaller(-(-at.how.rates.on_chip // (w.kv * width)), float(width))
-    once = 2 * w.kv * at.split.kv_dim * at.tokens
+    once = 2 * w.kv * at.shard.kv_dim * at.tokens
     return each._replace(kv=either(at.decoding, each.kv, once * -(-at.new // tile)))
 
 
 def _key_of_each_query(at, each):
-    return each._replace(kv=each.kv * (at.split.q_dim // at.split.kv_dim))
+    return each._replace(kv=each.kv * (at.shard.q_dim // at.shard.kv_dim))
 
 
 def _rows_of_keys(at, each):
-    w, heads = at.widths, at.split.q_dim // at.model.head_dim
+    w, heads = at.widths, at.shard.heads
     written = 2 * at.tokens * heads * (at.cached + at.new)
-    queries = w.stream * (at.tokens * at.split.q_dim)
+    queries = w.stream * (at.tokens * at.shard.q_dim)
     return each._replace(activations=queries + w.activations * written)
 
 
@@ -125,7 +126,7 @@ def _no_rotation(at, each):
         return None
     return each._replace(
         activations=at.widths.activations * at.model.hidden * at.tokens,
-        kv=at.widths.kv * (at.tokens * at.split.kv_dim),
+        kv=at.widths.kv * (at.tokens * at.shard.kv_dim),
     )
 
 

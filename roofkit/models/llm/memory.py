@@ -6,17 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from roofkit._tables import in_lines
+from roofkit._units import quantity
 from roofkit.roofline import larger, smaller
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Memory:
     """What a chip must hold, in bytes, against what it has.
 
-    ``capacity`` is NaN where it is not known; ``reserve`` of it is left to others.
+    ``capacity`` is NaN where it is not known; ``reserve`` bytes of it are left to other programs.
 
-    >>> Memory(weights=14e9, kv=1e9, activations=1e9, capacity=24e9, reserve=2e9).spare
-    6000000000.0
+    >>> Memory(weights=14e9, kv=1e9, activations=1e9, capacity=24e9, reserve=2e9)
+    Memory(weights 14 GB + KV cache 1 GB + activations 1 GB = 16 GB of 24 GB less 2
+        GB reserved, 6 GB spare)
     """
 
     weights: Any
@@ -24,6 +27,18 @@ class Memory:
     activations: Any
     capacity: Any
     reserve: Any = 0.0
+
+    def __repr__(self):
+        parts = {"weights": self.weights, "KV cache": self.kv, "activations": self.activations}
+        needed = " + ".join(f"{name} {quantity(each, 'B')}" for name, each in parts.items())
+        needed += f" = {quantity(self.total, 'B')}"
+        if np.any(np.isnan(self.capacity)):
+            return in_lines(f"Memory({needed}, capacity not known)")
+        lacks = not np.ndim(self.spare) and self.spare < 0
+        spare = quantity(-self.spare, "B") + " missing"
+        spare = spare if lacks else quantity(self.spare, "B") + " spare"
+        kept = f" less {quantity(self.reserve, 'B')} reserved" if np.any(self.reserve) else ""
+        return in_lines(f"Memory({needed} of {quantity(self.capacity, 'B')}{kept}, {spare})")
 
     @property
     def total(self):
@@ -45,36 +60,42 @@ class Memory:
         return None if math.isnan(spare) else bool(spare >= 0)
 
 
-def memory(served, capacity, batch, prompt, output, chunk, reserve):
-    """The Memory of a Deployment at the fullest moment of a generation."""
-    model, split, widths = served.model, served.split, served.precision.widths
+def memory(passes, batch, prompt, output, chunk, reserve):
+    """The Memory of a deployment with these Passes at the fullest moment of a generation."""
+    how, capacity = passes.how, passes.rates.capacity
+    model, stages = how.model, how.split.pipeline
     held = prompt + output - 1
     kept = (model.layers - model.windowed) * held
     if model.windowed:
         kept = kept + model.windowed * smaller(held, float(model.window))
-    stage = math.ceil(model.layers / split.pipeline) / model.layers
-    cached = served.kv_bytes_per_token / model.layers
-    part = batch if split.pipeline == 1 else larger(batch / split.pipeline, 1.0)
+    stage = math.ceil(model.layers / stages) / model.layers
+    part = batch if stages == 1 else larger(batch / stages, 1.0)
     return Memory(
-        weights=_weight_bytes(model, split, widths, stage),
-        kv=cached * batch * kept * stage,
+        weights=_weight_bytes(how, stage),
+        kv=cached_bytes(how) * batch * kept * stage,
         activations=larger(
-            _activation_bytes(served, *_prefilled(part, prompt, chunk)),
+            _activation_bytes(passes, *_prefilled(part, prompt, chunk)),
             # The last step, or the end of a prefill in chunks, makes logits of every sequence.
-            _activation_bytes(served, part, 1.0, held - 1.0),
+            _activation_bytes(passes, part, 1.0, held - 1.0),
         ),
         capacity=capacity,
         reserve=reserve * capacity if reserve < 1 else reserve,
     )
 
 
-def _weight_bytes(model, split, widths, stage):
-    held = model.parameters_by_kind(split)
+def cached_bytes(how):
+    """Bytes of KV cache that a token of one sequence takes in one layer, on each chip."""
+    wide = how.model.cached_width if how.model.latent else 2 * how.shard.kv_cached
+    return wide * how.widths.kv
+
+
+def _weight_bytes(how, stage):
+    held, widths = how.model.parameters_by_kind(how.shard), how.widths
     layers = held.matrices * widths.weights + held.experts * widths.experts
     layers += held.vectors * widths.stream
     ends = held.embedding * widths.embedding, held.lm_head * widths.lm_head
     # The first stage embeds, the last makes logits; a tied matrix lies on both.
-    return float(stage * layers + (sum(ends) if split.pipeline == 1 else max(ends)))
+    return float(stage * layers + (sum(ends) if how.split.pipeline == 1 else max(ends)))
 
 
 def _prefilled(part, prompt, chunk):
@@ -85,10 +106,10 @@ def _prefilled(part, prompt, chunk):
     return larger(smaller(part, chunk / new), 1.0), new, prompt - new
 
 
-def _activation_bytes(served, part, new, cached):
-    """Of the hungriest operation of a pass, and the residual stream beside it."""
-    stream = served.precision.widths.stream * part * new * served.model.hidden
+def _activation_bytes(passes, part, new, cached):
+    """What the hungriest operation of a pass reads and writes, and the residual stream beside."""
+    stream = passes.how.widths.stream * part * new * passes.how.model.hidden
     widest = 0.0
-    for each in served.operations(part, new, cached):
+    for each in passes.operations(part, new, cached):
         widest = larger(widest, each.activations + (0.0 if each.on_stream else stream))
     return widest

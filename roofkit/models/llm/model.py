@@ -1,20 +1,16 @@
 """A decoder-only transformer as the sizes that decide its costs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from roofkit.models.llm.split import Split, split
+from roofkit._tables import in_lines
+from roofkit.models.llm.split import Shard, shard
 
 ACTIVATIONS = ("silu", "gelu", "relu")
 # Norms of the residual stream in a block: one where attention and MLP run side by side on it, two
 # as usual, four where their results are normalised too.
 BLOCK_NORMS = (1, 2, 4)
-# What serving engines call some of the choices.
-ELSEWHERE = {
-    "tp": "chips", "tensor_parallel": "chips", "pp": "pipeline", "dp": "data", "ep": "expert",
-    "dtype": "weights", "quantization": "weights", "kv_cache_dtype": "kv",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,7 +45,7 @@ class Parameters(NamedTuple):
     lm_head: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LLM:
     """A decoder-only transformer.
 
@@ -99,8 +95,8 @@ class LLM:
     Raises ValueError naming the size that is missing or does not fit.
 
     >>> tiny = LLM("tiny", hidden=64, layers=2, heads=4, vocabulary=100, mlp=256)
-    >>> tiny.parameters
-    144192
+    >>> tiny
+    LLM(tiny: 144,192 parameters, 2 layers, hidden 64, 4 heads, MLP 256, vocabulary 100)
     """
 
     name: str
@@ -205,6 +201,21 @@ class LLM:
     def _refuse(self, what):
         raise ValueError(f"{self.name}: {what}")
 
+    def __repr__(self):
+        heads = f"{self.heads} heads"
+        if self.kv_heads != self.heads:
+            heads += f" ({self.kv_heads} KV heads)"
+        mlps = [f"MLP {self.mlp}"] if self.dense_mlps else []
+        if self.experts:
+            mlps.append(
+                f"{self.experts_per_token} of {self.experts} experts of width {self.expert_width}"
+            )
+        parts = [
+            f"{self.parameters:,} parameters", f"{self.layers} layers", f"hidden {self.hidden}",
+            heads, *mlps, f"vocabulary {self.vocabulary}",
+        ]  # fmt: skip
+        return in_lines(f"LLM({self.name}: {', '.join(parts)})")
+
     @property
     def dense_mlps(self):
         """Blocks with a dense MLP."""
@@ -251,13 +262,13 @@ class LLM:
         matrices, biases = self.mlp_parameters(self.expert_width, self.expert_bias)
         return self.parameters - self.expert_mlps * idle * (matrices + biases)
 
-    def parameters_by_kind(self, held: Split | None = None) -> Parameters:
-        """Parameters that each chip of a Split holds, all stages of a pipeline together.
+    def parameters_by_kind(self, held: Shard | None = None) -> Parameters:
+        """Parameters of what a chip holds, all stages of a pipeline together.
 
         Heads, MLP widths, experts and the vocabulary are split; norms, routers and the biases of
         outputs are held by every chip, and so are K and V heads once there are fewer than chips.
         """
-        on = held or split(self)
+        on = held or shard(self)
         d, norm = self.hidden, self.norm_vectors
         matrices, vectors = self._attention(on)
         matrices, vectors = self.layers * matrices, self.layers * vectors
@@ -295,7 +306,7 @@ class LLM:
         d = self.hidden
         if self.latent:
             wide = self.latent
-            heads = self.heads // on.tensor
+            heads = on.heads
             key = wide.nope + wide.rope
             down = d * (wide.q_rank + wide.kv_rank + wide.rope)
             queries = heads * key * (wide.q_rank or d)
@@ -307,36 +318,33 @@ class LLM:
         q, kv = on.q_dim, on.kv_dim
         normed = {"": 0, "head": 2 * self.head_dim, "width": q + kv}[self.qk_norm]
         vectors = self.qkv_bias * (q + 2 * kv) + self.out_bias * d
-        vectors += self.norm_vectors * normed + self.sinks * (self.heads // on.tensor)
+        vectors += self.norm_vectors * normed + self.sinks * on.heads
         return d * (q + 2 * kv) + q * d, vectors
 
-    def on(self, chip, **choices):
+    def on(self, chip, *, precision=None, split=None, links=None, fused=None, attention="flash",
+           on_chip=None, unconfirmed=False, calibration=None, convention="roofkit",
+           **unknown):  # fmt: skip
         """This model served by a chip, or by several: see ``Deployment`` for the choices.
+
+        Raises ValueError for a choice that there is not, with the nearest ones.
 
         >>> import roofkit as rk
         >>> served = rk.llm("Llama-2-7B").on(rk.chip("RTX A6000"), convention="llm-viewer")
         >>> round(served.decode(batch=1, context=2048)["q_proj"].attainable / 1e9)
         768
         """
-        from roofkit.models.llm.serve import Deployment  # only who serves needs chips
+        from roofkit.models.llm.deployment import Deployment, refuse  # only who serves needs chips
 
-        known = [each.name for each in fields(Deployment)[2:] if each.init]
-        for name, value in choices.items():
-            if name not in known:
-                _refuse_choice(name, value, known)
-        return Deployment(self, chip, **choices)
+        for name, value in unknown.items():
+            refuse(name, value)
+        return Deployment(
+            self, chip, precision=precision, split=split, links=links, fused=fused,
+            attention=attention, on_chip=on_chip, unconfirmed=unconfirmed,
+            calibration=calibration, convention=convention,
+        )  # fmt: skip
 
     def fewest_chips(self, chip, batch=1, prompt=2048, output=1, **choices):
         """This model on the fewest chips that hold a generation: see ``solve.fewest_chips``."""
         from roofkit.models.llm.solve import fewest_chips
 
         return fewest_chips(self, chip, batch, prompt, output, **choices)
-
-
-def _refuse_choice(name, value, known):
-    import difflib  # read on demand: importing roofkit stays cheap
-
-    near = [ELSEWHERE[name]] if name in ELSEWHERE else []
-    near += difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    said = f"nearest: {', '.join(near)}" if near else f"there are {', '.join(known)}"
-    raise ValueError(f"{name}={value!r} is no choice of a Deployment; {said}")

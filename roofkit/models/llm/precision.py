@@ -1,16 +1,17 @@
-"""What is stored, what is multiplied and what travels: a format for each."""
+"""The formats of a model as it is served: what is stored, what is multiplied and what travels."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from roofkit._inputs import ITEMSIZE, dtype_named, half, itemsize
+from roofkit.models.llm.options import Options
 
-# What a group of narrow weights shares, unless told otherwise.
+# The dtype of a scale that a group of narrow weights shares, unless it is given.
 SCALE = "fp16"
-# Whose scales they are.
+# The field with the scales of each field of weights.
 SCALES = {"weights": "scales", "experts": "expert_scales"}
-# Names of a format together with its scales, as what they are called here.
+# Well-known names that mean a format and its scales at once: the dtype, and the scales.
 WITH_SCALES = {
     "mxfp8": ("fp8", (32, "fp8")), "mxfp4": ("fp4", (32, "fp8")), "nvfp4": ("fp4", (16, "fp8")),
     "nf4": ("int4", (64, "fp32")), "awq": ("int4", 128), "gptq": ("int4", 128),
@@ -19,7 +20,7 @@ WITH_SCALES = {
 
 
 class Widths(NamedTuple):
-    """Bytes an element takes, by what it is; of weights with their share of a scale."""
+    """Bytes that an element takes, by what it is; a weight takes its share of a scale too."""
 
     weights: float
     experts: float
@@ -31,56 +32,66 @@ class Widths(NamedTuple):
     lm_head: float
 
 
-@dataclass(frozen=True)
-class Precision:
+@dataclass(frozen=True, repr=False)
+class Precision(Options):
     """The formats of a model as it is served, as dtype names.
 
     Parameters
     ----------
-    weights, experts : str
-        What matrices are stored as: those of attention and MLPs, and those of routed experts.
-    activations : str
+    weights, experts : str, optional
+        What matrices are stored as: those of attention and MLPs, and those of routed experts, which
+        are stored as the others unless given.
+    activations : str, optional
         What these matrices are multiplied by. "fp8" means that their inputs are quantised.
-    stream : str
+    stream : str, optional
         The residual stream, and all that is computed between matrices; biases and norms too.
-    kv : str
-        The KV cache.
-    travel : str
-        What chips send each other.
-    embedding, lm_head : str
-        These two matrices, which most quantised models leave at 16 bits.
+    kv : str, optional
+        The KV cache, as the stream unless given.
+    travel : str, optional
+        What chips send each other, as the stream unless given.
+    embedding, lm_head : str, optional
+        These two matrices, which most quantised models leave at 16 bits: as the stream unless
+        given.
     scales, expert_scales : int, or (int, str), optional
-        Of weights, and of experts, below 16 bits: how many share a scale, and its dtype, fp16
-        unless given.
+        How many of the weights, and of the experts' weights, share a scale where they have fewer
+        than 16 bits, and the dtype of a scale: fp16 unless given. 0 says that there are no scales.
+
+    What is None is as the model's checkpoint stores it, and 16 bits wide where that does not say.
+    The ``precision`` of a Deployment is settled: nothing in it is None.
 
     A matrix runs at the peak of the wider of its two operands, as narrower ones are widened before
     they are multiplied: int8 weights with bf16 activations compute at the bf16 peak, and int8
-    activations at that of int8.
+    activations at that of int8. Raises ValueError for a format that is not known.
 
-    >>> Precision(weights="int4", scales=128).widths.weights
-    0.515625
+    >>> import roofkit as rk
+    >>> four_bits = Precision(weights="int4", scales=128)
+    >>> settled = rk.llm("Llama-2-7B").on("H100", precision=four_bits).precision
+    >>> settled.kv, settled.widths.weights                     # bytes, with their share of a scale
+    ('bf16', 0.515625)
     """
 
-    weights: str = "bf16"
-    experts: str = "bf16"
-    activations: str = "bf16"
-    stream: str = "bf16"
-    kv: str = "bf16"
-    travel: str = "bf16"
-    embedding: str = "bf16"
-    lm_head: str = "bf16"
+    weights: str | None = None
+    experts: str | None = None
+    activations: str | None = None
+    stream: str | None = None
+    kv: str | None = None
+    travel: str | None = None
+    embedding: str | None = None
+    lm_head: str | None = None
     scales: int | tuple[int, str] | None = None
     expert_scales: int | tuple[int, str] | None = None
 
     def __post_init__(self):
         for name in Widths._fields:
-            object.__setattr__(self, name, format_named(getattr(self, name), name))
+            dtype = getattr(self, name)
+            if dtype is not None:
+                object.__setattr__(self, name, format_named(dtype, name))
         for name in SCALES.values():
             scale_bytes(getattr(self, name), name)
 
     @property
     def widths(self):
-        """Bytes an element of each kind takes, as Widths."""
+        """Bytes an element of each kind takes once all is settled, as Widths."""
         plain = Widths(*(itemsize(getattr(self, name)) for name in Widths._fields))
         scaled = {
             name: getattr(plain, name) + scale_bytes(getattr(self, scales), scales)
@@ -113,13 +124,53 @@ class Precision:
         stored = f"{self.weights} weights, {self.activations} activations, {self.kv} KV cache"
         return stored + (f", {self.experts} experts" if self.experts != self.weights else "")
 
+    @property
+    def unusual(self):
+        """What ``str`` does not say and differs from the usual, field by field as text."""
+        usual = {"stream": half([self.stream], "bf16"), "travel": self.stream,
+                 "embedding": self.stream, "lm_head": self.stream, "scales": 0,
+                 "expert_scales": self.scales}  # fmt: skip
+        return [
+            f"{name}={getattr(self, name)!r}" for name, dtype in usual.items()
+            if getattr(self, name) != dtype
+        ]  # fmt: skip
 
-def as_stored(given, stored):
-    """The formats that were ``given``, and for what was not, those ``stored`` in a checkpoint.
+
+def settled(given, model, peaks, *, one_format=False):
+    """The Precision of a model that is served as ``given``, on chips with these ``peaks``.
+
+    What was left open is as the model's checkpoint stores it. What that leaves open follows from
+    the rest: the 16-bit format is that of something given, or else the chips' own; the stream has
+    16 bits, or is as wide as wider activations; the KV cache, what travels, the embedding and
+    lm_head follow the stream, and the experts follow the weights. With ``one_format`` what lies
+    between matrices follows the activations, and the embedding and lm_head the weights.
+
+    Raises ValueError for an embedding and an lm_head that are one matrix and differ.
+    """
+    formats = _as_stored({each.name: getattr(given, each.name) for each in fields(given)}, model)
+    if model.tied and formats["embedding"] is None:
+        formats["embedding"] = formats["lm_head"]
+    if one_format:
+        usual = _filled(peaks, {name: formats[name] for name in ("weights", "activations", "kv")})
+        same = {"stream": usual.activations, "lm_head": usual.weights,
+                "embedding": usual.weights, "experts": usual.weights}  # fmt: skip
+        formats |= {name: dtype for name, dtype in same.items() if formats[name] is None}
+    found = _filled(peaks, formats)
+    if model.tied and found.embedding != found.lm_head:
+        raise ValueError(
+            f"{model.name}: its embedding and lm_head are one matrix, which cannot be "
+            f"{found.embedding} and {found.lm_head} at once; give one, or both alike"
+        )
+    return found
+
+
+def _as_stored(given, model):
+    """The formats by name that were ``given``, and where None was, those of the checkpoint.
 
     What is given replaces the stored format of that part alone. Stored scales, and the stored
     activations of weights, fall where the matrices they belong to have another format than stored.
     """
+    stored = model.stored
     found = {name: stored.get(name) if dtype is None else dtype for name, dtype in given.items()}
 
     def kept(name, of):
@@ -134,34 +185,28 @@ def as_stored(given, stored):
     return found
 
 
-def precision(peaks, weights=None, experts=None, activations=None, kv=None, stream=None,
-              travel=None, embedding=None, lm_head=None, scales=None,
-              expert_scales=None):  # fmt: skip
-    """The Precision with everything settled that was left open, for chips with these ``peaks``.
-
-    The 16-bit format is the chips' own, or that of what was given. The stream is 16 bits wide, or
-    as the activations where these are wider; the KV cache, the links, the embedding and lm_head
-    follow the stream, and the experts follow the weights.
-    """
-    settled = [
-        dtype and format_named(dtype, name)
-        for name, dtype in (("stream", stream), ("activations", activations),
-                            ("weights", weights), ("kv", kv))
-    ]  # fmt: skip
+def _filled(peaks, formats):
+    """The Precision of these formats by name; those that are None follow from the others."""
+    named = {
+        name: formats.get(name) and format_named(formats[name], name)
+        for name in ("stream", "activations", "weights", "kv")
+    }
     usual = half(peaks, "bf16")
-    wide = next((dtype for dtype in settled if dtype and ITEMSIZE[dtype] >= 2), usual)
-    stream, activations, weights, kv = settled
+    wide = next((dtype for dtype in named.values() if dtype and ITEMSIZE[dtype] >= 2), usual)
+    stream, activations, weights, kv = named.values()
     stream = stream or (activations if activations and ITEMSIZE[activations] >= 2 else wide)
-    activations = activations or stream
-    weights = weights or stream
+    weights, embedding = weights or stream, formats.get("embedding")
     return Precision(
-        weights, experts or weights, activations, stream, kv or stream, travel or stream,
-        embedding or stream, lm_head or embedding or stream, scales, expert_scales,
+        weights=weights, experts=formats.get("experts") or weights,
+        activations=activations or stream, stream=stream, kv=kv or stream,
+        travel=formats.get("travel") or stream, embedding=embedding or stream,
+        lm_head=formats.get("lm_head") or embedding or stream, scales=formats.get("scales") or 0,
+        expert_scales=formats.get("expert_scales") or 0,
     )  # fmt: skip
 
 
 def format_named(dtype, name):
-    """The short name of a format; ValueError also where the name says its scales too."""
+    """The short name of a format; ValueError for one not known, or that means its scales too."""
     key = re.sub(r"[\s_-]", "", dtype.casefold()) if isinstance(dtype, str) else ""
     if key in WITH_SCALES:
         plain, scales = WITH_SCALES[key]
@@ -174,8 +219,8 @@ def format_named(dtype, name):
 
 
 def scale_bytes(scales, name):
-    """Bytes of scales that come with each weight."""
-    if scales is None:
+    """Bytes of scales that each weight brings along."""
+    if scales is None or (type(scales) is int and scales == 0):
         return 0.0
     pair = scales if isinstance(scales, tuple) else (scales, SCALE)
     group = pair[0] if len(pair) == 2 else None

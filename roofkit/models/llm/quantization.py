@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping
 
-# What a checkpoint may leave at 16 bits, by the last part of a module's name, and by any: lm_head
-# and the embedding are 16 bits wide anyway, routers and norms are small, vision is not counted.
+# Modules that a checkpoint may leave at 16 bits without a change of our counts. Routers and norms
+# are small, and known by the last part of their names. lm_head and the embedding are 16 bits wide
+# anyway, and vision is not counted; these are known by any part of their names.
 SMALL = re.compile(r"(gate|\w*norm)$")
 APART = re.compile(r"\b(lm_head|embed_tokens|router|vision_\w+|visual|multi_modal_projector)\b")
 MODELOPT = {
@@ -35,7 +36,7 @@ def stored(fields):
         _refuse(fields, how, f"methods known are {', '.join(METHODS)}; drop it and name the "
                 "formats where the model is served")  # fmt: skip
     try:
-        # What modelopt writes beside a checkpoint has it one level down.
+        # A file that modelopt wrote itself has these fields one level down.
         how = {**how, **(how.get("quantization") or {})}
         found = read(fields, how)
     except (TypeError, AttributeError):
@@ -70,7 +71,7 @@ def _fp8(fields, how):
 
 
 def _block(fields, how, key):
-    """Weights of a block that share a scale; 0 where there is none."""
+    """How many weights of a block share a scale; 0 where the config has no blocks."""
     sizes = how.get(key) or (0, 0)
     if not (isinstance(sizes, list | tuple) and [type(size) for size in sizes] == [int, int]):
         _refuse(fields, {key: sizes}, "it must be two whole numbers")
@@ -89,15 +90,17 @@ def _integers(fields, how):
 
 
 def _mxfp4(fields, how):
-    # Experts alone, 32 weights with a scale of 8 bits.
+    # Only the experts are quantised; 32 of their weights share a scale of 8 bits.
     return {"experts": "fp4", "expert_scales": (32, "fp8")}
 
 
 def _bitsandbytes(fields, how):
     if not how.get("load_in_4bit"):
-        # Few columns of the inputs stay at 16 bits (LLM.int8, arXiv:2208.07339).
+        # The few columns of the inputs that stay at 16 bits (LLM.int8, arXiv:2208.07339) are not
+        # counted.
         return {"weights": "int8", "activations": "int8"}
-    # Scales quantised again have 8 bits; the scale of 256 of them is left out.
+    # Scales that are quantised again have 8 bits. The second scale, which 256 of them share, is
+    # left out.
     return {"weights": "int4",
             "scales": (64, "int8" if how.get("bnb_4bit_use_double_quant") else "fp32")}  # fmt: skip
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from roofkit._inputs import number
 from roofkit.hardware import Chip
 from roofkit.models.llm.experts import exchange
 from roofkit.network import Group, all_gather, all_reduce, all_to_all, group
@@ -15,16 +14,18 @@ from roofkit.roofline import larger
 
 # On-chip bytes where no figure is known: finite, since infinity // x is not a number.
 UNLIMITED = 1e300
-# An array so small that it waits for hops alone.
+# Bytes of an array so small that sending it takes the time of the hops alone.
 LEAST = float(np.finfo(float).tiny)
 
 
 class Rates(NamedTuple):
-    """A number each, or an array along several chips.
+    """What a machine does in a second and what it holds: numbers, or arrays along several chips.
 
-    The peaks of matrices, experts, attention and lm_head, FLOP/s; the memory's bytes/s, its bytes,
-    and those on the chip. For each collective the bytes/s that leave a chip, the bytes that do for
-    each byte of the array, and those that could while the hops pass.
+    ``linear``, ``routed``, ``attends`` and ``head`` are the peaks in FLOP/s of matrices, experts,
+    attention and lm_head. ``bandwidth`` is that of the memory in bytes/s, ``capacity`` its bytes,
+    ``on_chip`` the bytes on the chip. Each collective has three figures: the bytes/s that leave a
+    chip, the bytes that leave it for each byte of the array (``share``), and those that could leave
+    it while the hops pass (``wait``).
     """
 
     linear: Any
@@ -48,16 +49,20 @@ class Rates(NamedTuple):
     send_wait: Any
 
     @classmethod
-    def of(cls, served, chips, several, *dtypes):
-        """The Rates of a Deployment's chips, with the peaks of these four dtypes."""
+    def of(cls, served, chips, dtypes):
+        """The Rates of a Deployment on these chips, with the peaks of four dtypes.
+
+        They are arrays along the chips where the deployment names a list of these.
+        """
         roof = functools.partial(Chip.roofline, unconfirmed=served.unconfirmed)
         figures = (
             *([roof(chip, dtype).peak_flops for chip in chips] for dtype in dtypes),
             [roof(chip, dtypes[0]).bandwidth for chip in chips],
             [math.nan if chip.usable is None else chip.usable for chip in chips],
             [served.on_chip or chip.on_chip or UNLIMITED for chip in chips],
-            *zip(*(_joined(served, chip) for chip in chips), strict=True),
+            *zip(*(_collectives(served, chip) for chip in chips), strict=True),
         )
+        several = isinstance(served.chip, tuple)
         return cls(
             *(
                 None if each[0] is None
@@ -83,67 +88,80 @@ PLACES = {
 NONE = (None, None, None)
 
 
-def links(served, chip):
-    """The Group that each collective of a Deployment runs over, on this kind of chip."""
-    split, found = served.split, {}
+def groups(served, chip):
+    """The Group that each collective of a Deployment runs over, on chips of this kind."""
+    split, links, found = served.split, served.links, {}
     if split.tensor > 1:
-        layer = _group(served.joined, chip, split.tensor, "joined")
+        layer = _group(links.tensor, chip, split.tensor, "tensor")
         found |= {"all-gather": layer, "all-reduce": layer}
     if split.exchanges:
-        found["exchange"] = _group(served.between, chip, split.tensor * split.data, "between")
+        found["exchange"] = _group(links.expert, chip, split.tensor * split.data, "expert")
     return found
 
 
-def _joined(served, chip):
-    """Egress, share and wait of each collective between chips of one kind."""
-    found, rates = links(served, chip), [NONE] * 4
+def _collectives(served, chip):
+    """Egress, share and wait of each collective among chips of one kind."""
+    found, rates, links = groups(served, chip), [NONE] * 4, served.links
     layer, everyone = found.get("all-reduce"), found.get("exchange")
     if layer is not None:
-        adds = layer.reduces if served.in_network is None else served.in_network
-        rates[0] = _rate(all_gather(1.0, layer), all_gather, served)
-        rates[1] = _rate(all_reduce(1.0, layer, in_network=adds), all_reduce, served)
+        rates[0] = _rate(all_gather(1.0, layer), all_gather, links)
+        rates[1] = _rate(all_reduce(1.0, layer, in_network=links.in_network), all_reduce, links)
     if everyone is not None:
         inside = 1 if layer is None else layer.per_node
         fed = exchange(1.0, served.model, served.split, everyone, inside)
-        rates[2] = _rate(fed, all_to_all, served)
+        rates[2] = _rate(fed, all_to_all, links)
     if served.split.pipeline > 1:
-        rates[3] = _sending(served, chip)
+        rates[3] = _sending(served.split, links, chip)
     return [figure for rate in rates for figure in rate]
 
 
-def _group(joined, chip, chips, name):
-    if not isinstance(joined, Group):
-        joined = group(chip, chips, topology=joined)
-    if joined.n != chips:
+def _group(given, chip, chips, name):
+    """So many chips in the Group or the topology that was given, or as the table joins them."""
+    known = chip.interconnect and chip.interconnect.topology
+    if isinstance(given, str) and known:
         raise ValueError(
-            f"{name} is a group of {joined.n} chips, but it has to join {chips}; give as many"
+            f"{chip.name} are joined by a {known}; leave {name}={given!r} out of the Links"
         )
-    return joined
+    if given is None and chip.interconnect and not known:
+        raise ValueError(
+            f"{chip.name}: the table does not say how several are joined; say it, as in "
+            f'links=rk.models.Links({name}="switch")'
+        )
+    if not isinstance(given, Group):
+        given = group(chip, chips, topology=given)
+    if given.n != chips:
+        raise ValueError(
+            f"{name} of the Links is a group of {given.n} chips, but it has to join {chips}; give "
+            "as many"
+        )
+    return given
 
 
-def _rate(moved, hopping, served):
-    """Of what moves for one byte, as a Transfer, and of a collective with as many hops."""
+def _rate(moved, hopping, links):
+    """Egress, share and wait of a collective that takes a byte as ``moved``, a Transfer.
+
+    Its hops are those of the collective ``hopping``.
+    """
     joined = moved.group
-    wait = hopping(LEAST, joined, with_latency=True).bytes if served.latency else 0.0
+    wait = hopping(LEAST, joined, with_latency=True).bytes if links.with_latency else 0.0
     # Over several nodes as many bytes as the links carry while the slower level works.
     share = moved.bytes if joined.card is None else moved.seconds * joined.egress
     return joined.egress, share, wait
 
 
-def _sending(served, chip):
-    """The same of what a chip hands to its like in the next stage, on average over the stages."""
-    joined, split = served.joined, served.split
-    needed = split.tensor * split.pipeline
-    if served.stages is not None:
-        joined = served.stages
-        if not isinstance(joined, Group):
-            return number(joined, "stages"), 1.0, 0.0
-        _group(joined, chip, needed, "stages")
+def _sending(split, links, chip):
+    """Egress, share and wait of what a chip hands to its like in the next stage, on average."""
+    joined, needed = links.tensor, split.tensor * split.pipeline
+    if links.pipeline is not None:
+        joined = links.pipeline
+        if not isinstance(joined, Group | str):
+            return joined, 1.0, 0.0
+        _group(joined, chip, needed, "pipeline")
     elif _most_joined(joined, chip) < needed:
         raise ValueError(
             f"{split.pipeline} stages of {split.tensor} are {needed} chips, and nothing says what "
-            f"joins so many {chip.name}; give stages=, a Group of all of them, or the bytes/s one "
-            "way from a chip to its like in the next stage"
+            f"joins so many {chip.name}; give links=rk.models.Links(pipeline=…): a Group of all of "
+            "them, or the bytes/s one way from a chip to its like in the next stage"
         )
     if not isinstance(joined, Group):
         joined = group(chip, 2, topology=joined)
@@ -152,7 +170,7 @@ def _sending(served, chip):
         nodes = math.ceil(split.pipeline / max(joined.per_node // split.tensor, 1))
         crossing = (nodes - 1) / (split.pipeline - 1)
         egress = 1 / (crossing / joined.card + (1 - crossing) / egress)
-    return egress, 1.0, joined.latency * egress if served.latency else 0.0
+    return egress, 1.0, joined.latency * egress if links.with_latency else 0.0
 
 
 def _most_joined(joined, chip):

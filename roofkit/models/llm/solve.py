@@ -5,17 +5,19 @@ Lengths and batches are found by halving: memory and time only grow with them.
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from roofkit._inputs import number
+from roofkit._tables import in_lines
 from roofkit._units import quantity
 from roofkit.hardware import chip as chip_of
-from roofkit.models.llm.split import split
+from roofkit.models.llm.options import checked
+from roofkit.models.llm.split import Split, shard
 
-# Beyond these no answer is looked for.
+# The most sequences or tokens, and the most chips, that are tried.
 MOST, MOST_CHIPS = 1 << 40, 1 << 12
 
 
@@ -57,7 +59,7 @@ def compute_bound_batch(served, context=2048) -> int | None:
     261
     """
     _one_of_each(context=context)
-    # So many sequences visit every expert.
+    # A step for as many sequences as this visits every expert.
     held = {
         layer.name: layer.count * layer.weights
         for layer in served.decode(MOST, context) if layer.name != "embedding"
@@ -72,32 +74,33 @@ def compute_bound_batch(served, context=2048) -> int | None:
     return None if batch == MOST else batch + 1
 
 
-def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, chips=None, **choices):
+def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **choices):
     """The Deployment on the fewest chips that share every layer and hold a generation.
 
-    ``choices`` are those of ``LLM.on`` and of ``Deployment.memory``. Counts that the model does not
-    divide into are passed over. Raises ValueError where none is left, with what the largest count
-    lacks and why there are no more.
+    ``split`` says all but how many these are; the other ``choices`` are those of ``LLM.on`` and of
+    ``Deployment.memory``. Counts that the model does not divide into are passed over. Raises
+    ValueError where none is left, with what the largest count lacks and why there are no more.
 
     >>> import roofkit as rk
-    >>> fewest_chips(rk.llm("Llama-2-70B"), "H100", batch=16).chips
+    >>> fewest_chips(rk.llm("Llama-2-70B"), "H100", batch=16).split.chips
     2
     """
-    if chips is not None:
-        raise ValueError(f"chips={chips!r} is what fewest_chips finds; leave it out")
+    split = checked(split, Split, "split", "pipeline=2")
+    if split.tensor != 1:
+        raise ValueError(f"tensor={split.tensor} is what fewest_chips finds; leave it out of Split")
     _one_of_each(batch=batch, prompt=prompt, output=output)
     chip = chip_of(chip)
     room = {name: choices.pop(name) for name in ("chunk", "reserve") if name in choices}
-    ways = {name: choices[name] for name in ("pipeline", "data", "expert") if name in choices}
     undivided, lacking, refused = "", "", ""
     for count in range(1, min(model.heads, MOST_CHIPS) + 1):
+        ways = replace(split, tensor=count)
         try:
-            split(model, count, **ways)
+            shard(model, ways)
         except ValueError as error:
             undivided = undivided or str(error)
             continue
         try:
-            served = model.on(chip, chips=count, **choices)
+            served = model.on(chip, split=ways, **choices)
         except ValueError as error:
             if not lacking:  # what is asked for is wrong, whatever the count
                 raise
@@ -115,7 +118,7 @@ def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, chips=None, **c
     raise ValueError(f"{model.name} does not fit on any count of {chip.name}: {why}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Point:
     """A deployment with ``batch`` sequences on each replica at all times, and what that gives.
 
@@ -124,12 +127,18 @@ class Point:
     token, in what prices are given in, and in chip-seconds where none are.
     """
 
-    served: Any = field(repr=False)
+    served: Any
     batch: int
     time_to_first_token: float
     time_per_token: float
     tokens_per_second: float
     price: float
+
+    def __repr__(self):
+        times = {"to the first token": self.time_to_first_token, "a token": self.time_per_token}
+        said = ", ".join(f"{quantity(seconds, 's')} {name}" for name, seconds in times.items())
+        speed = f"{quantity(self.tokens_per_second, 'tokens/s')}, price {self.price:.4g} a token"
+        return in_lines(f"Point({self.served.named} with batch {self.batch}: {said}, {speed})")
 
 
 def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None, per_token=None,
@@ -187,7 +196,7 @@ def _best(served, prompt, output, limits, prices, room):
         return None
 
     def per_token(run):
-        """While a sequence makes its tokens, every other is prefilled once."""
+        """Seconds from token to token; meanwhile every other sequence is prefilled once."""
         return (run.time - first) / run.steps if run.steps else math.nan
 
     def meets(batch):
@@ -205,7 +214,7 @@ def _best(served, prompt, output, limits, prices, room):
 
 
 def _name(name):
-    """A chip's name in the table by any of its names; another is of a chip of one's own."""
+    """The table's name of a chip, by any of its names; others are chips of the reader's own."""
     try:
         return chip_of(name).name
     except ValueError:
@@ -213,7 +222,7 @@ def _name(name):
 
 
 def _price(name, prices):
-    """Of a second of a chip."""
+    """The price of a second of a chip."""
     if prices is None:
         return 1.0
     if name not in prices:

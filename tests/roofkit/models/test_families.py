@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import roofkit as rk
-from roofkit.models.llm.serve import Deployment
+from roofkit.models import Precision, Split
+from roofkit.models.llm.deployment import Deployment
 
 MLA = {
     "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
@@ -202,14 +203,14 @@ def test_a_mixed_model_forgets_in_some_layers_alone():
 
 def test_latent_attention_caches_one_vector_a_token_on_every_chip():
     for chips in (1, 8):
-        served = rk.llm(config_of("DeepSeek-V3")).on("H200", chips=chips)
+        served = rk.llm(config_of("DeepSeek-V3")).on("H200", split=Split(tensor=chips))
         assert served.kv_bytes_per_token == 61 * 2 * (512 + 64)
         assert served.decode(4, 1000)["attention"].kv == 4 * 1001 * 2 * (512 + 64)
 
 
 def test_latent_attention_makes_keys_in_prefill_and_carries_queries_in_decode():
     """FLOPs of one layer, by the two orders in which its matrices can be multiplied."""
-    served = rk.llm(config_of("DeepSeek-V3")).on("H200", chips=8)
+    served = rk.llm(config_of("DeepSeek-V3")).on("H200", split=Split(tensor=8))
     heads, n, cached = 16, 100, 5000
 
     def flops(table):
@@ -232,7 +233,7 @@ def _attention(table):
 @pytest.mark.parametrize("attention", ["flash", "unfused"])
 def test_more_tokens_never_take_latent_attention_less_time(name, weights, attention):
     served = rk.llm(config_of(name)).on(
-        "H100", weights=weights, activations=weights, attention=attention
+        "H100", precision=Precision(weights=weights, activations=weights), attention=attention
     )
     new, cached = np.arange(1, 200)[:, None], np.unique(np.geomspace(1, 2e4, 200).astype(int))
     seconds = np.broadcast_to(_attention(served.forward(8, new, cached)), (199, cached.size))
@@ -243,8 +244,9 @@ def test_more_tokens_never_take_latent_attention_less_time(name, weights, attent
 def test_latent_attention_goes_the_way_that_is_quicker():
     """Each way by itself, unfused: FLOPs on the matrices, on the pairs, and what lies between."""
     n, cached, heads, rank, key, value = 64, 3000, 16, 512, 192, 128
-    served = rk.llm(config_of("DeepSeek-V2-Lite")).on("H100", attention="unfused", weights="fp8",
-                                                      activations="fp8")  # fmt: skip
+    served = rk.llm(config_of("DeepSeek-V2-Lite")).on(
+        "H100", precision=Precision(weights="fp8", activations="fp8"), attention="unfused"
+    )
     keys, pairs = n + cached, n * (n + cached)
     matrices = rank * heads * (128 + value)
     usual = n * heads * (2 * key + value) + 4 * 2 * n * keys * heads
@@ -285,7 +287,7 @@ def test_latent_vectors_that_fit_on_the_chip_are_read_once():
 
 def test_latent_vectors_are_not_split_among_chips():
     with pytest.raises(ValueError, match="its latent vectors lie whole on every chip"):
-        rk.llm(config_of("DeepSeek-V3")).on("H200", chips=8, kv_heads="split")
+        rk.llm(config_of("DeepSeek-V3")).on("H200", split=Split(tensor=8, kv_heads="split"))
 
 
 @pytest.mark.parametrize("name", ["phi-2", "falcon-7b"])
@@ -305,18 +307,20 @@ def test_a_checkpoint_is_served_as_it_is_stored_unless_told_otherwise():
         "activation_scheme": "dynamic",
     }
     model = rk.llm(config_of("DeepSeek-V3", quantization_config=blocks))
-    served = model.on("H200", chips=8)
-    assert (served.weights, served.activations, served.lm_head) == ("fp8", "fp8", "bf16")
+    served = model.on("H200", split=Split(tensor=8))
+    formats = served.precision
+    assert (formats.weights, formats.activations, formats.lm_head) == ("fp8", "fp8", "bf16")
     assert served.precision.widths.experts == 1 + 4 / 128**2
-    assert model.on("H200", chips=8, weights="bf16").activations == "bf16"
+    wide = model.on("H200", precision=Precision(weights="bf16"), split=Split(tensor=8))
+    assert wide.precision.activations == "bf16"
     oblong = rk.llm(config_of("DeepSeek-V3", quantization_config=blocks | {
         "weight_block_size": [128, 64]
     }))  # fmt: skip
-    assert oblong.on("H200", chips=8).precision.widths.weights == 1 + 4 / (128 * 64)
+    assert oblong.on("H200", split=Split(tensor=8)).precision.widths.weights == 1 + 4 / (128 * 64)
     assert model.head_dim == 128 + 64
     gptq = {"quant_method": "gptq", "bits": 4, "group_size": 128}
     four = rk.llm(config_of("phi-2", quantization_config=gptq)).on("H100")
-    assert (four.weights, four.precision.widths.weights) == ("int4", 0.5 + 2 / 128)
+    assert (four.precision.weights, four.precision.widths.weights) == ("int4", 0.5 + 2 / 128)
     with pytest.raises(ValueError, match="methods known are fp8, gptq, awq"):
         rk.llm(config_of("phi-2", quantization_config={"quant_method": "quip"}))
 
@@ -332,31 +336,34 @@ KEPT = ("weights", "experts", "activations", "scales", "expert_scales")
 @pytest.mark.parametrize(
     ("name", "stored", "given", "expected"),
     [
-        ("gpt-oss-120b", MXFP4, {}, ("bf16", "fp4", "bf16", None, (32, "fp8"))),
-        ("gpt-oss-120b", MXFP4, {"weights": "fp8"}, ("fp8", "fp4", "bf16", None, (32, "fp8"))),
+        ("gpt-oss-120b", MXFP4, {}, ("bf16", "fp4", "bf16", 0, (32, "fp8"))),
+        ("gpt-oss-120b", MXFP4, {"weights": "fp8"}, ("fp8", "fp4", "bf16", 0, (32, "fp8"))),
         ("gpt-oss-120b", MXFP4, {"weights": "int4", "scales": 64},
          ("int4", "fp4", "bf16", 64, (32, "fp8"))),
-        ("gpt-oss-120b", MXFP4, {"experts": "fp8"}, ("bf16", "fp8", "bf16", None, None)),
+        ("gpt-oss-120b", MXFP4, {"experts": "fp8"}, ("bf16", "fp8", "bf16", 0, 0)),
         ("DeepSeek-V3", BLOCKS, {"weights": "FP8", "kv": "fp8"},
          ("fp8", "fp8", "fp8", (16384, "fp32"), (16384, "fp32"))),
         ("DeepSeek-V3", BLOCKS, {"activations": "bf16"},
          ("fp8", "fp8", "bf16", (16384, "fp32"), (16384, "fp32"))),
-        ("DeepSeek-V3", BLOCKS, {"weights": "int4"}, ("int4", "int4", "bf16", None, None)),
+        ("DeepSeek-V3", BLOCKS, {"weights": "int4"}, ("int4", "int4", "bf16", 0, 0)),
         ("DeepSeek-V3", BLOCKS, {"experts": "int4"},
-         ("fp8", "int4", "fp8", (16384, "fp32"), None)),
+         ("fp8", "int4", "fp8", (16384, "fp32"), 0)),
         ("DeepSeek-V3", BLOCKS, {"weights": "bf16", "experts": "fp8"},
-         ("bf16", "fp8", "bf16", None, (16384, "fp32"))),
+         ("bf16", "fp8", "bf16", 0, (16384, "fp32"))),
         ("phi-2", AWQ, {"scales": 64}, ("int4", "int4", "bf16", 64, 64)),
-        ("phi-2", AWQ, {"weights": "int8"}, ("int8", "int8", "bf16", None, None)),
+        ("phi-2", AWQ, {"weights": "int8"}, ("int8", "int8", "bf16", 0, 0)),
+        ("phi-2", AWQ, {"scales": 0}, ("int4", "int4", "bf16", 0, 0)),
     ],
 )  # fmt: skip
 def test_a_choice_replaces_the_stored_format_of_its_part_alone(name, stored, given, expected):
     model = rk.llm(config_of(name, quantization_config=stored))
-    served = model.on("H100", **given)
-    assert tuple(getattr(served, each) for each in KEPT) == expected
-    assert Deployment(model, "H100", **given) == served
-    nothing = dict.fromkeys([*KEPT, "kv", "lm_head"])
-    assert model.on("H100", **nothing | given) == served
+    served = model.on("H100", precision=Precision(**given))
+    assert tuple(getattr(served.precision, each) for each in KEPT) == expected
+    assert Deployment(model, "H100", precision=Precision(**given)) == served
+    # What is settled, given again, is settled the same way.
+    assert model.on("H100", precision=served.precision) == served
+    if not given:
+        assert model.on("H100") == served
 
 
 def test_formats_left_open_by_a_choice_keep_their_bytes():
@@ -365,7 +372,7 @@ def test_formats_left_open_by_a_choice_keep_their_bytes():
     experts = held.experts * (0.5 + 1 / 32)
     rest = held.vectors + held.embedding + held.lm_head
     for weights, size in (("bf16", 2), ("fp8", 1)):
-        held_bytes = oss.on("H100", weights=weights).memory().weights
+        held_bytes = oss.on("H100", precision=Precision(weights=weights)).memory().weights
         assert held_bytes == experts + size * held.matrices + 2 * rest
 
 
@@ -454,24 +461,24 @@ def test_a_quantised_lm_head_that_is_the_embedding_is_stored_once():
     how = {"quant_method": "gptq", "bits": 4, "group_size": 128, "lm_head": True}
     gemma = rk.llm(config_of("gemma-2-9b", quantization_config=how))
     served = gemma.on("H100")
-    assert (served.embedding, served.lm_head) == ("int4", "int4")
+    assert (served.precision.embedding, served.precision.lm_head) == ("int4", "int4")
     assert served.memory().weights == pytest.approx(gemma.parameters * (0.5 + 2 / 128), rel=0.01)
 
 
 def test_a_tied_matrix_has_one_format():
     gemma = rk.llm(config_of("gemma-2-9b"))
     for choice in ({"lm_head": "int8"}, {"embedding": "int8"}):
-        served = gemma.on("H100", **choice)
-        assert (served.embedding, served.lm_head) == ("int8", "int8")
+        served = gemma.on("H100", precision=Precision(**choice))
+        assert (served.precision.embedding, served.precision.lm_head) == ("int8", "int8")
     with pytest.raises(ValueError, match="its embedding and lm_head are one matrix"):
-        gemma.on("H100", embedding="int8", lm_head="bf16")
+        gemma.on("H100", precision=Precision(embedding="int8", lm_head="bf16"))
 
 
 def test_chips_together_take_the_16_bits_that_all_have():
     phi = rk.llm(config_of("phi-2"))
     for chips in (["V100 SXM2", "H100"], ["H100", "V100 SXM2"]):
-        assert phi.on(chips).activations == "fp16"
-    assert phi.on(["H100", "A100 80GB SXM"]).activations == "bf16"
+        assert phi.on(chips).precision.activations == "fp16"
+    assert phi.on(["H100", "A100 80GB SXM"]).precision.activations == "bf16"
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,14 @@ import pytest
 import roofkit as rk
 from roofkit.machine.calibration import Calibration
 from roofkit.machine.predictions import Prediction
+from roofkit.models import Links, Precision, Split
 from roofkit.models.llm.model import Latent
 
 A100 = rk.machine.calibrate("A100 80GB SXM")
 
 
 def served(model="Llama-2-7B", **choices):
-    return rk.llm(model).on("A100 80GB SXM", calibrated=A100, **choices)
+    return rk.llm(model).on("A100 80GB SXM", calibration=A100, **choices)
 
 
 @pytest.mark.parametrize("fused", [True, False])
@@ -37,8 +38,8 @@ def test_kernels_of_rows_are_predicted_as_such():
 def test_narrow_weights_are_moved_as_they_are_stored(scales):
     """And no kernel that widens them was measured: the interval begins at the bound."""
     whole, narrow = (
-        served("Llama-3-8B", fused=False, weights=weights, scales=scales).decode(1, 100)
-        for weights in ("bf16", "int4")
+        served("Llama-3-8B", fused=False, precision=formats).decode(1, 100)
+        for formats in (Precision(weights="bf16"), Precision(weights="int4", scales=scales))
     )
     layer, found = narrow["gate_proj"], narrow["gate_proj"].predicted(A100)
     assert layer.time < found.seconds < 0.4 * whole["gate_proj"].predicted(A100).seconds
@@ -70,7 +71,8 @@ ONE = {"gate_up": ("gate", "up"), "qkv": ("q", "k", "v"), "qkv_down": ("q_down",
 @pytest.mark.parametrize("chips", [1, 2])
 def test_kernels_have_the_sizes_that_their_counts_follow_from(model, chips):
     fused, plain = (
-        model.on("H100", chips=chips, fused=fused).forward(3, 5, 7) for fused in (True, False)
+        model.on("H100", split=Split(tensor=chips), fused=fused).forward(3, 5, 7)
+        for fused in (True, False)
     )
     widths = {}
     for layer in plain:
@@ -106,7 +108,7 @@ def test_kernels_have_the_sizes_that_their_counts_follow_from(model, chips):
 
 
 def test_what_chips_send_is_predicted_by_the_all_reduce_that_sends_as_much():
-    table = served("Llama-2-70B", chips=4).decode(8, 100)
+    table = served("Llama-2-70B", split=Split(tensor=4)).decode(8, 100)
     assert table["attn_all_reduce"].predicted(A100) == A100.all_reduce(2 * 8 * 8192, 4)
     assert table["logits_all_gather"].predicted(A100) == A100.all_reduce(8 * 32000, 4)
 
@@ -126,8 +128,8 @@ OVER = [
 def test_nothing_is_predicted_to_be_sent_faster_than_its_links_allow(over, latency):
     own = over.chip is not None and over.card is None
     served = rk.llm("Llama-3-70B").on(
-        "H100", chips=over.n, joined=over, calibrated=H100, kv_heads="split",
-        latency=latency and over.latency > 0,
+        "H100", split=Split(tensor=over.n, kv_heads="split"), calibration=H100,
+        links=Links(tensor=over, with_latency=latency and over.latency > 0),
     )  # fmt: skip
     for rows in (1, 64, np.array([1, 4096])):
         table = served.decode(rows, 100)
@@ -141,7 +143,10 @@ def test_nothing_is_predicted_to_be_sent_faster_than_its_links_allow(over, laten
 def test_two_nodes_are_not_predicted_to_be_faster_than_each_of_them():
     def found(over):
         served = rk.llm("Llama-3-70B").on(
-            "H100", chips=over.n, joined=over, calibrated=H100, kv_heads="split"
+            "H100",
+            split=Split(tensor=over.n, kv_heads="split"),
+            links=Links(tensor=over),
+            calibration=H100,
         )
         return served.decode(512, 100)["attn_all_reduce"].predicted(H100)
 
@@ -149,10 +154,16 @@ def test_two_nodes_are_not_predicted_to_be_faster_than_each_of_them():
 
 
 def test_what_was_not_measured_goes_by_its_links():
-    stages = rk.llm("Llama-2-7B").on("H100", pipeline=4, calibrated=H100).decode(8, 100)
+    stages = (
+        rk.llm("Llama-2-7B").on("H100", split=Split(pipeline=4), calibration=H100).decode(8, 100)
+    )
     call = 2 * 4096 * 2 / 450e9 + 3.918e-6
     assert stages["send"].predicted(H100).seconds == pytest.approx(call)
-    mixtral = rk.llm("Mixtral-8x7B").on("H100", data=8, expert=8, calibrated=H100).decode(8, 100)
+    mixtral = (
+        rk.llm("Mixtral-8x7B")
+        .on("H100", split=Split(data=8, expert=8), calibration=H100)
+        .decode(8, 100)
+    )
     for name in ("dispatch", "combine"):
         found = mixtral[name].predicted(H100)
         assert found.low == mixtral[name].time < found.seconds < found.high
@@ -180,12 +191,14 @@ def test_a_pass_is_the_sum_of_its_layers_and_above_its_bound():
 )
 def test_a_published_prefill_lies_in_the_interval(model, chips, batch, prompt, published):
     """TensorRT-LLM 0.6.1, time to the first token."""
-    prediction = served(model, chips=chips, fused=False).prefill(batch, prompt).prediction
+    prediction = (
+        served(model, split=Split(tensor=chips), fused=False).prefill(batch, prompt).prediction
+    )
     assert prediction.low < published < prediction.high
     assert prediction.seconds == pytest.approx(published, rel=0.1)
 
 
-@pytest.mark.parametrize("choices", [{}, {"fused": False, "pipeline": 2}])
+@pytest.mark.parametrize("choices", [{}, {"split": Split(pipeline=2), "fused": False}])
 def test_a_generation_is_predicted_as_all_of_its_steps(choices):
     llama = served(**choices)
     run = llama.generate(8, 1000, 101)
@@ -197,7 +210,7 @@ def test_a_generation_is_predicted_as_all_of_its_steps(choices):
         assert getattr(run.prediction, name) == pytest.approx(
             sum(getattr(each, name) for each in both)
         )
-    passes = 1.5 if llama.pipeline == 2 else 1.0  # two parts, one after the other
+    passes = 1.5 if llama.split.pipeline == 2 else 1.0  # two parts, one after the other
     whole = llama.prefill(8, 1000).prediction.seconds
     assert run.predicted_first_token.seconds == pytest.approx(passes * whole)
     assert run.time < run.prediction.seconds
@@ -211,7 +224,7 @@ def test_a_readers_own_calibration_serves_too():
     truth = Calibration(roof, eff_flops=0.7, eff_bw=0.8, overhead=1e-5)
     cost = rk.matmul(np.geomspace(1, 1e4, 20), 4096, np.array([[4096], [16384]]))
     fit = rk.machine.calibrate([(cost, truth.seconds(cost))], roof, dtype="bf16")
-    table = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibrated=fit).decode(1, 100)
+    table = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibration=fit).decode(1, 100)
     assert table["o_proj"].predicted(fit) == fit.matmul(1, 4096, 4096)
     assert table.prediction.seconds > table.time
     cost = rk.matmul(1, 4096, 4096)
@@ -227,18 +240,19 @@ def test_without_a_calibration_there_is_no_prediction():
 
 @pytest.mark.parametrize(
     ("chip", "formats"),
-    [("L40S", {}), ("L40S", {"weights": "fp8", "activations": "fp8"}),
-     ("H100", {"weights": "int4"})],
+    [("L40S", {}), ("L40S", {"precision": Precision(weights="fp8", activations="fp8")}),
+     ("H100", {"precision": Precision(weights="int4")})],
 )  # fmt: skip
 def test_no_layer_is_predicted_below_its_bound(chip, formats):
-    calibrated = rk.machine.calibrate(chip)
+    calibration = rk.machine.calibrate(chip)
+    links = Links(tensor=rk.network.ring(8, 32e9) if chip == "L40S" else None)
     for fused in (True, False):
         served = rk.llm("Llama-2-13B").on(
-            chip, chips=8, joined=rk.network.ring(8, 32e9) if chip == "L40S" else None,
-            calibrated=calibrated, fused=fused, **formats,
+            chip, split=Split(tensor=8), links=links, calibration=calibration, fused=fused,
+            **formats,
         )  # fmt: skip
         for table in (served.prefill(8, 1024), served.decode(64, 1024)):
             for layer in table:
-                found = layer.predicted(calibrated)
+                found = layer.predicted(calibration)
                 assert layer.time <= found.low <= found.seconds <= found.high
             assert table.prediction.low >= table.time * 0.999

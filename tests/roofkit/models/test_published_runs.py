@@ -13,6 +13,7 @@ import pytest
 from test_families import config_of
 
 import roofkit as rk
+from roofkit.models import Links, Precision, Split
 
 RUNS = list(csv.DictReader(Path(__file__).with_name("published_runs.csv").open(encoding="utf-8")))
 LANGUAGE = [run for run in RUNS if run["unit"] != "images/s"]
@@ -22,8 +23,9 @@ def served(run):
     """fp8 runs have 16-bit streams and collectives; int4 comes with scales."""
     weights, _, group = run["weights"].partition(" group ")
     return rk.llm(run["model"]).on(
-        run["chip"], chips=int(run["chips"]), weights=weights, activations=run["activations"],
-        kv=run["kv"], scales=int(group) if group else None,
+        run["chip"], split=Split(tensor=int(run["chips"])),
+        precision=Precision(weights=weights, activations=run["activations"], kv=run["kv"],
+                            scales=int(group) if group else None),
     )  # fmt: skip
 
 
@@ -88,7 +90,10 @@ def test_no_prefill_on_many_nodes_beats_the_bound(prompt, a_node):
     """
     nodes = rk.group("H100", 8, nodes=4, card=50e9)
     served = rk.llm(config_of("DeepSeek-V3")).on(
-        "H100", data=32, expert=32, between=nodes, weights="fp8", activations="fp8"
+        "H100",
+        precision=Precision(weights="fp8", activations="fp8"),
+        split=Split(data=32, expert=32),
+        links=Links(expert=nodes),
     )
     table = served.prefill(16384 // prompt, prompt)
     layer_after_layer, overlapping = 16384 / table.time, 16384 / table.estimate.lower

@@ -1,13 +1,15 @@
 """Passes of any kind, memory, and models spread over chips."""
 
-import csv
 import dataclasses
 import itertools
+import sys
+import types
 
 import numpy as np
 import pytest
 
 import roofkit as rk
+from roofkit.models import Links, Precision, Split
 
 LLAMA, MISTRAL = rk.llm("Llama-2-7B"), rk.llm("Mistral-7B-v0.1")
 MIXTRAL = rk.llm("Mixtral-8x7B")
@@ -100,7 +102,7 @@ def test_fusion_saves_bytes_and_no_work(model, cached):
 
 def test_the_hungriest_layer_holds_the_residual_stream_once():
     """An addition of 64 prompts: two operands and their sum, each of hidden width."""
-    served = rk.llm("Llama-2-70B").on("H100", chips=8, fused=False)
+    served = rk.llm("Llama-2-70B").on("H100", split=Split(tensor=8), fused=False)
     assert served.memory(64, 2048, chunk=None).activations == 3 * 64 * 2048 * 8192 * 2
 
 
@@ -143,7 +145,7 @@ def test_a_chunk_meets_all_that_was_cached_before_it():
 
 
 def test_a_stage_holds_what_a_part_of_the_batch_needs():
-    alone, piped = LLAMA.on("H100"), LLAMA.on("H100", pipeline=4)
+    alone, piped = LLAMA.on("H100"), LLAMA.on("H100", split=Split(pipeline=4))
     for batch, part in ((8, 2), (2, 1)):
         assert piped.memory(batch, 512).activations == alone.memory(part, 512).activations
 
@@ -159,7 +161,7 @@ def test_what_just_fits_fits():
 
 
 def test_stages_hold_the_activations_of_their_part_of_a_batch():
-    alone, piped = LLAMA.on("H100"), LLAMA.on("H100", pipeline=2)
+    alone, piped = LLAMA.on("H100"), LLAMA.on("H100", split=Split(pipeline=2))
     assert piped.memory(8, 512, chunk=None).activations == (
         alone.memory(4, 512, chunk=None).activations
     )
@@ -168,7 +170,7 @@ def test_stages_hold_the_activations_of_their_part_of_a_batch():
 def test_a_long_generation_is_added_up_some_steps_at_a_time(monkeypatch):
     served = LLAMA.on("H100")
     at_once = served.generate(2, 100, 50).decoding
-    monkeypatch.setattr("roofkit.models.llm.serve.AT_ONCE", 7)
+    monkeypatch.setattr("roofkit.models.llm.passes.AT_ONCE", 7)
     assert served.generate(2, 100, 50).decoding == pytest.approx(at_once, rel=1e-12)
 
 
@@ -218,7 +220,7 @@ def test_solvers_ask_for_one_sequence_of_2048_tokens_too():
 
 
 def test_a_pipeline_shares_layers_and_sends_the_stream():
-    alone, piped = LLAMA.on("H100"), LLAMA.on("H100", pipeline=4)
+    alone, piped = LLAMA.on("H100"), LLAMA.on("H100", split=Split(pipeline=4))
     assert piped.memory(8, 1).kv == alone.memory(8, 1).kv / 4
     layers = 2 * (LLAMA.parameters - 2 * 32000 * 4096 - 4096) / 4
     assert piped.memory(8, 1).weights == pytest.approx(layers + 2 * 32000 * 4096, rel=1e-5)
@@ -235,14 +237,14 @@ def test_a_pipeline_shares_layers_and_sends_the_stream():
 
 
 def test_replicas_multiply_what_comes_out_and_nothing_else():
-    alone, four = LLAMA.on("H100").generate(8), LLAMA.on("H100", data=4).generate(8)
+    alone, four = LLAMA.on("H100").generate(8), LLAMA.on("H100", split=Split(data=4)).generate(8)
     assert four.tokens_per_second == pytest.approx(4 * alone.tokens_per_second)
     assert (four.time, four.memory) == (alone.time, alone.memory)
 
 
 def test_experts_within_a_replica_are_held_whole():
-    split = MIXTRAL.on("H100", chips=8, expert=8)
-    sliced = MIXTRAL.on("H100", chips=8)
+    split = MIXTRAL.on("H100", split=Split(tensor=8, expert=8))
+    sliced = MIXTRAL.on("H100", split=Split(tensor=8))
     assert split.memory().weights == sliced.memory().weights
     a_token = split.decode(1, 100)["experts_down"], sliced.decode(1, 100)["experts_down"]
     # Of two experts a token visits, a chip holds a quarter of one on average: the same bytes.
@@ -251,26 +253,26 @@ def test_experts_within_a_replica_are_held_whole():
 
 
 @pytest.mark.parametrize(
-    "ways",
+    "split",
     [
-        {"chips": 8, "expert": 8},
-        {"chips": 8, "expert": 2},
-        {"data": 4, "expert": 4},
-        {"chips": 2, "data": 2, "expert": 4},
+        Split(tensor=8, expert=8),
+        Split(tensor=8, expert=2),
+        Split(data=4, expert=4),
+        Split(tensor=2, data=2, expert=4),
     ],
 )
-def test_the_sum_of_experts_reads_the_rows_that_experts_wrote(ways):
-    between = rk.group("H100", ways.get("chips", 1) * ways["data"]) if "data" in ways else None
-    served = MIXTRAL.on("H100", fused=False, between=between, **ways)
+def test_the_sum_of_experts_reads_the_rows_that_experts_wrote(split):
+    between = rk.group("H100", split.chips) if split.data > 1 else None
+    served = MIXTRAL.on("H100", fused=False, links=Links(expert=between), split=split)
     table = served.prefill(1, 4096)
-    width = served.split.expert_width
+    width = served.shard.expert_width
     rows = table["experts_down"].activations / 2 / (width + 4096)
     assert table["experts_sum"].activations == 2 * 4096 * (rows + 4096)
 
 
 def test_exchanged_experts_are_added_to_the_stream():
     joined = rk.group("H100", 8)
-    ways = {"data": 8, "expert": 8, "between": joined}
+    ways = {"split": Split(data=8, expert=8), "links": Links(expert=joined)}
     alone, apart = MIXTRAL.on("H100").decode(4, 100), MIXTRAL.on("H100", **ways).decode(4, 100)
     assert alone["experts_down"].operation.on_stream
     assert not apart["experts_down"].operation.on_stream
@@ -282,7 +284,7 @@ def test_exchanged_experts_are_added_to_the_stream():
 
 def test_a_shared_expert_goes_with_the_router_and_takes_the_sum_along():
     model = rk.llm("DeepSeek-MoE-16B")
-    step = model.on("H100", weights="fp8", activations="fp8").decode(4, 100)
+    step = model.on("H100", precision=Precision(weights="fp8", activations="fp8")).decode(4, 100)
     d, width, shared = model.hidden, model.expert_width, model.shared_width
     rows = model.experts_per_token
     assert step["router"].activations == 4 * 2 * (d + model.experts)
@@ -303,20 +305,26 @@ def test_experts_read_the_stream_or_what_the_router_left_of_it(stream, share, ac
     chip = rk.Chip("any", dict.fromkeys(("fp8", "bf16", "fp32", "fp64"), 1e15), bandwidth=1e12)
     joined = rk.network.switch(share, 1e11) if share > 1 else None
     one_each = dataclasses.replace(MIXTRAL, experts_per_token=1)
-    served = one_each.on(chip, weights=activations, activations=activations, stream=stream,
-                         chips=share, expert=share, joined=joined)  # fmt: skip
+    formats = Precision(weights=activations, activations=activations, stream=stream)
+    served = one_each.on(
+        chip, precision=formats, split=Split(tensor=share, expert=share), links=Links(tensor=joined)
+    )
     row = served.decode(4, 100)["experts_gate_up"].activations / 4
     wide, narrow = ({"fp8": 1, "bf16": 2, "fp32": 4, "fp64": 8}[each]
                     for each in (stream, activations))  # fmt: skip
     read = 4096 * min(wide / share, narrow * (1 + 1 / share))
-    assert row == read + narrow / share * served.split.expert_width
+    assert row == read + narrow / share * served.shard.expert_width
 
 
 def test_an_embedding_reads_no_row_twice_and_only_its_own():
     table = 2 * 32000 * 4096
     assert LLAMA.on("H100").prefill(64, 4096)["embedding"].weights == table
-    assert LLAMA.on("H100", chips=8).prefill(64, 4096)["embedding"].weights == table / 8
-    assert LLAMA.on("H100", chips=8).decode(64)["embedding"].weights == 2 * 4096 * 64 / 8
+    assert (
+        LLAMA.on("H100", split=Split(tensor=8)).prefill(64, 4096)["embedding"].weights == table / 8
+    )
+    assert (
+        LLAMA.on("H100", split=Split(tensor=8)).decode(64)["embedding"].weights == 2 * 4096 * 64 / 8
+    )
 
 
 def test_one_new_token_is_a_step_of_decoding_in_an_array_too():
@@ -331,17 +339,19 @@ def test_one_new_token_is_a_step_of_decoding_in_an_array_too():
 
 
 def test_every_replica_slices_its_own_experts_and_every_chip_the_shared_one():
-    split = MIXTRAL.on("H100", chips=8, data=2, expert=2).split
-    assert (split.experts, split.expert_width) == (4, 14336 // 4)
+    held = MIXTRAL.on("H100", split=Split(tensor=8, data=2, expert=2)).shard
+    assert (held.experts, held.expert_width) == (4, 14336 // 4)
     model = rk.llm("DeepSeek-MoE-16B")
-    split = model.on("H100", chips=2, data=2, expert=4, between=rk.group("H100", 4)).split
-    assert (split.experts, split.expert_width) == (model.experts // 4, model.expert_width)
-    assert split.shared_width == model.shared_width // 2
+    held = model.on(
+        "H100", split=Split(tensor=2, data=2, expert=4), links=Links(expert=rk.group("H100", 4))
+    ).shard
+    assert (held.experts, held.expert_width) == (model.experts // 4, model.expert_width)
+    assert held.shared_width == model.shared_width // 2
 
 
 def test_experts_across_replicas_serve_the_tokens_of_all():
     joined = rk.group("H100", 8)
-    served = MIXTRAL.on("H100", data=8, expert=8, between=joined)
+    served = MIXTRAL.on("H100", split=Split(data=8, expert=8), links=Links(expert=joined))
     table, alone = served.decode(4, 100), MIXTRAL.on("H100").decode(32, 100)
     # One expert a chip, for the tokens of all replicas.
     there = table["experts_down"].flops + table["mlp_add"].flops
@@ -389,11 +399,12 @@ def test_a_token_comes_once_to_each_node_and_chip_that_asks_for_it(
     # Of links and cards, the one that is looked at is a thousand times slower.
     for place, (speed, card) in enumerate([(1.0, 1e3), (1e3, 1.0)][:nodes]):
         beyond = {"nodes": nodes, "card": card} if nodes > 1 else {}
-        served = model.on(
-            "H100", chips=tensor, data=chips // tensor, expert=chips,
-            joined=rk.network.switch(tensor, 1e3) if tensor > 1 else None,
-            between=rk.network.Group("switch", (chips // nodes,), speed, **beyond),
-        )  # fmt: skip
+        links = Links(
+            tensor=rk.network.switch(tensor, 1e3) if tensor > 1 else None,
+            expert=rk.network.Group("switch", (chips // nodes,), speed, **beyond),
+        )
+        split = Split(tensor=tensor, data=chips // tensor, expert=chips)
+        served = model.on("H100", split=split, links=links)
         found = served.decode(5, 100)["dispatch"].time
         assert found == pytest.approx(5 * 2 * 4096 * wanted[place])
 
@@ -401,7 +412,7 @@ def test_a_token_comes_once_to_each_node_and_chip_that_asks_for_it(
 def test_experts_on_a_torus_send_no_less_than_crosses_its_middle():
     """A ring of 8: of what half the chips hold, one copy of each token that the others want."""
     ring = rk.network.ring(8, 1e9)
-    served = MIXTRAL.on("H100", data=8, expert=8, between=ring)
+    served = MIXTRAL.on("H100", split=Split(data=8, expert=8), links=Links(expert=ring))
     wanted = 1 - 4 / 8 * 3 / 7  # by some chip of the other half
     crossing = 4 * 5 * 2 * 4096 * wanted
     assert served.decode(5, 100)["dispatch"].time == pytest.approx(crossing / 2e9)
@@ -415,7 +426,11 @@ def test_a_replica_over_two_nodes_has_its_tokens_in_both():
 
     def time(joined):
         between = rk.network.Group("switch", (4,), 1e3, nodes=2, card=1.0)
-        served = MIXTRAL.on("H100", chips=4, data=2, expert=8, joined=joined, between=between)
+        served = MIXTRAL.on(
+            "H100",
+            split=Split(tensor=4, data=2, expert=8),
+            links=Links(tensor=joined, expert=between),
+        )
         return served.decode(1, 100)["dispatch"].time
 
     across = rk.network.Group("switch", (2,), 1e3, nodes=2, card=1.0)
@@ -427,50 +442,66 @@ def test_a_switch_adds_up_where_it_can_unless_told_otherwise():
     size = 2 * 8 * 8192
     for group in (rk.group("H100", 8), rk.group("H100", 4, nodes=2, card=50e9)):
         for given, adds in ((None, True), (True, True), (False, False)):
-            served = rk.llm("Llama-2-70B").on("H100", chips=8, joined=group, in_network=given)
+            served = rk.llm("Llama-2-70B").on(
+                "H100", split=Split(tensor=8), links=Links(tensor=group, in_network=given)
+            )
             expected = rk.network.all_reduce(size, group, in_network=adds).seconds
             found = served.decode(8, 100)["attn_all_reduce"].time
             assert found == pytest.approx(expected)
     with pytest.raises(ValueError, match="in_network=True needs a switch that adds up"):
-        LLAMA.on("A100 80GB SXM", chips=8, in_network=True)
+        LLAMA.on("A100 80GB SXM", split=Split(tensor=8), links=Links(in_network=True))
     with pytest.raises(ValueError, match="in_network=1 must be True, False or None"):
-        LLAMA.on("H100", chips=8, in_network=1)
+        LLAMA.on("H100", split=Split(tensor=8), links=Links(in_network=1))
 
 
 def test_stages_send_over_what_joins_them():
-    def seconds(**choices):
-        send = LLAMA.on("H100", **choices).decode(8, 100)["send"]
-        return send.time / (2 * 8 / choices["pipeline"] * 4096 / choices.get("chips", 1))
+    def seconds(chips, stages, **links):
+        served = LLAMA.on("H100", split=Split(chips, stages), links=Links(**links))
+        return served.decode(8, 100)["send"].time / (2 * 8 / stages * 4096 / chips)
 
     within, beyond = 1 / 450e9, 1 / 50e9
-    assert seconds(chips=2, pipeline=4) == pytest.approx(within)
-    assert seconds(chips=8, pipeline=4, stages=50e9) == pytest.approx(beyond)
+    assert seconds(2, 4) == pytest.approx(within)
+    assert seconds(8, 4, pipeline=50e9) == pytest.approx(beyond)
     nodes = rk.group("H100", 8, nodes=4, card=50e9)
-    assert seconds(chips=8, pipeline=4, stages=nodes) == pytest.approx(beyond)
+    assert seconds(8, 4, pipeline=nodes) == pytest.approx(beyond)
     # Two stages a node: of seven sends three cross nodes.
-    eight = seconds(chips=4, pipeline=8, stages=nodes)
+    eight = seconds(4, 8, pipeline=nodes)
     assert eight == pytest.approx((4 * within + 3 * beyond) / 7)
-    assert seconds(pipeline=2, joined=rk.group("H100", 1, nodes=2, card=50e9)) == beyond
+    assert seconds(1, 2, tensor=rk.group("H100", 1, nodes=2, card=50e9)) == beyond
+
+
+def test_stages_may_be_joined_in_a_topology_by_name():
+    """The table does not say how L40S are joined; that of the layers' chips serves for stages."""
+    one = LLAMA.on("L40S", split=Split(pipeline=4), links=Links(pipeline="switch"))
+    other = LLAMA.on("L40S", split=Split(pipeline=4), links=Links(tensor="switch"))
+    size = 2 * 2 * 4096
+    assert one.decode(8, 100)["send"].time == other.decode(8, 100)["send"].time
+    assert one.decode(8, 100)["send"].time == pytest.approx(
+        size / rk.group("L40S", 4, topology="switch").egress
+    )
 
 
 @pytest.mark.parametrize(
-    ("choices", "message"),
+    ("tensor", "pipeline", "links", "message"),
     [
-        ({"chips": 8, "pipeline": 4}, "4 stages of 8 are 32 chips, and nothing says what joins"),
-        ({"chips": 2, "pipeline": 2, "joined": rk.group("H100", 2)}, "2 stages of 2 are 4 chips"),
-        ({"pipeline": 2, "stages": rk.group("H100", 4)}, "stages is a group of 4 chips, but it"),
-        ({"pipeline": 2, "stages": 0}, "stages must be finite and above 0"),
+        (8, 4, {}, "4 stages of 8 are 32 chips, and nothing says what joins"),
+        (2, 2, {"tensor": rk.group("H100", 2)}, "2 stages of 2 are 4 chips"),
+        (1, 2, {"pipeline": rk.group("H100", 4)}, "pipeline of the Links is a group of 4 chips"),
+        (1, 2, {"pipeline": 0}, "pipeline must be finite and above 0"),
+        (1, 2, {"pipeline": "ring"}, "leave pipeline='ring' out of the Links"),
     ],
 )
-def test_stages_that_nothing_joins_are_refused(choices, message):
+def test_stages_that_nothing_joins_are_refused(tensor, pipeline, links, message):
     with pytest.raises(ValueError, match=message):
-        LLAMA.on("H100", **choices)
+        LLAMA.on("H100", split=Split(tensor, pipeline), links=Links(**links))
 
 
 def test_kv_heads_are_replicated_or_split_where_there_are_more_chips():
     both = [
         rk.llm("Llama-2-70B").on(
-            "H100", chips=16, joined=rk.network.switch(16, 450e9), kv_heads=how
+            "H100",
+            split=Split(tensor=16, kv_heads=how),
+            links=Links(tensor=rk.network.switch(16, 450e9)),
         )
         for how in ("replicated", "split")
     ]
@@ -479,31 +510,34 @@ def test_kv_heads_are_replicated_or_split_where_there_are_more_chips():
     assert read[0] == 2 * read[1]
     for fused, rows in ((True, ("qkv_proj",)), (False, ("rotary", "v_proj"))):
         served = rk.llm("Llama-2-70B").on(
-            "H100", chips=16, joined=rk.network.switch(16, 450e9), kv_heads="split", fused=fused
+            "H100",
+            split=Split(tensor=16, kv_heads="split"),
+            links=Links(tensor=rk.network.switch(16, 450e9)),
+            fused=fused,
         )
         step = served.decode(8, 4096)
         assert sum(step[name].kv for name in rows) == 8 * served.kv_bytes_per_token / 80
 
 
 @pytest.mark.parametrize(
-    ("model", "choices", "message"),
+    ("split", "links", "message"),
     [
-        (MIXTRAL, {"expert": 3}, "expert=3 must divide the 1 chips of a replica"),
-        (MIXTRAL, {"chips": 4, "data": 3, "expert": 6}, "8 experts cannot be dealt out in 6"),
-        (MIXTRAL, {"data": 2, "expert": 2, "between": rk.group("H100", 4)}, "has to join 2"),
-        (MIXTRAL, {"data": 16, "expert": 16}, "8 experts cannot be dealt out in 16 shares"),
-        (MIXTRAL, {"chips": 8, "data": 2, "expert": 16}, "8 experts cannot be dealt out in 16"),
+        (Split(expert=3), None, "expert=3 must divide the 1 chips of a replica"),
+        (Split(tensor=4, data=3, expert=6), None, "8 experts cannot be dealt out in 6"),
+        (Split(data=2, expert=2), Links(expert=rk.group("H100", 4)), "has to join 2"),
+        (Split(data=16, expert=16), None, "8 experts cannot be dealt out in 16 shares"),
+        (Split(tensor=8, data=2, expert=16), None, "8 experts cannot be dealt out in 16"),
     ],
 )
-def test_splits_that_cannot_be_are_refused(model, choices, message):
+def test_splits_that_cannot_be_are_refused(split, links, message):
     with pytest.raises(ValueError, match=message):
-        model.on("H100", **choices)
+        MIXTRAL.on("H100", split=split, links=links)
 
 
 def test_chips_may_be_counted_by_numpy():
-    assert LLAMA.on("H100", chips=np.int64(8)).chips == 8
-    with pytest.raises(ValueError, match=r"chips=2.0 must be a whole number"):
-        LLAMA.on("H100", chips=2.0)
+    assert LLAMA.on("H100", split=Split(tensor=np.int64(8))).split.chips == 8
+    with pytest.raises(ValueError, match=r"tensor=2.0 must be a whole number"):
+        LLAMA.on("H100", split=Split(tensor=2.0))
 
 
 # Lists and arrays
@@ -518,25 +552,28 @@ def test_a_list_of_chips_generates_as_each_does():
             assert together.decoding[row, column] == pytest.approx(alone.decoding)
 
 
-def test_a_table_of_arrays_is_written_point_by_point():
+def test_a_table_of_arrays_is_a_frame_point_by_point(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=list))
     batches, contexts = np.array([1, 64]), np.array([[100], [200], [300]])
     table = LLAMA.on("H100").decode(batches, contexts)
-    rows = list(csv.DictReader(table.to_csv().splitlines()))
+    rows = table.to_frame()
     assert len(rows) == 6 * len(table)
     names = [layer.name for layer in table]
     points = [(batch, context) for (context,) in contexts.tolist() for batch in batches.tolist()]
     for place, row in enumerate(rows):
         point, layer = divmod(place, len(table))
-        assert (row["point"], row["layer"]) == (str(point), names[layer])
+        assert (row["point"], row["layer"]) == (point, names[layer])
         alone = LLAMA.on("H100").decode(*points[point]).rows[layer]
         assert row["bound"] == alone["bound"]
-        assert float(row["seconds"]) == pytest.approx(alone["seconds"])
-    assert "point" not in LLAMA.on("H100").decode(1, 100).to_csv()
+        assert row["seconds"] == pytest.approx(alone["seconds"])
+    alone = LLAMA.on("H100").decode(1, 100)
+    assert alone.to_frame() == alone.rows
+    assert "point" not in alone.rows[0]
 
 
 @pytest.mark.filterwarnings("error")
 def test_layers_that_only_talk_have_no_intensity_in_arrays_either():
-    table = LLAMA.on("H100", chips=8).decode(np.array([1, 64]), 2048)
+    table = LLAMA.on("H100", split=Split(tensor=8)).decode(np.array([1, 64]), 2048)
     assert "attn_all_reduce" in str(table)
     assert table["attn_all_reduce"].intensity.tolist() == [0, 0]
     assert table["attn_all_reduce"].attainable.tolist() == [0, 0]

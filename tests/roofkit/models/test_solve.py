@@ -6,6 +6,7 @@ import math
 import pytest
 
 import roofkit as rk
+from roofkit.models import Links, Precision, Split
 
 LLAMA = rk.llm("Llama-3-8B")
 H100 = LLAMA.on("H100")
@@ -66,7 +67,7 @@ def test_compute_binds_from_there_on():
         bound[name] = before, there
     assert ("memory", "compute") in bound.values()
     assert bound["gate_up_proj"][1] == "compute"
-    weights_alone = LLAMA.on("H100", weights="int4").compute_bound_batch(512)
+    weights_alone = LLAMA.on("H100", precision=Precision(weights="int4")).compute_bound_batch(512)
     assert weights_alone < batch / 2
     # Experts that few tokens visit count with all they hold, and the embedding not at all.
     chip = rk.Chip("c", peaks={"bf16": 5e12}, bandwidth=1e12)
@@ -83,15 +84,17 @@ def test_compute_binds_from_there_on():
 
 @pytest.mark.parametrize(("weights", "chips"), [("bf16", 2), ("int4", 1)])
 def test_the_fewest_chips_hold_it_and_one_less_does_not(weights, chips):
-    served = rk.llm("Llama-3-70B").fewest_chips("H100", batch=4, weights=weights)
-    assert served.chips == chips
+    served = rk.llm("Llama-3-70B").fewest_chips(
+        "H100", precision=Precision(weights=weights), batch=4
+    )
+    assert served.split.chips == chips
     assert served.memory(4, 2048).fits
 
 
 def test_counts_that_no_slice_or_ring_has_are_passed_over():
-    assert rk.llm("GPT-3-175B").fewest_chips("TPU v5p").chips == 4
-    ring = LLAMA.fewest_chips("L40S", batch=64, prompt=8000, joined="ring")
-    assert ring.chips == 4
+    assert rk.llm("GPT-3-175B").fewest_chips("TPU v5p").split.chips == 4
+    ring = LLAMA.fewest_chips("L40S", links=Links(tensor="ring"), batch=64, prompt=8000)
+    assert ring.split.chips == 4
 
 
 def test_a_model_that_no_count_of_chips_holds_says_why():
@@ -103,23 +106,26 @@ def test_a_model_that_no_count_of_chips_holds_says_why():
     with pytest.raises(ValueError, match=told):
         asked(rk.chip("RTX 4090"))
     with pytest.raises(ValueError, match=r"each of 64 chips lacks 83.9 TB$"):
-        asked("RTX 4090", batch=10**6, joined="switch")
+        asked("RTX 4090", batch=10**6, links=Links(tensor="switch"))
     # What is wrong whatever the count is told as it is.
     for choices, told in (
-        ({"weights": "fp9"}, "fp9"), ({"pipeline": 81}, "81 stages"),
-        ({"chips": 2}, "leave it out"), ({"batch": [1, 2]}, "batch must be one number"),
+        ({"precision": "fp9"}, "fp9"), ({"split": Split(pipeline=81)}, "81 stages"),
+        ({"split": Split(tensor=2)}, "leave it out"), ({"batch": [1, 2]}, "batch must be one"),
+        ({"split": 2}, "split=2 must be a Split"), ({"attention": "fast"}, "attention='fast'"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=told) as refusal:
             asked("H100", **choices)
         assert "does not fit on any count" not in str(refusal.value)
     with pytest.raises(ValueError, match="no chip is named 'H1000'"):
         asked("H1000")
-    with pytest.raises(ValueError, match=r"weigths='fp8' is no choice .*; nearest: weights"):
+    with pytest.raises(
+        ValueError, match=r"weigths='fp8' is no option .*; say precision=.*weights='fp8'"
+    ):
         asked("H100", weigths="fp8")
 
 
 def test_the_cheapest_point_meets_what_is_asked_and_a_larger_batch_would_not():
-    offers = [H100, LLAMA.on("L40S"), LLAMA.on("H100", chips=2)]
+    offers = [H100, LLAMA.on("L40S"), LLAMA.on("H100", split=Split(tensor=2))]
     prices = {"H100 SXM": 2.5, "L40S": 0.9}
     assert rk.models.cheapest(H100, prices={"h100": 2.5}) == rk.models.cheapest(
         [H100], prices=prices
@@ -133,7 +139,7 @@ def test_the_cheapest_point_meets_what_is_asked_and_a_larger_batch_would_not():
     waits = [(each.time - point.time_to_first_token) / 127 for each in (run, more)]
     assert point.time_per_token == waits[0] <= 0.02 < waits[1]
     assert point.tokens_per_second == run.tokens_per_second
-    dollars = prices[point.served.chip.name] / 3600 * point.served.chips
+    dollars = prices[point.served.chip.name] / 3600 * point.served.split.chips
     assert point.price == pytest.approx(dollars / point.tokens_per_second)
     for each in offers:
         alone = rk.models.cheapest([each], 512, 128, first_token=0.5, per_token=0.02, prices=prices)
@@ -141,7 +147,7 @@ def test_the_cheapest_point_meets_what_is_asked_and_a_larger_batch_would_not():
 
 
 def test_without_prices_a_token_costs_chip_seconds():
-    point = rk.models.cheapest([LLAMA.on("H100", chips=2)])
+    point = rk.models.cheapest([LLAMA.on("H100", split=Split(tensor=2))])
     assert point.price == pytest.approx(2 / point.tokens_per_second)
 
 

@@ -10,6 +10,7 @@ from importlib import resources
 
 import roofkit as rk
 from roofkit.hardware import Interconnect
+from roofkit.models import Precision, Split
 from roofkit.models.cnn import layers as cnn_layers
 from roofkit.models.llm.families import FAMILIES
 from roofkit.models.llm.model import Latent
@@ -27,7 +28,7 @@ WIDTHS = {
 PEAK, BANDWIDTH, EGRESS = 1e12, 1e11, 1e10
 CHIP = rk.Chip(
     "any", peaks=dict.fromkeys(("fp64", "fp32", "bf16"), PEAK), bandwidth=BANDWIDTH, capacity=1e12,
-    interconnect=Interconnect(1, EGRESS, "switch", chips=16),
+    interconnect=Interconnect(1, EGRESS, "switch", largest=16),
 )  # fmt: skip
 
 
@@ -53,8 +54,8 @@ def shape(fields):
     return dataclasses.replace(rk.llm(fields), context=None)
 
 
-def served(sizes, chips=1, how="fused", rows=None, *, riding=False, data=1, bandwidth=BANDWIDTH,
-           **choices):  # fmt: skip
+def served(sizes, chips=1, how="fused", rows=None, *, riding=False, bandwidth=BANDWIDTH,
+           **ways):  # fmt: skip
     """A model of these sizes, on a chip or split among several behind a switch.
 
     ``rows`` of queries are what fused attention has room for beside their output, K and V. With
@@ -66,14 +67,13 @@ def served(sizes, chips=1, how="fused", rows=None, *, riding=False, data=1, band
     also["latent"] = Latent(*sizes["latent"]) if sizes["latent"] else None
     model = rk.models.LLM("tiny", **sizes | also)
     attention = {"fused": "flash", "unfused": "unfused"}[how]
-    if rows is not None:
-        choices["on_chip"] = 4 * WIDTHS["stream"] * model.head_dim * rows
-    if model.tied:
-        choices["lm_head"] = FORMATS["embedding"]
+    on_chip = None if rows is None else 4 * WIDTHS["stream"] * model.head_dim * rows
+    formats = FORMATS | ({"lm_head": FORMATS["embedding"]} if model.tied else {})
     chip = dataclasses.replace(CHIP, bandwidth=bandwidth)
     return model.on(
-        chip, chips=chips, data=data, attention=attention, fused=riding, **FORMATS | choices
-    )
+        chip, split=Split(tensor=chips, **ways), precision=Precision(**formats),
+        attention=attention, fused=riding, on_chip=on_chip,
+    )  # fmt: skip
 
 
 def layers(served, batch, new, cached=0):
@@ -191,7 +191,9 @@ def windows(fields):
 
 def cache(fields, batch, length):
     """Elements of the KV cache of so many sequences of this length."""
-    return memory(rk.llm(fields).on(CHIP, kv="fp64"), batch, length)["cache"] / 8
+    return (
+        memory(rk.llm(fields).on(CHIP, precision=Precision(kv="fp64")), batch, length)["cache"] / 8
+    )
 
 
 def published():

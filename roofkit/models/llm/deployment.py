@@ -1,0 +1,335 @@
+"""A language model on a chip: everything decided, ready to be asked for tables and seconds."""
+
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from roofkit import hardware
+from roofkit._inputs import check_broadcast, number
+from roofkit._tables import in_lines
+from roofkit._units import quantity
+from roofkit.models.layers import LayerTable
+from roofkit.models.llm import solve
+from roofkit.models.llm.attention import head_bytes
+from roofkit.models.llm.generation import Generation
+from roofkit.models.llm.lengths import lengths, said
+from roofkit.models.llm.links import Links
+from roofkit.models.llm.llm_viewer import departures_of
+from roofkit.models.llm.memory import cached_bytes, memory
+from roofkit.models.llm.options import checked
+from roofkit.models.llm.passes import Passes
+from roofkit.models.llm.precision import Precision, settled
+from roofkit.models.llm.split import Split
+from roofkit.roofline import larger
+
+# Tokens of a prefill that serving engines work on at a time.
+CHUNK = 8192
+# Options by what serving engines call them.
+ELSEWHERE = {
+    "tp": "tensor", "tensor_parallel": "tensor", "tensor_parallel_size": "tensor",
+    "chips": "tensor", "pp": "pipeline", "pipeline_parallel_size": "pipeline", "dp": "data",
+    "ep": "expert", "dtype": "weights", "quantization": "weights", "kv_cache_dtype": "kv",
+}  # fmt: skip
+NAMED = 3  # chips whose names a title has room for
+
+
+@dataclass(frozen=True, repr=False)
+class Deployment:
+    """A model served by one kind of chip with everything else decided; ``LLM.on`` makes it.
+
+    Parameters
+    ----------
+    model : LLM
+    chip : Chip, its name, or a list of them
+        A list makes every figure an array along the chips; lengths broadcast against it.
+    precision : Precision, optional
+        What is stored, multiplied and sent in which format; as the checkpoint has it unless given.
+    split : Split, optional
+        Over how many chips the model is spread, and how; one chip unless given. Figures are those
+        of one chip, and ``batch`` is that of one replica.
+    links : Links, optional
+        What joins these chips, where the table does not say it.
+    fused : bool, optional
+        Whether norms, activations, rotations and residual adds ride along with matmuls. They do
+        unless this is False, or the convention has departures.
+    attention : "flash" or "unfused"
+        Fused attention keeps the scores on the chip; unfused writes, normalises and reads them.
+    on_chip : bytes, optional
+        Memory that holds a head's K and V during fused attention; the chip's own unless given, and
+        without limit where the table has none. Where they do not fit they are read again for every
+        block of query rows that does (a quarter of it each for Q, K, V and the output).
+    unconfirmed : bool
+        Whether to use figures of the chip that no second look confirmed.
+    calibration : optional
+        The constants of a measured machine: tables and generations then have a ``prediction``.
+    convention : "roofkit", "llm-viewer", or a list of departures
+        Whose count: see ``roofkit.models.llm.llm_viewer.DEPARTURES``. Any departure is from the
+        count without fusion.
+
+    The fields of a Deployment are settled: ``precision`` has a format for everything.
+
+    Every count is that of the ideal machine: an operand crosses the memory once, layers follow one
+    another, communication waits for the layer before it. Raises ValueError where a chip lacks a
+    peak, a bandwidth or a link, and where a model cannot be split.
+
+    >>> import roofkit as rk
+    >>> served = rk.llm("Llama-2-7B").on("A100 80GB SXM")
+    >>> served
+    Deployment(Llama-2-7B on A100 80GB SXM, bf16 weights, bf16 activations, bf16 KV cache)
+    >>> step = served.decode(batch=1, context=2048)
+    >>> step["qkv_proj"].bound, round(step.time * 1e3, 1)
+    ('memory', 7.0)
+    """
+
+    model: Any
+    chip: Any
+    _: KW_ONLY
+    precision: Precision | None = None
+    split: Split | None = None
+    links: Links | None = None
+    fused: bool | None = None
+    attention: str = "flash"
+    on_chip: float | None = None
+    unconfirmed: bool = False
+    calibration: Any = None
+    convention: Any = "roofkit"
+    _passes: Passes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self):
+        departures = departures_of(self.convention)
+        for name, value in self._settled(departures).items():
+            object.__setattr__(self, name, value)
+        self._check_calibration()
+        object.__setattr__(self, "_passes", Passes.of(self, departures))
+
+    def _settled(self, departures):
+        """The fields that something else stands for than was given. Raises ValueError."""
+        several = isinstance(self.chip, (list, tuple))
+        chips = tuple(hardware.chip(each) for each in (self.chip if several else [self.chip]))
+        if not chips:
+            raise ValueError("chip is an empty list; name at least one")
+        if self.fused is not None and not isinstance(self.fused, bool):
+            raise ValueError(f"fused={self.fused!r} must be True or False")
+        if self.fused and departures:
+            raise ValueError(f"convention={self.convention!r} counts without fusion: fused=False")
+        if self.attention not in ("flash", "unfused"):
+            raise ValueError(f'attention={self.attention!r} must be "flash" or "unfused"')
+        if not isinstance(self.unconfirmed, bool):
+            raise ValueError(f"unconfirmed={self.unconfirmed!r} must be True or False")
+        on_chip = None if self.on_chip is None else number(self.on_chip, "on_chip")
+        if np.ndim(on_chip):
+            raise ValueError(f"on_chip={on_chip!r} must be one number of bytes")
+        given = checked(self.precision, Precision, "precision", 'weights="int4"')
+        peaks = set.intersection(*(set(chip.peaks) for chip in chips))
+        return {
+            "chip": chips if several else chips[0],
+            "precision": settled(
+                given, self.model, peaks, one_format="one_format" in departures
+            ),
+            "split": checked(self.split, Split, "split", "tensor=8"),
+            "links": checked(self.links, Links, "links", 'tensor="switch"'),
+            "fused": not departures if self.fused is None else self.fused,
+            "on_chip": on_chip,
+        }  # fmt: skip
+
+    def _check_calibration(self):
+        if self.calibration is None:
+            return
+        if not hasattr(self.calibration, "total"):
+            raise ValueError(
+                f"calibration={self.calibration!r} must be what rk.machine.calibrate gives, as in "
+                'calibration=rk.machine.calibrate("H100")'
+            )
+        of = getattr(self.calibration, "chip", self.chip)
+        if of != self.chip:
+            raise ValueError(f"calibration is of {of.name}, but the model is on another chip")
+
+    def __repr__(self):
+        usual = {each.name: each.default for each in fields(self)}
+        others = [
+            f"{name}={getattr(self, name)!r}" for name in ("attention", "unconfirmed", "convention")
+            if getattr(self, name) != usual[name]
+        ]  # fmt: skip
+        shown = [
+            self.named, str(self.precision), *self.precision.unusual,
+            *(f"{each!r}" for each in (self.split, self.links) if each != type(each)()),
+            *(["fused=False"] if not self.fused else []),
+            *([f"on_chip={quantity(self.on_chip, 'B')}"] if self.on_chip else []),
+            *([f"calibration={self.calibration!r}"] if self.calibration else []), *others,
+        ]  # fmt: skip
+        return in_lines(f"Deployment({', '.join(shown)})")
+
+    @property
+    def named(self):
+        """The model and its chips, as a title says them."""
+        chips = self.chip if isinstance(self.chip, tuple) else (self.chip,)
+        names = ", ".join(chip.name for chip in chips[:NAMED])
+        if len(chips) > NAMED:
+            names += f" and {len(chips) - NAMED} more"
+        many = f"{self.split.chips} × " if self.split.chips > 1 else ""
+        return f"{self.model.name} on {many}{names}"
+
+    # Passes
+
+    def prefill(self, batch=1, prompt=2048):
+        """The layers of one pass over ``batch`` prompts of ``prompt`` tokens each.
+
+        Sizes are numbers or arrays that broadcast. Raises ValueError for one below 1.
+        """
+        batch, prompt = lengths(batch=batch, prompt=prompt)
+        return self._tabled(f"prefill of {said(prompt)} tokens", batch, prompt, 0.0)
+
+    def decode(self, batch=1, context=2048):
+        """The layers of one step: a token for each of ``batch`` sequences with ``context`` cached.
+
+        Sizes are numbers or arrays that broadcast. Raises ValueError for one below 1.
+        """
+        batch, context = lengths(batch=batch, context=context)
+        return self._tabled(f"decode after {said(context)} tokens", batch, 1.0, context)
+
+    def forward(self, batch=1, new=1, cached=0, *, every_logit=False):
+        """The layers of any pass: ``new`` tokens of each sequence after ``cached`` ones.
+
+        A chunk of a prefill, a prompt whose beginning is cached, or a speculative step that checks
+        several tokens at once, with ``every_logit=True``. Sizes are numbers or arrays that
+        broadcast. Raises ValueError for a batch or new tokens below 1, or cached ones below 0.
+
+        >>> import roofkit as rk
+        >>> served = rk.llm("Llama-2-7B").on("H100")
+        >>> whole = served.prefill(1, 4096).flops
+        >>> halves = served.forward(1, 2048), served.forward(1, 2048, cached=2048)
+        >>> round(sum(half.flops for half in halves) / whole, 3)
+        1.0
+        """
+        batch, new = lengths(batch=batch, new=new)
+        (cached,) = lengths(minimum=0, cached=cached)
+        check_broadcast(batch=batch, new=new, cached=cached)
+        if not isinstance(every_logit, bool):
+            raise ValueError(f"every_logit={every_logit!r} must be True or False")
+        title = f"{said(new)} new tokens after {said(cached)}"
+        return self._tabled(title, batch, new, cached, every_logit)
+
+    def _tabled(self, title, batch, new, cached, every_logit=False):
+        title = f"{title}, batch {said(batch)}, {self.named} ({self.precision})"
+        context, longest = self.model.context, new + cached
+        if context and (longest.max() if type(longest) is np.ndarray else longest) > context:
+            title += f", beyond the {context:,} tokens it was trained for"
+        layers = self._passes.layers(self._part(batch), new, cached, every_logit)
+        return LayerTable(title, layers, calibration=self.calibration)
+
+    def time_to_first_token(self, batch=1, prompt=2048):
+        """Seconds of a prefill; arrays of any size, worked on in blocks.
+
+        The stages of a pipeline work on different parts of the batch and of a prompt at the same
+        time: at best each is busy all the time, until the last token has passed the first stage and
+        goes through the others alone.
+        """
+        return self._first(*lengths(batch=batch, prompt=prompt))
+
+    def _first(self, batch, prompt):
+        whole, stages = self._passes.swept(batch, prompt, 0.0), self.split.pipeline
+        if stages == 1:
+            return whole
+        last = self._passes.swept(1.0, 1.0, prompt - 1.0)
+        return (whole + (stages - 1) * last) / stages
+
+    def time_per_token(self, batch=1, context=2048):
+        """Seconds of a decode step; arrays of any size, worked on in blocks.
+
+        >>> import numpy as np, roofkit as rk
+        >>> served = rk.llm("Llama-2-7B").on("H100")
+        >>> served.time_per_token(batch=np.array([1, 64]), context=np.array([[512], [4096]])).shape
+        (2, 2)
+        """
+        batch, context = lengths(batch=batch, context=context)
+        return self._passes.swept(self._part(batch), 1.0, context)
+
+    def _part(self, batch):
+        """Sequences that a stage of the pipeline works on at a time."""
+        stages = self.split.pipeline
+        return batch if stages == 1 else larger(batch / stages, 1.0)
+
+    def generate(self, batch=1, prompt=2048, output=128):
+        """A whole generation of ``output`` tokens for each of ``batch`` prompts, as a Generation.
+
+        The prefill yields the first token; each further one is a step on a cache one longer.
+        ``output`` is a whole number or an array of them.
+        """
+        batch, prompt, output = lengths(batch=batch, prompt=prompt, output=output)
+        steps = output - ("prefill_token" not in self._passes.departures)
+        first = self._first(batch, prompt)
+        decoding = self._passes.decoding(self._part(batch), prompt, steps)
+        return Generation(self, batch, prompt, output, first, decoding, steps)
+
+    # Memory
+
+    @property
+    def shard(self):
+        """What each chip holds of the model, as a Shard."""
+        return self._passes.how.shard
+
+    @property
+    def kv_bytes_per_token(self):
+        """Bytes of KV cache that one token of one sequence takes on each chip, all layers alike.
+
+        With a pipeline, on all its stages together. Layers with a window forget.
+        """
+        return self.model.layers * cached_bytes(self._passes.how)
+
+    def memory(self, batch=1, prompt=2048, output=1, *, chunk=CHUNK, reserve=0.0):
+        """What each chip must hold at the fullest moment of a generation, as a Memory.
+
+        Activations are those of the hungriest layer, what it reads and what it writes, and the
+        residual stream. A prefill works on ``chunk`` tokens at a time, as serving engines do, or
+        on all of them with ``chunk=None``. ``reserve`` is what the driver, communication and other
+        programs take: bytes, or a share of the capacity below 1. Nothing is reserved unless it is
+        given. With a pipeline it is the fullest stage, layers taken as alike.
+        """
+        batch, prompt, output = lengths(batch=batch, prompt=prompt, output=output)
+        at_once = None if chunk is None else lengths(chunk=chunk)[0]
+        reserve = number(reserve, "reserve", above=False)
+        if np.ndim(reserve):
+            raise ValueError(f"reserve must be one number, got an array of {np.size(reserve)}")
+        return memory(self._passes, batch, prompt, output, at_once, reserve)
+
+    def on_chip_needed(self, context):
+        """Bytes that keep K and V of ``context`` tokens on the chip: a head's, or latent ones."""
+        (context,) = lengths(context=context)
+        return head_bytes(self.model, self._passes.how.widths, context)
+
+    # Backwards
+
+    def largest_batch(self, prompt=2048, output=1, *, chunk=CHUNK, reserve=0.0):
+        """The most sequences whose generation fits in memory: see ``solve.largest_batch``."""
+        return solve.largest_batch(self, prompt, output, chunk=chunk, reserve=reserve)
+
+    def longest_prompt(self, batch=1, output=1, *, chunk=CHUNK, reserve=0.0):
+        """The longest prompt that fits in memory: see ``solve.longest_prompt``."""
+        return solve.longest_prompt(self, batch, output, chunk=chunk, reserve=reserve)
+
+    def compute_bound_batch(self, context=2048):
+        """The batch from which compute binds a decode step: see ``solve.compute_bound_batch``."""
+        return solve.compute_bound_batch(self, context)
+
+
+GROUPS = {"precision": Precision, "split": Split, "links": Links}
+
+
+def refuse(name, value):
+    """Raise ValueError for an option that there is not, with the calls that it may stand for."""
+    import difflib  # read on demand: serving a model stays cheap
+
+    options = [each.name for each in fields(Deployment)[2:] if each.init]
+    calls = {option: f"{option}={value!r}" for option in options}
+    for option, group in GROUPS.items():
+        if group is Links and type(value) is int:
+            continue  # a whole number counts chips
+        for each in fields(group):
+            call = f"{option}=rk.models.{group.__name__}({each.name}={value!r})"
+            calls[each.name] = f"{calls[each.name]} or {call}" if each.name in calls else call
+    meant = ELSEWHERE.get(name, name)
+    near = [meant] if meant in calls else difflib.get_close_matches(meant, calls, cutoff=0.6)
+    told = f"say {' or '.join(calls[each] for each in near)}"
+    told = told if near else f"there are {', '.join(options)}"
+    raise ValueError(f"{name}={value!r} is no option of LLM.on; {told}")

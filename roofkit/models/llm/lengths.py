@@ -1,0 +1,38 @@
+"""Batches and lengths as they are given: checked, and said in a title."""
+
+import numpy as np
+
+from roofkit._inputs import check_broadcast, is_symbolic, number, whole
+
+WHOLE = ("batch", "new", "output", "chunk")
+MOST_LENGTH = 1 << 53  # larger whole numbers are no floats
+
+
+def lengths(minimum=1, **named):
+    """Lengths by name, as floats or arrays that broadcast.
+
+    A prompt, and what is cached, may be an average; the others are whole numbers. Raises ValueError
+    naming the length that cannot be.
+    """
+    values = []
+    for name, value in named.items():
+        # The usual case, without further calls.
+        if type(value) is int and minimum <= value <= MOST_LENGTH:
+            values.append(float(value))
+            continue
+        if is_symbolic(value):
+            raise ValueError(f"{name}={value} is a symbol; a model's tables need numbers or arrays")
+        if np.ndim(value) and not np.size(value):
+            raise ValueError(f"{name} is empty; give at least one")
+        values.append(
+            whole(value, name, minimum) if name in WHOLE
+            else number(value, name, minimum=minimum, above=False)
+        )  # fmt: skip
+    if any(isinstance(value, np.ndarray) for value in values):
+        check_broadcast(**dict(zip(named, values, strict=True)))
+    return [float(value) if isinstance(value, int) else value for value in values]
+
+
+def said(value):
+    """A length, or the shortest and the longest of several."""
+    return f"{value:g}" if not np.ndim(value) else f"{np.min(value):g} to {np.max(value):g}"

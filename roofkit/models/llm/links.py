@@ -1,0 +1,70 @@
+"""What joins the chips that serve a model: those of a layer, of all replicas, of the stages."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from roofkit._inputs import number
+from roofkit._units import quantity
+from roofkit.models.llm.options import Options
+from roofkit.network import Group
+
+# How chips can be joined of which the table says no more than how many links they have.
+TOPOLOGIES = ("ring", "line", "switch", "all-pairs")
+
+
+@dataclass(frozen=True, repr=False)
+class Links(Options):
+    """What joins the chips of a deployment, where the table of chips does not say it.
+
+    Parameters
+    ----------
+    tensor : Group or topology, optional
+        What joins the chips that share every layer: a Group of ``roofkit.network`` of so many
+        chips, or "ring", "line", "switch" or "all-pairs". The table's own links unless given.
+    expert : Group or topology, optional
+        The same for the chips of all replicas, where the experts lie across them.
+    pipeline : Group, topology or bytes/s, optional
+        What joins the stages of a pipeline: a Group of the chips of all stages, or the bytes/s
+        that a chip sends one way to its like in the next stage. As ``tensor`` unless given.
+    in_network : bool, optional
+        Whether a switch adds up what is all-reduced; wherever it can, unless given.
+    with_latency : bool
+        Whether a collective waits for its hops one after another.
+
+    Raises ValueError for a value of another kind.
+
+    >>> Links(pipeline=50e9, with_latency=True)
+    Links(pipeline=50 GB/s, with_latency=True)
+    """
+
+    tensor: Group | str | None = None
+    expert: Group | str | None = None
+    pipeline: Group | str | float | None = None
+    in_network: bool | None = None
+    with_latency: bool = False
+
+    def _shown(self, value):
+        speed = isinstance(value, int | float) and not isinstance(value, bool)
+        return quantity(value, "B/s") if speed else repr(value)
+
+    def __post_init__(self):
+        for name in ("tensor", "expert", "pipeline"):
+            value = getattr(self, name)
+            if isinstance(value, Group | None):
+                continue
+            if isinstance(value, str) and value in TOPOLOGIES:
+                continue
+            if name == "pipeline" and not isinstance(value, str):
+                speed = number(value, name)
+                if not np.ndim(speed):
+                    continue
+            bytes_a_second = ", or a number of bytes/s" if name == "pipeline" else ""
+            raise ValueError(
+                f'{name}={value!r} must be a Group, such as rk.group("H100", 8), or one of '
+                f"{', '.join(TOPOLOGIES)}{bytes_a_second}"
+            )
+        if not isinstance(self.in_network, bool | None):
+            raise ValueError(f"in_network={self.in_network!r} must be True, False or None")
+        if not isinstance(self.with_latency, bool):
+            raise ValueError(f"with_latency={self.with_latency!r} must be True or False")
