@@ -62,7 +62,7 @@ class Deployment:
     unconfirmed : bool
         Whether to use figures of the chip that no second look confirmed.
     calibration : optional
-        The constants of a measured machine: tables and generations then have a ``prediction``.
+        What ``rk.machine.calibrate`` gives: tables and generations then have a ``prediction``.
     convention : "roofkit", "llm-viewer", or a list of departures
         Whose count: see ``roofkit.models.llm.llm_viewer.DEPARTURES``. Any departure is from the
         count without fusion.
@@ -98,17 +98,13 @@ class Deployment:
 
     def __post_init__(self):
         departures = departures_of(self.convention)
+        self._check(departures)
         for name, value in self._settled(departures).items():
             object.__setattr__(self, name, value)
         self._check_calibration()
         object.__setattr__(self, "_passes", Passes.of(self, departures))
 
-    def _settled(self, departures):
-        """The fields that something else stands for than was given. Raises ValueError."""
-        several = isinstance(self.chip, (list, tuple))
-        chips = tuple(hardware.chip(each) for each in (self.chip if several else [self.chip]))
-        if not chips:
-            raise ValueError("chip is an empty list; name at least one")
+    def _check(self, departures):
         if self.fused is not None and not isinstance(self.fused, bool):
             raise ValueError(f"fused={self.fused!r} must be True or False")
         if self.fused and departures:
@@ -117,6 +113,13 @@ class Deployment:
             raise ValueError(f'attention={self.attention!r} must be "flash" or "unfused"')
         if not isinstance(self.unconfirmed, bool):
             raise ValueError(f"unconfirmed={self.unconfirmed!r} must be True or False")
+
+    def _settled(self, departures):
+        """What the fields hold in place of what was given, by name."""
+        several = isinstance(self.chip, (list, tuple))
+        chips = tuple(hardware.chip(each) for each in (self.chip if several else [self.chip]))
+        if not chips:
+            raise ValueError("chip is an empty list; name at least one")
         on_chip = None if self.on_chip is None else number(self.on_chip, "on_chip")
         if np.ndim(on_chip):
             raise ValueError(f"on_chip={on_chip!r} must be one number of bytes")

@@ -17,13 +17,16 @@ BLOCK_NORMS = (1, 2, 4)
 class Latent:
     """Multi-head latent attention: K and V of all heads are made from one short vector a token.
 
-    kv_rank, q_rank : int
-        Width of that vector, which is what the cache holds, and of the one that queries are made
-        from (0: they are made from the residual stream).
-    rope : int
-        Width of the part of a key that all heads share and that carries the position; cached too.
+    kv_rank : int
+        Width of that vector, which the cache holds.
+    q_rank : int
+        Width of the vector that queries are made from; 0 where they are made from the residual
+        stream.
     nope, value : int
-        Width of the rest of a head's key, and of its value.
+        Width of the part of a head's key that carries no position, and of a head's value.
+    rope : int
+        Width of the part of a key that carries the position; all heads share it, and the cache
+        holds it too.
 
     Source: DeepSeek-V2, arXiv:2405.04434, section 2.1.
     """
@@ -52,45 +55,59 @@ class LLM:
     Parameters
     ----------
     name : str
-    hidden, layers, heads, vocabulary : int
-        Width of the residual stream, number of blocks, of query heads, of token vectors.
+    hidden : int
+        Width of the residual stream.
+    layers, heads : int
+        Number of blocks, and of query heads in each.
+    vocabulary : int
+        Number of token vectors, which is the width of the logits.
     mlp : int
         Width of the dense MLP; 0 where every block is a mixture of experts.
     kv_heads, head_dim : int, optional
         Heads of K and V (as many as query heads unless given) and their width (hidden / heads).
     latent : Latent, optional
         Multi-head latent attention in place of K and V heads.
-    gated, activation : bool, "silu" | "gelu" | "relu"
-        The MLP has a gate matrix beside up and down; what it applies to each element.
+    gated : bool
+        Whether the MLP has a gate matrix beside up and down.
+    activation : "silu", "gelu" or "relu"
+        What the MLP applies to each element.
     norm, norm_bias : "rms" or "layer", bool
-        A layer norm has a shift beside its scale, unless ``norm_bias=False``.
+        The kind of norm. A layer norm has a shift beside its scale, unless ``norm_bias=False``.
     block_norms : 1, 2 or 4
-        Norms of a block. One means that attention and MLP read the same normalised input and are
-        added to the residual stream together, as are two with ``parallel=True``.
+        How many norms a block has. One means that attention and MLP read the same normalised input.
     parallel : bool
-    rotary, positions : bool, int
-        Rotary position embedding; the number of learned position vectors, if any.
+        Whether attention and MLP stand side by side: their results are added to the residual stream
+        together. They do wherever a block has one norm.
+    rotary : bool
+        Whether positions are told by rotary embedding.
+    positions : int
+        How many learned position vectors there are; 0 for none.
     tied : bool
-        lm_head is the embedding matrix.
-    qkv_bias, out_bias, mlp_bias, head_bias, sinks : bool
-        Biases of the matrices; a learned score of each head that no key belongs to.
+        Whether lm_head is the embedding matrix.
+    qkv_bias, out_bias, mlp_bias, head_bias : bool
+        Whether these matrices have biases: those of Q, K and V, that of attention's output, those
+        of the MLP, lm_head.
+    sinks : bool
+        Whether each head has a learned score that belongs to no key.
     qk_norm : "", "head" or "width"
-        Queries and keys are normalised, with the parameters of one head or of all.
+        Whether queries and keys are normalised, with the parameters of one head or of all.
     window, windowed_layers : int, optional
-        Keys a token attends to at most (sliding-window attention), and in how many of the layers:
-        all unless given.
+        How many keys a token attends to at most (sliding-window attention), and in how many of the
+        layers: in all unless given.
     experts, experts_per_token, expert_width : int
-        Mixture of experts: how many, how many a token visits, the width of each.
-    shared_width, shared_gate, expert_bias, router_bias : int, bool, bool, bool
-        Width of the expert that every token visits, and whether it has a gate of its own; whether
-        experts, and what chooses among them, have biases.
+        Mixture of experts: how many there are, how many a token visits, the width of each.
+    shared_width, shared_gate : int, bool
+        Width of the expert that every token visits, and whether it has a gate of its own.
+    expert_bias, router_bias : bool
+        Whether the experts have biases, and the router that chooses among them.
     dense_layers : int
-        Blocks that keep the dense MLP.
+        How many blocks of a mixture of experts keep the dense MLP.
     context : int, optional
         Tokens of the longest sequence that it was made for; longer ones are computed all the same.
     stored : mapping
         Formats of the checkpoint, where it is quantised: what ``on`` takes unless told otherwise.
     source : str
+        Where these sizes are from.
 
     Raises ValueError naming the size that is missing or does not fit.
 
