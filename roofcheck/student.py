@@ -20,6 +20,7 @@ from roofcheck.reading import UnreadableError, is_missing, read_number
 from roofcheck.sentences import say, way
 from roofcheck.table import find_question
 from roofcheck.variants import is_nobody, judge_variant, variant
+from roofkit import palette
 from roofkit._html import output, quantities
 
 # A message quotes what the student wrote, which has no limit of its own.
@@ -57,11 +58,11 @@ class Grade(float):
         return f"{state} {message}".strip()
 
     def _repr_html_(self):
-        colour = {"right": "#009E73", "partly": "#E69F00", "wrong": "#D55E00"}
+        judged = self.verdict.state in ("right", "partly", "wrong")
+        colour = palette.colour(self.verdict.state if judged else "unread")
         state, message = (quantities(html.escape(part)) for part in self._words())
         return (
-            '<div style="border-left: 4px solid '
-            f'{colour.get(self.verdict.state, "#0072B2")}; padding: 0.4em 0.8em">'
+            f'<div style="border-left: 4px solid {colour}; padding: 0.4em 0.8em">'
             f"<b>{state}</b> {message}</div>"
         )
 

@@ -13,6 +13,7 @@ import argparse
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 import nbformat
 from chromium import FLAGS, NoBrowserError, find_chromium
@@ -24,6 +25,8 @@ from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import sync_playwright
 from talks import read_talk
 from web import BUILD, mathjax, npm, run, widgets
+
+from roofkit import palette
 
 ROOT = Path(__file__).resolve().parents[1]
 DECK = Path(__file__).with_name("deck")
@@ -148,8 +151,14 @@ def write(deck, target):
     template = (DECK / "index.html.j2").read_text(encoding="utf-8")
     exporter = SlidesExporter(raw_template=template, exclude_anchor_links=True)
     styles = [npm(*REVEAL, f"dist/{name}.css") for name in ("reveal", "theme/white")]
+    drawing = quote(palette.filled((DECK / "title.svg").read_text(encoding="utf-8")))
+    styles += [
+        palette.css(palette.JUPYTER),
+        f':root {{ --roof-drawing: url("data:image/svg+xml,{drawing}"); }}',
+        (DECK / "deck.css").read_text(encoding="utf-8"),
+    ]
     parts = {
-        "styles": [*styles, (DECK / "deck.css").read_text(encoding="utf-8")],
+        "styles": styles,
         "scripts": [
             # Before require.js, whose loader it would take for its own.
             npm(*REVEAL, "dist/reveal.js"), npm(*REVEAL, "dist/plugin/notes.js"),

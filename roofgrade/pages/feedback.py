@@ -31,6 +31,7 @@ from roofgrade.pages.cleaning import Cleaning
 from roofgrade.pages.markup import clean_markdown
 from roofgrade.results import PERSON, REFUSED
 from roofgrade.text import words
+from roofkit.palette import PREFERRED, css
 
 TEMPLATES = Path(__file__).parent / "templates"
 # By these files nbgrader's release_feedback finds a student's place in the exchange.
@@ -165,7 +166,7 @@ class FeedbackExporter(Exporter):
             assignment=resources["nbgrader"]["assignment"],
             parts=_parts(nb),
             follows=follows,
-            style=Markup((TEMPLATES / "feedback.css").read_text(encoding="utf-8")),
+            style=Markup(css(PREFERRED) + (TEMPLATES / "feedback.css").read_text(encoding="utf-8")),
         )
         return page, resources
 

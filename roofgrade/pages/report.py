@@ -14,16 +14,16 @@ from roofgrade.book.standing import results
 from roofgrade.pages.lessons import Lessons
 from roofgrade.text import words
 from roofkit._tables import text_table
-from roofkit.plot.figures import COLOURS
+from roofkit.palette import colour
 
 RIGHT, PARTLY, SLIP, WRONG, MISSING = "right", "partly", "slip", "wrong", "missing"
 # Neighbours differ in lightness and in hatch, so that grey paper keeps them apart.
 STYLES = {
-    RIGHT: (COLOURS[2], ""),
-    PARTLY: ("#F0E442", "///"),
-    SLIP: (COLOURS[1], ""),
-    WRONG: ("#56B4E9", "..."),
-    MISSING: ("#4D4D4D", ""),
+    RIGHT: (colour("right"), ""),
+    PARTLY: (colour("partly"), "///"),
+    SLIP: (colour("wrong"), ""),
+    WRONG: (colour("sky"), "..."),
+    MISSING: (colour("missing"), ""),
 }
 COMMONEST = 3
 PICTURES = (".png", ".svg")
@@ -82,10 +82,10 @@ class Report:
         ax = figure.subplots()
         places = range(len(self.rows))[::-1]
         left = [0.0] * len(self.rows)
-        for state, (colour, hatch) in STYLES.items():
+        for state, (fill, hatch) in STYLES.items():
             widths = [100 * row.share(state) for row in self.rows]
             ax.barh(
-                places, widths, left=left, height=0.7, color=colour, hatch=hatch,
+                places, widths, left=left, height=0.7, color=fill, hatch=hatch,
                 label=words(f"report.{state}"), edgecolor="white", lw=0.6,
             )  # fmt: skip
             left = [before + width for before, width in zip(left, widths, strict=True)]

@@ -14,6 +14,7 @@ from textwrap import indent, wrap
 from roofgrade.book.standing import NOTHING, Standing
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.text import escaped, words
+from roofkit.palette import colour
 
 UNGRADED = "ungraded"
 STATES = (GRADED, REFUSED, PERSON, UNGRADED)
@@ -28,7 +29,7 @@ PAGE = """<!DOCTYPE html>
 body {{ font: 16px/1.4 sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em }}
 div {{ overflow-x: auto }}
 table {{ border-collapse: collapse; width: 100% }}
-th, td {{ border-bottom: 1px solid #ccc; padding: 0.3em 0.8em; text-align: left;
+th, td {{ border-bottom: 1px solid {line}; padding: 0.3em 0.8em; text-align: left;
   vertical-align: top; max-width: 15em; overflow-wrap: break-word }}
 td:nth-child(3), td:nth-child(4) {{ white-space: nowrap }}
 td:last-child {{ min-width: 15em; max-width: none; overflow-wrap: anywhere }}
@@ -155,6 +156,7 @@ class Summary:
         return PAGE.format(
             language=words("language"),
             title=escape(words("summary.title", assignment=self.assignment)),
+            line=colour("line"),
             said="\n".join(f"<p>{escape(line)}</p>" for line in self.said()),
             head="".join(f"<th>{escape(words(f'summary.{name}'))}</th>" for name in HEAD),
             rows="\n".join(rows),

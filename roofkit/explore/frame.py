@@ -7,7 +7,7 @@ import anywidget
 import ipywidgets
 import traitlets
 
-from roofkit import plot
+from roofkit import palette, plot
 from roofkit.words import Words
 
 HERE = Path(__file__).parent
@@ -49,7 +49,7 @@ def javascript(*names):
 class Picture(anywidget.AnyWidget):
     """An SVG, drawn in the browser from these values; it writes the sliders' read-outs too."""
 
-    _css = HERE / "frame.css"
+    _css = palette.css(palette.JUPYTER) + (HERE / "frame.css").read_text(encoding="utf-8")
 
     limits = traitlets.Dict().tag(sync=True)
     text = traitlets.Dict().tag(sync=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from roofkit import palette
 from roofkit._inputs import number
 from roofkit._tables import html_table, text_table
 from roofkit._units import engineering
@@ -44,18 +45,16 @@ class Comparison:
         import matplotlib.pyplot as plt
         from matplotlib.ticker import FixedLocator, NullLocator
 
-        from roofkit.plot import COLOURS
-
         if ax is None:
             height = 1.1 + 0.24 * max(len(self.labels), 2)
             _, ax = plt.subplots(figsize=(6.4, height), layout="constrained")
         ratios = np.array([row["ratio"] for row in self.rows])
         places = np.arange(len(ratios))[::-1]
-        ax.axvline(1, color="0.4", lw=1.2, zorder=2)
-        ax.hlines(places, 1, ratios, color="0.75", lw=1.5, zorder=2)
+        ax.axvline(1, color=palette.colour("reference"), lw=1.2, zorder=2)
+        ax.hlines(places, 1, ratios, color=palette.colour("frame"), lw=1.5, zorder=2)
         for chosen, marker, colour, name in (
-            (ratios >= 1, "o", COLOURS[0], "slower than predicted"),
-            (ratios < 1, "s", COLOURS[1], "faster than predicted"),
+            (ratios >= 1, "o", palette.colour("blue"), "slower than predicted"),
+            (ratios < 1, "s", palette.colour("vermilion"), "faster than predicted"),
         ):
             if chosen.any():
                 ax.plot(
@@ -76,7 +75,7 @@ class Comparison:
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.set_yticks(places, self.labels)
         ax.set_xlabel("measured / predicted time")
-        ax.grid(axis="x", color="0.9", lw=0.8, zorder=0)
+        ax.grid(axis="x", color=palette.colour("grid"), lw=0.8, zorder=0)
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=9)
         ax.roofkit_description = self._describe()

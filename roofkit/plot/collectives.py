@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
+from roofkit import palette
 from roofkit.network import Group
 from roofkit.plot.figures import COLOURS
 
@@ -118,7 +119,9 @@ def _draw_state(ax, step, held, before, targets):
     for row, pieces in enumerate(held):
         ax.text(-0.4, row + 0.5, LETTERS[row], ha="center", va="center", fontsize=9)
         for column in range(n):
-            ax.add_patch(Rectangle((column, row), 1, 1, fc="none", ec="0.75", lw=0.6))
+            ax.add_patch(
+                Rectangle((column, row), 1, 1, fc="none", ec=palette.colour("frame"), lw=0.6)
+            )
         for column, (colour, parts) in pieces.items():
             cell = (column + 0.07, row + 0.07)
             ax.add_patch(
@@ -132,7 +135,9 @@ def _draw_state(ax, step, held, before, targets):
             if targets:
                 ax.text(column + 0.5, row + 0.5, LETTERS[colour], ha="center", va="center",
                         fontsize=8, color="white")  # fmt: skip
-    ax.text(n / 2, -0.3, step, ha="center", va="center", fontsize=9, color="0.3")
+    ax.text(
+        n / 2, -0.3, step, ha="center", va="center", fontsize=9, color=palette.colour("reference")
+    )
 
 
 def _told(held):
@@ -192,15 +197,21 @@ def _draw_group(ax, label, group):
         ax.annotate(
             "", places[a], places[b],
             arrowprops={
-                "arrowstyle": "-", "color": COLOURS[0] if dark else "0.72",
+                "arrowstyle": "-", "color": COLOURS[0] if dark else palette.colour("wire"),
                 "lw": 2.4 if dark else 1.2, "connectionstyle": f"arc3,rad={bend}",
                 "shrinkA": 0, "shrinkB": 0,
             },
         )  # fmt: skip
     for chip, place in places.items():
-        style = {"marker": "s", "ms": 9, "mec": "0.3", "color": "white", "zorder": 3}
+        style = {
+            "marker": "s",
+            "ms": 9,
+            "mec": palette.colour("reference"),
+            "color": "white",
+            "zorder": 3,
+        }
         if chip == "switch":
-            style |= {"marker": "D", "ms": 10, "color": "0.85"}
+            style |= {"marker": "D", "ms": 10, "color": palette.colour("trail")}
         elif chip == poorest:
             style |= {"color": COLOURS[0]}
         ax.plot(*place, **style)

@@ -11,11 +11,12 @@ import numpy as np
 from matplotlib.ticker import LogLocator
 from matplotlib.transforms import Bbox
 
+from roofkit import palette
 from roofkit._html import output
 from roofkit._units import engineering
 
-# Okabe and Ito's colours, in the order that also steps in grey; line styles tell them apart too.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000")
+# Colours steps in grey too, and line styles tell lines apart without either.
+COLOURS = palette.series()
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 
 
@@ -108,7 +109,7 @@ def ticks(axis, limits, text):
 
 def bare(ax):
     """A pale grid, and no frame where there is no scale."""
-    ax.grid(which="major", color="0.9", lw=0.8, zorder=0)
+    ax.grid(which="major", color=palette.colour("grid"), lw=0.8, zorder=0)
     ax.spines[["top", "right"]].set_visible(False)
 
 
@@ -180,7 +181,8 @@ def place_labels(ax, labels, avoid=(), lines=()):
             ax.annotate(
                 "", xy, xytext=(end - centre) / point, textcoords="offset points", zorder=5,
                 arrowprops={
-                    "arrowstyle": "-", "color": "0.45", "lw": 0.8, "shrinkA": 0, "shrinkB": radius,
+                    "arrowstyle": "-", "color": palette.colour("leader"), "lw": 0.8,
+                    "shrinkA": 0, "shrinkB": radius,
                 },
             )  # fmt: skip
         placed.append(label)

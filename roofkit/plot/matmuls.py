@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 import roofkit as rk
+from roofkit import palette
 from roofkit._units import engineering, prefixed
 from roofkit.plot.figures import COLOURS, LINES, bare, ticks
 from roofkit.roofline import Roofline
@@ -91,7 +92,7 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
     else:
         _write(ax, f"X{one}[B, {depth}]\n{moved['X']}", (D / 2, under / 2), "on")
         _write(ax, f"Z{one}[B, F]\n{moved['Z']}", (free, under / 2), "on")
-    edge = {"fontsize": 9, "color": "0.3"}
+    edge = {"fontsize": 9, "color": palette.colour("reference")}
     _write(ax, f"B = {B:,}", (0, B / 2), "left", rotation=0 if flat else 90, **edge)
     _write(ax, f"{depth} = {D:,}", (D / 2, 0), "below", **edge)
     _write(ax, f"{depth} = {D:,}", (right, above + D / 2), "left", rotation=90, **edge)
@@ -136,7 +137,7 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
     xs = np.geomspace(FEWEST, MOST, 400)
     rule = rk.critical_batch(roof, dtype=dtype)
     ax.set(xscale="log", yscale="log", xlim=(FEWEST, MOST))
-    ax.plot(xs, roof.peak_flops * np.minimum(xs / rule, 1), color="0.75", lw=5,
+    ax.plot(xs, roof.peak_flops * np.minimum(xs / rule, 1), color=palette.colour("frame"), lw=5,
             label=f"D, F → ∞: B = {rule:.4g}")  # fmt: skip
     told = []
     for (label, (D, F)), colour, line in zip(layers.items(), COLOURS, LINES, strict=False):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import matplotlib.pyplot as plt
 import numpy as np
 
+from roofkit import palette
 from roofkit.plot.figures import COLOURS, bare, rounded, ticks
 from roofkit.roofline import Estimate
 
@@ -41,13 +42,15 @@ def measured(groups, *, ax=None):
     highest = max(2.0, *(over.max() for _, over, _ in read.values()))
     ax.set(xscale="log", yscale="log", xlim=(1 / reach, reach), ylim=(0.85, 1.1 * highest))
     xs = np.geomspace(1 / reach, reach, 201)
-    ax.fill_between(xs, 1, 1 + np.minimum(xs, 1 / xs), color="0.82", lw=0, label="max … sum")
+    ax.fill_between(
+        xs, 1, 1 + np.minimum(xs, 1 / xs), color=palette.colour("band"), lw=0, label="max … sum"
+    )
     for (label, (ratio, over, _)), colour, marker in zip(
         read.items(), COLOURS, MARKERS, strict=False
     ):
         ax.plot(ratio, over, marker, color=colour, ms=2.5, alpha=0.35, mew=0, label=label)
-    ax.axhline(1, color="0.3", lw=1)
-    ax.axvline(1, color="0.3", lw=1, ls=":")
+    ax.axhline(1, color=palette.colour("reference"), lw=1)
+    ax.axvline(1, color=palette.colour("reference"), lw=1, ls=":")
     ax.set_xlabel(r"$T_\mathrm{math}$ / $T_\mathrm{comms}$")
     ax.set_ylabel("measured / longer time")
     ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")

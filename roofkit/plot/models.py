@@ -12,6 +12,7 @@ from matplotlib.offsetbox import AnchoredOffsetbox, DrawingArea, TextArea, VPack
 from matplotlib.patches import Circle
 from matplotlib.text import Text
 
+from roofkit import palette
 from roofkit._units import engineering
 from roofkit.models.layers import LayerTable
 from roofkit.plot.figures import (
@@ -83,7 +84,7 @@ def layers(tables, *, ax=None):
     for (peak, bandwidth), line in zip(roofs, LINES, strict=False):
         xs = np.array([xlim[0], min(max(peak / bandwidth, xlim[0]), xlim[1]), xlim[1]])
         lines.append((xs, np.minimum(peak, xs * bandwidth)))
-        ax.plot(*lines[-1], ls=line, color="0.3", lw=1.5, zorder=2)
+        ax.plot(*lines[-1], ls=line, color=palette.colour("reference"), lw=1.5, zorder=2)
     labels, named = [], NAMED[len(tables) > 1]
     for found, marker, colour in zip(points.values(), MARKERS, COLOURS, strict=False):
         for point in found:
@@ -98,7 +99,7 @@ def layers(tables, *, ax=None):
                 labels.append((_label(point, named), xy, math.sqrt(area) / 2, colour))
     if len(tables) > 1:
         _legend(ax, tables)
-    sizes = _sizes(ax, "0.55" if len(tables) > 1 else COLOURS[0])
+    sizes = _sizes(ax, palette.colour("sizes") if len(tables) > 1 else COLOURS[0])
     note = ax.text(
         0.015, 0.985, "\n".join(_total(label, table) for label, table in tables.items()),
         transform=ax.transAxes, va="top", fontsize=9, linespacing=1.3,
@@ -249,10 +250,14 @@ def _sizes(ax, colour):
         across = math.sqrt(_area(share, "o"))
         middle = left + max(across, 22) / 2
         key.add_artist(Circle((middle, 13 + across / 2), across / 2, fc=colour, alpha=0.85, lw=0))
-        key.add_artist(Text(middle, 0, f"{share:.0%}", ha="center", fontsize=8.5, color="0.25"))
+        key.add_artist(
+            Text(middle, 0, f"{share:.0%}", ha="center", fontsize=8.5, color=palette.colour("note"))
+        )
         left = middle + max(across, 22) / 2 + 6
     key.width = left
-    title = TextArea("share of the time", textprops={"fontsize": 8.5, "color": "0.25"})
+    title = TextArea(
+        "share of the time", textprops={"fontsize": 8.5, "color": palette.colour("note")}
+    )
     packed = VPacker(children=[key, title], align="center", pad=0, sep=3)
     box = AnchoredOffsetbox("lower right", child=packed, pad=0.3, borderpad=0.2, frameon=False)
     return ax.add_artist(box)
@@ -291,7 +296,7 @@ def _name_roof(ax, roof, roofs, tables):
     names.append(
         ax.annotate(
             text, (right, peak), xytext=(-2, -4 if low else 3), textcoords="offset points",
-            ha="right", va="top" if low else "bottom", fontsize=8.5, color="0.25",
+            ha="right", va="top" if low else "bottom", fontsize=8.5, color=palette.colour("note"),
         )
     )  # fmt: skip
     if roof == next(other for other in roofs if other[1] == bandwidth):
@@ -304,7 +309,7 @@ def _name_roof(ax, roof, roofs, tables):
                 f"{engineering(bandwidth)}B/s", (at, at * bandwidth),
                 xytext=(4, -4) if low else (0, 4), textcoords="offset points",
                 rotation=math.degrees(math.atan2(up, across)), rotation_mode="anchor",
-                va="top" if low else "bottom", fontsize=8.5, color="0.25",
+                va="top" if low else "bottom", fontsize=8.5, color=palette.colour("note"),
             )
         )  # fmt: skip
     return names

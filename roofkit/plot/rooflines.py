@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import matplotlib.pyplot as plt
 import numpy as np
 
+from roofkit import palette
 from roofkit._inputs import half
 from roofkit._units import engineering, prefixed
 from roofkit.hardware import Chip
@@ -108,7 +109,7 @@ def _shade(ax, roof):
         if share > 0.2:
             name = ax.annotate(
                 f"{bound}-bound", (math.sqrt(low * high), floor), xytext=(0, 5),
-                textcoords="offset points", ha="center", color="0.4", fontsize=9,
+                textcoords="offset points", ha="center", color=palette.colour("region"), fontsize=9,
             )  # fmt: skip
             names.append(name)
     return names

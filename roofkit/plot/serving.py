@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
+from roofkit import palette
 from roofkit._units import engineering, prefixed
 from roofkit.models.llm.deployment import Deployment
 from roofkit.plot.figures import COLOURS, LINES, bare, place_labels, ticks
@@ -254,10 +255,11 @@ def _handles(deployments):
 
 
 def _legend_marks(ax):
+    grey = palette.colour("reference")
     handles = [
-        Line2D([], [], ls="", marker="o", ms=7, color="white", mec="0.3", mew=2,
+        Line2D([], [], ls="", marker="o", ms=7, color="white", mec=grey, mew=2,
                label="larger than the weights"),
-        Line2D([], [], ls="", marker="X", ms=9, color="0.3", mec="white",
+        Line2D([], [], ls="", marker="X", ms=9, color=grey, mec="white",
                label="memory full, weights included"),
     ]  # fmt: skip
     ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False,
@@ -276,13 +278,14 @@ def _length_axes(ax, served, empty, lengths):
         (empty.weights, "weights"), (empty.capacity, f"{served.chip.name}: capacity"),
     ):  # fmt: skip
         if np.isfinite(value):
-            ax.axhline(value, color="0.45", lw=1.2, zorder=2.5)
+            ax.axhline(value, color=palette.colour("leader"), lw=1.2, zorder=2.5)
             over = value == highest
             texts.append(
                 ax.annotate(
                     f"{text} {engineering(value)}B", (0, value), xycoords=("axes fraction", "data"),
                     xytext=(4, 3 if over else -3), textcoords="offset points",
-                    va="bottom" if over else "top", fontsize=9, color="0.25", zorder=3.5,
+                    va="bottom" if over else "top", fontsize=9, zorder=3.5,
+                    color=palette.colour("note"),
                     bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
                 )
             )  # fmt: skip

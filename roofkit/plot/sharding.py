@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 
+from roofkit import palette
 from roofkit._units import engineering
 from roofkit.network import Group, sharded_matmul
 from roofkit.plot.figures import COLOURS, LINES, bare, decades, ticks
@@ -51,7 +52,13 @@ link-bound.'
     told = []
     for ax, D, row in zip(axes, widths, found, strict=True):
         ax.set(xscale="log", yscale="log", ylim=ylim, xlim=(0.8 * counts[0], 1.25 * counts[-1]))
-        ax.plot(counts, [each.lower for each in row], color="0.85", lw=9, solid_capstyle="round")
+        ax.plot(
+            counts,
+            [each.lower for each in row],
+            color=palette.colour("trail"),
+            lw=9,
+            solid_capstyle="round",
+        )
         channels = dict.fromkeys(name for each in row for name in each.times)
         for name, colour, line in zip(channels, COLOURS, LINES, strict=False):
             points = [(n, each.times[name]) for n, each in zip(counts, row, strict=True)

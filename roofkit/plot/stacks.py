@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
+from roofkit import palette
 from roofkit._units import engineering, prefixed
 from roofkit.plot.figures import COLOURS
 from roofkit.plot.models import kind_of, named_tables
@@ -10,7 +11,7 @@ from roofkit.plot.models import kind_of, named_tables
 # Colour and hatch of each kind, from the start of a bar to its end: neighbours differ in grey.
 STYLES = {
     "attention projections": (COLOURS[0], ""),
-    "attention": ("#E69F00", "///"),
+    "attention": (palette.colour("orange"), "///"),
     "MLP": (COLOURS[2], ""),
     "experts": (COLOURS[1], ".."),
     "convolutions": (COLOURS[2], ""),
@@ -18,8 +19,8 @@ STYLES = {
     "pooling": (COLOURS[1], "xx"),
     "other layers": (COLOURS[3], "||"),
     "norms, adds, activations": (COLOURS[3], "\\\\\\"),
-    "embedding, lm_head": ("#8C8C8C", "xxx"),
-    "communication": ("#000000", ""),
+    "embedding, lm_head": (palette.colour("sizes"), "xxx"),
+    "communication": (COLOURS[4], ""),
 }
 FEW = 6  # up to so many layers are shown one by one
 
@@ -53,7 +54,7 @@ def breakdown(tables, *, ax=None):
     ax.tick_params(axis="y", length=0)
     ax.set(xlim=(0, longest / scale * 1.13), ylim=(-0.55, len(tables) - 0.45))
     ax.set_xlabel(f"time ({prefix}s)")
-    ax.grid(axis="x", color="0.9", lw=0.8)
+    ax.grid(axis="x", color=palette.colour("grid"), lw=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     bars = {kind: [] for kind in styles}

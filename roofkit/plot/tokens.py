@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import matplotlib.pyplot as plt
 import numpy as np
 
+from roofkit import palette
 from roofkit._units import engineering, prefixed
 from roofkit.plot.figures import COLOURS, bare, place_labels, rounded, ticks
 from roofkit.roofline import Estimate
@@ -66,7 +67,7 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
         for x in turn:
             y = ys[xs == x][0]
             ax.plot(x, y, "o", ms=8, color="white", mec=colour, mew=2, zorder=4)
-            labels.append((f"{label}: {rounded(x)}", (x, y), 6, "0.15"))
+            labels.append((f"{label}: {rounded(x)}", (x, y), 6, palette.colour("mark")))
             said += f", compute-bound from {rounded(x)}"
         told.append(said)
     least, most = (bound([bound(ys) for _, ys in lines]) for bound in (min, max))

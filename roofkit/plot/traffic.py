@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import matplotlib.pyplot as plt
 import numpy as np
 
+from roofkit import palette
 from roofkit._inputs import number
 from roofkit._units import engineering
 from roofkit.plot.figures import COLOURS, bare, decades, rounded, ticks
@@ -44,8 +45,8 @@ bytes take at 3 TB/s; 300 MB in 120 µs, 1.2 times.'
     ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
     ends = np.array(xlim)
     speed = f"{engineering(bandwidth)}B/s"
-    ax.fill_between(ends, ylim[0], ends / bandwidth, color="0.93", lw=0)
-    ax.plot(ends, ends / bandwidth, color="0.2", lw=1.6, label=f"bytes / {speed}")
+    ax.fill_between(ends, ylim[0], ends / bandwidth, color=palette.colour("barred"), lw=0)
+    ax.plot(ends, ends / bandwidth, color=palette.colour("bound"), lw=1.6, label=f"bytes / {speed}")
     for (label, (moved, seconds)), colour, marker in zip(
         read.items(), COLOURS, MARKERS, strict=False
     ):

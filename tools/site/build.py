@@ -29,6 +29,8 @@ from picture import draw  # noqa: E402
 from talks import read_talk  # noqa: E402
 from web import BUILD, mathjax, run, widgets  # noqa: E402
 
+from roofkit.palette import filled  # noqa: E402
+
 TEMPLATES = Environment(
     loader=FileSystemLoader(HERE / "pages"),
     trim_blocks=True,
@@ -86,6 +88,8 @@ def write_files(work, files, kit):
     shutil.copy(HERE / "conf.py", work)
     for folder in ("static", "templates"):
         shutil.copytree(HERE / folder, work / folder)
+    icon = work / "static/favicon.svg"
+    icon.write_text(filled(icon.read_text(encoding="utf-8")), encoding="utf-8")
     for name, script in {"widgets.js": widgets(), "mathjax.js": mathjax()}.items():
         (work / "static" / name).write_text(script, encoding="utf-8")
     (files / "notebooks").mkdir(parents=True)

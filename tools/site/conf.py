@@ -1,5 +1,7 @@
 """Sphinx's settings; build.py writes what it reads. No page asks another host for anything."""
 
+from roofkit import palette
+
 project = html_title = "Roofline"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.githubpages", "sphinx.ext.mathjax"]
 language = "en"
@@ -21,24 +23,18 @@ html_theme = "furo"
 # The names with jp are JupyterLab's, which the live pictures use.
 html_theme_options = {
     "light_css_variables": {
-        "color-brand-primary": "#005a8c",
-        "color-brand-content": "#005a8c",
-        "picture-roof": "#0072b2",
+        **palette.variables(),
+        "color-brand-primary": "var(--roofline-anchor)",
+        "color-brand-content": "var(--roofline-anchor)",
         "figure": "none",
-        "focus": "#d55e00",
         "jp-layout-color0": "var(--color-background-primary)",
         "jp-ui-font-color1": "var(--color-foreground-primary)",
         "jp-ui-font-color2": "var(--color-foreground-secondary)",
         "jp-ui-font-family": "var(--font-stack)",
-        "jp-border-color2": "#e0e0e0",
     },
     "dark_css_variables": {
-        "color-brand-primary": "#56b4e9",
-        "color-brand-content": "#56b4e9",
-        "picture-roof": "#56b4e9",
+        **palette.variables(dark=True),
         "figure": "invert(0.93) hue-rotate(180deg)",
-        "focus": "#e69f00",
-        "jp-border-color2": "#3a3a3a",
     },
 }
 templates_path = ["templates"]
