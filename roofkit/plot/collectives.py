@@ -10,6 +10,7 @@ from matplotlib.patches import Rectangle
 from roofkit import palette
 from roofkit.network import Group
 from roofkit.plot.figures import COLOURS
+from roofkit.plot.wording import listing, say
 
 # Chips are lettered, pieces of the array numbered.
 LETTERS = "ABCDEFGH"
@@ -51,10 +52,11 @@ def collective(name, n=4, *, axes=None):
     for step, (ax, held) in enumerate(zip(axes, states, strict=True)):
         _draw_state(ax, step, held, before, targets=name == "all-to-all")
         before = held
-    axes[0].roofkit_description = (
-        f"{name} among {n} chips, in {len(states) - 1} steps: "
-        + "; ".join(f"after {step}, {_told(held)}" for step, held in enumerate(states))
-        + "."
+    told = [
+        say("collective.state", step=step, chips=_told(held)) for step, held in enumerate(states)
+    ]
+    axes[0].roofkit_description = say(
+        "collective.described", name=name, n=n, steps=len(states) - 1, states=listing(told)
     )
     return tuple(axes)
 
@@ -141,14 +143,15 @@ def _draw_state(ax, step, held, before, targets):
 
 
 def _told(held):
-    return ", ".join(
-        f"{LETTERS[chip]} holds "
-        + " ".join(
-            f"{piece}" if parts == len(held) else f"{piece} ({parts} of {len(held)} parts)"
+    n, chips = len(held), []
+    for letter, pieces in zip(LETTERS, held, strict=False):
+        told = [
+            say("collective.whole" if parts == n else "collective.partial",
+                piece=piece, parts=parts, n=n)
             for piece, (_, parts) in sorted(pieces.items())
-        )
-        for chip, pieces in enumerate(held)
-    )
+        ]  # fmt: skip
+        chips.append(say("collective.chip", chip=letter, pieces=listing(told, "words")))
+    return listing(chips, "items")
 
 
 def topologies(groups, *, axes=None):
@@ -176,12 +179,15 @@ def topologies(groups, *, axes=None):
         axes = grid[0]
     for ax, (label, group) in zip(axes, groups.items(), strict=True):
         _draw_group(ax, label, group)
-    axes[0].roofkit_description = "; ".join(
-        f"{label}: {group.n} chips, {group.shape}, "
-        + ("all links to a switch" if group.topology == "switch" else f"{group.links} link"
-           f"{'s' * (group.links != 1)} at the chip with fewest")
+    told = [
+        say(
+            "topologies.switch" if group.topology == "switch"
+            else "topologies.one_link" if group.links == 1 else "topologies.links",
+            label=label, n=group.n, shape=group.shape, links=group.links,
+        )
         for label, group in groups.items()
-    ) + "."  # fmt: skip
+    ]  # fmt: skip
+    axes[0].roofkit_description = say("topologies.described", groups=listing(told))
     return tuple(axes)
 
 

@@ -14,6 +14,7 @@ from matplotlib.transforms import Bbox
 from roofkit import palette
 from roofkit._html import output
 from roofkit._units import engineering
+from roofkit.plot.wording import say
 
 # Colours steps in grey too, and line styles tell lines apart without either.
 COLOURS = palette.series()
@@ -88,8 +89,8 @@ EDGE = 1.3
 def roofline_axes(ax, xlim, ylim):
     """Log-log axes of intensity against FLOP/s."""
     ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
-    ax.set_xlabel("arithmetic intensity (FLOP/byte)")
-    ax.set_ylabel("attainable (FLOP/s)")
+    ax.set_xlabel(say("axes.intensity"))
+    ax.set_ylabel(say("axes.attainable"))
     ticks(ax.xaxis, xlim, lambda value: f"{value:g}")
     ticks(ax.yaxis, ylim, lambda value: engineering(value).strip())
     bare(ax)

@@ -12,6 +12,7 @@ import roofkit as rk
 from roofkit import palette
 from roofkit._units import engineering, prefixed
 from roofkit.plot.figures import COLOURS, LINES, bare, ticks
+from roofkit.plot.wording import listing, say
 from roofkit.roofline import Roofline
 
 # How thick a single row or column is drawn, as a share of the figure's width.
@@ -97,12 +98,11 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
     _write(ax, f"{depth} = {D:,}", (D / 2, 0), "below", **edge)
     _write(ax, f"{depth} = {D:,}", (right, above + D / 2), "left", rotation=90, **edge)
     _write(ax, f"F = {F:,}", (right + F / 2, height), "above", **edge)
-    block = f"a block of {rows} by {columns}" if tile else "one element"
-    strips = f"{rows} rows of X and {columns} columns" if tile else "one row of X and one column"
-    ax.roofkit_description = (
-        f"Drawn to scale: X{one}[{B}, {D}], {moved['X']}, times Y{one}[{D}, {F}], {moved['Y']}, "
-        f"gives Z{one}[{B}, {F}], {moved['Z']}; {block} of Z takes {strips} of Y."
-    )
+    ax.roofkit_description = say(
+        "shapes.block" if tile else "shapes.element", rows=rows, columns=columns,
+        X=f"X{one}[{B}, {D}]", Y=f"Y{one}[{D}, {F}]", Z=f"Z{one}[{B}, {F}]",
+        **{f"{name}_bytes": moved[name] for name in "XYZ"},
+    )  # fmt: skip
     return ax
 
 
@@ -138,24 +138,22 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
     rule = rk.critical_batch(roof, dtype=dtype)
     ax.set(xscale="log", yscale="log", xlim=(FEWEST, MOST))
     ax.plot(xs, roof.peak_flops * np.minimum(xs / rule, 1), color=palette.colour("frame"), lw=5,
-            label=f"D, F → ∞: B = {rule:.4g}")  # fmt: skip
+            label=say("batches.limit", batch=f"{rule:.4g}"))  # fmt: skip
     told = []
     for (label, (D, F)), colour, line in zip(layers.items(), COLOURS, LINES, strict=False):
         reached = roof.attainable(rk.matmul(xs, D, F, dtype).intensity)
         critical = rk.critical_batch(roof, D, F, dtype)
         shown = f"{critical:.4g}" if math.isfinite(critical) else "∞"
-        ax.plot(xs, reached, ls=line, color=colour, lw=1.8, label=f"{label}: B = {shown}")
+        legend = say("batches.legend", label=label, batch=shown)
+        ax.plot(xs, reached, ls=line, color=colour, lw=1.8, label=legend)
         if critical <= MOST:
             ax.plot(critical, roof.peak_flops, "o", color=colour, ms=8, mec="white", zorder=3)
             ax.plot([critical] * 2, [0, roof.peak_flops], ":", color=colour, lw=1, zorder=1)
-        told.append(
-            f"{label} reaches the peak from B = {shown}"
-            if math.isfinite(critical)
-            else f"{label} never reaches the peak"
-        )
+        reaches = "batches.reaches" if math.isfinite(critical) else "batches.never"
+        told.append(say(reaches, label=label, batch=shown))
     ax.set_ylim(roof.peak_flops * FEWEST / rule * 0.7, roof.peak_flops * 1.6)
-    ax.set_xlabel("B (tokens)")
-    ax.set_ylabel("attainable (FLOP/s)")
+    ax.set_xlabel(say("axes.tokens"))
+    ax.set_ylabel(say("axes.attainable"))
     marks = [4**i for i in range(2, 7)]
     ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
     ax.set_xticks([], minor=True)
@@ -163,10 +161,10 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
     bare(ax)
     legend = ax.legend(loc="lower right", fontsize=9, framealpha=0.9, edgecolor="none", title=name)
     legend.get_title().set_fontsize(9)
-    ax.roofkit_description = (
-        f"Attainable FLOP/s against B on {name or 'a roofline'}, both axes logarithmic: "
-        f"{'; '.join(told)}; without end, from B = {rule:.4g}."
-    )
+    ax.roofkit_description = say(
+        "batches.described" if name else "batches.described_unnamed",
+        name=name, layers=listing(told), rule=f"{rule:.4g}",
+    )  # fmt: skip
     return ax
 
 
@@ -197,26 +195,28 @@ def matmul_times(batches, seconds, models, *, ax=None):
         _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
     for (label, (at, times)), colour, line in zip(read.items(), COLOURS, LINES, strict=False):
         ax.plot(at, times / scale, ls=line, color=colour, lw=1.8, label=label)
-    ax.plot(batches, seconds / scale, "ko", ms=5, mec="white", mew=0.6, label="measured", zorder=3)
+    ax.plot(batches, seconds / scale, "ko", ms=5, mec="white", mew=0.6, zorder=3,
+            label=say("matmul_times.measured"))  # fmt: skip
     ax.set(xlim=(0, 1.02 * batches.max()), ylim=(0, None))
-    ax.set_xlabel("B (tokens)")
-    ax.set_ylabel(f"time ({prefix}s)")
+    ax.set_xlabel(say("axes.tokens"))
+    ax.set_ylabel(say("axes.time_in", unit=f"{prefix}s"))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     bare(ax)
     ax.legend(loc="upper left", fontsize=9, framealpha=0.9, edgecolor="none")
-    ends = [
-        f"{engineering(times[0])}s at {at[0]:g}{token} to {engineering(times[-1])}s at {at[-1]:g}"
-        for (at, times), token in [
-            ((batches, seconds), " token"), *((pair, "") for pair in read.values())
-        ]
-    ]  # fmt: skip
-    ax.roofkit_description = "; ".join(
-        [
-            f"Measured times, {ends[0]}",
-            *(f"{_plain(n)}: {e}" for n, e in zip(read, ends[1:], strict=True)),
-        ]
-    ) + "."  # fmt: skip
+    told = [
+        _ends("one_token" if batches[0] == 1 else "tokens", batches, seconds),
+        *(_ends("model", *pair, label=_plain(label)) for label, pair in read.items()),
+    ]
+    ax.roofkit_description = say("matmul_times.described", parts=listing(told))
     return ax
+
+
+def _ends(sentence, batches, seconds, **fields):
+    """A sentence about the times of the smallest batch and of the largest."""
+    return say(
+        f"matmul_times.{sentence}", **fields, few=f"{batches[0]:g}", many=f"{batches[-1]:g}",
+        first=f"{engineering(seconds[0])}s", last=f"{engineering(seconds[-1])}s",
+    )  # fmt: skip
 
 
 def _write(ax, text, xy, side, **style):

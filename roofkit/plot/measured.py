@@ -8,6 +8,7 @@ import numpy as np
 
 from roofkit import palette
 from roofkit.plot.figures import COLOURS, bare, rounded, ticks
+from roofkit.plot.wording import listing, say
 from roofkit.roofline import Estimate
 
 MARKERS = ("o", "^", "s", "D", "v")
@@ -43,7 +44,12 @@ def measured(groups, *, ax=None):
     ax.set(xscale="log", yscale="log", xlim=(1 / reach, reach), ylim=(0.85, 1.1 * highest))
     xs = np.geomspace(1 / reach, reach, 201)
     ax.fill_between(
-        xs, 1, 1 + np.minimum(xs, 1 / xs), color=palette.colour("band"), lw=0, label="max … sum"
+        xs,
+        1,
+        1 + np.minimum(xs, 1 / xs),
+        color=palette.colour("band"),
+        lw=0,
+        label=say("axes.bracket"),
     )
     for (label, (ratio, over, _)), colour, marker in zip(
         read.items(), COLOURS, MARKERS, strict=False
@@ -52,7 +58,7 @@ def measured(groups, *, ax=None):
     ax.axhline(1, color=palette.colour("reference"), lw=1)
     ax.axvline(1, color=palette.colour("reference"), lw=1, ls=":")
     ax.set_xlabel(r"$T_\mathrm{math}$ / $T_\mathrm{comms}$")
-    ax.set_ylabel("measured / longer time")
+    ax.set_ylabel(say("measured.y_axis"))
     ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
     shown = [value for value in (1, 1.5, 2, 3, 5, 10, 20, 50, 100) if value <= 1.1 * highest]
     ax.set_yticks(shown, [f"{value:g}" for value in shown])
@@ -61,11 +67,14 @@ def measured(groups, *, ax=None):
     legend = ax.legend(loc="upper right", fontsize=9, framealpha=0.9, edgecolor="none")
     for handle in legend.legend_handles[1:]:
         handle.set(markersize=6, alpha=1)
-    ax.roofkit_description = "Measured over ideal time. " + "; ".join(
-        f"{label}, {len(over)} kernels: {rounded(float(np.median(over)))} times in the median, "
-        f"{slower:.0%} above the sum"
+    told = [
+        say(
+            "measured.group", label=label, count=len(over), slower=f"{slower:.0%}",
+            median=rounded(float(np.median(over))),
+        )
         for label, (_, over, slower) in read.items()
-    ) + "."  # fmt: skip
+    ]  # fmt: skip
+    ax.roofkit_description = say("measured.described", groups=listing(told))
     return ax
 
 

@@ -23,6 +23,7 @@ from roofkit.plot.figures import (
     roofline_axes,
     rounded,
 )
+from roofkit.plot.wording import bound_by, listing, named, say
 
 # Kinds of layers by a pattern that their names match; the first that matches counts.
 KINDS = {
@@ -203,9 +204,12 @@ def _area(share, marker):
 def _label(point, least, most=4):
     """A line for each kind of layer in the point that takes some time."""
     parts = [part for part in point.parts if part[1] >= least] or point.parts[:1]
-    lines = [f"{_joined(layers)} {share:.0%}" for layers, share in parts[:most]]
+    lines = [
+        say("layers.named", layers=_joined(layers), share=f"{share:.0%}")
+        for layers, share in parts[:most]
+    ]
     if len(parts) > most:
-        lines.append(f"{len(parts) - most} more kinds")
+        lines.append(say("layers.more", count=len(parts) - most))
     return "\n".join(lines)
 
 
@@ -215,11 +219,16 @@ def _joined(layers, longest=34):
     words = [name.split("_") for name in names]
     before, after = _common(words), _common([each[::-1] for each in words])
     middles = ["_".join(each[before : len(each) - after]) for each in words]
-    text = ", ".join(names)
+    text = listing(names, "items")
     if len(names) > 1 and before + after and all(middles):
         head, tail = words[0][:before], words[0][len(words[0]) - after :]
         text = "_".join([*head, "/".join(middles), *tail])
-    return text if len(text) <= longest else f"{len(names)} {kind_of(names[0])}"
+    return text if len(text) <= longest else _counted(layers)
+
+
+def _counted(layers):
+    """How many layers there are, for names that are too many to list: 32 MLP."""
+    return say("kinds.several", count=len(layers), kind=named("kinds", kind_of(layers[0].name)))
 
 
 def _common(words):
@@ -256,7 +265,7 @@ def _sizes(ax, colour):
         left = middle + max(across, 22) / 2 + 6
     key.width = left
     title = TextArea(
-        "share of the time", textprops={"fontsize": 8.5, "color": palette.colour("note")}
+        say("layers.sizes"), textprops={"fontsize": 8.5, "color": palette.colour("note")}
     )
     packed = VPacker(children=[key, title], align="center", pad=0, sep=3)
     box = AnchoredOffsetbox("lower right", child=packed, pad=0.3, borderpad=0.2, frameon=False)
@@ -270,14 +279,16 @@ def _absent(table):
 
 
 def _total(label, table):
-    text = f"{label}: {engineering(table.time)}s" if label else f"{engineering(table.time)}s"
+    sentence = "layers.total" if label else "layers.total_unnamed"
+    text = say(sentence, label=label, time=f"{engineering(table.time)}s")
     absent, share = _absent(table)
     if share < SMALL:
         return text
     kinds = dict.fromkeys(
         kind_of(layer.name) for layer in absent if layer.count * layer.time >= SMALL * table.time
     )
-    return f"{text}, {share:.0%} of it {' and '.join(kinds)} (not shown)"
+    told = listing([named("kinds", kind) for kind in kinds], "pair")
+    return say("layers.absent", total=text, share=f"{share:.0%}", kinds=told)
 
 
 def _name_roof(ax, roof, roofs, tables):
@@ -289,7 +300,8 @@ def _name_roof(ax, roof, roofs, tables):
             kind_of(layer.name)
             for table in tables.values() for layer in table if layer.peak == peak
         }  # fmt: skip
-        text += f", {under.pop()}" if len(under) == 1 else ""
+        if len(under) == 1:
+            text = say("layers.peak_of", peak=text, kind=named("kinds", under.pop()))
     (left, right), names = ax.get_xlim(), []
     # The text stands below its line where another roof lies closely above.
     low = any(peak < other[0] < 3 * peak for other in roofs)
@@ -317,26 +329,27 @@ def _name_roof(ax, roof, roofs, tables):
 
 def _describe(tables, points, roofs):
     parts = [
-        f"A roof of {engineering(bandwidth)}B/s and {engineering(peak)}FLOP/s, ridge "
-        f"{peak / bandwidth:.4g} FLOP/byte"
+        say("layers.roof", bandwidth=f"{engineering(bandwidth)}B/s",
+            peak=f"{engineering(peak)}FLOP/s", ridge=f"{peak / bandwidth:.4g}")
         for peak, bandwidth in roofs
-    ]
+    ]  # fmt: skip
     for label, table in tables.items():
-        text = f"{label or table.title} takes {engineering(table.time)}s: "
-        found = sorted(points[label], key=lambda point: -point.share)
-        text += "; ".join(
-            f"{' and '.join(_listed(layers) for layers, _ in point.parts)} at "
-            f"{rounded(point.intensity)} FLOP/byte, {point.bound}-bound, {point.share:.1%}"
-            for point in found
-        )
+        found = [
+            say("layers.point", intensity=rounded(point.intensity), bound=bound_by(point.bound),
+                layers=listing([_listed(layers) for layers, _ in point.parts], "pair"),
+                share=f"{point.share:.1%}")
+            for point in sorted(points[label], key=lambda point: -point.share)
+        ]  # fmt: skip
         absent, share = _absent(table)
         if absent:
-            text += f"; left out, as without arithmetic, {_listed(absent)}, {share:.1%}"
-        parts.append(text)
-    return f"Log-log roofline plot of layers with their shares of the time. {'. '.join(parts)}."
+            found.append(say("layers.left_out", layers=_listed(absent), share=f"{share:.1%}"))
+        time = f"{engineering(table.time)}s"
+        told = listing(found)
+        parts.append(say("layers.table", label=label or table.title, time=time, points=told))
+    return say("layers.described", parts=listing(parts, "sentences"))
 
 
 def _listed(layers, most=8):
     if len(layers) > most:
-        return f"{len(layers)} {kind_of(layers[0].name)}"
-    return ", ".join(layer.name for layer in layers)
+        return _counted(layers)
+    return listing([layer.name for layer in layers], "items")

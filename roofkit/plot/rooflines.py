@@ -11,6 +11,7 @@ from roofkit._inputs import half
 from roofkit._units import engineering, prefixed
 from roofkit.hardware import Chip
 from roofkit.plot.figures import COLOURS, LINES, intensities_shown, roofline_axes, rounded
+from roofkit.plot.wording import bound_by, listing, named, say
 from roofkit.roofline import Cost, Estimate, Roofline
 
 # Of the bars of times, by place: neighbours differ in grey.
@@ -108,7 +109,7 @@ def _shade(ax, roof):
         share = math.log(high / low) / math.log(right / left)
         if share > 0.2:
             name = ax.annotate(
-                f"{bound}-bound", (math.sqrt(low * high), floor), xytext=(0, 5),
+                bound_by(bound), (math.sqrt(low * high), floor), xytext=(0, 5),
                 textcoords="offset points", ha="center", color=palette.colour("region"), fontsize=9,
             )  # fmt: skip
             names.append(name)
@@ -157,23 +158,29 @@ def times(estimates, *, ax=None):
             )  # fmt: skip
         lower, upper = estimate.lower / scale, estimate.upper / scale
         ax.plot([lower, upper], [row - step * len(names) / 2] * 2, "k|-", lw=1.5, ms=9,
-                label="max … sum" if row == rows[0] else None)  # fmt: skip
+                label=say("axes.bracket") if row == rows[0] else None)  # fmt: skip
     ax.set_yticks(rows, list(estimates))
     ax.set_xlim(left=0)
-    ax.set_xlabel(f"time ({prefix}s)")
+    ax.set_xlabel(say("axes.time_in", unit=f"{prefix}s"))
     ax.spines[["top", "right"]].set_visible(False)
     handles, labels = ax.get_legend_handles_labels()
     ax.legend(
         [*handles[1:], handles[0]], [*labels[1:], labels[0]], loc="lower center",
         bbox_to_anchor=(0.5, 1), ncols=len(handles), frameon=False, fontsize=9,
     )  # fmt: skip
-    ax.roofkit_description = "Times. " + "; ".join(
-        f"{label}: "
-        + ", ".join(f"T_{name} {engineering(time)}s" for name, time in bars[label].items())
-        + f", total between {engineering(e.lower)}s and {engineering(e.upper)}s, {e.bound}-bound"
-        for label, e in estimates.items()
-    )
+    told = [_told(label, bars[label], estimate) for label, estimate in estimates.items()]
+    ax.roofkit_description = say("times.described", rows=listing(told))
     return ax
+
+
+def _told(label, bars, estimate):
+    times = [
+        say("times.time", name=name, time=f"{engineering(time)}s") for name, time in bars.items()
+    ]
+    return say(
+        "times.row", label=label, times=listing(times, "items"), bound=bound_by(estimate.bound),
+        lower=f"{engineering(estimate.lower)}s", upper=f"{engineering(estimate.upper)}s",
+    )  # fmt: skip
 
 
 def _bars(estimate, beside):
@@ -202,7 +209,10 @@ def _named_roofs(roofs):
 def _name(roof, alone):
     """A chip's own; of several Rooflines, which have none, their figures."""
     if isinstance(roof, Roofline) and not alone and isinstance(roof.ridge, (int, float)):
-        return f"{engineering(roof.peak_flops)}FLOP/s, {engineering(roof.bandwidth)}B/s"
+        return say(
+            "roofline.by_figures", peak=f"{engineering(roof.peak_flops)}FLOP/s",
+            bandwidth=f"{engineering(roof.bandwidth)}B/s",
+        )  # fmt: skip
     return getattr(roof, "name", "")
 
 
@@ -252,7 +262,8 @@ def _height(roofs, xlim):
 
 
 def _legend(label, roof):
-    return f"{label}, ridge {roof.ridge:.4g}" if label else f"ridge {roof.ridge:.4g}"
+    sentence = "roofline.legend" if label else "roofline.legend_unnamed"
+    return say(sentence, label=label, ridge=f"{roof.ridge:.4g}")
 
 
 def _label(ax, name, intensity, roofs, others):
@@ -260,8 +271,10 @@ def _label(ax, name, intensity, roofs, others):
     verdicts = {_bound(intensity, roof) for roof in roofs}
     flat = verdicts == {"compute"}
     heights = [roof.attainable(intensity) for roof in roofs]
+    if len(verdicts) == 1:
+        name = say("roofline.kernel", name=name, resource=named("resources", *verdicts))
     label = ax.annotate(
-        f"{name} · {verdicts.pop()}" if len(verdicts) == 1 else name,
+        name,
         (intensity, max(heights) if flat else min(heights)),
         xytext=(0, 9) if flat else (8, -4),
         textcoords="offset points",
@@ -291,12 +304,18 @@ def _describe(roofs, points):
     parts = []
     for label, roof in roofs.items():
         parts.append(
-            f"{label or 'Roofline'}: rises with {engineering(roof.bandwidth)}B/s to "
-            f"{engineering(roof.peak_flops)}FLOP/s, ridge at {roof.ridge:.4g} FLOP/byte"
-        )
+            say(
+                "roofline.roof", label=label or say("roofline.unnamed"),
+                bandwidth=f"{engineering(roof.bandwidth)}B/s", ridge=f"{roof.ridge:.4g}",
+                peak=f"{engineering(roof.peak_flops)}FLOP/s",
+            )
+        )  # fmt: skip
         parts += [
-            f"{name} at {rounded(intensity)} FLOP/byte is {_bound(intensity, roof)}-bound and "
-            f"reaches at most {engineering(roof.attainable(intensity))}FLOP/s"
+            say(
+                "roofline.point", name=name, intensity=rounded(intensity),
+                bound=bound_by(_bound(intensity, roof)),
+                attainable=f"{engineering(roof.attainable(intensity))}FLOP/s",
+            )
             for name, intensity in points.items()
-        ]
-    return "Log-log roofline plot. " + "; ".join(parts) + "."
+        ]  # fmt: skip
+    return say("roofline.described", parts=listing(parts))

@@ -11,6 +11,7 @@ from roofkit import palette
 from roofkit._units import engineering, prefixed
 from roofkit.models.llm.deployment import Deployment
 from roofkit.plot.figures import COLOURS, LINES, bare, place_labels, ticks
+from roofkit.plot.wording import listing, say
 
 # Dotted lines are kept for what does not fit into memory.
 STYLES = [style for style in zip(COLOURS, LINES, strict=True) if style[1] != ":"]
@@ -57,24 +58,27 @@ def throughput(deployments, batches=BATCHES, *, context=2048, ax=None):
             _line(panel, xs, ys, full, colour, line)
             _mark(panel, xs, ys, full, "X", colour)
             _mark(panel, xs, ys, knee, "o", colour)
-        said = f"{label or served.model.name}: from {_rate(xs, seconds, 0)} to "
-        said += _rate(xs, seconds, -1)
-        for batch, text in ((full, "memory full at"), (knee, "compute binds from")):
+        said = [
+            say("serving.line", label=label or served.model.name, first=_rate(xs, seconds, 0),
+                last=_rate(xs, seconds, -1))
+        ]  # fmt: skip
+        for batch, mark in ((full, "full"), (knee, "knee")):
             if batch in xs and not batch == full == last:
                 at = batch / served.time_per_token(batch, context)
-                labels.append((f"{text} {batch}", (batch, at), 5, colour))
-                said += f", {text} batch {batch}"
+                labels.append((say(f"serving.{mark}", batch=batch), (batch, at), 5, colour))
+                said.append(say(f"serving.{mark}_at", batch=batch))
         if full < xs[0]:
-            labels.append(("does not fit", (xs[0], xs[0] / seconds[0]), 3, colour))
-            said += ", no batch fits into memory"
+            nothing = say("serving.nothing_fits")
+            labels.append((nothing, (xs[0], xs[0] / seconds[0]), 3, colour))
+            said.append(say("serving.no_batch"))
         curves.append((xs, xs / seconds))
-        told.append(said)
+        told.append(listing(said, "items"))
     scale, prefix = prefixed(fastest)
-    top.set_ylabel("tokens/s")
-    bottom.set_ylabel(f"time per token ({prefix}s)")
-    bottom.set_xlabel("batch")
+    top.set_ylabel(say("serving.speed_axis"))
+    bottom.set_ylabel(say("serving.latency_axis", unit=f"{prefix}s"))
+    bottom.set_xlabel(say("serving.batch_axis"))
     if not top.get_shared_x_axes().joined(top, bottom):
-        top.set_xlabel("batch")
+        top.set_xlabel(say("serving.batch_axis"))
     for panel, text in (
         (top, lambda value: engineering(value).strip()), (bottom, lambda s: f"{s / scale:g}"),
     ):  # fmt: skip
@@ -88,9 +92,8 @@ def throughput(deployments, batches=BATCHES, *, context=2048, ax=None):
             frameon=False, fontsize=9,
         )  # fmt: skip
     place_labels(top, labels, lines=curves)
-    top.roofkit_description = bottom.roofkit_description = (
-        f"Log-log plots of tokens/s and of time per token against the batch, with {context} "
-        f"tokens cached. {'; '.join(told)}."
+    top.roofkit_description = bottom.roofkit_description = say(
+        "serving.throughput", context=context, lines=listing(told)
     )
     return top, bottom
 
@@ -138,29 +141,33 @@ def kv_memory(deployment, lengths=LENGTHS, batches=(1, 8, 64), *, ax=None):
         _mark(ax, xs, ys, outgrown, "o", colour)
         _mark(ax, xs, ys, full, "X", colour)
         ax.annotate(
-            f"batch {batch}", (xs[-1], ys[-1]), xytext=(5, 0), textcoords="offset points",
+            say("serving.batch", batch=batch), (xs[-1], ys[-1]), xytext=(5, 0),
+            textcoords="offset points",
             va="center", fontsize=9, color=colour, annotation_clip=False,
         )  # fmt: skip
-        said = f"batch {batch}: {engineering(ys[0])}B to {engineering(ys[-1])}B"
-        for length, text in (
-            (outgrown, "larger than the weights from"), (full, "memory full at"),
-        ):  # fmt: skip
+        said = [
+            say("serving.cache", batch=batch, least=f"{engineering(ys[0])}B",
+                most=f"{engineering(ys[-1])}B")
+        ]  # fmt: skip
+        for length, mark in ((outgrown, "outgrown_from"), (full, "full_length")):
             if length in marked and not length == full == last:
                 labels.append((f"{length}", (length, at(length).kv), 5, colour))
-                said += f", {text} {length} tokens"
+                said.append(say(f"serving.{mark}", length=length))
+        if full < lengths[0]:
+            said.append(say("serving.no_length"))
         curves.append((xs, ys))
-        told.append(said if full >= lengths[0] else f"{said}, no length fits into memory")
+        told.append(listing(said, "items"))
     level = _length_axes(ax, served, empty, lengths)
     _legend_marks(ax)
     curves += [(ax.get_xlim(), text.xy[1:] * 2) for text in level]
     place_labels(ax, labels, avoid=level, lines=curves)
-    many = f"{served.split.chips} × " if served.split.chips > 1 else ""
-    has = f"{engineering(empty.capacity)}B" if np.isfinite(empty.capacity) else "unknown"
-    ax.roofkit_description = (
-        f"Log-log plot of KV cache bytes on each chip against the length, {served.model.name} on "
-        f"{many}{served.chip.name}; weights {engineering(empty.weights)}B, capacity {has}. "
-        f"{'; '.join(told)}."
-    )
+    known = np.isfinite(empty.capacity)
+    ax.roofkit_description = say(
+        "serving.on_several" if served.split.chips > 1 else "serving.on_one",
+        model=served.model.name, chips=served.split.chips, chip=served.chip.name,
+        weights=f"{engineering(empty.weights)}B", lines=listing(told),
+        capacity=f"{engineering(empty.capacity)}B" if known else say("serving.unknown"),
+    )  # fmt: skip
     return ax
 
 
@@ -232,10 +239,10 @@ def _mark(ax, xs, ys, x, marker, colour):
 
 
 def _rate(xs, seconds, i):
-    return (
-        f"{engineering(xs[i] / seconds[i])}tokens/s and {engineering(seconds[i])}s a token at "
-        f"batch {xs[i]}"
-    )
+    return say(
+        "serving.rate", speed=engineering(xs[i] / seconds[i]), batch=xs[i],
+        time=f"{engineering(seconds[i])}s",
+    )  # fmt: skip
 
 
 def _in_powers_of_two(ax, values):
@@ -258,9 +265,9 @@ def _legend_marks(ax):
     grey = palette.colour("reference")
     handles = [
         Line2D([], [], ls="", marker="o", ms=7, color="white", mec=grey, mew=2,
-               label="larger than the weights"),
+               label=say("serving.outgrown_mark")),
         Line2D([], [], ls="", marker="X", ms=9, color=grey, mec="white",
-               label="memory full, weights included"),
+               label=say("serving.full_mark")),
     ]  # fmt: skip
     ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False,
               fontsize=9, handletextpad=0.3)  # fmt: skip
@@ -268,21 +275,19 @@ def _legend_marks(ax):
 
 def _length_axes(ax, served, empty, lengths):
     """Axes with a line each for weights and capacity; returns the texts on these."""
-    ax.set_xlabel("length (tokens)")
-    ax.set_ylabel(
-        "KV cache (bytes)" if served.split.chips == 1 else "KV cache on each chip (bytes)"
-    )
+    ax.set_xlabel(say("serving.length_axis"))
+    alone = served.split.chips == 1
+    ax.set_ylabel(say("serving.cache_axis" if alone else "serving.cache_axis_each"))
     _in_powers_of_two(ax, lengths)
     texts, highest = [], max(empty.weights, np.nan_to_num(empty.capacity))
-    for value, text in (
-        (empty.weights, "weights"), (empty.capacity, f"{served.chip.name}: capacity"),
-    ):  # fmt: skip
+    for value, name in ((empty.weights, "weights"), (empty.capacity, "capacity")):
         if np.isfinite(value):
             ax.axhline(value, color=palette.colour("leader"), lw=1.2, zorder=2.5)
             over = value == highest
             texts.append(
                 ax.annotate(
-                    f"{text} {engineering(value)}B", (0, value), xycoords=("axes fraction", "data"),
+                    say(f"serving.{name}", bytes=f"{engineering(value)}B", chip=served.chip.name),
+                    (0, value), xycoords=("axes fraction", "data"),
                     xytext=(4, 3 if over else -3), textcoords="offset points",
                     va="bottom" if over else "top", fontsize=9, zorder=3.5,
                     color=palette.colour("note"),

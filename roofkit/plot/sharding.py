@@ -6,6 +6,7 @@ from roofkit import palette
 from roofkit._units import engineering
 from roofkit.network import Group, sharded_matmul
 from roofkit.plot.figures import COLOURS, LINES, bare, decades, ticks
+from roofkit.plot.wording import bound_by, listing, named, say
 from roofkit.roofline import Roofline
 
 MARKS = {"compute": "o", "memory": "^", "link": "s", "network": "D"}
@@ -64,18 +65,20 @@ link-bound.'
             points = [(n, each.times[name]) for n, each in zip(counts, row, strict=True)
                       if each.times.get(name)]  # fmt: skip
             ax.plot(*zip(*points, strict=True), ls=line, marker=MARKS[name], ms=5, color=colour,
-                    label=name)  # fmt: skip
+                    label=named("resources", name))  # fmt: skip
         ax.set_title(f"D = {D:,}", fontsize=10)
-        ax.set_xlabel("n (chips)")
+        ax.set_xlabel(say("split.x_axis"))
         ax.set_xticks(counts, [str(n) for n in counts])
         ax.set_xticks([], minor=True)
         ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
         bare(ax)
-        told.append(f"D = {D:g}: " + "; ".join(
-            f"{engineering(each.lower)}s on {n}{' chip' * (n == 1)}, {each.bound}-bound"
+        times = [
+            say("split.one_chip" if n == 1 else "split.chips", n=n,
+                time=f"{engineering(each.lower)}s", bound=bound_by(each.bound))
             for n, each in zip(counts, row, strict=True)
-        ))  # fmt: skip
-    axes[0].set_ylabel("time")
+        ]  # fmt: skip
+        told.append(say("split.panel", D=f"{D:g}", times=listing(times)))
+    axes[0].set_ylabel(say("axes.time"))
     axes[-1].legend(fontsize=9, framealpha=0.9, edgecolor="none")
-    axes[0].roofkit_description = "Times of a matmul split over chips. " + ". ".join(told) + "."
+    axes[0].roofkit_description = say("split.described", panels=listing(told, "sentences"))
     return tuple(axes)

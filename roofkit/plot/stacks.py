@@ -7,6 +7,7 @@ from roofkit import palette
 from roofkit._units import engineering, prefixed
 from roofkit.plot.figures import COLOURS
 from roofkit.plot.models import kind_of, named_tables
+from roofkit.plot.wording import listing, named, say
 
 # Colour and hatch of each kind, from the start of a bar to its end: neighbours differ in grey.
 STYLES = {
@@ -53,7 +54,7 @@ def breakdown(tables, *, ax=None):
     ax.set_yticks(rows, list(tables))
     ax.tick_params(axis="y", length=0)
     ax.set(xlim=(0, longest / scale * 1.13), ylim=(-0.55, len(tables) - 0.45))
-    ax.set_xlabel(f"time ({prefix}s)")
+    ax.set_xlabel(say("axes.time_in", unit=f"{prefix}s"))
     ax.grid(axis="x", color=palette.colour("grid"), lw=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -77,7 +78,7 @@ def breakdown(tables, *, ax=None):
     # Made as a list, so that every bar with room is written on, not the first one alone.
     unnamed = {
         kind: found for kind, found in bars.items()
-        if not any([_write(ax, bar, [f"{kind} {share:.0%}", kind]) for bar, share in found])
+        if not any([_write(ax, bar, _names(kind, share)) for bar, share in found])
     }  # fmt: skip
     legend.remove()
     if unnamed:
@@ -110,10 +111,17 @@ def _stacks(tables):
 
 def _legend(ax, bars):
     return ax.legend(
-        [found[0][0] for found in bars.values()], list(bars), loc="lower left",
+        [found[0][0] for found in bars.values()], [named("kinds", kind) for kind in bars],
+        loc="lower left",
         bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=9, handlelength=1.6,
         columnspacing=1.4, borderaxespad=0.2,
     )  # fmt: skip
+
+
+def _names(kind, share):
+    """What a bar says where it has room, and where it has little."""
+    kind = named("kinds", kind)
+    return [say("breakdown.bar", kind=kind, share=f"{share:.0%}"), kind]
 
 
 def _write(ax, bar, texts):
@@ -134,10 +142,15 @@ def _write(ax, bar, texts):
 
 
 def _describe(tables, stacks):
-    return "Time of a pass, stacked by layers. " + "; ".join(
-        f"{label or tables[label].title}: {engineering(tables[label].time)}s, of which "
-        + ", ".join(
-            f"{kind} {seconds / tables[label].time:.1%}" for kind, seconds in stack.items()
-        )
-        for label, stack in stacks.items()
-    ) + "."  # fmt: skip
+    rows = []
+    for label, stack in stacks.items():
+        table = tables[label]
+        kinds = [
+            say("breakdown.bar", kind=named("kinds", kind), share=f"{seconds / table.time:.1%}")
+            for kind, seconds in stack.items()
+        ]
+        rows.append(
+            say("breakdown.row", label=label or table.title, time=f"{engineering(table.time)}s",
+                kinds=listing(kinds, "items"))
+        )  # fmt: skip
+    return say("breakdown.described", bars=listing(rows))

@@ -8,6 +8,7 @@ import numpy as np
 from roofkit import palette
 from roofkit._units import engineering, prefixed
 from roofkit.plot.figures import COLOURS, bare, place_labels, rounded, ticks
+from roofkit.plot.wording import listing, say
 from roofkit.roofline import Estimate
 
 # Where lines run together, each shows beside those drawn over it.
@@ -62,21 +63,25 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
             ys = np.interp(xs, tokens, flops) / ys
         ax.plot(xs, ys, color=colour, lw=WIDEST - STEP * number, solid_capstyle="butt", zorder=2)
         lines.append((xs, ys))
-        said = f"{label}: {_quantity(ys[0], flops)} at {xs[0]:g}, {_quantity(ys[-1], flops)} at "
-        said += f"{xs[-1]:g}"
+        said = [
+            say("tokens.line", label=label, few=f"{xs[0]:g}", many=f"{xs[-1]:g}",
+                first=_quantity(ys[0], flops), last=_quantity(ys[-1], flops))
+        ]  # fmt: skip
         for x in turn:
             y = ys[xs == x][0]
             ax.plot(x, y, "o", ms=8, color="white", mec=colour, mew=2, zorder=4)
-            labels.append((f"{label}: {rounded(x)}", (x, y), 6, palette.colour("mark")))
-            said += f", compute-bound from {rounded(x)}"
-        told.append(said)
+            turned = say("tokens.turn", label=label, tokens=rounded(x))
+            labels.append((turned, (x, y), 6, palette.colour("mark")))
+            said.append(say("tokens.from", tokens=rounded(x)))
+        told.append(listing(said, "items"))
     least, most = (bound([bound(ys) for _, ys in lines]) for bound in (min, max))
     scale, prefix = prefixed(least)
     # Speeds crowd their labels at the top.
     ylim = least / 1.7, most * (1.5 if flops is None else 2.6)
     ax.set(xscale="log", yscale="log", xlim=(tokens[0], tokens[-1]), ylim=ylim)
-    ax.set_xlabel("tokens B")
-    ax.set_ylabel(f"$T_\\mathrm{{lower}}$ ({prefix}s)" if flops is None else "attainable (FLOP/s)")
+    ax.set_xlabel(say("tokens.x_axis"))
+    lower = say("tokens.lower", unit=f"{prefix}s")
+    ax.set_ylabel(lower if flops is None else say("axes.attainable"))
     ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
     ticks(
         ax.yaxis, ax.get_ylim(),
@@ -84,8 +89,8 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
     )  # fmt: skip
     bare(ax)
     place_labels(ax, labels, lines=lines)
-    what = "time" if flops is None else "attainable FLOP/s"
-    ax.roofkit_description = f"Log-log plot of {what} against tokens. {'; '.join(told)}."
+    sentence = "tokens.time" if flops is None else "tokens.speed"
+    ax.roofkit_description = say(sentence, lines=listing(told))
     return ax
 
 

@@ -11,6 +11,7 @@ from roofkit._inputs import number
 from roofkit._units import engineering
 from roofkit.plot.figures import COLOURS, bare, decades, rounded, ticks
 from roofkit.plot.measured import MARKERS
+from roofkit.plot.wording import listing, say
 
 
 def traffic(groups, bandwidth, *, ax=None):
@@ -46,23 +47,30 @@ bytes take at 3 TB/s; 300 MB in 120 µs, 1.2 times.'
     ends = np.array(xlim)
     speed = f"{engineering(bandwidth)}B/s"
     ax.fill_between(ends, ylim[0], ends / bandwidth, color=palette.colour("barred"), lw=0)
-    ax.plot(ends, ends / bandwidth, color=palette.colour("bound"), lw=1.6, label=f"bytes / {speed}")
+    ax.plot(
+        ends,
+        ends / bandwidth,
+        color=palette.colour("bound"),
+        lw=1.6,
+        label=say("traffic.bound", speed=speed),
+    )
     for (label, (moved, seconds)), colour, marker in zip(
         read.items(), COLOURS, MARKERS, strict=False
     ):
         floor = float(np.median(seconds[moved <= 10 * moved.min()]))
         ax.plot([xlim[0], floor * bandwidth], [floor] * 2, ":", color=colour, lw=1.2)
         ax.plot(moved, seconds, marker, color=colour, ms=4.5, mec="white", mew=0.4, label=label)
-    ax.set_xlabel("bytes moved")
-    ax.set_ylabel("time")
+    ax.set_xlabel(say("traffic.x_axis"))
+    ax.set_ylabel(say("axes.time"))
     ticks(ax.xaxis, xlim, lambda value: f"{engineering(value)}B")
     ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
     bare(ax)
     ax.legend(loc="upper left", fontsize=9, framealpha=0.9, edgecolor="none")
-    ax.roofkit_description = "Measured time against bytes moved. " + "; ".join(
-        _describe(label, moved, seconds, bandwidth, speed if i == 0 else "")
-        for i, (label, (moved, seconds)) in enumerate(read.items())
-    ) + "."  # fmt: skip
+    told = [
+        _describe("other" if i else "first", label, *pair, bandwidth)
+        for i, (label, pair) in enumerate(read.items())
+    ]
+    ax.roofkit_description = say("traffic.described", groups=listing(told))
     return ax
 
 
@@ -85,15 +93,14 @@ def _at(moved, seconds, size):
     return float(np.median(seconds[moved == size]))
 
 
-def _describe(label, moved, seconds, bandwidth, speed):
-    """The fewest bytes and the most: in what time, and how many times bytes / bandwidth."""
-    said = []
-    for size in (moved.min(), moved.max()):
-        time = _at(moved, seconds, size)
-        said.append(
-            f"{engineering(size)}B in {engineering(time)}s, "
-            f"{rounded(time * bandwidth / size)} times"
-        )
-        if speed and len(said) == 1:
-            said[0] += f" as long as bytes take at {speed}"
-    return f"{label}, {len(moved)} points: {'; '.join(said)}"
+def _describe(sentence, label, moved, seconds, bandwidth):
+    """Say how long the fewest bytes took and the most, and how many times their bound that is."""
+    least, most = moved.min(), moved.max()
+    fast, slow = (_at(moved, seconds, size) for size in (least, most))
+    return say(
+        f"traffic.{sentence}", label=label, count=len(moved), speed=f"{engineering(bandwidth)}B/s",
+        few=f"{engineering(least)}B", fast=f"{engineering(fast)}s",
+        low=rounded(fast * bandwidth / least),
+        many=f"{engineering(most)}B", slow=f"{engineering(slow)}s",
+        high=rounded(slow * bandwidth / most),
+    )  # fmt: skip

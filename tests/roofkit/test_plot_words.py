@@ -1,0 +1,105 @@
+"""Figures in another language: each text that they show comes from the table of words."""
+
+import json
+import re
+import tomllib
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+import roofkit as rk
+from roofkit import plot
+from roofkit.plot import wording
+from roofkit.words import LANGUAGE
+
+V5E = rk.chip("TPU v5e").roofline("bf16")
+SERVED = rk.llm("Llama-2-7B").on("H100")
+B = np.array([1, 10, 100, 1000])
+IDEAL = rk.Estimate(math=np.array([1e-3, 2e-3]), comms=np.array([2e-3, 1e-3]))
+STEP = V5E.estimate(rk.Cost(flops=2 * 7e9 * B, bytes=7e9))
+LATER = V5E.estimate(rk.Cost(flops=2 * 7e9 * B, bytes=1e14))
+GROUPS = [rk.group("TPU v5e", n) for n in (1, 2, 4)]
+# Every figure, each with the branches in which it says something else. Labels are capitals.
+FIGURES = {
+    "roofline": lambda: plot.roofline([rk.Roofline(1e12, 1e11), V5E], {"A": 1, "C": 1e3, "E": 20}),
+    "one roofline": lambda: plot.roofline(V5E, {"A": 1}),
+    "another channel": lambda: plot.roofline(rk.Roofline(1e12, 1e10, "CABLE"), {"A": 1}),
+    "times": lambda: plot.times({"A": rk.Estimate(2e-3, 1e-3, "memory", (("link", 4e-3),))}),
+    "measured": lambda: plot.measured({"A": (IDEAL, [2.5e-3, 4e-3])}),
+    "traffic": lambda: plot.traffic({"A": ([1, 2], [1, 2]), "C": ([1, 2], [1, 2])}, 3e12),
+    "collective": lambda: plot.collective("all-reduce", 2),
+    "topologies": lambda: plot.topologies({f"N{n}": rk.group("TPU v5e", n) for n in (2, 4)}),
+    "switch": lambda: plot.topologies({"N": rk.group("H100", 8)}),
+    "shapes": lambda: plot.matmul_shapes(512, 4096, 4096),
+    "tiled shapes": lambda: plot.matmul_shapes(8, 4096, 4096, tile=(4, 8), chips=2),
+    "batches": lambda: plot.matmul_batches(V5E, {"A": (64, 64), "C": (1024, 1024)}),
+    "batches on a chip": lambda: plot.matmul_batches(rk.chip("TPU v5e"), {"C": (1024, 1024)}),
+    "matmul times": lambda: plot.matmul_times([1, 64], [1, 2], {"A": ([1, 64], [1, 2])}),
+    "from 16 on": lambda: plot.matmul_times([16, 64], [1, 2], {}),
+    "split": lambda: plot.split_times(V5E, GROUPS, [8192]),
+    "tokens": lambda: plot.over_tokens(B, {"A": STEP, "C": LATER}),
+    "speed": lambda: plot.over_tokens(B, {"A": STEP}, flops=2 * 7e9 * B),
+    "layers": lambda: plot.layers({"P": SERVED.prefill(), "D": SERVED.decode(64)}),
+    "kinds": lambda: plot.breakdown({"P": SERVED.prefill(), "D": SERVED.decode(64)}),
+    "throughput": lambda: plot.throughput({"A": SERVED, "C": rk.llm("Llama-2-70B").on("H100")}),
+    "cache": lambda: plot.kv_memory(SERVED),
+    "caches": lambda: plot.kv_memory(rk.llm("Llama-2-70B").on("H100", chips=2)),
+}
+# Signs of mathematics, units, and names that their makers gave: of collectives, layers, groups.
+SIGNS = re.compile(
+    r"\$[^$]*\$|T_\w+|\w+/s\b|Llama\S*|all-reduce|(line|switch) of|\w*_(proj|matmul)|lm_head"
+    r"|\bembedding\b|\battention\b|\bnorm\b|\w*_norm|rotary|\w*act\b|\w*add\b|[gq]\S+/\S+"
+)
+
+
+@pytest.fixture
+def translated(tmp_path, monkeypatch):
+    """A language in which each letter of a sentence is an X."""
+    plt.switch_backend("Agg")
+    english = (wording.say.folder / "en.toml").read_text(encoding="utf-8")
+    (tmp_path / "en.toml").write_text(english, encoding="utf-8")
+    (tmp_path / "xx.toml").write_text(
+        "".join(
+            f"[{table}]\n"
+            + "".join(
+                f"{json.dumps(key)} = {json.dumps(crossed(text))}\n" for key, text in rows.items()
+            )
+            for table, rows in tomllib.loads(english).items()
+        )
+    )
+    monkeypatch.setattr(wording.say, "folder", tmp_path)
+    monkeypatch.setenv(LANGUAGE, "xx")
+    yield
+    plt.close("all")
+
+
+def crossed(sentence):
+    kept = re.split(r"(\$.*?\$|T_|\{\w+\})", sentence)
+    return "".join(part if i % 2 else re.sub(r"[^\W\d_]", "X", part) for i, part in enumerate(kept))
+
+
+def words_left(text):
+    return re.findall(r"[a-z]{3,}", SIGNS.sub("", text))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_speaks_another_language(name, translated):
+    drawn = FIGURES[name]()
+    ax = drawn[0] if isinstance(drawn, tuple) else drawn
+    ax.figure.draw_without_rendering()
+    shown = {text.get_text() for text in ax.figure.findobj(Text)}
+    assert not {text for text in shown | {ax.roofkit_description} if words_left(text)}
+    assert "XXX" in ax.roofkit_description
+
+
+def test_each_public_figure_is_among_those_that_are_tried():
+    drawn = {name for lambda_ in FIGURES.values() for name in lambda_.__code__.co_names}
+    others = {"COLOURS", "LINES", "Picture", "engineering", "show", "table"}
+    assert set(plot.__all__) - others <= drawn
+
+
+def test_words_that_are_not_translated_would_be_seen(translated, monkeypatch):
+    monkeypatch.delenv(LANGUAGE)
+    assert words_left(plot.roofline(V5E, {"A": 1}).roofkit_description)
