@@ -8,7 +8,7 @@ function readTimes(model) {
     times.lower = Math.max(times.math, times.comms);
     times.upper = times.math + times.comms;
     const bound = times.math >= times.comms ? "compute" : channel;
-    const words = { name, bound: text[bound] ?? bound };
+    const words = { name, bound: boundBy(bound, text) };
     for (const [key, value] of Object.entries(times)) words[key] = engineering(value) + units.time;
     return { ...times, words };
   });
@@ -22,7 +22,7 @@ function timesPicture(model, svg, readings) {
   const x = (time) => Number((left + ((right - left) * time) / most).toFixed(2));
   set(svg, { viewBox: `0 0 ${WIDTH} ${bottom + BARS.foot}` });
   addHatch(svg, "roofkit-hatch", 45);
-  drawTimeAxis(svg, { left, right, top, bottom }, most, text.time, model.get("units").time);
+  drawTimeAxis(svg, { left, right, top, bottom }, most, text, model.get("units").time);
 
   const addBar = (kind, d = "") => {
     const names = kind === "comms" ? ["comms", "hatching"] : [kind];
@@ -55,7 +55,7 @@ function timesPicture(model, svg, readings) {
       set(bracket, { d: `M${x(lower)},${under - 5}v10m0,-5H${x(upper)}m0,-5v10` });
       node.data = fill(text.between, words);
     });
-    const told = rows.map(({ words }) => fill(text.row, words)).join("; ");
+    const told = rows.map(({ words }) => fill(text.row, words)).join(text.between_rows);
     set(svg, { "aria-label": fill(text.bars, { rows: told }) });
   };
 }

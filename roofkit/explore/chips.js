@@ -43,9 +43,10 @@ function readChips(model) {
   const times = timesOf(split), pieces = piecesOf(split);
   // Of equals the first, as in Estimate.bound.
   const bound = RESOURCES.find((name) => times[name] === times.lower);
-  const share = significant(D / n, 5);
-  const quotient = (time, speed, unit) =>
-    `${engineering(time * speed)}${unit} / ${engineering(speed)}${unit}/s`;
+  const work = (name, speed, unit) => fill(text[`${name}_work`], {
+    B, F, shape, share: significant(D / n, 5),
+    amount: engineering(times[name] * speed) + unit, speed: `${engineering(speed)}${unit}/s`,
+  });
   const words = {
     n: String(n), B: grouped(B), D: grouped(D), shape,
     bound: text[BOUNDS[bound]],
@@ -55,14 +56,12 @@ function readChips(model) {
   for (const name of [...RESOURCES, "lower", "upper"]) {
     words[name] = engineering(times[name]) + units.time;
   }
-  const work = {
-    math: `X[${B}, ${share}] · Y[${share}, ${F}]: ` +
-      quotient(times.math, split.peak_flops, units.flops),
-    memory: `X, Y, Z: ${quotient(times.memory, split.bandwidth, units.bytes)}`,
-    link: n === 1 ? text.alone
-      : `${text.all_reduce}: ${quotient(times.link, split.egress, units.bytes)}, ${shape}`,
+  const works = {
+    math: work("math", split.peak_flops, units.flops),
+    memory: work("memory", split.bandwidth, units.bytes),
+    link: n === 1 ? text.alone : work("link", split.egress, units.bytes),
   };
-  return { D, times, pieces, bound, words, work };
+  return { D, times, pieces, bound, words, works };
 }
 
 // Keeps the number of chips, or comes as near to it as the chosen group can.
@@ -136,14 +135,14 @@ function drawStrip(svg, widths, text) {
     set(edge, { d: `M${at},${top - 4}V${bottom + 5}`, visibility: inside ? "visible" : "hidden" });
     const shown = ends.critical > 0;
     set(critical, { visibility: shown ? "visible" : "hidden" });
-    const [start, stop] = write(critical, `D* = ${words.critical}${inside ? "" : " →"}`, at);
+    const [start, stop] = write(critical, fill(inside ? text.critical_at : text.critical_beyond, words), at);
     for (const { at, label } of ticks) {
       const half = label.getComputedTextLength() / 2;
       const covered = shown && at + half > start && at - half < stop;
       set(label, { visibility: covered ? "hidden" : "visible" });
     }
     set(place, { d: `M${x(D)},${bottom}V${top - 2}m-5,-7h10l-5,8z` });
-    write(label, `D = ${words.D}`, x(D));
+    write(label, fill(text.D_at, words), x(D));
   };
 }
 
@@ -175,11 +174,11 @@ function chipsPicture(model, svg, readings) {
   let drawn;
 
   return (state) => {
-    const { times, bound, words, work } = state, most = roundLimit(times.upper);
+    const { times, bound, words, works } = state, most = roundLimit(times.upper);
     const x = (time) => Number((left + ((right - left) * time) / most).toFixed(2));
     if (most !== drawn) {
       axis.replaceChildren();
-      drawTimeAxis(axis, { left, right, top: top - 6, bottom }, most, text.time, second);
+      drawTimeAxis(axis, { left, right, top: top - 6, bottom }, most, text, second);
       drawn = most;
     }
     for (const { name, y, shapes, label, caption } of bars) {
@@ -191,7 +190,7 @@ function chipsPicture(model, svg, readings) {
       set(label, { x: end + 6 });
       label.classList.toggle("binds", name === bound);
       label.textContent = words[name];
-      caption.textContent = work[name];
+      caption.textContent = works[name];
     }
     set(guide, { d: `M${x(times.lower)},${top - 6}V${under}` });
     set(bracket, { d: `M${x(times.lower)},${under - 5}v10m0,-5H${x(times.upper)}m0,-5v10` });

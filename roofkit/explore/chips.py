@@ -151,7 +151,7 @@ class ChipsExplorer(Explorer):
         return f"ChipsExplorer({self.group!r}, B={self.B}, D={self.D}, F={self.F})"
 
     def _figure(self):
-        return plot.times({f"n = {self.n}": self.estimate})
+        return plot.times({self.text["n_at"].format(n=self.n): self.estimate})
 
 
 class ChipsPicture(Picture):

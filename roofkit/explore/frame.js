@@ -16,6 +16,8 @@ function engineering(value) {
 
 const fill = (template, values) => template.replace(/\{(\w+)\}/g, (_, key) => values[key]);
 
+const boundBy = (name, text) => text[name] ?? fill(text.other, { channel: name });
+
 function add(parent, name, attributes = {}, text = "") {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   set(element, attributes);

@@ -22,7 +22,7 @@ class Explorer(ipywidgets.VBox):
     """Controls over a picture they move; made by the functions of this package."""
 
     def __init__(self, picture, controls, above=()):
-        self._controls = controls
+        self._controls, self.text = controls, picture.text
         rows = [_row(picture, key, control) for key, control in controls.items()]
         super().__init__([*above, *rows, picture], layout={"max_width": "680px"})
         self.add_class("roofkit-explorer")

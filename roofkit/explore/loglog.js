@@ -15,7 +15,7 @@ function wordsOf(roof, intensity, channel, text, units) {
     ridge: `${significant(ridgeOf(roof), 4)} ${units.intensity}`,
     attainable: engineering(top) + units.peak_flops,
     share: `${significant((100 * top) / roof.peak_flops, 3)}%`,
-    bound: text[bound] ?? bound,
+    bound: boundBy(bound, text),
   };
   return { top, bound, words };
 }
@@ -70,7 +70,7 @@ function drawRoof(svg, box, limits, channel, text, behind) {
   behind?.(x, y);
   const drop = add(svg, "path", { class: "drop" });
   const line = add(svg, "path", { class: "roof" });
-  const names = { fed: text[channel] ?? channel, full: text.compute };
+  const names = { fed: boundBy(channel, text), full: text.compute };
   const captions = shades.map(([name]) => [
     name,
     add(svg, "text",
@@ -88,7 +88,7 @@ function drawRoof(svg, box, limits, channel, text, behind) {
       set(caption, { x: under[name].middle, visibility: fits ? "visible" : "hidden" });
     }
     set(drop, { d: `M${ridge.x},${ridge.y}V${box.bottom}` });
-    label.textContent = `${text.ridge} ${words.ridge}`;
+    label.textContent = fill(text.ridge_at, words);
     const half = label.getComputedTextLength() / 2;
     const middle = Math.min(Math.max(ridge.x, box.left + half), WIDTH - half);
     set(label, { x: middle, y: ridge.y - 10 });

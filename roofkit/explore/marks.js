@@ -15,7 +15,7 @@ function linearTicks(most, count = 6) {
   return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
-function drawTimeAxis(parent, { left, right, top, bottom }, most, name, second) {
+function drawTimeAxis(parent, { left, right, top, bottom }, most, text, second) {
   const x = (time) => Number((left + ((right - left) * time) / most).toFixed(2));
   // An axis up to 1 ms counts in µs, as the times do that it shows.
   const ticks = linearTicks(most), [, prefix] = engineering(0.99 * most).split(" ");
@@ -26,7 +26,7 @@ function drawTimeAxis(parent, { left, right, top, bottom }, most, name, second) 
     add(parent, "text", { x: x(v), y: bottom + 18, "text-anchor": "middle" }, significant(v / unit, 3));
   }
   add(parent, "text", { x: (left + right) / 2, y: bottom + 38, "text-anchor": "middle" },
-    `${name} (${prefix}${second})`);
+    fill(text.time_axis, { unit: prefix + second }));
 }
 
 function addHatch(svg, id, angle) {

@@ -26,7 +26,7 @@ function readMatmul(model) {
   const inBytes = (value) => engineering(value) + units.bytes;
   Object.assign(state.words, {
     B: String(B), D: String(D), F: String(F), dtype,
-    tile: tile === null ? text.whole : `${tile} × ${tile}`,
+    tile: tile === null ? text.whole : fill(text.edges, { tile }),
     flops: engineering(flops) + units.flops,
     bytes: inBytes(bytes),
     ...Object.fromEntries(OPERANDS.map((name) => [name, inBytes(operands[name].bytes)])),
@@ -117,8 +117,11 @@ function matmulPicture(model, svg, readings) {
       for (const bar of bars.again) set(bar, { d: between(middle, end) });
       for (const [column, node] of labels) node.textContent = told[column];
     }
-    const about = fill(text.picture, { ...words, kernel: text.product });
-    set(svg, { "aria-label": `${about} ${fill(text.operands, words)}` });
+    const about = {
+      picture: fill(text.picture, { ...words, kernel: text.product }),
+      operands: fill(text.operands, words),
+    };
+    set(svg, { "aria-label": fill(text.picture_and_operands, about) });
     for (const [key, node] of cells) node.data = words[key];
   };
 }

@@ -121,10 +121,12 @@ class MatmulExplorer(Explorer):
         return self.roof.estimate(self.cost)
 
     def _figure(self):
-        points = {"X · Y": self.cost}
+        text = self.text
+        points = {text["product"]: self.cost}
         if self.tile is not None:
             once = _cost(self.B, self.D, self.F, self.dtype)
-            points = {f"X · Y, b = {self.tile}": self.cost, "X · Y": once}
+            tiled = text["tiled"].format(product=text["product"], tile=self.tile)
+            points = {tiled: self.cost, text["product"]: once}
         return plot.roofline({f"{self.chip.name} {self.dtype}": self.roof}, points)
 
 

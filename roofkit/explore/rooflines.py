@@ -37,14 +37,14 @@ def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=N
     >>> live.roof.ridge
     240.53724053724054
     """
+    text = words(text)
     if isinstance(chip, Roofline):
         if not isinstance(chip.ridge, (int, float)):
             raise ValueError(f"chip must be one Roofline of plain numbers, got {chip!r}")
-        roof, name = chip, "Roofline"
+        roof, name = chip, text["unnamed"]
     else:
         chip = find_chip(chip)
         roof, name = chip.roofline(dtype), f"{chip.name} {dtype}"
-    text = words(text)
     return RooflineExplorer(roof, _intensity(intensity), name, kernel or text["kernel"], text)
 
 

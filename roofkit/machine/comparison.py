@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from roofkit import palette
 from roofkit._inputs import number
 from roofkit._tables import html_table, text_table
 from roofkit._units import engineering
+from roofkit.words import Words
+
+say = Words(Path(__file__).parent / "words")
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,8 +57,8 @@ class Comparison:
         ax.axvline(1, color=palette.colour("reference"), lw=1.2, zorder=2)
         ax.hlines(places, 1, ratios, color=palette.colour("frame"), lw=1.5, zorder=2)
         for chosen, marker, colour, name in (
-            (ratios >= 1, "o", palette.colour("blue"), "slower than predicted"),
-            (ratios < 1, "s", palette.colour("vermilion"), "faster than predicted"),
+            (ratios >= 1, "o", palette.colour("blue"), say("slower")),
+            (ratios < 1, "s", palette.colour("vermilion"), say("faster")),
         ):
             if chosen.any():
                 ax.plot(
@@ -74,7 +78,7 @@ class Comparison:
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.set_yticks(places, self.labels)
-        ax.set_xlabel("measured / predicted time")
+        ax.set_xlabel(say("x_axis"))
         ax.grid(axis="x", color=palette.colour("grid"), lw=0.8, zorder=0)
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=9)
@@ -83,13 +87,15 @@ class Comparison:
 
     def _describe(self):
         rows = sorted(self.rows, key=lambda row: abs(math.log(row["ratio"])), reverse=True)
-        named = rows if len(rows) <= 8 else rows[:4]
-        some = "" if len(rows) <= 8 else "furthest off, "
-        listed = ", ".join(f"{row['label']} {row['ratio']:.3g}" for row in named)
-        return (
-            f"Measured over predicted time of {len(rows)} cases, on a log axis around 1. "
-            f"Median error {self.median_error:.1%}; {some}{listed}."
-        )
+        few = len(rows) <= 8
+        cases = [
+            say("case", label=row["label"], ratio=f"{row['ratio']:.3g}")
+            for row in (rows if few else rows[:4])
+        ]
+        return say(
+            "described" if few else "described_some", count=len(rows),
+            error=f"{self.median_error:.1%}", cases=say("between").join(cases),
+        )  # fmt: skip
 
     def _table(self):
         rows = [
@@ -99,13 +105,16 @@ class Comparison:
             ]
             for row in self.rows
         ]  # fmt: skip
-        return ["", "predicted", "measured", "measured / predicted"], [""] * 4, rows
+        return ["", say("predicted"), say("measured"), say("ratio")], [""] * 4, rows
+
+    def _error(self):
+        return say("median_error", error=f"{self.median_error:.1%}")
 
     def __repr__(self):
-        return f"{text_table(*self._table())}\nmedian error {self.median_error:.1%}"
+        return f"{text_table(*self._table())}\n{self._error()}"
 
     def _repr_html_(self):
-        return f"{html_table(*self._table())}<p>median error {self.median_error:.1%}</p>"
+        return f"{html_table(*self._table())}<p>{self._error()}</p>"
 
 
 def compare(predicted, measured):

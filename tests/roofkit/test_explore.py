@@ -3,7 +3,9 @@
 What they draw is tested in a real browser, in tests/browser.
 """
 
+import json
 import re
+import shutil
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
@@ -13,6 +15,8 @@ from nbconvert import HTMLExporter
 
 import roofkit as rk
 from roofkit import explore
+from roofkit.explore import frame
+from roofkit.words import LANGUAGE
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -306,3 +310,36 @@ def test_the_words_of_a_matmul_can_be_replaced():
     live = explore.matmul(text={"B": "rows", "dtype": "type", "again": "wieder"})
     assert [control.description for control in controls(live)] == ["rows", "D", "F", "tile", "type"]
     assert picture(live).text["again"] == "wieder"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        explore.roofline,
+        explore.matmul,
+        explore.chips,
+        lambda: explore.times(rk.Cost(1e12, 2e9), ["H100"]),
+    ],
+)
+def test_live_pictures_speak_another_language(make, tmp_path, monkeypatch):
+    shutil.copytree(frame.WORDS.folder, tmp_path / "words")
+    translated = {key: f"«{text}»" for key, text in frame.WORDS.templates().items()}
+    lines = (f"{json.dumps(key)} = {json.dumps(text)}\n" for key, text in translated.items())
+    (tmp_path / "words/xx.toml").write_text("".join(lines))
+    monkeypatch.setattr(frame.WORDS, "folder", tmp_path / "words")
+    monkeypatch.setenv(LANGUAGE, "xx")
+    live = make()
+    assert all(text.startswith("«") and text.endswith("»") for text in live.text.values())
+    assert picture(live).text == live.text
+    described = [control.description for control in controls(live)]
+    assert described
+    assert all(text.startswith("«") for text in described)
+    for group in getattr(picture(live), "groups", []):
+        assert all(size["shape"].startswith("«") for size in group["sizes"])
+    assert all(label.startswith("«") for label in getattr(live.children[0], "options", ()))
+
+
+def test_each_text_of_a_live_picture_is_one_that_it_has():
+    known = set(frame.WORDS.templates())
+    for path in frame.HERE.glob("*.js"):
+        assert set(re.findall(r"\btext\.(\w+)", path.read_text(encoding="utf-8"))) <= known, path

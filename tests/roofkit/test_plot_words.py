@@ -2,7 +2,7 @@
 
 import json
 import re
-import tomllib
+import shutil
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,6 +11,7 @@ from matplotlib.text import Text
 
 import roofkit as rk
 from roofkit import plot
+from roofkit.machine import comparison
 from roofkit.plot import wording
 from roofkit.words import LANGUAGE
 
@@ -45,6 +46,8 @@ FIGURES = {
     "kinds": lambda: plot.breakdown({"P": SERVED.prefill(), "D": SERVED.decode(64)}),
     "throughput": lambda: plot.throughput({"A": SERVED, "C": rk.llm("Llama-2-70B").on("H100")}),
     "cache": lambda: plot.kv_memory(SERVED),
+    "comparison": lambda: comparison.compare([1, 2], [2, 1]).plot(),
+    "long comparison": lambda: comparison.compare([*range(1, 12)], [*range(2, 13)]).plot(),
     "caches": lambda: plot.kv_memory(rk.llm("Llama-2-70B").on("H100", chips=2)),
 }
 # Signs of mathematics, units, and names that their makers gave: of collectives, layers, groups.
@@ -58,18 +61,15 @@ SIGNS = re.compile(
 def translated(tmp_path, monkeypatch):
     """A language in which each letter of a sentence is an X."""
     plt.switch_backend("Agg")
-    english = (wording.say.folder / "en.toml").read_text(encoding="utf-8")
-    (tmp_path / "en.toml").write_text(english, encoding="utf-8")
-    (tmp_path / "xx.toml").write_text(
-        "".join(
-            f"[{table}]\n"
-            + "".join(
-                f"{json.dumps(key)} = {json.dumps(crossed(text))}\n" for key, text in rows.items()
-            )
-            for table, rows in tomllib.loads(english).items()
+    for words in (wording.say, comparison.say):
+        folder = tmp_path / words.folder.parent.name
+        shutil.copytree(words.folder, folder)
+        crossed_out = (
+            f"{json.dumps(key)} = {json.dumps(crossed(text))}\n"
+            for key, text in words.templates().items()
         )
-    )
-    monkeypatch.setattr(wording.say, "folder", tmp_path)
+        (folder / "xx.toml").write_text("".join(crossed_out))
+        monkeypatch.setattr(words, "folder", folder)
     monkeypatch.setenv(LANGUAGE, "xx")
     yield
     plt.close("all")
@@ -103,3 +103,9 @@ def test_each_public_figure_is_among_those_that_are_tried():
 def test_words_that_are_not_translated_would_be_seen(translated, monkeypatch):
     monkeypatch.delenv(LANGUAGE)
     assert words_left(plot.roofline(V5E, {"A": 1}).roofkit_description)
+
+
+def test_a_comparison_in_text_speaks_another_language(translated):
+    table = comparison.compare([1, 2], [2, 1])
+    assert not words_left(repr(table))
+    assert not words_left(re.sub(r"<[^>]*>", "", table._repr_html_()))
