@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
+from wording import say
 
 from roofcheck import find_question
 from roofcheck.cells import asked
@@ -135,10 +136,12 @@ def _asked(cell, *calls):
 def _answer(question):
     told = worked(find_question(question))
     right = html.escape(told.answer).rstrip(".")
-    lines = [f"**{right}.** {told.remark}".strip()]
-    if told.says:
-        wrong = f"*{html.escape(told.slip)}?* " if told.slip else ""
-        lines.append(f"{wrong}{told.says}")
+    sentence = "deck.answer" if told.remark else "deck.answer_alone"
+    lines = [say(sentence, answer=right, remark=told.remark)]
+    if told.says and told.slip:
+        lines.append(say("deck.slip", slip=html.escape(told.slip), says=told.says))
+    elif told.says:
+        lines.append(told.says)
     return _unbroken(quantities(" ".join(lines)))
 
 
@@ -150,5 +153,9 @@ def _unbroken(source):
 
 def _unfolded(source):
     """Folded text as the speaker reads it: a summary is no more than a heading."""
-    open_ = re.sub(r"<details><summary>(.*?)</summary>", r"**\1.**", source)
-    return open_.replace("</details>", "").strip()
+    unfolded = re.sub(
+        r"<details><summary>(.*?)</summary>",
+        lambda found: say("deck.folded", summary=found[1]),
+        source,
+    )
+    return unfolded.replace("</details>", "").strip()

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tools/kit"))
 from built import decks  # noqa: E402
 from start import open_lab, parser  # noqa: E402
+from wording import say  # noqa: E402
 
 SERVED = ("course/en", "course/data", "exercises")
 
@@ -44,8 +45,8 @@ def served():
 def offered(built):
     """Options that serve the decks and pages there are, and a menu that names them."""
     site, slides = built / "site", built / "slides"
-    items = [("Pages", "index.html")] if (site / "index.html").exists() else []
-    items += [(f"Slides: {title}", deck.name) for deck, title in decks(slides).items()]
+    items = [(say("menu.pages"), "index.html")] if (site / "index.html").exists() else []
+    items += [(say("menu.deck", title=title), deck.name) for deck, title in decks(slides).items()]
     # Opened from the file browser they would run no script.
     entries = [
         {
@@ -54,7 +55,7 @@ def offered(built):
         }
         for text, name in items
     ]
-    menu = {"id": "jp-mainmenu-course", "label": "Course", "rank": 900, "items": entries}
+    menu = {"id": "jp-mainmenu-course", "label": say("menu.title"), "rank": 900, "items": entries}
     config = built / "config"
     settings = config / "labconfig/default_setting_overrides.json"
     settings.parent.mkdir(parents=True, exist_ok=True)

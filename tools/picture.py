@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from wording import say
+
 import roofkit as rk
 from roofkit.plot import roofline, show
 
@@ -11,10 +13,10 @@ TARGET = Path(__file__).resolve().parents[1] / "course" / "roofline.png"
 def draw():
     """The picture: one vector operation and three matmuls on two chips."""
     kernels = {
-        "vector addition": rk.elementwise(8192, reads=2),
-        "matmul, 1 token": rk.matmul(1, 8192, 8192),
-        "matmul, 32 tokens": rk.matmul(32, 8192, 8192),
-        "matmul, 4096 tokens": rk.matmul(4096, 8192, 8192),
+        say("picture.vector"): rk.elementwise(8192, reads=2),
+        say("picture.one", tokens=1): rk.matmul(1, 8192, 8192),
+        say("picture.several", tokens=32): rk.matmul(32, 8192, 8192),
+        say("picture.several", tokens=4096): rk.matmul(4096, 8192, 8192),
     }
     return show(roofline([rk.chip("H100 SXM"), rk.chip("TPU v5e")], kernels))
 

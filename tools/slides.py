@@ -25,6 +25,7 @@ from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import sync_playwright
 from talks import read_talk
 from web import BUILD, mathjax, npm, run, widgets
+from wording import say
 
 from roofkit import palette
 
@@ -164,6 +165,7 @@ def write(deck, target):
             npm(*REVEAL, "dist/reveal.js"), npm(*REVEAL, "dist/plugin/notes.js"),
             mathjax(), widgets(),
         ],
+        "words": {key: say(f"deck.{key}") for key in ("key_code", "key_dark")},
         "start": (DECK / "deck.js").read_text(encoding="utf-8"),
     }  # fmt: skip
     resources = {"metadata": {"name": target.stem}, "deck": parts}

@@ -12,6 +12,9 @@ async function drawn() {
   }
 }
 
+// What the help of the deck calls its keys.
+const words = JSON.parse(document.querySelector("#words").textContent);
+
 function dark(on) {
   document.querySelector("#dark").media = on ? "all" : "not all";
   document.body.dataset.jpThemeLight = String(!on);
@@ -43,9 +46,9 @@ drawn().then(async () => {
       !(slider(event) && /^(Arrow|Home|End)/.test(event.key)) &&
       !(button(event) && /^( |Enter)$/.test(event.key)),
   });
-  Reveal.addKeyBinding({ keyCode: 67, key: "C", description: "Show or hide the code of pictures" },
+  Reveal.addKeyBinding({ keyCode: 67, key: "C", description: words.key_code },
     () => document.body.classList.toggle("code"));
-  Reveal.addKeyBinding({ keyCode: 68, key: "D", description: "Dark or light room" },
+  Reveal.addKeyBinding({ keyCode: 68, key: "D", description: words.key_dark },
     () => dark(document.querySelector("#dark").media === "not all"));
   // Else the arrows would go on moving a slider that is out of sight.
   Reveal.on("slidechanged", leave);

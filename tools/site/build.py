@@ -16,18 +16,19 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import chips
-import folding
 import nbformat
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.append(str(HERE.parent))
+import chips  # noqa: E402
 import downloads  # noqa: E402
+import folding  # noqa: E402
 from picture import draw  # noqa: E402
 from talks import read_talk  # noqa: E402
 from web import BUILD, mathjax, run, widgets  # noqa: E402
+from wording import say  # noqa: E402
 
 from roofkit.palette import filled  # noqa: E402
 
@@ -64,6 +65,7 @@ def main(argv=None):
         write_files(Path(work), files, args.kit)
         write_pages(pages, downloads.take(args.slides, files / "slides"), args.kit)
         command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet"]
+        command += ["-D", f"project={say('site.title')}", "-D", f"html_title={say('site.title')}"]
         folders = ["-c", work, "-d", f"{work}/doctrees", pages, f"{work}/site"]
         if status := subprocess.run([*command, *folders]).returncode:
             return status

@@ -2,7 +2,6 @@
 
 from roofkit import palette
 
-project = html_title = "Roofline"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.githubpages", "sphinx.ext.mathjax"]
 language = "en"
 smartquotes = False

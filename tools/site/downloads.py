@@ -4,6 +4,7 @@ import shutil
 import sys
 
 from built import decks
+from wording import say
 
 
 def take(slides, into):
@@ -15,9 +16,12 @@ def take(slides, into):
     into.mkdir()
     taken = {}
     for deck, title in found.items():
-        files = {"Slides": deck.name, "PDF of the slides": f"{deck.stem}.pdf"}
-        files["PDF with notes"] = f"{deck.stem}-notes.pdf"
-        files = {kind: name for kind, name in files.items() if (slides / name).is_file()}
+        names = {"html": deck.name, "pdf": f"{deck.stem}.pdf", "notes": f"{deck.stem}-notes.pdf"}
+        files = {
+            say(f"downloads.{kind}"): name
+            for kind, name in names.items()
+            if (slides / name).is_file()
+        }
         for name in files.values():
             shutil.copy(slides / name, into)
         taken[deck.stem] = {"title": title.strip(), "files": files}

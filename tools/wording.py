@@ -1,0 +1,10 @@
+"""What the tools say to students and audiences, from words/en.toml.
+
+Whole pages, such as those of the site and the kit's README, are texts of their own beside this.
+"""
+
+from pathlib import Path
+
+from roofkit.words import Words
+
+say = Words(Path(__file__).with_name("words"))
