@@ -1,4 +1,4 @@
-"""What has been built and can be opened."""
+"""The decks that have been built, by the titles that they show."""
 
 import html
 import re

@@ -3,9 +3,9 @@
 A slide begins with a cell of type slide or subslide and ends before the next. On it
 
 - a `check` becomes a fragment: the answer, and the slip it is most often missed by;
-- a cell that draws, a figure or a table, leaves its code to a key;
-- notes, a prediction's answer among them, are gathered into one script: ⏸ stands where the
-  room is asked, ▶ where a click brings more.
+- a cell that shows a figure or a table has its code hidden until a key is pressed;
+- notes and the answers to predictions become one script for the speaker: ⏸ stands where the
+  room is asked, ▶ where a click shows more.
 """
 
 import html
@@ -30,12 +30,12 @@ WORDS_A_MINUTE = 130
 UNIT = re.compile(
     r"(?<=[\d⁰¹²³⁴⁵⁶⁷⁸⁹]) (?=(?:[kMGTPmµn]?s|[kMGTP]?B|[kMGTP]?FLOPs?|bits?|bytes?)\b)"
 )
-# Seconds for the room: to take a slide in, to think about a question, to watch a slider moved.
+# Seconds that the room needs: to look at a slide, to think about a question, to watch sliders.
 LOOKING, THINKING, WATCHING = 15, 45, 90
 
 
 class DeckError(Exception):
-    """What no deck can be made of: says where, and what to do."""
+    """No deck can be made; the message says what is wrong, where, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _answer(question):
 
 
 def _unbroken(source):
-    """Text whose lines do not end within 2 · 10¹² FLOPs."""
+    """Text in which no line ends within a quantity such as 2 · 10¹² FLOPs."""
     source = re.sub(r"(?<=\d) · (?=10)", "\u00a0·\u00a0", source)
     return UNIT.sub("\u00a0", source)
 

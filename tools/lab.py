@@ -21,11 +21,13 @@ SERVED = ("course/en", "course/data", "exercises")
 def main():
     options = parser(__doc__)
     options.add_argument("--all", action="store_true", help="serve the repository")
-    options.add_argument("--built", type=Path, default=ROOT / "build", help="of site and slides")
+    options.add_argument(
+        "--built", type=Path, default=ROOT / "build", help="folder of site and slides"
+    )
     options = options.parse_args()
     # nbgrader looks for its configuration in the working directory.
     os.chdir(ROOT)
-    # The files alone come from elsewhere: nbgrader's Validate must find them below the root.
+    # The root stays the repository: nbgrader's Validate looks for the notebooks below it.
     files = [] if options.all else [f"--FileContentsManager.root_dir={served()}"]
     open_lab(sys.executable, ROOT, options, *files, *offered(options.built))
 
@@ -47,7 +49,7 @@ def offered(built):
     site, slides = built / "site", built / "slides"
     items = [(say("menu.pages"), "index.html")] if (site / "index.html").exists() else []
     items += [(say("menu.deck", title=title), deck.name) for deck, title in decks(slides).items()]
-    # Opened from the file browser they would run no script.
+    # These are links, since a page that the file browser opens may run no script.
     entries = [
         {
             "command": "help:open",

@@ -79,7 +79,7 @@ def make(sources, lectures):
         raise DeckError(f"two sources would be one deck, {doubled[0]}.html: rename one")
     talks = {path: open_talk(path) for path in sources if path.suffix == ".txt"}
     wanted = dict.fromkeys([*(p for p in sources if p not in talks), *(lectures * bool(talks))])
-    # A wrong id is told before minutes are spent on running.
+    # A wrong id is found before the lectures run, which takes minutes.
     saved = [slide for path in wanted for slide in slides_of(open_notebook(path))]
     for talk in talks.values():
         talk.chosen(saved)
@@ -161,7 +161,7 @@ def write(deck, target):
     parts = {
         "styles": styles,
         "scripts": [
-            # Before require.js, whose loader it would take for its own.
+            # reveal.js comes before require.js, whose loader it would take for its own.
             npm(*REVEAL, "dist/reveal.js"), npm(*REVEAL, "dist/plugin/notes.js"),
             mathjax(), widgets(),
         ],
@@ -185,7 +185,7 @@ def print_decks(decks, chromium):
                 page.goto(f"{deck.resolve().as_uri()}?print-pdf{query}")
                 page.wait_for_function(PRINTABLE)
                 target = deck.with_name(deck.stem + end)
-                # reveal.js would end on a blank one.
+                # reveal.js adds a blank page at the end, which is left out.
                 pages = page.locator(
                     ".pdf-page, .speaker-notes-pdf[data-layout=separate-page]"
                 ).count()

@@ -60,7 +60,7 @@ def read_talk(name: str, text: str) -> Talk:
     bridges: dict[str, str] = {}
     bridge: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
-        # A title may hold a C#.
+        # A # within a word, such as C#, opens no comment.
         line = re.sub(r"(^|\s)#.*", "", line).strip()
         key, colon, value = line.partition(":")
         if line.startswith(">"):

@@ -1,4 +1,4 @@
-"""What pages and decks are made of: notebooks that have run, and scripts that need no network."""
+"""What pages and decks share: lectures that have run, and scripts that need no network."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ MathJax.Hub = {
 
 
 def run(path, **environment):
-    """The notebook with its outputs and widgets; one that was saved with these, as it was left."""
+    """The notebook with outputs and widgets; it runs unless it was saved with widgets."""
     notebook = nbformat.read(path, as_version=4)
     if "widgets" not in notebook.metadata:
         with private_client(notebook) as (client, own):

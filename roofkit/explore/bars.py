@@ -10,7 +10,8 @@ from roofkit.explore.frame import Explorer, Picture, javascript, slider, words
 from roofkit.hardware import chip as find_chip
 from roofkit.roofline import Cost, Roofline
 
-# Doublings. Bars share one linear axis: further up and the first picture would be all margin.
+# How many times a slider doubles its start downward and upward. Bars share one linear axis: if it
+# reached further up, the bars of the first picture would be too short to read.
 REACH_DOWN, REACH_UP = 3, 1
 
 

@@ -6,7 +6,7 @@ const BOUNDS = { math: "compute", memory: "memory", link: "link" };
 
 const grouped = (value) => Math.round(value).toLocaleString("en-US");
 
-// The same formulas as ring 1; tests/browser compares the two.
+// These formulas are those of roofkit/network/sharding.py; tests/browser compares the two.
 function timesOf({ B, D, F, n, itemsize, peak_flops, bandwidth, egress }) {
   const times = {
     math: (2 * B * D * F) / n / peak_flops,
@@ -18,8 +18,9 @@ function timesOf({ B, D, F, n, itemsize, peak_flops, bandwidth, egress }) {
   return times;
 }
 
-// T_math grows with D from 0, T_memory from that of Z, T_link stays: so first the link is slowest,
-// then perhaps memory, last perhaps compute. Where each piece ends, if it comes at all:
+// As D grows, T_math grows from 0, T_memory from the time of Z, and T_link stays the same. So the
+// link is the slowest at first, then perhaps memory, and at last perhaps compute. This finds the D
+// at which each of these pieces ends; a piece that ends before it begins does not exist.
 function piecesOf({ B, F, n, itemsize, peak_flops, bandwidth, egress }) {
   const math = (2 * B * F) / n / peak_flops;
   const memory = (itemsize * (B + F)) / n / bandwidth, written = (itemsize * B * F) / bandwidth;
@@ -41,7 +42,7 @@ function readChips(model) {
   const split = { B, D, F, itemsize: model.get("itemsize"), ...chip, ...size };
   const { n } = split;
   const times = timesOf(split), pieces = piecesOf(split);
-  // Of equals the first, as in Estimate.bound.
+  // If two times are equal, the first of them binds, as in Estimate.bound.
   const bound = RESOURCES.find((name) => times[name] === times.lower);
   const work = (name, speed, unit) => fill(text[`${name}_work`], {
     B, F, shape, share: significant(D / n, 5),
@@ -64,7 +65,7 @@ function readChips(model) {
   return { D, times, pieces, bound, words, works };
 }
 
-// Keeps the number of chips, or comes as near to it as the chosen group can.
+// Keeps the number of chips, or takes the nearest that the chosen group can have.
 function chooseGroup(model) {
   const { sizes } = model.get("groups")[model.get("topology")];
   const shown = Number(model.get("n_readout")), far = ({ n }) => Math.abs(n - shown);
@@ -81,11 +82,11 @@ function roundLimit(value) {
   return [1, 2, 5, 10].map((n) => n * power).find((limit) => limit >= value);
 }
 
-// A colour, and the hatch that tells it from the others without colour.
+// Adds a shape twice: in its colour, and in the hatch that tells it from others without colour.
 const addShapes = (svg, name, more = "") =>
   [name, `hatching-${name}`].map((shape) => add(svg, "path", { class: shape + more }));
 
-// Which time is longest at every width, where D is and where T_math and T_link are equal.
+// Draws the strip that says which time is longest at every D, with marks at D and at D*.
 function drawStrip(svg, widths, text) {
   const { left, right } = SPLIT, { top, thick } = STRIP, bottom = top + thick;
   const limits = [widths[0], widths.at(-1)], x = logScale(limits, left, right);
@@ -106,7 +107,7 @@ function drawStrip(svg, widths, text) {
   const place = add(svg, "path", { class: "place" });
   const label = add(svg, "text", { y: top - 12 });
 
-  // In the middle of its piece, or aside where a line would strike it through.
+  // Puts a caption in the middle of its piece, or aside if a line would cross it there.
   const putCaption = (caption, from, end, lines) => {
     const half = caption.getComputedTextLength() / 2 + 6;
     const ways = [(from + end) / 2, from + half, end - half];
@@ -114,7 +115,7 @@ function drawStrip(svg, widths, text) {
     set(caption, { x: free ?? ways[0], visibility: 2 * half < end - from ? "visible" : "hidden" });
   };
 
-  // Beside the place, and within the picture.
+  // Writes words around a place but within the picture; returns from where to where they reach.
   const write = (node, words, at) => {
     node.textContent = words;
     const half = node.getComputedTextLength() / 2;

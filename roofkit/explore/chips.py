@@ -13,7 +13,8 @@ from roofkit.hardware import chip as find_chip
 from roofkit.network import critical_width, group, line, ring, sharded_matmul
 from roofkit.network.sharding import group_sizes
 
-# What the sliders reach unless they start beyond; every width of a TPU v5e slice is among them.
+# The sliders reach from the first to the second, or as far as where they start. The critical
+# width of every slice of the TPU v5e lies between.
 WIDTHS, BATCHES = (2**10, 2**20), (1, 2**14)
 
 
@@ -115,7 +116,7 @@ class ChipsExplorer(Explorer):
         )  # fmt: skip
         super().__init__(picture, sliders, above=[self._topology])
         ipywidgets.jslink((self._topology, "index"), (picture, "topology"))
-        # How far n can go depends on how the chips are joined.
+        # The last n depends on how the chips are joined.
         ipywidgets.jsdlink((picture, "last"), (sliders["n"], "max"))
 
     @property
@@ -157,7 +158,7 @@ class ChipsExplorer(Explorer):
 class ChipsPicture(Picture):
     _esm = javascript("marks.js", "chips.js")
 
-    # Places in the lists below: the sizes of the chosen group, widths and batches.
+    # n, D and B are places in lists: the sizes of the chosen group, widths and batches.
     n = traitlets.Int().tag(sync=True)
     D = traitlets.Int().tag(sync=True)
     B = traitlets.Int().tag(sync=True)
@@ -174,7 +175,7 @@ class ChipsPicture(Picture):
 
 
 def _choices(chips):
-    """Each chip's own groups; after the first torus, a line and a ring of its links."""
+    """How chips are joined: each as its kind is, and the first torus also as a line and a ring."""
     choices = []
     for chip in chips:
         sizes = group_sizes(chip)

@@ -1,14 +1,14 @@
 // What every live picture shares. A picture's own file follows in the same module and ends on
 // `export default live({ sliders, choices, choose, read, picture })`: `sliders` and `choices` name the
-// traits that move, sliders with a read-out; `choose` fits the sliders to what buttons choose; `read`
-// makes of the model what is shown, `picture` draws it once and returns what updates it.
+// traits that move, and sliders have a read-out; `choose` fits the sliders to what a button chose;
+// `read` computes what is shown from the model; `picture` draws it once and returns what updates it.
 const WIDTH = 680;
 const PREFIXES = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P"];
 
 const significant = (value, digits) => String(Number(value.toPrecision(digits)));
 
 function engineering(value) {
-  // Rounded first, so that 999.6 becomes 1 k and not 1000.
+  // The value is rounded first, so that 999.6 becomes 1 k and not 1000.
   const power = Number(value.toExponential(2).split("e")[1]);
   const step = Math.min(Math.max(Math.floor(power / 3), -4), 5);
   return `${significant(value / 1000 ** step, 3)} ${PREFIXES[step + 4]}`;
@@ -61,7 +61,7 @@ function live({ sliders, choices = [], choose, read, picture }) {
         const name = sliders[i];
         set(handle, { "aria-label": text[name], "aria-valuetext": state.words[name] });
       });
-      // Nor does it say what its buttons are for and which of them is pressed.
+      // It does not say either what its buttons are for and which of them is pressed.
       explorer?.querySelectorAll(".widget-toggle-buttons").forEach((buttons, place) => {
         const name = choices[place];
         set(buttons, { role: "group", "aria-label": text[name] });
@@ -72,7 +72,7 @@ function live({ sliders, choices = [], choose, read, picture }) {
 
     draw();
     for (const name of moving) model.on(`change:${name}`, draw);
-    // Only once the picture is seen are its sliders on the page and do its texts have a length.
+    // Before the picture is seen, its sliders are not on the page and its texts have no length.
     const seen = new IntersectionObserver(draw);
     seen.observe(el);
     return () => {
@@ -81,7 +81,7 @@ function live({ sliders, choices = [], choose, read, picture }) {
     };
   }
 
-  // Once per model, not per view: the read-outs are values that labels beside the sliders show.
+  // Runs once for a model, which may have several views: labels beside the sliders show read-outs.
   function initialize({ model }) {
     const write = () => {
       const { words } = read(model);
@@ -89,7 +89,7 @@ function live({ sliders, choices = [], choose, read, picture }) {
     };
     const fit = () => choose(model);
     write();
-    // First, since what is chosen may move a slider.
+    // This listens first, since what is chosen may move a slider.
     if (choose) for (const name of choices) model.on(`change:${name}`, fit);
     for (const name of moving) model.on(`change:${name}`, write);
     return () => {

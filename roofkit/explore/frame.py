@@ -36,7 +36,7 @@ class Explorer(ipywidgets.VBox):
         return f"{type(self).__name__}({figures})"
 
     def _repr_mimebundle_(self, **kwargs):
-        # Shown where there is neither a kernel nor saved widget state.
+        # This is shown where there is neither a kernel nor saved widget state.
         fallback = plot.show(self._figure())._repr_html_()
         return {**super()._repr_mimebundle_(**kwargs), "text/html": fallback}
 
@@ -57,7 +57,7 @@ class Picture(anywidget.AnyWidget):
 
 
 def words(text):
-    """What pictures say, with replacements, or ValueError for one of what none of them says."""
+    """All texts of pictures, some of them replaced; ValueError for a key that no picture has."""
     known = WORDS.templates()
     if unknown := set(text or {}) - set(known):
         raise ValueError(f"text has {sorted(unknown)}; the entries are {', '.join(known)}")

@@ -1,7 +1,8 @@
-// A roofline on logarithmic axes, for the pictures that show one. `box` holds the axes' edges.
+// Draws a roofline on logarithmic axes, for the pictures that show one. `box` holds the edges of
+// the axes.
 const DISC = "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0z", TRIANGLE = "M-6,-5h12l-6,11z";
 
-// The same formulas as ring 1; tests/browser compares the two.
+// These formulas are those of roofkit/roofline.py; tests/browser compares the two.
 const ridgeOf = (roof) => roof.peak_flops / roof.bandwidth;
 const attainable = (roof, intensity) => Math.min(roof.peak_flops, intensity * roof.bandwidth);
 
@@ -50,7 +51,7 @@ function path(roof, [low, high], x, y) {
   return "M" + [low, corner, high].map((i) => `${x(i)},${y(attainable(roof, i))}`).join("L");
 }
 
-// Under the slope the channel binds, under the flat part compute.
+// The areas under the slope, where the channel binds, and under the flat part, where compute does.
 function regions(roof, { bottom }, [low, high], x, y) {
   const corner = Math.min(Math.max(ridgeOf(roof), low), high);
   const under = (from, to) => ({
@@ -62,7 +63,7 @@ function regions(roof, { bottom }, [low, high], x, y) {
   return { fed: under(low, corner), full: under(corner, high) };
 }
 
-// The axes and a roof on them that moves; gives the scales, and what redraws the roof.
+// Draws the axes and a roof that moves; returns the scales and a function that redraws the roof.
 function drawRoof(svg, box, limits, channel, text, behind) {
   const x = logScale(limits.x, box.left, box.right), y = logScale(limits.y, box.bottom, box.top);
   const shades = ["fed", "full"].map((name) => [name, add(svg, "path", { class: name })]);

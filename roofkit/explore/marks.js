@@ -17,7 +17,7 @@ function linearTicks(most, count = 6) {
 
 function drawTimeAxis(parent, { left, right, top, bottom }, most, text, second) {
   const x = (time) => Number((left + ((right - left) * time) / most).toFixed(2));
-  // An axis up to 1 ms counts in µs, as the times do that it shows.
+  // An axis that ends at 1 ms is in µs, as the times on it are.
   const ticks = linearTicks(most), [, prefix] = engineering(0.99 * most).split(" ");
   const unit = 1000 ** (PREFIXES.indexOf(prefix) - 4);
   add(parent, "path", { class: "grid", d: ticks.map((v) => `M${x(v)},${top}V${bottom}`).join("") });

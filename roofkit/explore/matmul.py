@@ -10,7 +10,7 @@ from roofkit._inputs import itemsize
 from roofkit.explore.frame import Explorer, Picture, javascript, selection, words
 from roofkit.hardware import chip as find_chip
 
-# Sliders go through the powers of two from and to these exponents, and through where they start.
+# Sliders stop at the powers of two between these exponents, and at the value where they start.
 REACH = {"B": (0, 16), "D": (7, 16), "F": (7, 16), "tile": (0, 10)}
 WHOLE = "whole"
 
@@ -40,7 +40,7 @@ def matmul(chip="TPU v5e", B=256, D=8192, F=8192, dtype="bf16", *, tile=None, te
     ('memory', 63.5)
     """
     chip = find_chip(chip)
-    chip.roofline(dtype)  # says so where there is none
+    chip.roofline(dtype)  # raises if the table has no peak for it
     start = {"B": B, "D": D, "F": F, "tile": tile}
     for name, value in start.items():
         if name == "tile" and value is None:
@@ -59,12 +59,12 @@ class MatmulExplorer(Explorer):
 
     def __init__(self, chip, start, dtype, text):
         self.chip = chip
-        # A figure that is not confirmed is nothing to click on by accident.
+        # A peak that is not confirmed is left out, so that nobody chooses it by accident.
         roofs = {each: chip.roofline(each) for each, peak in chip.peaks.items() if peak.confirmed}
         stops = {name: _stops(name, value) for name, value in start.items()}
         sliders = {
             name: selection(
-                # A selection takes None for no choice at all.
+                # ipywidgets takes None to mean that nothing is selected.
                 [WHOLE if stop is None else stop for stop in values],
                 values.index(start[name]),
                 text[name],
@@ -75,7 +75,7 @@ class MatmulExplorer(Explorer):
             options=list(roofs), value=dtype, description=text["dtype"],
             style={"description_width": "40px", "button_width": "64px"},
         )  # fmt: skip
-        dtypes.add_class("widget-inline-hbox")  # the label beside the buttons
+        dtypes.add_class("widget-inline-hbox")  # puts the label beside the buttons
         picture = MatmulPicture(
             stops=stops,
             peaks=[
@@ -90,7 +90,7 @@ class MatmulExplorer(Explorer):
             **{name: each.index for name, each in sliders.items()},
         )
         super().__init__(picture, {**sliders, "dtype": dtypes})
-        # Two sliders side by side where there is room for them.
+        # Two sliders stand side by side where there is room for them.
         self.layout.flex_flow = "row wrap"
         *rows, choice, _ = self.children
         for row in rows:
@@ -168,7 +168,7 @@ def _stops(name, value):
 
 
 def _limits(roofs, stops):
-    """Wide enough for all that the sliders and the choice of dtype reach."""
+    """Limits of the axes that hold all that the sliders and the choice of dtype reach."""
     first, last = ({name: values[end] for name, values in stops.items()} for end in (0, -1))
     low = min(_cost(**first, dtype=dtype).intensity for dtype in roofs) / 2
     high = 2 * max(

@@ -10,7 +10,8 @@ from roofkit.explore.frame import Explorer, Picture, javascript, slider, words
 from roofkit.hardware import chip as find_chip
 from roofkit.roofline import Cost, Roofline
 
-# Doublings each way; ten slider steps make one, and where a slider starts is one of the steps.
+# How many times a slider halves and doubles its start. Ten steps make one doubling, so the start
+# is one of the steps.
 REACH = 3
 
 
@@ -58,7 +59,7 @@ class RooflineExplorer(Explorer):
     def __init__(self, roof, intensity, name, kernel, text):
         self.published, self._name, self._kernel = roof, name, kernel
         peak, bandwidth = float(roof.peak_flops), float(roof.bandwidth)
-        # Wide enough for the ridge wherever the sliders take it.
+        # The axis holds the ridge wherever the sliders move it.
         apart = math.log2(intensity / roof.ridge)
         below, above = (max(REACH, math.ceil(way) + 2 * REACH) for way in (apart, -apart))
         sliders = {

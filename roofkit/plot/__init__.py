@@ -1,6 +1,6 @@
 """Rooflines, layers, times and memory as figures: in units, readable in grey, told in words."""
 
-import matplotlib.pyplot  # noqa: F401  first, so that an installation without it is told so here
+import matplotlib.pyplot  # noqa: F401  first: an installation without it is told so
 
 from roofkit._units import engineering
 from roofkit.plot.collectives import collective, topologies

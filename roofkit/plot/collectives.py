@@ -12,12 +12,12 @@ from roofkit.network import Group
 from roofkit.plot.figures import COLOURS
 from roofkit.plot.wording import listing, say
 
-# Chips are lettered, pieces of the array numbered.
+# A chip is named by a letter, a piece of the array by a number.
 LETTERS = "ABCDEFGH"
 
 
 def collective(name, n=4, *, axes=None):
-    """Draw a collective step by step, on a one-way ring: a row a chip, a column a piece.
+    """Draw a collective step by step, on a one-way ring: rows are chips, columns are pieces.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ def collective(name, n=4, *, axes=None):
     n : chips, 2 to 5
     axes : sequence of matplotlib Axes, one for each state, optional
 
-    A cell is filled where the chip holds the piece; of partial sums it says how many chips' parts
-    are in it. What has just come over a link has a thick frame. In an all-to-all a piece has the
-    colour and letter of the chip it is for, and travels as far as that. Returns the Axes. Raises
+    A cell is filled where the chip holds the piece. In a partial sum a number says how many chips
+    have added their part. What has just come over a link has a thick frame. In an all-to-all a
+    piece has the colour and letter of the chip that it is for. Returns the Axes. Raises
     ValueError for anything else.
 
     >>> len(collective("all-gather", 4))
@@ -74,7 +74,7 @@ def _gathering(n, held=None):
 
 
 def _scattering(n):
-    """Each piece goes around once and collects a part at every chip; it ends at its own."""
+    """Each piece goes around once, adds a part at every chip, and ends at that of its number."""
     held = [{piece: (piece, 1) for piece in range(n)} for _ in range(n)]
     yield held
     for step in range(n - 1):
@@ -95,7 +95,7 @@ def _reducing(n):
 
 
 def _exchanging(n):
-    """Each chip's pieces go to the chip that they are for, a distance further at each step."""
+    """At each step every chip sends one piece, one chip further than at the step before."""
     held = [{target: (target, n) for target in range(n)} for _ in range(n)]
     yield held
     for step in range(1, n):
@@ -221,7 +221,7 @@ def _draw_group(ax, label, group):
         elif chip == poorest:
             style |= {"color": COLOURS[0]}
         ax.plot(*place, **style)
-    # Boxes of one shape, so that the titles stand in line.
+    # All boxes have one shape, so that the titles stand in line.
     least, most = np.min(list(places.values()), axis=0), np.max(list(places.values()), axis=0)
     half = max(most - least) / 2 + 0.7
     for limits, middle in zip((ax.set_xlim, ax.set_ylim), (least + most) / 2, strict=True):

@@ -1,4 +1,4 @@
-"""What every figure shares: colours that survive grey paper, axes, labels that keep apart."""
+"""What every figure shares: colours that differ in grey too, axes, labels that do not overlap."""
 
 import base64
 import html
@@ -16,9 +16,18 @@ from roofkit._html import output
 from roofkit._units import engineering
 from roofkit.plot.wording import say
 
-# Colours steps in grey too, and line styles tell lines apart without either.
+# The colours of lines also differ in grey; the styles tell lines apart without any colour.
 COLOURS = palette.series()
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
+# A legend within the axes or above them, and what lies under words that cross a line.
+WITHIN = {"fontsize": 9, "framealpha": 0.9, "edgecolor": "none"}
+ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "frameon": False, "fontsize": 9}
+PLATE = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8}
+
+
+def new_axes(height):
+    """The Axes of a new figure, as wide as all are and so many inches high."""
+    return plt.subplots(figsize=(6.4, height), layout="constrained")[1]
 
 
 def show(ax, alt=None):
@@ -62,7 +71,7 @@ class Picture:
 
 
 def decades(values, before, after):
-    """Limits of a log axis around values, a half decade being the finest step."""
+    """Limits of a log axis, in half decades, with so many decades of room around the values."""
     low, high = np.log10(min(values)) - before, np.log10(max(values)) + after
     return 10 ** (np.floor(2 * low) / 2), 10 ** (np.ceil(2 * high) / 2)
 
@@ -71,23 +80,23 @@ def intensities_shown(ridges, intensities, above=2):
     """Limits of the intensity axis, in whole decades around the ridges of the chips.
 
     From three decades below that of the lowest ridge to ``above`` that of the highest. They do not
-    follow the points, so that a kernel that gets tenfold faster is seen to move; only one that
+    follow the kernels, so that one sees a kernel move that gets tenfold faster; only a kernel that
     would lie outside widens them.
     """
     first, last = (math.floor(math.log10(ridge)) for ridge in (min(ridges), max(ridges)))
-    # Adding vectors is 1/24 at the least, in fp64: below 0.01 lies nothing.
+    # Nothing lies below 0.01: adding vectors in fp64, 1/24 FLOP/byte, is about the lowest there is.
     start = max(first - 3, min(first - 1, -2))
     least, most = min(intensities, default=math.inf), max(intensities, default=0)
     low, high = min(10.0**start, least / EDGE), max(10.0 ** (last + above), most * EDGE)
     return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
 
 
-# How far within the frame a marker stays whole.
+# A marker whose distance from the frame is this factor is not cut off.
 EDGE = 1.3
 
 
 def roofline_axes(ax, xlim, ylim):
-    """Log-log axes of intensity against FLOP/s."""
+    """Make both axes logarithmic: intensity from left to right, FLOP/s upward."""
     ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
     ax.set_xlabel(say("axes.intensity"))
     ax.set_ylabel(say("axes.attainable"))
@@ -97,7 +106,7 @@ def roofline_axes(ax, xlim, ylim):
 
 
 def ticks(axis, limits, text):
-    """Label the decades of a log axis, and as many digits between as few decades leave room for."""
+    """Label the decades of a log axis and, if it shows fewer than two, some values between them."""
     decades_shown = math.log10(limits[1] / limits[0])
     between = (2, 3, 4, 5, 6, 8) if decades_shown < 1 else (2, 5) if decades_shown < 2 else ()
     axis.set_major_locator(LogLocator(numticks=12))
@@ -109,13 +118,19 @@ def ticks(axis, limits, text):
 
 
 def bare(ax):
-    """A pale grid, and no frame where there is no scale."""
+    """Draw a pale grid, and leave out the two sides of the frame that have no scale."""
     ax.grid(which="major", color=palette.colour("grid"), lw=0.8, zorder=0)
     ax.spines[["top", "right"]].set_visible(False)
 
 
+def checked(name, values):
+    """Raise ValueError unless all values of an array are finite and above 0."""
+    if not (values > 0).all() or not np.isfinite(values).all():
+        raise ValueError(f"{name} must all be finite and above 0")
+
+
 def rounded(value):
-    """Three significant digits without an exponent."""
+    """A number with three significant digits and no exponent."""
     return f"{float(f'{value:.3g}'):.10g}"
 
 
@@ -123,9 +138,9 @@ def place_labels(ax, labels, avoid=(), lines=()):
     """Write labels beside their points, each where it covers neither a label nor anything else.
 
     ``labels`` holds (text, (x, y) in data, radius of the point in points of type, colour);
-    ``avoid`` artists; ``lines`` pairs of arrays (xs, ys) in data, straight on the figure. Early
-    labels choose first. A label that finds room only farther away is joined to its point by a thin
-    line. Returns the annotations.
+    ``avoid`` holds artists, and ``lines`` pairs of arrays (xs, ys) in data, which are straight on
+    the figure; no label should cover either. Early labels choose first. A label that finds room
+    only farther away is joined to its point by a thin line. Returns the annotations.
     """
     ax.figure.draw_without_rendering()
     point = ax.figure.dpi / 72
@@ -149,7 +164,7 @@ def place_labels(ax, labels, avoid=(), lines=()):
         ink = np.concatenate(inked)
 
         def cost(place, centre=centre, half=half, ink=ink):
-            """Points of distance; what is covered, crossed or cut off weighs more."""
+            """How bad a place is: its distance in points, and more for what it covers."""
             middle, gap, turn = place
             box = _box(middle, *(2 * half))
             covered = sum(_shared(box, other) for other in boxes)
@@ -172,7 +187,7 @@ def place_labels(ax, labels, avoid=(), lines=()):
         ]
         middle, gap, _ = min(places, key=cost)
         label.xyann = (middle - centre) / point
-        # Several lines start or end beside their point.
+        # The lines of a label beside its point start or end at the point.
         aside = int(np.sign((middle - centre)[0]) * (abs(middle - centre)[0] > half[0]))
         label.set_multialignment(("center", "left", "right")[aside])
         boxes.append(_box(middle, *(2 * half)))
@@ -190,7 +205,8 @@ def place_labels(ax, labels, avoid=(), lines=()):
     return placed
 
 
-# Where a label may lie: above, below and beside its point first. Beyond FAR it needs a line.
+# The directions in which a label is tried: above, below and beside its point come first. A label
+# farther away than FAR, in points, is joined to its point by a line.
 WAYS = [
     np.array([math.cos(angle), math.sin(angle)])
     for angle in np.pi / 8 * np.array([4, 12, 0, 8, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15])

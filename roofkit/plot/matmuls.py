@@ -4,20 +4,19 @@ import math
 import re
 from collections.abc import Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
 import roofkit as rk
 from roofkit import palette
 from roofkit._units import engineering, prefixed
-from roofkit.plot.figures import COLOURS, LINES, bare, ticks
+from roofkit.plot.figures import COLOURS, LINES, WITHIN, bare, checked, new_axes, ticks
 from roofkit.plot.wording import listing, say
 from roofkit.roofline import Roofline
 
 # How thick a single row or column is drawn, as a share of the figure's width.
 THIN = 0.006
-# Offset in points and alignment of a text beside a point.
+# Where a text stands beside a point: its offset in points, and how it is aligned.
 SIDES = {
     "on": ((0, 0), "center", "center"),
     "left": ((-5, 0), "right", "center"),
@@ -39,7 +38,7 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
         Rows and columns of one block of Z, no more than B and F; drawn with the rows of X and the
         columns of Y that it takes. Otherwise it is one element with one row and one column.
     chips : whole number that divides D, optional
-        How many chips split D; drawn is the share of the first.
+        How many chips split D; the figure shows the share of the first.
     ax : matplotlib Axes, optional
 
     Returns the Axes. Raises ValueError for sizes that are not whole, for a tile that is too large
@@ -62,17 +61,16 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
         raise ValueError(f"chips={chips} must divide D={D}")
     D //= chips
     one, depth = ("₁", f"D/{chips}") if chips > 1 else ("", "D")
-    # Y stands over Z and X beside it, in lengths of elements; Z begins at (right, 0).
+    # Y stands over Z and X beside it. Lengths count elements; Z begins at (right, 0).
     gap = 0.06 * (D + F)
     right, above = D + gap, B + gap
     width, height = right + F, above + D
     flat = B / width < 0.16
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 0.8 + 4.6 * height / width), layout="constrained")
+    ax = ax or new_axes(0.8 + 4.6 * height / width)
     ax.set(xlim=(-0.1 * width, 1.01 * width), ylim=(-(0.1 if flat else 0.06) * width, height))
     ax.set_aspect("equal")
     ax.axis("off")
-    # The block is about a third of the way in, on a boundary of tiles.
+    # The block lies about a third of the way in, where a tile begins.
     thick, wide = max(rows, THIN * width), max(columns, THIN * width)
     under = B - rows * (B // rows // 3) - thick
     left = right + columns * (F // columns // 3)
@@ -119,8 +117,8 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
     ax : matplotlib Axes, optional
 
     A circle marks the critical batch of each layer, where it has one. The pale line is speed =
-    B · bandwidth · 2 / bytes of an element, up to the peak: what a layer without end would reach.
-    Returns the Axes. Raises ValueError for anything else.
+    B · bandwidth · 2 / bytes of an element, up to the peak: what a layer of endless D and F would
+    reach. Returns the Axes. Raises ValueError for anything else.
 
     >>> ax = matmul_batches(rk.chip("TPU v5e"), {"1k": (1024, 1024)})
     >>> ax.get_xlabel()
@@ -132,8 +130,7 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
         raise ValueError(f"chip must be a Chip or a Roofline of two numbers, got {chip!r}")
     if not isinstance(layers, Mapping) or not 1 <= len(layers) <= len(COLOURS):
         raise ValueError(f"layers must map 1 to {len(COLOURS)} labels to (D, F), got {layers!r}")
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    ax = ax or new_axes(3.8)
     xs = np.geomspace(FEWEST, MOST, 400)
     rule = rk.critical_batch(roof, dtype=dtype)
     ax.set(xscale="log", yscale="log", xlim=(FEWEST, MOST))
@@ -159,7 +156,7 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
     ax.set_xticks([], minor=True)
     ticks(ax.yaxis, ax.get_ylim(), lambda value: engineering(value).strip())
     bare(ax)
-    legend = ax.legend(loc="lower right", fontsize=9, framealpha=0.9, edgecolor="none", title=name)
+    legend = ax.legend(loc="lower right", **WITHIN, title=name)
     legend.get_title().set_fontsize(9)
     ax.roofkit_description = say(
         "batches.described" if name else "batches.described_unnamed",
@@ -191,8 +188,7 @@ def matmul_times(batches, seconds, models, *, ax=None):
     scale, prefix = prefixed(
         max(times.max() for times in [seconds, *(times for _, times in read.values())])
     )
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    ax = ax or new_axes(3.8)
     for (label, (at, times)), colour, line in zip(read.items(), COLOURS, LINES, strict=False):
         ax.plot(at, times / scale, ls=line, color=colour, lw=1.8, label=label)
     ax.plot(batches, seconds / scale, "ko", ms=5, mec="white", mew=0.6, zorder=3,
@@ -202,7 +198,7 @@ def matmul_times(batches, seconds, models, *, ax=None):
     ax.set_ylabel(say("axes.time_in", unit=f"{prefix}s"))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     bare(ax)
-    ax.legend(loc="upper left", fontsize=9, framealpha=0.9, edgecolor="none")
+    ax.legend(loc="upper left", **WITHIN)
     told = [
         _ends("one_token" if batches[0] == 1 else "tokens", batches, seconds),
         *(_ends("model", *pair, label=_plain(label)) for label, pair in read.items()),
@@ -241,7 +237,6 @@ def _pairs(name, batches, seconds):
             f"{batches.shape} and {seconds.shape}"
         )
     for what, values in (("batches", batches), ("seconds", seconds)):
-        if not (values > 0).all() or not np.isfinite(values).all():
-            raise ValueError(f"{name} {what} must all be finite and above 0")
+        checked(f"{name} {what}", values)
     order = np.argsort(batches)
     return batches[order], seconds[order]

@@ -1,13 +1,11 @@
 """Measured times beside the bracket that an ideal machine gives them."""
 
-import math
 from collections.abc import Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from roofkit import palette
-from roofkit.plot.figures import COLOURS, bare, rounded, ticks
+from roofkit.plot.figures import COLOURS, WITHIN, bare, checked, new_axes, rounded, ticks
 from roofkit.plot.wording import listing, say
 from roofkit.roofline import Estimate
 
@@ -36,8 +34,7 @@ def measured(groups, *, ax=None):
             f"groups must map 1 to {len(MARKERS)} labels to (Estimate, seconds), got {groups!r}"
         )
     read = {label: _read(label, *pair) for label, pair in groups.items()}
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+    ax = ax or new_axes(3.6)
     everything = [ratio for ratio, *_ in read.values()]
     reach = 1.2 * max(max(r.max(), 1 / r.min()) for r in everything)
     highest = max(2.0, *(over.max() for _, over, _ in read.values()))
@@ -64,7 +61,7 @@ def measured(groups, *, ax=None):
     ax.set_yticks(shown, [f"{value:g}" for value in shown])
     ax.set_yticks([], minor=True)
     bare(ax)
-    legend = ax.legend(loc="upper right", fontsize=9, framealpha=0.9, edgecolor="none")
+    legend = ax.legend(loc="upper right", **WITHIN)
     for handle in legend.legend_handles[1:]:
         handle.set(markersize=6, alpha=1)
     told = [
@@ -86,7 +83,6 @@ def _read(label, estimate, seconds):
         *(np.atleast_1d(np.asarray(a, float)) for a in (estimate.math, estimate.comms, seconds))
     )
     for name, values in (("T_math", math_), ("T_comms", comms), ("measured seconds", seconds)):
-        if not (values > 0).all() or not math.isfinite(values.max()):
-            raise ValueError(f"groups[{label!r}]: {name} must all be finite and above 0")
+        checked(f"groups[{label!r}]: {name}", values)
     longer = np.maximum(math_, comms)
     return math_ / comms, seconds / longer, float(np.mean(seconds > math_ + comms))

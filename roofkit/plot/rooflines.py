@@ -3,25 +3,34 @@
 import math
 from collections.abc import Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from roofkit import palette
 from roofkit._inputs import half
 from roofkit._units import engineering, prefixed
 from roofkit.hardware import Chip
-from roofkit.plot.figures import COLOURS, LINES, intensities_shown, roofline_axes, rounded
+from roofkit.plot.figures import (
+    ABOVE,
+    COLOURS,
+    LINES,
+    PLATE,
+    WITHIN,
+    intensities_shown,
+    new_axes,
+    roofline_axes,
+    rounded,
+)
 from roofkit.plot.wording import bound_by, listing, named, say
 from roofkit.roofline import Cost, Estimate, Roofline
 
-# Of the bars of times, by place: neighbours differ in grey.
+# The hatches of the first bar, the second, and so on: neighbours differ in grey.
 HATCHES = ("", "//", "\\\\", "..")
 
 
 def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     """Draw one roofline or several, with kernels as labelled points on them.
 
-    Under a single roof the regions are shaded in which its channel binds, and compute.
+    Under a single roof two regions are shaded: where its channel binds, and where compute does.
 
     Parameters
     ----------
@@ -60,8 +69,7 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     if ylim is None:
         ylim = _height(roofs.values(), xlim)
     ylim = _limits(ylim, "ylim")
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    ax = ax or new_axes(3.8)
     roofline_axes(ax, xlim, ylim)
     for (label, roof), colour, line in zip(roofs.items(), COLOURS, LINES, strict=False):
         # Three points make the whole line, since it is straight on both sides of the ridge.
@@ -85,15 +93,15 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     labels = _shade(ax, *roofs.values()) if len(roofs) == 1 else []
     for name, intensity in points.items():
         labels.append(_label(ax, name, intensity, roofs.values(), labels))
-    # Under a single roof stand the names of its regions.
+    # The names of its regions stand at the lower right of a single roof.
     place = "upper left" if len(roofs) == 1 else "lower right"
-    ax.legend(loc=place, fontsize=9, framealpha=0.9, edgecolor="none")
+    ax.legend(loc=place, **WITHIN)
     ax.roofkit_description = _describe(roofs, points)
     return ax
 
 
 def _shade(ax, roof):
-    """Under the slope the channel binds, under the flat part compute. Returns the two names."""
+    """Shade where the channel binds and where compute does; returns the names of the regions."""
     names = []
     (left, right), (floor, _) = ax.get_xlim(), ax.get_ylim()
     middle = min(max(roof.ridge, left), right)
@@ -144,9 +152,7 @@ def times(estimates, *, ax=None):
     names = list(dict.fromkeys(name for times in bars.values() for name in times))
     # Bars and bracket share a row; two bars leave a quarter of it free.
     step = 0.78 / (len(names) + 1)
-    if ax is None:
-        size = (6.4, 0.9 + 0.95 * len(estimates) * (len(names) + 1) / 3)
-        _, ax = plt.subplots(figsize=size, layout="constrained")
+    ax = ax or new_axes(0.9 + 0.95 * len(estimates) * (len(names) + 1) / 3)
     rows = np.arange(len(estimates))[::-1]
     scale, prefix = prefixed(max(estimate.upper for estimate in estimates.values()))
     for row, (label, estimate) in zip(rows, estimates.items(), strict=True):
@@ -164,10 +170,7 @@ def times(estimates, *, ax=None):
     ax.set_xlabel(say("axes.time_in", unit=f"{prefix}s"))
     ax.spines[["top", "right"]].set_visible(False)
     handles, labels = ax.get_legend_handles_labels()
-    ax.legend(
-        [*handles[1:], handles[0]], [*labels[1:], labels[0]], loc="lower center",
-        bbox_to_anchor=(0.5, 1), ncols=len(handles), frameon=False, fontsize=9,
-    )  # fmt: skip
+    ax.legend([*handles[1:], handles[0]], [*labels[1:], labels[0]], ncols=len(handles), **ABOVE)
     told = [_told(label, bars[label], estimate) for label, estimate in estimates.items()]
     ax.roofkit_description = say("times.described", rows=listing(told))
     return ax
@@ -184,7 +187,7 @@ def _told(label, bars, estimate):
 
 
 def _bars(estimate, beside):
-    """The times of one Estimate by name; a channel has its own where some have several."""
+    """The times of an Estimate by name; each channel has one if any estimate has several."""
     if not any(other.beside for other in beside):
         return {"math": estimate.math, "comms": estimate.comms}
     return {"math": estimate.math, estimate.channel: estimate.comms, **dict(estimate.beside)}
@@ -207,7 +210,7 @@ def _named_roofs(roofs):
 
 
 def _name(roof, alone):
-    """A chip's own; of several Rooflines, which have none, their figures."""
+    """The name of a chip; Rooflines have none and, if there are several, go by their figures."""
     if isinstance(roof, Roofline) and not alone and isinstance(roof.ridge, (int, float)):
         return say(
             "roofline.by_figures", peak=f"{engineering(roof.peak_flops)}FLOP/s",
@@ -257,7 +260,7 @@ def _intensity(kernel, label):
 
 def _height(roofs, xlim):
     low = min(roof.attainable(xlim[0]) for roof in roofs)
-    # Room for a label under the leftmost marker.
+    # The label of the leftmost marker stands below it.
     return low * 0.5, max(roof.peak_flops for roof in roofs) * 2.5
 
 
@@ -281,13 +284,13 @@ def _label(ax, name, intensity, roofs, others):
         ha="center" if flat else "left",
         va="bottom" if flat else "top",
         fontsize=9,
-        bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
+        bbox=PLATE,
     )
-    # Not beyond the frame's right side.
+    # A label does not go beyond the right side of the frame.
     beyond = label.get_window_extent().x1 - ax.get_window_extent().x1
     if beyond > 0:
         label.xyann = (label.xyann[0] - 72 / ax.figure.dpi * beyond, label.xyann[1])
-    # Away from the roof until it is free; in a hopelessly crowded plot, where the search ends.
+    # It moves away from the roof until it is free or, in a plot that is too crowded, 50 times.
     for _ in range(50):
         box = label.get_window_extent()
         if not any(box.overlaps(other.get_window_extent()) for other in others):

@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 from roofkit import palette
 from roofkit._units import engineering
 from roofkit.network import Group, sharded_matmul
-from roofkit.plot.figures import COLOURS, LINES, bare, decades, ticks
+from roofkit.plot.figures import COLOURS, LINES, WITHIN, bare, decades, ticks
 from roofkit.plot.wording import bound_by, listing, named, say
 from roofkit.roofline import Roofline
 
@@ -79,6 +79,6 @@ link-bound.'
         ]  # fmt: skip
         told.append(say("split.panel", D=f"{D:g}", times=listing(times)))
     axes[0].set_ylabel(say("axes.time"))
-    axes[-1].legend(fontsize=9, framealpha=0.9, edgecolor="none")
+    axes[-1].legend(**WITHIN)
     axes[0].roofkit_description = say("split.described", panels=listing(told, "sentences"))
     return tuple(axes)

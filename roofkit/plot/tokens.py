@@ -1,17 +1,16 @@
-"""What formats reach over the tokens that pass at once."""
+"""The times or speeds of several formats against the tokens that pass at once."""
 
 from collections.abc import Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from roofkit import palette
 from roofkit._units import engineering, prefixed
-from roofkit.plot.figures import COLOURS, bare, place_labels, rounded, ticks
+from roofkit.plot.figures import COLOURS, bare, new_axes, place_labels, rounded, ticks
 from roofkit.plot.wording import listing, say
 from roofkit.roofline import Estimate
 
-# Where lines run together, each shows beside those drawn over it.
+# Lines may lie on each other; the first is the widest, so that all can be seen.
 WIDEST, STEP = 7.2, 1.4
 
 
@@ -26,9 +25,9 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
         Draws FLOPs over T_lower, FLOP/s, in place of seconds.
     ax : matplotlib Axes, optional
 
-    A circle marks where a line turns: up to it data come late, from it on compute binds. It lies
-    where T_math = T_comms, between the two tokens that enclose it. Lines may run together; later
-    ones are narrower. Returns the Axes. Raises ValueError for anything else.
+    A circle marks where compute begins to bind. It lies where T_math = T_comms, between the two
+    tokens that enclose it. Lines may lie on each other; later ones are narrower. Returns the
+    Axes. Raises ValueError for anything else.
 
     >>> import roofkit as rk
     >>> B = np.array([1, 10, 100, 1000])
@@ -44,8 +43,7 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
         raise ValueError(
             f"estimates must map 1 to {len(COLOURS)} labels to Estimates, got {estimates!r}"
         )
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
+    ax = ax or new_axes(4)
     told, labels, lines = [], [], []
     for number, ((label, estimate), colour) in enumerate(
         zip(estimates.items(), COLOURS, strict=False)
@@ -76,7 +74,7 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
         told.append(listing(said, "items"))
     least, most = (bound([bound(ys) for _, ys in lines]) for bound in (min, max))
     scale, prefix = prefixed(least)
-    # Speeds crowd their labels at the top.
+    # Lines of speed turn near the top, where their labels need room.
     ylim = least / 1.7, most * (1.5 if flops is None else 2.6)
     ax.set(xscale="log", yscale="log", xlim=(tokens[0], tokens[-1]), ylim=ylim)
     ax.set_xlabel(say("tokens.x_axis"))

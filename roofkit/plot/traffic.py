@@ -1,15 +1,13 @@
 """Measured times against the bytes moved, above the time that a memory or link takes for them."""
 
-import math
 from collections.abc import Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from roofkit import palette
 from roofkit._inputs import number
 from roofkit._units import engineering
-from roofkit.plot.figures import COLOURS, bare, decades, rounded, ticks
+from roofkit.plot.figures import COLOURS, WITHIN, bare, checked, decades, new_axes, rounded, ticks
 from roofkit.plot.measured import MARKERS
 from roofkit.plot.wording import listing, say
 
@@ -24,9 +22,10 @@ def traffic(groups, bandwidth, *, ax=None):
         Bytes/s of the memory or of the links; the line of bytes / bandwidth is the bound.
     ax : matplotlib Axes, optional
 
-    A dotted line goes on from each group's floor, the median of those that move up to ten times its
-    fewest bytes, to the bytes that are moved in that time. Returns the Axes. Raises ValueError for
-    lengths that differ, and for anything that is not finite and above zero.
+    A dotted line shows the floor of each group: the median time of those that move at most ten
+    times its fewest bytes. It ends at the bytes that the bound allows to move in that time.
+    Returns the Axes. Raises ValueError for lengths that differ, and for anything that is not finite
+    and above zero.
 
     >>> ax = traffic({"x + y": ([3e4, 3e8], [1e-6, 1.2e-4])}, bandwidth=3e12)
     >>> ax.roofkit_description
@@ -39,8 +38,7 @@ bytes take at 3 TB/s; 300 MB in 120 µs, 1.2 times.'
         )
     bandwidth = number(bandwidth, "bandwidth")
     read = {label: _read(label, *pair) for label, pair in groups.items()}
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    ax = ax or new_axes(3.8)
     xlim = decades(np.concatenate([moved for moved, _ in read.values()]), 0.2, 0.2)
     ylim = decades(np.concatenate([seconds for _, seconds in read.values()]), 0.5, 0.1)
     ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
@@ -65,7 +63,7 @@ bytes take at 3 TB/s; 300 MB in 120 µs, 1.2 times.'
     ticks(ax.xaxis, xlim, lambda value: f"{engineering(value)}B")
     ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
     bare(ax)
-    ax.legend(loc="upper left", fontsize=9, framealpha=0.9, edgecolor="none")
+    ax.legend(loc="upper left", **WITHIN)
     told = [
         _describe("other" if i else "first", label, *pair, bandwidth)
         for i, (label, pair) in enumerate(read.items())
@@ -83,8 +81,7 @@ def _read(label, moved, seconds):
             f"{seconds.size}"
         )
     for name, values in (("bytes", moved), ("measured seconds", seconds)):
-        if not (values > 0).all() or not math.isfinite(values.max()):
-            raise ValueError(f"groups[{label!r}]: {name} must all be finite and above 0")
+        checked(f"groups[{label!r}]: {name}", values)
     return moved, seconds
 
 

@@ -1,6 +1,6 @@
 // Starts the deck once all is drawn, and gives it the keys that a lecture needs.
 
-// A slide that moves while its widget is drawn loses it, so reveal.js comes last; 5 s at most.
+// Waits until all is drawn, at most 5 s: a widget is lost if reveal.js moves its slide meanwhile.
 async function drawn() {
   await MathJax.startup.promise;
   // The speaker's window has no style that would hide these.
@@ -20,7 +20,7 @@ function dark(on) {
   document.body.dataset.jpThemeLight = String(!on);
 }
 
-// Keys of the speaker's window come without a target.
+// Keys pressed in the speaker's window arrive here without a target.
 const slider = (event) => event.target?.closest?.(".noUi-handle");
 const button = (event) => event.target?.closest?.("button");
 const leave = () => {
@@ -41,7 +41,7 @@ drawn().then(async () => {
     pdfSeparateFragments: false, pdfMaxPagesPerSlide: 1, plugins: [RevealNotes],
     // Sections carry their own time; without a default the speaker's clock shows no pace.
     defaultTiming: 60,
-    // What has the focus keeps the keys that it understands.
+    // A slider or button that has the focus keeps the keys that it understands.
     keyboardCondition: (event) =>
       !(slider(event) && /^(Arrow|Home|End)/.test(event.key)) &&
       !(button(event) && /^( |Enter)$/.test(event.key)),
@@ -50,7 +50,7 @@ drawn().then(async () => {
     () => document.body.classList.toggle("code"));
   Reveal.addKeyBinding({ keyCode: 68, key: "D", description: words.key_dark },
     () => dark(document.querySelector("#dark").media === "not all"));
-  // Else the arrows would go on moving a slider that is out of sight.
+  // Without this the arrows would go on moving a slider that is out of sight.
   Reveal.on("slidechanged", leave);
 });
 
@@ -62,5 +62,5 @@ addEventListener("keydown", (event) => {
     event.key === "PageDown" ? Reveal.next() : Reveal.prev();
   }
 }, true);
-// Nor does a button that was clicked keep the space bar.
+// A button that was clicked gives the space bar back, too.
 addEventListener("click", (event) => { if (event.detail && button(event)) leave(); });

@@ -2,8 +2,8 @@
 
     python tools/kit/build.py
 
-It holds files under version control alone, from a list of their own, so that no solution and no
-question of an instructor's own slips in.
+It holds only files that are listed here and under version control, so that no solution gets in,
+nor a question that an instructor keeps.
 """
 
 import shutil
@@ -14,7 +14,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Where in the repository, and where in the kit.
+# Files and folders of the repository, and where each stands in the kit.
 GIVEN = {
     "tools/kit/README.md": "README.md",
     "tools/kit/start.py": "start.py",

@@ -38,7 +38,7 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
     undefined=StrictUndefined,
 )
-# Where what a text of the repository links to stands on the site.
+# What texts of the repository link to, and where that stands on the site.
 PLACES = {
     "course/roofline.png": "roofline.png",
     "roofkit/README.md": "guide.md",
@@ -133,7 +133,7 @@ def write_pages(pages, listed, kit):
             write(pages / "lectures" / path.name, headed(notebook, path, "_lecture.md", data))
     for path in problems:
         notebook = nbformat.read(path, as_version=4)
-        # What opens below the title says what a page needs.
+        # A page needs nothing; headed() puts other words below the title.
         needs = r"\n\n\*This notebook needs .*"
         notebook.cells[0].source = re.sub(needs, "", notebook.cells[0].source)
         write(pages / "problems" / path.name, headed(notebook, path, "_problems.md", data))

@@ -19,12 +19,15 @@ autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 
 html_theme = "furo"
+LINKS = {
+    "color-brand-primary": "var(--roofline-anchor)",
+    "color-brand-content": "var(--roofline-anchor)",
+}
 # The names with jp are JupyterLab's, which the live pictures use.
 html_theme_options = {
     "light_css_variables": {
         **palette.variables(),
-        "color-brand-primary": "var(--roofline-anchor)",
-        "color-brand-content": "var(--roofline-anchor)",
+        **LINKS,
         "figure": "none",
         "jp-layout-color0": "var(--color-background-primary)",
         "jp-ui-font-color1": "var(--color-foreground-primary)",
@@ -33,6 +36,7 @@ html_theme_options = {
     },
     "dark_css_variables": {
         **palette.variables(dark=True),
+        **LINKS,  # the theme has others of its own for the dark
         "figure": "invert(0.93) hue-rotate(180deg)",
     },
 }
@@ -66,19 +70,19 @@ def list_parameters(app, what, name, obj, options, lines):
     lines[start:end] = listed
 
 
-# Scripts of this kind hold JSON, in which a page that the search found would mark the word.
+# Scripts of this kind hold JSON. A page opened from the search would mark the word in it, too.
 WIDGETS = "application/vnd.jupyter.widget"
 
 
 def name_parts(app, page, template, context, doctree):
-    """Name folds by their own words, not by myst-nb's for all; mend captions, tables, scripts."""
+    """Correct what screen readers and the search meet in folds, captions, tables and scripts."""
     for part in {"body", "furo_navigation_tree"} & context.keys():
         html = context[part].replace(' aria-label="Toggle hidden content"', "")
         html = html.replace(' role="heading">', ' role="heading" aria-level="2">')
         html = html.replace(
             f'<script type="{WIDGETS}', f'<script class="nohighlight" type="{WIDGETS}'
         )
-        # A head without words, in a table's corner, is none.
+        # An empty heading in the corner of a table would be read out as a heading.
         context[part] = html.replace('<th class="head"><p></p></th>', "<td></td>")
     for script in context["script_files"]:
         if script.attributes.get("type", "").startswith(WIDGETS):

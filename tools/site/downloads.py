@@ -1,4 +1,4 @@
-"""The decks that `make slides` made, as far as there are any."""
+"""The decks of the site: those that `make slides` made, if it has been run."""
 
 import shutil
 import sys
@@ -8,7 +8,7 @@ from wording import say
 
 
 def take(slides, into):
-    """Copy the decks; what each is called and which files of it there are."""
+    """Copy the decks; returns the title of each, and its files by their names for readers."""
     found = decks(slides)
     if not found:
         print(f"no decks in {slides}, so the site has none; make slides first", file=sys.stderr)

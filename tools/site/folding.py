@@ -1,4 +1,4 @@
-"""What a lecture needs to be read without a kernel: folded answers, and words for its checks."""
+"""Make a lecture readable without a kernel: fold its answers, and put words for its checks."""
 
 import re
 
@@ -13,7 +13,8 @@ ASKED = ("check", "predict", "review")
 
 def fold(notebook):
     """Tag what is to be folded, and replace what checks and guesses would say."""
-    blank = r"(?!)"  # the call of a function that the reader is to fill; none so far
+    # Matches calls of the function that the reader is to write last; at first there is none.
+    blank = r"(?!)"
     for cell, after in zip(notebook.cells, [*notebook.cells[1:], None], strict=True):
         if f"cells.{cell.id}" in say.templates():
             cell.source = say(f"cells.{cell.id}")
@@ -24,7 +25,7 @@ def fold(notebook):
                 tags.append(f"hide-{part}")
                 cell.metadata.mystnb = {"code_prompt_show": words, "code_prompt_hide": words}
         if kind := call_of(cell):
-            # Once below several in a row.
+            # Of several such cells in a row, only the last has the sentence.
             said = f'<p class="asked">{say(f"asked.{kind}")}</p>' if call_of(after) != kind else ""
             cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": said})]
         elif re.search(blank, cell.source):
@@ -34,7 +35,7 @@ def fold(notebook):
 
 
 def opens(cell):
-    """The words that a folded output opens by: what there is to see, if more than a line."""
+    """What a folded output says while it is closed: what kind of thing is inside."""
     shown = str(cell.get("outputs"))
     kind = "picture" if "<img" in shown else "table" if "<table" in shown else "other"
     return say(f"folded.{kind}")
