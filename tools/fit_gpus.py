@@ -42,7 +42,7 @@ ROWS_START = {"bandwidth": 0.9, "rate": 5e9, "overhead": 2.5e-6, "cached": 0.3, 
 
 @functools.cache
 def read(name):
-    """The columns of a file as arrays; seconds, and chips by their names in roofkit."""
+    """Read the columns of a file as arrays: times in seconds, chips by their names in roofkit."""
     with (DATA / f"gpu-{name}.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     table = {key: np.array([row[key] for row in rows]) for key in rows[0]}
@@ -65,20 +65,20 @@ def pick(table, keep):
 
 
 def minimise(residuals, start, scale=0.05, most=np.inf):
-    """Constants, all of them above zero, at which the logarithms of predicted / measured are small.
+    """Find constants above zero at which the logarithms of predicted / measured are small.
 
-    Soft L1: a kernel that the library chose badly bends the fit little.
+    The loss is soft L1, so that a kernel that the library chose badly bends the fit little.
     """
     found = least_squares(
         lambda logs: residuals(np.exp(logs)), np.log(start), bounds=(-np.inf, np.log(most)),
         loss="soft_l1", f_scale=scale, diff_step=1e-3, max_nfev=40, xtol=1e-4, ftol=1e-5,
     )  # fmt: skip
-    # Below a picosecond or a share of 1e-12, a constant is none.
+    # A time below a picosecond, or a share below 1e-12, counts as 0.
     return np.where(found.x < np.log(1e-12), 0, np.exp(found.x)).tolist()
 
 
 def fit_matmuls(table, start=None):
-    """Constants by chip; all but the shares of its data sheet are shared by all chips."""
+    """Fit constants by chip; those that are no shares of its data sheet are one for all chips."""
     chips = {chip: figures(chip) for chip in GPUS.values() if chip in table["chip"]}
     parts = {chip: pick(table, table["chip"] == chip) for chip in chips}
     measured = np.concatenate([part["seconds"] for part in parts.values()])
@@ -105,7 +105,7 @@ def fit_matmuls(table, start=None):
 
 
 def fit_rows(table):
-    """Constants by chip and kind; the add's tell the others how fast the memory is."""
+    """Fit constants by chip and kind; that of the add gives the speed of memory for the others."""
     constants = {chip: {} for chip in GPUS.values() if chip in table["chip"]}
     for chip, its in constants.items():
         for kind in KINDS.values():
@@ -134,7 +134,7 @@ def _fit_kind(table, chip, kind, fitted_before):
 
 
 def fit_all_reduce(table):
-    """Constants by chip and links."""
+    """Fit the constants of all-reduces by chip and links."""
     constants = {}
     for chip in GPUS.values():
         links = links_of(table)
@@ -152,7 +152,7 @@ def fit_all_reduce(table):
 
 
 def links_of(table):
-    """How the GPUs of each row are joined, as ``GPUCalibration.all_reduce`` has it."""
+    """How the GPUs of each row are joined, in the names of ``GPUCalibration.all_reduce``."""
     return np.array([
         gpus.link_named("switch" if node.endswith("dgx") else "pairs", gpus_, per_node)
         for node, gpus_, per_node in zip(
@@ -195,7 +195,7 @@ def fitted(name):
 
 
 def folds(name):
-    """Which fold each row is in: a model is left out at a time, or every fifth size."""
+    """Which fold each row belongs to: the rows of one model, or every fifth size."""
     table = read(name)
     if "model" in table:
         return np.unique(table["model"], return_inverse=True)[1]
@@ -219,7 +219,7 @@ def left_out(name):
 
 @functools.cache
 def other_gpu(name):
-    """The same, and the chips, by a fit to the other GPU alone; of links by their share."""
+    """measured / predicted, regime and chip of rows by a fit to the other GPU; links by share."""
     table = read(name)
     one, two = GPUS.values()
     constants = {chip: FITS[name](pick(table, table["chip"] == chip))[chip] for chip in (one, two)}
@@ -235,7 +235,7 @@ def other_gpu(name):
 
 
 def intervals(ratio, regime, count):
-    """Quantiles of measured / predicted in every regime, of regimes without rows NaN."""
+    """Quantiles of measured / predicted in every regime; NaN where a regime has no rows."""
     seen = [ratio[regime == at] for at in range(count)]
     return np.array([
         np.quantile(part, (TAIL, 1 - TAIL)) if part.size else (np.nan, np.nan) for part in seen
@@ -243,7 +243,7 @@ def intervals(ratio, regime, count):
 
 
 def around(name):
-    """Intervals that hold for both GPUs, by their own constants and by the other's."""
+    """Intervals wide enough for both GPUs, each by its own constants and by the other's."""
     chips, count = read(name)["chip"], len(REGIMES[name])
     found = [
         intervals(ratio[whose == chip], regime[whose == chip], count)
@@ -297,7 +297,7 @@ def layers():
 
 @functools.cache
 def whole_layers(correlation):
-    """measured / predicted of every layer, and its interval if errors are so much alike."""
+    """measured / predicted of every layer, and its interval for such a correlation of errors."""
     found = []
     for calls, measured, predicted, low, high in layers().values():
         parts = [
@@ -313,17 +313,17 @@ TRIED = tuple(np.arange(0, 1.01, 0.05).round(2).tolist())
 
 
 def correlation(among=slice(None)):
-    """How much alike the errors of a layer's kernels are: the least that covers 90% of layers."""
+    """The correlation of errors within a layer: the least whose intervals cover 90% of layers."""
     for tried in TRIED:
         ratio, low, high = whole_layers(tried)[:, among]
-        # A little more, lest a single layer decide.
+        # Half a percent more is asked for, so that a single layer does not decide.
         if np.mean((ratio >= low) & (ratio <= high)) >= gpus.COVERAGE + 0.005:
             return tried
     return TRIED[-1]
 
 
 def judged_layers():
-    """The same where the correlation is that of the other models' layers."""
+    """Ratios and intervals of layers; the correlation comes from the layers of other models."""
     models = np.array([model for _, model, *_ in layers()])
     found = np.empty((3, len(models)))
     for model in np.unique(models):
@@ -410,7 +410,7 @@ def figures_of(ratio, low, high):
 
 
 def summary():
-    """What README.md tells: label and figures, all judged on what the fit did not see."""
+    """The rows of README.md: label and figures, all judged on what the fit did not see."""
     labels = {"matmuls": "matmuls", "elementwise": "norms, adds, activations",
               "allreduce": "all-reduces"}  # fmt: skip
     for name, label in labels.items():
@@ -424,7 +424,7 @@ def summary():
 
 
 def one_way(name, chip, other):
-    """A GPU's ratios by the other's constants, and intervals: errors of the other by this one's."""
+    """Ratios of a GPU by the constants of the other, with intervals from the reverse case."""
     ratio, regime, chips = other_gpu(name)
     here, there = chips == chip, chips == other
     bounds = intervals(ratio[there], regime[there], len(REGIMES[name]))
@@ -432,7 +432,7 @@ def one_way(name, chip, other):
 
 
 def in_detail():
-    """The same of every model and of every kernel."""
+    """The figures of every model and of every kernel."""
     for name in FITS:
         table, found = read(name), judged(name)
         for chip in GPUS.values():

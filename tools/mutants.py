@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 TESTS = "tests/roofkit/"
 ORACLES = f"{TESTS}oracles/test_"
-# Each room of numbers and the tests that know it, likely killers first.
+# Each folder or file of numbers and the tests of it, those that fail soonest first.
 ROOMS = {
     **dict.fromkeys(
         ("roofkit/models/llm/configs.py", "roofkit/models/llm/families.py",
@@ -48,14 +48,14 @@ ROOMS = {
     "roofkit/machine/predictions.py": [f"{TESTS}test_predictions.py"],
     "roofkit/machine/gpu": [f"{TESTS}test_predictions.py"],
 }  # fmt: skip
-# Lines and functions of the models where a count is easily wrong and hardly seen.
+# Lines and functions of the models where a wrong count is easily made and hardly noticed.
 TARGETED = re.compile(
     r"act(ivation)?_|expert|touched|missed|arrived|router|routed|shared|summed|qk_norm|positions|"
     r"placed|kv_heads|kv_dim|split|memory|held|widest|stored|parameters",
     re.IGNORECASE,
 )
 NO_TESTS = 5  # pytest's exit code for a room without a doctest
-# What tests import again and again, loaded once.
+# Modules that tests import; the parent process loads them once.
 HEAVY = (
     "numpy", "pytest", "hypothesis", "sympy", "scipy.optimize", "torch.utils.flop_counter",
     "transformers.modeling_utils",
@@ -63,7 +63,7 @@ HEAVY = (
 
 
 def drawn(asked):
-    """The mutants to try."""
+    """The mutants that are asked for, drawn at random if there are more."""
     listed = EQUIVALENT.read_text(encoding="utf-8") if EQUIVALENT.exists() else ""
     known = {tuple(row.splitlines()[-3:]) for row in listed.split("\n\n") if row.strip()}
     found = []
@@ -97,7 +97,7 @@ def survives(tree, tests, limit):
         os.chdir(tree)
         sys.path.insert(0, str(tree))
         how = ["-xq", "-p", "no:cacheprovider", "-o", "addopts=", "--doctest-modules"]
-        # One after the other: what a first file kills need not collect the others.
+        # Files run one after the other: if the first fails, the others need not be collected.
         run, failed = sys.modules["pytest"].main, True
         try:
             failed = any(run([*how, test]) not in (0, NO_TESTS) for test in tests)
@@ -123,7 +123,7 @@ def main():
     parser.add_argument("--targeted", action="store_true", help="only where counts are subtle")
     asked = parser.parse_args()
     tried, alive = drawn(asked), 0
-    # Bytecode goes by whole seconds and length: it would outlive the mutant that it was made of.
+    # Python knows bytecode by the second and length of its file, and would take an old mutant's.
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     for name in HEAVY:

@@ -1,4 +1,4 @@
-"""The changes that make mutants of a Python file: one place at a time."""
+"""Changes of a Python file in one place at a time; each makes a mutant."""
 
 import ast
 import re
@@ -11,13 +11,13 @@ SWAPS = {
     ast.And: "or", ast.Or: "and",
 }  # fmt: skip
 CALLS = {"larger": "smaller", "smaller": "larger", "max": "min", "min": "max", "ceil": "floor"}
-# What is said, shown or declared is not what is counted.
+# These say, show or declare something; only what is counted is changed.
 PASSED_OVER = ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.Assert
 SHOWN = re.compile(r"_repr|__repr__|__str__|_said|_shown|_listed|_cells|_rows|_columns|_table")
 
 
 class Mutant(NamedTuple):
-    """A changed file: where, the lines before and after, and all of it."""
+    """A changed file: the place, the line before and after, and the whole source."""
 
     path: str
     line: int
@@ -68,7 +68,7 @@ def mutants(path, source):
 
 
 def _changes(node, place, text, names, attributes):
-    """Each (place, new text) for a node itself."""
+    """Pairs of place and new text for a node itself, without the nodes in it."""
     here = place(node) if hasattr(node, "lineno") else None
     match node:
         case ast.BinOp(left, op, right) if type(op) in SWAPS:
@@ -102,13 +102,13 @@ def _changes(node, place, text, names, attributes):
 
 
 def _next(name, names):
-    """What stands in a name's place: the next of its kind, if there is one."""
+    """What replaces a name: the next of its kind, if there is one."""
     known = sorted(names)
     return [known[known.index(name) - 1]] if name in names and len(known) > 1 else []
 
 
 def _used(function):
-    """The names that a function computes with, and the attributes it asks of each name."""
+    """The names that a function computes with, and the attributes it reads of each."""
     names, attributes = set(), {}
     called = {id(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
     for node in ast.walk(function):
