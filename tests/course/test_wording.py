@@ -1,0 +1,88 @@
+"""What tools say to students and audiences comes from a table that can be replaced."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+TOOLS = Path(__file__).parents[2] / "tools"
+sys.path += [str(TOOLS), str(TOOLS / "site")]
+import decks  # noqa: E402
+import downloads  # noqa: E402
+import folding  # noqa: E402
+import lab  # noqa: E402
+import picture  # noqa: E402
+import wording  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _translated(tmp_path, monkeypatch):
+    """A table in which every sentence stands in angle quotes."""
+    folder = tmp_path / "words"
+    folder.mkdir()
+    (folder / "en.toml").write_text(
+        "".join(
+            f"{json.dumps(key)} = {json.dumps(f'«{text}»')}\n"
+            for key, text in wording.say.templates().items()
+        ),
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(wording.say, "folder", folder)
+
+
+def test_the_menu_of_the_course(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
+    for name in ("site/index.html", "slides/one.html"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("<title>One</title>")
+    lab.offered(tmp_path)
+    settings = json.loads(
+        (tmp_path / "config/labconfig/default_setting_overrides.json").read_text(encoding="utf-8")
+    )
+    [menu] = settings["@jupyterlab/mainmenu-extension:plugin"]["menus"]
+    assert menu["label"] == "«Course»"
+    items = [entry["args"]["text"] for entry in menu["items"]]
+    assert items == ["«Pages»", "«Slides: One»"]
+
+
+def test_the_decks_of_the_site(tmp_path):
+    (tmp_path / "one.html").write_text("<title>One</title>")
+    (tmp_path / "one.pdf").write_bytes(b"")
+    taken = downloads.take(tmp_path, tmp_path / "into")
+    assert list(taken["one"]["files"]) == ["«Slides»", "«PDF of the slides»"]
+
+
+def test_the_answer_on_a_slide():
+    said = decks._answer("l02.ridge")
+    assert said.startswith("«**")
+    assert said.endswith("»")
+
+
+def test_what_a_page_says_for_a_notebook():
+    cells = [
+        new_code_cell('check("l02.ridge", 240)', id="a"),
+        new_code_cell("", id="l01-how"),
+        new_code_cell("", id="b", metadata={"tags": ["setup"]}),
+        new_code_cell("", id="c", metadata={"tags": ["reveal"]}, outputs=[
+            new_output("display_data", {"text/html": "<img>"})]),
+    ]  # fmt: skip
+    folding.fold(new_notebook(cells=cells))
+    assert "«Work it out first." in cells[0].outputs[0].data["text/html"]
+    assert cells[1].source.startswith("«Answers")
+    assert cells[2].metadata.mystnb["code_prompt_show"] == "«Setup»"
+    assert cells[3].metadata.mystnb["code_prompt_show"] == "«Show the picture»"
+
+
+def test_the_chips_of_the_site():
+    spec = importlib.util.spec_from_file_location("site_chips", TOOLS / "site/chips.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for chip in module.table():
+        assert all(name.startswith("«") for name, *_ in chip["rows"])
+
+
+def test_the_picture_of_the_readme():
+    assert picture.draw().alt.count("«matmul, ") == 6
