@@ -46,7 +46,9 @@ FIGURES = {
     "cache": lambda: plot.kv_memory(SERVED),
     "comparison": lambda: comparison.compare([1, 2], [2, 1]).plot(),
     "long comparison": lambda: comparison.compare([*range(1, 12)], [*range(2, 13)]).plot(),
-    "caches": lambda: plot.kv_memory(rk.llm("Llama-2-70B").on("H100", chips=2)),
+    "caches": lambda: plot.kv_memory(
+        rk.llm("Llama-2-70B").on("H100", split=rk.models.Split(tensor=2))
+    ),
 }
 # Signs of mathematics, units, and names that their makers gave: of collectives, layers, groups.
 SIGNS = re.compile(
