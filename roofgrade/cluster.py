@@ -27,7 +27,7 @@ from roofgrade.workers import AHEAD, Bench, unmarked
 DASK = {
     # A daemon may not start processes, and a sandbox is one.
     "distributed.worker.daemon": False,
-    # A scheduler elsewhere has its own, and tries more often.
+    # This holds for the scheduler that is started here: others may try more often.
     "distributed.scheduler.allowed-failures": 0,
     "distributed.comm.timeouts.connect": "60s",
 }
@@ -89,7 +89,7 @@ class Cluster:
             task = given.pop(future.key)
             try:
                 yield task, self._result(task, future)
-            except KilledWorker:  # this task's fault, or that of another one there
+            except KilledWorker:  # the fault of this task, or of another one that the worker had
                 suspects.append(task)
             give(next(tasks, None))
         for task in suspects:
@@ -156,7 +156,7 @@ def _received(pipe):
 
 
 def _schedule(pipe, count):
-    """Serve until the other end of the pipe is closed, as it is, too, when its process dies."""
+    """Serve until the pipe's other end is closed, which the death of its process does, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator
     where = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with (

@@ -55,7 +55,7 @@ def grade(
     RuntimeError if another run grades it, the gradebook is held or lost, or the cluster does not
     serve; MachineryError if the sandbox cannot be started.
     """
-    course.release(assignment)  # a set of another name is no set
+    course.release(assignment)  # raises an error for the name of no set
     count = workers or len(os.sched_getaffinity(0))
     with contextlib.ExitStack() as stack:
         stack.enter_context(alone(course, assignment))
@@ -128,7 +128,7 @@ class _Run:
                 self._finish(result, task.files, new=True)
 
     def _tasks(self, chosen):
-        """What has to be marked; the rest is finished on the way."""
+        """The Tasks that have to be marked; all other folders are finished on the way."""
         for folder in chosen:
             taken = self._taken(folder)
             if isinstance(taken, Result):
@@ -222,7 +222,7 @@ def _is_newer(folder, result):
     """Whether what lies there is not what the result was made of."""
     try:
         handed = take_in(folder)
-    except Exception:  # as bad as before, or worse: the next run says so
+    except Exception:  # it is as bad as before, or worse: the next run says so
         return bool(result.key)
     # Without a key it was refused as it came in, or the grader failed, which the reason says.
     return not follows_from(result.key, _files(handed)) if result.key else result.state == REFUSED

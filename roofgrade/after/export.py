@@ -23,7 +23,7 @@ PLAIN = (
 MOODLE = ("Email address", "Username")
 WORKSHEET = ("Identifier", "Grade", "Maximum Grade")
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-# Where a file of an LMS says whose line it is, and what of a Standing that is.
+# The columns by which a file of an LMS says whose line it is, and what of a Standing each holds.
 WHOSE = {
     "SIS Login ID": "student",
     "SIS User ID": "student",

@@ -62,7 +62,7 @@ class Late:
 
 
 def apply(course, assignment, policy):
-    """Set each penalty by the policy, and take back those that no longer hold; the Late ones.
+    """Set each penalty by the policy, and take back what no longer holds. Returns the Late ones.
 
     An extension, as nbgrader stores it with the submission, moves the date. Whoever waits for a
     person gets no penalty yet. Raises ValueError if the gradebook does not know the set.

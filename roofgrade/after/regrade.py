@@ -53,10 +53,11 @@ class Regrading:
 
 
 def preview(course: Course, assignment: str, question: str) -> Regrading:
-    """Who moves and by how much; nothing is changed yet. Raises ValueError for another's question.
+    """Tell who moves, and by how much, without changing anything.
 
     A question whose calls changed, as new arguments of a function do, has to run again: each such
-    student is among the moves, with the reason.
+    student is among the moves, with the reason. Raises ValueError if no answer to the question is
+    kept, or if its points changed.
     """
     points = find_question(question).points
     judged, moves, changes = 0, [], []

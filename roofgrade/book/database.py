@@ -43,7 +43,7 @@ class GradebookError(RuntimeError):
 
 
 class Book(Gradebook):
-    """The gradebook of a course, with its missing indexes.
+    """The gradebook of a course, with the indexes that nbgrader leaves out.
 
     Whoever holds it is waited for, ``patience`` seconds at a time; then GradebookError is raised.
     """
@@ -135,7 +135,7 @@ def _activated():
 
 
 def _patient(url, patience):
-    """The address, with the time to wait for a lock in the way of its database."""
+    """The address that tells the database, too, how long to wait for a lock."""
     parsed = sa.make_url(url)
     waiting = {
         "sqlite": {"timeout": f"{patience:g}"},

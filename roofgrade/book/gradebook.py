@@ -137,7 +137,7 @@ class Writer:
         with lent(loaded, saveautogrades):
             SaveAutoGrades(**settings).preprocess(notebook, resources)
         self._book.db.commit()
-        self._book.db.expire_all()  # sums are read anew
+        self._book.db.expire_all()  # so that sums are read anew
         with lent(self._book, latesubmissions):
             AssignLatePenalties(**settings).preprocess(notebook, resources)
 
@@ -151,7 +151,7 @@ class Writer:
             and safe.TEMPORARY not in PurePosixPath(path).parts
         }
         if result.submitted:
-            rest["timestamp.txt"] = result.submitted.encode() + b"\n"  # nbgrader looks at it
+            rest["timestamp.txt"] = result.submitted.encode() + b"\n"  # nbgrader reads it
         return {name: result.notebook.encode() + b"\n", **rest}
 
     def _place(self, result):

@@ -37,7 +37,7 @@ PACKAGES = [Path(package.__file__).parent for package in (roofkit, roofcheck, ro
 
 def keep(course: Course, result: Result):
     """Write a result, so that it survives whatever comes next."""
-    own = course.own  # made here, closed to others
+    own = course.own  # this makes the folder, and closes it to others
     with safe.opened(own, result.assignment, RESULTS, make=True) as folder:
         safe.write(folder, _name(result.student, result.folder), result.to_json().encode())
 
@@ -55,7 +55,7 @@ def all_kept(course: Course, assignment: str) -> Iterator[Result]:
 
 
 def forget_moved(course: Course, assignment: str, places: Mapping[str, Iterable[str]]):
-    """Drop results of folders that are gone, of students who have others now.
+    """Drop the results of folders that are gone, if their students have others now.
 
     ``places`` are the folders of each student. Who has left altogether keeps a result.
     """

@@ -147,7 +147,7 @@ def _grades(assignment, only):
 
 
 def _submitted(query, assignment, only):
-    """The query, of what was submitted for one set."""
+    """The query, limited to what was submitted for one set."""
     query = (
         query.select_from(SubmittedNotebook)
         .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
@@ -166,7 +166,7 @@ def _standing(name, worth, person, penalty, grades, result):
     if refused:
         state = REFUSED
     elif result is not None and result.state == PERSON and (waiting or not by_hand):
-        state = PERSON  # once all is read and a person has set points, one has been there
+        state = PERSON  # else a person has set points and left nothing to read
     return Standing(
         student=name,
         max_score=worth,

@@ -155,8 +155,8 @@ class _Roster:
 
 
 def _spellings(name):
-    """A name in small letters and in one word, from each of its words on: Canvas's begin with the
-    last."""
+    """A name in small letters and in one word, begun with each of its words: Canvas's begin with
+    the last."""
     words = student_id(name, "").split("-")
     return {name, *("".join(words[at:] + words[:at]) for at in range(len(words)))}
 

@@ -256,7 +256,7 @@ class _Look:
 
 
 def _one_counts(finds: list[_Find]) -> Iterator[Folder]:
-    """A student's folders for one set: of several that can be taken, one is."""
+    """A student's folders for one set: where several can be taken, one of them counts."""
     good = [find for find in finds if not find.folder.state or find.exact]
     first = max(good, key=lambda find: (find.exact, find.changed), default=None)
     for find in finds:
@@ -296,7 +296,7 @@ def _beside(notebook, files):
     far = {
         path: data
         for path, data in files.items()
-        # Seen from there, a name may be a folder's already.
+        # Beside the notebook, a folder may have the same name.
         if path not in folders and not any(str(a) in near for a in PurePosixPath(path).parents)
     }
     return far | near
@@ -333,7 +333,7 @@ def _ids(release, changed):
 
 @functools.lru_cache(maxsize=32)
 def _release(path: Path, changed: int) -> NotebookNode:
-    """The release as it is at that time of change."""
+    """The release, read again whenever its time of change is another."""
     return nbformat.read(path, as_version=4)
 
 

@@ -11,7 +11,7 @@ from roofgrade.text import words
 NOTEBOOK = ".ipynb"
 # What browsers put behind a notebook's ending, and editors behind a folder's name.
 SUFFIXES = (NOTEBOOK, ".json", ".txt", ".zip")
-# What a copy is called beside its set and its author, in the languages of common desktops.
+# Words in a file's name that tell neither its set nor its author, in several languages.
 FILLERS = frozenset(
     {"assignment", "copia", "copie", "copy", "de", "done", "final", "fixed", "homework", "kopie"}
     | {"late", "latest", "my", "new", "of", "problem", "set", "solution", "solutions", "student"}

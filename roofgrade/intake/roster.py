@@ -14,7 +14,7 @@ from nbgrader.api import Gradebook
 
 from roofgrade.text import words
 
-# Of each field the columns that may hold it, the most telling first.
+# The columns that may hold each field, the most telling one first.
 COLUMNS = {
     "id": ("id", "student_id", "username", "sis login id", "id number", "sis user id"),
     "first_name": ("first_name", "first name"),

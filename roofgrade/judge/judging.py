@@ -61,5 +61,5 @@ def _judge_programs(question, programs, seed):
 
 
 def _me(reply):
-    """Whose variant it is; nobody's where the name is not there."""
+    """Whose variant it is; None where the student's notebook does not say."""
     return None if values.kind_of(reply) == "raised" else values.value_of(reply)

@@ -23,7 +23,7 @@ from roofgrade.text import words
 
 
 def mark(task: Task, box) -> Result:
-    """Run a submission in the sandbox ``box`` and judge it. Raises MachineryError alone."""
+    """Run a submission in the sandbox ``box`` and judge it. Raises nothing but MachineryError."""
     start = time.perf_counter()
     result = Result(
         student=task.student, assignment=task.assignment, folder=task.folder, state=GRADED,
@@ -201,7 +201,7 @@ class _Marking:
 
 
 def _variant(message):
-    """What ``ask`` gives in the sandbox: the text and figures of one student's variant."""
+    """What ``ask`` returns in the sandbox: the text and figures of one student's variant."""
     try:
         given = ask(str(message.get("question"))[:80], message.get("me"))
     except ValueError as error:

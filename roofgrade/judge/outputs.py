@@ -104,7 +104,7 @@ def text_of(text, most=LONGEST):
 
 def written(notebook) -> str:
     """The notebook as text; if that is too long, without the outputs of what counts no points."""
-    # Looked at before it is written: one large text may be shown in thousands of places.
+    # The size is found before writing, as one large text may be shown in thousands of places.
     if sum(_size(output) for cell in notebook.cells for output in cell.get("outputs", ())) > (
         LONGEST_NOTEBOOK
     ):

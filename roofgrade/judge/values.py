@@ -59,7 +59,7 @@ class Replay:
         )
 
     def __call__(self, *arguments):
-        # A call that failed is tried again with arrays; the student's has been, where it ran.
+        # A call that failed is tried again with arrays, which was done where the function ran.
         again = any(isinstance(argument, np.ndarray) for argument in arguments)
         place = self._next - again
         self._next = place + 1

@@ -71,7 +71,7 @@ def _has_its_id(cell, original):
 
 def _is_its_text(cell, original):
     kind = cell.kind == original.cell_type
-    given = MARK_SCHEME.sub("", original.source)  # which no student has seen
+    given = MARK_SCHEME.sub("", original.source)  # no student has seen it
     return kind and not is_solution(original) and cell.lines == lines(given)
 
 
@@ -86,7 +86,7 @@ def _asks_the_same(cell, original):
 
 
 def _find_answers(found, cells, release):
-    """An answer without its name stands where it stood: between the same of the release's cells."""
+    """Find answers without names where they stood: between the same cells of the release."""
     order = list(release)
     for place, grade_id in enumerate(order):
         original = release[grade_id]

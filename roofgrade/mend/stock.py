@@ -37,5 +37,5 @@ class Mend(NbGraderPreprocessor):
 
 @functools.lru_cache(maxsize=8)
 def _release(path, changed):
-    """The release as it is at that time of change."""
+    """The release, read again whenever its time of change is another."""
     return nbformat.read(path, as_version=4)

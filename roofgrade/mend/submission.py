@@ -147,7 +147,7 @@ def _own(cell: Cell, cell_id):
 
 
 def _put_back(built, grade_id, known, answered):
-    """A missing cell returns behind the one before it in the release; every earlier one is there.
+    """Put a missing cell behind the one before it in the release; all earlier ones are there.
 
     An answer returns as it was handed out, except where the student assigns its names elsewhere:
     run after that, ``ridge = ...`` would undo the answer.

@@ -103,7 +103,7 @@ class Cleaning(Preprocessor):
         """The best of the forms that a page can show."""
         found = {kind: _printable(value) for kind, value in data.items() if isinstance(value, str)}
         if html := found.get("text/html"):
-            # One that only a script fills has nothing to show.
+            # HTML that only a script fills has nothing to show.
             cleaned = clean_html(html) if self._may_parse(html) else plain(html)
             if re.sub(r"<(?!img)[^>]*>|\s", "", cleaned):
                 return {"text/html": cleaned}

@@ -14,7 +14,7 @@ from pathlib import Path
 from roofcheck.cells import in_text
 from roofcheck.table import tables
 
-# In more of the lectures' questions than this, no single one teaches against a step.
+# A step that can go wrong in more questions of the lectures than this is taught by no single one.
 FEW = 4
 
 

@@ -47,7 +47,7 @@ class Walls(Protocol):
 
 
 class Box:
-    """Where a worker runs submissions, one at a time. Starts with the first one.
+    """Where a worker runs submissions, one at a time. It starts with the first one.
 
     The thread that opens the first child has to stay: bubblewrap ends with it, as it does with the
     worker. With ``unsandboxed`` there are no walls. Not for several threads.
@@ -125,7 +125,7 @@ class Box:
         return child
 
     def _alive(self):
-        """Whether the warm Python runs; one that is about to end gets the time to."""
+        """Whether the warm Python runs; one that is about to end is waited for."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.01)
         return self._process.returncode is None

@@ -125,7 +125,7 @@ class Child:
             raise EndedError(words("sandbox.stuck", seconds=seconds)) from None
 
     def _reply(self, until, ask):
-        """The next message that asks for nothing."""
+        """The next message that is no question of the notebook's; questions are answered."""
         while True:
             message = self._receive(until)
             if "ask" not in message:

@@ -12,7 +12,7 @@ REFUSALS = ("namespace", "setting up uid map", "unshare", "mount", "Operation no
 
 
 def require():
-    """Raises MachineryError where the sandbox cannot be."""
+    """Raises MachineryError where the sandbox cannot run."""
     if not sys.platform.startswith("linux"):
         where = {"system": sys.platform, "elsewhere": words("sandbox.elsewhere")}
         raise MachineryError(words("sandbox.not_linux", **where))

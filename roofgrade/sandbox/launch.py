@@ -18,7 +18,7 @@ MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
 
 
 def main(plan):
-    os.sched_setaffinity(0, {plan["core"]})  # students cannot: it is on no list of theirs
+    os.sched_setaffinity(0, {plan["core"]})  # students' code may not call this
     if plan["maps"]:
         enter_user_namespace(plan["maps"])
     if plan["user"] is not None:
@@ -32,13 +32,13 @@ def main(plan):
 
 
 def enter_user_namespace(maps):
-    """A namespace in which this process is root, and the user to become exists."""
+    """Enter a namespace in which this process is root, and the user to become exists."""
     ready, go = os.pipe()
     me = os.getpid()
     helper = os.fork()
     if not helper:
         os.close(go)
-        os.read(ready, 1)  # the tools want the namespace to be there
+        os.read(ready, 1)  # the tools need the namespace
         done = [os.spawnvp(os.P_WAIT, tool, [tool, str(me), *maps[tool]]) for tool in maps]
         os._exit(any(done))
     must("unshare", CLONE_NEWUSER)

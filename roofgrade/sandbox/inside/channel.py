@@ -17,7 +17,7 @@ def packed(message: dict) -> bytes:
 
 
 class Channel:
-    """One end, where the other is trusted.
+    """One end of a socket whose other end is trusted.
 
     Raises EOFError when the other end is closed.
     """

@@ -13,7 +13,7 @@ from roofgrade.sandbox.inside.recorder import Recorder
 
 
 class Notebook:
-    """The shell, told over ``channel`` what to do until that is closed."""
+    """The shell of one submission, which does what it is told over ``channel``."""
 
     def __init__(self, shell, recorder: Recorder, channel: Channel):
         self._shell, self._recorder, self._channel = shell, recorder, channel
@@ -81,7 +81,7 @@ class Notebook:
             if asyncio.current_task(loop) is task:
                 raise KeyboardInterrupt
             task.cancel()
-            loop.call_soon_threadsafe(lambda: None)  # the loop sleeps, and would not see it
+            loop.call_soon_threadsafe(lambda: None)  # wakes the loop, which sleeps
 
         with interruptible(interrupt):
             try:

@@ -75,7 +75,7 @@ class Recorder:
             self._say(name, f"\n{words('truncated')}\n")
 
     def _say(self, name, text):
-        # Parts are joined once: a cell that prints 300,000 lines would else copy them as often.
+        # The parts are joined once: joined one by one, 300,000 lines would be copied as often.
         if not (self._outputs and self._outputs[-1].get("name") == name):
             self._join_words()
             self._outputs.append({"output_type": "stream", "name": name, "text": ""})

@@ -54,7 +54,7 @@ def seal(tmpfs: dict[str, int], limits: dict[str, int], filters: bytes):
 
 
 def limit(limits: dict[str, int]):
-    """Process limits, by their names; none is raised."""
+    """Set the process's limits, by their names; none is made higher than it was."""
     for name, value in limits.items():
         which = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(which)[1]

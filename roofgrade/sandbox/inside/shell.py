@@ -19,7 +19,7 @@ from roofgrade.sandbox.inside.recorder import Recorder, texts
 
 
 class Publisher(DisplayPublisher):
-    """What ``display`` shows. An ``update`` names the display it changes, of any cell."""
+    """Records what ``display`` shows. An ``update`` names the display it changes, of any cell."""
 
     recorder = Any()
 
@@ -38,7 +38,7 @@ class Publisher(DisplayPublisher):
 
 
 class Hook(DisplayHook):
-    """What a cell's last line gives."""
+    """Records the value of a cell's last line."""
 
     recorder = Any()
 
@@ -109,7 +109,7 @@ class ZMQInteractiveShell(InteractiveShell):
 def make_shell(recorder: Recorder) -> ZMQInteractiveShell:
     """The one shell of this process, figures inline."""
     config = Config()
-    config.IPKernelApp = Config()  # where libraries look whether this is a notebook
+    config.IPKernelApp = Config()  # by this, libraries tell a notebook
     config.HistoryManager.enabled = False
     config.HistoryManager.hist_file = ":memory:"
     config.InteractiveShell.colors = "linux"
@@ -124,11 +124,11 @@ def make_shell(recorder: Recorder) -> ZMQInteractiveShell:
 
 
 def _show_nothing(shell, data, start=0, screen_lines=0):
-    """Help has its own place on the screen, and none in a notebook."""
+    """Do nothing: help has a place of its own on the screen, and none in a notebook."""
 
 
 def _stay_inline(*ignored, **also_ignored):
-    """Figures stay inline, whatever is asked for."""
+    """Do nothing: figures stay inline, whatever is asked for."""
 
 
 def _no_input(*ignored, **also_ignored):

@@ -125,7 +125,7 @@ def _alone(keep) -> dict:
 
 
 def _fork_sealed(control, setup, take_over, shell, recorder):
-    """One child, process 1 of its own namespaces; the worker gets a pidfd of it."""
+    """Fork a child that is process 1 of its own namespaces; the worker gets a pidfd of it."""
     job, connection = control.receive_descriptor()
     middle = os.fork()
     if middle:
@@ -154,7 +154,7 @@ def _fork_sealed(control, setup, take_over, shell, recorder):
 
 
 def _fork_bare(control, setup, shell, recorder):
-    """One child without walls; it is left a zombie until the worker has killed its group."""
+    """Fork a child without walls. It stays a zombie until the worker has killed its group."""
     job, descriptor = control.receive_descriptor()
     connection = socket.socket(fileno=descriptor)
     child = os.fork()
@@ -179,7 +179,7 @@ def _fork_bare(control, setup, shell, recorder):
 
 
 def _take_over(fonts):
-    """No descriptor of the warm Python's but the fonts, each opened anew."""
+    """Close all descriptors of the warm Python but the fonts, which are opened anew."""
     os.closerange(CHANNEL + 1, 1 << 12)
     for descriptor, path in fonts.items():
         opened = os.open(path, os.O_RDONLY)
@@ -194,7 +194,7 @@ def _live(close_off, connect, job, shell, recorder):
     try:
         try:
             close_off()
-        finally:  # what went wrong has to be told
+        finally:  # so that it can be told what went wrong
             channel = Channel(connect())
         _settle(job["home"], recorder)
         channel.send({"sealed": True})
