@@ -28,9 +28,9 @@ LONGEST = 20_000
 DEEPEST = 8
 # How often a function may ask a fabric who holds what, before it is stopped as endless.
 MOST_QUESTIONS = 10 * LONGEST
-# Elements in slow memory that a function may ask for, in all its arrays.
+# The most elements that all arrays of a function's own may hold together.
 ROOM = 10**7
-# By how much of its length a row may differ from a multiple of another.
+# A row counts as a multiple of another if what is left over is at most this share of its length.
 PROPORTIONAL = 1e-6
 # So many characters of an error's text are quoted.
 QUOTED = 300

@@ -36,7 +36,7 @@ class Line:
         return f"<blockquote>{html.escape(self._text)}</blockquote>"
 
 
-class Asked(Line):
+class Variant(Line):
     """A student's own variant: its text, and its figures as attributes."""
 
     def __init__(self, text, figures):
@@ -84,4 +84,4 @@ def find_question(question_id):
 def ask(question_id, me=...):
     """The variant of ``me``, as the grader gives it."""
     given = request({"question": str(question_id), "me": None if me in (None, ...) else str(me)})
-    return Asked(given["text"], given["figures"])
+    return Variant(given["text"], given["figures"])
