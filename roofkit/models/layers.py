@@ -311,7 +311,7 @@ class LayerTable(Sequence):
         total = self.time
         shares = [100 * layer.count * layer.time / total for layer in self.layers]
         yield "layer", "", [layer.name for layer in self.layers]
-        yield "times", "", [f"{layer.count}" for layer in self.layers]
+        yield "count", "", [f"{layer.count}" for layer in self.layers]
         for name, (head, unit) in _SHOWN.items():
             if any(np.any(value) for value in of[name]):
                 said = [each.replace("FLOP", self.counts[:-1]) for each in (head, unit)]
