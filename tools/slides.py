@@ -113,7 +113,7 @@ def open_notebook(path):
 def run_notebook(path):
     """The notebook that has run, its pictures drawn for a deck."""
     try:
-        return run(path, MATPLOTLIBRC=str(DECK / "matplotlibrc"))
+        return run(path)
     except CellExecutionError as error:
         raise DeckError(f"{path}: a cell fails: {error.ename}: {error.evalue}") from None
 
