@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
-from chromium import FLAGS, NoBrowserError, find_chromium
+from chromium import FLAGS, PATIENCE, NoBrowserError, find_chromium
 from decks import DeckError, slides_of
 from nbclient.exceptions import CellExecutionError
 from nbconvert import SlidesExporter
@@ -167,10 +167,11 @@ def print_decks(decks, chromium):
     """Each deck as a PDF of its slides, and as one with a page of script after each."""
     printed = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS, timeout=PATIENCE)
         for deck in decks:
             for query, end in (("", ".pdf"), ("&showNotes=separate-page", "-notes.pdf")):
                 page = browser.new_page()
+                page.set_default_timeout(PATIENCE)
                 page.goto(f"{deck.resolve().as_uri()}?print-pdf{query}")
                 page.wait_for_function(PRINTABLE)
                 target = deck.with_name(deck.stem + end)
