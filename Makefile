@@ -1,5 +1,5 @@
 # make lab     set up once, then open the course in JupyterLab (PORT=8888, BROWSER=none for no window)
-# make test    set up once, then run every test
+# make test    set up once, then run every test but the slow ones; with ALL=1 those too
 # make teach   the same with the solutions and nbgrader's Formgrader
 # make grade   grade what students handed in: make grade PS=ps1 (TEACHING.md goes through a term)
 # make kit     pack what students get into build/roofline-course-VERSION.zip
@@ -29,12 +29,13 @@ grade: $(VENV)/ready
 kit: $(VENV)/ready
 	@$(BIN)/python tools/kit/build.py
 
+# Continuous integration sets CI.
+SLOW := $(if $(or $(CI),$(ALL)),,-m "not slow")
 test: $(VENV)/ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python tools/notebooks.py --check
-	ROOFKIT_ANSWERS= $(BIN)/pytest -o addopts= --nbval --nbval-sanitize-with tests/nbval.cfg course/en
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(SLOW)
 
 slides: $(VENV)/ready
 	@$(BIN)/python tools/slides.py

@@ -1,4 +1,9 @@
-"""What all tests share: in continuous integration a skipped test is a failed one."""
+"""What all tests share: slow ones, skips, and how a run is spread over the cores.
+
+A slow test is marked with what it protects, `@pytest.mark.slow("a kit sets itself up")`. `make
+test` leaves it out and says so; continuous integration and `make test ALL=1` run it. In continuous
+integration a skipped test is a failed one.
+"""
 
 import os
 
@@ -12,6 +17,48 @@ os.environ["ROOFKIT_ANSWERS"] = ""
 settings.register_profile("course", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("course")
 
+# The longest come first, or one worker would be left with them in the end.
+LONG = (
+    "tests/browser/test_site.py", "tests/browser/test_slides.py", "tests/browser/",
+    "tests/course/test_kit.py", "tests/roofgrade/test_fidelity.py", "tests/roofgrade/test_class.py",
+    "tests/roofgrade/test_round_trip.py", "tests/roofgrade/test_kill.py",
+    "tests/roofgrade/sandbox/", "tests/roofgrade/test_stock.py", "tests/roofcheck/",
+    "tests/roofgrade/test_cluster.py", "tests/roofkit/test_cnn.py", "tests/course/", "course/en/",
+    "tests/roofkit/",
+)  # fmt: skip
+# Files that share a browser and, but for the first two, a JupyterLab.
+TOGETHER = (
+    ("tests/browser/test_site.py", "tests/browser/test_slides.py"),
+    ("tests/browser/",),
+)
+# Tests of files where nothing is shared and each takes long.
+APART = ("tests/roofgrade/test_kill.py",)
+LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_configure(config):
+    config.stash[LEFT_OUT] = 0
+
+
+def pytest_collection_modifyitems(items):
+    def rank(item):
+        return next((n for n, name in enumerate(LONG) if item.nodeid.startswith(name)), len(LONG))
+
+    items.sort(key=rank)
+    for item in items:
+        if hasattr(item, "output_timeout"):  # nbval's, which gives a kernel five seconds to answer
+            item.output_timeout = 300
+        for mark in item.iter_markers("slow"):
+            if len(mark.args) != 1 or not isinstance(mark.args[0], str):
+                raise pytest.UsageError(
+                    f'{item.nodeid}: the mark slow says what the test protects: slow("a kit ...")'
+                )
+
+
+def pytest_deselected(items):
+    for item in items:
+        item.config.stash[LEFT_OUT] += item.get_closest_marker("slow") is not None
+
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
@@ -22,16 +69,35 @@ def pytest_runtest_makereport(item, call):
         report.longrepr = f"skipped, which CI does not allow: {report.longrepr}"
 
 
-# The longest files first, or one worker would be left with them in the end.
-LONG = (
-    "roofgrade/test_round_trip.py", "roofgrade/test_kill.py", "roofgrade/test_fidelity.py",
-    "roofcheck/test_tables.py", "roofgrade/sandbox/", "course/test_kit.py",
-    "roofgrade/test_class.py", "browser/",
-)  # fmt: skip
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left out"] = session.config.stash[LEFT_OUT]
 
 
-def pytest_collection_modifyitems(items):
-    def rank(item):
-        return next((n for n, name in enumerate(LONG) if f"tests/{name}" in item.nodeid), len(LONG))
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    found = getattr(node, "workeroutput", {}).get("left out", 0)
+    node.config.stash[LEFT_OUT] = max(found, node.config.stash[LEFT_OUT])
 
-    items.sort(key=rank)
+
+def pytest_terminal_summary(terminalreporter, config):
+    if count := config.stash[LEFT_OUT]:
+        terminalreporter.write_line(
+            f"{count} slow tests were left out: CI runs them, and so does make test ALL=1."
+        )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByWhatIsShared(LoadFileScheduling):
+        """Tests that share something go to one worker, which sets it up once."""
+
+        def _split_scope(self, nodeid):
+            for files in TOGETHER:
+                if nodeid.startswith(files):
+                    return " ".join(files)
+            return nodeid if nodeid.startswith(APART) else super()._split_scope(nodeid)
+
+    return ByWhatIsShared(config, log) if config.getvalue("dist") == "loadfile" else None

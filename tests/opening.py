@@ -33,12 +33,12 @@ def opened(command, **options):
         lab.communicate()
 
 
-def answers(address, patience=30):
+def answers(address, patience=300):
     """Whether a page is there, soon: Jupyter prints the address a moment before it listens."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         try:
-            return urllib.request.urlopen(address, timeout=30).status == 200
+            return urllib.request.urlopen(address, timeout=patience).status == 200
         except urllib.error.HTTPError:
             return False
         except urllib.error.URLError:

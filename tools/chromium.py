@@ -12,6 +12,10 @@ FLAGS = (
 )  # fmt: skip
 
 
+# Milliseconds before a page is given up: no time that a busy machine may take.
+PATIENCE = 120_000
+
+
 class NoBrowserError(RuntimeError):
     """There is no Chromium; the message says how to get one."""
 

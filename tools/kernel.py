@@ -23,5 +23,7 @@ def private_client(notebook, **options):
         backend = "module://matplotlib_inline.backend_inline"
         # The builder's own missed questions have no place in a lecture.
         own = {"IPYTHONDIR": private, "MPLBACKEND": backend, "ROOFKIT_ANSWERS": ""}
-        client = NotebookClient(notebook, km=kernel, shutdown_kernel="immediate", **options)
+        client = NotebookClient(
+            notebook, km=kernel, shutdown_kernel="immediate", startup_timeout=300, **options
+        )
         yield client, os.environ | own

@@ -9,7 +9,8 @@
     python tools/notebooks.py --check                 exit 1 unless all are as built
 
 `mystcells.py` says how a text is written, and how slide types and grading follow from it.
-Pictures are compared without their bytes, which differ between platforms.
+Pictures are compared without their bytes, which differ between platforms. A check runs only those
+lectures that `runs.py` keeps no run of.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from kernel import private_client
 from mystcells import BuildError, Text, read_lecture, read_problem_set
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
+from runs import PICTURES, run_once
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -47,7 +49,8 @@ def main(
     problems = []
     try:
         texts = find_texts(root, args.texts)
-        for text, notebooks in build(root, texts, points or question_points, timeout):
+        built = build(root, texts, points or question_points, timeout, once=args.check)
+        for text, notebooks in built:
             if isinstance(notebooks, BuildError):
                 problems.append(str(notebooks))
                 print(f"{text}: failed", flush=True)
@@ -107,16 +110,23 @@ def targets(text: str) -> list[str]:
 
 
 def build(
-    root: Path, texts: list[str], points: Callable[[str], float], timeout: int
+    root: Path,
+    texts: list[str],
+    points: Callable[[str], float],
+    timeout: int,
+    once: bool = False,
 ) -> Iterator[tuple[str, dict[str, str] | BuildError]]:
-    """Each text with the notebooks it gives (path from `root`: content) or what is wrong in it."""
+    """Each text with the notebooks it gives (path from `root`: content) or what is wrong in it.
+
+    A lecture runs, unless it may run ``once`` for all and has: its pictures are then no PNGs.
+    """
 
     def attempt(text: str) -> tuple[str, dict[str, str] | BuildError]:
         try:
             source = (root / text).read_text(encoding="utf-8")
             if text.startswith("course/"):
                 lecture = read_lecture(text, source, points)
-                contents = [build_lecture(lecture, root / "course/en", timeout)]
+                contents = [build_lecture(lecture, root / targets(text)[0], timeout, once)]
             else:
                 contents = build_problem_set(read_problem_set(text, source, points), root)
             return text, dict(zip(targets(text), contents, strict=True))
@@ -130,18 +140,26 @@ def build(
     yield from map(attempt, [text for text in texts if text not in lectures])
 
 
-def build_lecture(text: Text, directory: Path, timeout: int) -> str:
-    """The lecture after a run in `directory`; an error or any stderr is a BuildError.
+def build_lecture(text: Text, path: Path, timeout: int, once: bool = False) -> str:
+    """The lecture after a run in the folder of `path`; an error or any stderr is a BuildError.
 
     The expressions in its prose run after its cells, and leave their values there.
     """
     notebook = text.notebook
     metadata = notebook.metadata.copy()
     cells, probes = notebook.cells, inline.probes(text)
-    notebook.cells = cells + probes
-    run(text, directory, timeout)
+
+    def execute() -> None:
+        notebook.cells = cells + probes
+        run(text, path.parent, timeout, once)
+        notebook.cells = cells
+
+    if once:
+        run_once(notebook, path, execute, probes)
+    else:
+        execute()
     notebook.metadata = metadata
-    for cell in notebook.cells:
+    for cell in cells + probes:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 raise text.error(cell, f"{output.ename}: {output.evalue}")
@@ -152,13 +170,17 @@ def build_lecture(text: Text, directory: Path, timeout: int) -> str:
                 cell.metadata.tags = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
         if cell.cell_type == "code":
             cell.outputs = tidy(cell.outputs)
-    notebook.cells = cells
+            if once:
+                as_pngs(cell.outputs)
     inline.fill(text, probes)
     return serialise(text)
 
 
-def run(text: Text, directory: Path, timeout: int) -> None:
-    """Run the notebook in place, by this interpreter, apart from the user's Jupyter settings."""
+def run(text: Text, directory: Path, timeout: int, once: bool) -> None:
+    """Run the notebook in place, by this interpreter, apart from the user's Jupyter settings.
+
+    A run ``once`` for all has what decks and pages need: the state of widgets, and SVGs.
+    """
     running: list[NotebookNode] = []
     directory.mkdir(parents=True, exist_ok=True)
     with private_client(
@@ -167,12 +189,14 @@ def run(text: Text, directory: Path, timeout: int) -> None:
         iopub_timeout=timeout,
         raise_on_iopub_timeout=True,
         record_timing=False,
-        store_widget_state=False,
+        store_widget_state=once,
         on_cell_execute=lambda cell, cell_index: running.append(cell),
     ) as (client, environment):
         # With no stand-in for Output widgets, what `interact` shows or raises is seen here.
         client.widget_registry = {}
         try:
+            if once:
+                environment |= {"MATPLOTLIBRC": str(PICTURES)}
             client.execute(env=environment, cwd=str(directory), cleanup_kc=True)
         except CellExecutionError as error:
             cell = running[-1]
@@ -202,6 +226,14 @@ def tidy(outputs: list[NotebookNode]) -> list[NotebookNode]:
         else:
             kept.append(output)
     return kept
+
+
+def as_pngs(outputs: list[NotebookNode]) -> None:
+    """Call each SVG a PNG, since that is what a committed notebook holds in its place."""
+    for output in outputs:
+        if "text/html" in output.get("data", {}):
+            shown = output.data["text/html"]
+            output.data["text/html"] = shown.replace("data:image/svg+xml;", "data:image/png;")
 
 
 def build_problem_set(text: Text, root: Path) -> tuple[str, str]:

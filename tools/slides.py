@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import nbformat
-from chromium import FLAGS, NoBrowserError, find_chromium
+from chromium import FLAGS, PATIENCE, NoBrowserError, find_chromium
 from decks import DeckError, slides_of
 from nbclient.exceptions import CellExecutionError
 from nbconvert import SlidesExporter
@@ -117,7 +117,7 @@ def open_notebook(path):
 def run_notebook(path):
     """The notebook that has run, its pictures drawn for a deck."""
     try:
-        return run(path, MATPLOTLIBRC=str(DECK / "matplotlibrc"))
+        return run(path)
     except CellExecutionError as error:
         raise DeckError(f"{path}: a cell fails: {error.ename}: {error.evalue}") from None
 
@@ -178,10 +178,11 @@ def print_decks(decks, chromium):
     """Each deck as a PDF of its slides, and as one with a page of script after each."""
     printed = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS, timeout=PATIENCE)
         for deck in decks:
             for query, end in (("", ".pdf"), ("&showNotes=separate-page", "-notes.pdf")):
                 page = browser.new_page()
+                page.set_default_timeout(PATIENCE)
                 page.goto(f"{deck.resolve().as_uri()}?print-pdf{query}")
                 page.wait_for_function(PRINTABLE)
                 target = deck.with_name(deck.stem + end)

@@ -8,8 +8,10 @@ from pathlib import Path
 import anywidget
 import nbformat
 from kernel import private_client
+from runs import PICTURES, run_once
 
-BUILD = Path(__file__).resolve().parents[1] / "build"
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
 # nbconvert and the widget manager expect MathJax 2, a folder of a thousand files; 3 is one file.
 MATHJAX = r"""
 window.MathJax = {
@@ -24,12 +26,22 @@ MathJax.Hub = {
 """
 
 
-def run(path, **environment):
-    """The notebook with outputs and widgets; it runs unless it was saved with widgets."""
+def run(path):
+    """The notebook with its outputs, widgets and SVGs; one saved with widgets, as it was left."""
     notebook = nbformat.read(path, as_version=4)
-    if "widgets" not in notebook.metadata:
+    lecture = path.resolve().parent == ROOT / "course/en"
+
+    def execute():
         with private_client(notebook) as (client, own):
-            client.execute(env=own | environment, cwd=str(path.parent), cleanup_kc=True)
+            if lecture:  # what an Output widget shows stands in the cell, as in the notebook
+                client.widget_registry = {}
+            pictures = {"MATPLOTLIBRC": str(PICTURES)}
+            client.execute(env=own | pictures, cwd=str(path.parent), cleanup_kc=True)
+
+    if lecture:
+        run_once(notebook, path.resolve(), execute)
+    elif "widgets" not in notebook.metadata:
+        execute()
     return notebook
 
 

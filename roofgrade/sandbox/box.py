@@ -14,8 +14,8 @@ from roofgrade.sandbox.child import Child, Process
 from roofgrade.sandbox.inside.channel import Channel
 from roofgrade.sandbox.memory import Meter
 
-# Seconds to wait: a cold disk makes the warm Python slow to start, and a fork is always quick.
-WARM, FORK = 60.0, 10.0
+# Seconds to wait, which no honest start or fork takes, on a busy machine either.
+WARM, FORK = 60.0, 60.0
 TOLD = 20_000  # of what the warm Python wrote to its log, the bytes that are read
 
 

@@ -23,7 +23,7 @@ CELLS = 10**6
 # How deep lists may lie in lists: functions that call themselves copy and write a reply.
 DEEPEST = 100
 # Seconds to get ready, to obey an interrupt, and between two looks at the memory.
-READY, GRACE, TICK = 10.0, 2.0, 0.25
+READY, GRACE, TICK = 60.0, 5.0, 0.25
 
 
 class Process(Protocol):

@@ -1,7 +1,10 @@
+import contextlib
+import functools
 import importlib
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import driver
 import pytest
@@ -82,18 +85,33 @@ def url(chromium, folder, tmp_path_factory):
         yield url
 
 
-# Not for the session: playwright leaves an event loop running, which other tests would trip over.
+OPEN = contextlib.ExitStack()
+
+
+@functools.cache
+def started(path):
+    """The Chromium of all tests in this folder."""
+    return OPEN.enter_context(driver.chromium(path))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    yield
+    # Playwright leaves an event loop running, which tests of other folders would trip over.
+    if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
+        OPEN.close()
+        started.cache_clear()
+
+
 @pytest.fixture(scope="module")
 def browser(chromium):
-    with driver.chromium(chromium) as browser:
-        yield browser
+    return started(chromium)
 
 
 @pytest.fixture(scope="module")
 def context(browser):
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(30_000)
-    return context
+    with driver.new_context(browser, viewport={"width": 1280, "height": 900}) as context:
+        yield context
 
 
 @pytest.fixture

@@ -10,13 +10,21 @@ import urllib.request
 from pathlib import Path
 
 import nbformat
+import pytest
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tools"))
-from chromium import FLAGS, NoBrowserError, find_chromium  # noqa: E402, F401
+from chromium import FLAGS, PATIENCE, NoBrowserError, find_chromium  # noqa: E402, F401
 
 LECTURES = sorted((ROOT / "course/en").glob("*.ipynb"))
+# For tests that take long with each lecture: the first, and the others where slow tests run.
+FIRST, *OTHERS = LECTURES
+ALL = pytest.mark.slow("every lecture works in a real JupyterLab, not only the first")
+EACH = [
+    pytest.param(FIRST, id=FIRST.stem),
+    *(pytest.param(path, id=path.stem, marks=ALL) for path in OTHERS),
+]
 SCREENSHOTS = ROOT / "build/screenshots"
 WIDGET = 'import roofkit as rk\nlive = rk.explore.roofline("TPU v5e", intensity=0.5)\nlive'
 CHIPS = "import roofkit as rk\nsplit = rk.explore.chips()\nsplit"
@@ -28,7 +36,7 @@ SLIDERS = ("peak_flops", "bandwidth", "intensity")
 def chromium(path):
     """A headless Chromium, as a playwright Browser."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=PATIENCE)
         yield browser
         browser.close()
 
@@ -69,17 +77,33 @@ def jupyter_lab(folder, private):
             server.wait()
 
 
-def _address(server, runtime, log, patience=60):
+def _address(server, runtime, log):
     """The server's address, once it answers: it moves to another port if the usual one is taken."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + PATIENCE / 1000
     while time.monotonic() < deadline and server.poll() is None:
         for file in runtime.glob("jpserver-*.json"):
             with contextlib.suppress(OSError, ValueError):
                 url = json.loads(file.read_text())["url"]
-                urllib.request.urlopen(f"{url}api/status", timeout=5).close()
+                urllib.request.urlopen(f"{url}api/status", timeout=PATIENCE / 1000).close()
                 return url
         time.sleep(0.1)
     raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
+
+
+def new_context(browser, **options):
+    """A BrowserContext whose pages wait for as long as a busy machine may take."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE)
+    return context
+
+
+def until(page, read, wanted):
+    """Read until it is as wanted, which may still be on its way; what was read."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while not wanted(found := read()):
+        assert time.monotonic() < deadline, f"still {found}"
+        page.wait_for_timeout(20)
+    return found
 
 
 def write_notebook(path, cells):

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from driver import drawn, open_picture, readings, run_cell, screenshot, slider, wait_redrawn
+from driver import drawn, open_picture, readings, run_cell, screenshot, slider, until, wait_redrawn
 
 import roofkit as rk
 from roofkit.plot import engineering
@@ -199,12 +199,7 @@ def place_of_n(page):
 
 
 def wait_kernel(page, words):
-    # The last step may still be on its way.
-    for _ in range(50):
-        [output] = run_cell(page, 1)
-        if output["text"].strip() == words:
-            return
-    raise AssertionError(f"the kernel says {output['text']}")
+    until(page, lambda: run_cell(page, 1)[0]["text"].strip(), words.__eq__)
 
 
 def move(live, places):

@@ -4,7 +4,7 @@ import re
 import sys
 
 import pytest
-from driver import ROOT, jupyter_lab, screenshot
+from driver import PATIENCE, ROOT, jupyter_lab, new_context, screenshot, until
 
 sys.path.append(str(ROOT / "tests/roofgrade"))
 import hostile
@@ -16,6 +16,9 @@ from roofgrade.pages import feedback
 
 LOCAL = re.compile(r"file:|data:|http://127\.0\.0\.1")
 PHONE = {"width": 390, "height": 844}
+# Until then it puts what the gradebook holds over what one types, and the focus elsewhere.
+LOADED = """() => formgrader.loaded && formgrader.grades.loaded && formgrader.comments.loaded
+  && MathJax.loaded"""
 NAME = '<img src=x onerror="window.hacked=1">'
 
 
@@ -33,8 +36,7 @@ def course(tmp_path_factory):
 @pytest.fixture
 def watched(browser):
     """A page without a network; what it asked of another host, and the scripts that ran, fail."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(20_000)
+    context = new_context(browser, viewport={"width": 1280, "height": 900})
     context.route(lambda url: not LOCAL.match(url), lambda route: route.abort())
     page = context.new_page()
     asked = []
@@ -79,6 +81,7 @@ def test_formgrader_runs_nothing_of_a_student_and_marks_as_ever(course, formgrad
     with Gradebook(course.db_url) as gradebook:
         book = gradebook.find_submission_notebook(SET, SET, "mallory").id
     watched.goto(f"{formgrader}formgrader/submissions/{book}/?index=0")
+    watched.wait_for_function(LOADED)
     rubric = watched.get_by_text("The share of peak does not decide").last
     assert rubric.is_visible(), "who marks sees the model answer"
     assert watched.locator("#notebook math").count() > 0
@@ -90,13 +93,11 @@ def test_formgrader_runs_nothing_of_a_student_and_marks_as_ever(course, formgrad
     watched.locator(f"#{SET}-paragraph-comment").fill("Say where the ridge comes from.")
     watched.locator("h4").first.click()
     screenshot(watched, "grading-formgrader")
-    for _ in range(50):  # it is saved on its own
-        watched.wait_for_timeout(100)
-        with Gradebook(course.db_url) as gradebook:
-            found = gradebook.find_grade(f"{SET}-paragraph", SET, SET, "mallory")
-            if found.manual_score is not None:
-                break
-    assert (found.manual_score, found.needs_manual_grade) == (3.5, False)
+    # It is saved on its own.
+    until(watched, lambda: marks(course, book), lambda saved: saved[0] and saved[1])
+    with Gradebook(course.db_url) as gradebook:
+        found = gradebook.find_grade(f"{SET}-paragraph", SET, SET, "mallory")
+        assert (found.manual_score, found.needs_manual_grade) == (3.5, False)
     [made] = feedback.write(course, SET, ["mallory"])
     assert made.done == "written"
     assert "Say where the ridge comes from." in made.path.read_text(encoding="utf-8")
@@ -106,17 +107,27 @@ def test_who_marks_goes_from_one_paragraph_to_the_next_by_keys(course, formgrade
     with Gradebook(course.db_url) as gradebook:
         books = sorted(book.id for book in gradebook.notebook_submissions(SET, SET))
     watched.goto(f"{formgrader}formgrader/submissions/{books[0]}/")
+    watched.wait_for_function(LOADED)
     watched.locator(f"#{SET}-paragraph").fill("2")
     for key in ("Tab", "Tab"):
         watched.keyboard.press(key)
+    # Formgrader turns the page as soon as anything is saved, this or the comment.
+    until(watched, lambda: marks(course, books[0])[0], lambda points: points == 2)
     watched.keyboard.type("Why?")
     watched.keyboard.press("Control+.")
     # Formgrader turns an address that it redirects into another on the way: one navigation aborts.
-    expect(watched).to_have_url(re.compile(rf"/submissions/{books[1]}/\?index="))
+    following = re.compile(rf"/submissions/{books[1]}/\?index=")
+    expect(watched).to_have_url(following, timeout=PATIENCE)
     watched.locator(f"#{SET}-paragraph:focus").wait_for()
+    points, comment = marks(course, books[0])
+    assert points == 2
+    assert "Why?" in comment
+
+
+def marks(course, book):
+    """What the gradebook holds of a paragraph: its points and its comment."""
     with Gradebook(course.db_url) as gradebook:
-        marked = gradebook.find_submission_notebook_by_id(books[0])
-        found = {grade.name: grade.manual_score for grade in marked.grades}
-        said = {comment.name: comment.manual_comment for comment in marked.comments}
-    assert found[f"{SET}-paragraph"] == 2
-    assert "Why?" in said[f"{SET}-paragraph"]
+        marked = gradebook.find_submission_notebook_by_id(book)
+        [points] = [g.manual_score for g in marked.grades if g.name == f"{SET}-paragraph"]
+        [said] = [c.manual_comment for c in marked.comments if c.name == f"{SET}-paragraph"]
+    return points, said

@@ -1,11 +1,12 @@
 """The course in a real JupyterLab."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from driver import (
-    LECTURES,
+    EACH,
     SLIDERS,
     code_cells,
     drag,
@@ -16,6 +17,7 @@ from driver import (
     screenshot,
     show_widget,
     slider,
+    until,
     wait_redrawn,
 )
 
@@ -26,15 +28,15 @@ LAST_CELL = 5
 STROKE = "line => getComputedStyle(line).stroke"
 
 
-@pytest.mark.parametrize("name", ["live.ipynb", *(lecture.name for lecture in LECTURES)])
-def test_run_all(page, url, name):
-    open_notebook(page, url, name)
+@pytest.mark.parametrize("path", [pytest.param(Path("live.ipynb"), id="live"), *EACH])
+def test_run_all(page, url, path):
+    open_notebook(page, url, path.name)
     run_all(page)
     for cell in code_cells(page):
         assert cell["execution_count"], cell["source"]
         assert not [out for out in cell["outputs"] if out["output_type"] == "error"], cell["source"]
     show_widget(page)
-    screenshot(page, f"lab-{name.removesuffix('.ipynb')}")
+    screenshot(page, f"lab-{path.stem}")
 
 
 def test_keys_move_the_picture(live):
@@ -112,13 +114,11 @@ def assert_as_ring_1(page):
 def kernel_values(page):
     """What Python says the sliders are at, once that is what the picture shows."""
     shown = float(slider(page, "intensity").get_attribute("aria-valuetext").split()[0])
-    # The last step may still be on its way to the kernel.
-    for _ in range(50):
-        [output] = run_cell(page, LAST_CELL)
-        values = [float(word) for word in output["text"].split()]
-        if values[2] == pytest.approx(shown, rel=5e-3):
-            return values
-    raise AssertionError(f"the kernel has {values}, the slider shows {shown}")
+    return until(
+        page,
+        lambda: [float(word) for word in run_cell(page, LAST_CELL)[0]["text"].split()],
+        lambda values: values[2] == pytest.approx(shown, rel=5e-3),
+    )
 
 
 def scales(page):

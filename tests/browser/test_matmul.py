@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from driver import drawn, open_picture, readings, run_cell, screenshot, slider, wait_redrawn
+from driver import drawn, open_picture, readings, run_cell, screenshot, slider, until, wait_redrawn
 
 import roofkit as rk
 from roofkit import explore
@@ -179,12 +179,8 @@ def test_keys_and_buttons_move_picture_and_kernel(tiled):
     ]
     assert pressed == ["false", "true"]
     screenshot(tiled, "matmul-2-moved")
-    for _ in range(50):
-        [output] = run_cell(tiled, 1)
-        if output["text"].split() == ["512", "1024", "4096", "None", "int8"]:
-            break
-    else:
-        raise AssertionError(f"the kernel says {output['text']}")
+    told = ["512", "1024", "4096", "None", "int8"]
+    until(tiled, lambda: run_cell(tiled, 1)[0]["text"].split(), told.__eq__)
 
 
 def test_sliders_have_names_and_values(tiled):

@@ -2,7 +2,7 @@
 
 import nbformat
 import pytest
-from driver import LECTURES, open_notebook, run_cell, screenshot
+from driver import EACH, LECTURES, open_notebook, run_cell, screenshot
 
 SET_SOURCE = """async ([index, source]) => {
   const panel = window.jupyterapp.shell.currentWidget;
@@ -17,7 +17,7 @@ def cells_of(lecture):
     return nbformat.read(lecture, as_version=4).cells
 
 
-@pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("lecture", EACH)
 def test_a_folded_reveal_shows_nothing_of_its_answer(page, url, lecture):
     cells = cells_of(lecture)
     open_notebook(page, url, lecture.name)

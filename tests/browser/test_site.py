@@ -1,6 +1,5 @@
 """The site: built once, then read as files, without a network, in a real browser."""
 
-import contextlib
 import functools
 import http.server
 import re
@@ -12,7 +11,7 @@ import threading
 import nbformat
 import pages
 import pytest
-from driver import LECTURES, ROOT, drag, drawn, screenshot, slider, wait_redrawn
+from driver import LECTURES, ROOT, drag, drawn, new_context, screenshot, slider, wait_redrawn
 from hidden import solution_lines
 
 import roofcheck
@@ -55,9 +54,8 @@ def site(chromium, npm, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def offline(browser):
-    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(30_000)
-    return context
+    with new_context(browser, offline=True, viewport={"width": 1280, "height": 900}) as context:
+        yield context
 
 
 @pytest.fixture
@@ -304,7 +302,7 @@ def test_the_site_can_be_served_from_a_folder_of_a_host(site, browser):
     handler = functools.partial(Quiet, directory=site.parent)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    with contextlib.closing(browser.new_context()) as context:
+    with new_context(browser) as context:
         page = context.new_page()
         missing = []
         page.on("response", lambda got: missing.append(got.url) if got.status >= 400 else None)

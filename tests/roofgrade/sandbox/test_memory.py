@@ -92,7 +92,7 @@ def test_what_all_processes_of_a_submission_hold_counts_together(box, monkeypatc
         assert not child.run(hold.format(count=1))[1]
         talk = "import roofcheck\nwhile True:\n    roofcheck.request({})\n    time.sleep(0.01)"
         with pytest.raises(EndedError, match="used too much memory"):
-            child.run(f"{hold.format(count=3)}\n{talk}")
+            child.run(f"{hold.format(count=3)}\n{talk}", seconds=300)
 
 
 def test_a_process_that_is_gone_holds_nothing():
