@@ -14,7 +14,7 @@ from roofgrade.sandbox.child import Child, Process
 from roofgrade.sandbox.inside.channel import Channel
 from roofgrade.sandbox.memory import Meter
 
-# Seconds to wait: minutes that an honest start or fork never needs, on a busy machine either.
+# Seconds to wait, which no honest start or fork takes, on a busy machine either.
 WARM, FORK = 60.0, 60.0
 TOLD = 20_000  # of what the warm Python wrote to its log, the bytes that are read
 
