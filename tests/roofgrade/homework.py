@@ -29,12 +29,19 @@ def make_course(folder):
     return folder
 
 
+# Kernels end at once, which halves the time of autograding; a busy machine may be slow.
+EXECUTE = (
+    "--Execute.shutdown_kernel=immediate", "--Execute.timeout=3600", "--Execute.iopub_timeout=300",
+    "--Execute.startup_timeout=300",
+)  # fmt: skip
+
+
 def nbgrader(course, *arguments, fails=False):
-    """Run a command of nbgrader. Kernels end at once, which halves the time of autograding."""
+    """Run a command of nbgrader."""
     # nbgrader calls alembic by name, as it finds it in an activated environment.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *arguments, "--Execute.shutdown_kernel=immediate"],
+        [sys.executable, "-m", "nbgrader", *arguments, *EXECUTE],
         cwd=course,
         env={**os.environ, "PATH": path, "ROOFKIT_SEED": SEED},
         capture_output=True,
