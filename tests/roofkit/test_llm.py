@@ -289,6 +289,7 @@ def test_memory_says_by_how_much_a_model_does_not_fit():
         ("int8", "int8", None, 624e12, 312e12),
         ("int4", "int8", "int8", 624e12, 624e12),
         ("int8", "int8", "bf16", 624e12, 312e12),
+        ("bf16", "int8", None, 312e12, 312e12),
         ("fp32", "fp32", None, 19.5e12, 19.5e12),
     ],
 )

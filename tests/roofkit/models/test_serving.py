@@ -481,6 +481,17 @@ def test_stages_may_be_joined_in_a_topology_by_name():
     )
 
 
+def test_a_stage_waits_for_the_hop_to_the_next_only_if_asked():
+    """A hop so slow that the bytes of 8 tokens, sent in two parts, take less."""
+    slow = rk.network.switch(2, 450e9, latency=1e-3)
+    waiting, flowing = (
+        LLAMA.on("H100", split=Split(pipeline=2), links=Links(pipeline=slow, with_latency=asked))
+        for asked in (True, False)
+    )
+    assert waiting.decode(8, 100)["send"].time == pytest.approx(1e-3)
+    assert flowing.decode(8, 100)["send"].time == pytest.approx(2 * 4 * 4096 / 450e9)
+
+
 @pytest.mark.parametrize(
     ("tensor", "pipeline", "links", "message"),
     [
