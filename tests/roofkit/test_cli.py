@@ -1,6 +1,7 @@
 """The command line: what it prints, in which form, and how it ends."""
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 
 import roofkit as rk
 from roofkit.__main__ import main
+from roofkit.machine import measurements
 from roofkit.models import Links, Precision, Split
 
 LLM = ["llm", "llama-2-7b", "--chip", "a6000", "--prompt", "2048"]
@@ -266,9 +268,17 @@ def test_a_chip_may_be_a_file_of_ones_own(tmp_path):
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """What `measure` printed of this machine, and where it saved that."""
-    path = tmp_path_factory.mktemp("measured") / "mine.json"
-    return as_json(*MEASURE, "--save", path), path
+    """What `measure` printed of this machine, by a plan that ends at no time, and where it lies."""
+    from test_machine import TINY
+
+    path, real = tmp_path_factory.mktemp("measured") / "mine.json", measurements._measure
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            measurements,
+            "_measure",
+            lambda asked, *rest: real({**asked, "plan": dataclasses.asdict(TINY)}, *rest),
+        )
+        return as_json(*MEASURE, "--save", path), path
 
 
 def test_a_chip_may_be_a_saved_measurement(measured, tmp_path):
