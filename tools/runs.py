@@ -24,6 +24,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from roofkit.words import LANGUAGE
+
 TOOLS = Path(__file__).resolve().parent
 PICTURES = TOOLS / "deck/matplotlibrc"
 PACKAGES = ("roofkit", "roofcheck")
@@ -103,7 +105,7 @@ def _key(notebook: NotebookNode, directory: Path) -> str:
         sys.version,
         platform.platform(),
         _installed(),
-        [(name, os.environ.get(name)) for name in ("ROOFKIT_QUESTIONS", "ROOFKIT_SEED")],
+        [(name, os.environ.get(name)) for name in (LANGUAGE, "ROOFKIT_QUESTIONS", "ROOFKIT_SEED")],
         [(str(file), hashlib.sha256(file.read_bytes()).hexdigest()) for file in files],
     ]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()

@@ -82,6 +82,12 @@ def test_changed_code_and_tables_are_seen(lecture, monkeypatch):
     assert run(lecture, "1 + 2")[1]
 
 
+def test_another_language_is_seen(lecture, monkeypatch):
+    run(lecture)
+    monkeypatch.setenv("ROOFLINE_LANGUAGE", "zh")
+    assert run(lecture)[1]
+
+
 def test_another_python_or_library_is_seen(lecture, monkeypatch):
     run(lecture)
     monkeypatch.setattr(runs, "_installed", lambda: ["numpy==0"])
