@@ -45,3 +45,9 @@ def test_no_test_that_kills_mutants_is_slow():
         file for each in files for file in (each.rglob("*.py") if each.is_dir() else [each])
     }:
         assert "mark.slow" not in path.read_text(encoding="utf-8"), path
+
+
+def test_no_two_test_files_have_the_same_name():
+    # pytest knows a file by its bare name, and stops at the second of one name.
+    names = [path.name for path in ROOT.glob("tests/**/test_*.py")]
+    assert sorted(names) == sorted(set(names))

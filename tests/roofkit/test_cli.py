@@ -1,12 +1,12 @@
 """The command line: what it prints, in which form, and how it ends."""
 
 import csv
-import dataclasses
 import io
 import json
 import re
 import subprocess
 import sys
+from dataclasses import asdict, replace
 
 import click
 import pytest
@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import roofkit as rk
 from roofkit.__main__ import main
 from roofkit.machine import measurements
+from roofkit.machine.plans import PLANS
 from roofkit.models import Links, Precision, Split
 
 LLM = ["llm", "llama-2-7b", "--chip", "a6000", "--prompt", "2048"]
@@ -268,25 +269,25 @@ def test_a_chip_may_be_a_file_of_ones_own(tmp_path):
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """What `measure` printed of this machine, by a plan that ends at no time, and where it lies."""
-    from test_machine import TINY
+    """What `measure` printed of this machine, and where it saved that."""
+    path = tmp_path_factory.mktemp("measured") / "mine.json"
+    measure = measurements._measure
 
-    path, real = tmp_path_factory.mktemp("measured") / "mine.json", measurements._measure
+    def patiently(asked, progress):
+        assert asked["quick"]
+        # On a busy machine the seconds of a quick measurement end before its first peak.
+        plan = replace(PLANS[asked["device"], True], squares=(64,), sizes=(2**14, 2**17), limit=600)
+        return measure(asked | {"plan": asdict(plan)}, progress)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            measurements,
-            "_measure",
-            lambda asked, *rest: real({**asked, "plan": dataclasses.asdict(TINY)}, *rest),
-        )
+        patch.setattr(measurements, "_measure", patiently)
         return as_json(*MEASURE, "--save", path), path
 
 
 def test_a_chip_may_be_a_saved_measurement(measured, tmp_path):
     _, path = measured
     figures = as_json("matmul", 64, 64, 64, "--chip", path, "--dtype", "fp32")
-    from roofkit.machine.measurements import Measurements
-
-    mine = Measurements.load(path).chip()
+    mine = measurements.Measurements.load(path).chip()
     assert figures["ridge_flops_per_byte"] == mine.roofline("fp32").ridge
     assert mine.name in ask("chips", path)
     absent = tmp_path / "absent.json"
@@ -297,9 +298,7 @@ def test_measure_prints_this_machine_and_keeps_what_it_measured(measured):
     document, path = measured
     assert document["peak_flops_per_s"]["fp32"] > 0
     assert document["machine"]["device"] == "cpu"
-    from roofkit.machine.measurements import Measurements
-
-    assert Measurements.load(path).ceilings.peaks == document["peak_flops_per_s"]
+    assert measurements.Measurements.load(path).ceilings.peaks == document["peak_flops_per_s"]
 
 
 @pytest.mark.parametrize(
