@@ -10,10 +10,15 @@ import nbformat
 import pypdf
 import pytest
 import slides
-from driver import LECTURES, ROOT, new_context, screenshot
+from driver import EACH, FIRST, LECTURES, ROOT, new_context, screenshot
 
-TALKS = sorted((ROOT / "course").glob("talk*.txt"))
-NAMES = [path.stem for path in (*LECTURES, *TALKS)]
+SHORT, *TALKS = sorted((ROOT / "course").glob("talk*.txt"))
+OTHERS = pytest.mark.slow("every deck is fit to show, not only the first and the short talk")
+DECKS = [
+    FIRST.stem,
+    SHORT.stem,
+    *(pytest.param(path.stem, marks=OTHERS) for path in (*LECTURES[1:], *TALKS)),
+]
 SCREENS = ((1280, 720), (1280, 800), (1920, 1080))
 READY = "() => window.Reveal?.isReady()"
 # What a room reads while it listens.
@@ -77,7 +82,7 @@ def live_slides(name):
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", DECKS)
 def test_every_slide_is_fit_to_show(deck, name):
     page = deck(name)
     faults = []
@@ -100,7 +105,7 @@ def test_every_slide_is_fit_to_show(deck, name):
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("lecture", EACH)
 def test_sliders_move_by_keys_and_mouse_and_keep_their_keys(deck, lecture):
     live = live_slides(lecture.stem)
     assert live
@@ -144,7 +149,7 @@ def test_a_button_that_was_clicked_gives_the_space_bar_back(deck):
 
 
 def test_keys_of_the_presenter(deck):
-    page = deck(NAMES[0], "l01-two-chips")
+    page = deck(FIRST.stem, "l01-two-chips")
     assert page.evaluate("Reveal.getCurrentSlide().id") == "l01-two-chips"
     background = "() => getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(background)
@@ -171,7 +176,7 @@ def test_keys_of_the_presenter(deck):
 
 
 def test_the_speakers_window_has_script_clock_pace_and_next_slide(deck, context):
-    page = deck(NAMES[0], "l01-overlap")
+    page = deck(FIRST.stem, "l01-overlap")
     with context.expect_page() as opened:
         page.keyboard.press("s")
     window = opened.value
@@ -206,7 +211,7 @@ def test_no_slide_keeps_people_out(deck, axe):
     assert not faults
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", DECKS)
 def test_every_printed_page_holds_its_slide_or_its_script(deck, name):
     page = deck(name, query="?print-pdf&showNotes=separate-page")
     page.wait_for_function(slides.PRINTABLE)
@@ -235,9 +240,9 @@ def test_every_printed_page_holds_its_slide_or_its_script(deck, name):
 def test_pdfs_have_a_page_a_slide_and_one_for_each_script(npm, chromium, tmp_path):
     build(tmp_path, LECTURES[0])
     shown = decks.slides_of(nbformat.read(LECTURES[0], as_version=4))
-    pages = pypdf.PdfReader(tmp_path / f"{NAMES[0]}.pdf").pages
+    pages = pypdf.PdfReader(tmp_path / f"{FIRST.stem}.pdf").pages
     assert len(pages) == len(shown)
     assert "Where does the time go?" in pages[0].extract_text()
-    pages = pypdf.PdfReader(tmp_path / f"{NAMES[0]}-notes.pdf").pages
+    pages = pypdf.PdfReader(tmp_path / f"{FIRST.stem}-notes.pdf").pages
     assert len(pages) == len(shown) + sum(bool(slide.script) for slide in shown)
     assert "envelope" in pages[1].extract_text()
