@@ -9,10 +9,8 @@ class Sentences(click.Group):
     def invoke(self, ctx):
         try:
             return super().invoke(ctx)
-        except (
-            click.exceptions.Exit,
-            click.Abort,
-        ):  # click ends by these, and they are RuntimeErrors
+        # click ends by the first two; by the last it learns that nobody reads on.
+        except (click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except (ValueError, RuntimeError, OSError) as error:
             raise click.ClickException(str(error)) from None
