@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted(path for name in ("*.md", "*/README.md") for path in ROOT.glob(name))
 
 
-def test_the_readmes_picture_shows_what_roofkit_draws_today():
+def test_the_readmes_picture_shows_what_roofkit_draws_today(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     alt, target = re.search(r"!\[(.*?)\]\((.*?)\)", readme).groups()
     assert 40 < len(alt) < 160
