@@ -32,6 +32,8 @@ RULES = {
 }
 PHONE = {"width": 390, "height": 844}
 
+pytestmark = pytest.mark.slow("the site: links, search, pictures without a kernel, phones")
+
 
 @pytest.fixture(scope="module")
 def site(chromium, npm, tmp_path_factory):

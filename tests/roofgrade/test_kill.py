@@ -2,8 +2,8 @@
 
 Ten runs of a class are killed, and of fifty where slow tests run: a worker, the coordinator with
 its writer, or both, some time between the start and the end. Then a last run ends undisturbed, and
-all is as if no other had been. So it is with three runs in the sandbox, of which nothing goes on
-running.
+all is as if no other had been. Where slow tests run, so it is with three runs in the sandbox, of
+which nothing goes on running.
 """
 
 import itertools
@@ -102,6 +102,7 @@ def grade_in_sandbox(course):
     return grade(course, SET, workers=2, progress=False)
 
 
+@pytest.mark.slow("a killed run leaves no process of a sandbox behind, and no half grade")
 @pytest.mark.usefixtures("sandbox")
 def test_killed_sandboxes_leave_what_undisturbed_ones_leave(tmp_path):
     course, undisturbed = new_course(tmp_path / "killed"), new_course(tmp_path / "undisturbed")

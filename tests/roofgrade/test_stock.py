@@ -54,6 +54,9 @@ CLASS = {
 }
 
 
+pytestmark = pytest.mark.slow("nbgrader's own autograde, too, gets through damaged notebooks")
+
+
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
     """The class's scores by machine, and whose paragraph waits, by student."""
