@@ -17,6 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
+from roofgrade import limits
 from roofgrade.errors import MachineryError
 from roofgrade.results import PERSON, Result
 from roofgrade.task import Task
@@ -52,14 +53,22 @@ class Marker:
             pass
 
     def marked(self, task: Task) -> Result:
-        """The result of a submission. Where the grader fails twice, a person has to look."""
+        """The result of a submission. Where the grader fails twice, a person has to look.
+
+        Whoever makes it read for too long ends this process.
+        """
         with self._turn:
             for _ in range(2):
                 try:
-                    return self._mark(task, self.box)
+                    with limits.clock():
+                        return self._mark(task, self.box)
                 except MachineryError as error:
                     failed = words("workers.failed_twice", error=error)
                     self.box.stop()  # the next one is fresh
+                except MemoryError:
+                    failed = words("workers.too_much")
+                    self.box.stop()
+                    break
                 except Exception as error:
                     failed = words("workers.failed", error=f"{type(error).__name__}: {error}")
                     self.box.stop()
@@ -212,6 +221,7 @@ def _begin(bench, coordinator):
 
 def _try_box():
     _marker.try_box()
+    limits.confine()  # all is imported by now
 
 
 def _mark(task):

@@ -1,13 +1,15 @@
 """The cells of a submitted notebook as plain data, whatever program wrote it, within bounds."""
 
-import json
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from roofgrade import door
 from roofgrade.errors import RefusedError
 from roofgrade.text import printable, words
 
+LARGEST = 10 << 20  # bytes
+MOST_VALUES = 500_000
 MOST_CELLS = 500
 LONGEST_SOURCE = 200_000
 LONGEST_NOTEBOOK = 2_000_000
@@ -45,11 +47,9 @@ def read_cells(raw: bytes) -> list[Cell]:
     Raises RefusedError, with words for the student, if it is no notebook or beyond the bounds.
     """
     try:
-        notebook = json.loads(raw)  # finds UTF-8 with its mark, UTF-16 and UTF-32 by itself
-    except RecursionError:
-        raise RefusedError(words("mend.nested")) from None
-    except ValueError:
-        raise RefusedError(words("mend.not_json")) from None
+        notebook = door.data(raw, most=LARGEST, most_values=MOST_VALUES)
+    except door.UnreadableError as error:
+        raise RefusedError(words("mend.unreadable", why=error)) from None
     found = _found(notebook)
     if len(found) > MOST_CELLS:
         raise RefusedError(words("mend.many_cells", count=len(found), most=MOST_CELLS))
@@ -109,7 +109,8 @@ def _read(cell):
         raise RefusedError(words("mend.long_cell", most=LONGEST_SOURCE))
     if kind == "heading":
         level = cell.get("level")
-        kind, source = "markdown", f"{'#' * (level if level in range(1, 7) else 1)} {source}"
+        known = type(level) is int and 1 <= level <= 6
+        kind, source = "markdown", f"{'#' * (level if known else 1)} {source}"
     metadata = cell.get("metadata")
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     return Cell(

@@ -4,24 +4,23 @@ Its clock is here, outside: at a cell's limit it is interrupted, and killed if t
 """
 
 import base64
-import json
 import socket
 import time
 from collections.abc import Callable
 from typing import Protocol
 
+from roofgrade import door
 from roofgrade.errors import EndedError, MachineryError
 from roofgrade.sandbox import host
 from roofgrade.sandbox.inside.channel import HEAD, PIECE, packed
 from roofgrade.sandbox.memory import Meter
-from roofgrade.text import printable, words
+from roofgrade.text import words
 
-# The most bytes of one reply, and of all replies of a submission.
-REPLY, TOTAL = 8 << 20, 24 << 20
+# The most bytes of one reply, of an answer's, and of all replies of a submission.
+REPLY, ANSWER, TOTAL = 8 << 20, 2 << 20, 24 << 20
+MOST_VALUES = 200_000  # of one reply
 REQUESTS = 1000
 CELLS = 10**6
-# How deep lists may lie in lists: functions that call themselves copy and write a reply.
-DEEPEST = 100
 # Seconds to get ready, to obey an interrupt, and between two looks at the memory.
 READY, GRACE, TICK = 60.0, 5.0, 0.25
 
@@ -82,7 +81,7 @@ class Child:
         Raises EndedError when the process is gone or makes no sense, MachineryError when that is
         not the student's doing.
         """
-        reply, slow = self._converse({"run": source}, seconds, ask)
+        reply, slow = self._converse({"run": source}, seconds, ask, REPLY)
         return self._checked(reply, "outputs", list), slow
 
     def probe(
@@ -92,7 +91,7 @@ class Child:
 
         The answer is empty where it was interrupted, or could not be read.
         """
-        reply, slow = self._converse({"probe": probe}, seconds, ask)
+        reply, slow = self._converse({"probe": probe}, seconds, ask, ANSWER)
         return self._checked(reply, "answer", dict), slow
 
     def close(self):
@@ -110,24 +109,24 @@ class Child:
     def __exit__(self, *exception):
         self.close()
 
-    def _converse(self, message, seconds, ask):
+    def _converse(self, message, seconds, ask, most):
         self._send(message)
         until = min(time.monotonic() + seconds, self._end)
         try:
-            return self._reply(until, ask), False
+            return self._reply(until, ask, most), False
         except TimeoutError:
             if time.monotonic() >= self._end:
                 raise EndedError(words("sandbox.time_up")) from None
         self._process.interrupt()
         try:
-            return self._reply(time.monotonic() + GRACE, ask), True
+            return self._reply(time.monotonic() + GRACE, ask, most), True
         except TimeoutError:
             raise EndedError(words("sandbox.stuck", seconds=seconds)) from None
 
-    def _reply(self, until, ask):
+    def _reply(self, until, ask, most):
         """The next message that is no question of the notebook's; questions are answered."""
         while True:
-            message = self._receive(until)
+            message = self._receive(until, most)
             if "ask" not in message:
                 return message
             self._requests += 1
@@ -150,23 +149,20 @@ class Child:
         except OSError as error:
             raise self._gone() from error
 
-    def _receive(self, until):
+    def _receive(self, until, most=REPLY):
         self._fill(HEAD.size, until)
         size = HEAD.unpack_from(self._read)[0]
-        if size > REPLY or self._received + size > TOTAL:
+        if size > most or self._received + size > TOTAL:
             raise EndedError(words("sandbox.put_out_too_much"))
         self._fill(HEAD.size + size, until)
         data = bytes(self._read[HEAD.size :])
         self._received += size
         self._read.clear()
         try:
-            message = json.loads(data)
-            # Half a surrogate pair, which only a forger sends, cannot be written to a file.
-            if b"\\ud" in data.lower():
-                message = json.loads(printable(json.dumps(message, ensure_ascii=False)))
-        except (ValueError, RecursionError) as error:
+            message = door.data(data, most=most, most_values=MOST_VALUES)
+        except door.UnreadableError as error:
             raise EndedError(words("sandbox.nonsense")) from error
-        if not isinstance(message, dict) or _is_deep(message):
+        if not isinstance(message, dict):
             raise EndedError(words("sandbox.nonsense"))
         return message
 
@@ -201,14 +197,3 @@ class Child:
         if self.meter and self.meter.exceeded():
             return EndedError(words("sandbox.memory"))
         return EndedError(words("sandbox.ended"))
-
-
-def _is_deep(message):
-    """Whether a message holds lists within lists without end, found without following each down."""
-    layer = [message]
-    for _ in range(DEEPEST):
-        layer = [each for each in layer if isinstance(each, (dict, list))]
-        layer = [
-            inner for each in layer for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-    return bool(layer)

@@ -1,8 +1,8 @@
 """Marking that runs no student code, for tests of what stands around it: cheap, and always alike.
 
 The points of a check follow from a hash of what was handed in. A file beside the notebook can make
-the marking misbehave: kill its worker, fail as the machinery would, or raise. Workers import this
-anew, so it imports little.
+the marking misbehave: kill its worker, fail as the machinery would, take too much memory or time,
+or raise. Workers import this anew, so it imports little.
 """
 
 import hashlib
@@ -55,6 +55,12 @@ def mark(task, box):
         raise MachineryError("the warm Python died")
     if "machinery" in task.files:
         raise MachineryError("the warm Python died")
+    if "memory" in task.files:
+        bytearray(1 << 30)
+    if "time" in task.files:
+        armed = signal.setitimer(signal.ITIMER_PROF, SECONDS)[0]
+        while armed:
+            pass
     if "raise" in task.files:
         raise ZeroDivisionError("by nought")
     marked, answers = graded(task.master, task.notebook)

@@ -52,7 +52,7 @@ def test_each_folder_ends_with_one_result_and_the_counts_add_up(course, tmp_path
     found = rows(summary)
     assert found["bea"].reason == "the grader failed twice: the warm Python died"
     assert found["cem"].reason == "the grader failed: ZeroDivisionError: by nought"
-    assert found["dia"].reason == "it stopped the worker twice"
+    assert found["dia"].reason.startswith("it stopped the worker twice")
     assert summary.counts == {GRADED: 4, REFUSED: 1, PERSON: 3, UNGRADED: 0}
     assert len(list(all_kept(course, SET))) == 8
     assert found["ada"].points is not None

@@ -1,0 +1,123 @@
+"""What a student wrote comes in through one door, which lets in no more than can be held."""
+
+import ast
+import json
+
+import pytest
+from homework import ROOT
+
+from roofgrade import door, limits
+
+MEGABYTE = 1 << 20
+SIZES = {"most": 8 * MEGABYTE, "most_values": 200_000}
+HOUSE = ROOT / "roofgrade"
+# Who else reads JSON, a notebook or a pickle, and what: nothing there is as a student made it.
+OTHERS = {
+    "after/regrade.py": "a graded notebook, written by outputs.written",
+    "book/database.py": "a note of this package in the gradebook",
+    "book/gradebook.py": "a graded notebook, written by outputs.written",
+    "book/register.py": "the release",
+    "intake/folders.py": "the release",
+    "judge/marking.py": "the release",
+    "limits.py": "what a process of this package found",
+    "mend/stock.py": "the release",
+    "pages/feedback.py": "a graded notebook, written by outputs.written",
+    "results.py": "a result, written by Result.to_json",
+    "sandbox/inside/answers.py": "inside the sandbox",
+    "sandbox/inside/channel.py": "messages of the warm Python, none of a student's process",
+    "sandbox/launch.py": "the plan that this package starts a sandbox by",
+}
+READERS = {
+    ("json", "loads"), ("json", "load"), ("nbformat", "read"), ("nbformat", "reads"),
+    ("v4", "reads"), ("pickle", "loads"), ("pickle", "load"),
+}  # fmt: skip
+# Each is as long as a message may be.
+HOSTILE = {
+    "lists": b"[" + b"[]," * (8 * MEGABYTE // 3 - 2) + b"[]]",
+    "objects": b"[" + b'{"":0},' * (8 * MEGABYTE // 7 - 2) + b"0]",
+    "keys": b"{" + b",".join(b'"%07d":0' % n for n in range(700_000)) + b"}",
+    "texts": b"[" + b'"",' * (8 * MEGABYTE // 3 - 2) + b'""]',
+    "numbers": b"[" + b"7," * (4 * MEGABYTE - 4) + b"7]",
+    "depth": b"[" * 8 * MEGABYTE,
+    "a text without an end": b'["' + b'\\"' * (4 * MEGABYTE - 4),
+    "quotes": b'"' * 8 * MEGABYTE,
+}
+
+
+def reads(path):
+    """Whether a module calls what makes objects of text."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    names = {
+        (ast.unparse(each.value).split(".")[-1], each.attr)
+        for each in called
+        if isinstance(each, ast.Attribute)
+    }
+    taken = {
+        (node.module, alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    return bool((names | taken) & READERS)
+
+
+def test_nobody_else_reads_what_a_student_wrote():
+    found = {path.relative_to(HOUSE).as_posix() for path in HOUSE.rglob("*.py") if reads(path)}
+    assert found == {*OTHERS, "door.py"}
+
+
+def test_notebooks_and_replies_come_through_the_door():
+    found = {
+        path.relative_to(HOUSE).as_posix()
+        for path in HOUSE.rglob("*.py")
+        if "door.data(" in path.read_text(encoding="utf-8")
+    }
+    assert found == {"mend/cells.py", "sandbox/child.py"}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_message_takes_more_memory_than_there_is(name):
+    with pytest.raises(door.UnreadableError):
+        limits.apart(lambda: door.data(HOSTILE[name], **SIZES), room=160 * MEGABYTE)
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b"[]" * 100, "not JSON"),
+        (b'{"a": 1', "not JSON"),
+        (b"\xff\xfe\xfa", "not JSON"),
+        (b"[" * 101 + b"]" * 101, "too deeply"),
+        (b" " * 1_001, "more than 1,000 bytes"),
+        (b"[" + b"1," * 200 + b"1]", "more than 200 values"),
+        (b'{"a": ' * 40 + b"1" + b"}" * 40 + b",", "not JSON"),
+        (b"1" * 5_000, "more than 1,000 bytes"),
+    ],
+)
+def test_it_says_what_is_wrong(raw, why):
+    with pytest.raises(door.UnreadableError, match=why):
+        door.data(raw, most=1_000, most_values=200)
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {"cells": [], "of": "ω, 中文, 😀", "n": [1, 2.5, None, True]},
+        ["a, b: [c] {d}" * 1_000],
+        ["\\", '"', '\\"', "\\\\"] * 20,
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_honest_text_comes_in_as_it_is(plain, encoding, ascii_only):
+    raw = json.dumps(plain, ensure_ascii=ascii_only).encode(encoding)
+    assert door.data(raw, most=1 << 20, most_values=200) == plain
+
+
+def test_halves_of_a_pair_are_joined_or_replaced():
+    assert door.data(rb'["\ud83d\ude00", "\ud83d", {"\uDe00": 1}]', most=100, most_values=9) == [
+        "😀",
+        "�",
+        {"�": 1},
+    ]

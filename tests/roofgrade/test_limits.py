@@ -1,0 +1,72 @@
+"""What reads a student's words has bounds, and whoever exceeds them stops nobody else."""
+
+import os
+import signal
+
+import pytest
+from standin import grade_with, hand_in, new_course
+
+from roofgrade import limits
+from roofgrade.results import GRADED, PERSON
+
+MEGABYTE = 1 << 20
+
+
+def spin():
+    while True:
+        pass
+
+
+def test_a_process_apart_gives_back_what_it_found():
+    assert limits.apart(divmod, 17, 5) == (3, 2)
+    assert len(limits.apart(bytes, 5 * MEGABYTE)) == 5 * MEGABYTE
+
+
+def test_it_raises_what_was_raised():
+    with pytest.raises(ZeroDivisionError):
+        limits.apart(divmod, 17, 0)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (bytearray, (200 * MEGABYTE,)),
+        (spin, ()),
+        (os._exit, (0,)),
+        (bytes, (limits.LARGEST + 1,)),
+    ],
+    ids=["memory", "time", "a crash", "a long answer"],
+)
+def test_too_much_is_told(function, arguments):
+    with pytest.raises(limits.TooMuchError):
+        limits.apart(function, *arguments, room=100 * MEGABYTE, seconds=0.2)
+
+
+def test_nothing_is_left_of_it():
+    before = os.listdir("/proc/self/fd")
+    for _ in range(3):
+        with pytest.raises(limits.TooMuchError):
+            limits.apart(os._exit, 1)
+    assert os.listdir("/proc/self/fd") == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_the_clock_counts_work_and_is_stopped():
+    with limits.clock(50):
+        assert 0 < signal.getitimer(signal.ITIMER_PROF)[0] < 51
+    assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
+
+
+def test_who_takes_too_much_to_judge_is_for_a_person_and_nobody_else_suffers(tmp_path):
+    course = new_course(tmp_path / "course")
+    hand_in(course, "ada", memory="")
+    hand_in(course, "bea", time="")
+    for student in ("cem", "dia", "eli"):
+        hand_in(course, student)
+    found = {row.student: row for row in grade_with(course).rows}
+    assert {name: row.state for name, row in found.items()} == {
+        "ada": PERSON, "bea": PERSON, "cem": GRADED, "dia": GRADED, "eli": GRADED,
+    }  # fmt: skip
+    assert found["ada"].reason == "reading it took more memory than is allowed"
+    assert found["bea"].reason.startswith("it stopped the worker twice: reading it takes more time")
