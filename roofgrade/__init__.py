@@ -9,13 +9,14 @@ of a submission's way:
 - ``mend``: the release's notebook with the student's words in it
 - ``sandbox``: a process that can do no harm; ``judge``: runs a notebook there and judges, outside
   it, the values that come out
-- ``run``: a whole class, on the ``workers`` of one machine or of a ``cluster``; ``task``: what one
-  of them is given, ``results``: what came of it
+- ``run``: a whole class, on the ``workers`` of this machine; ``task``: what one of them is given,
+  ``results``: what came of it
 - ``book``: what is kept, in files and in nbgrader's gradebook
 - ``pages``: what people read; ``after``: regrading, late work, export
 - ``commands``: the command line
-- for all of them: ``errors``, how grading one submission can end early; ``safe``, files without
-  links; ``text``, the sentences of ``words/`` and strangers' text made safe to show
+- for all of them: ``errors``, how grading one submission can end early; ``door``, through which a
+  student's words come in; ``limits``, the memory and time that reading them may take; ``safe``,
+  files without links; ``text``, the sentences of ``words/`` and strangers' text made safe to show
 """
 
 import sys

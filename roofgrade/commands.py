@@ -47,7 +47,6 @@ set_argument = click.argument("name", metavar="SET")
 @main.command()
 @set_argument
 @click.option("--workers", type=click.IntRange(1), help="How many at once; by default one a core.")
-@click.option("--cluster", metavar="ADDRESS", help="Workers of a Dask scheduler, tcp://host:8786.")
 @click.option("--again", is_flag=True, help="Run also what was graded and has not changed.")
 @click.option("--only", multiple=True, metavar="STUDENT", help="Only these; may be repeated.")
 @click.option("--unsandboxed", is_flag=True, help="Without walls: students' code has your rights.")

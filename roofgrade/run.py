@@ -9,11 +9,9 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Collection
-from dataclasses import replace
 
 import click
 
-from roofcheck.variants import same
 from roofgrade import safe
 from roofgrade.book.database import Book, GradebookError, explained
 from roofgrade.book.gradebook import PATIENCE, Writer
@@ -24,7 +22,7 @@ from roofgrade.errors import RefusedError
 from roofgrade.intake.folders import Folder, folders, take_in
 from roofgrade.judge.marking import mark, released
 from roofgrade.pages.summary import UNGRADED, Row, Summary, summarise
-from roofgrade.results import GRADED, PERSON, REFUSED, Result
+from roofgrade.results import PERSON, REFUSED, Result
 from roofgrade.sandbox import Box
 from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
 from roofgrade.text import escaped, words
@@ -36,7 +34,6 @@ def grade(
     assignment: str,
     *,
     workers: int | None = None,
-    cluster: str | None = None,
     unsandboxed: bool = False,
     again: bool = False,
     progress: bool = True,
@@ -47,13 +44,12 @@ def grade(
 ) -> Summary:
     """Grade a set, and say what became of each folder; the table is kept in ``autograded/`` too.
 
-    On ``workers`` processes, one a core unless given, or on those of the Dask scheduler at the
-    address ``cluster``; "local" starts one here. ``again`` marks what has not changed too; ``only``
-    names the students to look at. Ctrl-C ends with a Summary of what is done.
+    On ``workers`` processes, one a core unless given. ``again`` marks what has not changed too;
+    ``only`` names the students to look at. Ctrl-C ends with a Summary of what is done.
 
     Raises ValueError if there is no release of the set, or the gradebook cannot take it;
-    RuntimeError if another run grades it, the gradebook is held or lost, or the cluster does not
-    serve; MachineryError if the sandbox cannot be started.
+    RuntimeError if another run grades it, or the gradebook is held or lost; MachineryError if the
+    sandbox cannot be started.
     """
     course.release(assignment)  # raises an error for the name of no set
     count = workers or len(os.sched_getaffinity(0))
@@ -68,12 +64,11 @@ def grade(
         chosen = [folder for folder in listed if not only or folder.student in only]
         kind = Bench(*bench, unsandboxed)
         bar = stack.enter_context(_bar(assignment, len(chosen), progress))
-        run = _Run(course, assignment, writer, bar, {folder.student for folder in listed},
-                   again=again, unsandboxed=unsandboxed,
+        run = _Run(course, assignment, writer, bar, again=again, unsandboxed=unsandboxed,
                    seconds=(cell_seconds, notebook_seconds))  # fmt: skip
         stopped = False
         try:
-            run.grade(chosen, stack.enter_context(_pool(kind, count, cluster)))
+            run.grade(chosen, Workers(kind, count))
         except KeyboardInterrupt:
             stopped = True
         rest = [folder for folder in listed if folder.name not in run.rows]
@@ -114,9 +109,8 @@ def write_page(course: Course, summary: Summary):
 class _Run:
     """One run: the row of each folder that is done, by the folder's name."""
 
-    def __init__(self, course, assignment, writer, bar, students, *, again, unsandboxed, seconds):
+    def __init__(self, course, assignment, writer, bar, *, again, unsandboxed, seconds):
         self._course, self._assignment, self._writer, self._bar = course, assignment, writer, bar
-        self._students = {same(student): student for student in students}
         self._again, self._unsandboxed = again, unsandboxed
         self._cell_seconds, self._notebook_seconds = seconds
         self.rows: dict[str, Row] = {}
@@ -175,25 +169,12 @@ class _Run:
             return None
         return earlier if earlier.sandboxed or self._unsandboxed else None
 
-    def _own(self, result):
-        """The result; for a person if it answers a question with another student's figures."""
-        for cell, answer in result.answers.items():
-            me = (answer.reply or {}).get("me")
-            whose = self._students.get(same(me.get("v") or "")) if isinstance(me, dict) else None
-            if whose and whose != result.student and result.state == GRADED:
-                student = escaped(whose)
-                reason = words("run.neighbour", question=answer.question, student=student)
-                reading = (*result.reading, cell)
-                return replace(result, state=PERSON, reason=reason, reading=reading)
-        return result
-
     def _finish(self, result, beside=None, new=False):
         try:
-            told = self._own(result)
-            if new or told is not result:
-                keep(self._course, told)
-            self._writer.put(told, beside)
-            row = Row.of(told)
+            if new:
+                keep(self._course, result)
+            self._writer.put(result, beside)
+            row = Row.of(result)
         except GradebookError:
             raise
         except Exception as error:  # one submission stops no other
@@ -233,14 +214,6 @@ def _forget_moved(course, assignment, listed):
     for folder in listed:
         places.setdefault(folder.student, []).append(folder.name)
     forget_moved(course, assignment, places)
-
-
-def _pool(bench, count, cluster):
-    if not cluster:
-        return contextlib.nullcontext(Workers(bench, count))
-    from roofgrade.cluster import Cluster  # Dask is for those who ask for it
-
-    return Cluster(bench, cluster, count)
 
 
 def _bar(assignment, count, wanted):

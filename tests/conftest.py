@@ -23,7 +23,7 @@ LONG = (
     "tests/course/test_kit.py", "tests/roofgrade/test_fidelity.py", "tests/roofgrade/test_class.py",
     "tests/roofgrade/test_round_trip.py", "tests/roofgrade/test_kill.py",
     "tests/roofgrade/sandbox/", "tests/roofgrade/test_stock.py", "tests/roofcheck/",
-    "tests/roofgrade/test_cluster.py", "tests/roofkit/test_cnn.py", "tests/course/", "course/en/",
+    "tests/roofkit/test_cnn.py", "tests/course/", "course/en/",
     "tests/roofkit/",
 )  # fmt: skip
 # Files that share a browser and, but for the first two, a JupyterLab.

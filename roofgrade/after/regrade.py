@@ -70,7 +70,8 @@ def preview(course: Course, assignment: str, question: str) -> Regrading:
                 raise ValueError(words("regrade.other_points", question=question, **both))
             judged += 1
             before = answer.credit * points
-            verdict = _judged(course.secret(assignment, result.student), answer)
+            secret = course.secret(assignment, result.student)
+            verdict = _judged(secret, answer, result.student)
             if verdict is None:
                 moves.append(Move(result.student, before, before, again=True))
             elif verdict != _verdict(answer):
@@ -95,12 +96,13 @@ def apply(course: Course, regrading: Regrading):
                 writer.put(result)
 
 
-def _judged(secret, answer):
+def _judged(secret, answer, student):
     """The Verdict as the table is now, or None if it asks for something else than was replied."""
     asked = Asked("check", answer.question, answer.asked["expression"], answer.asked["me"])
     seed = seed_for(secret, answer.question)
     probe = probes.probe(asked, find_question(answer.question), seed)
-    return judge(asked, answer.reply, seed) if probes.digest(probe) == answer.asked else None
+    same = probes.digest(probe) == answer.asked
+    return judge(asked, answer.reply, seed, student) if same else None
 
 
 def _verdict(answer):

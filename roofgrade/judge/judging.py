@@ -10,8 +10,9 @@ from roofcheck.kinds.question import lower
 from roofcheck.sentences import say
 from roofcheck.student import WRITTEN, judged, quietly
 from roofcheck.table import find_question
+from roofcheck.variants import is_nobody, same
 from roofgrade.judge import values
-from roofgrade.text import printable
+from roofgrade.text import printable, words
 
 LONGEST_MESSAGE = 5_000
 
@@ -21,11 +22,13 @@ def seed_for(secret: str, question: str) -> str:
     return hmac.new(secret.encode(), question.encode(), hashlib.sha256).hexdigest()
 
 
-def judge(asked: Asked, reply, seed: str) -> Verdict:
+def judge(asked: Asked, reply, seed: str, student: str) -> Verdict:
     """The Verdict that the student would have got at home, or where it counts a lower one.
 
-    ``reply`` is what came for the check's probe. Raises EndedError if it makes no sense, and
-    ValueError for an unknown question.
+    ``reply`` is what came for the check's probe. A question with figures of one's own is judged by
+    those of ``student``, the id of whoever handed in; a notebook that names somebody else gets
+    nothing for it. Raises EndedError if the reply makes no sense, and ValueError for an unknown
+    question.
     """
     if not isinstance(reply, dict):
         raise values.nonsense()
@@ -44,7 +47,9 @@ def judge(asked: Asked, reply, seed: str) -> Verdict:
     else:
         replay = values.Replay(replies, [values.line(name, 80) for name in names[:20]])
         answer = values.value_of(reply.get("value"), replay)
-        me = _me(reply.get("me")) if asked.me else WRITTEN
+        if other := named(asked, reply, student):
+            return Verdict(0, words("judge.not_you", said=other, student=student), "wrong")
+        me = student if asked.me else WRITTEN
         _, verdict = judged(asked.question, answer, me, seed)
     if said := values.line(reply.get("said")):
         verdict = verdict.adding(say("grade.warned", warning=said))
@@ -60,6 +65,12 @@ def _judge_programs(question, programs, seed):
     )
 
 
-def _me(reply):
-    """Whose variant it is; None where the student's notebook does not say."""
-    return None if values.kind_of(reply) == "raised" else values.value_of(reply)
+def named(asked: Asked, reply, student: str) -> str:
+    """Whom a reply names as its author, as text that can be shown; "" if nobody but ``student``."""
+    told = reply.get("me") if asked.me and isinstance(reply, dict) else None
+    if values.kind_of(told) in (None, "raised"):
+        return ""
+    said = values.value_of(told)
+    if is_nobody(said) or (isinstance(said, str) and same(said) == same(student)):
+        return ""
+    return values.line(repr(said), 80)

@@ -15,7 +15,7 @@ from roofcheck.student import Grade
 from roofcheck.variants import ask, variants
 from roofgrade.errors import EndedError, RefusedError
 from roofgrade.judge import outputs, probes
-from roofgrade.judge.judging import judge, seed_for
+from roofgrade.judge.judging import judge, named, seed_for
 from roofgrade.mend.submission import mend
 from roofgrade.results import GRADED, PERSON, REFUSED, Answer, Result
 from roofgrade.task import Task
@@ -134,6 +134,10 @@ class _Marking:
             self.unjudged.append(name)
         else:
             verdict, reply, count = judged
+            if other := named(asked, reply, self._task.student):
+                told = {"question": asked.question, "said": other, "student": self._task.student}
+                self.troubles.append(words("judge.names_another", **told))
+                self.unjudged.append(name)
             if verdict.slips == ("slow",):
                 self.troubles.append(words("judge.check_slow", question=asked.question))
                 self.unjudged.append(name)
@@ -152,7 +156,8 @@ class _Marking:
         if slow:
             text = words("judge.slow", seconds=self._task.cell_seconds)
             return Verdict(0, text, slips=("slow",)), None, reply["count"]
-        return judge(asked, reply["answer"], seed), reply["answer"], reply["count"]
+        verdict = judge(asked, reply["answer"], seed, self._task.student)
+        return verdict, reply["answer"], reply["count"]
 
     def _check_as_edited(self, child, cell):
         """What the student made the check look at, where the released one finds nothing."""

@@ -70,9 +70,14 @@ def notebook(course, kind, name):
 
 
 def hand_in(course, name, student, answers, kind="exercises"):
-    """Submit a notebook in which these cells, by id, hold this code."""
+    """Submit a notebook in which these cells, by id, hold this code.
+
+    Who hands in a solution signs it with his or her own id.
+    """
     handed_in = notebook(course, kind, name)
     cells = {cell.id: cell for cell in handed_in.cells}
+    if kind == "solutions" and f"{name}-me" in cells:
+        cells[f"{name}-me"].source = f"me = {student!r}"
     for cell_id, source in answers.items():
         cells[cell_id].source = source
     target = course / "submitted" / student / name / f"{name}.ipynb"

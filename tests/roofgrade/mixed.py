@@ -602,9 +602,20 @@ def the_check_of_another_question(work):
         work.write(f"{cell_id}-check", 'check("l02.ridge", 240)')
 
 
-@submission(state="person", hostile=True)
+@submission(state="person", points=19, hostile=True)
 def with_a_neighbours_figures(work):
     work.write("ps1-me", 'me = "As-Released "')
+
+
+@submission(state="person", points=19, hostile=True)
+def with_something_like_a_neighbours_id(work):
+    work.write(
+        "ps1-me",
+        "class Like:\n"
+        "    def __str__(self): return 'as-released'\n"
+        "    def __repr__(self): return \"<like 'as-released'>\"\n"
+        "me = Like()",
+    )
 
 
 @submission(hostile=True)

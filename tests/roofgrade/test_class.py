@@ -83,12 +83,19 @@ def test_nobody_sees_what_lies_beside(graded):
         assert secret not in text.replace("looks-at-the-others", "")
 
 
-def test_a_neighbours_figures_are_for_a_person(graded):
+@pytest.mark.parametrize(
+    ("who", "me"),
+    [
+        ("with-a-neighbours-figures", "'As-Released '"),
+        ("with-something-like-a-neighbours-id", "<like 'as-released'>"),
+    ],
+)
+def test_a_neighbours_figures_are_for_a_person_and_earn_nothing(graded, who, me):
     said, found = graded
-    reason = "ps1.mine is answered with the figures of as-released"
-    assert found["with-a-neighbours-figures"]["reason"] == reason
-    assert "ps1-mine-check" in found["with-a-neighbours-figures"]["reading"]
-    assert reason in said
+    assert found[who]["reason"].startswith(f"ps1.mine: the notebook says me = {me} and not '{who}'")
+    assert "ps1-mine-check" in found[who]["reading"]
+    assert found[who]["answers"]["ps1-mine-check"]["credit"] == 0
+    assert f"ps1.mine: the notebook says me = {me}" in " ".join(said.split())
 
 
 def test_what_a_student_names_is_not_written_over(graded, course):

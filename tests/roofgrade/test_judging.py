@@ -41,7 +41,9 @@ def reply_to(question_id, answer, me=None):
 
 
 def graded(question_id, answer, me=None):
-    return judging.judge(asked(question_id, me), reply_to(question_id, answer, me), "seed")
+    return judging.judge(
+        asked(question_id, me), reply_to(question_id, answer, me), "seed", me or "ada"
+    )
 
 
 def at_home(question_id, answer, me=None):
@@ -151,7 +153,7 @@ def test_a_formula_is_judged_by_its_values(answer):
 def test_a_name_that_is_not_there_is_no_answer_yet():
     question = tables()["ps1.ridge"]
     reply = answers.answer({}, probes.probe(asked("ps1.ridge"), question, "seed"))
-    assert judging.judge(asked("ps1.ridge"), reply, "seed").state == "missing"
+    assert judging.judge(asked("ps1.ridge"), reply, "seed", "ada").state == "missing"
 
 
 def test_what_was_known_alone_counts_nothing():
@@ -200,7 +202,7 @@ def test_no_reply_breaks_the_judge():
         reply = rng.choice([reply, reply, reply, something(rng)])
         name = rng.choice(questions)
         try:
-            verdict = judging.judge(asked(name, name[-5:] == ".mine" or None), reply, "seed")
+            verdict = judging.judge(asked(name, name[-5:] == ".mine" or None), reply, "seed", "ada")
         except EndedError:
             judges[False] += 1
             continue
@@ -222,7 +224,7 @@ def test_no_reply_breaks_the_judge():
 )  # fmt: skip
 def test_a_program_cannot_take_the_judges_memory(shape, why):
     reply = {"value": {"t": "callable"}, "calls": [[["array", shape]] * 15_000]}
-    verdict = judging.judge(asked("ps2.matmul-bytes"), reply, "seed")
+    verdict = judging.judge(asked("ps2.matmul-bytes"), reply, "seed", "ada")
     assert verdict.credit == 0
     assert why in verdict.message
 

@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import itertools
 import re
 import shutil
 
@@ -37,7 +38,6 @@ from roofgrade.results import GRADED
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
-ME = "ada"
 OTHERS = pytest.mark.slow("each mistake in each question of every set, not only of the first")
 
 
@@ -84,17 +84,31 @@ def stock(graded, tmp_path_factory):
 def wrong_answers(course, name):
     """For each student the code of each answer cell, by its id."""
     cells = notebook(course.root, "exercises", name).cells
-    me = {f"{name}-me": f"me = {ME!r}"} if f"{name}-me" in {cell.id for cell in cells} else {}
+    signs = f"{name}-me" in {cell.id for cell in cells}
     students = []
     for cell_id, question, variable in checks(cells):
-        for place in range(len(mistakes(question, ME))):
+        for place, _ in made(question):
             if place == len(students):
-                students.append(dict(me))
+                students.append({f"{name}-me": f'me = "mistake-{place}"'} if signs else {})
             secret = course.secret(name, f"mistake-{place}")
-            code, _ = mistakes(question, ME, SEED, seed_for(secret, question))[place]
+            code, _ = mistake(question, place, SEED, seed_for(secret, question))
             source = f"from math import inf\n{variable} = {code}"
             students[place][cell_id.removesuffix("-check")] = source
     return students
+
+
+def mistake(question, place, *seeds):
+    """What student ``place`` writes and answers there; None who has no such mistake to make."""
+    found = mistakes(question, f"mistake-{place}", *seeds)
+    return found[place] if place < len(found) else None
+
+
+def made(question):
+    """Each student who makes a mistake in a question, by number, with the answer that it gives."""
+    for place in itertools.count():
+        if (found := mistake(question, place)) is None:
+            return
+        yield place, found[1]
 
 
 def read_paragraph(course, name, who):
@@ -122,10 +136,10 @@ def handed_in(course, name):
     return sorted(path.parent.name for path in (course / "submitted").glob(f"mistake-*/{name}"))
 
 
-def judged_at_home(question, answer, monkeypatch):
+def judged_at_home(question, answer, who, monkeypatch):
     """The Grade of a first try in the student's own kernel."""
     monkeypatch.setattr(student, "_tries", {})
-    me = [ME] if question.endswith(".mine") else []
+    me = [who] if question.endswith(".mine") else []
     return check(question, answer, *me)
 
 
@@ -174,9 +188,9 @@ def test_each_mistake_gets_the_message_and_the_points_that_it_got_at_home(graded
     told = 0
     for cell_id, question, _ in checks(cells):
         messages = {}
-        for place, (_, answer) in enumerate(mistakes(question, ME)):
-            grade = judged_at_home(question, answer, monkeypatch)
+        for place, answer in made(question):
             who = f"mistake-{place}"
+            grade = judged_at_home(question, answer, who, monkeypatch)
             found = outputs(course, name, who)[cell_id]
             shown = plain(grade._repr_html_())
             assert found == (float(grade), shown), f"{question}, {who}"
