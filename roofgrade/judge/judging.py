@@ -73,4 +73,7 @@ def named(asked: Asked, reply, student: str) -> str:
     said = values.value_of(told)
     if is_nobody(said) or (isinstance(said, str) and same(said) == same(student)):
         return ""
-    return values.line(repr(said), 80)
+    text = repr(said)
+    if isinstance(said, values.Stand):
+        text = f"{type(said).__name__} {text!r}"
+    return values.line(text, 80)

@@ -573,7 +573,7 @@ def replies_with_points(work):
     )
 
 
-@submission(points=0, hostile=True)
+@submission(points=0, state="person", hostile=True)
 def replies_with_no_numbers(work):
     work.all_wrong()
     work.add(
@@ -613,7 +613,7 @@ def with_something_like_a_neighbours_id(work):
         "ps1-me",
         "class Like:\n"
         "    def __str__(self): return 'as-released'\n"
-        "    def __repr__(self): return \"<like 'as-released'>\"\n"
+        "    __repr__ = __str__\n"
         "me = Like()",
     )
 

@@ -87,7 +87,7 @@ def test_nobody_sees_what_lies_beside(graded):
     ("who", "me"),
     [
         ("with-a-neighbours-figures", "'As-Released '"),
-        ("with-something-like-a-neighbours-id", "<like 'as-released'>"),
+        ("with-something-like-a-neighbours-id", "Like 'as-released'"),
     ],
 )
 def test_a_neighbours_figures_are_for_a_person_and_earn_nothing(graded, who, me):
