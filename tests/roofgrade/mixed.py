@@ -562,6 +562,26 @@ def replies_too_deep_to_write_down(work):
     )
 
 
+@submission(points=0, state="person", hostile=True)
+def replies_by_the_megabyte(work):
+    work.all_wrong()
+    work.add(
+        f"{MACHINERY}\nnotebook._answer = lambda *a: answer(*a) | {{'much': [[]] * 2_000_000}}",
+        before="ps1-ridge-text",
+    )
+
+
+@submission(points=0, hostile=True)
+def replies_with_many_values(work):
+    work.all_wrong()
+    work.add(
+        f"{MACHINERY}\nmany = [{{'t': 'bool', 'v': True}}] * 900\n"
+        "many = {'t': 'list', 'v': [{'t': 'list', 'v': many}] * 40}\n"
+        "notebook._answer = lambda *a: {'value': many}",
+        before="ps1-ridge-text",
+    )
+
+
 @submission(points=0, hostile=True)
 def replies_with_points(work):
     work.all_wrong()
@@ -625,6 +645,16 @@ def updates_displays_without_end(work):
         work.add(f"{show}show({{'text/plain': {more}, transient={{'display_id': 'a'}})")
 
 
+@submission(hostile=True)
+def a_line_of_spaces(work):
+    work.add("x = 1" + " " * 199_000 + "+ 2")
+
+
+@submission(hostile=True)
+def brackets_in_brackets(work):
+    work.add("[" * 29_000, kind="markdown")
+
+
 @submission(points=20, hostile=True)
 def a_check_of_six_hundred_terms(work):
     work.write("ps1-ridge", "ridge = ...")
@@ -674,14 +704,19 @@ def link_to_the_solution(submitted):
     os.symlink(ROOT / "solutions/en/ps1/ps1.ipynb", target / "ps1.ipynb")
 
 
+def hand_in(submitted, student):
+    """One of the class."""
+    work = good_work(student)
+    CLASS[student][0](work)
+    work.hand_in(submitted)
+
+
 def hand_in_all(submitted, hostile=True):
     """The whole class; returns what each deserves: points and state by student."""
     deserved = {}
-    for student, (change, points, state, is_hostile, _) in CLASS.items():
+    for student, (_, points, state, is_hostile, _) in CLASS.items():
         if hostile or not is_hostile:
-            work = good_work(student)
-            change(work)
-            work.hand_in(submitted)
+            hand_in(submitted, student)
             deserved[student] = points, state
     if hostile:
         link_to_the_solution(submitted)
