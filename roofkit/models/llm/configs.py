@@ -122,7 +122,11 @@ def llms():
 def _index():
     entries = zip(_read()["llm"], llms(), strict=True)
     return index(
-        {name: model for entry, model in entries for name in (entry["name"], *entry.get("aliases", ()))}
+        {
+            name: model
+            for entry, model in entries
+            for name in (entry["name"], *entry.get("aliases", ()))
+        }
     )
 
 
