@@ -188,10 +188,12 @@ class _Look:
             inside = [*filter(None, [told.rest]), *parts[around + 1 :]]
             student, remark = self._sent(told)
         else:
-            student, inside = self._plain(parts)
+            student, inside = self._plain(parts, around)
+        if wrong := fault_of_file(inside[0]) if inside else words("intake.no_name"):
+            raise _LeftError(wrong)
         if len(inside) > 1 and means(inside[0], self._sets) == self._assignment:
             inside = inside[1:]
-        if not inside or len(inside) > DEEPEST:
+        if len(inside) > DEEPEST:
             raise _LeftError(words("archives.deep", most=DEEPEST))
         if wrong := fault(student):
             raise _LeftError(words("archives.no_id", name=escaped(student), why=wrong))
@@ -206,10 +208,12 @@ class _Look:
         student, remark = self._people.sender(told, self._place)
         return student, "; ".join(filter(None, (late, remark)))
 
-    def _plain(self, parts):
+    def _plain(self, parts, around):
         """Whose a file is, by the first folder of its path that does not lie around all others."""
-        while len(parts) > 1 and not self._ids(parts[0]) and self._is_around(parts[0]):
-            parts = parts[1:]
+        at = 0
+        while at < len(parts) - 1 and self._is_around(parts[at], at < around):
+            at += 1
+        parts = parts[at:]
         if len(parts) > 1:
             whose, inside = parts[0], parts[1:]
         else:
@@ -222,8 +226,15 @@ class _Look:
             raise _LeftError(words("archives.of_another_set", assignment=other))
         return student, inside
 
-    def _is_around(self, folder):
-        return form(folder) in AROUND or means(folder, self._sets) == self._assignment
+    def _is_around(self, folder, around_all):
+        """Whether a folder is of all students; ``ps1_bob`` and what it holds may be Bob's."""
+        if self._ids(folder):
+            return False
+        if form(folder) in AROUND:
+            return True
+        whose = author(folder, self._assignment)
+        of_set = means(folder, self._sets) == self._assignment
+        return of_set and (not whose or (around_all and not self._ids(whose)))
 
 
 def _refuse_bombs(archive, infos):

@@ -121,6 +121,8 @@ def moodle(*senders):
         (f"{NFD}/ps1.ipynb", "zoé"),
         ("ada\u200f/ps1.ipynb", "ada"),
         ("7001/ps1.ipynb", "7001"),
+        ("ps1 Abgaben 2027/ada/ps1.ipynb", "ada"),
+        ("ps1-99/Ada Lovelace/ps1/ps1.ipynb", "ada"),
         ("ps1_ada.ipynb", "ada"),
         (f"ps1_{NFD}.ipynb", "zoé"),
         ("bob/Ada Lovelace_1_assignsubmission_file_/ps1.ipynb", "bob"),
@@ -169,6 +171,8 @@ def test_it_goes_to_whose_it_is(course, entry, student):
         (["Group 7/bob/ps1.ipynb"], ["'Group 7' is not on the roster"]),
         (["ps1/Group 7/bob/ps1.ipynb"], ["'Group 7' is not on the roster"]),
         (["Group 7/bob/ps1.ipynb", "bob.txt"], ["'Group 7' is not on the roster"]),
+        (["ps1_bob/ada/ps1.ipynb"], ["'ps1_bob' is not on the roster"]),
+        (["ps1_x/ada/ps1.ipynb", "readme.txt"], ["'ps1_x' is not on the roster"]),
         (["Group 7/lovelaceada_5001_1_ps1/ps1.ipynb"], ["not on the roster"]),
         (["a/x.txt", "Group 7/Ada Lovelace_1_assignsubmission_file_/ps1.ipynb"], ["'Group 7' is"]),
         # Nothing tells.
