@@ -98,7 +98,9 @@ def folders(course: Course, assignment: str, students: Iterable[str] = ()) -> li
     look = _Look(course, assignment, release, Ids(students))
     try:
         with opened(course.submitted) as root:
-            found = [find for entry in entries(root) for find in look.at_top(root, entry)]
+            # Who has a folder is called like it, however a file outside spells the name.
+            ordered = sorted(entries(root), key=_is_no_folder)
+            found = [find for entry in ordered for find in look.at_top(root, entry)]
     except OSError as error:
         said = words("intake.unreadable", name=course.submitted, reason=error.strerror)
         raise ValueError(said) from error
@@ -394,6 +396,10 @@ def _submitted(stamp):
     except (ValueError, TypeError, OverflowError):
         return "", words("intake.no_time", file=TIMESTAMP, text=escaped(text)[:40])
     return text, ""
+
+
+def _is_no_folder(entry):
+    return not entry.is_dir(follow_symlinks=False)
 
 
 def _not_regular(entry):

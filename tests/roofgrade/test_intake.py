@@ -190,6 +190,14 @@ def test_of_two_spellings_of_one_name_one_counts(course):
     assert [each.state for each in unknown].count("") == 1
 
 
+def test_a_file_outside_does_not_say_how_an_id_is_spelt(course):
+    put(course, "ps1_Zoe.ipynb")
+    put(course, "zoe/ps1/ps1.ipynb")
+    found = listed(course)
+    assert {each.student for each in found.values()} == {"zoe"}
+    assert not found["zoe/ps1"].state
+
+
 def test_who_are_known_as_two_stay_two(course):
     put(course, "Ann/ps1/ps1.ipynb")
     put(course, "ann/ps1/ps1.ipynb", MORE)
@@ -240,6 +248,15 @@ def test_what_is_no_file_is_refused_and_never_followed(course, path, kind):
     else:
         with pytest.raises(RefusedError, match="hand in the file itself"):
             take_in(folder)
+
+
+def test_a_link_to_itself_is_refused_and_stops_nobody_elses(course):
+    (course.submitted / "loop").symlink_to("loop")
+    put(course, "amy/ps1/ps1.ipynb")
+    assert {name: each.state for name, each in listed(course).items()} == {
+        "amy/ps1": "",
+        "loop": REFUSED,
+    }
 
 
 def test_a_folder_swapped_for_a_link_is_not_followed(course):
