@@ -45,7 +45,7 @@ class _LMS:
     lasting: bool
 
 
-LMSS = (
+EVERY_LMS = (
     # mod/assign: FULL NAME_NUMBER_assignsubmission_file_ and then the file, or a folder of them
     # ("Download submissions in folders"); in the name an underscore has become a space. The number
     # is the participant's in that assignment, "Participant 12345" in its grading worksheet.
@@ -97,7 +97,7 @@ def sender(part: str, folder: bool = False) -> Sender | None:
     >>> told.who, told.number, told.rest, told.late
     ('lovelaceada', '123', 'ps1-1.ipynb', True)
     """
-    for lms in LMSS:
+    for lms in EVERY_LMS:
         if (lms.folders or not folder) and (found := lms.pattern.fullmatch(part)):
             told = {key: value or "" for key, value in found.groupdict().items()}
             return Sender(
