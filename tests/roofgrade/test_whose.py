@@ -149,6 +149,7 @@ def test_it_goes_to_whose_it_is(course, entry, student):
         (moodle("रमा शर्मा_1"), ["not on the roster"]),
         (moodle("Zoe Muller_1"), ["'Zoe Muller' is not on the roster"]),
         (moodle("Ada_1"), ["not on the roster"]),
+        (moodle("Lab A-Ada Lovelace_1"), ["'Lab A-Ada Lovelace' is not on the roster"]),
         (moodle("bob_1"), ["not on the roster"]),
         (moodle("bob@example.edu_1"), ["not on the roster"]),
         (moodle("\u200f_1"), ["not on the roster"]),
