@@ -8,7 +8,7 @@ import click
 
 from roofgrade.course import Course
 from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS
-from roofgrade.text import words
+from roofgrade.text import escaped, words
 from roofkit.commandline.errors import Sentences
 
 
@@ -151,9 +151,10 @@ def unpack(course, file, name):
     from roofgrade.intake import archives
     from roofgrade.intake import roster as rosters
 
-    entries = archives.unpack(file, course, name, rosters.called(course) or None)
+    entries = archives.unpack(file, course, name, rosters.people(course))
     for entry in entries:
-        click.echo(f"{entry.entry}: {'; '.join(filter(None, (entry.to, entry.why)))}")
+        told = "; ".join(filter(None, (escaped(entry.to), entry.why)))
+        click.echo(f"{entry.entry}: {told}")
     left = sum(not entry.to for entry in entries)
     click.echo(words("commands.unpacked", taken=len(entries) - left, left=left))
 

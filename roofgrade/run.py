@@ -16,7 +16,7 @@ from roofgrade import safe
 from roofgrade.book.database import Book, GradebookError, explained
 from roofgrade.book.gradebook import PATIENCE, Writer
 from roofgrade.book.kept import alone, follows_from, forget_moved, keep, kept, key_of, version
-from roofgrade.book.standing import max_score, standings_in
+from roofgrade.book.standing import max_score, standings_in, students_in
 from roofgrade.course import Course
 from roofgrade.errors import RefusedError
 from roofgrade.intake.folders import Folder, folders, take_in
@@ -57,7 +57,7 @@ def grade(
         stack.enter_context(alone(course, assignment))
         writer = stack.enter_context(Writer(course, assignment))
         released(writer.master)  # what is wrong with it is wrong with all
-        listed = folders(course, assignment)
+        listed = folders(course, assignment, writer.students())
         if unknown := sorted(set(only) - {folder.student for folder in listed}):
             students = ", ".join(unknown)
             raise ValueError(words("run.no_folder", students=students, assignment=assignment))
@@ -88,14 +88,17 @@ def overview(course: Course, assignment: str, outdated: Collection[str] = ()) ->
     ``outdated`` are the students whose feedback is older than their marks. Raises ValueError if
     there is no release, GradebookError if the gradebook cannot be read.
     """
-    rows = [_untouched(course, folder) for folder in folders(course, assignment)]
+    course.release(assignment)
     book = Book(course, PATIENCE)
     try:
         with explained(book.url):
+            students = students_in(book)
             worth = max_score(book, assignment)
             standings = {} if worth is None else standings_in(book, assignment)
     finally:
         book.shut()
+    listed = folders(course, assignment, students)
+    rows = [_untouched(course, folder) for folder in listed]
     return summarise(assignment, rows, standings, worth or 0.0, outdated=outdated)
 
 

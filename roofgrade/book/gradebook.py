@@ -31,7 +31,7 @@ from roofgrade import safe
 from roofgrade.book import register
 from roofgrade.book.database import QUIET, Book, explained, lent
 from roofgrade.book.kept import hash_of
-from roofgrade.book.standing import Standing, max_score, standings_in
+from roofgrade.book.standing import Standing, max_score, standings_in, students_in
 from roofgrade.course import Course
 from roofgrade.results import Result
 
@@ -94,6 +94,11 @@ class Writer:
         """What the gradebook says of each student."""
         with explained(self._book.url):
             return standings_in(self._book, self._assignment)
+
+    def students(self) -> list[str]:
+        """The ids of all whom the gradebook knows."""
+        with explained(self._book.url):
+            return students_in(self._book)
 
     def max_score(self) -> float:
         """The points that the set is worth."""

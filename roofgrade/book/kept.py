@@ -57,13 +57,17 @@ def all_kept(course: Course, assignment: str) -> Iterator[Result]:
 def forget_moved(course: Course, assignment: str, places: Mapping[str, Iterable[str]]):
     """Drop the results of folders that are gone, if their students have others now.
 
-    ``places`` are the folders of each student. Who has left altogether keeps a result.
+    ``places`` are the folders of each student. Who has left altogether keeps a result; what was
+    nobody's, or is somebody else's now, leaves none.
     """
+    lying = {place for found in places.values() for place in found}
     current = {_name(student, place) for student, found in places.items() for place in found}
     for path in (course.own / assignment / RESULTS).glob("*.json"):
         if path.name not in current:
             result = _read(path)
-            if result and places.get(result.student):
+            if result and (
+                not result.student or places.get(result.student) or result.folder in lying
+            ):
                 path.unlink()
 
 

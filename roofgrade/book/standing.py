@@ -65,10 +65,12 @@ def results(course: Course, assignment: str) -> dict[str, Result]:
     """The kept Result of each student that counts, by the student's id, without its notebook.
 
     Of several folders the one that a person has to look at goes first, then a graded one: a stray
-    file that was refused takes nothing from what was graded beside it.
+    file that was refused takes nothing from what was graded beside it. What does not tell whose it
+    is, is in none.
     """
     order = (REFUSED, GRADED, PERSON)
-    found = [replace(result, notebook="") for result in all_kept(course, assignment)]
+    kept = (result for result in all_kept(course, assignment) if result.student)
+    found = [replace(result, notebook="") for result in kept]
     found.sort(key=lambda result: order.index(result.state))
     return {result.student: result for result in found}
 
@@ -115,6 +117,12 @@ def standings_in(
         )
         for name in sorted(names)
     }
+
+
+def students_in(gradebook: Gradebook) -> list[str]:
+    """The ids of all students whom an open gradebook knows."""
+    with gradebook.engine.connect() as connection:
+        return list(connection.scalars(sa.select(Student.id)))
 
 
 def max_score(gradebook: Gradebook, assignment: str) -> float | None:

@@ -3,20 +3,22 @@
 Three kinds are told apart by the names in them:
 
 - Moodle's "Download all submissions": ``Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb``, or
-  the same without the folder (mod/assign, "Download submissions in folders"). The number is the
-  participant's in that assignment.
-- Canvas's "Download Submissions": ``lovelaceada_LATE_123_456_ps1-1.ipynb`` (ContentZipper in
-  app/models/content_zipper.rb): sortable name without punctuation, a mark if it is late, the
-  user's number, the file's. Canvas itself adds the -1 when a file of one name is handed in again.
+  the same without the folder (mod/assign, "Download submissions in folders").
+- Canvas's "Download Submissions": ``lovelaceada_LATE_123_456_ps1-1.ipynb``. Canvas itself adds the
+  -1 when a file of one name is handed in again.
 - Any other: ``ada/ps1/ps1.ipynb``, also without the set's folder, or with it or one called
   "submitted" or "submissions" around all.
 
+``names`` knows how each LMS writes them, ``people`` whom they mean. What may be two people's is
+left out: a person decides.
+
 None of them says when something was handed in: the times in a zip are those of its making, or of
-the file. So no timestamp.txt is made, and nbgrader's late penalty sees nothing; Canvas's mark is
-passed on as a remark. A timestamp.txt that lies in the zip is kept.
+the file, and a timestamp.txt in it may be the student's own. So none is written, and nbgrader's
+late penalty sees nothing; Canvas's mark is passed on as a remark.
 """
 
 import contextlib
+import itertools
 import os
 import shutil
 import stat
@@ -24,7 +26,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -39,17 +41,20 @@ from roofgrade.intake.files import (
     read_files,
 )
 from roofgrade.intake.names import (
-    CANVAS,
-    MOODLE,
     NOTEBOOK,
+    TIMESTAMP,
+    Sender,
     author,
     fault,
+    fault_of_file,
+    form,
     is_junk,
     is_notebook,
     means,
     sender,
     student_id,
 )
+from roofgrade.intake.people import People, UnsureError, new_id
 from roofgrade.text import escaped, words
 
 MOST_ENTRIES = 100_000
@@ -84,9 +89,12 @@ class Unpacked:
 
 @dataclass(frozen=True)
 class _Entry:
+    """An entry that is somebody's. ``sender`` is what the LMS says of whom, if it is an LMS's."""
+
     info: zipfile.ZipInfo
     student: str
     path: str
+    sender: Sender | None = None
     remark: str = ""
 
 
@@ -95,12 +103,12 @@ class _LeftError(Exception):
 
 
 def unpack(
-    archive: Path, course: Course, assignment: str, students: Mapping[str, str] | None = None
+    archive: Path, course: Course, assignment: str, people: People | None = None
 ) -> list[Unpacked]:
     """Put each student's files of one set where they belong, and say what became of every entry.
 
-    ``students`` gives ids by what an LMS calls them: full names, logins, or numbers. Who is not in
-    it is left out, with a reason; without it, ids are made of names and numbers.
+    ``people`` are the students of the roster. Who is not one of them, or may be two of them, is
+    left out, with a reason; without a roster, ids are made of names and numbers.
 
     What is in the zip counts from now on. What was there before, if it differs, moves to
     ``grading/earlier/STUDENT/SET/1``, 2 and so on; a zip that holds only what was once replaced
@@ -115,50 +123,118 @@ def unpack(
     with packed:
         infos = [info for info in packed.infolist() if not info.is_dir()]
         _refuse_bombs(archive, infos)
-        roster = _Roster(students) if students is not None else None
         told: dict[zipfile.ZipInfo, Unpacked] = {}
-        whose: dict[str, dict[str, _Entry]] = {}
-        for info in infos:
-            try:
-                entry = _placed(info, assignment, course.released(), roster)
-            except _LeftError as error:
-                told[info] = Unpacked(entry=escaped(info.filename), why=str(error))
-                continue
-            files = whose.setdefault(entry.student, {})
-            if twice := files.pop(entry.path, None):
-                told[twice.info] = _left(twice, words("archives.twice"))
-            files[entry.path] = entry
-        for student in sorted(whose):
-            told |= _put(packed, course, student, assignment, whose[student])
+        whose: dict[str, list[_Entry]] = {}
+        look = _Look(course, assignment, people)
+        for entry in look.entries(infos, told):
+            whose.setdefault(entry.student, []).append(entry)
+        for student, entries in sorted(whose.items()):
+            if why := look.unsure(student, entries):
+                told |= {entry.info: _left(entry, why) for entry in entries}
+            else:
+                told |= _put(packed, course, student, assignment, entries)
         return [told[info] for info in infos]
 
 
-class _Roster:
-    """Ids by everything that an LMS may call a student."""
+class _Look:
+    """Whose the entries of an archive are, for one set."""
 
-    def __init__(self, students):
-        self.ids: dict[str, set[str]] = {}
-        for called, student in students.items():
-            for key in (*_spellings(called), *_spellings(student)):
-                self.ids.setdefault(key, set()).add(student)
+    def __init__(self, course, assignment, people):
+        self._assignment, self._sets, self._people = assignment, course.released(), people
+        self._place = f"{course.submitted.name}/ID/{assignment}/"
 
-    def find(self, *called):
-        """The id of who is called so; the first that is known decides."""
-        for name in filter(None, called):
-            found = set().union(*(self.ids.get(key, ()) for key in _spellings(name)))
-            if len(found) > 1:
-                students = words("archives.or").join(sorted(found))
-                raise _LeftError(words("archives.ambiguous", name=escaped(name), students=students))
-            if found:
-                return found.pop()
-        return None
+    def entries(self, infos, told) -> Iterator[_Entry]:
+        """Those that are somebody's; why others are not goes into ``told``."""
+        paths = {}
+        for info in infos:
+            try:
+                paths[info] = _parts(info)
+            except _LeftError as error:
+                told[info] = Unpacked(entry=escaped(info.filename), why=str(error))
+        around = self._around(paths.values())
+        for info, parts in paths.items():
+            try:
+                yield self._entry(info, parts, around)
+            except (_LeftError, UnsureError) as error:
+                told[info] = Unpacked(entry=escaped(info.filename), why=str(error))
 
+    def unsure(self, student, entries) -> str:
+        """Why these entries may not all be this student's, or ""."""
+        numbers = {entry.sender.number: entry.sender for entry in entries if entry.sender}
+        if len(numbers) < 2 or self._people is None:
+            return ""
+        told = {"numbers": words("people.and").join(sorted(numbers)), "place": self._place}
+        name = escaped(next(iter(numbers.values())).who)
+        return words("people.senders", **told, name=name, student=self._people.said(student))
 
-def _spellings(name):
-    """A name in small letters and in one word, begun with each of its words: Canvas's begin with
-    the last."""
-    words = student_id(name, "").split("-")
-    return {name, *("".join(words[at:] + words[:at]) for at in range(len(words)))}
+    def _around(self, paths):
+        """How many folders lie around all files, none of them a student's."""
+        levels = zip(*(parts[:-1] for parts in paths), strict=False)
+        common = itertools.takewhile(lambda names: len({*names}) == 1, levels)
+        alien = itertools.takewhile(lambda names: not self._is_own(names[0]), common)
+        return len([*alien])
+
+    def _is_own(self, folder):
+        return sender(folder, folder=True) or self._ids(folder)
+
+    def _ids(self, name):
+        return self._people.called(name) if self._people else set()
+
+    def _entry(self, info, parts, around):
+        """Whose an entry is, and where in that student's folder it belongs."""
+        told = sender(parts[around], folder=around < len(parts) - 1)
+        remark = ""
+        if told:
+            inside = [*filter(None, [told.rest]), *parts[around + 1 :]]
+            student, remark = self._sent(told)
+        else:
+            student, inside = self._plain(parts, around)
+        if wrong := fault_of_file(inside[0]) if inside else words("intake.no_name"):
+            raise _LeftError(wrong)
+        if len(inside) > 1 and means(inside[0], self._sets) == self._assignment:
+            inside = inside[1:]
+        if len(inside) > DEEPEST:
+            raise _LeftError(words("archives.deep", most=DEEPEST))
+        if wrong := fault(student):
+            raise _LeftError(words("archives.no_id", name=escaped(student), why=wrong))
+        if form(inside[0]) == TIMESTAMP and len(inside) == 1:
+            raise _LeftError(words("archives.time", place=self._place))
+        return _Entry(info, student, "/".join(inside), told, remark)
+
+    def _sent(self, told):
+        late = words("archives.late", lms=told.lms) if told.late else ""
+        if self._people is None:
+            return student_id(told.who, told.number), late
+        student, remark = self._people.sender(told, self._place)
+        return student, "; ".join(filter(None, (late, remark)))
+
+    def _plain(self, parts, around):
+        """Whose a file is, by the first folder of its path that does not lie around all others."""
+        at = 0
+        while at < len(parts) - 1 and self._is_around(parts[at], at < around):
+            at += 1
+        parts = parts[at:]
+        if len(parts) > 1:
+            whose, inside = parts[0], parts[1:]
+        else:
+            whose = author(parts[0], self._assignment) if is_notebook(parts[0]) else ""
+            inside = parts
+        if not whose:
+            raise _LeftError(words("intake.whose", place=self._place))
+        student = self._people.one(whose, self._place) if self._people else new_id(whose)
+        if (other := means(inside[0], self._sets)) not in (None, self._assignment):
+            raise _LeftError(words("archives.of_another_set", assignment=other))
+        return student, inside
+
+    def _is_around(self, folder, around_all):
+        """Whether a folder is of all students; ``ps1_bob`` and what it holds may be Bob's."""
+        if self._ids(folder):
+            return False
+        if form(folder) in AROUND:
+            return True
+        whose = author(folder, self._assignment)
+        of_set = means(folder, self._sets) == self._assignment
+        return of_set and (not whose or (around_all and not self._ids(whose)))
 
 
 def _refuse_bombs(archive, infos):
@@ -170,8 +246,8 @@ def _refuse_bombs(archive, infos):
         raise ValueError(words("archives.bomb", path=archive, times=whole / size))
 
 
-def _placed(info, assignment, sets, roster):
-    """Whose an entry is, and where in that student's folder it belongs."""
+def _parts(info):
+    """The components of the path of an entry that can be read, which stay where they are put."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):
         raise _LeftError(words("archives.no_file"))
@@ -179,28 +255,6 @@ def _placed(info, assignment, sets, roster):
         raise _LeftError(words("archives.encrypted"))
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise _LeftError(words("archives.packed"))
-    parts = _parts(info)
-    moodle = [at for at, part in enumerate(parts) if MOODLE.fullmatch(part)]
-    canvas = not moodle and not set(parts[:-1]) - AROUND and CANVAS.fullmatch(parts[-1])
-    late = ""
-    if moodle or canvas:
-        at = moodle[0] if moodle else len(parts) - 1
-        told = sender(parts[at])
-        student, inside = _known(told, roster), [*filter(None, [told.rest]), *parts[at + 1 :]]
-        late = words("archives.late") if told.late else ""
-    else:
-        student, inside = _plain(parts, assignment, sets, roster)
-    if len(inside) > 1 and means(inside[0], sets) == assignment:
-        inside = inside[1:]
-    if not inside or len(inside) > DEEPEST:
-        raise _LeftError(words("archives.deep", most=DEEPEST))
-    if wrong := fault(student):
-        raise _LeftError(words("archives.no_id", name=escaped(student), why=wrong))
-    return _Entry(info, student, "/".join(inside), late)
-
-
-def _parts(info):
-    """The components of an entry's path, which stay below where they are put."""
     name = info.filename.replace("\\", "/")  # as some programs on Windows write it
     if not info.flag_bits & UTF8:
         # Without the mark it is read as cp437, though macOS writes UTF-8 unmarked.
@@ -212,49 +266,18 @@ def _parts(info):
     if any(map(is_junk, parts)):
         raise _LeftError(words("archives.system"))
     for part in parts:
-        if wrong := fault(part):
+        if wrong := fault_of_file(part):
             raise _LeftError(wrong)
     return parts
 
 
-def _known(told, roster):
-    if roster is None:
-        return student_id(told.who, told.number)
-    found = roster.find(told.number, told.who)
-    if found is None:
-        raise _LeftError(words("archives.not_in_roster", name=escaped(told.who or told.number)))
-    return found
-
-
-def _plain(parts, assignment, sets, roster):
-    """Whose a file is, by the first folder of its path that does not lie around all others."""
-    if roster is not None:
-        for at, part in enumerate(parts[:-1]):
-            if student := roster.find(part):
-                return student, _of_set(parts[at + 1 :], assignment, sets)
-    while len(parts) > 1 and (parts[0] in AROUND or means(parts[0], sets) == assignment):
-        parts = parts[1:]
-    if len(parts) > 1:
-        if roster is not None:
-            raise _LeftError(words("archives.not_in_roster", name=escaped(parts[0])))
-        return parts[0], _of_set(parts[1:], assignment, sets)
-    whose = author(parts[0], assignment) if is_notebook(parts[0]) else ""
-    student = whose and (roster.find(whose) if roster is not None else whose)
-    if not student:
-        raise _LeftError(words("intake.whose"))
-    return student, _of_set(parts, assignment, sets)
-
-
-def _of_set(inside, assignment, sets):
-    if (other := means(inside[0], sets)) not in (None, assignment):
-        raise _LeftError(words("archives.of_another_set", assignment=other))
-    return inside
-
-
 def _put(archive, course, student, assignment, entries) -> dict[zipfile.ZipInfo, Unpacked]:
     """Write one student's files, keep what they replace, and say what became of each."""
-    told, files = {}, {}
-    for path, entry in sorted(entries.items()):
+    told, files, last = {}, {}, {entry.path: entry for entry in entries}
+    for entry in entries:
+        if last[entry.path] is not entry:
+            told[entry.info] = _left(entry, words("archives.twice"))
+    for path, entry in sorted(last.items()):
         try:
             if any(str(above) in files for above in PurePosixPath(path).parents):
                 raise _LeftError(words("archives.file_and_folder"))
@@ -267,7 +290,7 @@ def _put(archive, course, student, assignment, entries) -> dict[zipfile.ZipInfo,
     renamed = _renamed(files, assignment)
     placed, why = _replace(course, target, {renamed.get(p, p): data for p, data in files.items()})
     for path in files:
-        entry = entries[path]
+        entry = last[path]
         to = f"{student}/{assignment}/{renamed.get(path, path)}" if placed else ""
         remarks = "; ".join(filter(None, (entry.remark, why)))
         told[entry.info] = Unpacked(
@@ -333,8 +356,8 @@ def _holds(folder, files):
         there = read_files(folder.parent, folder.name)
     except (RefusedError, MachineryError):
         return False
-    without = {path: file.data for path, file in there.items() if path != "timestamp.txt"}
-    return without == {path: data for path, data in files.items() if path != "timestamp.txt"}
+    there.pop(TIMESTAMP, None)
+    return {path: file.data for path, file in there.items()} == files
 
 
 def _left(entry, why):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from roofgrade.errors import MachineryError, RefusedError
-from roofgrade.intake.names import fault, is_junk
+from roofgrade.intake.names import fault_of_file, is_junk
 from roofgrade.safe import opened
 from roofgrade.text import escaped, words
 
@@ -62,8 +62,7 @@ def _read_folder(folder, below, files, folders):
         raise RefusedError(words("intake.many_folders", most=MOST_FOLDERS))
     for entry in entries(folder):
         path = below / entry.name
-        # A file's name may be as long as the system lets it.
-        if wrong := fault(entry.name[:100]):
+        if wrong := fault_of_file(entry.name):
             raise RefusedError(words("intake.bad_file", name=escaped(str(path)), why=wrong))
         if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
             raise RefusedError(words("intake.no_file", name=escaped(str(path))))

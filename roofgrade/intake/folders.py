@@ -7,7 +7,7 @@ where it can be told what it is, and listed for a person where it cannot; nothin
 import functools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -18,22 +18,31 @@ from nbgrader.utils import parse_utc
 from roofgrade.course import Course
 from roofgrade.errors import MachineryError, RefusedError
 from roofgrade.intake.files import File, entries, read_files
-from roofgrade.intake.names import NOTEBOOK, author, fault, is_notebook, means
+from roofgrade.intake.names import (
+    NOTEBOOK,
+    TIMESTAMP,
+    author,
+    fault,
+    fault_of_file,
+    is_notebook,
+    means,
+)
+from roofgrade.intake.people import Ids, new_id
 from roofgrade.mend.submission import answers_in, mend
 from roofgrade.results import PERSON, REFUSED
 from roofgrade.safe import opened
 from roofgrade.text import escaped, words
 
-TIMESTAMP = "timestamp.txt"
 ARCHIVES = (".zip", ".gz", ".7z", ".rar")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Folder:
-    """A folder, or a notebook outside one, that came in for a set.
+    """A folder, or a file outside one, that came in for a set.
 
-    ``name`` is its path below ``root``, which is ``submitted/``. ``state`` is "" if ``take_in`` can
-    be tried; else it is REFUSED or PERSON, and ``why`` says why.
+    ``name`` is its path below ``root``, which is ``submitted/``. ``student`` is "" where that does
+    not tell whose it is. ``state`` is "" if ``take_in`` can be tried; else it is REFUSED or PERSON,
+    and ``why`` says why.
     """
 
     student: str
@@ -73,17 +82,25 @@ class _Find:
     exact: bool = False
     changed: int = 0
 
+    def remarked(self, remarks: Iterable[str]) -> "_Find":
+        """The same, with more remarks."""
+        folder = replace(self.folder, remarks=(*self.folder.remarks, *remarks))
+        return replace(self, folder=folder)
 
-def folders(course: Course, assignment: str) -> list[Folder]:
+
+def folders(course: Course, assignment: str, students: Iterable[str] = ()) -> list[Folder]:
     """Everything in ``submitted/`` that came in for this set, or that nobody can tell, by name.
 
+    ``students`` are the ids that are known: who is one of them in another spelling is that one.
     Raises ValueError if there is no release of the set, or no ``submitted/``.
     """
     release = course.release(assignment)
-    look = _Look(course, assignment, release)
+    look = _Look(course, assignment, release, Ids(students))
     try:
         with opened(course.submitted) as root:
-            found = [find for entry in entries(root) for find in look.at_top(root, entry)]
+            # Who has a folder is called like it, however a file outside spells the name.
+            ordered = sorted(entries(root), key=_is_no_folder)
+            found = [find for entry in ordered for find in look.at_top(root, entry)]
     except OSError as error:
         said = words("intake.unreadable", name=course.submitted, reason=error.strerror)
         raise ValueError(said) from error
@@ -109,11 +126,12 @@ def take_in(folder: Folder) -> Handed:
     ours = {path: file for path, file in notebooks.items() if _is_ours(path, file.data, folder)}
     if not ours:
         key = "intake.no_notebook" if files else "intake.no_notebook_at_all"
-        found = ", ".join(sorted(files)[:5])
+        found = ", ".join(map(escaped, sorted(files)[:5]))
         raise RefusedError(words(key, assignment=folder.assignment, found=found))
     chosen, remarks, needs = _chosen(ours, folder)
     if linked := [path for path, file in files.items() if file.linked]:
-        remarks = (*remarks, words("intake.hard_link", names=", ".join(linked)))
+        names = ", ".join(map(escaped, linked))
+        remarks = (*remarks, words("intake.hard_link", names=names))
     return Handed(
         notebook=ours[chosen].data,
         files=_beside(chosen, {path: f.data for path, f in files.items() if path not in notebooks}),
@@ -126,68 +144,93 @@ def take_in(folder: Folder) -> Handed:
 class _Look:
     """What lies in ``submitted/``, for one set."""
 
-    def __init__(self, course, assignment, release):
+    def __init__(self, course, assignment, release, ids):
         self.root, self.assignment, self.release = course.submitted, assignment, release
         self.releases = {name: course.release(name) for name in course.released()}
         self.sets = tuple(self.releases)
+        self.ids = ids
+        self.place = f"{self.root.name}/ID/{assignment}/"
 
     def at_top(self, root, entry) -> Iterator[_Find]:
-        """What an entry of ``submitted/`` holds for this set: a student's folder, or a notebook."""
+        """What an entry of ``submitted/`` holds for this set: a student's folder, or a file."""
         if entry.is_dir(follow_symlinks=False):
             yield from self._of_student(root, entry)
         elif not entry.is_file(follow_symlinks=False):
-            yield self._find("", entry, state=REFUSED, why=_not_regular(entry))
+            known = self.ids.find(entry.name)
+            student = known.pop() if len(known) == 1 else ""
+            why = _not_regular(entry)
+            yield self._find("", entry, student=student, state=REFUSED, why=why)
         elif is_notebook(entry.name):
             yield from self._loose_at_top(entry)
-        elif means(entry.name, self.sets) == self.assignment:
-            yield self._find("", entry, state=PERSON, why=_loose(entry))
+        elif means(entry.name, self.sets) in (None, self.assignment):
+            yield self._stray(entry)
 
     def _loose_at_top(self, entry):
         meant, whose = self._meant(entry.name), author(entry.name, self.assignment)
         if meant is None:
             yield self._find("", entry, state=PERSON, why=words("intake.unknown"))
-        elif meant == self.assignment and (wrong := fault(whose)):
-            why = wrong if whose else words("intake.whose")
-            yield self._find("", entry, state=PERSON, why=why)
+        elif meant == self.assignment and not whose:
+            yield self._find("", entry, state=PERSON, why=words("intake.whose", place=self.place))
         elif meant == self.assignment:
-            yield self._find("", entry, student=whose, remarks=(words("intake.outside"),))
+            student, wrong = self._student(whose)
+            told = {"state": PERSON, "why": wrong} if wrong else {"student": student}
+            yield self._find("", entry, **told, remarks=(words("intake.outside"),))
+
+    def _stray(self, entry):
+        key = "intake.stray_archive" if _is_archive(entry) else "intake.stray"
+        why = words(key, place=self.place)
+        return self._find("", entry, state=PERSON, why=why)
+
+    def _student(self, name):
+        """The id of whom a name stands for, and why it can be nobody's, or ""."""
+        known = self.ids.find(name)
+        if len(known) > 1:
+            return "", words("intake.two", students=words("people.and").join(sorted(known)))
+        student = known.pop() if known else new_id(name)
+        if wrong := fault(student):
+            return "", wrong
+        self.ids.add(student)
+        return student, ""
 
     def _of_student(self, root, entry):
-        student = entry.name
-        if wrong := fault(student):
+        student, wrong = self._student(entry.name)
+        if wrong:
             yield self._find("", entry, state=PERSON, why=wrong)
             return
+        whole = functools.partial(self._find, "", entry, student=student, state=PERSON)
         try:
-            with opened(root, student) as at:
+            with opened(root, entry.name) as at:
                 inside = entries(at)
-                found = [find for each in inside for find in self._in_student(at, student, each)]
+                found = [
+                    find for each in inside for find in self._in_student(at, entry, student, each)
+                ]
         except OSError as error:
-            why = words("intake.cannot_be_read", reason=error.strerror)
-            yield self._find("", entry, state=PERSON, why=why)
+            yield whole(why=words("intake.cannot_be_read", reason=error.strerror))
             return
-        yield from found
         strays = [each.name for each in inside if each.is_file(follow_symlinks=False)]
         strays = [name for name in strays if not is_notebook(name) and not means(name, self.sets)]
+        held = ", ".join(map(escaped, strays[:5]))
+        remarks = [words("intake.folder_called", name=entry.name)] if entry.name != student else []
+        remarks += [words("intake.beside", names=held)] if strays else []
+        yield from (find.remarked(remarks) for find in found)
         if not found and (strays or not inside):
-            held = ", ".join(map(escaped, strays[:5]))
             key = "intake.strays" if strays else "intake.empty"
-            why = words(key, assignment=self.assignment, names=held)
-            yield self._find("", entry, state=PERSON, why=why)
+            yield whole(why=words(key, assignment=self.assignment, names=held))
 
-    def _in_student(self, at, student, entry):
-        exact = entry.name == self.assignment
+    def _in_student(self, at, above, student, entry):
+        exact = (above.name, entry.name) == (student, self.assignment)
         meant = means(entry.name, self.sets)
         if meant not in (None, self.assignment):
             return
-        find = functools.partial(self._find, student, entry, student=student)
-        if wrong := fault(entry.name):
+        find = functools.partial(self._find, above.name, entry, student=student)
+        if wrong := fault_of_file(entry.name):
             yield find(state=PERSON, why=wrong)
         elif entry.is_dir(follow_symlinks=False):
-            yield from self._folder(at, student, entry, exact, meant, find)
+            yield from self._folder(at, above, entry, exact, meant, find)
         elif not entry.is_file(follow_symlinks=False):
             yield find(state=REFUSED, why=_not_regular(entry), exact=exact)
         elif is_notebook(entry.name):
-            found = self._meant(f"{student}/{entry.name}")
+            found = self._meant(f"{above.name}/{entry.name}")
             if found == self.assignment:
                 yield find(remarks=(words("intake.outside"),))
             elif found is None:
@@ -195,16 +238,17 @@ class _Look:
         elif meant:
             yield find(state=PERSON, why=_loose(entry))
 
-    def _folder(self, at, student, entry, exact, meant, find):
+    def _folder(self, at, above, entry, exact, meant, find):
         with opened(at, entry.name) as folder:
             empty = not entries(folder)
         if empty:
             yield find(state=PERSON, why=words("intake.nothing_in_it"), exact=exact)
         elif meant:
-            remarks = () if exact else (words("intake.folder_called", name=entry.name),)
+            plain = entry.name == self.assignment
+            remarks = () if plain else (words("intake.folder_called", name=entry.name),)
             yield find(exact=exact, remarks=remarks)
         else:
-            yield from self._by_content(f"{student}/{entry.name}", entry, find)
+            yield from self._by_content(f"{above.name}/{entry.name}", entry, find)
 
     def _by_content(self, name, entry, find):
         """A folder whose name says nothing is what the notebooks in it are."""
@@ -245,7 +289,7 @@ class _Look:
         except OSError:
             changed = 0
         folder = Folder(
-            student=student or escaped(entry.name),
+            student=student,
             assignment=self.assignment,
             root=self.root,
             name=f"{above}/{entry.name}" if above else entry.name,
@@ -261,7 +305,7 @@ def _one_counts(finds: list[_Find]) -> Iterator[Folder]:
     first = max(good, key=lambda find: (find.exact, find.changed), default=None)
     for find in finds:
         if find in good and find is not first:
-            why = words("intake.another_counts", name=first.folder.name)
+            why = words("intake.another_counts", name=escaped(first.folder.name))
             yield replace(find.folder, state=PERSON, why=why)
         else:
             yield find.folder
@@ -278,9 +322,11 @@ def _chosen(ours: dict[str, File], folder: Folder):
     others = [path for path in order if works[path] and works[path] != works[chosen]]
     needs = []
     if others:
-        needs.append(words("intake.other_work", names=", ".join(others), chosen=chosen))
+        names = ", ".join(map(escaped, others))
+        needs.append(words("intake.other_work", names=names, chosen=escaped(chosen)))
     if works[order[0]] is None and chosen != order[0]:
-        needs.append(words("intake.first_unreadable", name=order[0], chosen=chosen))
+        about = {"name": escaped(order[0]), "chosen": escaped(chosen)}
+        needs.append(words("intake.first_unreadable", **about))
     return chosen, _renamed(chosen, exact), "; ".join(needs)
 
 
@@ -352,11 +398,18 @@ def _submitted(stamp):
     return text, ""
 
 
+def _is_no_folder(entry):
+    return not entry.is_dir(follow_symlinks=False)
+
+
 def _not_regular(entry):
     key = "intake.link" if entry.is_symlink() else "intake.no_regular_file"
     return words(key, name=escaped(entry.name))
 
 
 def _loose(entry):
-    is_archive = os.path.splitext(entry.name)[1].casefold() in ARCHIVES
-    return words("intake.archive" if is_archive else "intake.other_file")
+    return words("intake.archive" if _is_archive(entry) else "intake.other_file")
+
+
+def _is_archive(entry):
+    return os.path.splitext(entry.name)[1].casefold() in ARCHIVES

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from roofgrade.text import words
+from roofgrade.text import escaped, words
 
 NOTEBOOK = ".ipynb"
+TIMESTAMP = "timestamp.txt"  # in which nbgrader finds the time of handing in
 # What browsers put behind a notebook's ending, and editors behind a folder's name.
 SUFFIXES = (NOTEBOOK, ".json", ".txt", ".zip")
 # Words in a file's name that tell neither its set nor its author, in several languages.
@@ -24,40 +25,108 @@ JUNK = frozenset(
 )
 JUNK_BEGINS = ("._", "~$", ".~", ".nfs")
 
-# Moodle, mod/assign: FULL NAME_NUMBER_assignsubmission_file_ and then the file, or a folder of them
-# ("Download submissions in folders"); in the name an underscore has become a space.
-MOODLE = re.compile(r"(?P<who>[^_]+)_(?P<number>\d+)_assignsubmission_[a-z]+(?:_(?P<rest>.*))?")
-# Canvas, app/models/content_zipper.rb: sortable name without punctuation, LATE for what came in
-# after the due date, the user's number, the file's number, the file. No name where graders may not
-# see it.
-CANVAS = re.compile(
-    r"(?:(?!LATE_)(?P<who>[^\W\d_][^_]*)_)?(?P<late>LATE_)?(?P<number>\d+)_\d+_(?P<rest>.+)",
-    re.IGNORECASE,
+# Beside letters, marks and digits of all languages, an id has these and no others. What markup,
+# addresses, patterns and terminals are written with is not among them: nbgrader's pages put ids
+# into their own text.
+ID_SIGNS = frozenset(" ._-@+',()’·・")
+
+
+@dataclass(frozen=True)
+class _LMS:
+    """How an LMS names what it packs into a zip.
+
+    ``folders`` says that a folder may be named so, too. ``lasting`` says that the number is the
+    user's own, which the LMS's rosters give as well; otherwise it is drawn for one assignment.
+    """
+
+    name: str
+    pattern: re.Pattern
+    folders: bool
+    lasting: bool
+
+
+EVERY_LMS = (
+    # mod/assign: FULL NAME_NUMBER_assignsubmission_file_ and then the file, or a folder of them
+    # ("Download submissions in folders"); in the name an underscore has become a space. The number
+    # is the participant's in that assignment, "Participant 12345" in its grading worksheet.
+    _LMS(
+        "Moodle",
+        re.compile(r"(?P<who>[^_]+)_(?P<number>[0-9]+)_assignsubmission_[a-z]+(?:_(?P<rest>.*))?"),
+        folders=True,
+        lasting=False,
+    ),
+    # app/models/content_zipper.rb: sortable name without punctuation, LATE for what came in after
+    # the due date, the user's number, the file's number, the file. No name where graders may not
+    # see it.
+    _LMS(
+        "Canvas",
+        re.compile(
+            r"(?:(?!LATE_)(?P<who>[^\W\d_][^_]*)_)?(?P<late>LATE_)?(?P<number>[0-9]+)_[0-9]+_"
+            r"(?P<rest>.+)",
+            re.IGNORECASE,
+        ),
+        folders=False,
+        lasting=True,
+    ),
 )
 
 
 @dataclass(frozen=True)
 class Sender:
-    """Who an LMS says a file is from: name, the LMS's number, the file's own name, or ""."""
+    """Who an LMS says a file is from: name, the LMS's number, the file's own name, or "".
+
+    ``lasting`` says that a roster of this LMS gives the same number, as a gradebook's lms_user_id.
+    A number that does not last tells two people of one zip apart, and says of neither who it is.
+    """
 
     who: str
     number: str
     rest: str
+    lms: str
+    lasting: bool = False
     late: bool = False
 
 
-def sender(part: str) -> Sender | None:
-    """Whom a file's or a folder's name names, in Moodle's or Canvas's way; None if in neither.
+def sender(part: str, folder: bool = False) -> Sender | None:
+    """Whom a file's name, or a ``folder``'s, names in the way of an LMS; None if in no such way.
 
-    >>> sender("Ada Lovelace_12345_assignsubmission_file_ps1.ipynb")
-    Sender(who='Ada Lovelace', number='12345', rest='ps1.ipynb', late=False)
-    >>> sender("lovelaceada_LATE_123_456_ps1-1.ipynb")
-    Sender(who='lovelaceada', number='123', rest='ps1-1.ipynb', late=True)
+    >>> told = sender("Ada Lovelace_12345_assignsubmission_file_ps1.ipynb")
+    >>> told.who, told.number, told.rest, told.lms
+    ('Ada Lovelace', '12345', 'ps1.ipynb', 'Moodle')
+    >>> told = sender("lovelaceada_LATE_123_456_ps1-1.ipynb")
+    >>> told.who, told.number, told.rest, told.late
+    ('lovelaceada', '123', 'ps1-1.ipynb', True)
     """
-    if found := MOODLE.fullmatch(part) or CANVAS.fullmatch(part):
-        told = {key: value or "" for key, value in found.groupdict().items()}
-        return Sender(told["who"].strip(), told["number"], told["rest"], bool(told.get("late")))
+    for lms in EVERY_LMS:
+        if (lms.folders or not folder) and (found := lms.pattern.fullmatch(part)):
+            told = {key: value or "" for key, value in found.groupdict().items()}
+            return Sender(
+                told["who"].strip(), told["number"], told["rest"], lms.name, lms.lasting,
+                bool(told.get("late")),
+            )  # fmt: skip
     return None
+
+
+def form(text: str) -> str:
+    """A name in the one form in which all ways to write it are the same, to compare it with others.
+
+    Small letters, one way to put an accent on a letter, and no signs that nobody sees.
+
+    >>> form("Zoe\N{COMBINING ACUTE ACCENT}  LEE\N{RIGHT-TO-LEFT MARK}") == form("zoé lee")
+    True
+    """
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    seen = "".join(sign for sign in text if _kind(sign) != "Cf")
+    return " ".join(filter(None, seen.split(" ")))
+
+
+def name_words(name: str) -> list[str]:
+    """The words of somebody's name, to compare: letters, marks and digits of all languages.
+
+    >>> name_words("O'Brien-Łukasiewicz, Ada")
+    ['o', 'brien', 'łukasiewicz', 'ada']
+    """
+    return "".join(sign if _kind(sign)[0] in "LMN" else " " for sign in form(name)).split()
 
 
 def means(name: str, sets: Sequence[str]) -> str | None:
@@ -94,6 +163,7 @@ def author(name: str, assignment: str) -> str:
     """
     if told := sender(name):
         return student_id(told.who, told.number)
+    name = unicodedata.normalize("NFKC", name)
     set_name = r"[\W_]*0*".join(_words(assignment))
     found = re.compile(rf"(?<![^\W\d_]){set_name}(?!\d)", re.IGNORECASE)
     rest = found.sub(" ", _stem(name), count=1)
@@ -112,7 +182,7 @@ def student_id(who: str, number: str) -> str:
     >>> student_id("Ada Lovelace", "12345")
     'ada-lovelace-12345'
     """
-    return "-".join(filter(None, re.split(r"[\W_]+", f"{who} {number}".casefold())))
+    return "-".join(name_words(f"{who} {number}"))
 
 
 def is_junk(name: str) -> bool:
@@ -127,16 +197,36 @@ def is_notebook(name: str) -> bool:
 
 
 def fault(name: str) -> str:
-    """Why a folder of this name cannot stand for a student, or ""."""
-    if any(unicodedata.category(sign) == "Cs" for sign in name):
-        return words("intake.not_utf8")
-    if any(unicodedata.category(sign) == "Cc" for sign in name):
-        return words("intake.control")
-    if len(name) > 128 or len(name.encode()) >= 256:  # what file systems take
+    """Why no student can have this id, and so no folder of this name be a student's, or "".
+
+    >>> fault("ada.lovelace@example.edu"), fault("<b>")[:14]
+    ('', "its name has '")
+    """
+    if wrong := fault_of_file(name):
+        return wrong
+    if len(name) > 128:
         return words("intake.long_name")
+    if odd := sorted(
+        sign for sign in {*name} if _kind(sign)[0] not in "LMN" and sign not in ID_SIGNS
+    ):
+        return words("intake.signs", signs=escaped("".join(odd))[:40])
+    return ""
+
+
+def fault_of_file(name: str) -> str:
+    """Why a file or folder of this name is not taken in, whosever it is, or ""."""
+    if any(_kind(sign) == "Cs" for sign in name):
+        return words("intake.not_utf8")
+    if any(_kind(sign) == "Cc" for sign in name):
+        return words("intake.control")
+    if len(name.encode()) > 255:  # what file systems take
+        return words("intake.long_file_name")
     if "/" in name or name in ("", ".", ".."):
         return words("intake.no_name")
     return ""
+
+
+_kind = unicodedata.category
 
 
 def _stem(name):

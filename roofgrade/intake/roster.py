@@ -7,12 +7,14 @@ gradebook export (Canvas Instructor Guide, "How do I export grades in the Gradeb
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 from nbgrader.api import Gradebook
 
-from roofgrade.text import words
+from roofgrade.intake.names import fault
+from roofgrade.intake.people import Entry, Ids, People, new_id
+from roofgrade.text import escaped, words
 
 # The columns that may hold each field, the most telling one first.
 COLUMNS = {
@@ -26,49 +28,40 @@ COLUMNS = {
 POINTS_ROW = "points possible"
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One student, as the gradebook keeps him or her; what the list lacks is None."""
-
-    id: str
-    first_name: str | None = None
-    last_name: str | None = None
-    email: str | None = None
-    lms_user_id: str | None = None
-
-
 def take(course, path):
     """Put the names of a roster into the gradebook; the Entry of each student.
 
-    What the list does not say of a student stays as it is. Raises ValueError as ``read`` does.
+    What the list does not say of a student stays as it is. Whom the gradebook knows by an id in
+    another spelling keeps that id. Raises ValueError as ``read`` does.
     """
     entries = read(path)
     with Gradebook(course.db_url) as gradebook:
-        for entry in entries:
+        ids = Ids(student.id for student in gradebook.students)
+        for at, entry in enumerate(entries):
+            known = ids.find(entry.id)
+            if len(known) == 1:
+                entries[at] = entry = replace(entry, id=known.pop())
             told = {name: value for name, value in vars(entry).items() if value and name != "id"}
             gradebook.update_or_create_student(entry.id, **told)
     return entries
 
 
-def called(course):
-    """The id of each student by what an LMS may call him or her: name, address, number.
-
-    A name that two share stands for neither.
-    """
-    found = {}
+def people(course):
+    """The students whom the gradebook knows, as People; None if it knows no more than ids."""
     with Gradebook(course.db_url) as gradebook:
-        for student in gradebook.students:
-            name = " ".join(filter(None, (student.first_name, student.last_name)))
-            for each in filter(None, (name, student.email, student.lms_user_id)):
-                found.setdefault(each, set()).add(student.id)
-    return {name: ids.pop() for name, ids in found.items() if len(ids) == 1}
+        entries = [
+            Entry(one.id, one.first_name, one.last_name, one.email, one.lms_user_id)
+            for one in gradebook.students
+        ]
+    told = any(entry.name or entry.email or entry.lms_user_id for entry in entries)
+    return People(entries) if told else None
 
 
 def read(path):
     """The entries of a CSV file, comma or semicolon, with or without a byte order mark.
 
-    Raises ValueError, with the line, for a student without an id or with one that another has, and
-    for a file without a column of ids.
+    Raises ValueError, with the line, for a student without an id, with one that another has or with
+    one that no folder can have, and for a file without a column of ids.
     """
     path = Path(path)
     try:
@@ -87,7 +80,7 @@ def read(path):
     places = _places(head)
     if "id" not in places:
         raise ValueError(words("roster.no_ids", path=path, columns=", ".join(COLUMNS["id"])))
-    entries = {}
+    entries, ids = {}, Ids()
     for line, row in rows[1:]:
         if not any(cell.strip() for cell in row) or row[0].strip().lower() == POINTS_ROW:
             continue
@@ -98,8 +91,13 @@ def read(path):
         if not entry.id:
             cells = ", ".join(filter(None, row))
             raise ValueError(words("roster.no_id", path=path, line=line, row=cells))
-        if entry.id in entries:
-            raise ValueError(words("roster.twice", path=path, line=line, student=entry.id))
+        about = {"path": path, "line": line, "student": escaped(entry.id)}
+        if wrong := fault(entry.id):
+            raise ValueError(words("roster.bad_id", **about, why=wrong))
+        if found := ids.find(entry.id):
+            key = "roster.twice" if entry.id in found else "roster.alike"
+            raise ValueError(words(key, **about, other=escaped(found.pop())))
+        ids.add(entry.id)
         entries[entry.id] = entry
     return list(entries.values())
 
@@ -127,4 +125,5 @@ def _entry(cells):
         if not comma:
             first, _, last = both.rpartition(" ")
         cells |= {"first_name": first.strip(), "last_name": last.strip()}
+    cells |= {"id": new_id(cells["id"])}
     return Entry(**{name: value or None for name, value in cells.items()} | {"id": cells["id"]})

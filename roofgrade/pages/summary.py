@@ -176,7 +176,7 @@ class Summary:
         if len(row.unread) > 2:
             unread = words("summary.cells", count=len(row.unread))
         state = words(f"summary.{row.state}")  # a sign and a word: colour alone is not enough
-        return row.student, row.folder, state, points or "–", unread
+        return row.student or "–", row.folder, state, points or "–", unread
 
 
 def summarise(

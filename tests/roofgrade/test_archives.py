@@ -14,6 +14,7 @@ from homework import ROOT
 from roofgrade.course import Course
 from roofgrade.intake.archives import unpack
 from roofgrade.intake.folders import folders, take_in
+from roofgrade.intake.people import Entry, People
 
 WORK = made()
 
@@ -42,9 +43,9 @@ def there(course):
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
 
 
-def unpacked(course, entries, students=None):
+def unpacked(course, entries, people=None):
     """What became of each entry, by its name."""
-    told = unpack(pack(course, entries), course, "ps1", students)
+    told = unpack(pack(course, entries), course, "ps1", people)
     assert len(told) == len(entries)
     placed = {each.to for each in told if each.to}
     assert placed <= there(course)
@@ -76,13 +77,13 @@ def test_a_set_that_nobody_released_is_refused(course):
         "ps1/ada/ps1.ipynb",
         "submitted/ada/ps1/ps1.ipynb",
         "Ada Lovelace/ps1.ipynb",
-        "term/ada/ps1.ipynb",
         "ada_ps1.ipynb",
         "ada\\ps1\\ps1.ipynb",
     ],
 )
 def test_who_is_in_the_roster_is_found_however_the_zip_was_made(course, entry):
-    told = unpacked(course, {entry: WORK}, {"Ada Lovelace": "ada", "12345": "ada"})
+    people = People([Entry("ada", "Ada", "Lovelace", lms_user_id="12345")])
+    told = unpacked(course, {entry: WORK}, people)
     assert there(course) == {"ada/ps1/ps1.ipynb"}
     assert next(iter(told.values())).student == "ada"
     [folder] = folders(course, "ps1")
@@ -99,11 +100,15 @@ def test_who_is_in_the_roster_is_found_however_the_zip_was_made(course, entry):
         ("ada/ps1/ps1.ipynb", "ada"),
         ("submitted/ada/ps1/ps1.ipynb", "ada"),
         ("ps1_ada.ipynb", "ada"),
+        ("zoe\u0301/ps1.ipynb", "zo\u00e9"),
+        ("रमा शर्मा_1_assignsubmission_file_ps1.ipynb", "रमा-शर्मा-1"),
+        ("Group 7/bob/ps1/ps1.ipynb", "Group 7"),
     ],
 )
 def test_without_a_roster_the_names_in_the_zip_make_the_ids(course, entry, student):
-    unpacked(course, {entry: WORK})
-    assert there(course) == {f"{student}/ps1/ps1.ipynb"}
+    [told] = unpacked(course, {entry: WORK}).values()
+    assert told.student == student
+    assert {name.split("/")[0] for name in there(course)} == {student}
 
 
 def test_no_zip_says_when_and_a_mark_of_canvas_is_passed_on(course):
@@ -112,10 +117,19 @@ def test_no_zip_says_when_and_a_mark_of_canvas_is_passed_on(course):
     assert not any("timestamp" in name for name in there(course))
 
 
-def test_a_time_of_handing_in_in_the_zip_is_kept(course):
-    stamp = b"2026-02-02 15:58:23.948203 UTC"
-    unpacked(course, {"ada/ps1/ps1.ipynb": WORK, "ada/ps1/timestamp.txt": stamp})
-    assert take_in(folders(course, "ps1")[0]).submitted == stamp.decode()
+@pytest.mark.parametrize("name", ["timestamp.txt", "Timestamp.TXT", "ps1/timestamp.txt"])
+def test_a_time_of_handing_in_in_the_zip_is_the_students_word(course, name):
+    told = unpacked(course, {"ada/ps1.ipynb": WORK, f"ada/{name}": b"2026-02-02 15:58:23 UTC"})
+    assert "a zip cannot say when" in told[f"ada/{name}"].why
+    assert take_in(folders(course, "ps1")[0]).submitted == ""
+
+
+def test_a_time_that_a_person_has_put_there_stays(course):
+    stamp = "2026-02-02 15:58:23.948203 UTC"
+    unpacked(course, {"ada/ps1.ipynb": WORK})
+    (course.submitted / "ada/ps1/timestamp.txt").write_text(stamp)
+    unpacked(course, {"ada/ps1.ipynb": WORK, "ada/timestamp.txt": b"2020-01-01 00:00 UTC"})
+    assert take_in(folders(course, "ps1")[0]).submitted == stamp
 
 
 def test_other_files_stand_beside_the_notebook(course):
@@ -142,7 +156,12 @@ def test_several_notebooks_keep_their_names(course):
         ("ps1.ipynb", "whose"),
         ("readme.txt", "whose"),
         (f"{'x' * 129}/ps1.ipynb", "128"),
-        (f"ada/{'漢' * 100}.csv", "128"),
+        (f"ada/{'漢' * 100}.csv", "255"),
+        ("<script>alert(1)</script>/ps1.ipynb", "'<script>alert(1)<' is no id"),
+        ("a&b/ps1.ipynb", "'&'"),
+        ("Ada_1_assignsubmission_file_..", "no name of a file"),
+        ("Ada_1_assignsubmission_file_", "no name of a file"),
+        ("ada_1_2_..", "no name of a file"),
         ("ada/a\nb.ipynb", "control"),
         ("ada/" + "x/" * 9 + "ps1.ipynb", "deep"),
         ("ada/ps1/", "empty"),
@@ -166,12 +185,14 @@ def test_who_is_not_in_the_roster_or_twice_is_left_out(course):
             "lovelaceada_9_1_ps1.ipynb": WORK,
             "zoe/ps1.ipynb": WORK,
         },
-        {"Ada Lovelace": "ada", "Lovelace Ada": "ada2"},
+        People([Entry("ada", "Ada", "Lovelace"), Entry("ada2", "Lovelace", "Ada")]),
     )
+    nobody = "is not on the roster: take in a roster with that name, or put it into"
     assert [each.why for each in told.values()] == [
-        "'Zoe' is not in the roster",
-        "'lovelaceada' can be ada or ada2",
-        "'zoe' is not in the roster",
+        f"'Zoe' {nobody} submitted/ID/ps1/ by hand",
+        "two students are called 'lovelaceada': ada (Ada Lovelace) and ada2 (Lovelace Ada). "
+        "Put it into submitted/ID/ps1/ of the right one by hand",
+        f"'zoe' {nobody} submitted/ID/ps1/ by hand",
     ]
 
 

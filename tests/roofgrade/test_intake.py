@@ -107,7 +107,15 @@ def test_what_is_of_another_set_is_not_of_this_one(course):
         ("amy/ps1.zip", b"", "archive"),
         ("amy/ps1.py", b"", "no notebook"),
         ("ps1.zip", b"", "archive"),
+        ("cem.zip", b"", "archive: unpack it, put what is in it into submitted/ID/ps1/"),
+        ("fay.docx", b"", "outside every student's folder: put it into submitted/ID/ps1/"),
+        ("roster.csv", b"", "outside every student's folder"),
+        ("readme", b"", "outside every student's folder"),
+        ("ps1-ps2.zip", b"", "archive"),
+        ("amy/fay.docx", b"", "nothing of ps1 in it, but fay.docx"),
         ("ps1.ipynb", WORK, "whose"),
+        ("ps1_<b>.ipynb", WORK, "'<>'"),
+        ("<script>alert(1)<script>/ps1/ps1.ipynb", WORK, "'<>'"),
         ("Untitled.ipynb", b"{", "no set"),
         ("amy/ps1-ps2/Untitled.ipynb", b"{", "no set"),
         (f"{'x' * 129}/ps1/ps1.ipynb", WORK, "128"),
@@ -136,10 +144,71 @@ def test_an_empty_folder_needs_a_person(course, path):
 def test_what_systems_leave_behind_is_passed_over(course):
     put(course, ".DS_Store", b"")
     put(course, "__MACOSX/amy/ps1/._ps1.ipynb", b"")
-    put(course, "roster.csv", b"")
     put(course, "amy/ps1/ps1.ipynb")
     put(course, "amy/ps1/.ipynb_checkpoints/ps1-checkpoint.ipynb", MORE)
     assert take_in(only(course)).needs == ""
+
+
+def test_what_names_no_set_is_listed_for_each_and_is_nobodys(course):
+    put(course, "cem.zip", b"")
+    put(course, "ps2.zip", b"")
+    put(course, "amy/ps1/ps1.ipynb")
+    found = listed(course)
+    assert {name: (each.student, each.state) for name, each in found.items()} == {
+        "amy/ps1": ("amy", ""),
+        "cem.zip": ("", PERSON),
+    }
+    assert [folder.name for folder in folders(course, "ps2")] == ["cem.zip", "ps2.zip"]
+
+
+def test_what_lies_beside_a_students_sets_is_told(course):
+    put(course, "amy/ps1/ps1.ipynb")
+    put(course, "amy/answers.docx", b"")
+    put(course, "amy/ps2/ps2.ipynb", OTHER)
+    assert take_in(only(course)).remarks == ("outside a folder for a set lie answers.docx",)
+
+
+@pytest.mark.parametrize("known", ["zo\u00e9", "zoe\u0301", "ZO\u00c9"])
+@pytest.mark.parametrize("called", ["zo\u00e9", "zoe\u0301", "Zo\u00e9", "zo\u00e9\u200f"])
+def test_a_folder_is_of_whom_its_name_means_in_any_spelling(course, known, called):
+    put(course, f"{called}/ps1/ps1.ipynb")
+    [folder] = folders(course, "ps1", [known, "zoe"])
+    assert (folder.student, folder.name) == (known, f"{called}/ps1")
+    assert take_in(folder).notebook == WORK
+    assert bool(folder.remarks) is (called != known)
+
+
+def test_of_two_spellings_of_one_name_one_counts(course):
+    put(course, "Zoe\u0301/ps1/ps1.ipynb")
+    put(course, "zo\u00e9/ps1/ps1.ipynb", MORE)
+    put(course, "ps1_ZO\u00c9.ipynb", RELEASED)
+    found = {each.name: each for each in folders(course, "ps1", ["zo\u00e9"])}
+    assert {each.student for each in found.values()} == {"zo\u00e9"}
+    assert [name for name, each in found.items() if not each.state] == ["zo\u00e9/ps1"]
+    unknown = folders(course, "ps1")
+    assert {each.student for each in unknown} == {"Zo\u00e9"}
+    assert [each.state for each in unknown].count("") == 1
+
+
+def test_a_file_outside_does_not_say_how_an_id_is_spelt(course):
+    put(course, "ps1_Zoe.ipynb")
+    put(course, "zoe/ps1/ps1.ipynb")
+    found = listed(course)
+    assert {each.student for each in found.values()} == {"zoe"}
+    assert not found["zoe/ps1"].state
+
+
+def test_who_are_known_as_two_stay_two(course):
+    put(course, "Ann/ps1/ps1.ipynb")
+    put(course, "ann/ps1/ps1.ipynb", MORE)
+    put(course, "ANN/ps1/ps1.ipynb", MORE)
+    found = folders(course, "ps1", ["ann", "Ann"])
+    assert [(each.name, each.student) for each in found if not each.state] == [
+        ("Ann/ps1", "Ann"),
+        ("ann/ps1", "ann"),
+    ]
+    [unsure] = (each for each in found if each.state)
+    assert unsure.why == "it may be of Ann and ann: rename it to the id of one"
 
 
 def test_of_a_students_two_folders_the_exactly_named_counts(course):
@@ -179,6 +248,15 @@ def test_what_is_no_file_is_refused_and_never_followed(course, path, kind):
     else:
         with pytest.raises(RefusedError, match="hand in the file itself"):
             take_in(folder)
+
+
+def test_a_link_to_itself_is_refused_and_stops_nobody_elses(course):
+    (course.submitted / "loop").symlink_to("loop")
+    put(course, "amy/ps1/ps1.ipynb")
+    assert {name: each.state for name, each in listed(course).items()} == {
+        "amy/ps1": "",
+        "loop": REFUSED,
+    }
 
 
 def test_a_folder_swapped_for_a_link_is_not_followed(course):
@@ -240,12 +318,14 @@ def test_what_is_beyond_the_bounds_is_refused(course):
             os.truncate(put(course, f"{name}/ps1/{number}.bin", b""), size << 20)
     put(course, "odd/ps1/ps1.ipynb")
     put(course, os.fsdecode(b"odd/ps1/\xff.csv"), b"")
+    put(course, f"long/ps1/{'x' * 120}\x1b[2J.csv", b"")
     reasons = {
         "many/ps1": "more than 200 files",
         "deep/ps1": "more than 8 deep",
         "large/ps1": r"has 11\.0 MB, more than 10\.0 MB",
         "heavy/ps1": r"more than 20\.0 MB in all",
         "odd/ps1": "not UTF-8",
+        "long/ps1": "control characters",
     }
     for name, folder in listed(course).items():
         with pytest.raises(RefusedError, match=reasons.pop(name)):

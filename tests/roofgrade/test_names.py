@@ -2,7 +2,16 @@
 
 import pytest
 
-from roofgrade.intake.names import author, fault, is_junk, is_notebook, means, sender
+from roofgrade.intake.names import (
+    author,
+    fault,
+    fault_of_file,
+    form,
+    is_junk,
+    is_notebook,
+    means,
+    sender,
+)
 from roofgrade.text import escaped
 
 SETS = ("ps1", "ps2", "ps12")
@@ -85,6 +94,8 @@ def test_a_set_named_within_another_gives_way_to_it():
         ("PS1.ipynb", ""),
         ("Ada Lovelace_12345_assignsubmission_file_ps1.ipynb", "ada-lovelace-12345"),
         ("lovelaceada_LATE_123_456_ps1-1.ipynb", "lovelaceada-123"),
+        ("ps1_zoe\u0301.ipynb", "zo\u00e9"),
+        ("\uff50\uff53\uff11_zoe.ipynb", "zoe"),
     ],
 )
 def test_a_name_tells_whose_it_is_beside_the_set(name, whose):
@@ -95,6 +106,8 @@ def test_who_an_lms_names_may_be_hidden_and_late():
     told = sender("LATE_123_456_ps1.ipynb")
     assert (told.who, told.number, told.rest, told.late) == ("", "123", "ps1.ipynb", True)
     assert sender("Participant_77_assignsubmission_file_").who == "Participant"
+    assert sender("Participant_77_assignsubmission_file_", folder=True).lms == "Moodle"
+    assert sender("lovelaceada_123_456_ps1", folder=True) is None
     assert sender("ps1.ipynb") is None
     assert sender("2026 ps1_final.ipynb") is None
 
@@ -124,5 +137,42 @@ def test_a_name_that_no_student_can_have_says_why_and_can_be_printed(name):
     escaped(name).encode()
 
 
-def test_a_name_in_any_script_is_a_students():
-    assert not fault("Ada-Łovelace 漢字")
+@pytest.mark.parametrize(
+    "name",
+    [*'<>&"\\#?*[]{}=`;%$|^~!:', "\uff1c", "\u00a0", "\u2028", "\u202e", "\u200d", "\U0001f600"],
+)
+def test_a_name_with_signs_that_no_id_needs_says_which(name):
+    assert f"has '{escaped(name)}' in it: an id has" in fault(f"a{name}b")
+    assert not fault_of_file(f"a{name}b")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Ada-Łovelace 漢字",
+        "ada.lovelace+1@example.edu",
+        "o'brien",
+        "Lovelace, Ada",
+        "a_1 (2)",
+        "zoe\u0301",
+        "राम",
+        "נור",
+        "gal·la",
+        "ジョン・スミス",
+        "s0012345",
+    ],
+)
+def test_a_name_in_any_script_is_a_students(name):
+    assert not fault(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["zoé lee", "ZOÉ LEE", "zoe\u0301 lee", "\uff3aoé\u00a0 Lee\u200f", " zoé\u00ad lee "]
+)
+def test_a_name_has_one_form(name):
+    assert form(name) == "zo\u00e9 lee"
+
+
+def test_other_names_have_other_forms():
+    names = ("zoé", "zoe", "zoè", "राम", "रमा", "zo é", "zoé\n", "zoé-")
+    assert len({form(name) for name in names}) == len(names)

@@ -5,6 +5,7 @@ from classroom import classroom
 from nbgrader.api import Gradebook
 
 from roofgrade.intake import roster
+from roofgrade.intake.names import sender
 from roofgrade.intake.roster import Entry
 
 MOODLE = (
@@ -49,6 +50,11 @@ def test_nbgraders_own(tmp_path):
         ("", "no column of ids"),
         ("id,email\nann,a@b\n,c@d\n", "line 3: no id for 'c@d'"),
         ("id,email\nann,a@b\nann,c@d\n", "line 3: 'ann' stands there twice"),
+        ("id\nzo\u00e9\nzoe\u0301\n", "line 3: 'zo\u00e9' stands there twice"),
+        ("id\nann\nANN\n", "line 3: 'ANN' and 'ann' are one id in two spellings"),
+        ("id\n<img src=x>\n", "line 2: '<img src=x>' cannot be an id: its name has '<=>' in it"),
+        ("id\n../ann\n", "line 2: '../ann' cannot be an id"),
+        ("id\nann\x1b[2J\n", r"line 2: 'ann\\\\x1b\[2J' cannot be an id"),
         ("id,last_name\nann,Muster, Jr.\n", "line 2: 3 cells under 2 headings"),
         ('id,last_name\nann,"Muster\n', "unexpected end of data"),
     ],
@@ -73,5 +79,19 @@ def test_what_a_list_does_not_say_stays_in_the_gradebook(tmp_path):
     with Gradebook(course.db_url) as gradebook:
         [student] = gradebook.students
         assert (student.last_name, student.email) == ("Muster, Jr.", "ann@example.edu")
-    assert roster.called(course)["Ann Muster, Jr."] == "amuster"
-    assert roster.called(course)["901"] == "amuster"
+    people = roster.people(course)
+    assert people.one("Ann Muster, Jr.", "") == "amuster"
+    assert people.sender(sender("901_1_ps1.ipynb"), "") == ("amuster", "")
+
+
+def test_who_is_known_in_another_spelling_keeps_the_id(tmp_path):
+    (tmp_path / "course").mkdir()
+    course = classroom(tmp_path / "course")
+    with Gradebook(course.db_url) as gradebook:
+        gradebook.add_student("zoe\u0301")  # as a folder of macOS was called
+    assert roster.people(course) is None
+    path = tmp_path / "roster.csv"
+    path.write_text("id,email\nZo\u00e9,zoe@example.edu\n", encoding="utf-8")
+    assert [entry.id for entry in roster.take(course, path)] == ["zoe\u0301"]
+    with Gradebook(course.db_url) as gradebook:
+        assert [student.email for student in gradebook.students] == ["zoe@example.edu"]

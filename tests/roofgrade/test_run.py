@@ -2,16 +2,19 @@
 
 import fcntl
 import os
+import shutil
 
 import pytest
 import standin
 from marks import BrokenBox, mark
+from nbgrader.api import Gradebook
 from standin import SET, grade_with, hand_in, new_course
 
-from roofgrade.book.kept import all_kept, kept
+from roofgrade.book.kept import all_kept, keep, kept
+from roofgrade.book.standing import standings
 from roofgrade.errors import MachineryError
 from roofgrade.pages.summary import UNGRADED
-from roofgrade.results import GRADED, PERSON, REFUSED
+from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.run import grade, overview
 
 
@@ -57,6 +60,45 @@ def test_each_folder_ends_with_one_result_and_the_counts_add_up(course, tmp_path
     assert len(list(all_kept(course, SET))) == 8
     assert found["ada"].points is not None
     assert found["bea"].points is None
+
+
+def test_what_is_nobodys_is_counted_and_no_student(course):
+    hand_in(course, "ada")
+    for name in ("cem.zip", "fay.docx"):
+        (course.submitted / name).touch()
+    (course.submitted / "<b>" / SET).mkdir(parents=True)
+    summary = grade_with(course)
+    assert summary.counts == {GRADED: 1, REFUSED: 0, PERSON: 3, UNGRADED: 0}
+    assert overview(course, SET).counts == summary.counts
+    assert "4 folders of ps1: 1 graded, 0 refused, 3 for a person." in summary.said()
+    text = summary.text()
+    assert "cem.zip" in text
+    assert "fay.docx" in text
+    assert {*standings(course, SET)} == {"ada"}
+    for name in ("cem.zip", "fay.docx"):
+        (course.submitted / name).unlink()
+    shutil.rmtree(course.submitted / "<b>")
+    assert grade_with(course).counts[PERSON] == 0
+    assert [result.student for result in all_kept(course, SET)] == ["ada"]
+
+
+def test_a_folder_in_another_spelling_is_no_new_student(course):
+    with Gradebook(course.db_url) as gradebook:
+        gradebook.add_student("zo\u00e9", email="zoe@example.edu")
+    hand_in(course, "Zoe\u0301")
+    [row] = overview(course, SET).rows
+    assert row.student == "zo\u00e9"
+    [row] = grade_with(course).rows
+    assert (row.student, row.state, row.points is None) == ("zo\u00e9", GRADED, False)
+    assert {*standings(course, SET)} == {"zo\u00e9"}
+
+
+def test_what_was_kept_of_a_stray_under_its_name_goes(course):
+    (course.submitted / "ps1.zip").touch()
+    old = {"student": "ps1.zip", "folder": "ps1.zip", "assignment": SET, "state": PERSON}
+    keep(course, Result(**old, reason="it is an archive: unpack it"))
+    grade_with(course)
+    assert [result.student for result in all_kept(course, SET)] == [""]
 
 
 def test_what_has_not_changed_is_taken_from_what_is_kept(course, monkeypatch):
