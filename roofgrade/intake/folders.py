@@ -28,6 +28,7 @@ from roofgrade.intake.names import (
     means,
 )
 from roofgrade.intake.people import Ids, new_id
+from roofgrade.limits import TooMuchError, apart
 from roofgrade.mend.submission import answers_in, mend
 from roofgrade.results import PERSON, REFUSED
 from roofgrade.safe import opened
@@ -356,9 +357,13 @@ def _work(raw, folder):
     """What a notebook adds to its release; None if it cannot be read."""
     release = _release(folder.release, folder.release.stat().st_mtime_ns)
     try:
-        return answers_in(mend(raw, release).notebook, release)
-    except RefusedError:
+        return apart(_added, raw, release)
+    except (RefusedError, TooMuchError):
         return None
+
+
+def _added(raw, release):
+    return answers_in(mend(raw, release).notebook, release)
 
 
 def _is_ours(path, data, folder):
