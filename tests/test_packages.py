@@ -1,6 +1,7 @@
 """What the three packages promise: which may import which, what each needs and brings along."""
 
 import ast
+import contextlib
 import fnmatch
 import graphlib
 import inspect
@@ -9,9 +10,12 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import roofkit as rk
 
@@ -174,6 +178,42 @@ def test_the_rooms_of_grading_form_no_circle():
 def test_an_installation_needs_numpy_alone():
     needs = PYPROJECTS["roofkit"]["project"]["dependencies"]
     assert [re.match(r"[\w-]+", need)[0] for need in needs] == ["numpy"]
+
+
+def _needed():
+    """The distributions that the packages need, as far as they are installed; each by its name."""
+    waiting = [
+        Requirement(need)
+        for each in PYPROJECTS.values()
+        for need in (
+            *each["project"].get("dependencies", ()),
+            *(need for extra in each["project"].get("optional-dependencies", {}).values()
+              for need in extra),
+        )
+    ]  # fmt: skip
+    met = set()
+    while waiting:
+        need = waiting.pop()
+        name, extras = canonicalize_name(need.name), {"", *need.extras}
+        if name in PACKAGES or (name, *sorted(extras)) in met:
+            continue
+        met.add((name, *sorted(extras)))
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            for line in metadata.requires(name) or ():
+                one = Requirement(line)
+                if not one.marker or any(one.marker.evaluate({"extra": each}) for each in extras):
+                    waiting.append(one)
+    return {name for name, *_ in met}
+
+
+def test_the_lock_pins_what_the_packages_need_and_nothing_else():
+    """What one platform alone needs has a marker, and is left out here."""
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    pins = {line.partition("==")[0]: ";" in line for line in lines}
+    needed = _needed()
+    assert not needed - set(pins), "these are needed: make lock"
+    everywhere = {name for name, marked in pins.items() if not marked}
+    assert not everywhere - needed, "nothing needs these any more: make lock"
 
 
 def test_the_packages_have_one_version():

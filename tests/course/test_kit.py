@@ -70,7 +70,8 @@ def test_it_holds_lectures_exercises_and_what_they_need(kit):
     assert {"README.md", "LICENSE", "start.py", "requirements.lock"} <= names
     for package in ("roofkit", "roofcheck"):
         for path in (ROOT / package).rglob("*.py"):
-            assert f"wheel/{path.relative_to(ROOT).as_posix()}" in names
+            name = path.relative_to(ROOT).as_posix()
+            assert f"wheel/{name}" in names, f"{name}: git does not list it; git add it"
     assert {"wheel/roofkit/hardware/chips.toml", "wheel/roofcheck/words/en.toml"} <= names
 
 

@@ -25,13 +25,24 @@ def test_the_readmes_picture_shows_what_roofkit_draws_today(monkeypatch):
     assert np.abs(plt.imread(io.BytesIO(drawn.content)) - kept).mean() < 0.01
 
 
-def test_the_homeworks_readme_lists_every_problem_set_with_its_points():
+NUMBERS = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+)  # fmt: skip
+
+
+def test_the_homeworks_readme_lists_every_problem_set_with_its_questions_and_points():
     text = (ROOT / "exercises/README.md").read_text(encoding="utf-8")
-    listed = dict(re.findall(r"^\| \[(ps\d)\].*\| (\d+) \|.*\|$", text, re.M))
-    titles = [path.read_text(encoding="utf-8") for path in ROOT.glob("solutions/text/*.md")]
-    assert listed == {
-        re.search(r"ps\d", text)[0]: re.search(r"Total: (\d+) points", text)[1] for text in titles
-    }
+    row = r"^\| \[(ps\d)\].*\| (\d+) and a paragraph \| (\d+) \|.*\|$"
+    listed = {name: (int(asked), points) for name, asked, points in re.findall(row, text, re.M)}
+    said = {}
+    for path in ROOT.glob("solutions/text/*.md"):
+        text = path.read_text(encoding="utf-8")
+        name = re.search(r"ps\d", text)[0]
+        checked = len(re.findall(r"^check\(", text, re.M))
+        said[name] = checked, re.search(r"Total: (\d+) points", text)[1]
+        assert f"{NUMBERS[checked].capitalize()} questions are checked at once" in text, name
+    assert listed == said
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

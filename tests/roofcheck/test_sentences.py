@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from schedules import gather
 
 import roofkit as rk
-from roofcheck import answers, ask, chips, inputs, student, units
+from roofcheck import answers, ask, chips, inputs, kinds, student, units
 from roofcheck.calling import argument_names
 from roofcheck.commands import command
 from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Several, Verdict
@@ -405,11 +405,17 @@ def of_reviews(monkeypatch, tmp_path):
     yield from (str(answer_due(due_now()[0], "(k-1)/(2*(k+1))")) for _ in range(2))
 
 
+def test_every_kind_of_question_is_asked_here():
+    """Or a sentence that stands in the code of one would be seen by nobody."""
+    missing = set(kinds.__all__) - {type(each).__name__ for each in globals().values()}
+    assert missing == {"Question", "Verdict"}, "ask a question of this kind here, in wide letters"
+
+
 def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, tmp_path):
     monkeypatch.setattr("roofcheck.table._tables", lambda folder: QUESTIONS)
     monkeypatch.setattr(student, "_guesses", {})
-    kinds = (of_slips, of_numbers, of_functions, of_names, of_puzzles, of_guesses, of_variants)
-    shown = [message for kind in kinds for message in kind()]
+    asking = (of_slips, of_numbers, of_functions, of_names, of_puzzles, of_guesses, of_variants)
+    shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
     assert {message for message in shown if narrow(message)} == set()
     assert set(say.templates()) - asked == set()

@@ -165,7 +165,7 @@ def test_no_slip_lies_within_the_tolerance(name):
 def test_a_question_can_be_asked_and_hinted_at(name):
     question = TABLE[name]
     assert "{" not in question.text()
-    assert question.hints()
+    assert question.hints(), "give it a how, or inputs with a what"
     if isinstance(question, Number):
         assert set(question.half) <= {c.names[0] for c in question.known.singles}
         assert question.unit in units.DIMENSIONS

@@ -26,7 +26,8 @@ def mistakes(question_id, me, *seeds):
     for kind, written in WRITTEN.items():
         if isinstance(question, kind):
             return list(written(question, seeds))
-    raise TypeError(f"{question_id}: no way to write wrong answers of its kind")
+    kind = type(question).__name__
+    raise TypeError(f"{question_id}: WRITTEN has no way to write wrong answers of a {kind}")
 
 
 def _numbers(question, seeds):

@@ -1,6 +1,7 @@
 """Small configs by family, with the keys that published config.json files have.
 
-One entry of SMALL for each model_type, with variants of it; FIELDS changes one key at a time.
+One entry of SMALL for each model_type, with variants of it; CHANGES changes one key at a time.
+transformers has to know the model_type, since it builds the model that is counted.
 """
 
 _SIZES = {
