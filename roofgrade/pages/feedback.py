@@ -4,7 +4,6 @@ nbgrader's own ``generate_feedback`` makes the same pages, as nbgrader_config.py
 of this module. ``write`` makes those whose marks, comments or notebook changed.
 """
 
-import base64
 import contextlib
 import copy
 import hashlib
@@ -19,16 +18,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from nbconvert.exporters.exporter import Exporter
 from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.preprocessors import ClearMarkScheme
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
 from traitlets import default
 
 from roofgrade import safe
 from roofgrade.book.standing import results, standings_in
 from roofgrade.pages.cleaning import Cleaning
-from roofgrade.pages.markup import clean_markdown
 from roofgrade.results import PERSON, REFUSED
 from roofgrade.text import words
 from roofkit.palette import PREFERRED, css
@@ -38,8 +32,6 @@ TEMPLATES = Path(__file__).parent / "templates"
 EXCHANGED = ("timestamp.txt", "submission_secret.txt")
 LARGEST = 1_000  # bytes of one of them
 FOLLOWS = re.compile(r'<meta name="follows-from" content="([0-9a-f]{64})"')
-HEADING = re.compile(r"^#{1,4} +(.+?)(?: *\([^()]*points?\b[^()]*\))?$", re.MULTILINE)
-SCHEME = "BEGIN MARK SCHEME"
 # The sentences that a page is made of, by how their keys begin.
 SAID = ("language", "feedback.", "pages.")
 
@@ -153,7 +145,7 @@ class FeedbackExporter(Exporter):
         """The page, and the resources."""
         nb, resources = self.marked(nb, resources)
         follows = self.follows_from(nb, resources)
-        nb, _ = Cleaning(parent=self).preprocess(_without_scheme(nb), resources)
+        nb, _ = Cleaning(parent=self, schemes=False).preprocess(nb, resources)
         environment = Environment(
             loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
         )
@@ -165,6 +157,7 @@ class FeedbackExporter(Exporter):
             standing=standing,
             assignment=resources["nbgrader"]["assignment"],
             parts=_parts(nb),
+            plain=nb.metadata.roofgrade.plain,
             follows=follows,
             style=Markup(css(PREFERRED) + (TEMPLATES / "feedback.css").read_text(encoding="utf-8")),
         )
@@ -222,37 +215,24 @@ def _marks(gradebook, notebook, assignment, student):
     return found
 
 
-def _without_scheme(nb):
-    """The notebook without its rubrics and model answers."""
-    clear = ClearMarkScheme(enforce_metadata=False, check_attachment_leakage=False)
-    for cell in nb.cells:
-        try:
-            clear.preprocess_cell(cell, {}, 0)
-        except RuntimeError:  # a student wrote these words in an order that makes no scheme
-            cell.source = cell.source.partition(SCHEME)[0]
-    return nb
-
-
 def _parts(nb):
     """The cells as the template shows them."""
     parts, heading = [], ""
     for cell in nb.cells:
         marks = cell.metadata.get("nbgrader", {})
-        if cell.cell_type == "markdown" and (found := HEADING.search(cell.source)):
-            heading = found[1] if marks.get("locked") else heading
-        part = {
-            "id": marks.get("grade_id", cell.id),
-            "kind": _kind(cell, marks),
-            "title": heading or marks.get("grade_id", ""),
-            "marks": marks,
-            "comment": Markup(clean_markdown(marks.get("comment", ""))),
-            "outputs": [_as_html(output) for output in cell.get("outputs", [])],
-        }
-        if cell.cell_type == "markdown":
-            source = clean_markdown(cell.source, cell.get("attachments"))
-        else:
-            source = highlight(cell.source, PythonLexer(), HtmlFormatter(nowrap=True))
-        parts.append(part | {"source": Markup(source), "code": cell.cell_type == "code"})
+        heading = cell.metadata.get("heading", heading)
+        parts.append(
+            {
+                "id": marks.get("grade_id", cell.id),
+                "kind": _kind(cell, marks),
+                "title": heading or marks.get("grade_id", ""),
+                "marks": marks,
+                "comment": Markup(marks.get("comment", "")),
+                "source": Markup(cell.source),
+                "outputs": [Markup(each.data["text/html"]) for each in cell.get("outputs", [])],
+                "code": cell.cell_type == "code",
+            }
+        )
     return parts
 
 
@@ -266,21 +246,3 @@ def _kind(cell, marks):
     if marks.get("locked"):
         return "course"
     return "own"
-
-
-def _as_html(output):
-    """One output as HTML."""
-    if output.output_type == "stream":
-        return Markup("<pre>{}</pre>").format(output.text)
-    if output.output_type == "error":
-        lines = "\n".join(output.traceback) or f"{output.ename}: {output.evalue}"
-        return Markup("<pre class='error'>{}</pre>").format(lines)
-    [(kind, data)] = output.data.items()
-    if kind == "text/html":
-        return Markup(data)
-    if kind == "text/plain":
-        return Markup("<pre>{}</pre>").format(data)
-    if kind == "image/svg+xml":
-        data = base64.b64encode(data.encode()).decode()
-    alt = output.metadata.get(kind, {}).get("alt", words("feedback.figure"))
-    return Markup('<img alt="{}" src="data:{};base64,{}">').format(alt, kind, data)
