@@ -24,7 +24,7 @@ from roofgrade import safe
 from roofgrade.book.standing import results, standings_in
 from roofgrade.pages.cleaning import Cleaning
 from roofgrade.results import PERSON, REFUSED
-from roofgrade.text import words
+from roofgrade.text import number, words
 from roofkit.palette import PREFERRED, css
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -32,20 +32,26 @@ TEMPLATES = Path(__file__).parent / "templates"
 EXCHANGED = ("timestamp.txt", "submission_secret.txt")
 LARGEST = 1_000  # bytes of one of them
 FOLLOWS = re.compile(r'<meta name="follows-from" content="([0-9a-f]{64})"')
+PLAIN = '<meta name="shown" content="plain">'
 # The sentences that a page is made of, by how their keys begin.
 SAID = ("language", "feedback.", "pages.")
 
 
 @dataclass(frozen=True)
 class Page:
-    """A feedback page: whose it is, where it lies, and whether it was "written" or "left"."""
+    """A feedback page: whose it is, where it lies, and whether it was "written" or "left".
+
+    ``plain`` says that it shows as plain text what was too much to be rendered.
+    """
 
     student: str
     path: Path
     done: str
+    plain: bool = False
 
     def __str__(self):
-        return words(f"feedback.{self.done}", path=os.path.relpath(self.path))
+        said = words(f"feedback.{self.done}", path=os.path.relpath(self.path))
+        return words("feedback.as_text", page=said) if self.plain else said
 
 
 def write(course, assignment, students=None):
@@ -72,9 +78,12 @@ def write(course, assignment, students=None):
     return pages
 
 
-def outdated(course, assignment):
-    """The students whose page is older than their marks, their comments or their notebook."""
-    exporter, found = FeedbackExporter(config=course.config), set()
+def remarks(course, assignment):
+    """What is to say of the pages that there are, by student.
+
+    A page may be older than marks, comments or notebook, or hold what was too much as plain text.
+    """
+    exporter, found = FeedbackExporter(config=course.config), {}
     with Gradebook(course.db_url) as gradebook:
         kept = results(course, assignment)
         paths = {name: _path(course, assignment, name) for name in kept}
@@ -82,8 +91,9 @@ def outdated(course, assignment):
         everyone = standings_in(gradebook, assignment, kept) if paths else {}
         for name, path in paths.items():
             content = _content(course, assignment, everyone[name], gradebook)
-            if not _is_current(path, exporter, *content):
-                found.add(name)
+            old = not _is_current(path, exporter, *content)
+            said = {"summary.plain_feedback": _is_plain(path), "summary.old_feedback": old}
+            found[name] = [words(key) for key, holds in said.items() if holds]
     return found
 
 
@@ -95,13 +105,13 @@ def _write(course, assignment, standing, gradebook, exporter):
         for folder in (course.submitted, course.autograded):
             _pass_on(folder / standing.student / assignment / name, path.with_name(name))
     if path.is_file() and _is_current(path, exporter, nb, resources):
-        return Page(standing.student, path, "left")
+        return Page(standing.student, path, "left", _is_plain(path))
     page, _ = exporter.from_notebook_node(nb, resources)
     path.parent.mkdir(parents=True, exist_ok=True)
     made = path.with_suffix(".new")
     made.write_text(page, encoding="utf-8")
     made.replace(path)
-    return Page(standing.student, path, "written")
+    return Page(standing.student, path, "written", _is_plain(path))
 
 
 def _path(course, assignment, student):
@@ -120,6 +130,10 @@ def _content(course, assignment, standing, gradebook):
 def _is_current(path, exporter, nb, resources):
     before = FOLLOWS.search(path.read_text(encoding="utf-8", errors="replace"))
     return bool(before) and before[1] == exporter.follows_from(*exporter.marked(nb, resources))
+
+
+def _is_plain(path):
+    return PLAIN in path.read_text(encoding="utf-8", errors="replace")
 
 
 def _notebook(course, assignment, student):
@@ -149,6 +163,7 @@ class FeedbackExporter(Exporter):
         environment = Environment(
             loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
         )
+        environment.filters["number"] = number
         standing = resources["nbgrader"]["standing"]
         template = environment.get_template("feedback.html.j2")
         page = template.render(
