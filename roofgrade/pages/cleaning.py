@@ -18,6 +18,7 @@ from nbgrader.preprocessors import ClearMarkScheme
 from traitlets import Bool, Float, Integer
 
 from roofgrade.limits import TooMuchError, apart
+from roofgrade.pages.drawing import is_simple
 from roofgrade.pages.markup import clean_html, clean_markdown, code, plain
 from roofgrade.text import printable, words
 
@@ -53,7 +54,7 @@ class Cleaning(Preprocessor):
     markup_bytes = Integer(
         200_000, help="The most of all HTML, Markdown and code that is parsed for a page."
     ).tag(config=True)
-    seconds = Float(10.0, help="The most time that rendering a notebook takes.").tag(config=True)
+    seconds = Float(5.0, help="The most time that rendering a notebook takes.").tag(config=True)
     schemes = Bool(True, help="Whether rubrics and model answers are shown.").tag(config=True)
 
     def preprocess(self, nb, resources):
@@ -149,14 +150,16 @@ class _Page:
                 # HTML that only a script fills has nothing to show.
                 if re.sub(r"<(?!img)[^>]*>|\s", "", made):
                     return made
-        if SVG in data:  # as a picture it runs nothing
+        if SVG in data and is_simple(data[SVG]):
             svg = base64.b64encode(data[SVG].encode()).decode()
             return self._picture(SVG, svg, output)
         for kind in IMAGES:
             if kind in data and BASE64.fullmatch(data[kind]):
                 return self._picture(kind, data[kind], output)
         text = next((data[kind] for kind in TEXTS if kind in data), "")
-        if not text or any(kind in found for kind in NEEDS_SCRIPT):
+        if SVG in data:
+            text = f"{text}\n{words('pages.drawing')}".strip()
+        elif not text or any(kind in found for kind in NEEDS_SCRIPT):
             text = f"{text}\n{words('pages.silent')}".strip()
         return self._fitted(text)
 

@@ -1,6 +1,7 @@
 """Pages of what was made to be slow or large: within bounds, and with the points all the same."""
 
 import copy
+import io
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import signal
 import pytest
 from classroom import RIGHT, SET, WRITTEN, classroom, grade, keep, mark
 from homework import plain
+from matplotlib.figure import Figure
 from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -190,3 +192,48 @@ def test_who_marks_reads_why_a_person_is_needed_and_the_student_does_not(course)
     nb["metadata"]["roofgrade"] = {"reason": ["no text"], "flagged": "no list"}
     path.write_text(json.dumps(nb))
     assert "Needs a person" not in formgrade(course, path)
+
+
+def drawing(inside):
+    spaces = "xmlns='http://www.w3.org/2000/svg' xmlns:x='http://www.w3.org/1999/xlink'"
+    return f"<svg {spaces}>{inside}</svg>"
+
+
+def bomb(levels):
+    shown = [f"<use x:href='#p{n}'/>" for n in range(levels)]
+    parts = [f"<g id='p{n + 1}'>{use * 10}</g>" for n, use in enumerate(shown)]
+    return drawing(f"<g id='p0'><circle r='1'/></g>{''.join(parts)}{shown[-1]}")
+
+
+HEAVY = {
+    "a part in parts": bomb(9),
+    "itself": drawing("<g id='a'><use href='#a'/></g>"),
+    "clips": drawing("<clipPath id='a'><path clip-path='url(#a)'/></clipPath>"),
+    "a style": drawing("<style>path { marker: url(#m) }</style>"),
+    "depth": drawing("<g>" * 9_000 + "</g>" * 9_000),
+    "many": drawing("<path/>" * 60_000),
+    "entities": f"<!DOCTYPE svg [<!ENTITY a 'x'>]>{drawing('<text>&b;</text>')}",
+    "no XML": "<svg><g>",
+} | {tag: drawing(f"<{tag}/>") for tag in ("filter", "pattern", "mask", "animate", "foreignObject")}
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_a_drawing_that_keeps_a_browser_busy_is_left_out(name):
+    data = {"image/svg+xml": HEAVY[name], "text/plain": "<Figure>"}
+    [cell] = cleaned(new_code_cell("1", outputs=[new_output("display_data", data=data)])).cells
+    [output] = cell.outputs
+    assert "A drawing is left out here" in output.data["text/html"]
+    assert "&lt;Figure&gt;" in output.data["text/html"]
+
+
+def test_what_a_plotting_library_draws_is_shown():
+    figure = Figure()
+    ax = figure.subplots()
+    ax.loglog([1, 10, 100], [2, 20, 20], marker="o", label="$I$")
+    ax.legend()
+    written = io.StringIO()
+    figure.savefig(written, format="svg")
+    for svg in (written.getvalue(), bomb(3)):
+        data = {"image/svg+xml": svg}
+        [cell] = cleaned(new_code_cell("1", outputs=[new_output("display_data", data=data)])).cells
+        assert "data:image/svg+xml;base64," in cell.outputs[0].data["text/html"]

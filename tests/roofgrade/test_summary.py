@@ -153,7 +153,6 @@ def test_a_row_is_made_of_a_result():
 
 
 def test_a_penalty_is_told_beside_the_points_that_are_left():
-    paid = standing(22.0, by_hand=True)
-    paid = replace(paid, penalty=3.0)
+    paid = replace(standing(22.0), penalty=3.0)
     [ada] = summarise("ps1", [row("ada")], {"ada": paid}, 26.0).rows
     assert (ada.points, ada.remarks) == (19.0, ("3 of 22 points taken for handing in late",))
