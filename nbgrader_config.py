@@ -34,6 +34,7 @@ c.GenerateFeedback.force = True
 # Nor does a page of Formgrader run what a student wrote, or load anything from another host.
 # Cleaning makes HTML, within bounds; nbconvert's own filters have nothing left to do.
 c.HTMLExporter.preprocessors = ["roofgrade.pages.cleaning.Cleaning"]
+c.HighlightMagicsPreprocessor.enabled = False
 READY = ("markdown2html", "highlight_code", "strip_files_prefix")
 c.HTMLExporter.filters = dict.fromkeys(READY, "roofgrade.pages.cleaning.ready")
 c.HTMLExporter.filters["words"] = "roofgrade.text.words"

@@ -7,6 +7,7 @@ within bounds; what exceeds them is shown as plain text instead.
 """
 
 import base64
+import contextlib
 import html
 import math
 import re
@@ -61,13 +62,13 @@ class Cleaning(Preprocessor):
         """The same cells in a new notebook; ``metadata.roofgrade`` has what is said of all.
 
         That is ``reason`` and ``flagged``, as the grader gave them, and ``plain``: whether what the
-        student wrote was too much to render.
+        student wrote was too much to render. Without any cell it is never too much.
         """
-        try:
-            made = apart(_Page(self).notebook, nb, seconds=self.seconds)
-        except TooMuchError:
-            made = apart(_Page(self, plainly=True).notebook, nb, seconds=self.seconds)
-        return from_dict(made), resources
+        for plainly, cells in ((False, nb.cells), (True, nb.cells), (True, [])):
+            with contextlib.suppress(TooMuchError):
+                made = apart(_Page(self, plainly).notebook, nb, cells, seconds=self.seconds)
+                return from_dict(made), resources
+        raise TooMuchError
 
 
 def ready(source, **_):
@@ -78,16 +79,16 @@ def ready(source, **_):
 class _Page:
     """One page being made: how much room is left on it."""
 
-    def __init__(self, settings, plainly=False):
+    def __init__(self, settings, plainly):
         self._settings, self._plainly = settings, plainly
         self._left, self._read = settings.page_bytes, 0
 
-    def notebook(self, nb):
-        """The new notebook as plain data."""
+    def notebook(self, nb, cells):
+        """The new notebook as plain data, with these of its cells."""
         if not self._settings.schemes:
-            _clear_schemes(nb)
-        made = [_frame(cell, place) for place, cell in enumerate(nb.cells)]
-        pairs = [*zip(nb.cells, made, strict=True)]
+            _clear_schemes(cells)
+        made = [_frame(cell, place) for place, cell in enumerate(cells)]
+        pairs = [*zip(cells, made, strict=True)]
         # What the course says goes first: nothing that a student prints may crowd it out.
         self._renders = True
         for cell, new in pairs:
@@ -146,7 +147,8 @@ class _Page:
         renderers = {"text/html": clean_html} | dict.fromkeys(TEXTS[1:3], clean_markdown)
         for kind, render in renderers.items():
             if self._renders and kind in data:
-                made = self._rendered(render, data[kind]) or self._fitted(data[kind])
+                made = self._rendered(render, data[kind])
+                made = self._fitted(data[kind]) if made is None else made
                 # HTML that only a script fills has nothing to show.
                 if re.sub(r"<(?!img)[^>]*>|\s", "", made):
                     return made
@@ -176,15 +178,16 @@ class _Page:
     def _markup(self, render, source, *more):
         """A text rendered, or as it stands where that is too much."""
         self._begin()
-        return self._rendered(render, source, *more) or self._text(source)
+        made = self._rendered(render, source, *more)
+        return self._text(source) if made is None else made
 
     def _rendered(self, render, source, *more):
-        """The HTML of a text, or "" where there is too much to parse or to show."""
+        """The HTML of a text, or None where there is too much to parse or to show."""
         self._read += len(source)
         if not self._renders or self._read > self._settings.markup_bytes:
-            return ""
+            return None
         made = render(source, *more)
-        return made if self._takes(made) else ""
+        return made if self._takes(made) else None
 
     def _text(self, source):
         self._begin()
@@ -257,10 +260,10 @@ def _said(known):
     }
 
 
-def _clear_schemes(nb):
-    """Take rubrics and model answers out of a notebook."""
+def _clear_schemes(cells):
+    """Take rubrics and model answers out of cells."""
     clear = ClearMarkScheme(enforce_metadata=False, check_attachment_leakage=False)
-    for cell in nb.cells:
+    for cell in cells:
         try:
             clear.preprocess_cell(cell, {}, 0)
         except RuntimeError:  # a student wrote these words in an order that makes no scheme
