@@ -141,12 +141,12 @@ def test_nothing_renders_in_formgraders_own_process(course, monkeypatch):
     assert f"made by {os.getpid()}" not in page
 
 
-@pytest.mark.parametrize("line", ["x = " + "(" * 199_000, " " * 199_000 + "x", "'" * 600])
+@pytest.mark.parametrize("line", ["x = " + "(" * 199_000, "match" + " " * 199_000, "'" * 600])
 def test_code_in_long_lines_has_no_colours(line):
     [short, long] = cleaned(new_code_cell("x = 1"), new_code_cell(f"x = 1\n{line}")).cells
     assert '<span class="o">=</span>' in short.source
     assert "<span" not in long.source
-    assert len(plain(long.source)) > 500
+    assert len(long.source) > 500
 
 
 def test_all_that_a_student_wrote_and_printed_has_one_budget():
