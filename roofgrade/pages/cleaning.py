@@ -20,7 +20,7 @@ from traitlets import Bool, Float, Integer
 
 from roofgrade.limits import TooMuchError, apart
 from roofgrade.pages.drawing import is_simple
-from roofgrade.pages.markup import clean_html, clean_markdown, code, plain
+from roofgrade.pages.markup import clean_html, clean_markdown, code, plain, warm
 from roofgrade.text import printable, words
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
@@ -64,6 +64,7 @@ class Cleaning(Preprocessor):
         That is ``reason`` and ``flagged``, as the grader gave them, and ``plain``: whether what the
         student wrote was too much to render. Without any cell it is never too much.
         """
+        warm()
         for plainly, cells in ((False, nb.cells), (True, nb.cells), (True, [])):
             with contextlib.suppress(TooMuchError):
                 made = apart(_Page(self, plainly).notebook, nb, cells, seconds=self.seconds)

@@ -6,6 +6,7 @@ of this module. ``write`` makes those whose marks, comments or notebook changed.
 
 import contextlib
 import copy
+import functools
 import hashlib
 import json
 import os
@@ -160,16 +161,10 @@ class FeedbackExporter(Exporter):
         nb, resources = self.marked(nb, resources)
         follows = self.follows_from(nb, resources)
         nb, _ = Cleaning(parent=self, schemes=False).preprocess(nb, resources)
-        environment = Environment(
-            loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
-        )
-        environment.filters["number"] = number
-        standing = resources["nbgrader"]["standing"]
-        template = environment.get_template("feedback.html.j2")
-        page = template.render(
+        page = _template().render(
             said=_said,
             language=words("language"),
-            standing=standing,
+            standing=resources["nbgrader"]["standing"],
             assignment=resources["nbgrader"]["assignment"],
             parts=_parts(nb),
             plain=nb.metadata.roofgrade.plain,
@@ -204,6 +199,15 @@ class FeedbackExporter(Exporter):
         said = {key: text for key, text in words.templates().items() if key.startswith(SAID)}
         made_of = [nbformat.writes(nb), standing, template, said]
         return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+
+
+@functools.cache
+def _template():
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
+    )
+    environment.filters["number"] = number
+    return environment.get_template("feedback.html.j2")
 
 
 def _said(name, **fields):

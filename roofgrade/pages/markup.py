@@ -4,6 +4,7 @@ An allow-list decides: what it does not name is left out. Formulas become MathML
 needs a script for them.
 """
 
+import functools
 import html
 import re
 from xml.etree import ElementTree
@@ -22,6 +23,7 @@ LONGEST = 30_000
 LONGEST_FORMULA = 2_000
 # The most characters of a line whose code is coloured: the lexer takes time as their square.
 LONGEST_LINE = 500
+LEXER, FORMATTER = PythonLexer(), HtmlFormatter()
 
 
 def _set(names):
@@ -87,7 +89,14 @@ def code(source):
     """Python as HTML, in colours unless it is long."""
     if len(source) > LONGEST or any(len(line) > LONGEST_LINE for line in source.split("\n")):
         return f'<div class="highlight">{plain(source)}</div>'
-    return highlight(source, PythonLexer(), HtmlFormatter())
+    return highlight(source, LEXER, FORMATTER)
+
+
+@functools.cache
+def warm():
+    """Make the parsers ready once, and not in every process that is forked from this one."""
+    clean_markdown("| *a* |\n|-|\n| $x^2$ |")
+    code("x = 1")
 
 
 def plain(text):
