@@ -230,7 +230,7 @@ def test_who_marks_reads_why_a_person_is_needed_and_the_student_does_not(course)
     }
     path.write_text(json.dumps(nb))
     page = formgrade(course, path)
-    assert "Needs a person: a &lt;b&gt;crash&lt;/b&gt;[2J after right answers..." in page
+    assert "Here a person is needed: a &lt;b&gt;crash&lt;/b&gt;[2J after right answers..." in page
     assert "." * 3_000 not in page
     assert '<a href="#ps1-ridge-check">ps1-ridge-check</a>, ' in page
     assert '<a href="#ps1-paragraph">' in page
@@ -238,7 +238,7 @@ def test_who_marks_reads_why_a_person_is_needed_and_the_student_does_not(course)
     assert "crash" not in written(course, "ada")
     nb["metadata"]["roofgrade"] = {"reason": ["no text"], "flagged": "no list"}
     path.write_text(json.dumps(nb))
-    assert "Needs a person" not in formgrade(course, path)
+    assert "a person is needed" not in formgrade(course, path)
 
 
 def drawing(inside):
