@@ -48,7 +48,7 @@ WIDEST = 6
 class Cleaning(Preprocessor):
     """Rebuild a notebook as HTML: the source of each cell, and each output as ``text/html``."""
 
-    cell_bytes = Integer(200_000, help="The most of a cell's source, or outputs, on a page.").tag(
+    cell_bytes = Integer(200_000, help="The most of a cell's outputs that a page shows.").tag(
         config=True
     )
     page_bytes = Integer(2_000_000, help="The most of all that a page shows.").tag(config=True)
@@ -122,7 +122,7 @@ class _Page:
 
     def _outputs(self, cell):
         """The outputs that fit on the page, and a line about those that do not."""
-        self._begin()
+        self._begin(self._settings.cell_bytes)
         found = [self._output(output) for output in cell.get("outputs", [])]
         if self._missing:
             found.append(plain(words("pages.cut", count=self._missing)))
@@ -178,7 +178,7 @@ class _Page:
 
     def _markup(self, render, source, *more):
         """A text rendered, or as it stands where that is too much."""
-        self._begin()
+        self._begin(self._left)
         made = self._rendered(render, source, *more)
         return self._text(source) if made is None else made
 
@@ -191,7 +191,7 @@ class _Page:
         return made if self._takes(made) else None
 
     def _text(self, source):
-        self._begin()
+        self._begin(self._left)
         made = self._fitted(source)
         if self._missing:
             shown = {"most": len(source) - self._missing, "count": len(source)}
@@ -208,9 +208,9 @@ class _Page:
         made = f"<pre class='{kind}'>{html.escape(shown)}</pre>" if kind else plain(shown)
         return made if self._takes(made) else ""
 
-    def _begin(self):
+    def _begin(self, most):
         """Begin with a cell's source, or its outputs, of which there may be so much."""
-        self._missing, self._floor = 0, max(0, self._left - self._settings.cell_bytes)
+        self._missing, self._floor = 0, max(0, self._left - most)
 
     def _takes(self, made):
         """Whether there is room for a piece of the page; if so, it is taken."""

@@ -214,7 +214,7 @@ def test_nothing_is_shown_of_what_shows_nothing():
 
 
 def test_each_attachment_is_shown_once():
-    pictures = {"a.png": {"image/png": PIXEL}, "b.png": {"image/png": "no base64!"}}
+    pictures = {"a.png": {"image/png": PIXEL * 50_000}, "b.png": {"image/png": "no base64!"}}
     source = "![one](attachment:a.png) ![two](attachment:a.png) ![b](attachment:b.png)"
     [cell] = cleaned(new_markdown_cell(source, attachments=pictures)).cells
     assert cell.source.count("data:image/png;base64,") == 1
