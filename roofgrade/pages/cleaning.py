@@ -90,7 +90,7 @@ class _Page:
             _clear_schemes(cells)
         made = [_frame(cell, place) for place, cell in enumerate(cells)]
         pairs = [*zip(cells, made, strict=True)]
-        # What the course says goes first: nothing that a student prints may crowd it out.
+        # What the course and who marks say goes first: nothing of a student's may crowd it out.
         self._renders = True
         for cell, new in pairs:
             if _is_locked(cell):
@@ -101,6 +101,7 @@ class _Page:
         for cell, new in pairs:
             if comment := new["metadata"].get("nbgrader", {}).get("comment"):
                 new["metadata"]["nbgrader"]["comment"] = self._markup(clean_markdown, comment)
+        for cell, new in pairs:
             if not _is_locked(cell):
                 new["source"] = self._source(cell)
         for cell, new in pairs:
@@ -145,9 +146,9 @@ class _Page:
     def _data(self, found, output):
         """The best of the forms that a page can show."""
         data = {kind: _text_of(found[kind]) for kind in SHOWN if isinstance(found.get(kind), str)}
-        renderers = {"text/html": clean_html} | dict.fromkeys(TEXTS[1:3], clean_markdown)
-        for kind, render in renderers.items():
+        for kind in ("text/html", "text/markdown", "text/latex"):
             if self._renders and kind in data:
+                render = clean_html if kind == "text/html" else clean_markdown
                 made = self._rendered(render, data[kind])
                 made = self._fitted(data[kind]) if made is None else made
                 # HTML that only a script fills has nothing to show.

@@ -170,9 +170,11 @@ def test_what_the_course_says_is_there_however_much_is_printed(course):
     shout = new_output("stream", text="x" * 199_000)
     added = [new_code_cell("y" * 199_000, outputs=[shout]) for _ in range(30)]
     grade(course, "ada", RIGHT, written=WRITTEN, added=added)
+    mark(course, "ada", None, "Print **less**.")
     page = written(course, "ada")
     assert len(page) < 2_200_000
     assert MESSAGE in page
+    assert "Print <strong>less</strong>." in page
 
 
 def test_one_module_renders_and_one_calls_it():
