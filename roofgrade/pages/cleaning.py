@@ -98,7 +98,7 @@ class _Page:
             if _is_check(cell):
                 new["outputs"] = self._outputs(cell)
         self._renders = not self._plainly
-        for cell, new in pairs:
+        for new in made:
             if comment := new["metadata"].get("nbgrader", {}).get("comment"):
                 new["metadata"]["nbgrader"]["comment"] = self._markup(clean_markdown, comment)
         for cell, new in pairs:
