@@ -32,11 +32,12 @@ c.GenerateFeedback.preprocessors = []  # the exporter has its own
 c.GenerateFeedback.force = True
 
 # Nor does a page of Formgrader run what a student wrote, or load anything from another host.
+# Cleaning makes HTML, within bounds; nbconvert's own filters have nothing left to do.
 c.HTMLExporter.preprocessors = ["roofgrade.pages.cleaning.Cleaning"]
-c.HTMLExporter.filters = {
-    "markdown2html": "roofgrade.pages.markup.markdown_filter",
-    "words": "roofgrade.text.words",
-}
+c.HighlightMagicsPreprocessor.enabled = False
+READY = ("markdown2html", "highlight_code", "strip_files_prefix")
+c.HTMLExporter.filters = dict.fromkeys(READY, "roofgrade.pages.cleaning.ready")
+c.HTMLExporter.filters["words"] = "roofgrade.text.words"
 FORMGRADER = Path(nbgrader.__file__).parent / "server_extensions/formgrader/templates"
 HOUSE = Path(roofgrade.__file__).parent / "pages/templates"
 c.HTMLExporter.extra_template_basedirs = [str(HOUSE), str(FORMGRADER)]

@@ -8,7 +8,7 @@ import click
 
 from roofgrade.course import Course
 from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS
-from roofgrade.text import escaped, words
+from roofgrade.text import escaped, lines, number, words
 from roofkit.commandline.errors import Sentences
 
 
@@ -19,6 +19,13 @@ class _Grade(Sentences):
         if args and args[0] not in self.commands and not args[0].startswith("-"):
             args = ["run", *args]
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except click.ClickException as error:
+            error.message = lines(error.message)  # it may quote what a student wrote
+            raise
 
 
 @click.group(cls=_Grade, context_settings={"help_option_names": ["-h", "--help"]})
@@ -70,15 +77,20 @@ def table(course, name, every):
     from roofgrade import run as grading
     from roofgrade.pages import feedback
 
-    summary = grading.overview(course, name, feedback.outdated(course, name))
+    summary = grading.overview(course, name, feedback.remarks(course, name))
     grading.write_page(course, summary)
     _show(course, summary, every)
 
 
+def _say(text):
+    """Print text that may quote a student: nothing in it moves a terminal's cursor."""
+    click.echo(lines(str(text)))
+
+
 def _show(course, summary, every):
-    click.echo(summary.text(every))
+    _say(summary.text(every))
     page = course.autograded / f"{summary.assignment}.html"
-    click.echo(words("commands.page", path=page))
+    _say(words("commands.page", path=page))
 
 
 @main.command()
@@ -92,14 +104,14 @@ def regrade(course, name, question, yes):
 
     found = regrading.preview(course, name, question)
     for move in found.moves:
-        click.echo(move)
+        _say(move)
     counts = {"moves": len(found.moves), "changes": len(found.changes)}
-    click.echo(words("commands.regraded", judged=found.judged, **counts))
+    _say(words("commands.regraded", judged=found.judged, **counts))
     if yes:
         regrading.apply(course, found)
-        click.echo(words("commands.regrade_saved", assignment=name))
+        _say(words("commands.regrade_saved", assignment=name))
     elif found.changes:
-        click.echo(words("commands.regrade_preview"))
+        _say(words("commands.regrade_preview"))
 
 
 @main.command()
@@ -115,8 +127,8 @@ def feedback(course, name, students):
         raise ValueError(words("commands.nothing_graded", assignment=name))
     written = [page for page in made if page.done == "written"]
     for page in written:
-        click.echo(page)
-    click.echo(words("commands.pages", written=len(written), left=len(made) - len(written)))
+        _say(page)
+    _say(words("commands.pages", written=len(written), left=len(made) - len(written)))
 
 
 @main.command()
@@ -127,9 +139,9 @@ def report(course, name):
     from roofgrade.pages import report as reports
 
     found = reports.report(course, name)
-    click.echo(found)
+    _say(found)
     for path in found.save(course.autograded):
-        click.echo(path)
+        _say(path)
 
 
 @main.command()
@@ -139,7 +151,7 @@ def roster(course, file):
     """Take the names of students from a CSV file: nbgrader's, Moodle's or Canvas's."""
     from roofgrade.intake import roster as rosters
 
-    click.echo(words("commands.roster", count=len(rosters.take(course, file))))
+    _say(words("commands.roster", count=len(rosters.take(course, file))))
 
 
 @main.command()
@@ -154,9 +166,9 @@ def unpack(course, file, name):
     entries = archives.unpack(file, course, name, rosters.people(course))
     for entry in entries:
         told = "; ".join(filter(None, (escaped(entry.to), entry.why)))
-        click.echo(f"{entry.entry}: {told}")
+        _say(f"{entry.entry}: {told}")
     left = sum(not entry.to for entry in entries)
-    click.echo(words("commands.unpacked", taken=len(entries) - left, left=left))
+    _say(words("commands.unpacked", taken=len(entries) - left, left=left))
 
 
 @main.command()
@@ -172,9 +184,13 @@ def late(course, name, **policy):
     from roofgrade.after import late as penalties
 
     for one in penalties.apply(course, name, penalties.Policy(**policy)):
-        key = "commands.late_unread" if one.penalty is None else "commands.late"
-        hours = one.seconds / penalties.HOUR
-        click.echo(words(key, student=one.student, hours=hours, points=one.penalty))
+        named = {"student": one.student, "hours": one.seconds / penalties.HOUR}
+        if one.penalty is None:
+            _say(words("commands.late_unread", **named))
+        else:
+            cost = number(one.penalty)
+            key = "commands.late_free" if cost == "0" else "commands.late"
+            _say(words(key, points=cost, **named))
 
 
 @main.command()
@@ -192,4 +208,4 @@ def export(course, name, form, into, provisional):
             text = exports.filled(course, name, file.read(), provisional)
     else:
         text = getattr(exports, form)(course, name, provisional)
-    click.echo(text, nl=False)
+    click.echo(text, nl=False)  # a CSV has line ends of its own

@@ -8,7 +8,8 @@ stopped or killed at any time, and the same command goes on from there.
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 
 import click
 
@@ -82,10 +83,12 @@ def grade(
     return summary
 
 
-def overview(course: Course, assignment: str, outdated: Collection[str] = ()) -> Summary:
+def overview(
+    course: Course, assignment: str, remarks: Mapping[str, Collection[str]] = MappingProxyType({})
+) -> Summary:
     """The Summary as things stand, without grading anything.
 
-    ``outdated`` are the students whose feedback is older than their marks. Raises ValueError if
+    ``remarks`` are those on each student's feedback page. Raises ValueError if
     there is no release, GradebookError if the gradebook cannot be read.
     """
     course.release(assignment)
@@ -99,7 +102,7 @@ def overview(course: Course, assignment: str, outdated: Collection[str] = ()) ->
         book.shut()
     listed = folders(course, assignment, students)
     rows = [_untouched(course, folder) for folder in listed]
-    return summarise(assignment, rows, standings, worth or 0.0, outdated=outdated)
+    return summarise(assignment, rows, standings, worth or 0.0, remarks=remarks)
 
 
 def write_page(course: Course, summary: Summary):

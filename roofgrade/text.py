@@ -23,14 +23,32 @@ def printable(text: str) -> str:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def escaped(name: str) -> str:
+def escaped(name: str, most: int | None = 200) -> str:
     """A name as text that can be printed and stored: what has no sign of its own is escaped.
 
-    The text has at most 200 characters.
+    The text has at most so many characters.
 
     >>> escaped("ps1\\x1b[2J.ipynb")
     'ps1\\\\x1b[2J.ipynb'
     """
     text = name.encode("utf-8", "backslashreplace").decode()
     signs = (sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)
-    return "".join(signs)[:200]
+    return "".join(signs)[:most]
+
+
+def lines(text: str) -> str:
+    """Text of several lines, fit for a terminal: only the ends of its lines move the cursor.
+
+    >>> lines("ada\\n\\x1b[2Jbob")
+    'ada\\n\\\\x1b[2Jbob'
+    """
+    return "\n".join(escaped(line, None) for line in text.split("\n"))
+
+
+def number(value: float) -> str:
+    """Points as people read them: two decimals at most, and 0 without a sign.
+
+    >>> number(7.5), number(-0.001)
+    ('7.5', '0')
+    """
+    return f"{round(value, 2) + 0.0:g}"

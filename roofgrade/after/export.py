@@ -13,7 +13,7 @@ import csv
 import io
 
 from roofgrade.book.standing import standings
-from roofgrade.text import words
+from roofgrade.text import escaped, number, words
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 PLAIN = (
@@ -131,7 +131,7 @@ def _grade(standing, provisional):
 
 
 def _number(value):
-    return "" if value is None else f"{round(value, 2):g}"
+    return "" if value is None else number(value)
 
 
 def _csv(rows):
@@ -141,6 +141,7 @@ def _csv(rows):
 
 
 def _defused(cell):
-    """Text that a spreadsheet shows instead of running it."""
+    """Text that a spreadsheet and a terminal show instead of running it."""
+    cell = "\n".join(escaped(line, None) for line in cell.splitlines())
     runs = cell.startswith(FORMULA) and cell != "-" and not cell[1:].replace(".", "").isdigit()
     return f"'{cell}" if runs else cell

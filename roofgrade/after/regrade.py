@@ -1,6 +1,6 @@
 """One question judged again after its table changed, without running student code again."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import nbformat
 
@@ -15,7 +15,7 @@ from roofgrade.judge import probes
 from roofgrade.judge.judging import judge, seed_for
 from roofgrade.judge.marking import check_output
 from roofgrade.judge.outputs import written
-from roofgrade.text import words
+from roofgrade.text import escaped, number, words
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,12 @@ class Move:
     again: bool = False
 
     def __str__(self):
-        return words("regrade.again" if self.again else "regrade.moves", **asdict(self))
+        if self.again:
+            return words("regrade.again", student=escaped(self.student))
+        before, after = number(self.before), number(self.after)
+        message = escaped(self.message, None)
+        student = escaped(self.student)
+        return words("regrade.moves", student=student, before=before, after=after, message=message)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 - ``summary``: what became of each submission, for the terminal and as a page
 - ``feedback``: the page that a student gets; ``templates``: its form, and that of Formgrader's page
-- ``cleaning``: a graded notebook with nothing in it that could harm a page
-- ``markup``: Markdown, HTML and TeX of students as harmless HTML
+- ``cleaning``: a graded notebook as ready HTML, made within bounds, that can harm no page
+- ``markup``: Markdown, HTML, TeX and code of students as harmless HTML; ``drawing``: which drawings
+  are simple enough
 - ``report``: what a class got wrong; ``lessons``: which lecture cell teaches against it
 """

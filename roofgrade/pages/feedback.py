@@ -4,9 +4,9 @@ nbgrader's own ``generate_feedback`` makes the same pages, as nbgrader_config.py
 of this module. ``write`` makes those whose marks, comments or notebook changed.
 """
 
-import base64
 import contextlib
 import copy
+import functools
 import hashlib
 import json
 import os
@@ -19,18 +19,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from nbconvert.exporters.exporter import Exporter
 from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.preprocessors import ClearMarkScheme
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
 from traitlets import default
 
 from roofgrade import safe
 from roofgrade.book.standing import results, standings_in
 from roofgrade.pages.cleaning import Cleaning
-from roofgrade.pages.markup import clean_markdown
 from roofgrade.results import PERSON, REFUSED
-from roofgrade.text import words
+from roofgrade.text import number, words
 from roofkit.palette import PREFERRED, css
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -38,22 +33,26 @@ TEMPLATES = Path(__file__).parent / "templates"
 EXCHANGED = ("timestamp.txt", "submission_secret.txt")
 LARGEST = 1_000  # bytes of one of them
 FOLLOWS = re.compile(r'<meta name="follows-from" content="([0-9a-f]{64})"')
-HEADING = re.compile(r"^#{1,4} +(.+?)(?: *\([^()]*points?\b[^()]*\))?$", re.MULTILINE)
-SCHEME = "BEGIN MARK SCHEME"
+PLAIN = '<meta name="shown" content="plain">'
 # The sentences that a page is made of, by how their keys begin.
 SAID = ("language", "feedback.", "pages.")
 
 
 @dataclass(frozen=True)
 class Page:
-    """A feedback page: whose it is, where it lies, and whether it was "written" or "left"."""
+    """A feedback page: whose it is, where it lies, and whether it was "written" or "left".
+
+    ``plain`` says that it shows as plain text what was too much to be rendered.
+    """
 
     student: str
     path: Path
     done: str
+    plain: bool = False
 
     def __str__(self):
-        return words(f"feedback.{self.done}", path=os.path.relpath(self.path))
+        said = words(f"feedback.{self.done}", path=os.path.relpath(self.path))
+        return words("feedback.as_text", page=said) if self.plain else said
 
 
 def write(course, assignment, students=None):
@@ -80,9 +79,12 @@ def write(course, assignment, students=None):
     return pages
 
 
-def outdated(course, assignment):
-    """The students whose page is older than their marks, their comments or their notebook."""
-    exporter, found = FeedbackExporter(config=course.config), set()
+def remarks(course, assignment):
+    """What is to say of the pages that there are, by student.
+
+    A page may be older than marks, comments or notebook, or hold what was too much as plain text.
+    """
+    exporter, found = FeedbackExporter(config=course.config), {}
     with Gradebook(course.db_url) as gradebook:
         kept = results(course, assignment)
         paths = {name: _path(course, assignment, name) for name in kept}
@@ -90,8 +92,9 @@ def outdated(course, assignment):
         everyone = standings_in(gradebook, assignment, kept) if paths else {}
         for name, path in paths.items():
             content = _content(course, assignment, everyone[name], gradebook)
-            if not _is_current(path, exporter, *content):
-                found.add(name)
+            old = not _is_current(path, exporter, *content)
+            said = {"summary.plain_feedback": _is_plain(path), "summary.old_feedback": old}
+            found[name] = [words(key) for key, holds in said.items() if holds]
     return found
 
 
@@ -103,13 +106,13 @@ def _write(course, assignment, standing, gradebook, exporter):
         for folder in (course.submitted, course.autograded):
             _pass_on(folder / standing.student / assignment / name, path.with_name(name))
     if path.is_file() and _is_current(path, exporter, nb, resources):
-        return Page(standing.student, path, "left")
+        return Page(standing.student, path, "left", _is_plain(path))
     page, _ = exporter.from_notebook_node(nb, resources)
     path.parent.mkdir(parents=True, exist_ok=True)
     made = path.with_suffix(".new")
     made.write_text(page, encoding="utf-8")
     made.replace(path)
-    return Page(standing.student, path, "written")
+    return Page(standing.student, path, "written", _is_plain(path))
 
 
 def _path(course, assignment, student):
@@ -128,6 +131,10 @@ def _content(course, assignment, standing, gradebook):
 def _is_current(path, exporter, nb, resources):
     before = FOLLOWS.search(path.read_text(encoding="utf-8", errors="replace"))
     return bool(before) and before[1] == exporter.follows_from(*exporter.marked(nb, resources))
+
+
+def _is_plain(path):
+    return PLAIN in path.read_text(encoding="utf-8", errors="replace")
 
 
 def _notebook(course, assignment, student):
@@ -153,18 +160,14 @@ class FeedbackExporter(Exporter):
         """The page, and the resources."""
         nb, resources = self.marked(nb, resources)
         follows = self.follows_from(nb, resources)
-        nb, _ = Cleaning(parent=self).preprocess(_without_scheme(nb), resources)
-        environment = Environment(
-            loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
-        )
-        standing = resources["nbgrader"]["standing"]
-        template = environment.get_template("feedback.html.j2")
-        page = template.render(
+        nb, _ = Cleaning(parent=self, schemes=False).preprocess(nb, resources)
+        page = _template().render(
             said=_said,
             language=words("language"),
-            standing=standing,
+            standing=resources["nbgrader"]["standing"],
             assignment=resources["nbgrader"]["assignment"],
             parts=_parts(nb),
+            plain=nb.metadata.roofgrade.plain,
             follows=follows,
             style=Markup(css(PREFERRED) + (TEMPLATES / "feedback.css").read_text(encoding="utf-8")),
         )
@@ -198,6 +201,15 @@ class FeedbackExporter(Exporter):
         return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
 
 
+@functools.cache
+def _template():
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
+    )
+    environment.filters["number"] = number
+    return environment.get_template("feedback.html.j2")
+
+
 def _said(name, **fields):
     """A sentence as HTML: its fields are escaped, unless they are HTML themselves."""
     return Markup(words.templates()[f"feedback.{name}"]).format(**fields)
@@ -222,37 +234,24 @@ def _marks(gradebook, notebook, assignment, student):
     return found
 
 
-def _without_scheme(nb):
-    """The notebook without its rubrics and model answers."""
-    clear = ClearMarkScheme(enforce_metadata=False, check_attachment_leakage=False)
-    for cell in nb.cells:
-        try:
-            clear.preprocess_cell(cell, {}, 0)
-        except RuntimeError:  # a student wrote these words in an order that makes no scheme
-            cell.source = cell.source.partition(SCHEME)[0]
-    return nb
-
-
 def _parts(nb):
     """The cells as the template shows them."""
     parts, heading = [], ""
     for cell in nb.cells:
         marks = cell.metadata.get("nbgrader", {})
-        if cell.cell_type == "markdown" and (found := HEADING.search(cell.source)):
-            heading = found[1] if marks.get("locked") else heading
-        part = {
-            "id": marks.get("grade_id", cell.id),
-            "kind": _kind(cell, marks),
-            "title": heading or marks.get("grade_id", ""),
-            "marks": marks,
-            "comment": Markup(clean_markdown(marks.get("comment", ""))),
-            "outputs": [_as_html(output) for output in cell.get("outputs", [])],
-        }
-        if cell.cell_type == "markdown":
-            source = clean_markdown(cell.source, cell.get("attachments"))
-        else:
-            source = highlight(cell.source, PythonLexer(), HtmlFormatter(nowrap=True))
-        parts.append(part | {"source": Markup(source), "code": cell.cell_type == "code"})
+        heading = cell.metadata.get("heading", heading)
+        parts.append(
+            {
+                "id": marks.get("grade_id", cell.id),
+                "kind": _kind(cell, marks),
+                "title": heading or marks.get("grade_id", ""),
+                "marks": marks,
+                "comment": Markup(marks.get("comment", "")),
+                "source": Markup(cell.source),
+                "outputs": [Markup(each.data["text/html"]) for each in cell.get("outputs", [])],
+                "code": cell.cell_type == "code",
+            }
+        )
     return parts
 
 
@@ -266,21 +265,3 @@ def _kind(cell, marks):
     if marks.get("locked"):
         return "course"
     return "own"
-
-
-def _as_html(output):
-    """One output as HTML."""
-    if output.output_type == "stream":
-        return Markup("<pre>{}</pre>").format(output.text)
-    if output.output_type == "error":
-        lines = "\n".join(output.traceback) or f"{output.ename}: {output.evalue}"
-        return Markup("<pre class='error'>{}</pre>").format(lines)
-    [(kind, data)] = output.data.items()
-    if kind == "text/html":
-        return Markup(data)
-    if kind == "text/plain":
-        return Markup("<pre>{}</pre>").format(data)
-    if kind == "image/svg+xml":
-        data = base64.b64encode(data.encode()).decode()
-    alt = output.metadata.get(kind, {}).get("alt", words("feedback.figure"))
-    return Markup('<img alt="{}" src="data:{};base64,{}">').format(alt, kind, data)

@@ -129,7 +129,9 @@ def report(course, assignment):
 
 def _row(question, answers, lessons):
     counts = Counter(map(_state, answers))
-    made = Counter(slip for answer in answers for slip in set(answer.slips) if answer.credit < 1)
+    # A function that is still empty returns nothing: that is no slip, but no answer.
+    tried = [answer for answer in answers if answer.credit < 1 and _state(answer) != MISSING]
+    made = Counter(slip for answer in tried for slip in set(answer.slips))
     slips = dict(sorted(made.items(), key=lambda item: (-item[1], item[0])))
     return Row(
         question,

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from html import escape
 from shutil import get_terminal_size
 from textwrap import indent, wrap
+from types import MappingProxyType
 
 from roofgrade.book.standing import NOTHING, Standing
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
-from roofgrade.text import escaped, words
+from roofgrade.text import escaped, number, words
 from roofkit.palette import colour
 
 UNGRADED = "ungraded"
@@ -171,7 +172,8 @@ class Summary:
     def _cells(self, row):
         points = unread = ""
         if row.points is not None:
-            points = words("summary.points_of", points=row.points, most=self.worth)
+            both = {"points": number(row.points), "most": number(self.worth)}
+            points = words("summary.points_of", **both)
         unread = ", ".join(row.unread)
         if len(row.unread) > 2:
             unread = words("summary.cells", count=len(row.unread))
@@ -186,33 +188,36 @@ def summarise(
     worth: float,
     *,
     stopped: bool = False,
-    outdated: Collection[str] = (),
+    remarks: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Summary:
     """Rows with what the gradebook says of each student.
 
-    ``outdated`` are the students whose feedback is older than their marks.
+    ``remarks`` are those on each student's feedback page.
     """
     rows = sorted(rows, key=lambda row: (row.student, row.folder))
     standings = {name: one for name, one in standings.items() if one.state != NOTHING}
     counted = {row.student for row in rows if row.counts}
     return Summary(
         assignment=assignment,
-        rows=tuple(_standing(row, standings, counted, outdated) for row in rows),
+        rows=tuple(_standing(row, standings, counted, remarks) for row in rows),
         worth=worth,
         gone=tuple(sorted(standings.keys() - {row.student for row in rows})),
         stopped=stopped,
     )
 
 
-def _standing(row, standings, counted, outdated):
+def _standing(row, standings, counted, remarks):
     standing = standings.get(row.student)
     if standing and row.counts:
-        old = (words("summary.old_feedback"),) if row.student in outdated else ()
+        said = tuple(remarks.get(row.student, ()))
+        if standing.penalty and standing.score is not None:
+            both = {"points": number(standing.penalty), "before": number(standing.score)}
+            said = (words("summary.late", **both), *said)
         if row.state == PERSON and standing.by_hand and not standing.waiting:
             before = words("summary.looked_at", reason=row.reason)
             row = replace(row, state=GRADED, reason="", remarks=(before, *row.remarks))
         return replace(
-            row, points=standing.provisional, unread=standing.waiting, remarks=row.remarks + old
+            row, points=standing.provisional, unread=standing.waiting, remarks=row.remarks + said
         )
     if standing and row.student not in counted:
         return replace(row, remarks=(*row.remarks, words("summary.earlier")))

