@@ -21,6 +21,17 @@ class _Grade(Sentences):
         return super().resolve_command(ctx, args)
 
 
+class _OfSet(click.Command):
+    """A command on one set. All but ``run`` come by this door to the gradebook as it should be."""
+
+    def invoke(self, ctx):
+        from roofgrade.book.gradebook import catch_up
+
+        for said in catch_up(ctx.obj, ctx.params["name"]):
+            click.echo(said, err=True)  # what a command prints may go to a file
+        return super().invoke(ctx)
+
+
 @click.group(cls=_Grade, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--course",
@@ -61,7 +72,7 @@ def run(course, name, every, **settings):
     _show(course, grading.grade(course, name, **settings), every)
 
 
-@main.command()
+@main.command(cls=_OfSet)
 @set_argument
 @click.option("--all", "every", is_flag=True, help="Print a row for each, not only what waits.")
 @click.pass_obj
@@ -81,7 +92,7 @@ def _show(course, summary, every):
     click.echo(words("commands.page", path=page))
 
 
-@main.command()
+@main.command(cls=_OfSet)
 @set_argument
 @click.argument("question")
 @click.option("--yes", is_flag=True, help="Change the grades; otherwise say who would move.")
@@ -102,7 +113,7 @@ def regrade(course, name, question, yes):
         click.echo(words("commands.regrade_preview"))
 
 
-@main.command()
+@main.command(cls=_OfSet)
 @set_argument
 @click.argument("students", nargs=-1)
 @click.pass_obj
@@ -119,7 +130,7 @@ def feedback(course, name, students):
     click.echo(words("commands.pages", written=len(written), left=len(made) - len(written)))
 
 
-@main.command()
+@main.command(cls=_OfSet)
 @set_argument
 @click.pass_obj
 def report(course, name):
@@ -159,7 +170,7 @@ def unpack(course, file, name):
     click.echo(words("commands.unpacked", taken=len(entries) - left, left=left))
 
 
-@main.command()
+@main.command(cls=_OfSet)
 @set_argument
 @click.option("--per-day", required=True, type=float, help="The share of the score, such as 0.1.")
 @click.option(
@@ -177,7 +188,7 @@ def late(course, name, **policy):
         click.echo(words(key, student=one.student, hours=hours, points=one.penalty))
 
 
-@main.command()
+@main.command(cls=_OfSet)
 @set_argument
 @click.option("--for", "form", type=click.Choice(["plain", "moodle", "canvas"]), default="plain")
 @click.option("--into", type=FILE, help="A file of the LMS to fill in, instead of a new one.")

@@ -57,6 +57,7 @@ def grade(
         stack.enter_context(alone(course, assignment))
         writer = stack.enter_context(Writer(course, assignment))
         released(writer.master)  # what is wrong with it is wrong with all
+        writer.catch_up()  # what cannot be saved is told below, in its row
         listed = folders(course, assignment, writer.students())
         if unknown := sorted(set(only) - {folder.student for folder in listed}):
             students = ", ".join(unknown)

@@ -94,6 +94,13 @@ def write(folder: int, name: str, content: bytes, mode: int = 0o600, *, durable:
         os.fsync(folder)
 
 
+def touch(folder: int, name: str):
+    """Put an empty file into an open folder, if nothing of that name is there."""
+    with contextlib.suppress(FileExistsError):
+        new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        os.close(os.open(checked(name), new, 0o600, dir_fd=folder))
+
+
 def fill(folder, contents, mode, *, shared=False, alone=True):
     """Write files, bytes by path, below an open folder; other files go away if these are ``alone``.
 

@@ -3,7 +3,7 @@
 Each submission is one transaction. Its files in ``autograded/`` are put in place when all else is
 done, just before the database commits: so nobody marks a paragraph there while a newer version is
 already counted. A writer that is killed in between leaves files of which the gradebook has no
-note, and the next run saves that submission again.
+note, and the next command saves that submission again: ``catch_up`` is the door to it.
 """
 
 from functools import cached_property
@@ -30,10 +30,11 @@ from nbgrader.utils import is_grade, parse_utc
 from roofgrade import safe
 from roofgrade.book import register
 from roofgrade.book.database import QUIET, Book, explained, lent
-from roofgrade.book.kept import hash_of
+from roofgrade.book.kept import HeldError, alone, hash_of, saved, unsaved
 from roofgrade.book.standing import Standing, max_score, standings_in, students_in
 from roofgrade.course import Course
 from roofgrade.results import Result
+from roofgrade.text import escaped, words
 
 # Seconds to wait for someone else who holds the gradebook.
 PATIENCE = 60
@@ -77,8 +78,25 @@ class Writer:
         person has scored waits for one again only if it has changed since. Without ``beside``, the
         files that lie there stay. A result without a notebook leaves everything as it is.
         """
-        if not result.notebook:
-            return False
+        done = bool(result.notebook) and self._put(result, beside)
+        saved(self._course, result)
+        return done
+
+    def catch_up(self) -> list[str]:
+        """Save what was kept and not saved; says what cannot be.
+
+        Files that came in beside a notebook follow with the next run.
+        """
+        said = []
+        for result in unsaved(self._course, self._assignment):
+            try:
+                self.put(result)
+            except (OSError, ValueError) as error:  # one submission stops no other
+                reason = words("run.not_saved", error=error)
+                said.append(f"{escaped(result.folder)}: {reason}")
+        return said
+
+    def _put(self, result, beside):
         safe.checked(result.student)
         with explained(self._book.url):
             contents = self._contents(result, beside)
@@ -175,6 +193,20 @@ class Writer:
         with safe.opened(*self._place(result), make=True, shared=shared) as folder:
             mode = 0o664 if shared else 0o444
             safe.fill(folder, contents, mode, shared=shared, alone=beside is not None)
+
+
+def catch_up(course: Course, assignment: str) -> list[str]:
+    """Save what a run or a regrading that was killed has kept and not saved, before all else.
+
+    Says what could not be saved, such as that a run is under way, which saves its results itself.
+    """
+    if not unsaved(course, assignment):
+        return []
+    try:
+        with alone(course, assignment), Writer(course, assignment) as writer:
+            return writer.catch_up()
+    except HeldError as error:
+        return [words("book.saves_itself", error=error)]
 
 
 class _Loaded:

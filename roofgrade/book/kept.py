@@ -1,7 +1,8 @@
 """Results as files, so that what was graded once need not run again.
 
 They lie in ``COURSE/grading/SET/results/``, one file a folder that came in. A result counts while
-its key does: the hash of all that it follows from.
+its key does: the hash of all that it follows from. Beside a result that is not yet saved in the
+gradebook lies an empty file, by which the next command finds and saves it.
 """
 
 import contextlib
@@ -26,7 +27,7 @@ from roofgrade.results import Result
 from roofgrade.sandbox.layout import REAL
 from roofgrade.text import words
 
-RESULTS, LOCK = "results", "lock"
+RESULTS, LOCK, UNSAVED = "results", "lock", ".unsaved"
 PATIENCE = 5  # seconds for the lock of a run that has ended
 SOURCES = (".py", ".toml", ".js")
 # These files of roofcheck run beside a student's code. Its tables and kinds judge what that code
@@ -35,11 +36,35 @@ BESIDE_STUDENTS = tuple(f"roofcheck/{name}" for name in REAL)
 PACKAGES = [Path(package.__file__).parent for package in (roofkit, roofcheck, roofgrade)]
 
 
+class HeldError(RuntimeError):
+    """Another run grades the set just now."""
+
+
 def keep(course: Course, result: Result):
-    """Write a result, so that it survives whatever comes next."""
+    """Write a result, so that it survives whatever comes next, and note that it is not saved."""
     own = course.own  # this makes the folder, and closes it to others
+    name = _name(result.student, result.folder)
     with safe.opened(own, result.assignment, RESULTS, make=True) as folder:
-        safe.write(folder, _name(result.student, result.folder), result.to_json().encode())
+        safe.touch(folder, f"{name}{UNSAVED}")
+        safe.write(folder, name, result.to_json().encode())
+
+
+def saved(course: Course, result: Result):
+    """Note that a result is in the gradebook, or has nothing to go there."""
+    name = _name(result.student, result.folder)
+    with contextlib.suppress(FileNotFoundError):
+        (course.own / result.assignment / RESULTS / f"{name}{UNSAVED}").unlink()
+
+
+def unsaved(course: Course, assignment: str) -> list[Result]:
+    """What is kept and not saved, as a run leaves it that is killed, or finds the disk full."""
+    found = []
+    for path in sorted((course.own / assignment / RESULTS).glob(f"*{UNSAVED}")):
+        if result := _read(path.with_suffix("")):
+            found.append(result)
+        else:
+            path.unlink(missing_ok=True)  # it was killed before it kept anything
+    return found
 
 
 def kept(course: Course, assignment: str, student: str, folder: str) -> Result | None:
@@ -69,16 +94,17 @@ def forget_moved(course: Course, assignment: str, places: Mapping[str, Iterable[
                 not result.student or places.get(result.student) or result.folder in lying
             ):
                 path.unlink()
+                saved(course, result)
 
 
 @contextlib.contextmanager
 def alone(course: Course, assignment: str):
-    """Keeps other runs off a set. Raises RuntimeError if one is under way."""
+    """Keeps other runs off a set. Raises HeldError if one is under way."""
     with safe.opened(course.own, safe.checked(assignment), make=True) as folder:
         lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     with open(lock, "r+") as file:
         if holder := _held(file):
-            raise RuntimeError(words("run.under_way", assignment=assignment, process=holder))
+            raise HeldError(words("run.under_way", assignment=assignment, process=holder))
         file.seek(0)
         file.truncate()
         file.write(f"{os.getpid()}\n")

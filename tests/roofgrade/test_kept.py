@@ -47,7 +47,7 @@ def test_a_result_comes_back_as_it_was(course):
 @pytest.mark.parametrize("damage", [b"", b"{}", b"[]", b'{"student": "ada"', b"\xff", b"null"])
 def test_a_damaged_file_counts_as_absent(course, damage):
     kept.keep(course, result())
-    [path] = (course.own / "ps1" / kept.RESULTS).iterdir()
+    [path] = (course.own / "ps1" / kept.RESULTS).glob("*.json")
     path.write_bytes(damage)
     assert kept.kept(course, "ps1", "ada", "ada/ps1") is None
     assert list(kept.all_kept(course, "ps1")) == []
@@ -66,6 +66,7 @@ def test_what_was_half_written_when_power_went_is_not_seen(course, monkeypatch):
     monkeypatch.undo()
     assert list(kept.all_kept(course, "ps1")) == [result()]
     kept.keep(course, result(reason="later"))
+    kept.saved(course, result())
     assert os.listdir(course.own / "ps1" / kept.RESULTS) == [
         path.name for path in (course.own / "ps1" / kept.RESULTS).glob("*.json")
     ]
