@@ -94,9 +94,14 @@ class Course:
             made.unlink()
         return bytes.fromhex(path.read_text())
 
-    def secret(self, assignment: str, student: str) -> str:
-        """What one student's cases of one set are drawn from; it tells nothing of the others'."""
-        return hmac.new(self.key, f"{assignment}/{student}".encode(), "sha256").hexdigest()
+    def secret(self, assignment: str, student: str, files: str) -> str:
+        """What the cases are drawn from that one student's work is tried on.
+
+        ``files`` is the hash of what was handed in: the same work meets the same cases, and who
+        hands in anew meets others, so that knowing the last ones helps nobody.
+        """
+        drawn_for = f"{assignment}/{student}/{files}".encode()
+        return hmac.new(self.key, drawn_for, "sha256").hexdigest()
 
     def _notebook(self, folder, assignment):
         return self.root / folder / assignment / f"{assignment}.ipynb"

@@ -11,7 +11,8 @@ class Answer:
     """One check: what the student's process replied, as plain data, and what was made of it.
 
     ``asked`` is the probe that got the reply, so that it can be judged anew without running student
-    code. ``credit`` is the share of ``points``; ``slips`` are the names of those recognised.
+    code. ``credit`` is the share of ``points``; ``slips`` are the names of those recognised. Of the
+    calls in the reply the first ``shared`` are those that every answer to the question meets.
     """
 
     question: str
@@ -22,6 +23,7 @@ class Answer:
     state: str
     message: str
     slips: tuple[str, ...] = ()
+    shared: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

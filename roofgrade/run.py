@@ -15,7 +15,16 @@ import click
 from roofgrade import safe
 from roofgrade.book.database import Book, GradebookError, explained
 from roofgrade.book.gradebook import PATIENCE, Writer
-from roofgrade.book.kept import alone, follows_from, forget_moved, keep, kept, key_of, version
+from roofgrade.book.kept import (
+    alone,
+    files_of,
+    forget_moved,
+    hash_of_files,
+    is_of_this_grader,
+    keep,
+    kept,
+    key_of,
+)
 from roofgrade.book.standing import max_score, standings_in, students_in
 from roofgrade.course import Course
 from roofgrade.errors import RefusedError
@@ -63,6 +72,8 @@ def grade(
             students = ", ".join(unknown)
             raise ValueError(words("run.no_folder", students=students, assignment=assignment))
         chosen = [folder for folder in listed if not only or folder.student in only]
+        if not again and (changed := _of_another_grader(course, chosen)):
+            click.echo(words("run.grader_changed", count=changed), err=True)
         kind = Bench(*bench, unsandboxed)
         bar = stack.enter_context(_bar(assignment, len(chosen), progress))
         run = _Run(course, assignment, writer, bar, again=again, unsandboxed=unsandboxed,
@@ -151,7 +162,8 @@ class _Run:
 
     def _task(self, folder, named):
         handed = take_in(folder)
-        secret = self._course.secret(self._assignment, folder.student)
+        files = _files(handed)
+        secret = self._course.secret(self._assignment, folder.student, hash_of_files(files))
         follows = (self._writer.master, secret, handed.submitted, handed.needs, *handed.remarks)
         return Task(
             **named,
@@ -159,7 +171,7 @@ class _Run:
             files=handed.files,
             master=self._writer.master,
             secret=secret,
-            key=key_of(_files(handed), *follows, version()),
+            key=key_of(files, *follows),
             submitted=handed.submitted,
             remarks=handed.remarks,
             needs=handed.needs,
@@ -188,6 +200,12 @@ class _Run:
         self._bar.update(1)
 
 
+def _of_another_grader(course, chosen):
+    """How many were graded before the grader or a question table changed."""
+    found = (kept(course, folder.assignment, folder.student, folder.name) for folder in chosen)
+    return sum(1 for each in found if each and each.key and not is_of_this_grader(each.key))
+
+
 def _untouched(course, folder: Folder):
     """The row of a folder that this run did not look at."""
     result = kept(course, folder.assignment, folder.student, folder.name)
@@ -209,8 +227,10 @@ def _is_newer(folder, result):
         handed = take_in(folder)
     except Exception:  # it is as bad as before, or worse: the next run says so
         return bool(result.key)
+    if result.key:
+        return files_of(result.key) != hash_of_files(_files(handed))
     # Without a key it was refused as it came in, or the grader failed, which the reason says.
-    return not follows_from(result.key, _files(handed)) if result.key else result.state == REFUSED
+    return result.state == REFUSED
 
 
 def _forget_moved(course, assignment, listed):

@@ -72,7 +72,7 @@ def preview(course: Course, assignment: str, question: str) -> Regrading:
                 raise ValueError(words("regrade.other_points", question=question, **both))
             judged += 1
             before = answer.credit * points
-            secret = course.secret(assignment, result.student)
+            secret = course.secret(assignment, result.student, kept.files_of(result.key))
             verdict = _judged(secret, answer, result.student)
             if verdict is None:
                 moves.append(Move(result.student, before, before, again=True))

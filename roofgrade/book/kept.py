@@ -21,18 +21,15 @@ import numpy as np
 import roofcheck
 import roofgrade
 import roofkit
+from roofcheck.table import OWN_FOLDER
 from roofgrade import safe
 from roofgrade.course import Course
 from roofgrade.results import Result
-from roofgrade.sandbox.layout import REAL
 from roofgrade.text import words
 
 RESULTS, LOCK, UNSAVED = "results", "lock", ".unsaved"
 PATIENCE = 5  # seconds for the lock of a run that has ended
 SOURCES = (".py", ".toml", ".js")
-# These files of roofcheck run beside a student's code. Its tables and kinds judge what that code
-# replied: when they change, `regrade` judges anew, and no code has to run again.
-BESIDE_STUDENTS = tuple(f"roofcheck/{name}" for name in REAL)
 PACKAGES = [Path(package.__file__).parent for package in (roofkit, roofcheck, roofgrade)]
 
 
@@ -143,26 +140,32 @@ def _lives(process):
 
 
 def key_of(submitted: Mapping[str, bytes], *texts: str) -> str:
-    """The hash of all that a result follows from: the files that came in, and these texts.
+    """What a result follows from, as three hashes: the files that came in, these texts, the grader.
 
-    The texts are the release, what else the caller knows of, and the grader's ``version``.
+    The texts are the release, and what else the caller knows of.
 
     >>> key_of({"ps1.ipynb": b"{}"}, "release") == key_of({"ps1.ipynb": b"{}"}, "another")
     False
     """
-    return f"{_hash_of_files(submitted)}-{hash_of(texts)}"
+    return f"{hash_of_files(submitted)}-{hash_of(texts)}-{version()}"
 
 
-def follows_from(key: str, submitted: Mapping[str, bytes]) -> bool:
-    """Whether ``key_of`` made this of the same files, whatever the texts.
+def files_of(key: str) -> str:
+    """The hash of the files, in the key of a result that was made of them.
 
-    >>> follows_from(key_of({"ps1.ipynb": b"{}"}, "release"), {"ps1.ipynb": b"{}"})
+    >>> files_of(key_of({"ps1.ipynb": b"{}"}, "release")) == hash_of_files({"ps1.ipynb": b"{}"})
     True
     """
-    return key.partition("-")[0] == _hash_of_files(submitted)
+    return key.partition("-")[0]
 
 
-def _hash_of_files(submitted):
+def is_of_this_grader(key: str) -> bool:
+    """Whether the grader and its question tables are those by which a result came about."""
+    return key.endswith(f"-{version()}")
+
+
+def hash_of_files(submitted: Mapping[str, bytes]) -> str:
+    """The hash of what was handed in: files by their paths."""
     hashed = {name: hashlib.sha256(content).hexdigest() for name, content in submitted.items()}
     return hash_of(sorted(hashed.items()))
 
@@ -172,25 +175,29 @@ def hash_of(*plain) -> str:
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
 
-@functools.cache
 def version() -> str:
-    """The hash of the grader: its sources without the question tables, Python and NumPy."""
-    return hash_of(hash_of_sources(PACKAGES), platform.python_version(), np.__version__)
+    """The hash of the grader: all sources and question tables, Python and NumPy."""
+    return _version(os.environ.get(OWN_FOLDER, ""))
 
 
-def hash_of_sources(packages: Iterable[Path]) -> str:
-    """The hash of the files of packages that a student's result follows from."""
+@functools.cache
+def _version(own):
+    return hash_of(hash_of_sources(PACKAGES, own), platform.python_version(), np.__version__)
+
+
+def hash_of_sources(packages: Iterable[Path], own: str = "") -> str:
+    """The hash of the files of packages, and of an instructor's own folder of questions."""
     paths = {
         path.relative_to(package.parent).as_posix(): path
         for package in packages
         for path in package.rglob("*")
-        if path.suffix in SOURCES
     }
+    paths |= {f"own/{path.name}": path for path in Path(own).glob("*") if own}
     return hash_of(
         sorted(
             (name, hashlib.sha256(path.read_bytes()).hexdigest())
             for name, path in paths.items()
-            if not name.startswith("roofcheck/") or name.startswith(BESIDE_STUDENTS)
+            if path.suffix in SOURCES
         )
     )
 

@@ -147,6 +147,7 @@ class _Marking:
             question=asked.question, asked=probes.digest(probe), reply=reply,
             credit=verdict.credit, points=question.points, state=verdict.state,
             message=verdict.message, slips=verdict.slips,
+            shared=len(getattr(question, "cases", ())),
         )  # fmt: skip
         cell.execution_count = count
         cell.outputs = [check_output(grade, count)]

@@ -42,7 +42,7 @@ def graded_class(folder, ridges):
 def result_of(course, master, student, ridge, **fields):
     """The Result of a notebook that answers the ridge."""
     notebook = nbformat.reads(master, as_version=4)
-    answer = _answer(course.secret(SET, student), ridge)
+    answer = _answer(course.secret(SET, student, ""), ridge)
     verdict = Verdict(answer.credit, answer.message, answer.state, answer.slips)
     for cell in filter(is_check, notebook.cells):
         found = verdict if cell.metadata.nbgrader.grade_id == CHECK else Verdict(0, "", "missing")

@@ -110,6 +110,22 @@ def test_a_cell_that_a_person_has_to_look_at_waits_until_it_was_scored(course):
     assert not grade(course, "ada", cell)[2]
 
 
+def test_other_cases_for_new_work_do_not_unsettle_an_answer_that_is_the_same(course):
+    cell = f"{SET}-attainable-check"
+
+    def tried_on(*drawn):
+        result = result_of(course, "ada")
+        reply = {"value": {"t": "callable"}, "calls": ["known", *drawn], "said": f"{drawn}"}
+        answer = replace(result.answers[cell], reply=reply, shared=1)
+        return replace(result, notebook=f"{result.notebook}{' ' * len(drawn)}",
+                       answers=result.answers | {cell: answer})  # fmt: skip
+
+    put(course, tried_on("one"))
+    mark_by_hand(course, "ada", cell, 1)
+    put(course, tried_on("two", "three"))
+    assert grade(course, "ada", cell)[1:] == (1, False)
+
+
 def test_files_that_are_missing_changed_or_left_over_are_mended(course):
     result = result_of(course, "ada")
     put(course, result, {"data.csv": b"1"})

@@ -94,18 +94,29 @@ def test_a_key_does_not_go_by_the_order_of_files():
         ("roofcheck/words/en.toml", True),
         ("roofkit/hardware/chips.toml", True),
         ("roofkit/explore/loglog.js", True),
-        ("roofcheck/questions/ps1.py", False),
-        ("roofcheck/kinds/numbers.py", False),
+        ("roofcheck/questions/ps1.py", True),
+        ("roofcheck/kinds/numbers.py", True),
         ("roofkit/README.md", False),
     ],
 )
-def test_the_version_goes_by_what_student_code_meets(tmp_path, file, counts):
+def test_the_version_goes_by_all_that_a_result_follows_from(tmp_path, file, counts):
     copies = [shutil.copytree(each, tmp_path / each.name) for each in kept.PACKAGES]
     before = kept.hash_of_sources(copies)
     assert before == kept.hash_of_sources(kept.PACKAGES)
     with (tmp_path / file).open("a") as opened:
         opened.write("\n")
     assert (kept.hash_of_sources(copies) != before) == counts
+
+
+def test_the_version_goes_by_an_instructors_own_questions(tmp_path, monkeypatch):
+    before = kept.version()
+    monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
+    assert kept.version() == before
+    kept._version.cache_clear()
+    (tmp_path / "mine.py").write_text("QUESTIONS = {}")
+    assert kept.version() != before
+    monkeypatch.delenv("ROOFKIT_QUESTIONS")
+    assert kept.version() == before
 
 
 def test_two_cannot_grade_a_set_at_the_same_time(course):

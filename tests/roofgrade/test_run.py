@@ -130,13 +130,19 @@ def test_what_has_not_changed_is_taken_from_what_is_kept(course, monkeypatch):
     assert sum(now[name] != last[name] for name in now) == 4
 
 
-def test_a_changed_release_or_grader_marks_anew(course, monkeypatch):
-    hand_in(course, "ada")
-    grade_with(course)
+def test_a_changed_grader_is_announced_and_marks_anew(course, monkeypatch, capsys):
+    for student in ("ada", "bea", "cem"):
+        hand_in(course, student)
+    grade_with(course, only=("ada", "bea"))
+    assert "changed" not in capsys.readouterr().err
     key = kept(course, SET, "ada", f"ada/{SET}").key
-    monkeypatch.setattr("roofgrade.run.version", lambda: "another")
+    monkeypatch.setattr("roofgrade.book.kept.version", lambda: "another")
     grade_with(course)
+    said = capsys.readouterr().err
+    assert "have changed: what was graded before, 2 in all, runs once more" in said
     assert kept(course, SET, "ada", f"ada/{SET}").key != key
+    grade_with(course)
+    assert "changed" not in capsys.readouterr().err
 
 
 def test_what_ran_without_a_sandbox_is_marked_again_in_one(course):
