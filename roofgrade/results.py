@@ -33,8 +33,9 @@ class Result:
     ``folder`` is the path as it came in, below ``submitted/``. ``reason`` says to the student why
     it was refused, or to the instructor why a person is needed; ``remarks`` what was mended or
     noticed. ``notebook`` is the graded one as JSON, empty where refused. ``answers`` go by grade
-    id; ``reading`` names the graded cells that a person has to look at. ``key`` is the hash of all
-    that the result follows from: files, release, grader.
+    id; ``reading`` names the paragraphs that a person has to look for elsewhere, ``flagged`` the
+    graded cells that ``reason`` is about: it stands until a person has scored each of them. ``key``
+    is the hash of all that the result follows from: files, release, grader.
     """
 
     student: str
@@ -46,6 +47,7 @@ class Result:
     notebook: str = ""
     answers: dict[str, Answer] = field(default_factory=dict)
     reading: tuple[str, ...] = ()
+    flagged: tuple[str, ...] = ()
     submitted: str = ""
     key: str = ""
     sandboxed: bool = True
@@ -64,7 +66,8 @@ class Result:
                 name: Answer(**answer | {"slips": tuple(answer["slips"])})
                 for name, answer in plain.pop("answers").items()
             }
-            listed = {name: tuple(plain.pop(name)) for name in ("remarks", "reading")}
-            return cls(answers=answers, **listed, **plain)
+            for name in ("remarks", "reading", "flagged"):
+                plain[name] = tuple(plain.get(name, ()))
+            return cls(answers=answers, **plain)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no result of grading: {error}") from None

@@ -36,6 +36,8 @@ def mark(task: Task, box) -> Result:
     marking = _Marking(task, mended)
     marking.run(box)
     reasons = [reason for reason in (task.needs, *marking.troubles) if reason]
+    # A reason that is about no cell is shown at the first check.
+    flagged = marking.unjudged or [cell for cell in marking.answers if reasons][:1]
     return replace(
         result,
         state=PERSON if reasons else GRADED,
@@ -43,7 +45,8 @@ def mark(task: Task, box) -> Result:
         remarks=(*task.remarks, *mended.remarks, *marking.remarks),
         notebook=marking.text(),
         answers=marking.answers,
-        reading=tuple(dict.fromkeys((*mended.own_text, *marking.unjudged))),
+        reading=mended.own_text,
+        flagged=tuple(dict.fromkeys(flagged)),
         seconds=time.perf_counter() - start,
     )
 

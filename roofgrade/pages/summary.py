@@ -11,7 +11,7 @@ from html import escape
 from shutil import get_terminal_size
 from textwrap import indent, wrap
 
-from roofgrade.book.standing import NOTHING, Standing
+from roofgrade.book.standing import NOTHING, Standing, is_settled
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.text import escaped, words
 from roofkit.palette import colour
@@ -58,7 +58,7 @@ class Row:
     """One folder that came in: what became of it, and what the gradebook says of its student.
 
     ``points`` is None where the gradebook has none of this submission; ``unread`` are the cells
-    that wait for a person there.
+    that wait for a person there, ``flagged`` those that ``reason`` is about.
     """
 
     student: str
@@ -69,6 +69,7 @@ class Row:
     counts: bool = False
     points: float | None = None
     unread: tuple[str, ...] = ()
+    flagged: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, result: Result, *remarks: str) -> "Row":
@@ -77,6 +78,7 @@ class Row:
         return cls(
             student=result.student, folder=result.folder, state=result.state, reason=result.reason,
             remarks=(*bare, *result.remarks, *remarks), counts=bool(result.notebook),
+            flagged=result.flagged,
         )  # fmt: skip
 
     @property
@@ -208,7 +210,7 @@ def _standing(row, standings, counted, outdated):
     standing = standings.get(row.student)
     if standing and row.counts:
         old = (words("summary.old_feedback"),) if row.student in outdated else ()
-        if row.state == PERSON and standing.by_hand and not standing.waiting:
+        if row.state == PERSON and is_settled(row.flagged, standing):
             before = words("summary.looked_at", reason=row.reason)
             row = replace(row, state=GRADED, reason="", remarks=(before, *row.remarks))
         return replace(
