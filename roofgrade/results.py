@@ -35,7 +35,8 @@ class Result:
     noticed. ``notebook`` is the graded one as JSON, empty where refused. ``answers`` go by grade
     id; ``reading`` names the paragraphs that a person has to look for elsewhere, ``flagged`` the
     graded cells that ``reason`` is about: it stands until a person has scored each of them. ``key``
-    is the hash of all that the result follows from: files, release, grader.
+    is the hash of all that the result follows from: files, release, grader. ``gone`` says that the
+    student's process ended for no known reason, so that the next run tries once more.
     """
 
     student: str
@@ -51,6 +52,7 @@ class Result:
     submitted: str = ""
     key: str = ""
     sandboxed: bool = True
+    gone: bool = False
     seconds: float = 0.0
 
     def to_json(self) -> str:

@@ -9,6 +9,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 import click
 
@@ -128,6 +129,7 @@ class _Run:
         self._course, self._assignment, self._writer, self._bar = course, assignment, writer, bar
         self._again, self._unsandboxed = again, unsandboxed
         self._cell_seconds, self._notebook_seconds = seconds
+        self._tried_again = set()
         self.rows: dict[str, Row] = {}
 
     def grade(self, chosen, pool):
@@ -183,10 +185,15 @@ class _Run:
         earlier = kept(self._course, self._assignment, task.student, task.folder)
         if self._again or earlier is None or earlier.key != task.key:
             return None
+        if earlier.gone:  # perhaps it was killed by something that has nothing to do with it
+            self._tried_again.add(task.folder)
+            return None
         return earlier if earlier.sandboxed or self._unsandboxed else None
 
     def _finish(self, result, beside=None, new=False):
         try:
+            if new and result.gone and result.folder in self._tried_again:
+                result = replace(result, gone=False)  # twice is the notebook's own doing
             if new:
                 keep(self._course, result)
             self._writer.put(result, beside)

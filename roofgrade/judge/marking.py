@@ -13,7 +13,7 @@ from roofcheck.kinds import Verdict
 from roofcheck.progress import line_of
 from roofcheck.student import Grade
 from roofcheck.variants import ask, variants
-from roofgrade.errors import EndedError, RefusedError
+from roofgrade.errors import EndedError, GoneError, RefusedError
 from roofgrade.judge import outputs, probes
 from roofgrade.judge.judging import judge, named, seed_for
 from roofgrade.mend.submission import mend
@@ -47,6 +47,7 @@ def mark(task: Task, box) -> Result:
         answers=marking.answers,
         reading=mended.own_text,
         flagged=tuple(dict.fromkeys(flagged)),
+        gone=marking.gone,
         seconds=time.perf_counter() - start,
     )
 
@@ -89,7 +90,7 @@ class _Marking:
         self._task, self._mended = task, mended
         self._cleaner = outputs.Cleaner()
         self._grades = {}
-        self._ended = ""
+        self._ended, self.gone = "", False
         self.answers, self.troubles, self.remarks, self.unjudged = {}, [], [], []
 
     def run(self, box):
@@ -199,7 +200,7 @@ class _Marking:
             try:
                 return ask()
             except EndedError as error:
-                self._ended = str(error)
+                self._ended, self.gone = str(error), isinstance(error, GoneError)
                 self.troubles.append(self._ended)
         return self._ended
 

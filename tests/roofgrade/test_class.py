@@ -109,6 +109,20 @@ def test_wherever_a_person_is_needed_cells_wait_for_one(graded, course):
                 assert grade.needs_manual_grade, each["student"]
 
 
+def test_who_crashed_waits_at_the_checks_that_nobody_judged(graded, course):
+    result = graded[1]["crashes-after-five"]
+    unjudged = [name for name, answer in result["answers"].items() if answer["reply"] is None]
+    assert result["gone"]
+    assert result["flagged"] == unjudged
+    assert "ps1-mine-check" in unjudged
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        for name in unjudged:
+            assert book.find_grade(name, "ps1", "ps1", "crashes-after-five").needs_manual_grade
+        assert not book.find_grade(
+            "ps1-ridge-check", "ps1", "ps1", "crashes-after-five"
+        ).needs_manual_grade
+
+
 def test_what_a_student_names_is_not_written_over(graded, course):
     folder = course / "autograded/a-folder-where-files-are-written/ps1"
     assert sorted(path.name for path in folder.iterdir()) == ["later.txt", "ps1.ipynb"]
@@ -120,6 +134,7 @@ def test_the_second_time_nothing_runs_again(graded, course):
         files = [*(course / "autograded").rglob("*.ipynb"), *kept]
         return {path: path.stat().st_mtime_ns for path in files if b"nbgrader" in path.read_bytes()}
 
+    grade(course, "ps1", *PATIENCE)  # whose process ended by itself is tried once more
     before, rows = written(), contents(course)
     grade(course, "ps1", *PATIENCE)
     assert len(before) > 2 * 60

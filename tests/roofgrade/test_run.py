@@ -145,6 +145,16 @@ def test_a_changed_grader_is_announced_and_marks_anew(course, monkeypatch, capsy
     assert "changed" not in capsys.readouterr().err
 
 
+def test_whose_process_was_ended_is_tried_once_more_by_the_next_run(course, tmp_path):
+    hand_in(course, "ada", gone="")
+    hand_in(course, "bea", gone_once=tmp_path / "gone")
+    assert states(grade_with(course)) == {"ada": PERSON, "bea": PERSON}
+    assert states(grade_with(course)) == {"ada": PERSON, "bea": GRADED}
+    before = marked_now(course)
+    assert states(grade_with(course)) == {"ada": PERSON, "bea": GRADED}
+    assert marked_now(course) == before
+
+
 def test_what_ran_without_a_sandbox_is_marked_again_in_one(course):
     hand_in(course, "ada")
     grade_with(course, unsandboxed=True)
