@@ -78,6 +78,26 @@ def test_provisional_points_come_when_asked_for_alone(course):
     }
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1", "+1+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "\n=1", "  =1", "\u00a0=1", "\u200b=1",
+        "\ufeff=1", "\x00=1", "＝1", "＋1", "－1", "＠SUM(1)", " ＝1", "﹦1", "﹢1", "﹣1",
+        "﹫SUM(1)", "⁼1", "₊1", "−1+1", "+１", "\tplain",
+    ],
+)  # fmt: skip
+def test_what_a_spreadsheet_takes_for_a_formula_is_text(text):
+    [[cell]] = lines(export._csv([[text]]))
+    assert cell == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "-", "-12.5", "+3", "7", "a=b", "    Points Possible", "é", "x"]
+)
+def test_what_is_no_formula_stays(text):
+    assert lines(export._csv([[text]])) == [[text]]
+
+
 def test_moodles_grade_import(course):
     head, *rows = lines(export.moodle(course, SET))
     assert head == ["Email address", "Username", "ps1", "Status"]
