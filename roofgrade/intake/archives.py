@@ -367,8 +367,7 @@ def _swapped(new, target, kept):
 
 def _clear_up(work, kept):
     """Drop what a killed unpacking left unfinished, and keep what it had just replaced."""
-    if not work.is_dir():
-        return
+    work.mkdir(parents=True, exist_ok=True)  # so that what is empty goes in the end, too
     for left in list(work.iterdir()):
         if left.name in ("new", str(left.lstat().st_ino)):
             shutil.rmtree(left)
