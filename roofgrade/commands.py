@@ -7,29 +7,43 @@ from pathlib import Path
 import click
 
 from roofgrade.course import Course
+from roofgrade.safe import FULL
 from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS
 from roofgrade.text import escaped, words
 from roofkit.commandline.errors import Sentences
 
 
+class _Command(click.Command):
+    """A command on a course. What a killed one has kept of the same set is saved first.
+
+    Where a disk is full, or the gradebook does not serve, it ends with a sentence that says so.
+    """
+
+    def invoke(self, ctx):
+        from roofgrade.book.database import explained
+        from roofgrade.book.gradebook import catch_up
+
+        course, name = ctx.obj, ctx.params.get("name")
+        try:
+            with explained(course.db_url):
+                for said in catch_up(course, name) if name else ():
+                    click.echo(said, err=True)  # what a command prints may go to a file
+                return super().invoke(ctx)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            raise RuntimeError(words("commands.full", folder=course.root)) from error
+
+
 class _Grade(Sentences):
     """Takes the name of a set in a command's place: ``ps1`` is ``run ps1``."""
+
+    command_class = _Command
 
     def resolve_command(self, ctx, args):
         if args and args[0] not in self.commands and not args[0].startswith("-"):
             args = ["run", *args]
         return super().resolve_command(ctx, args)
-
-
-class _OfSet(click.Command):
-    """A command on one set. All but ``run`` come by this door to the gradebook as it should be."""
-
-    def invoke(self, ctx):
-        from roofgrade.book.gradebook import catch_up
-
-        for said in catch_up(ctx.obj, ctx.params["name"]):
-            click.echo(said, err=True)  # what a command prints may go to a file
-        return super().invoke(ctx)
 
 
 @click.group(cls=_Grade, context_settings={"help_option_names": ["-h", "--help"]})
@@ -72,7 +86,7 @@ def run(course, name, every, **settings):
     _show(course, grading.grade(course, name, **settings), every)
 
 
-@main.command(cls=_OfSet)
+@main.command()
 @set_argument
 @click.option("--all", "every", is_flag=True, help="Print a row for each, not only what waits.")
 @click.pass_obj
@@ -92,7 +106,7 @@ def _show(course, summary, every):
     click.echo(words("commands.page", path=page))
 
 
-@main.command(cls=_OfSet)
+@main.command()
 @set_argument
 @click.argument("question")
 @click.option("--yes", is_flag=True, help="Change the grades; otherwise say who would move.")
@@ -113,7 +127,7 @@ def regrade(course, name, question, yes):
         click.echo(words("commands.regrade_preview"))
 
 
-@main.command(cls=_OfSet)
+@main.command()
 @set_argument
 @click.argument("students", nargs=-1)
 @click.pass_obj
@@ -130,7 +144,7 @@ def feedback(course, name, students):
     click.echo(words("commands.pages", written=len(written), left=len(made) - len(written)))
 
 
-@main.command(cls=_OfSet)
+@main.command()
 @set_argument
 @click.pass_obj
 def report(course, name):
@@ -170,7 +184,7 @@ def unpack(course, file, name):
     click.echo(words("commands.unpacked", taken=len(entries) - left, left=left))
 
 
-@main.command(cls=_OfSet)
+@main.command()
 @set_argument
 @click.option("--per-day", required=True, type=float, help="The share of the score, such as 0.1.")
 @click.option(
@@ -188,7 +202,7 @@ def late(course, name, **policy):
         click.echo(words(key, student=one.student, hours=hours, points=one.penalty))
 
 
-@main.command(cls=_OfSet)
+@main.command()
 @set_argument
 @click.option("--for", "form", type=click.Choice(["plain", "moodle", "canvas"]), default="plain")
 @click.option("--into", type=FILE, help="A file of the LMS to fill in, instead of a new one.")
@@ -203,4 +217,10 @@ def export(course, name, form, into, provisional):
             text = exports.filled(course, name, file.read(), provisional)
     else:
         text = getattr(exports, form)(course, name, provisional)
-    click.echo(text, nl=False)
+    try:
+        click.echo(text, nl=False)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        sys.stdout = None  # which would try once more when Python ends
+        raise RuntimeError(words("commands.full_output")) from error

@@ -87,11 +87,13 @@ class Course:
         path = self.own / "key"
         if not path.exists():
             made = path.with_suffix(f".{secrets.token_hex(4)}")
-            made.touch(mode=0o600)
-            made.write_text(secrets.token_hex(32))
-            with contextlib.suppress(FileExistsError):  # another run was first
-                path.hardlink_to(made)
-            made.unlink()
+            try:
+                made.touch(mode=0o600)
+                made.write_text(secrets.token_hex(32))
+                with contextlib.suppress(FileExistsError):  # another run was first
+                    path.hardlink_to(made)
+            finally:
+                made.unlink(missing_ok=True)
         return bytes.fromhex(path.read_text())
 
     def secret(self, assignment: str, student: str, files: str) -> str:

@@ -67,7 +67,6 @@ def grade(
         stack.enter_context(alone(course, assignment))
         writer = stack.enter_context(Writer(course, assignment))
         released(writer.master)  # what is wrong with it is wrong with all
-        writer.catch_up()  # what cannot be saved is told below, in its row
         listed = folders(course, assignment, writer.students())
         if unknown := sorted(set(only) - {folder.student for folder in listed}):
             students = ", ".join(unknown)
@@ -201,6 +200,8 @@ class _Run:
         except GradebookError:
             raise
         except Exception as error:  # one submission stops no other
+            if getattr(error, "errno", None) in safe.FULL:
+                raise  # it would stop them all, one by one
             reason = words("run.not_saved", error=str(error) or type(error).__name__)
             row = Row(student=result.student, folder=result.folder, state=PERSON, reason=reason)
         self.rows[result.folder] = row

@@ -15,6 +15,8 @@ from pathlib import Path, PurePosixPath
 
 # There is one writer at a time, so what a killed one left under this name is written over.
 TEMPORARY = ".being-written"
+# What the system says where there is no room left: on the disk, or for this user or this file.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Jupyter puts this beside a notebook that somebody opens.
 FOREIGN = ".ipynb_checkpoints"
 
@@ -98,12 +100,17 @@ def write(folder: int, name: str, content: bytes, mode: int = 0o600, *, durable:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(TEMPORARY, dir_fd=folder)
     new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    with open(os.open(TEMPORARY, new, 0o600, dir_fd=folder), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fchmod(file.fileno(), mode)
-        if durable:
-            os.fsync(file.fileno())
+    try:
+        with open(os.open(TEMPORARY, new, 0o600, dir_fd=folder), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            if durable:
+                os.fsync(file.fileno())
+    except OSError:  # half a file takes room, where there is none left
+        with contextlib.suppress(OSError):
+            os.unlink(TEMPORARY, dir_fd=folder)
+        raise
     os.replace(TEMPORARY, checked(name), src_dir_fd=folder, dst_dir_fd=folder)
     if durable:
         os.fsync(folder)

@@ -95,6 +95,8 @@ class Writer:
             try:
                 self.put(result)
             except (OSError, ValueError) as error:  # one submission stops no other
+                if getattr(error, "errno", None) in safe.FULL:
+                    raise
                 reason = words("run.not_saved", error=error)
                 said.append(f"{escaped(result.folder)}: {reason}")
         return said

@@ -339,8 +339,13 @@ def _replace(course, target, files):
     if there and any(_holds(version, files) for version in _versions(kept)):
         return False, words("archives.replaced_before")
     shared = course.directory.groupshared
-    with safe.opened(course.own, "unpacking", *place.parts, "new", make=True, shared=shared) as new:
-        safe.fill(new, files, 0o664 if shared else 0o644, shared=shared)
+    try:
+        where = course.own, "unpacking", *place.parts, "new"
+        with safe.opened(*where, make=True, shared=shared) as new:
+            safe.fill(new, files, 0o664 if shared else 0o644, shared=shared)
+    except OSError:
+        _clear_up(work, kept)
+        raise
     remark = ""
     if there:
         version = _swapped(work / "new", target, kept)

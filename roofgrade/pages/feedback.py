@@ -105,10 +105,7 @@ def _write(course, assignment, standing, gradebook, exporter):
     if path.is_file() and _is_current(path, exporter, nb, resources):
         return Page(standing.student, path, "left")
     page, _ = exporter.from_notebook_node(nb, resources)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    made = path.with_suffix(".new")
-    made.write_text(page, encoding="utf-8")
-    made.replace(path)
+    _put(path, page.encode())
     return Page(standing.student, path, "written")
 
 
@@ -136,8 +133,14 @@ def _notebook(course, assignment, student):
 
 def _pass_on(source, target):
     if (content := safe.read(source.parent, source.name, most=LARGEST)) is not None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
+        _put(target, content)
+
+
+def _put(path, content):
+    """Write a file into ``feedback/``: all of it, or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with safe.opened(path.parent) as folder:
+        safe.write(folder, path.name, content, 0o644, durable=False)
 
 
 class FeedbackExporter(Exporter):
