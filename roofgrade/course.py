@@ -10,6 +10,7 @@ from pathlib import Path
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
+from roofgrade import safe
 from roofgrade.text import words
 
 SETTINGS = "nbgrader_config.py"
@@ -75,11 +76,25 @@ class Course:
         return self._notebook(self.directory.source_directory, assignment)
 
     @property
+    def shared(self) -> bool:
+        """Whether several teachers work on the course, as users of one group."""
+        return self.directory.groupshared
+
+    @property
     def own(self) -> Path:
-        """Where grading keeps results and the key of the draws; other users cannot read it."""
+        """Where grading keeps results and the key of the draws.
+
+        Others cannot read it, but for the group where the course is ``shared``.
+        """
         folder = self.root / "grading"
         folder.mkdir(mode=0o700, exist_ok=True)
-        return folder
+        return self.opened_to_group(folder)
+
+    def opened_to_group(self, path: Path) -> Path:
+        """A file or folder, which the group may write where the course is ``shared``."""
+        if self.shared:
+            safe.share(path)
+        return path
 
     @cached_property
     def key(self) -> bytes:
@@ -90,11 +105,12 @@ class Course:
             try:
                 made.touch(mode=0o600)
                 made.write_text(secrets.token_hex(32))
+                self.opened_to_group(made)
                 with contextlib.suppress(FileExistsError):  # another run was first
                     path.hardlink_to(made)
             finally:
                 made.unlink(missing_ok=True)
-        return bytes.fromhex(path.read_text())
+        return bytes.fromhex(self.opened_to_group(path).read_text())
 
     def secret(self, assignment: str, student: str, files: str) -> str:
         """What the cases are drawn from that one student's work is tried on.

@@ -117,7 +117,7 @@ def overview(course: Course, assignment: str, outdated: Collection[str] = ()) ->
 def write_page(course: Course, summary: Summary):
     """Put the summary's page into ``autograded/``, as SET.html."""
     course.autograded.mkdir(exist_ok=True)
-    with safe.opened(course.autograded) as folder:
+    with safe.opened(course.opened_to_group(course.autograded)) as folder:
         safe.write(folder, f"{summary.assignment}.html", summary.page().encode(), 0o644)
 
 

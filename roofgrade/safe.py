@@ -45,6 +45,14 @@ def exchange(one: Path, other: Path):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(one))
 
 
+def share(at: Path | int):
+    """Let the group write a file or a folder, if it is one's own."""
+    about = os.stat(at)
+    wanted = 0o2770 if stat.S_ISDIR(about.st_mode) else 0o660
+    if about.st_uid == os.geteuid() and about.st_mode & wanted != wanted:
+        os.chmod(at, stat.S_IMODE(about.st_mode) | wanted)
+
+
 @contextlib.contextmanager
 def opened(
     root: Path | int, *names: str, make: bool = False, shared: bool = False
@@ -52,8 +60,8 @@ def opened(
     """A descriptor of what lies below ``root`` by these names, reached without following a link.
 
     ``root`` is a path, which is taken as it stands, or the descriptor of a folder. Missing folders
-    are made if ``make``, for a whole group if ``shared``. Raises OSError if a name is a link or,
-    without ``make``, not there; nothing waits for a fifo.
+    are made if ``make``; if ``shared``, the group may write in all of them. Raises OSError if a
+    name is a link or, without ``make``, not there; nothing waits for a fifo.
     """
     at = os.dup(root) if isinstance(root, int) else os.open(root, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -67,15 +75,13 @@ def opened(
 
 
 def _below(folder, name, make, shared):
-    made = False
     if make:
         with contextlib.suppress(FileExistsError):
-            os.mkdir(name, dir_fd=folder)
-            made = True
+            os.mkdir(name, 0o770 if shared else 0o777, dir_fd=folder)
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     below = os.open(name, flags, dir_fd=folder)
-    if made and shared:
-        os.fchmod(below, 0o2770)
+    if make and shared:
+        share(below)
     return below
 
 

@@ -59,6 +59,8 @@ class Book(Gradebook):
                 super().__init__(url, course.directory.course_id)
             self.url = course.db_url
             self.db.remove()
+            if self.engine.dialect.name == "sqlite":
+                course.opened_to_group(Path(self.engine.url.database))
             with self.engine.begin() as connection:
                 NOTES.create(connection, checkfirst=True)
                 for table, column in INDEXES.items():

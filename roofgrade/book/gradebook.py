@@ -197,8 +197,9 @@ class Writer:
             return False
 
     def _write(self, result, contents, beside):
-        shared = self._course.directory.groupshared
+        shared = self._course.shared
         self._course.autograded.mkdir(exist_ok=True)
+        self._course.opened_to_group(self._course.autograded)
         with safe.opened(*self._place(result), make=True, shared=shared) as folder:
             mode = 0o664 if shared else 0o444
             safe.fill(folder, contents, mode, shared=shared, alone=beside is not None)

@@ -6,12 +6,15 @@ gradebook lies an empty file, by which the next command finds and saves it.
 """
 
 import contextlib
+import errno
 import fcntl
 import functools
 import hashlib
 import json
 import os
 import platform
+import socket
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -28,6 +31,8 @@ from roofgrade.results import Result
 from roofgrade.text import words
 
 RESULTS, LOCK, UNSAVED = "results", "lock", ".unsaved"
+# What a disk of the network says that keeps no locks.
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 PATIENCE = 5  # seconds for the lock of a run that has ended
 SOURCES = (".py", ".toml", ".js")
 PACKAGES = [Path(package.__file__).parent for package in (roofkit, roofcheck, roofgrade)]
@@ -41,9 +46,10 @@ def keep(course: Course, result: Result):
     """Write a result, so that it survives whatever comes next, and note that it is not saved."""
     own = course.own  # this makes the folder, and closes it to others
     name = _name(result.student, result.folder)
-    with safe.opened(own, result.assignment, RESULTS, make=True) as folder:
+    mode = 0o660 if course.shared else 0o600
+    with safe.opened(own, result.assignment, RESULTS, make=True, shared=course.shared) as folder:
         safe.touch(folder, f"{name}{UNSAVED}")
-        safe.write(folder, name, result.to_json().encode())
+        safe.write(folder, name, result.to_json().encode(), mode)
 
 
 def saved(course: Course, result: Result):
@@ -97,14 +103,20 @@ def forget_moved(course: Course, assignment: str, places: Mapping[str, Iterable[
 @contextlib.contextmanager
 def alone(course: Course, assignment: str):
     """Keeps other runs off a set. Raises HeldError if one is under way."""
-    with safe.opened(course.own, safe.checked(assignment), make=True) as folder:
-        lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+    name, place = safe.checked(assignment), course.root / "grading" / assignment
+    try:
+        with safe.opened(course.own, name, make=True, shared=course.shared) as folder:
+            lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+    except PermissionError as error:
+        raise RuntimeError(words("run.not_yours", folder=place)) from error
     with open(lock, "r+") as file:
+        if course.shared:
+            safe.share(file.fileno())
         if holder := _held(file):
             raise HeldError(words("run.under_way", assignment=assignment, process=holder))
         file.seek(0)
         file.truncate()
-        file.write(f"{os.getpid()}\n")
+        file.write(f"{os.getpid()} {socket.gethostname()}\n")
         file.flush()
         yield
 
@@ -121,9 +133,15 @@ def _held(file):
             return ""
         except BlockingIOError:
             file.seek(0)
-            holder = file.read().strip()
-        if _lives(holder) or time.monotonic() > until:
-            return holder or "?"
+            process, _, host = file.read().strip().partition(" ")
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            print(words("run.no_locks"), file=sys.stderr)
+            return ""
+        elsewhere = host not in ("", socket.gethostname())  # as on a disk of the network
+        if elsewhere or _lives(process) or time.monotonic() > until:
+            return f"{process} ({host})" if elsewhere else process or "?"
         time.sleep(0.05)
 
 

@@ -338,7 +338,7 @@ def _replace(course, target, files):
         return True, words("archives.there_already")
     if there and any(_holds(version, files) for version in _versions(kept)):
         return False, words("archives.replaced_before")
-    shared = course.directory.groupshared
+    shared = course.shared
     try:
         where = course.own, "unpacking", *place.parts, "new"
         with safe.opened(*where, make=True, shared=shared) as new:
@@ -351,7 +351,9 @@ def _replace(course, target, files):
         version = _swapped(work / "new", target, kept)
         remark = words("archives.moved", folder=version.relative_to(course.root))
     else:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (target.parent.parent, target.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+            course.opened_to_group(folder)
         shutil.move(work / "new", target)
     _clear_up(work, kept)
     return True, remark

@@ -1,5 +1,6 @@
 """Results as files: whole or absent, found again while nothing they follow from changes."""
 
+import errno
 import multiprocessing
 import os
 import shutil
@@ -172,7 +173,7 @@ def test_a_worker_of_a_run_that_was_killed_is_waited_for(course, monkeypatch):
     monkeypatch.setattr(kept, "PATIENCE", 300)
     threading.Timer(0.2, let_go.set).start()
     with kept.alone(course, "ps1"):
-        assert (course.own / "ps1/lock").read_text() == f"{os.getpid()}\n"
+        assert (course.own / "ps1/lock").read_text().startswith(f"{os.getpid()} ")
     worker.join()
     let_go.clear()
     monkeypatch.setattr(kept, "PATIENCE", 0)
@@ -186,3 +187,37 @@ def test_a_worker_of_a_run_that_was_killed_is_waited_for(course, monkeypatch):
         pass
     let_go.set()
     worker.join()
+
+
+def test_a_run_on_another_machine_is_named_with_it(course):
+    fork = multiprocessing.get_context("fork")
+    told, let_go = fork.SimpleQueue(), fork.Event()
+    run = fork.Process(target=hold, args=[course, told, let_go])
+    run.start()
+    told.get()
+    (course.own / "ps1/lock").write_text("4194305 elsewhere\n")
+    with (
+        pytest.raises(RuntimeError, match=r"graded by process 4194305 \(elsewhere\)"),
+        kept.alone(course, "ps1"),
+    ):
+        pass
+    let_go.set()
+    run.join()
+
+
+def test_a_disk_without_locks_stops_nobody(course, monkeypatch, capsys):
+    def no_locks(*arguments):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with kept.alone(course, "ps1"):
+        assert "keeps no locks" in capsys.readouterr().err
+
+
+def test_what_belongs_to_another_teacher_is_told(course, monkeypatch):
+    def not_allowed(*arguments, **options):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "open", not_allowed)
+    with pytest.raises(RuntimeError, match="groupshared = True"), kept.alone(course, "ps1"):
+        pass
