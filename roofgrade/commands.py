@@ -7,13 +7,38 @@ from pathlib import Path
 import click
 
 from roofgrade.course import Course
+from roofgrade.safe import FULL
 from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS
 from roofgrade.text import escaped, lines, number, words
 from roofkit.commandline.errors import Sentences
 
 
+class _Command(click.Command):
+    """A command on a course. What a killed one has kept of the same set is saved first.
+
+    Where a disk is full, or the gradebook does not serve, it ends with a sentence that says so.
+    """
+
+    def invoke(self, ctx):
+        from roofgrade.book.database import explained
+        from roofgrade.book.gradebook import catch_up
+
+        course, name = ctx.obj, ctx.params.get("name")
+        try:
+            with explained(course.db_url):
+                for said in catch_up(course, name) if name else ():
+                    _say(said, err=True)  # what a command prints may go to a file
+                return super().invoke(ctx)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            raise RuntimeError(words("commands.full", folder=course.root)) from error
+
+
 class _Grade(Sentences):
     """Takes the name of a set in a command's place: ``ps1`` is ``run ps1``."""
+
+    command_class = _Command
 
     def resolve_command(self, ctx, args):
         if args and args[0] not in self.commands and not args[0].startswith("-"):
@@ -82,9 +107,9 @@ def table(course, name, every):
     _show(course, summary, every)
 
 
-def _say(text):
+def _say(text, err=False):
     """Print text that may quote a student: nothing in it moves a terminal's cursor."""
-    click.echo(lines(str(text)))
+    click.echo(lines(str(text)), err=err)
 
 
 def _show(course, summary, every):
@@ -208,4 +233,10 @@ def export(course, name, form, into, provisional):
             text = exports.filled(course, name, file.read(), provisional)
     else:
         text = getattr(exports, form)(course, name, provisional)
-    click.echo(text, nl=False)  # a CSV has line ends of its own
+    try:
+        click.echo(text, nl=False)  # a CSV has line ends of its own
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        sys.stdout = None  # which would try once more when Python ends
+        raise RuntimeError(words("commands.full_output")) from error

@@ -10,6 +10,7 @@ from pathlib import Path
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
+from roofgrade import safe
 from roofgrade.text import words
 
 SETTINGS = "nbgrader_config.py"
@@ -75,11 +76,25 @@ class Course:
         return self._notebook(self.directory.source_directory, assignment)
 
     @property
+    def shared(self) -> bool:
+        """Whether several teachers work on the course, as users of one group."""
+        return self.directory.groupshared
+
+    @property
     def own(self) -> Path:
-        """Where grading keeps results and the key of the draws; other users cannot read it."""
+        """Where grading keeps results and the key of the draws.
+
+        Others cannot read it, but for the group where the course is ``shared``.
+        """
         folder = self.root / "grading"
         folder.mkdir(mode=0o700, exist_ok=True)
-        return folder
+        return self.opened_to_group(folder)
+
+    def opened_to_group(self, path: Path) -> Path:
+        """A file or folder, which the group may write where the course is ``shared``."""
+        if self.shared:
+            safe.share(path)
+        return path
 
     @cached_property
     def key(self) -> bytes:
@@ -87,16 +102,24 @@ class Course:
         path = self.own / "key"
         if not path.exists():
             made = path.with_suffix(f".{secrets.token_hex(4)}")
-            made.touch(mode=0o600)
-            made.write_text(secrets.token_hex(32))
-            with contextlib.suppress(FileExistsError):  # another run was first
-                path.hardlink_to(made)
-            made.unlink()
-        return bytes.fromhex(path.read_text())
+            try:
+                made.touch(mode=0o600)
+                made.write_text(secrets.token_hex(32))
+                self.opened_to_group(made)
+                with contextlib.suppress(FileExistsError):  # another run was first
+                    path.hardlink_to(made)
+            finally:
+                made.unlink(missing_ok=True)
+        return bytes.fromhex(self.opened_to_group(path).read_text())
 
-    def secret(self, assignment: str, student: str) -> str:
-        """What one student's cases of one set are drawn from; it tells nothing of the others'."""
-        return hmac.new(self.key, f"{assignment}/{student}".encode(), "sha256").hexdigest()
+    def secret(self, assignment: str, student: str, files: str) -> str:
+        """What the cases are drawn from that one student's work is tried on.
+
+        ``files`` is the hash of what was handed in: the same work meets the same cases, and who
+        hands in anew meets others, so that knowing the last ones helps nobody.
+        """
+        drawn_for = f"{assignment}/{student}/{files}".encode()
+        return hmac.new(self.key, drawn_for, "sha256").hexdigest()
 
     def _notebook(self, folder, assignment):
         return self.root / folder / assignment / f"{assignment}.ipynb"

@@ -9,5 +9,9 @@ class EndedError(Exception):
     """The student's process is gone, or no longer makes sense; the message says why."""
 
 
+class GoneError(EndedError):
+    """The process is gone without a word: it crashed, or something outside has ended it."""
+
+
 class MachineryError(RuntimeError):
     """The grader failed, not the student: try again, then ask a person; never a zero."""

@@ -11,7 +11,8 @@ class Answer:
     """One check: what the student's process replied, as plain data, and what was made of it.
 
     ``asked`` is the probe that got the reply, so that it can be judged anew without running student
-    code. ``credit`` is the share of ``points``; ``slips`` are the names of those recognised.
+    code. ``credit`` is the share of ``points``; ``slips`` are the names of those recognised. Of the
+    calls in the reply the first ``shared`` are those that every answer to the question meets.
     """
 
     question: str
@@ -22,6 +23,7 @@ class Answer:
     state: str
     message: str
     slips: tuple[str, ...] = ()
+    shared: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +33,10 @@ class Result:
     ``folder`` is the path as it came in, below ``submitted/``. ``reason`` says to the student why
     it was refused, or to the instructor why a person is needed; ``remarks`` what was mended or
     noticed. ``notebook`` is the graded one as JSON, empty where refused. ``answers`` go by grade
-    id; ``reading`` names the graded cells that a person has to look at. ``key`` is the hash of all
-    that the result follows from: files, release, grader.
+    id; ``reading`` names the paragraphs that a person has to look for elsewhere, ``flagged`` the
+    graded cells that ``reason`` is about: it stands until a person has scored each of them. ``key``
+    is the hash of all that the result follows from: files, release, grader. ``gone`` says that the
+    student's process ended for no known reason, so that the next run tries once more.
     """
 
     student: str
@@ -44,9 +48,11 @@ class Result:
     notebook: str = ""
     answers: dict[str, Answer] = field(default_factory=dict)
     reading: tuple[str, ...] = ()
+    flagged: tuple[str, ...] = ()
     submitted: str = ""
     key: str = ""
     sandboxed: bool = True
+    gone: bool = False
     seconds: float = 0.0
 
     def to_json(self) -> str:
@@ -62,7 +68,8 @@ class Result:
                 name: Answer(**answer | {"slips": tuple(answer["slips"])})
                 for name, answer in plain.pop("answers").items()
             }
-            listed = {name: tuple(plain.pop(name)) for name in ("remarks", "reading")}
-            return cls(answers=answers, **listed, **plain)
+            for name in ("remarks", "reading", "flagged"):
+                plain[name] = tuple(plain.get(name, ()))
+            return cls(answers=answers, **plain)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is no result of grading: {error}") from None

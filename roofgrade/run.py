@@ -9,6 +9,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import click
@@ -16,7 +17,16 @@ import click
 from roofgrade import safe
 from roofgrade.book.database import Book, GradebookError, explained
 from roofgrade.book.gradebook import PATIENCE, Writer
-from roofgrade.book.kept import alone, follows_from, forget_moved, keep, kept, key_of, version
+from roofgrade.book.kept import (
+    alone,
+    files_of,
+    forget_moved,
+    hash_of_files,
+    is_of_this_grader,
+    keep,
+    kept,
+    key_of,
+)
 from roofgrade.book.standing import max_score, standings_in, students_in
 from roofgrade.course import Course
 from roofgrade.errors import RefusedError
@@ -63,6 +73,8 @@ def grade(
             students = ", ".join(unknown)
             raise ValueError(words("run.no_folder", students=students, assignment=assignment))
         chosen = [folder for folder in listed if not only or folder.student in only]
+        if not again and (changed := _of_another_grader(course, chosen)):
+            click.echo(words("run.grader_changed", count=changed), err=True)
         kind = Bench(*bench, unsandboxed)
         bar = stack.enter_context(_bar(assignment, len(chosen), progress))
         run = _Run(course, assignment, writer, bar, again=again, unsandboxed=unsandboxed,
@@ -108,7 +120,7 @@ def overview(
 def write_page(course: Course, summary: Summary):
     """Put the summary's page into ``autograded/``, as SET.html."""
     course.autograded.mkdir(exist_ok=True)
-    with safe.opened(course.autograded) as folder:
+    with safe.opened(course.opened_to_group(course.autograded)) as folder:
         safe.write(folder, f"{summary.assignment}.html", summary.page().encode(), 0o644)
 
 
@@ -119,6 +131,7 @@ class _Run:
         self._course, self._assignment, self._writer, self._bar = course, assignment, writer, bar
         self._again, self._unsandboxed = again, unsandboxed
         self._cell_seconds, self._notebook_seconds = seconds
+        self._tried_again = set()
         self.rows: dict[str, Row] = {}
 
     def grade(self, chosen, pool):
@@ -153,7 +166,8 @@ class _Run:
 
     def _task(self, folder, named):
         handed = take_in(folder)
-        secret = self._course.secret(self._assignment, folder.student)
+        files = _files(handed)
+        secret = self._course.secret(self._assignment, folder.student, hash_of_files(files))
         follows = (self._writer.master, secret, handed.submitted, handed.needs, *handed.remarks)
         return Task(
             **named,
@@ -161,7 +175,7 @@ class _Run:
             files=handed.files,
             master=self._writer.master,
             secret=secret,
-            key=key_of(_files(handed), *follows, version()),
+            key=key_of(files, *follows),
             submitted=handed.submitted,
             remarks=handed.remarks,
             needs=handed.needs,
@@ -173,10 +187,15 @@ class _Run:
         earlier = kept(self._course, self._assignment, task.student, task.folder)
         if self._again or earlier is None or earlier.key != task.key:
             return None
+        if earlier.gone:  # perhaps it was killed by something that has nothing to do with it
+            self._tried_again.add(task.folder)
+            return None
         return earlier if earlier.sandboxed or self._unsandboxed else None
 
     def _finish(self, result, beside=None, new=False):
         try:
+            if new and result.gone and result.folder in self._tried_again:
+                result = replace(result, gone=False)  # twice is the notebook's own doing
             if new:
                 keep(self._course, result)
             self._writer.put(result, beside)
@@ -184,10 +203,18 @@ class _Run:
         except GradebookError:
             raise
         except Exception as error:  # one submission stops no other
+            if getattr(error, "errno", None) in safe.FULL:
+                raise  # it would stop them all, one by one
             reason = words("run.not_saved", error=str(error) or type(error).__name__)
             row = Row(student=result.student, folder=result.folder, state=PERSON, reason=reason)
         self.rows[result.folder] = row
         self._bar.update(1)
+
+
+def _of_another_grader(course, chosen):
+    """How many were graded before the grader or a question table changed."""
+    found = (kept(course, folder.assignment, folder.student, folder.name) for folder in chosen)
+    return sum(1 for each in found if each and each.key and not is_of_this_grader(each.key))
 
 
 def _untouched(course, folder: Folder):
@@ -211,8 +238,10 @@ def _is_newer(folder, result):
         handed = take_in(folder)
     except Exception:  # it is as bad as before, or worse: the next run says so
         return bool(result.key)
+    if result.key:
+        return files_of(result.key) != hash_of_files(_files(handed))
     # Without a key it was refused as it came in, or the grader failed, which the reason says.
-    return not follows_from(result.key, _files(handed)) if result.key else result.state == REFUSED
+    return result.state == REFUSED
 
 
 def _forget_moved(course, assignment, listed):

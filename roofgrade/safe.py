@@ -6,6 +6,8 @@ swapped for another between a look and a read. Files are written beside their pl
 """
 
 import contextlib
+import ctypes
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -13,6 +15,8 @@ from pathlib import Path, PurePosixPath
 
 # There is one writer at a time, so what a killed one left under this name is written over.
 TEMPORARY = ".being-written"
+# What the system says where there is no room left: on the disk, or for this user or this file.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Jupyter puts this beside a notebook that somebody opens.
 FOREIGN = ".ipynb_checkpoints"
 
@@ -28,6 +32,27 @@ def checked(name: str) -> str:
     return name
 
 
+def exchange(one: Path, other: Path):
+    """Let two folders change places at once, so that whoever looks finds one or the other.
+
+    Raises OSError where the system or the disk cannot do it.
+    """
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    here, both = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    if renameat2 is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if renameat2(here, os.fsencode(one), here, os.fsencode(other), both):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(one))
+
+
+def share(at: Path | int):
+    """Let the group write a file or a folder, if it is one's own."""
+    about = os.stat(at)
+    wanted = 0o2770 if stat.S_ISDIR(about.st_mode) else 0o660
+    if about.st_uid == os.geteuid() and about.st_mode & wanted != wanted:
+        os.chmod(at, stat.S_IMODE(about.st_mode) | wanted)
+
+
 @contextlib.contextmanager
 def opened(
     root: Path | int, *names: str, make: bool = False, shared: bool = False
@@ -35,8 +60,8 @@ def opened(
     """A descriptor of what lies below ``root`` by these names, reached without following a link.
 
     ``root`` is a path, which is taken as it stands, or the descriptor of a folder. Missing folders
-    are made if ``make``, for a whole group if ``shared``. Raises OSError if a name is a link or,
-    without ``make``, not there; nothing waits for a fifo.
+    are made if ``make``; if ``shared``, the group may write in all of them. Raises OSError if a
+    name is a link or, without ``make``, not there; nothing waits for a fifo.
     """
     at = os.dup(root) if isinstance(root, int) else os.open(root, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -50,15 +75,13 @@ def opened(
 
 
 def _below(folder, name, make, shared):
-    made = False
     if make:
         with contextlib.suppress(FileExistsError):
-            os.mkdir(name, dir_fd=folder)
-            made = True
+            os.mkdir(name, 0o770 if shared else 0o777, dir_fd=folder)
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     below = os.open(name, flags, dir_fd=folder)
-    if made and shared:
-        os.fchmod(below, 0o2770)
+    if make and shared:
+        share(below)
     return below
 
 
@@ -83,15 +106,27 @@ def write(folder: int, name: str, content: bytes, mode: int = 0o600, *, durable:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(TEMPORARY, dir_fd=folder)
     new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    with open(os.open(TEMPORARY, new, 0o600, dir_fd=folder), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fchmod(file.fileno(), mode)
-        if durable:
-            os.fsync(file.fileno())
+    try:
+        with open(os.open(TEMPORARY, new, 0o600, dir_fd=folder), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            if durable:
+                os.fsync(file.fileno())
+    except OSError:  # half a file takes room, where there is none left
+        with contextlib.suppress(OSError):
+            os.unlink(TEMPORARY, dir_fd=folder)
+        raise
     os.replace(TEMPORARY, checked(name), src_dir_fd=folder, dst_dir_fd=folder)
     if durable:
         os.fsync(folder)
+
+
+def touch(folder: int, name: str):
+    """Put an empty file into an open folder, if nothing of that name is there."""
+    with contextlib.suppress(FileExistsError):
+        new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        os.close(os.open(checked(name), new, 0o600, dir_fd=folder))
 
 
 def fill(folder, contents, mode, *, shared=False, alone=True):

@@ -11,11 +11,18 @@ settings": Identifier, Full name, Email address, Status, Grade, Maximum Grade, F
 
 import csv
 import io
+import itertools
+import re
+import unicodedata
 
 from roofgrade.book.standing import standings
 from roofgrade.text import escaped, number, words
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# By one of these a formula begins, in full width or as a small form too; what spreadsheets skip may
+# stand before it.
+FORMULA = frozenset("=+-@−")
+SKIPPED = ("Cc", "Cf", "Zl", "Zp", "Zs")  # Unicode's controls, marks without a sign, and spaces
+PLAIN_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 PLAIN = (
     "student", "last_name", "first_name", "email", "assignment", "status",
     "score", "penalty", "grade", "maximum", "unread", "reason",
@@ -141,7 +148,14 @@ def _csv(rows):
 
 
 def _defused(cell):
-    """Text that a spreadsheet and a terminal show instead of running it."""
+    """Text that a spreadsheet and a terminal show instead of running it.
+
+    >>> [_defused(cell) for cell in ("=1+1", " \N{FULLWIDTH EQUALS SIGN}1", "-2.5", "-", "a=b")]
+    ["'=1+1", "' \N{FULLWIDTH EQUALS SIGN}1", '-2.5', '-', 'a=b']
+    """
     cell = "\n".join(escaped(line, None) for line in cell.splitlines())
-    runs = cell.startswith(FORMULA) and cell != "-" and not cell[1:].replace(".", "").isdigit()
-    return f"'{cell}" if runs else cell
+    if cell == "-" or PLAIN_NUMBER.fullmatch(cell):  # Moodle's own sign for nothing, and points
+        return cell
+    shown = itertools.dropwhile(lambda sign: unicodedata.category(sign) in SKIPPED, cell)
+    first = unicodedata.normalize("NFKC", next(shown, ""))
+    return f"'{cell}" if first[:1] in FORMULA or cell.startswith(("\t", "\r", "\n")) else cell

@@ -15,6 +15,7 @@ from roofgrade.judge import probes
 from roofgrade.judge.judging import judge, seed_for
 from roofgrade.judge.marking import check_output
 from roofgrade.judge.outputs import written
+from roofgrade.results import Answer
 from roofgrade.text import escaped, number, words
 
 
@@ -39,11 +40,12 @@ class Move:
 
 @dataclass(frozen=True)
 class Change:
-    """An answer as it is judged now, and where it stands."""
+    """An answer as it was judged, how it is judged now, and where it stands."""
 
     student: str
     folder: str
     cell: str
+    answer: Answer
     verdict: Verdict
 
 
@@ -75,13 +77,13 @@ def preview(course: Course, assignment: str, question: str) -> Regrading:
                 raise ValueError(words("regrade.other_points", question=question, **both))
             judged += 1
             before = answer.credit * points
-            secret = course.secret(assignment, result.student)
+            secret = course.secret(assignment, result.student, kept.files_of(result.key))
             verdict = _judged(secret, answer, result.student)
             if verdict is None:
                 moves.append(Move(result.student, before, before, again=True))
             elif verdict != _verdict(answer):
                 after = verdict.credit * points
-                changes.append(Change(result.student, result.folder, cell, verdict))
+                changes.append(Change(result.student, result.folder, cell, answer, verdict))
                 if after != before:
                     moves.append(Move(result.student, before, after, verdict.message))
     if not judged:
@@ -91,11 +93,11 @@ def preview(course: Course, assignment: str, question: str) -> Regrading:
 
 
 def apply(course: Course, regrading: Regrading):
-    """Keep and save what ``preview`` found."""
+    """Keep and save what ``preview`` found, but for answers that were graded anew since."""
     with kept.alone(course, regrading.assignment), Writer(course, regrading.assignment) as writer:
         for change in regrading.changes:
             result = kept.kept(course, regrading.assignment, change.student, change.folder)
-            if result:
+            if result and result.answers.get(change.cell) == change.answer:
                 result = _with(result, change.cell, change.verdict)
                 kept.keep(course, result)
                 writer.put(result)

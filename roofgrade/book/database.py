@@ -8,10 +8,12 @@ import contextlib
 import json
 import logging
 import os
+import sqlite3
 import sys
 from pathlib import Path
 
 import sqlalchemy as sa
+from nbgrader import api
 from nbgrader.api import Gradebook, InvalidEntry
 from sqlalchemy.orm import scoped_session, sessionmaker
 
@@ -32,6 +34,8 @@ NOTES = sa.Table(
     sa.Column("name", sa.String(200), primary_key=True),
     sa.Column("value", sa.Text, nullable=False),
 )
+# PostgreSQL's code of a full disk (PostgreSQL docs, Appendix A, "PostgreSQL Error Codes").
+DISK_FULL = "53100"
 # nbgrader logs here what it does, and nobody reads it.
 QUIET = logging.getLogger(__name__)
 QUIET.addHandler(logging.NullHandler())
@@ -55,6 +59,8 @@ class Book(Gradebook):
                 super().__init__(url, course.directory.course_id)
             self.url = course.db_url
             self.db.remove()
+            if self.engine.dialect.name == "sqlite":
+                course.opened_to_group(Path(self.engine.url.database))
             with self.engine.begin() as connection:
                 NOTES.create(connection, checkfirst=True)
                 for table, column in INDEXES.items():
@@ -110,7 +116,11 @@ def lent(gradebook, module):
 
 @contextlib.contextmanager
 def explained(url):
-    """Raises GradebookError if a database does not serve; errors in the data pass as they are."""
+    """Raises GradebookError if a database does not serve; errors in the data pass as they are.
+
+    What nbgrader logs of them, with tracebacks, is not shown.
+    """
+    loud, api.app_log = api.app_log, QUIET
     try:
         yield
     except (sa.exc.DBAPIError, sa.exc.ArgumentError, InvalidEntry) as error:
@@ -120,7 +130,16 @@ def explained(url):
             raise
         address = sa.make_url(url).render_as_string() if "://" in url else url
         reason = getattr(cause, "orig", cause)
-        raise GradebookError(words("book.unusable", address=address, reason=reason)) from error
+        key = "book.full" if _is_full(reason) else "book.unusable"
+        raise GradebookError(words(key, address=address, reason=reason)) from error
+    finally:
+        api.app_log = loud
+
+
+def _is_full(reason):
+    """Whether a database has no room left, as SQLite or PostgreSQL says it."""
+    full = getattr(reason, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    return full or getattr(reason, "sqlstate", None) == DISK_FULL
 
 
 @contextlib.contextmanager

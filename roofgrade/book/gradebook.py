@@ -3,9 +3,10 @@
 Each submission is one transaction. Its files in ``autograded/`` are put in place when all else is
 done, just before the database commits: so nobody marks a paragraph there while a newer version is
 already counted. A writer that is killed in between leaves files of which the gradebook has no
-note, and the next run saves that submission again.
+note, and the next command saves that submission again: ``catch_up`` is the door to it.
 """
 
+import json
 from functools import cached_property
 from pathlib import PurePosixPath
 
@@ -30,10 +31,11 @@ from nbgrader.utils import is_grade, parse_utc
 from roofgrade import safe
 from roofgrade.book import register
 from roofgrade.book.database import QUIET, Book, explained, lent
-from roofgrade.book.kept import hash_of
+from roofgrade.book.kept import HeldError, alone, files_of, hash_of, saved, unsaved
 from roofgrade.book.standing import Standing, max_score, standings_in, students_in
 from roofgrade.course import Course
-from roofgrade.results import Result
+from roofgrade.results import PERSON, Result
+from roofgrade.text import escaped, words
 
 # Seconds to wait for someone else who holds the gradebook.
 PATIENCE = 60
@@ -74,11 +76,32 @@ class Writer:
         """Save a result, and in ``autograded/`` its notebook and the files that came ``beside`` it.
 
         Returns whether there was anything to save. Manual scores and comments stay; a cell that a
-        person has scored waits for one again only if it has changed since. Without ``beside``, the
+        person has scored waits for one again only where what was handed in is another, and the cell
+        has changed with it. Why a person is needed stands in the notebook's metadata. Without
+        ``beside``, the
         files that lie there stay. A result without a notebook leaves everything as it is.
         """
-        if not result.notebook:
-            return False
+        done = bool(result.notebook) and self._put(result, beside)
+        saved(self._course, result)
+        return done
+
+    def catch_up(self) -> list[str]:
+        """Save what was kept and not saved; says what cannot be.
+
+        Files that came in beside a notebook follow with the next run.
+        """
+        said = []
+        for result in unsaved(self._course, self._assignment):
+            try:
+                self.put(result)
+            except (OSError, ValueError) as error:  # one submission stops no other
+                if getattr(error, "errno", None) in safe.FULL:
+                    raise
+                reason = words("run.not_saved", error=error)
+                said.append(f"{escaped(result.folder)}: {reason}")
+        return said
+
+    def _put(self, result, beside):
         safe.checked(result.student)
         with explained(self._book.url):
             contents = self._contents(result, beside)
@@ -126,14 +149,18 @@ class Writer:
         grades = loaded.grades
         waited = {cell: grade.needs_manual_grade for cell, grade in grades.items()}
         self._run_nbgrader(notebook, student, loaded)
-        noted = book.note(_note(submission.id)).get("cells", {})
+        note = book.note(_note(submission.id))
+        noted, files = note.get("cells", {}), files_of(result.key)
         cells = _cells(result, notebook)
         for cell, grade in grades.items():
-            if cell in noted and noted[cell] == cells.get(cell):
+            is_settled = grade.manual_score is not None and not waited[cell]
+            same_work = bool(files) and note.get("files") == files
+            if (same_work and is_settled) or (cell in noted and noted[cell] == cells.get(cell)):
                 grade.needs_manual_grade = waited[cell]
-            elif cell in result.reading:
+            elif _waits(cell, result):
                 grade.needs_manual_grade = True
-        book.write_note(_note(submission.id), {"hash": _hash(result), "cells": cells})
+        now = {"hash": _hash(result), "cells": cells, "files": files}
+        book.write_note(_note(submission.id), now)
 
     def _run_nbgrader(self, notebook, student, loaded):
         names = {"student": student, "assignment": self._assignment, "notebook": self._assignment}
@@ -157,7 +184,7 @@ class Writer:
         }
         if result.submitted:
             rest["timestamp.txt"] = result.submitted.encode() + b"\n"  # nbgrader reads it
-        return {name: result.notebook.encode() + b"\n", **rest}
+        return {name: _shown(result).encode() + b"\n", **rest}
 
     def _place(self, result):
         return self._course.autograded, result.student, self._assignment
@@ -170,11 +197,26 @@ class Writer:
             return False
 
     def _write(self, result, contents, beside):
-        shared = self._course.directory.groupshared
+        shared = self._course.shared
         self._course.autograded.mkdir(exist_ok=True)
+        self._course.opened_to_group(self._course.autograded)
         with safe.opened(*self._place(result), make=True, shared=shared) as folder:
             mode = 0o664 if shared else 0o444
             safe.fill(folder, contents, mode, shared=shared, alone=beside is not None)
+
+
+def catch_up(course: Course, assignment: str) -> list[str]:
+    """Save what a run or a regrading that was killed has kept and not saved, before all else.
+
+    Says what could not be saved, such as that a run is under way, which saves its results itself.
+    """
+    if not unsaved(course, assignment):
+        return []
+    try:
+        with alone(course, assignment), Writer(course, assignment) as writer:
+            return writer.catch_up()
+    except HeldError as error:
+        return [words("book.saves_itself", error=error)]
 
 
 class _Loaded:
@@ -224,7 +266,21 @@ def _note(submission_id):
 
 
 def _hash(result):
-    return hash_of(result.notebook, result.reading, result.submitted)
+    return hash_of(result.notebook, result.reading, result.flagged, result.reason, result.submitted)
+
+
+def _shown(result):
+    """The notebook as it lies in ``autograded/``, where Formgrader shows why a person is needed."""
+    if result.state != PERSON:
+        return result.notebook
+    notebook = json.loads(result.notebook)
+    about = {"reason": result.reason, "flagged": result.flagged}
+    notebook["metadata"]["roofgrade"] = about
+    return json.dumps(notebook, ensure_ascii=False)
+
+
+def _waits(cell, result):
+    return cell in result.reading or cell in result.flagged
 
 
 def _cells(result, notebook):
@@ -234,6 +290,14 @@ def _cells(result, notebook):
         if is_grade(cell):
             name = cell.metadata.nbgrader.grade_id
             answer = result.answers.get(name)
-            got = [answer.reply, answer.credit, answer.points] if answer else []
-            hashes[name] = hash_of(cell.source, got, name in result.reading)
+            got = [_lasting(answer), answer.credit, answer.points] if answer else []
+            hashes[name] = hash_of(cell.source, got, _waits(name, result))
     return hashes
+
+
+def _lasting(answer):
+    """The reply without the calls that were drawn for this work: the next one meets others."""
+    if not answer.reply or "calls" not in answer.reply:
+        return answer.reply
+    calls = answer.reply["calls"] or []
+    return answer.reply | {"calls": calls[: answer.shared], "said": ""}

@@ -1,16 +1,20 @@
 """Results as files, so that what was graded once need not run again.
 
 They lie in ``COURSE/grading/SET/results/``, one file a folder that came in. A result counts while
-its key does: the hash of all that it follows from.
+its key does: the hash of all that it follows from. Beside a result that is not yet saved in the
+gradebook lies an empty file, by which the next command finds and saves it.
 """
 
 import contextlib
+import errno
 import fcntl
 import functools
 import hashlib
 import json
 import os
 import platform
+import socket
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -20,26 +24,50 @@ import numpy as np
 import roofcheck
 import roofgrade
 import roofkit
+from roofcheck.table import OWN_FOLDER
 from roofgrade import safe
 from roofgrade.course import Course
 from roofgrade.results import Result
-from roofgrade.sandbox.layout import REAL
 from roofgrade.text import words
 
-RESULTS, LOCK = "results", "lock"
+RESULTS, LOCK, UNSAVED = "results", "lock", ".unsaved"
+# What a disk of the network says that keeps no locks.
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 PATIENCE = 5  # seconds for the lock of a run that has ended
 SOURCES = (".py", ".toml", ".js")
-# These files of roofcheck run beside a student's code. Its tables and kinds judge what that code
-# replied: when they change, `regrade` judges anew, and no code has to run again.
-BESIDE_STUDENTS = tuple(f"roofcheck/{name}" for name in REAL)
 PACKAGES = [Path(package.__file__).parent for package in (roofkit, roofcheck, roofgrade)]
 
 
+class HeldError(RuntimeError):
+    """Another run grades the set just now."""
+
+
 def keep(course: Course, result: Result):
-    """Write a result, so that it survives whatever comes next."""
+    """Write a result, so that it survives whatever comes next, and note that it is not saved."""
     own = course.own  # this makes the folder, and closes it to others
-    with safe.opened(own, result.assignment, RESULTS, make=True) as folder:
-        safe.write(folder, _name(result.student, result.folder), result.to_json().encode())
+    name = _name(result.student, result.folder)
+    mode = 0o660 if course.shared else 0o600
+    with safe.opened(own, result.assignment, RESULTS, make=True, shared=course.shared) as folder:
+        safe.touch(folder, f"{name}{UNSAVED}")
+        safe.write(folder, name, result.to_json().encode(), mode)
+
+
+def saved(course: Course, result: Result):
+    """Note that a result is in the gradebook, or has nothing to go there."""
+    name = _name(result.student, result.folder)
+    with contextlib.suppress(FileNotFoundError):
+        (course.own / result.assignment / RESULTS / f"{name}{UNSAVED}").unlink()
+
+
+def unsaved(course: Course, assignment: str) -> list[Result]:
+    """What is kept and not saved, as a run leaves it that is killed, or finds the disk full."""
+    found = []
+    for path in sorted((course.own / assignment / RESULTS).glob(f"*{UNSAVED}")):
+        if result := _read(path.with_suffix("")):
+            found.append(result)
+        else:
+            path.unlink(missing_ok=True)  # it was killed before it kept anything
+    return found
 
 
 def kept(course: Course, assignment: str, student: str, folder: str) -> Result | None:
@@ -69,19 +97,26 @@ def forget_moved(course: Course, assignment: str, places: Mapping[str, Iterable[
                 not result.student or places.get(result.student) or result.folder in lying
             ):
                 path.unlink()
+                saved(course, result)
 
 
 @contextlib.contextmanager
 def alone(course: Course, assignment: str):
-    """Keeps other runs off a set. Raises RuntimeError if one is under way."""
-    with safe.opened(course.own, safe.checked(assignment), make=True) as folder:
-        lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+    """Keeps other runs off a set. Raises HeldError if one is under way."""
+    name, place = safe.checked(assignment), course.root / "grading" / assignment
+    try:
+        with safe.opened(course.own, name, make=True, shared=course.shared) as folder:
+            lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+    except PermissionError as error:
+        raise RuntimeError(words("run.not_yours", folder=place)) from error
     with open(lock, "r+") as file:
+        if course.shared:
+            safe.share(file.fileno())
         if holder := _held(file):
-            raise RuntimeError(words("run.under_way", assignment=assignment, process=holder))
+            raise HeldError(words("run.under_way", assignment=assignment, process=holder))
         file.seek(0)
         file.truncate()
-        file.write(f"{os.getpid()}\n")
+        file.write(f"{os.getpid()} {socket.gethostname()}\n")
         file.flush()
         yield
 
@@ -98,9 +133,15 @@ def _held(file):
             return ""
         except BlockingIOError:
             file.seek(0)
-            holder = file.read().strip()
-        if _lives(holder) or time.monotonic() > until:
-            return holder or "?"
+            process, _, host = file.read().strip().partition(" ")
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            print(words("run.no_locks"), file=sys.stderr)
+            return ""
+        elsewhere = host not in ("", socket.gethostname())  # as on a disk of the network
+        if elsewhere or _lives(process) or time.monotonic() > until:
+            return f"{process} ({host})" if elsewhere else process or "?"
         time.sleep(0.05)
 
 
@@ -117,26 +158,32 @@ def _lives(process):
 
 
 def key_of(submitted: Mapping[str, bytes], *texts: str) -> str:
-    """The hash of all that a result follows from: the files that came in, and these texts.
+    """What a result follows from, as three hashes: the files that came in, these texts, the grader.
 
-    The texts are the release, what else the caller knows of, and the grader's ``version``.
+    The texts are the release, and what else the caller knows of.
 
     >>> key_of({"ps1.ipynb": b"{}"}, "release") == key_of({"ps1.ipynb": b"{}"}, "another")
     False
     """
-    return f"{_hash_of_files(submitted)}-{hash_of(texts)}"
+    return f"{hash_of_files(submitted)}-{hash_of(texts)}-{version()}"
 
 
-def follows_from(key: str, submitted: Mapping[str, bytes]) -> bool:
-    """Whether ``key_of`` made this of the same files, whatever the texts.
+def files_of(key: str) -> str:
+    """The hash of the files, in the key of a result that was made of them.
 
-    >>> follows_from(key_of({"ps1.ipynb": b"{}"}, "release"), {"ps1.ipynb": b"{}"})
+    >>> files_of(key_of({"ps1.ipynb": b"{}"}, "release")) == hash_of_files({"ps1.ipynb": b"{}"})
     True
     """
-    return key.partition("-")[0] == _hash_of_files(submitted)
+    return key.partition("-")[0]
 
 
-def _hash_of_files(submitted):
+def is_of_this_grader(key: str) -> bool:
+    """Whether the grader and its question tables are those by which a result came about."""
+    return key.endswith(f"-{version()}")
+
+
+def hash_of_files(submitted: Mapping[str, bytes]) -> str:
+    """The hash of what was handed in: files by their paths."""
     hashed = {name: hashlib.sha256(content).hexdigest() for name, content in submitted.items()}
     return hash_of(sorted(hashed.items()))
 
@@ -146,25 +193,29 @@ def hash_of(*plain) -> str:
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
 
-@functools.cache
 def version() -> str:
-    """The hash of the grader: its sources without the question tables, Python and NumPy."""
-    return hash_of(hash_of_sources(PACKAGES), platform.python_version(), np.__version__)
+    """The hash of the grader: all sources and question tables, Python and NumPy."""
+    return _version(os.environ.get(OWN_FOLDER, ""))
 
 
-def hash_of_sources(packages: Iterable[Path]) -> str:
-    """The hash of the files of packages that a student's result follows from."""
+@functools.cache
+def _version(own):
+    return hash_of(hash_of_sources(PACKAGES, own), platform.python_version(), np.__version__)
+
+
+def hash_of_sources(packages: Iterable[Path], own: str = "") -> str:
+    """The hash of the files of packages, and of an instructor's own folder of questions."""
     paths = {
         path.relative_to(package.parent).as_posix(): path
         for package in packages
         for path in package.rglob("*")
-        if path.suffix in SOURCES
     }
+    paths |= {f"own/{path.name}": path for path in Path(own).glob("*") if own}
     return hash_of(
         sorted(
             (name, hashlib.sha256(path.read_bytes()).hexdigest())
             for name, path in paths.items()
-            if not name.startswith("roofcheck/") or name.startswith(BESIDE_STUDENTS)
+            if path.suffix in SOURCES
         )
     )
 

@@ -4,7 +4,7 @@ The table of a run, feedback, export, the late penalty and the report go by this
 them takes for 0 what nobody has marked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
@@ -32,8 +32,9 @@ class Standing:
     """One student's points in one set.
 
     ``score`` counts what has been read, before ``penalty``; it is None where nothing has been.
-    ``unread`` are the points that wait for a person, in the cells ``waiting``. ``by_hand`` says
-    that a person has set points, and ``reason`` why a submission was refused.
+    ``unread`` are the points that wait for a person, in the cells ``waiting``; in those of
+    ``by_hand`` a person has set points. ``reason`` says why a submission was refused, or why a
+    person is needed.
     """
 
     student: str
@@ -47,7 +48,7 @@ class Standing:
     penalty: float = 0.0
     unread: float = 0.0
     waiting: tuple[str, ...] = ()
-    by_hand: bool = False
+    by_hand: tuple[str, ...] = ()
     reason: str = ""
 
     @property
@@ -59,6 +60,14 @@ class Standing:
     def provisional(self) -> float | None:
         """The points so far, or None where nothing has been marked."""
         return None if self.score is None else max(0.0, self.score - self.penalty)
+
+
+def is_settled(flagged: Collection[str], standing: Standing) -> bool:
+    """Whether a person has set the points of all cells that a person was needed for.
+
+    Where no cell is named, as of what could not be taken in, points settle nothing.
+    """
+    return bool(flagged) and set(flagged) <= set(standing.by_hand)
 
 
 def results(course: Course, assignment: str) -> dict[str, Result]:
@@ -168,22 +177,22 @@ def _submitted(query, assignment, only):
 def _standing(name, worth, person, penalty, grades, result):
     waiting = sorted(cell for cell, _, _, waits, _ in grades if waits)
     marked = [score for _, score, _, waits, _ in grades if not waits]
-    by_hand = any(manual is not None for *_, manual in grades)
     state = (UNREAD if waiting else GRADED) if grades else NOTHING
-    refused = result is not None and result.state == REFUSED
-    if refused:
-        state = REFUSED
-    elif result is not None and result.state == PERSON and (waiting or not by_hand):
-        state = PERSON  # else a person has set points and left nothing to read
-    return Standing(
+    standing = Standing(
         student=name,
         max_score=worth,
         state=state,
-        score=sum(marked) if marked and not refused else None,
+        score=sum(marked) if marked else None,
         penalty=penalty or 0.0,
         unread=sum(most for _, _, most, waits, _ in grades if waits),
         waiting=tuple(waiting),
-        by_hand=by_hand,
-        reason=result.reason if refused else "",
+        by_hand=tuple(
+            sorted(cell for cell, *_, waits, by in grades if by is not None and not waits)
+        ),
         **{field: value or "" for field, value in person.items() if field != "id"},
     )
+    if result is not None and result.state == REFUSED:
+        return replace(standing, state=REFUSED, reason=result.reason, score=None)
+    if result is not None and result.state == PERSON and not is_settled(result.flagged, standing):
+        return replace(standing, state=PERSON, reason=result.reason)
+    return standing

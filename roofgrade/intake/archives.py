@@ -23,13 +23,13 @@ import os
 import shutil
 import stat
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from roofgrade import safe
 from roofgrade.course import Course
 from roofgrade.errors import MachineryError, RefusedError
 from roofgrade.intake.files import (
@@ -326,28 +326,75 @@ def _renamed(files, assignment):
 
 
 def _replace(course, target, files):
-    """Put the files there; returns whether they are, and what to remark on what was there."""
-    kept = course.own / "earlier" / target.parent.name / target.name
+    """Put the files there; returns whether they are, and what to remark on what was there.
+
+    Whoever is killed meanwhile leaves what was there or what is new, and nothing is lost.
+    """
+    place = Path(target.parent.name, target.name)
+    kept, work = course.own / "earlier" / place, course.own / "unpacking" / place
+    _clear_up(work, kept)
     there = os.path.lexists(target)
     if there and _holds(target, files):
         return True, words("archives.there_already")
-    versions = sorted(kept.iterdir()) if kept.is_dir() else []
-    if there and any(_holds(version, files) for version in versions):
+    if there and any(_holds(version, files) for version in _versions(kept)):
         return False, words("archives.replaced_before")
-    made = Path(tempfile.mkdtemp(dir=course.own))
-    made.chmod(0o755)
-    for path, data in files.items():
-        (made / path).parent.mkdir(parents=True, exist_ok=True)
-        (made / path).write_bytes(data)
+    shared = course.shared
+    try:
+        where = course.own, "unpacking", *place.parts, "new"
+        with safe.opened(*where, make=True, shared=shared) as new:
+            safe.fill(new, files, 0o664 if shared else 0o644, shared=shared)
+    except OSError:
+        _clear_up(work, kept)
+        raise
     remark = ""
     if there:
-        version = kept / str(len(versions) + 1)
-        kept.mkdir(parents=True, exist_ok=True)
-        shutil.move(target, version)
+        version = _swapped(work / "new", target, kept)
         remark = words("archives.moved", folder=version.relative_to(course.root))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.move(made, target)
+    else:
+        for folder in (target.parent.parent, target.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+            course.opened_to_group(folder)
+        shutil.move(work / "new", target)
+    _clear_up(work, kept)
     return True, remark
+
+
+def _swapped(new, target, kept):
+    """Put a folder in the place of the target; returns where the target is kept now."""
+    # Under this name, a folder of another number is what was there: the two have changed places.
+    named = new.rename(new.with_name(str(new.stat().st_ino)))
+    try:
+        safe.exchange(named, target)
+    except OSError:  # another disk, say
+        version = _put_away(target, kept)
+        shutil.move(named, target)
+        return version
+    return _put_away(named, kept)
+
+
+def _clear_up(work, kept):
+    """Drop what a killed unpacking left unfinished, and keep what it had just replaced."""
+    work.mkdir(parents=True, exist_ok=True)  # so that what is empty goes in the end, too
+    for left in list(work.iterdir()):
+        if left.name in ("new", str(left.lstat().st_ino)):
+            shutil.rmtree(left)
+        else:
+            _put_away(left, kept)
+    os.removedirs(work)
+
+
+def _versions(kept):
+    """What was replaced before, the oldest first."""
+    found = [path for path in kept.iterdir() if path.name.isdigit()] if kept.is_dir() else []
+    return sorted(found, key=lambda path: int(path.name))
+
+
+def _put_away(folder, kept):
+    """Keep a folder as the latest version."""
+    version = kept / str(max((int(path.name) for path in _versions(kept)), default=0) + 1)
+    kept.mkdir(parents=True, exist_ok=True)
+    shutil.move(folder, version)
+    return version
 
 
 def _holds(folder, files):

@@ -13,7 +13,7 @@ from roofcheck.kinds import Verdict
 from roofcheck.progress import line_of
 from roofcheck.student import Grade
 from roofcheck.variants import ask, variants
-from roofgrade.errors import EndedError, RefusedError
+from roofgrade.errors import EndedError, GoneError, RefusedError
 from roofgrade.judge import outputs, probes
 from roofgrade.judge.judging import judge, named, seed_for
 from roofgrade.mend.submission import mend
@@ -36,6 +36,8 @@ def mark(task: Task, box) -> Result:
     marking = _Marking(task, mended)
     marking.run(box)
     reasons = [reason for reason in (task.needs, *marking.troubles) if reason]
+    # A reason that is about no cell is shown at the first check.
+    flagged = marking.unjudged or [cell for cell in marking.answers if reasons][:1]
     return replace(
         result,
         state=PERSON if reasons else GRADED,
@@ -43,7 +45,9 @@ def mark(task: Task, box) -> Result:
         remarks=(*task.remarks, *mended.remarks, *marking.remarks),
         notebook=marking.text(),
         answers=marking.answers,
-        reading=tuple(dict.fromkeys((*mended.own_text, *marking.unjudged))),
+        reading=mended.own_text,
+        flagged=tuple(dict.fromkeys(flagged)),
+        gone=marking.gone,
         seconds=time.perf_counter() - start,
     )
 
@@ -86,7 +90,7 @@ class _Marking:
         self._task, self._mended = task, mended
         self._cleaner = outputs.Cleaner()
         self._grades = {}
-        self._ended = ""
+        self._ended, self.gone = "", False
         self.answers, self.troubles, self.remarks, self.unjudged = {}, [], [], []
 
     def run(self, box):
@@ -147,6 +151,7 @@ class _Marking:
             question=asked.question, asked=probes.digest(probe), reply=reply,
             credit=verdict.credit, points=question.points, state=verdict.state,
             message=verdict.message, slips=verdict.slips,
+            shared=len(getattr(question, "cases", ())),
         )  # fmt: skip
         cell.execution_count = count
         cell.outputs = [check_output(grade, count)]
@@ -195,7 +200,7 @@ class _Marking:
             try:
                 return ask()
             except EndedError as error:
-                self._ended = str(error)
+                self._ended, self.gone = str(error), isinstance(error, GoneError)
                 self.troubles.append(self._ended)
         return self._ended
 

@@ -104,14 +104,11 @@ def _write(course, assignment, standing, gradebook, exporter):
     for name in EXCHANGED:
         # A submission that was refused has no copy in autograded/.
         for folder in (course.submitted, course.autograded):
-            _pass_on(folder / standing.student / assignment / name, path.with_name(name))
+            _pass_on(course, folder / standing.student / assignment / name, path.with_name(name))
     if path.is_file() and _is_current(path, exporter, nb, resources):
         return Page(standing.student, path, "left", _is_plain(path))
     page, _ = exporter.from_notebook_node(nb, resources)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    made = path.with_suffix(".new")
-    made.write_text(page, encoding="utf-8")
-    made.replace(path)
+    _put(course, path, page.encode())
     return Page(standing.student, path, "written", _is_plain(path))
 
 
@@ -141,10 +138,17 @@ def _notebook(course, assignment, student):
     return course.autograded / student / assignment / f"{assignment}.ipynb"
 
 
-def _pass_on(source, target):
+def _pass_on(course, source, target):
     if (content := safe.read(source.parent, source.name, most=LARGEST)) is not None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
+        _put(course, target, content)
+
+
+def _put(course, path, content):
+    """Write a file into ``feedback/``: all of it, or nothing."""
+    course.feedback.mkdir(exist_ok=True)
+    *folders, name = path.relative_to(course.opened_to_group(course.feedback)).parts
+    with safe.opened(course.feedback, *folders, make=True, shared=course.shared) as folder:
+        safe.write(folder, name, content, 0o644, durable=False)
 
 
 class FeedbackExporter(Exporter):

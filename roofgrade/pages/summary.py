@@ -12,7 +12,7 @@ from shutil import get_terminal_size
 from textwrap import indent, wrap
 from types import MappingProxyType
 
-from roofgrade.book.standing import NOTHING, Standing
+from roofgrade.book.standing import NOTHING, Standing, is_settled
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.text import escaped, number, words
 from roofkit.palette import colour
@@ -59,7 +59,7 @@ class Row:
     """One folder that came in: what became of it, and what the gradebook says of its student.
 
     ``points`` is None where the gradebook has none of this submission; ``unread`` are the cells
-    that wait for a person there.
+    that wait for a person there, ``flagged`` those that ``reason`` is about.
     """
 
     student: str
@@ -70,6 +70,7 @@ class Row:
     counts: bool = False
     points: float | None = None
     unread: tuple[str, ...] = ()
+    flagged: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, result: Result, *remarks: str) -> "Row":
@@ -78,6 +79,7 @@ class Row:
         return cls(
             student=result.student, folder=result.folder, state=result.state, reason=result.reason,
             remarks=(*bare, *result.remarks, *remarks), counts=bool(result.notebook),
+            flagged=result.flagged,
         )  # fmt: skip
 
     @property
@@ -213,7 +215,7 @@ def _standing(row, standings, counted, remarks):
         if standing.penalty and standing.score is not None:
             both = {"points": number(standing.penalty), "before": number(standing.score)}
             said = (words("summary.late", **both), *said)
-        if row.state == PERSON and standing.by_hand and not standing.waiting:
+        if row.state == PERSON and is_settled(row.flagged, standing):
             before = words("summary.looked_at", reason=row.reason)
             row = replace(row, state=GRADED, reason="", remarks=(before, *row.remarks))
         return replace(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from roofgrade import door
-from roofgrade.errors import EndedError, MachineryError
+from roofgrade.errors import EndedError, GoneError, MachineryError
 from roofgrade.sandbox import host
 from roofgrade.sandbox.inside.channel import HEAD, PIECE, packed
 from roofgrade.sandbox.memory import Meter
@@ -196,4 +196,4 @@ class Child:
             return MachineryError(words("sandbox.warm_ended"))
         if self.meter and self.meter.exceeded():
             return EndedError(words("sandbox.memory"))
-        return EndedError(words("sandbox.ended"))
+        return GoneError(words("sandbox.ended"))

@@ -97,7 +97,7 @@ def mark(course, who, points, comment="", cell=f"{SET}-paragraph"):
         gradebook.db.commit()
 
 
-def keep(course, who, state, *, reason="", answers=None):
+def keep(course, who, state, *, reason="", flagged=(), answers=None):
     """Keep a Result: by question, its ``answers`` get what check() says to them."""
     answered = {}
     for question, answer in (answers or {}).items():
@@ -119,6 +119,7 @@ def keep(course, who, state, *, reason="", answers=None):
         folder=f"{who}/{SET}",
         state=state,
         reason=reason,
+        flagged=flagged,
         answers=answered,
     )
     kept.keep(course, result)

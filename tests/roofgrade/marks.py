@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from roofgrade.errors import MachineryError
-from roofgrade.results import GRADED, Answer, Result
+from roofgrade.results import GRADED, PERSON, Answer, Result
 
 SECONDS = 0.01
 
@@ -64,8 +64,10 @@ def mark(task, box):
     if "raise" in task.files:
         raise ZeroDivisionError("by nought")
     marked, answers = graded(task.master, task.notebook)
+    gone = "gone" in task.files or _first_time(task.files.get("gone once"))
     return Result(
-        student=task.student, assignment=task.assignment, folder=task.folder, state=GRADED,
+        student=task.student, assignment=task.assignment, folder=task.folder,
+        state=PERSON if gone else GRADED, gone=gone, reason="it crashed" if gone else "",
         remarks=task.remarks, notebook=marked, answers=answers, submitted=task.submitted,
         key=task.key, sandboxed=not box.unsandboxed,
     )  # fmt: skip

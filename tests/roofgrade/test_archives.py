@@ -6,11 +6,13 @@ import shutil
 import stat
 import struct
 import zipfile
+from pathlib import Path
 
 import pytest
 from damage import RELEASED, made
 from homework import ROOT
 
+from roofgrade import safe
 from roofgrade.course import Course
 from roofgrade.intake.archives import unpack
 from roofgrade.intake.folders import folders, take_in
@@ -313,3 +315,62 @@ def test_damaged_zips_are_unpacked_as_far_as_they_go_or_refused(course):
         }
     assert outcomes == {True, False, "refused"}
     assert not [each for each in course.own.iterdir() if each.name != "earlier"]
+
+
+def everywhere(course):
+    """Every file that unpacking put somewhere, by path."""
+    found = [*course.submitted.rglob("*"), *course.own.rglob("*")]
+    return {
+        str(path.relative_to(course.root)): path.read_bytes() if path.is_file() else None
+        for path in found
+    }
+
+
+@pytest.mark.parametrize("step", ["written", "named", "exchanged", "kept", "moved in"])
+def test_an_unpacking_that_is_killed_leaves_one_version_in_place(course, step, monkeypatch):
+    first = {"ada/ps1/ps1.ipynb": WORK, "ada/ps1/old.csv": b"1"}
+    second = {"ada/ps1/ps1.ipynb": WORK + b" ", "ada/ps1/new.csv": b"2"}
+    unpacked(course, first)
+    if step == "moved in":
+        shutil.rmtree(course.submitted)
+
+    def killing(call):
+        def done(*arguments, **options):
+            call(*arguments, **options)
+            raise KeyboardInterrupt
+
+        return done
+
+    module, name = {
+        "written": (safe, "fill"),
+        "named": (Path, "rename"),
+        "exchanged": (safe, "exchange"),
+        "kept": (shutil, "move"),
+        "moved in": (shutil, "move"),
+    }[step]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, killing(getattr(module, name)))
+        with pytest.raises(KeyboardInterrupt):
+            unpacked(course, second)
+    lie_there = {path.removeprefix("ada/ps1/") for path in there(course)}
+    assert lie_there in ({"ps1.ipynb", "old.csv"}, {"ps1.ipynb", "new.csv"}) or step == "moved in"
+    unpacked(course, second)
+    found = everywhere(course)
+    assert {path for path, data in found.items() if data is not None} == {
+        "submitted/ada/ps1/ps1.ipynb", "submitted/ada/ps1/new.csv",
+        *(f"grading/earlier/ada/ps1/1/{name}" for name in ("ps1.ipynb", "old.csv")
+          if step != "moved in"),
+    }  # fmt: skip
+    assert not (course.own / "unpacking").exists()
+
+
+def test_a_disk_that_cannot_exchange_folders_gets_one_after_the_other(course, monkeypatch):
+    def cannot(*folders):
+        raise OSError("cross-device link")
+
+    monkeypatch.setattr(safe, "exchange", cannot)
+    for data in (b"1", b"2", b"3"):
+        unpacked(course, {"ada/ps1/ps1.ipynb": WORK, "ada/ps1/data.csv": data})
+    kept = course.own / "earlier/ada/ps1"
+    assert (course.submitted / "ada/ps1/data.csv").read_bytes() == b"3"
+    assert [(kept / number / "data.csv").read_bytes() for number in "12"] == [b"1", b"2"]

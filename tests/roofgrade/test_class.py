@@ -93,9 +93,34 @@ def test_nobody_sees_what_lies_beside(graded):
 def test_a_neighbours_figures_are_for_a_person_and_earn_nothing(graded, who, me):
     said, found = graded
     assert found[who]["reason"].startswith(f"ps1.mine: the notebook says me = {me} and not '{who}'")
-    assert "ps1-mine-check" in found[who]["reading"]
+    assert "ps1-mine-check" in found[who]["flagged"]
     assert found[who]["answers"]["ps1-mine-check"]["credit"] == 0
     assert f"ps1.mine: the notebook says me = {me}" in " ".join(said.split())
+
+
+def test_wherever_a_person_is_needed_cells_wait_for_one(graded, course):
+    needed = [each for each in graded[1].values() if each["state"] == "person" and each["notebook"]]
+    assert len(needed) > 5
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        for each in needed:
+            assert each["flagged"], each["reason"]
+            for name in each["flagged"]:
+                grade = book.find_grade(name, "ps1", "ps1", each["student"])
+                assert grade.needs_manual_grade, each["student"]
+
+
+def test_who_crashed_waits_at_the_checks_that_nobody_judged(graded, course):
+    result = graded[1]["crashes-after-five"]
+    unjudged = [name for name, answer in result["answers"].items() if answer["reply"] is None]
+    assert result["gone"]
+    assert result["flagged"] == unjudged
+    assert "ps1-mine-check" in unjudged
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        for name in unjudged:
+            assert book.find_grade(name, "ps1", "ps1", "crashes-after-five").needs_manual_grade
+        assert not book.find_grade(
+            "ps1-ridge-check", "ps1", "ps1", "crashes-after-five"
+        ).needs_manual_grade
 
 
 def test_what_a_student_names_is_not_written_over(graded, course):
@@ -109,6 +134,7 @@ def test_the_second_time_nothing_runs_again(graded, course):
         files = [*(course / "autograded").rglob("*.ipynb"), *kept]
         return {path: path.stat().st_mtime_ns for path in files if b"nbgrader" in path.read_bytes()}
 
+    grade(course, "ps1", *PATIENCE)  # whose process ended by itself is tried once more
     before, rows = written(), contents(course)
     grade(course, "ps1", *PATIENCE)
     assert len(before) > 2 * 60

@@ -27,10 +27,13 @@ WORKSHEET = (
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     course = classroom(tmp_path_factory.mktemp("course"))
-    for who in ("read", "unread", "person"):
+    for who in ("read", "unread", "person", "settled"):
         grade(course, who, RIGHT, written="Read me.")
-    mark(course, "read", 3.5)
-    keep(course, "person", "person", reason="its process ended")
+    for who in ("read", "person", "settled"):
+        mark(course, who, 3.5)
+    mark(course, "settled", 1, cell="ps1-time-check")
+    for who in ("person", "settled"):
+        keep(course, who, "person", reason="its process ended", flagged=("ps1-time-check",))
     keep(course, "refused", "refused", reason="no notebook, just a = sign")
     with Gradebook(course.db_url) as gradebook:
         gradebook.update_or_create_student(
@@ -57,12 +60,15 @@ def test_plain_says_how_each_stands(course):
         "person": ("needs a person", ""),
         "read": ("graded", "7.5"),
         "refused": ("refused", ""),
+        "settled": ("graded", "8.5"),
         "unread": ("not yet read", ""),
     }
+    assert {who: one["reason"] for who, one in found.items() if one["reason"]} == {
+        "person": "its process ended", "refused": "no notebook, just a = sign",
+    }  # fmt: skip
     assert found["read"]["last name"] == 'Muster, Jr. "M"'
     assert found["read"]["first name"].startswith("'=cmd")
     assert (found["unread"]["score"], found["unread"]["not yet read"]) == ("4", "4")
-    assert found["refused"]["reason"] == "no notebook, just a = sign"
 
 
 def test_provisional_points_come_when_asked_for_alone(course):
@@ -70,11 +76,32 @@ def test_provisional_points_come_when_asked_for_alone(course):
     place = head.index("grade")
     assert {row[0]: row[place] for row in rows} == {
         "absent": "",
-        "person": "4",
+        "person": "7.5",
         "read": "7.5",
         "refused": "",
+        "settled": "8.5",
         "unread": "4",
     }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1", "+1+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "\n=1", "  =1", "\u00a0=1", "\u200b=1",
+        "\ufeff=1", "\x00=1", "＝1", "＋1", "－1", "＠SUM(1)", " ＝1", "﹦1", "﹢1", "﹣1",
+        "﹫SUM(1)", "⁼1", "₊1", "−1+1", "+１", "\tplain",
+    ],
+)  # fmt: skip
+def test_what_a_spreadsheet_takes_for_a_formula_is_text(text):
+    [[cell]] = lines(export._csv([[text]]))
+    assert cell == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "-", "-12.5", "+3", "7", "a=b", "    Points Possible", "é", "x"]
+)
+def test_what_is_no_formula_stays(text):
+    assert lines(export._csv([[text]])) == [[text]]
 
 
 def test_moodles_grade_import(course):
@@ -82,6 +109,7 @@ def test_moodles_grade_import(course):
     assert head == ["Email address", "Username", "ps1", "Status"]
     assert ["read@example.edu", "read", "7.5", "graded"] in rows
     assert ["unread@example.edu", "unread", "", "not yet read"] in rows
+    assert ["", "person", "", "needs a person"] in rows
 
 
 def test_canvass_gradebook(course):
@@ -90,7 +118,7 @@ def test_canvass_gradebook(course):
     assert possible == ["    Points Possible", "", "", "", "", "26"]
     [read] = [row for row in rows if row[3] == "read"]
     assert read[1:] == ["901", "", "read", "", "7.5"]
-    assert {row[3]: row[5] for row in rows if row[5]} == {"read": "7.5"}
+    assert {row[3]: row[5] for row in rows if row[5]} == {"read": "7.5", "settled": "8.5"}
 
 
 def test_moodles_worksheet_is_filled_in(course):

@@ -13,9 +13,12 @@ from nbgrader.preprocessors import latesubmissions, saveautogrades
 from standin import PARAGRAPH, SET, autograded, contents, new_course, result_of
 
 from roofgrade import safe
+from roofgrade.book import kept
 from roofgrade.book.database import GradebookError
 from roofgrade.book.gradebook import Writer
+from roofgrade.book.standing import standings
 from roofgrade.course import Course
+from roofgrade.results import PERSON
 
 NOTEBOOK = f"{SET}.ipynb"
 
@@ -100,14 +103,61 @@ def test_what_a_person_marked_waits_again_only_where_the_work_changed(course):
         assert book.find_comment(PARAGRAPH, SET, SET, "ada").comment == "Well said."
 
 
-def test_a_cell_that_a_person_has_to_look_at_waits_until_it_was_scored(course):
+def needs_a_person(course):
+    return standings(course, SET)["ada"].state == PERSON
+
+
+def test_a_person_is_needed_until_one_has_scored_each_flagged_cell(course):
+    cells = f"{SET}-time-check", f"{SET}-mine-check"
+    result = result_of(course, "ada", flagged=cells, state=PERSON, reason="a crash", key="files-1")
+    kept.keep(course, result)
+    put(course, result)
+    assert [grade(course, "ada", cell)[2] for cell in cells] == [True, True]
+    mark_by_hand(course, "ada", PARAGRAPH, 3)
+    mark_by_hand(course, "ada", cells[0], 2)
+    assert needs_a_person(course)
+    mark_by_hand(course, "ada", cells[1], 0)
+    assert not needs_a_person(course)
+    # The same work on another grader, whether it crashes again or not.
+    for again in ({}, {"state": "graded", "flagged": (), "reason": ""}):
+        put(course, replace(result, notebook=f"{result.notebook} ", key="files-2", **again))
+        assert [grade(course, "ada", cell)[1:] for cell in cells] == [(2, False), (0, False)]
+        assert not needs_a_person(course)
+    later = replace(result_of(course, "ada", answer="2"), **{
+        name: getattr(result, name) for name in ("state", "reason", "flagged")
+    }, key="others-1")  # fmt: skip
+    kept.keep(course, later)
+    put(course, later)
+    assert needs_a_person(course)
+
+
+def test_why_a_person_is_needed_stands_in_the_notebook_that_formgrader_shows(course):
     cell = f"{SET}-time-check"
-    result = result_of(course, "ada", reading=(cell,), state="person")
-    put(course, result)
-    assert grade(course, "ada", cell)[2]
-    mark_by_hand(course, "ada", cell, 2)
-    put(course, result)
-    assert not grade(course, "ada", cell)[2]
+    result = result_of(course, "ada", flagged=(cell,), state=PERSON, reason="a crash")
+    path = course.autograded / "ada" / SET / NOTEBOOK
+    for each in (result, replace(result, reason="another")):
+        assert put(course, each)
+        told = nbformat.read(path, as_version=4).metadata["roofgrade"]
+        assert told == {"reason": each.reason, "flagged": [cell]}
+        assert not put(course, each)
+    put(course, replace(result, state="graded", flagged=(), reason=""))
+    assert "roofgrade" not in nbformat.read(path, as_version=4).metadata
+
+
+def test_other_cases_for_new_work_do_not_unsettle_an_answer_that_is_the_same(course):
+    cell = f"{SET}-attainable-check"
+
+    def tried_on(*drawn):
+        result = result_of(course, "ada")
+        reply = {"value": {"t": "callable"}, "calls": ["known", *drawn], "said": f"{drawn}"}
+        answer = replace(result.answers[cell], reply=reply, shared=1)
+        return replace(result, notebook=f"{result.notebook}{' ' * len(drawn)}",
+                       answers=result.answers | {cell: answer})  # fmt: skip
+
+    put(course, tried_on("one"))
+    mark_by_hand(course, "ada", cell, 1)
+    put(course, tried_on("two", "three"))
+    assert grade(course, "ada", cell)[1:] == (1, False)
 
 
 def test_files_that_are_missing_changed_or_left_over_are_mended(course):

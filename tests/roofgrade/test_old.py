@@ -52,6 +52,7 @@ def test_the_table_has_its_points(course):
     assert (rows["bob"].state, rows["bob"].points, rows["bob"].unread) == (GRADED, 24, ())
     assert rows["bob"].remarks[0] == "the notebook is called 'PS1 (1).ipynb'"
     assert (rows["eve"].state, rows["eve"].points) == (REFUSED, None)
+    assert not any(result.flagged for result in kept.all_kept(course, SET))
     assert rows["eve"].reason.startswith("the notebook cannot be read")
 
 

@@ -39,8 +39,9 @@ def folder(tmp_path_factory):
 
 
 def test_a_table_that_did_not_change_moves_nobody(folder):
-    found = regrade.preview(Course(folder), "ps1", "ps1.ridge")
-    assert (found.judged, found.moves, found.changes) == (3, (), ())
+    for question in ("ps1.ridge", "ps1.attainable"):
+        found = regrade.preview(Course(folder), "ps1", question)
+        assert (found.judged, found.moves, found.changes) == (3, (), ())
 
 
 def test_a_preview_changes_nothing_and_the_change_moves_who_it_says(folder, monkeypatch):

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import shutil
+import stat
 
 import pytest
 import standin
@@ -12,7 +13,9 @@ from standin import SET, grade_with, hand_in, new_course
 
 from roofgrade.book.kept import all_kept, keep, kept
 from roofgrade.book.standing import standings
+from roofgrade.course import Course
 from roofgrade.errors import MachineryError
+from roofgrade.pages import feedback
 from roofgrade.pages.summary import UNGRADED
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.run import grade, overview
@@ -130,13 +133,29 @@ def test_what_has_not_changed_is_taken_from_what_is_kept(course, monkeypatch):
     assert sum(now[name] != last[name] for name in now) == 4
 
 
-def test_a_changed_release_or_grader_marks_anew(course, monkeypatch):
-    hand_in(course, "ada")
-    grade_with(course)
+def test_a_changed_grader_is_announced_and_marks_anew(course, monkeypatch, capsys):
+    for student in ("ada", "bea", "cem"):
+        hand_in(course, student)
+    grade_with(course, only=("ada", "bea"))
+    assert "changed" not in capsys.readouterr().err
     key = kept(course, SET, "ada", f"ada/{SET}").key
-    monkeypatch.setattr("roofgrade.run.version", lambda: "another")
+    monkeypatch.setattr("roofgrade.book.kept.version", lambda: "another")
     grade_with(course)
+    said = capsys.readouterr().err
+    assert "have changed: what was graded before, 2 in all, runs once more" in said
     assert kept(course, SET, "ada", f"ada/{SET}").key != key
+    grade_with(course)
+    assert "changed" not in capsys.readouterr().err
+
+
+def test_whose_process_was_ended_is_tried_once_more_by_the_next_run(course, tmp_path):
+    hand_in(course, "ada", gone="")
+    hand_in(course, "bea", gone_once=tmp_path / "gone")
+    assert states(grade_with(course)) == {"ada": PERSON, "bea": PERSON}
+    assert states(grade_with(course)) == {"ada": PERSON, "bea": GRADED}
+    before = marked_now(course)
+    assert states(grade_with(course)) == {"ada": PERSON, "bea": GRADED}
+    assert marked_now(course) == before
 
 
 def test_what_ran_without_a_sandbox_is_marked_again_in_one(course):
@@ -209,6 +228,28 @@ def test_a_result_of_a_folder_that_was_renamed_goes(course):
     grade_with(course)
     [result] = all_kept(course, SET)
     assert result.folder == f"ada/{SET.upper()}"
+
+
+def test_where_a_group_grades_each_of_it_may_write_what_another_wrote(course):
+    hand_in(course, "ada")
+    course.key  # noqa: B018  made before anybody else grades
+    assert not stat.S_IMODE(course.own.stat().st_mode) & 0o077
+    settings = course.root / "nbgrader_config.py"
+    settings.write_text(settings.read_text() + "\nc.CourseDirectory.groupshared = True\n")
+    shared = Course(course.root)
+    before = os.umask(0o022)
+    try:
+        grade_with(shared)
+        feedback.write(shared, SET)
+    finally:
+        os.umask(before)
+    own = [course.own / name for name in (f"{SET}/lock", "key")]
+    results = [*(course.own / SET / "results").iterdir()]
+    for path in (course.root / "gradebook.db", *own, *results):
+        assert path.stat().st_mode & 0o660 == 0o660, path
+    for top in (course.own, course.autograded, course.feedback):
+        for path in (top, *(path for path in top.rglob("*") if path.is_dir())):
+            assert path.stat().st_mode & 0o2770 == 0o2770, path
 
 
 def test_ctrl_c_says_what_is_done(course, monkeypatch):

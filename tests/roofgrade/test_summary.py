@@ -27,7 +27,7 @@ def row(student, state=GRADED, **fields):
     )  # fmt: skip
 
 
-def standing(score, waiting=(), by_hand=False):
+def standing(score, waiting=(), by_hand=()):
     return Standing(
         student="anyone", max_score=26.0, state=UNREAD if waiting else GRADED, score=score,
         waiting=waiting, by_hand=by_hand,
@@ -80,8 +80,12 @@ def test_everything_is_there_when_asked_for(summary):
 
 
 def test_who_waited_for_a_person_is_graded_once_one_has_been_there():
-    rows = [row(name, PERSON, reason="a crash", remarks=("renamed",)) for name in ("ada", "bea")]
-    standings = {"ada": standing(20.0, (), by_hand=True), "bea": standing(20.0, ())}
+    about = {"reason": "a crash", "remarks": ("renamed",), "flagged": ("one", "two")}
+    rows = [row(name, PERSON, **about) for name in ("ada", "bea")]
+    standings = {
+        "ada": standing(20.0, ("paragraph",), by_hand=("one", "three", "two")),
+        "bea": standing(20.0, ("two",), by_hand=("one", "paragraph")),
+    }
     ada, bea = summarise("ps1", rows, standings, 26.0).rows
     assert (ada.state, ada.notes) == (
         GRADED,

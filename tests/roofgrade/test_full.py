@@ -1,0 +1,149 @@
+"""A full disk: every command says so in a sentence, leaves nothing half-written, and goes on later.
+
+The course lies on a small disk in memory, mounted where only the test sees it, and filled.
+"""
+
+import contextlib
+import datetime
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from answered import RIDGE, SPARSE, graded_class
+from classroom import classroom, grade
+from click.testing import CliRunner
+from homework import ROOT
+from marks import NoBox, mark
+from nbgrader.api import Gradebook
+from standin import SET, contents, hand_in
+
+from roofgrade import run, safe
+from roofgrade.book import kept
+from roofgrade.commands import main
+
+SAID = "room left on the disk of"
+SIZE = 16 << 20
+MOUNTED = 'mount -t tmpfs -o size=$0 roofgrade "$1" && shift && exec "$@"'
+COMMANDS = {
+    "run": (SET, "--workers", "1"),
+    "regrade": ("regrade", SET, RIDGE, "--yes"),
+    "table": ("table", SET),
+    "feedback": ("feedback", SET),
+    "late": ("late", SET, "--per-day", "0.1"),
+    "report": ("report", SET),
+    "roster": ("roster", "roster.csv"),
+    "unpack": ("unpack", "class.zip", SET),
+}
+
+
+OFTEN = ("run", "late")
+OTHERS = pytest.mark.slow("a full disk is told by each command, not only by a run")
+
+
+@pytest.mark.parametrize(
+    "command", [name if name in OFTEN else pytest.param(name, marks=OTHERS) for name in COMMANDS]
+)
+def test_a_full_disk_is_told_and_the_next_run_goes_on(command, tmp_path):
+    (disk := tmp_path / "disk").mkdir()
+    inside = f"import test_full; test_full.filled({str(disk)!r}, {command!r})"
+    mounted = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", MOUNTED]
+    tried = [*mounted, str(SIZE), str(disk), "true"]
+    if not shutil.which("unshare") or subprocess.run(tried, capture_output=True).returncode:
+        pytest.skip("no disk can be mounted here, as it needs user namespaces")
+    path = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
+    done = subprocess.run(
+        [*mounted, str(SIZE), str(disk), sys.executable, "-c", inside],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def filled(disk, command):
+    """What the test does, in a process that sees the disk."""
+    run.grade.__kwdefaults__["bench"] = mark, NoBox
+    course = graded_class(Path(disk) / "course", dict.fromkeys(("ada", "bob"), SPARSE))
+    os.chdir(course.root)
+    prepare(course)
+    whole = lying(course)
+    told = 0
+    for left in (0, 8 << 10, 40 << 10, 200 << 10, 500 << 10):
+        fill(course.root / "filler", left)
+        said = CliRunner().invoke(main, COMMANDS[command])
+        print(left, said.output)
+        if said.exit_code:
+            assert SAID in said.output
+            assert "Traceback" not in said.output
+            assert type(said.exception) is SystemExit
+            told += 1
+        (course.root / "filler").unlink()
+        for path, content in lying(course).items():
+            assert safe.TEMPORARY not in path
+            if path.endswith((".html", ".ipynb", ".svg")) and whole.get(path) != content:
+                assert content.rstrip().endswith((b"</html>", b"}", b"</svg>")), path
+        list(map(json.dumps, contents(course.db_url)))
+    assert told
+    said = CliRunner().invoke(main, COMMANDS[command])
+    assert said.exit_code == 0, said.output
+    assert not kept.unsaved(course, SET)
+
+
+def prepare(course):
+    """Something to do for each of the commands."""
+    for number in range(6):
+        hand_in(course, f"s{number}")
+    with Gradebook(course.db_url) as book:
+        late = datetime.datetime(2027, 2, 2)
+        book.update_or_create_assignment(SET, duedate=late - datetime.timedelta(days=1))
+        for student in ("ada", "bob"):
+            book.update_or_create_submission(SET, student, timestamp=late)
+            grade = book.find_grade(f"{SET}-paragraph", SET, SET, student)
+            grade.manual_score, grade.needs_manual_grade = 2, False
+        book.db.commit()
+    (course.root / "roster.csv").write_text(
+        "id,first_name\n" + "".join(f"new{number},{'N' * 200}\n" for number in range(3_000))
+    )
+    with zipfile.ZipFile(course.root / "class.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(6):
+            data = os.urandom(100_000).hex()
+            archive.writestr(f"u{number}/{SET}/{SET}.ipynb", course.release(SET).read_bytes())
+            archive.writestr(f"u{number}/{SET}/data.csv", data)
+
+
+def lying(course):
+    """Every file of the course but the gradebook's."""
+    found = [path for path in course.root.rglob("*") if path.is_file()]
+    return {str(path): path.read_bytes() for path in found if "gradebook" not in path.name}
+
+
+def fill(path, left):
+    """Fill the disk but for so many bytes."""
+    with path.open("wb", buffering=0) as file:
+        with contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(1 << 16))
+        file.truncate(max(0, file.tell() - left))
+
+
+def test_an_export_to_a_full_disk_says_so(tmp_path):
+    course = classroom(tmp_path)
+    grade(course, "ada", {})
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "roofgrade", "export", SET],
+            cwd=course.root,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert "no room left where the output goes" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr

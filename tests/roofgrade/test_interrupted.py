@@ -1,0 +1,126 @@
+"""What a killed command has kept and not saved is saved by the next one, whichever it is."""
+
+import multiprocessing
+import shutil
+
+import pytest
+from answered import RIDGE, SPARSE, graded_class, result_of, ridge_within
+from click.testing import CliRunner
+from homework import scores
+from marks import NoBox, mark
+from standin import SET
+
+from roofgrade import run
+from roofgrade.after import regrade
+from roofgrade.book import kept
+from roofgrade.book.gradebook import Writer
+from roofgrade.commands import main
+from roofgrade.course import Course
+
+COMMANDS = {
+    "run": (SET, "--only", "bob"),
+    "table": ("table", SET),
+    "regrade": ("regrade", SET, RIDGE),
+    "feedback": ("feedback", SET),
+    "export": ("export", SET),
+    "late": ("late", SET, "--per-day", "0.1"),
+    "report": ("report", SET),
+}
+
+
+def ask(course, *arguments):
+    """What a command says: to the terminal, and beside it."""
+    said = CliRunner().invoke(main, ["--course", str(course.root), *arguments])
+    assert said.exit_code == 0, said.output
+    return said
+
+
+@pytest.fixture(scope="module")
+def regraded(tmp_path_factory):
+    """A course whose regrading was killed once it had kept the first of two results."""
+    folder = tmp_path_factory.mktemp("class") / "course"
+    course = graded_class(folder, {"ada": SPARSE, "bob": SPARSE})
+    with pytest.MonkeyPatch.context() as patch, ridge_within(patch, rtol=1.5):
+        found = regrade.preview(course, SET, RIDGE)
+        assert [(move.before, move.after) for move in found.moves] == [(1, 2), (1, 2)]
+        patch.setattr(Writer, "put", killed)
+        with pytest.raises(KeyboardInterrupt):
+            regrade.apply(course, found)
+    assert scores(folder) == {"ada": 1, "bob": 1}
+    return course
+
+
+def killed(*arguments):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_next_command_saves_what_a_killed_regrading_kept(
+    regraded, command, tmp_path, monkeypatch
+):
+    course = copy_of(regraded, tmp_path / "copy")
+    monkeypatch.setitem(run.grade.__kwdefaults__, "bench", (mark, NoBox))
+    with ridge_within(monkeypatch, rtol=1.5):
+        ask(course, *COMMANDS[command])
+    assert scores(course.root)["ada"] == 2
+    assert not kept.unsaved(course, SET)
+
+
+def test_a_regrading_goes_on_where_it_was_killed(regraded, tmp_path, monkeypatch):
+    course = copy_of(regraded, tmp_path / "copy")
+    with ridge_within(monkeypatch, rtol=1.5):
+        said = ask(course, "regrade", SET, RIDGE, "--yes")
+    assert "2 judged, 1 move, 1 change" in said.output
+    assert scores(course.root) == {"ada": 2, "bob": 2}
+
+
+def test_what_was_graded_anew_since_a_preview_is_not_regraded(tmp_path, monkeypatch):
+    course = graded_class(tmp_path / "course", {"ada": SPARSE})
+    with ridge_within(monkeypatch, rtol=1.5):
+        found = regrade.preview(course, SET, RIDGE)
+        with Writer(course, SET) as writer:
+            later = result_of(course, writer.master, "ada", "no idea")
+            kept.keep(course, later)
+            writer.put(later)
+        regrade.apply(course, found)
+    assert scores(course.root) == {"ada": 0}
+
+
+def hold(course, told, let_go):
+    with kept.alone(course, SET):
+        told.put("held")
+        let_go.wait()
+
+
+def test_while_a_run_is_under_way_a_command_says_so_and_goes_on(regraded, tmp_path):
+    course = copy_of(regraded, tmp_path / "copy")
+    fork = multiprocessing.get_context("fork")
+    told, let_go = fork.SimpleQueue(), fork.Event()
+    holder = fork.Process(target=hold, args=[course, told, let_go])
+    holder.start()
+    told.get()
+    said = ask(course, "export", SET)
+    let_go.set()
+    holder.join()
+    assert (
+        f"Without what is not saved yet: {SET} is being graded by process {holder.pid}"
+        in said.stderr
+    )
+    assert "process" not in said.stdout
+    assert len(kept.unsaved(course, SET)) == 1
+
+
+def test_what_cannot_be_saved_is_said_and_stops_no_other(regraded, tmp_path):
+    course = copy_of(regraded, tmp_path / "copy")
+    kept.keep(course, next(each for each in kept.all_kept(course, SET) if each.student == "bob"))
+    (course.autograded / "ada").rename(tmp_path / "ada")
+    (course.autograded / "ada").symlink_to(tmp_path / "ada")
+    said = ask(course, "export", SET)
+    assert f"ada/{SET}: it could not be saved: " in said.stderr
+    assert [result.student for result in kept.unsaved(course, SET)] == ["ada"]
+
+
+def copy_of(course, folder):
+    """The course as it is, in another folder."""
+    shutil.copytree(course.root, folder)
+    return Course(folder)
