@@ -16,7 +16,7 @@ import re
 import unicodedata
 
 from roofgrade.book.standing import standings
-from roofgrade.text import escaped, number, words
+from roofgrade.text import lines, number, words
 
 # By one of these a formula begins, in full width or as a small form too; what spreadsheets skip may
 # stand before it.
@@ -153,9 +153,10 @@ def _defused(cell):
     >>> [_defused(cell) for cell in ("=1+1", " \N{FULLWIDTH EQUALS SIGN}1", "-2.5", "-", "a=b")]
     ["'=1+1", "' \N{FULLWIDTH EQUALS SIGN}1", '-2.5', '-', 'a=b']
     """
-    cell = "\n".join(escaped(line, None) for line in cell.splitlines())
     if cell == "-" or PLAIN_NUMBER.fullmatch(cell):  # Moodle's own sign for nothing, and points
         return cell
-    shown = itertools.dropwhile(lambda sign: unicodedata.category(sign) in SKIPPED, cell)
-    first = unicodedata.normalize("NFKC", next(shown, ""))
-    return f"'{cell}" if first[:1] in FORMULA or cell.startswith(("\t", "\r", "\n")) else cell
+    signs = itertools.dropwhile(lambda sign: unicodedata.category(sign) in SKIPPED, cell)
+    first = unicodedata.normalize("NFKC", next(signs, ""))
+    runs = first[:1] in FORMULA or cell.startswith(("\t", "\r", "\n"))
+    text = lines(cell)
+    return f"'{text}" if runs else text

@@ -1,5 +1,6 @@
 """One question judged again after its table changed, without running student code again."""
 
+import contextlib
 from dataclasses import dataclass, replace
 
 import nbformat
@@ -15,6 +16,7 @@ from roofgrade.judge import probes
 from roofgrade.judge.judging import judge, seed_for
 from roofgrade.judge.marking import check_output
 from roofgrade.judge.outputs import written
+from roofgrade.limits import TooMuchError, apart
 from roofgrade.results import Answer
 from roofgrade.text import escaped, number, words
 
@@ -104,12 +106,17 @@ def apply(course: Course, regrading: Regrading):
 
 
 def _judged(secret, answer, student):
-    """The Verdict as the table is now, or None if it asks for something else than was replied."""
+    """The Verdict as the table is now; None if the answer has to be asked for again.
+
+    That is so where the table asks for something else than was replied, or judging takes too much.
+    """
     asked = Asked("check", answer.question, answer.asked["expression"], answer.asked["me"])
     seed = seed_for(secret, answer.question)
     probe = probes.probe(asked, find_question(answer.question), seed)
-    same = probes.digest(probe) == answer.asked
-    return judge(asked, answer.reply, seed, student) if same else None
+    if probes.digest(probe) != answer.asked:
+        return None
+    with contextlib.suppress(TooMuchError):
+        return apart(judge, asked, answer.reply, seed, student)
 
 
 def _verdict(answer):

@@ -71,7 +71,9 @@ def is_settled(flagged: Collection[str], standing: Standing) -> bool:
 
 
 def results(course: Course, assignment: str) -> dict[str, Result]:
-    """The kept Result of each student that counts, by the student's id, without its notebook.
+    """The kept Result of each student that counts, by the student's id, without what may be long.
+
+    The notebook is left out, and so is what was replied; an answer without a reply has None.
 
     Of several folders the one that a person has to look at goes first, then a graded one: a stray
     file that was refused takes nothing from what was graded beside it. What does not tell whose it
@@ -79,9 +81,17 @@ def results(course: Course, assignment: str) -> dict[str, Result]:
     """
     order = (REFUSED, GRADED, PERSON)
     kept = (result for result in all_kept(course, assignment) if result.student)
-    found = [replace(result, notebook="") for result in kept]
+    found = [_light(result) for result in kept]
     found.sort(key=lambda result: order.index(result.state))
     return {result.student: result for result in found}
+
+
+def _light(result):
+    answers = {
+        name: replace(answer, reply=None if answer.reply is None else {})
+        for name, answer in result.answers.items()
+    }
+    return replace(result, notebook="", answers=answers)
 
 
 def standings(course: Course, assignment: str) -> dict[str, Standing]:

@@ -43,11 +43,11 @@ def course(tmp_path_factory):
     """A course in which all that a student can choose is made for a terminal."""
     course = classroom(tmp_path_factory.mktemp("course"))
     (course.root / "course").symlink_to(ROOT / "course")
-    for who, late in ((HOSTILE, 10), ("ada", 3 * 86_400)):
+    for who, late in ((HOSTILE, 10), ("ada", 3 * 86_400), ("bea", 10)):
         grade(course, who, RIGHT, written=HOSTILE, seconds_late=late)
         mark(course, who, 4)
     probe = probes.probe(
-        ASKED, find_question("ps1.ridge"), seed_for(course.secret(SET, HOSTILE), "ps1.ridge")
+        ASKED, find_question("ps1.ridge"), seed_for(course.secret(SET, HOSTILE, ""), "ps1.ridge")
     )
     answer = Answer(
         question="ps1.ridge", asked=probes.digest(probe), credit=1.0, points=2.0, state="right",
