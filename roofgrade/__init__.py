@@ -16,7 +16,8 @@ of a submission's way:
 - ``commands``: the command line
 - for all of them: ``errors``, how grading one submission can end early; ``door``, through which a
   student's words come in; ``limits``, the memory and time that reading them may take; ``safe``,
-  files without links; ``text``, the sentences of ``words/`` and strangers' text made safe to show
+  files without links; ``sheets``, CSV files from elsewhere; ``text``, the sentences of ``words/``
+  and strangers' text made safe to show
 """
 
 import sys

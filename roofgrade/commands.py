@@ -228,9 +228,10 @@ def export(course, name, form, into, provisional):
     """Print the grades as CSV; who is not yet read, or not graded, has an empty cell."""
     from roofgrade.after import export as exports
 
+    if into and form != "plain":
+        raise click.UsageError(words("commands.into_or_for"))
     if into:
-        with into.open(encoding="utf-8", newline="") as file:
-            text = exports.filled(course, name, file.read(), provisional)
+        text = exports.filled(course, name, into, provisional)
     else:
         text = getattr(exports, form)(course, name, provisional)
     try:

@@ -15,6 +15,7 @@ import itertools
 import re
 import unicodedata
 
+from roofgrade import sheets
 from roofgrade.book.standing import standings
 from roofgrade.text import lines, number, words
 
@@ -95,33 +96,37 @@ def canvas(course, assignment, provisional=False, column=None):
     return _csv([(*CANVAS, column or assignment), possible, *rows])
 
 
-def filled(course, assignment, text, provisional=False):
-    """The text of Moodle's worksheet or of Canvas's gradebook with the grades put in.
+def filled(course, assignment, path, provisional=False):
+    """The text of a file, Moodle's worksheet or Canvas's gradebook, with the grades put in.
 
-    Lines of students whom the gradebook does not know stay as they are. Raises ValueError for a
-    file of neither kind, and where no line is a known student's.
+    Lines of students whom the gradebook does not know stay as they are, and so does the separator.
+    Raises ValueError for a file of neither kind, where no line is a known student's, and as
+    ``sheets.read`` does.
     """
-    head, *rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
-    column = _column(head, assignment)
+    sheet = sheets.read(path)
+    column = sheet.head.index(_column(sheet, assignment))
     known = standings(course, assignment).values()
     found = 0
-    for row in rows:
-        if one := _whose(dict(zip(head, row, strict=False)), known):
-            row[head.index(column)] = _grade(one, provisional)
+    for _, row in sheet.rows:
+        if one := _whose(dict(zip(sheet.head, row, strict=True)), known):
+            row[column] = _grade(one, provisional)
             found += 1
     if not found:
-        raise ValueError(words("export.nobody_known"))
-    return _csv([head, *rows])
+        raise ValueError(words("export.nobody_known", path=sheet.path))
+    return _csv([sheet.head, *(row for _, row in sheet.rows)], sheet.separator)
 
 
-def _column(head, assignment):
+def _column(sheet, assignment):
+    head = sheet.head
     if all(name in head for name in WORKSHEET):
         return "Grade"
     named = [name for name in head if name == assignment or name.startswith(f"{assignment} (")]
     if head[:1] == ["Student"] and len(named) == 1:
         return named[0]
     columns = ", ".join(WORKSHEET)
-    raise ValueError(words("export.other_file", columns=columns, assignment=assignment))
+    raise ValueError(
+        words("export.other_file", path=sheet.path, columns=columns, assignment=assignment)
+    )
 
 
 def _whose(line, standings_known):
@@ -141,9 +146,11 @@ def _number(value):
     return "" if value is None else number(value)
 
 
-def _csv(rows):
+def _csv(rows, separator=","):
     written = io.StringIO(newline="")
-    csv.writer(written, quoting=csv.QUOTE_ALL).writerows([map(_defused, row) for row in rows])
+    csv.writer(written, delimiter=separator, quoting=csv.QUOTE_ALL).writerows(
+        [map(_defused, row) for row in rows]
+    )
     return written.getvalue()
 
 

@@ -5,13 +5,11 @@ gradebook exports (docs.moodle.org, "Participants" and "Grade export"), and thos
 gradebook export (Canvas Instructor Guide, "How do I export grades in the Gradebook?").
 """
 
-import csv
-import io
 from dataclasses import replace
-from pathlib import Path
 
 from nbgrader.api import Gradebook
 
+from roofgrade import sheets
 from roofgrade.intake.names import fault
 from roofgrade.intake.people import Entry, Ids, People, new_id
 from roofgrade.text import escaped, words
@@ -58,35 +56,19 @@ def people(course):
 
 
 def read(path):
-    """The entries of a CSV file, comma or semicolon, with or without a byte order mark.
+    """The entries of a CSV file.
 
     Raises ValueError, with the line, for a student without an id, with one that another has or with
-    one that no folder can have, and for a file without a column of ids.
+    one that no folder can have, for a file without a column of ids, and as ``sheets.read`` does.
     """
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(words("roster.not_utf8", path=path)) from None
-    first = text.partition("\n")[0]
-    separator = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    try:
-        rows = [(reader.line_num, row) for row in reader]
-    except csv.Error as error:
-        said = words("roster.no_csv", path=path, line=reader.line_num, error=error)
-        raise ValueError(said) from None
-    head = [name.strip().lower() for name in rows[0][1]] if rows else []
-    places = _places(head)
+    sheet = sheets.read(path)
+    places = _places([name.strip().lower() for name in sheet.head])
     if "id" not in places:
         raise ValueError(words("roster.no_ids", path=path, columns=", ".join(COLUMNS["id"])))
     entries, ids = {}, Ids()
-    for line, row in rows[1:]:
-        if not any(cell.strip() for cell in row) or row[0].strip().lower() == POINTS_ROW:
+    for line, row in sheet.rows:
+        if row[0].strip().lower() == POINTS_ROW:
             continue
-        if len(row) != len(head):
-            counts = {"cells": len(row), "headings": len(head)}
-            raise ValueError(words("roster.width", path=path, line=line, **counts))
         entry = _entry({name: row[place].strip() for name, place in places.items()})
         if not entry.id:
             cells = ", ".join(filter(None, row))

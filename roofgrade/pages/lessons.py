@@ -13,6 +13,7 @@ from pathlib import Path
 
 from roofcheck.cells import in_text
 from roofcheck.table import tables
+from roofgrade.text import words
 
 # A step that can go wrong in more questions of the lectures than this is taught by no single one.
 FEW = 4
@@ -33,6 +34,8 @@ class Lessons:
         self._items = _table(Path(root) / "course/coverage.toml")
         by_hand = _table(Path(root) / "course/lessons.toml")
         self._anywhere = by_hand.get("anywhere", {})
+        for pattern in self._anywhere:
+            _checked(pattern)
         self._questions = by_hand.get("questions", {})
 
     def against(self, question, slip=""):
@@ -53,6 +56,13 @@ class Lessons:
         for item in self._items.values():
             if question in item["where"]:
                 yield from (cell for cell in item["where"] if re.match(r"l\d\d-", cell))
+
+
+def _checked(pattern):
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(words("report.bad_pattern", pattern=pattern, error=error)) from None
 
 
 def _table(path):

@@ -123,7 +123,7 @@ def test_canvass_gradebook(course):
 
 
 def test_moodles_worksheet_is_filled_in(course):
-    text = export.filled(course, SET, WORKSHEET)
+    text = filled(course, WORKSHEET)
     head, *rows = lines(text)
     assert head == WORKSHEET.lstrip("\ufeff").split("\n")[0].split(",")
     assert [row[head.index("Grade")] for row in rows] == ["7.5", "", "12"]
@@ -133,17 +133,36 @@ def test_moodles_worksheet_is_filled_in(course):
 
 def test_a_canvas_export_is_filled_in(course):
     text = "Student,ID,SIS User ID,SIS Login ID,Section,ps1 (88)\n    Points Possible,,,,,26\n"
-    _, _, row = lines(export.filled(course, SET, f"{text}M,901,,,A,\n"))
+    _, _, row = lines(filled(course, f"{text}M,901,,,A,\n"))
     assert row[-1] == "7.5"
+
+
+def test_a_file_keeps_its_separator(course):
+    text = filled(course, WORKSHEET.replace(",", ";"))
+    assert text.split("\r\n")[0] == ";".join(
+        f'"{name}"' for name in WORKSHEET.lstrip("\ufeff").split("\n")[0].split(",")
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("a,b\n1,2\n", "neither Moodle's"), ("Identifier,Grade,Maximum Grade\n1,,26\n", "no line")],
+    [
+        ("a,b\n1,2\n", "lms.csv is neither Moodle's"),
+        ("Identifier,Grade,Maximum Grade\n1,,26\n", "no line of .*lms.csv"),
+        ("Identifier,Grade,Maximum Grade\n1,\n", "lms.csv, line 2: 2 cells under 3 headings"),
+        ("", "lms.csv is empty"),
+        ("Identifier,Grade,Maximum Grade\n\udce9,,26\n", "lms.csv is not UTF-8: save it as"),
+    ],
 )
 def test_another_file_is_refused(course, text, said):
     with pytest.raises(ValueError, match=said):
-        export.filled(course, SET, text)
+        filled(course, text)
+
+
+def filled(course, text):
+    path = course.root / "lms.csv"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    return export.filled(course, SET, path)
 
 
 def test_an_unknown_set_is_named(course):

@@ -47,7 +47,8 @@ def test_nbgraders_own(tmp_path):
     ("text", "said"),
     [
         ("name,email\nAnn,a@b\n", "no column of ids"),
-        ("", "no column of ids"),
+        ("", "is empty"),
+        ("\n \n", "is empty"),
         ("id,email\nann,a@b\n,c@d\n", "line 3: no id for 'c@d'"),
         ("id,email\nann,a@b\nann,c@d\n", "line 3: 'ann' stands there twice"),
         ("id\nzo\u00e9\nzoe\u0301\n", "line 3: 'zo\u00e9' stands there twice"),
