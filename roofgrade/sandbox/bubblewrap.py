@@ -25,11 +25,11 @@ COURSE, ENVIRONMENT, HOME, CACHE = "/opt/course", "/opt/environment", "/home/stu
 TMPFS = {HOME: 64 * MB, "/tmp": 64 * MB, "/dev/shm": 16 * MB}
 LIMITS = {
     "CORE": 0,
-    "NOFILE": 256,
-    "NPROC": 64,
+    "NOFILE": 128,
+    "NPROC": 40,
     "FSIZE": 64 * MB,
-    "AS": 4096 * MB,
-    "DATA": 1024 * MB,
+    # No process can have more in memory than addresses, however it gets them.
+    "AS": memory.MOST,
     "MSGQUEUE": 0,
     "MEMLOCK": 0,
     "SIGPENDING": 256,
@@ -84,7 +84,7 @@ class Bubblewrap:
     def meter(self, process: "PidfdProcess") -> memory.Meter:
         if self._cgroup:
             return memory.Cgroup(self._cgroup, process.pid)
-        return memory.Polling(process.pid)
+        return memory.Polling(process.pid, sum(TMPFS.values()))
 
     def _command(self, descriptor):
         """The command line of bubblewrap."""
@@ -130,10 +130,13 @@ class PidfdProcess:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGINT)
 
-    def end(self):
-        """It is process 1 of its namespace: when it is gone, so are all others there."""
+    def kill(self):
+        """It is process 1 of its namespace: with it go all others there."""
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    def end(self):
+        self.kill()
         poll = select.poll()
         poll.register(self._pidfd, select.POLLIN)
         gone = poll.poll(10_000)
