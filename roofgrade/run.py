@@ -75,7 +75,7 @@ def grade(
         chosen = [folder for folder in listed if not only or folder.student in only]
         if not again and (changed := _of_another_grader(course, chosen)):
             click.echo(words("run.grader_changed", count=changed), err=True)
-        kind = Bench(*bench, unsandboxed)
+        kind = Bench(*bench, unsandboxed, course.private())
         bar = stack.enter_context(_bar(assignment, len(chosen), progress))
         run = _Run(course, assignment, writer, bar, again=again, unsandboxed=unsandboxed,
                    seconds=(cell_seconds, notebook_seconds))  # fmt: skip

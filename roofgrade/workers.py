@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from pathlib import Path
 
 from roofgrade import limits
 from roofgrade.errors import MachineryError
@@ -30,15 +31,19 @@ PDEATHSIG = 1
 
 @dataclass(frozen=True)
 class Bench:
-    """How submissions are marked: by which function, in which kind of sandbox."""
+    """How submissions are marked: by which function, in which kind of sandbox.
+
+    ``private`` are the folders and files that no sandbox may show.
+    """
 
     mark: Callable
     box: Callable
     unsandboxed: bool
+    private: tuple[Path, ...] = ()
 
     def set_up(self) -> "Marker":
         """A Marker, for the life of a process."""
-        return Marker(self.mark, self.box(unsandboxed=self.unsandboxed))
+        return Marker(self.mark, self.box(unsandboxed=self.unsandboxed, private=self.private))
 
 
 class Marker:
