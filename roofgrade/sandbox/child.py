@@ -107,6 +107,7 @@ class Child:
         """Kill all its processes, and wait until they are gone."""
         self._connection.close()
         self._closed.set()
+        self._process.kill()  # a look at its memory, which may be under way, ends with it
         if self._watching.is_alive():
             self._watching.join()
         try:
