@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
+from sqlalchemy.engine import make_url
 from traitlets.config import Config, PyFileConfigLoader
 
 from roofgrade import safe
@@ -74,6 +75,16 @@ class Course:
     def source(self, assignment: str) -> Path:
         """The notebook with the solutions."""
         return self._notebook(self.directory.source_directory, assignment)
+
+    def private(self) -> tuple[Path, ...]:
+        """What no student may see: all but the release, wherever nbgrader's settings put it."""
+        kinds = ("source", "submitted", "autograded", "feedback")
+        names = ("", "grading", *(getattr(self.directory, f"{kind}_directory") for kind in kinds))
+        found = [self.root / name for name in names]
+        gradebook, exchange = make_url(self.db_url), self.config.Exchange.get("root")
+        if gradebook.get_backend_name() == "sqlite" and gradebook.database:
+            found.append(self.root / gradebook.database)
+        return (*found, *([Path(exchange)] if exchange else []))
 
     @property
     def shared(self) -> bool:

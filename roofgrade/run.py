@@ -18,6 +18,7 @@ from roofgrade import safe
 from roofgrade.book.database import Book, GradebookError, explained
 from roofgrade.book.gradebook import PATIENCE, Writer
 from roofgrade.book.kept import (
+    RESULTS,
     alone,
     files_of,
     forget_moved,
@@ -64,8 +65,11 @@ def grade(
     """
     course.release(assignment)  # raises an error for the name of no set
     count = workers or len(os.sched_getaffinity(0))
+    kind = Bench(*bench, unsandboxed, course.private())
     with contextlib.ExitStack() as stack:
         stack.enter_context(alone(course, assignment))
+        pool = stack.enter_context(Workers(kind, count))
+        pool.start(_at_least_to_mark(course, assignment, again))
         writer = stack.enter_context(Writer(course, assignment))
         released(writer.master)  # what is wrong with it is wrong with all
         listed = folders(course, assignment, writer.students())
@@ -75,13 +79,12 @@ def grade(
         chosen = [folder for folder in listed if not only or folder.student in only]
         if not again and (changed := _of_another_grader(course, chosen)):
             click.echo(words("run.grader_changed", count=changed), err=True)
-        kind = Bench(*bench, unsandboxed)
         bar = stack.enter_context(_bar(assignment, len(chosen), progress))
         run = _Run(course, assignment, writer, bar, again=again, unsandboxed=unsandboxed,
                    seconds=(cell_seconds, notebook_seconds))  # fmt: skip
         stopped = False
         try:
-            run.grade(chosen, Workers(kind, count))
+            run.grade(chosen, pool)
         except KeyboardInterrupt:
             stopped = True
         rest = [folder for folder in listed if folder.name not in run.rows]
@@ -249,6 +252,13 @@ def _forget_moved(course, assignment, listed):
     for folder in listed:
         places.setdefault(folder.student, []).append(folder.name)
     forget_moved(course, assignment, places)
+
+
+def _at_least_to_mark(course, assignment, again):
+    """How many submissions are new for sure, as far as can be told without reading any."""
+    results = course.own / assignment / RESULTS
+    done = len(os.listdir(results)) if results.is_dir() and not again else 0
+    return len([*course.submitted.glob(f"*/{assignment}")]) - done
 
 
 def _bar(assignment, count, wanted):

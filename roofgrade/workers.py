@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from pathlib import Path
 
 from roofgrade import limits
 from roofgrade.errors import MachineryError
@@ -30,15 +31,19 @@ PDEATHSIG = 1
 
 @dataclass(frozen=True)
 class Bench:
-    """How submissions are marked: by which function, in which kind of sandbox."""
+    """How submissions are marked: by which function, in which kind of sandbox.
+
+    ``private`` are the folders and files that no sandbox may show.
+    """
 
     mark: Callable
     box: Callable
     unsandboxed: bool
+    private: tuple[Path, ...] = ()
 
     def set_up(self) -> "Marker":
         """A Marker, for the life of a process."""
-        return Marker(self.mark, self.box(unsandboxed=self.unsandboxed))
+        return Marker(self.mark, self.box(unsandboxed=self.unsandboxed, private=self.private))
 
 
 class Marker:
@@ -85,40 +90,48 @@ def unmarked(task: Task, reason: str) -> Result:
 
 
 class Workers:
-    """``count`` worker processes, started when there is something to mark."""
+    """``count`` worker processes, started when there is something to mark; a context manager."""
 
     def __init__(self, bench: Bench, count: int):
-        self._bench, self._count = bench, count
+        self._bench, self._count, self._lanes = bench, count, []
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *error):
+        for lane in self._lanes:
+            lane.kill()
+
+    def start(self, tasks: int):
+        """Start as many as so many tasks need: they get ready while the caller does."""
+        while len(self._lanes) < min(tasks, self._count):
+            self._lanes.append(_Lane(self._bench))
 
     def marked(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
         """Each task with its result, in the order in which they get done.
 
-        Tasks are taken when there is room for them. Raises MachineryError, before anything is
-        marked, if the sandbox cannot be started.
+        Tasks are taken when there is room for them. Raises MachineryError if a sandbox cannot be
+        started; the worker concerned has marked nothing then.
         """
-        tasks = iter(tasks)
-        first = next(tasks, None)
-        if first is None:
-            return
-        lanes = [_Lane(self._bench) for _ in range(self._count)]
         try:
-            for lane in lanes:
-                lane.wait()
-            lanes[0].give(first)
-            yield from self._rounds(lanes, tasks)
+            yield from self._rounds(iter(tasks))
         except BaseException:
-            for lane in lanes:
-                lane.kill()
+            self.__exit__()
             raise
-        for lane in lanes:
-            lane.end()
+        for waiting in (False, True):  # they end side by side
+            for lane in self._lanes:
+                lane.end(waiting)
+        self._lanes = []
 
-    def _rounds(self, lanes, tasks):
+    def _rounds(self, tasks):
         while True:
-            for lane in lanes:
+            for lane in self._lanes:
                 while lane.room and (task := next(tasks, None)) is not None:
                     lane.give(task)
-            busy = {lane.first: lane for lane in lanes if lane.first}
+            while len(self._lanes) < self._count and (task := next(tasks, None)) is not None:
+                self.start(len(self._lanes) + 1)
+                self._lanes[-1].give(task)
+            busy = {lane.first: lane for lane in self._lanes if lane.first}
             if not busy:
                 return
             for future in wait(busy, return_when=FIRST_COMPLETED).done:
@@ -128,7 +141,7 @@ class Workers:
 
 @dataclass(frozen=True)
 class _Given:
-    task: Task
+    task: Task | None  # None for the trial of the sandbox
     future: Future
     again: bool
 
@@ -139,6 +152,7 @@ class _Lane:
     def __init__(self, bench):
         self._bench, self._given = bench, deque()
         self._start()
+        self.give(None)
 
     @property
     def room(self):
@@ -148,46 +162,48 @@ class _Lane:
     def first(self):
         return self._given[0].future if self._given else None
 
-    def wait(self):
-        """Wait until the sandbox has been tried."""
-        for _ in range(2):
-            try:
-                return self._ask(_try_box).result()
-            except BrokenProcessPool:
-                self._start()
-        raise MachineryError(words("workers.stopped_at_start"))
-
     def give(self, task, again=False):
-        self._given.append(_Given(task, self._ask(_mark, task), again))
+        future = self._ask(_mark, task) if task else self._ask(_try_box)
+        self._given.append(_Given(task, future, again))
 
     def take(self):
-        """The first task with its result, or None if the worker died and it is tried once more."""
+        """The first task with its result, or None where there is none yet.
+
+        That is so if it was the trial of the sandbox, or the worker died and it is tried once more.
+        Raises MachineryError if the sandbox cannot be started.
+        """
         given = self._given.popleft()
         try:
-            return given.task, given.future.result()
+            result = given.future.result()
+            return (given.task, result) if given.task else None
         except BrokenProcessPool:
             self._start(given)
         except Exception as error:  # such as a result that cannot be sent between processes
+            if not given.task:
+                raise
             return given.task, unmarked(given.task, words("workers.failed", error=error))
-        if given.again:
-            return given.task, unmarked(given.task, words("workers.stopped_twice"))
-        return None
+        if not given.again:
+            return None
+        if not given.task:
+            raise MachineryError(words("workers.stopped_at_start"))
+        return given.task, unmarked(given.task, words("workers.stopped_twice"))
 
-    def end(self):
-        self._pool.shutdown()
+    def end(self, waiting):
+        self._pool.shutdown(waiting)
 
     def kill(self):
         self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():
-            if self._pid.done() and process.pid == self._pid.result():
-                process.kill()
+        for process in self._processes:
+            process.kill()
 
     def _start(self, died_at=None):
         """Start a worker for what the last one was given and had not begun."""
         self._pool = ProcessPoolExecutor(
             1, multiprocessing.get_context("spawn"), _begin, (self._bench, os.getpid())
         )
-        self._pid = self._ask(os.getpid)
+        others = multiprocessing.active_children()
+        self._ask(os.getpid)  # the pool starts its process when it has something to do
+        self._processes = [one for one in multiprocessing.active_children() if one not in others]
         given, self._given = self._given, deque()
         if died_at and not died_at.again:
             self.give(died_at.task, again=True)
@@ -216,7 +232,13 @@ def _begin(bench, coordinator):
         if os.getppid() != coordinator:
             os._exit(1)
     _marker = bench.set_up()
-    atexit.register(_marker.box.stop)
+    atexit.register(_end)
+
+
+def _end():
+    """Leave at once: to take down all that is imported takes Python longer than to stop the box."""
+    _marker.box.stop()
+    os._exit(0)
 
 
 def _try_box():

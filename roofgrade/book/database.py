@@ -7,13 +7,13 @@ Here they are lent the one that is open, whose commits wait for the end of the t
 import contextlib
 import json
 import logging
-import os
 import sqlite3
-import sys
 from pathlib import Path
 
 import sqlalchemy as sa
-from nbgrader import api
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from nbgrader import api, dbutil
 from nbgrader.api import Gradebook, InvalidEntry
 from sqlalchemy.orm import scoped_session, sessionmaker
 
@@ -54,7 +54,7 @@ class Book(Gradebook):
 
     def __init__(self, course: Course, patience: float):
         with explained(course.db_url):
-            with _activated():
+            with _versioned():
                 url = _patient(course.db_url, patience)
                 super().__init__(url, course.directory.course_id)
             self.url = course.db_url
@@ -143,14 +143,16 @@ def _is_full(reason):
 
 
 @contextlib.contextmanager
-def _activated():
-    """PATH as in an activated environment: nbgrader calls alembic by name."""
-    path = os.environ.get("PATH", "")
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{path}"
+def _versioned():
+    """Have nbgrader find the version of a new gradebook here: by itself it starts a program."""
+    settings = Config()
+    settings.set_main_option("script_location", dbutil.ALEMBIC_DIR)
+    own = api.get_alembic_version
+    api.get_alembic_version = ScriptDirectory.from_config(settings).get_current_head
     try:
         yield
     finally:
-        os.environ["PATH"] = path
+        api.get_alembic_version = own
 
 
 def _patient(url, patience):

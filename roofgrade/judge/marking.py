@@ -5,14 +5,13 @@ import time
 from dataclasses import replace
 
 import nbformat
-from nbgrader import utils
-from nbgrader.preprocessors import LimitOutput
 
 from roofcheck import find_question
 from roofcheck.kinds import Verdict
 from roofcheck.progress import line_of
 from roofcheck.student import Grade
 from roofcheck.variants import ask, variants
+from roofgrade import roles
 from roofgrade.errors import EndedError, GoneError, RefusedError
 from roofgrade.judge import outputs, probes
 from roofgrade.judge.judging import judge, named, seed_for
@@ -74,7 +73,7 @@ def released(master: str):
 
 def is_check(cell):
     """Whether a cell is graded and the student's to run, not to fill in."""
-    return utils.is_grade(cell) and not utils.is_solution(cell)
+    return roles.is_grade(cell) and not roles.is_solution(cell)
 
 
 def check_output(grade, count):
@@ -110,8 +109,7 @@ class _Marking:
 
     def text(self):
         """The graded notebook."""
-        notebook, _ = LimitOutput().preprocess(self._mended.notebook, {})
-        return outputs.written(notebook)
+        return outputs.written(self._mended.notebook)
 
     def _run_cell(self, child, cell):
         reply = self._asking(lambda: child.run(cell.source, self._task.cell_seconds, _variant))
@@ -205,7 +203,7 @@ class _Marking:
         return self._ended
 
     def _show_progress(self, cell):
-        if utils.is_locked(cell) and cell.source.startswith("progress("):
+        if roles.is_locked(cell) and cell.source.startswith("progress("):
             line = line_of(self._task.assignment, self._grades)
             cell.outputs = [outputs.result({"text/plain": line}, None)]
 

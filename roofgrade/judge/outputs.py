@@ -12,7 +12,8 @@ LONGEST = 2 << 20
 LONGEST_NOTEBOOK = 10 << 20
 # The most outputs of one cell, and of a notebook.
 MOST_OUTPUTS, MOST_IN_ALL = 1_000, 20_000
-MOST_LINES = 200
+# The most lines of what a cell prints, and of a traceback: nbgrader's own.
+MOST_LINES, MOST_OF_TRACEBACK = 1_000, 100
 LONGEST_ID = 200
 # Scripts and the views of widgets are not among these: neither could be shown safely, or at all.
 KINDS = re.compile(r"text/(plain|html|markdown|latex)|image/(png|jpeg|gif|svg\+xml)")
@@ -33,7 +34,7 @@ class Cleaner:
                 made = self._made(output, reply.get("count"))
                 found += [made] if made else []
                 self._room -= bool(made)
-        return found
+        return _shortened(found)
 
     def _made(self, output, count):
         match output.get("output_type"):
@@ -42,11 +43,10 @@ class Cleaner:
                 return stream(text_of(output.get("text")), name)
             case "error":
                 lines = output.get("traceback")
-                lines = lines[:MOST_LINES] if isinstance(lines, list) else []
                 return failure(
                     text_of(output.get("ename"), 200),
                     text_of(output.get("evalue"), 10_000),
-                    [text_of(line, 100_000) for line in lines],
+                    [text_of(line, 100_000) for line in _ends(lines)],
                 )
             case "execute_result":
                 return result(_data(output.get("data")), count, _metadata(output.get("metadata")))
@@ -114,6 +114,30 @@ def written(notebook) -> str:
         _drop(notebook)
         text = json.dumps(notebook, ensure_ascii=False)
     return text
+
+
+def _shortened(found):
+    """The outputs of a cell, with so many lines of what it printed in all."""
+    left, kept = MOST_LINES, []
+    for output in found:
+        if output.output_type == "stream":
+            if not left:
+                continue
+            lines = output.text.split("\n")
+            if len(lines) > left:
+                lines = [*lines[: left - 1], words("judge.truncated")]
+            left -= len(lines)
+            output.text = "\n".join(lines)
+        kept.append(output)
+    return kept
+
+
+def _ends(lines):
+    """A traceback's first and last lines, where it has too many."""
+    if not isinstance(lines, list) or len(lines) <= MOST_OF_TRACEBACK:
+        return lines if isinstance(lines, list) else []
+    half = MOST_OF_TRACEBACK // 2
+    return [*lines[:half], words("judge.truncated_traceback"), *lines[1 - half :]]
 
 
 def _drop(notebook):

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
-from nbgrader.utils import is_grade, is_solution
 
 from roofcheck.cells import asked
 from roofgrade.mend.cells import Cell, bound, lines
+from roofgrade.roles import is_grade, is_solution
 
 MARK_SCHEME = re.compile(r"### BEGIN MARK SCHEME.*?### END MARK SCHEME", re.DOTALL)
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader.utils import is_grade, is_solution
 
 from roofgrade.errors import RefusedError
 from roofgrade.mend.cells import Cell, bound, lines, read_cells
 from roofgrade.mend.matching import Match, match
+from roofgrade.roles import is_grade, is_solution
 from roofgrade.text import words
 
 # From this many words on, text in a cell of the student's own may be the paragraph.

@@ -7,7 +7,8 @@ off before it sees a byte of the student's. From outside inwards:
 - ``box``: the warm Python, and a child of it for each submission; ``child``: the conversation with
   one, its clock and its limits
 - ``bubblewrap``: where the warm Python lives; ``bare``: the same without walls, for hosts that
-  have no user namespaces; ``layout``: which files it sees; ``identity``: whose it is; ``launch``:
+  have no user namespaces; ``shown``: which folders it sees; ``layout``: what it sees of the course;
+  ``identity``: whose it is; ``launch``:
   becomes that user; ``host``: what the machine lacks, in words
 - ``walls``: the kernel's word that a child is sealed; ``syscalls``: what it may ask of the kernel;
   ``memory``: how much it may hold

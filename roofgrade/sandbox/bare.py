@@ -18,7 +18,7 @@ from roofgrade.sandbox.inside.channel import Channel
 
 # Limits that every system has, and that leave the other processes of this user alone.
 LIMITS = {"CORE": 0, "NOFILE": 256, "FSIZE": 64 << 20}
-LINUX = {"DATA": 1024 << 20}
+LINUX = {"AS": memory.MOST}
 
 
 class Bare:
@@ -82,11 +82,14 @@ class GroupProcess:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGINT)
 
-    def end(self):
+    def kill(self):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
+
+    def end(self):
+        self.kill()
         with contextlib.suppress(OSError, EOFError):  # the warm Python, if it is still there
             self._control.send({})
             self._control.receive()

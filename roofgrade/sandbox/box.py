@@ -4,6 +4,7 @@ import contextlib
 import socket
 import subprocess
 import tempfile
+from pathlib import Path
 from typing import Protocol
 
 from roofgrade.errors import EndedError, MachineryError
@@ -50,11 +51,12 @@ class Box:
     """Where a worker runs submissions, one at a time. It starts with the first one.
 
     The thread that opens the first child has to stay: bubblewrap ends with it, as it does with the
-    worker. With ``unsandboxed`` there are no walls. Not for several threads.
+    worker. With ``unsandboxed`` there are no walls; with them, nothing is run where they would
+    show any of ``private``, folders and files. Not for several threads.
     """
 
-    def __init__(self, unsandboxed: bool = False):
-        self.unsandboxed = unsandboxed
+    def __init__(self, unsandboxed: bool = False, private: tuple[Path, ...] = ()):
+        self.unsandboxed, self._private = unsandboxed, private
         self._walls = self._process = self._control = self._log = None
 
     def open(self, files: dict[str, bytes], seconds: float = 120) -> Child:
@@ -86,7 +88,7 @@ class Box:
 
     def _start(self):
         if self._walls is None:
-            self._walls: Walls = Bare() if self.unsandboxed else Bubblewrap()
+            self._walls: Walls = Bare() if self.unsandboxed else Bubblewrap(self._private)
         ours, theirs = socket.socketpair()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop
         with theirs:

@@ -1,35 +1,33 @@
 """Where the warm Python lives: a bubblewrap sandbox with little in it and nothing to write on."""
 
 import base64
-import itertools
 import json
 import os
 import select
 import signal
 import subprocess
 import sys
-import sysconfig
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from roofgrade.errors import MachineryError
-from roofgrade.sandbox import host, identity, layout, memory, syscalls, walls
+from roofgrade.sandbox import host, identity, layout, memory, shown, syscalls, walls
 from roofgrade.sandbox.inside.channel import Channel
 from roofgrade.text import words
 
 MB = 1 << 20
 LAUNCH = Path(__file__).with_name("launch.py")
-SYSTEM = Path("/usr")
 # None of these may lie below /tmp or the student's home, which each child covers.
-COURSE, ENVIRONMENT, HOME, CACHE = "/opt/course", "/opt/environment", "/home/student", "/run/cache"
+COURSE, HOME, CACHE = "/opt/course", "/home/student", "/run/cache"
 TMPFS = {HOME: 64 * MB, "/tmp": 64 * MB, "/dev/shm": 16 * MB}
 LIMITS = {
     "CORE": 0,
-    "NOFILE": 256,
-    "NPROC": 64,
+    "NOFILE": 128,
+    "NPROC": 40,
     "FSIZE": 64 * MB,
-    "AS": 4096 * MB,
-    "DATA": 1024 * MB,
+    # No process can have more in memory than addresses, however it gets them.
+    "AS": memory.MOST,
     "MSGQUEUE": 0,
     "MEMLOCK": 0,
     "SIGPENDING": 256,
@@ -37,10 +35,17 @@ LIMITS = {
 
 
 class Bubblewrap:
-    """The walls around a worker's warm Python, and around each of its children: see ``Walls``."""
+    """The walls around a worker's warm Python, and around each of its children: see ``Walls``.
 
-    def __init__(self):
+    Raises MachineryError where they cannot be put up, or would show any of what is ``private``.
+    """
+
+    def __init__(self, private: Iterable[Path] = ()):
         host.require()
+        for path in shown.roots():
+            if any(path.is_relative_to(covered) for covered in TMPFS):
+                raise MachineryError(words("sandbox.python_hidden", folder=path))
+        shown.check(private)
         filters = base64.b64encode(syscalls.program()).decode()
         self.setup = {"limits": LIMITS, "walls": {"tmpfs": TMPFS, "filters": filters}}
         self._identity, self._core = identity.take(), identity.take_core()
@@ -84,13 +89,14 @@ class Bubblewrap:
     def meter(self, process: "PidfdProcess") -> memory.Meter:
         if self._cgroup:
             return memory.Cgroup(self._cgroup, process.pid)
-        return memory.Polling(process.pid)
+        return memory.Polling(process.pid, sum(TMPFS.values()))
 
     def _command(self, descriptor):
         """The command line of bubblewrap."""
-        python, mounts = _python()
-        read_only = dict.fromkeys((SYSTEM,), SYSTEM) | mounts
-        read_only |= {Path(COURSE, path): real for path, real in layout.course().items()}
+        python = shown.python()
+        read_only = shown.folders() | {
+            Path(COURSE, path): real for path, real in layout.course().items()
+        }
         variables = layout.variables(HOME, CACHE, str(Path(python).parent))
         parts = [
             [host.bubblewrap(), "--unshare-all", "--unshare-user", "--die-with-parent"],
@@ -102,7 +108,7 @@ class Bubblewrap:
             *(["--symlink", f"usr/{name}", f"/{name}"] for name in ("bin", "lib", "lib64")),
             *(["--ro-bind-try", name, name] for name in ("/etc/ld.so.cache", "/etc/alternatives")),
             ["--proc", "/proc", "--dev", "/dev"],
-            *(_tmpfs(path) for path in (*TMPFS, CACHE, *_installed(mounts))),
+            *(_tmpfs(path) for path in (*TMPFS, CACHE, *map(str, shown.covered()))),
             ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--"],
             layout.command(python, COURSE, descriptor),
         ]
@@ -130,10 +136,13 @@ class PidfdProcess:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGINT)
 
-    def end(self):
-        """It is process 1 of its namespace: when it is gone, so are all others there."""
+    def kill(self):
+        """It is process 1 of its namespace: with it go all others there."""
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    def end(self):
+        self.kill()
         poll = select.poll()
         poll.register(self._pidfd, select.POLLIN)
         gone = poll.poll(10_000)
@@ -142,40 +151,10 @@ class PidfdProcess:
             raise MachineryError("a child would not die")
 
 
-def _python():
-    """The Python to run inside, and the folders it needs there, each with where it really lies.
-
-    An environment is mounted at one place whoever grades. Its links point to the Python that it was
-    made from, which therefore stays where it is.
-    """
-    base, prefix = Path(sys.base_prefix), Path(sys.prefix)
-    mounts = {}
-    for path in (base, base.resolve()):
-        if any(path.is_relative_to(covered) for covered in TMPFS):
-            raise MachineryError(words("sandbox.python_hidden", folder=path))
-        if not path.is_relative_to(SYSTEM):
-            mounts[path] = base.resolve()
-    if prefix == base:
-        return os.path.realpath(sys.executable), mounts
-    mounts[Path(ENVIRONMENT)] = prefix.resolve()
-    return f"{ENVIRONMENT}/bin/{Path(sys.executable).name}", mounts
-
-
 def _folders():
     """What has to be bound where the sandbox's user can reach it."""
-    folders = {*_python()[1].values(), *layout.PACKAGES}
-    return sorted(folders)
-
-
-def _installed(mounts):
-    """Where the environment holds copies of the packages, with all their questions."""
-    folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    for folder, package in itertools.product(folders, layout.PACKAGES):
-        copy = Path(folder, package.name).resolve()
-        if copy.is_dir():
-            for path, real in {SYSTEM: SYSTEM, **mounts}.items():
-                if copy.is_relative_to(real):
-                    yield str(path / copy.relative_to(real))
+    outside = {real for real in shown.roots().values() if not real.is_relative_to(shown.SYSTEM)}
+    return sorted({*outside, *layout.PACKAGES})
 
 
 def _tmpfs(path):

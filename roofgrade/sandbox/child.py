@@ -1,10 +1,13 @@
 """The conversation with one submission's process: what is said is data, bounded and never believed.
 
 Its clock is here, outside: at a cell's limit it is interrupted, and killed if that does not help.
+Its memory is looked at from a thread of its own, since what it left running goes on while its
+answer is judged.
 """
 
 import base64
 import socket
+import threading
 import time
 from collections.abc import Callable
 from typing import Protocol
@@ -22,7 +25,7 @@ MOST_VALUES = 200_000  # of one reply
 REQUESTS = 1000
 CELLS = 10**6
 # Seconds to get ready, to obey an interrupt, and between two looks at the memory.
-READY, GRACE, TICK = 60.0, 5.0, 0.25
+READY, GRACE, TICK = 60.0, 5.0, 0.1
 
 
 class Process(Protocol):
@@ -32,7 +35,11 @@ class Process(Protocol):
 
     def interrupt(self): ...
 
-    def end(self): ...
+    def kill(self):
+        """Kill it, without waiting; it may be gone."""
+
+    def end(self):
+        """Kill it, and wait until it is gone; nothing is asked of it after that."""
 
 
 class Child:
@@ -49,12 +56,14 @@ class Child:
         self._end = time.monotonic() + seconds
         self._received = self._requests = 0
         self._read = bytearray()
-        self._looked = time.monotonic()
+        self._closed, self._over = threading.Event(), False
+        self._watching = threading.Thread(target=self._watch, daemon=True)
         self.meter: Meter | None = None
 
     def settle(self, files: dict[str, bytes], meter: Meter):
         """Hand it its files. Raises MachineryError if it cannot take them."""
         self.meter = meter
+        self._watching.start()
         contents = {name: base64.b64encode(data).decode() for name, data in files.items()}
         self._send({"files": contents})
         self.expect("settled")
@@ -97,6 +106,10 @@ class Child:
     def close(self):
         """Kill all its processes, and wait until they are gone."""
         self._connection.close()
+        self._closed.set()
+        self._process.kill()  # a look at its memory, which may be under way, ends with it
+        if self._watching.is_alive():
+            self._watching.join()
         try:
             self._process.end()
         finally:
@@ -172,28 +185,28 @@ class Child:
             left = until - time.monotonic()
             if left <= 0:
                 raise TimeoutError
-            self._look_at_memory()
-            self._connection.settimeout(min(left, TICK))
+            self._connection.settimeout(left)
             try:
                 piece = self._connection.recv(min(size - len(self._read), PIECE))
             except TimeoutError:
-                continue
+                raise
             except OSError as error:
                 raise self._gone() from error
             if not piece:
                 raise self._gone()
             self._read += piece
 
-    def _look_at_memory(self):
-        """Look from time to time, also at a child that talks without a pause."""
-        if self.meter and time.monotonic() > self._looked + TICK:
+    def _watch(self):
+        """End the process when it holds too much; who talks with it finds out by that."""
+        while not self._closed.wait(TICK):
             if self.meter.exceeded():
-                raise EndedError(words("sandbox.memory"))
-            self._looked = time.monotonic()
+                self._over = True
+                self._process.kill()
+                return
 
     def _gone(self):
         if not self._alive():
             return MachineryError(words("sandbox.warm_ended"))
-        if self.meter and self.meter.exceeded():
+        if self._over or (self.meter and self.meter.exceeded()):
             return EndedError(words("sandbox.memory"))
         return GoneError(words("sandbox.ended"))

@@ -1,4 +1,4 @@
-"""Which files the warm Python sees of the course, and the settings that it starts with."""
+"""Which files the warm Python sees of the packages, and the settings that it starts with."""
 
 import os
 from pathlib import Path
@@ -18,6 +18,7 @@ STUB = ROOFGRADE / INSIDE / "stub"
 REAL = ("calling.py", "programs.py", "sentences.py", "words")
 START = (
     "import sys; sys.path.insert(0, {course!r}); "
+    "from roofgrade.sandbox.inside import seal; seal.raise_limits(); "
     "from roofgrade.sandbox.inside import warm; warm.main({descriptor})"
 )
 
@@ -66,6 +67,8 @@ def variables(home: str, cache: str, binaries: str) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
+        # A thread's own heap would take 64 MB of the addresses that a process may have.
+        "MALLOC_ARENA_MAX": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         # There is no network to wait for.

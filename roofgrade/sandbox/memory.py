@@ -1,9 +1,9 @@
 """How much memory a submission holds: a cgroup of its own where one may be made, else a look.
 
-A delegated cgroup is the better of the two: the kernel stops at the limit, where polling may come
-a quarter of a second too late. It is the folder that ROOFKIT_CGROUP names, in which no process may
-be, or the cgroup that this process was given for itself, as by
-``systemd-run --user --scope -p Delegate=yes``.
+A delegated cgroup is the better of the two: the kernel stops at the limit and counts what it holds
+itself, where polling may come a tenth of a second too late and has to estimate that. It is the
+folder that ROOFKIT_CGROUP names, in which no process may be, or the cgroup that this process was
+given for itself, as by ``systemd-run --user --scope -p Delegate=yes``.
 """
 
 import contextlib
@@ -17,11 +17,17 @@ from typing import Protocol
 from roofgrade.errors import MachineryError
 from roofgrade.text import words
 
-MOST = 1536 << 20  # bytes
+MOST = 10**9  # bytes, of a submission's processes, its files and the kernel's buffers together
 PROCESSES = 128
 MOUNT = Path("/sys/fs/cgroup")
 OURS = "roofkit-workers"
 CONTROLLERS = {"memory", "pids"}
+SOCKETS = re.compile(r"^sockets: used (\d+)", re.M)
+# Seconds until a look that found too much is confirmed by another: a process that starts a program
+# shares its memory with it for an instant, and is found twice.
+AGAIN = 0.01
+# The kernel's bytes for a mapping and its neighbours, and how many mappings a process may have.
+MAPPING, MAPPINGS = 400, 65530
 _numbers = itertools.count()
 
 
@@ -44,27 +50,80 @@ class Unmeasured:
 
 
 class Polling:
-    """Looks at all processes in the pid namespace of process ``pid``."""
+    """Looks at all processes that process ``pid``, the first of its namespace, sees.
 
-    def __init__(self, pid: int):
-        self.pid = pid
+    ``files`` are the most bytes that its files can hold. What the kernel holds for sockets and
+    mappings no process shows: a socket is counted with the most that it may send without being
+    read, a mapping with what it takes to describe it.
+    """
+
+    def __init__(self, pid: int, files: int = 0):
+        self._descriptor = os.open(f"/proc/{pid}/root/proc", os.O_RDONLY | os.O_DIRECTORY)
+        self._seen = Path(f"/proc/self/fd/{self._descriptor}")
+        self._files = files
+        # A socket may be filled to its limit, less one byte, before a last message of that size.
+        self._socket = 2 * int(Path("/proc/sys/net/core/wmem_default").read_text())
 
     def exceeded(self):
-        try:
-            namespace = os.stat(f"/proc/{self.pid}/ns/pid").st_ino
-        except OSError:
+        if not self._is_over():
             return False
-        pids, held = [], 0
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            with contextlib.suppress(OSError):
-                if os.stat(f"/proc/{pid}/ns/pid").st_ino == namespace:
-                    pids.append(pid)
-                    held += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        # Shared pages count once, which takes longer to find out.
-        return held * os.sysconf("SC_PAGE_SIZE") > MOST and sum(map(_own, pids)) > MOST
+        time.sleep(AGAIN)
+        return self._is_over()
 
     def close(self):
-        pass
+        os.close(self._descriptor)
+
+    def _is_over(self):
+        left = MOST - self._files - self._socket * self._sockets()
+        if sum(self._resident(pid) + MAPPING * MAPPINGS for pid in self._pids()) <= left:
+            return False
+        # It takes longer to count shared pages once, and mappings one by one.
+        for pid in self._pids():
+            left -= self._proportional(pid) + self._mappings(pid)
+            if left < 0:
+                return True
+        return False
+
+    def _pids(self):
+        return [*filter(str.isdigit, self._listed("."))]
+
+    def _sockets(self):
+        found = SOCKETS.search(self._read("1/net/sockstat"))
+        return int(found[1]) if found else 0
+
+    def _resident(self, pid):
+        return next(filter(None, map(self._resident_by, self._threads(pid))), 0)
+
+    def _resident_by(self, thread):
+        fields = self._read(f"{thread}/statm").split()
+        return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else 0
+
+    def _proportional(self, pid):
+        for thread in self._threads(pid):
+            text = self._read(f"{thread}/smaps_rollup")
+            if found := re.search(r"^Pss:\s+(\d+)", text, re.M):
+                return 1024 * int(found[1])
+        return self._resident(pid)
+
+    def _mappings(self, pid):
+        found = (self._read(f"{thread}/maps") for thread in self._threads(pid))
+        return MAPPING * next(filter(None, found), "").count("\n")
+
+    def _threads(self, pid):
+        """All threads of a process: one that has ended, the first too, shows no memory."""
+        return [f"{pid}/task/{thread}" for thread in self._listed(f"{pid}/task")]
+
+    # A process that is gone has no files.
+
+    def _listed(self, folder):
+        with contextlib.suppress(OSError):
+            return os.listdir(self._seen / folder)
+        return []
+
+    def _read(self, path):
+        with contextlib.suppress(OSError):
+            return (self._seen / path).read_text()
+        return ""
 
 
 class Cgroup:
@@ -159,11 +218,3 @@ def _hands_down(folder):
         return os.access(folder, os.W_OK) and set(control.read_text().split()) >= CONTROLLERS
     except OSError:
         return False
-
-
-def _own(pid):
-    try:
-        found = re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)
-    except OSError:
-        return 0
-    return 1024 * int(found[1]) if found else 0

@@ -14,6 +14,15 @@ ALLOWED = Path(__file__).with_suffix(".txt")
 CLONE_NEW = 0x7E028000
 # AF_UNIX, AF_INET and AF_INET6: vsock, for one, does not stop at a network namespace.
 FAMILIES = (1, 2, 10)
+# Of the options at level SOL_SOCKET all that notebooks set, and none by which the kernel would hold
+# more for a socket: SO_REUSEADDR, BROADCAST, KEEPALIVE, LINGER, REUSEPORT, PASSCRED, RCVTIMEO and
+# SNDTIMEO.
+SOL_SOCKET, OPTIONS = 1, (2, 6, 9, 13, 15, 16, 20, 21)
+# Commands of fcntl: F_DUPFD to F_GETLK, F_SETOWN to F_GETSIG, F_DUPFD_CLOEXEC and the pipe's size.
+COMMANDS = (*range(6), *range(8, 12), 1030, 1031, 1032)
+# F_SETLK, F_SETLKW and the same for open files. The kernel has no limit on how many it remembers,
+# and only processes of one submission could meet: they are told yes, and nothing is remembered.
+LOCKS = (6, 7, 37, 38)
 
 
 def names() -> list[str]:
@@ -39,6 +48,18 @@ def program() -> bytes:
         if name == "socket":
             for family in FAMILIES:
                 filters.add_rule(pyseccomp.ALLOW, name, pyseccomp.Arg(0, pyseccomp.EQ, family))
+        elif name == "setsockopt":
+            level = pyseccomp.Arg(1, pyseccomp.EQ, SOL_SOCKET)
+            for option in OPTIONS:
+                filters.add_rule(
+                    pyseccomp.ALLOW, name, level, pyseccomp.Arg(2, pyseccomp.EQ, option)
+                )
+            filters.add_rule(pyseccomp.ALLOW, name, pyseccomp.Arg(1, pyseccomp.NE, SOL_SOCKET))
+        elif name == "fcntl":
+            for command in COMMANDS:
+                filters.add_rule(pyseccomp.ALLOW, name, pyseccomp.Arg(1, pyseccomp.EQ, command))
+            for command in LOCKS:
+                filters.add_rule(pyseccomp.ERRNO(0), name, pyseccomp.Arg(1, pyseccomp.EQ, command))
         elif name == "clone":
             none_of_them = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0)
             filters.add_rule(pyseccomp.ALLOW, name, none_of_them)

@@ -21,7 +21,7 @@ SECONDS = 0.01
 class NoBox:
     """A sandbox that nothing is run in."""
 
-    def __init__(self, unsandboxed=False):
+    def __init__(self, unsandboxed=False, private=()):
         self.unsandboxed = unsandboxed
 
     def open(self, files, seconds=0):

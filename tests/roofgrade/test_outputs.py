@@ -1,10 +1,13 @@
 """Whatever a student's process puts out, the graded notebook is well formed and bounded."""
 
 import random
+import subprocess
+import sys
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
+from nbgrader.preprocessors import LimitOutput
 
 from roofgrade.judge.outputs import LONGEST_NOTEBOOK, MOST_IN_ALL, Cleaner, written
 
@@ -99,3 +102,21 @@ def test_no_outputs_break_a_notebook():
         notebook = new_notebook(cells=[made])
         nbformat.validate(notebook)
         written(notebook).encode()
+
+
+@pytest.mark.parametrize("lines", [999, 1000, 1001, 5000])
+def test_as_many_lines_stay_as_in_nbgrader(lines):
+    printed = [{"output_type": "stream", "name": name, "text": "x\n" * (lines // 2)}
+               for name in ("stdout", "stderr", "stdout")]  # fmt: skip
+    error = {"output_type": "error", "ename": "E", "evalue": "", "traceback": ["line"] * lines}
+    plain = new_code_cell(outputs=[nbformat.from_dict(output) for output in (*printed, error)])
+    expected, _ = LimitOutput().preprocess_cell(plain, {}, 0)
+    assert cell_with([*printed, error]).outputs == expected.outputs
+
+
+def test_a_worker_starts_without_what_only_its_coordinator_needs():
+    """Importing nbgrader takes three times as long as all else that a worker imports."""
+    program = "import sys, roofgrade.workers, roofgrade.judge.marking, roofgrade.sandbox\n"
+    program += "print({'nbgrader', 'nbconvert', 'sqlalchemy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("set()\n", "")

@@ -1,9 +1,11 @@
 """A run over a class: every folder ends with one result, and only what changed is marked again."""
 
 import fcntl
+import multiprocessing
 import os
 import shutil
 import stat
+import time
 
 import pytest
 import standin
@@ -11,6 +13,7 @@ from marks import BrokenBox, mark
 from nbgrader.api import Gradebook
 from standin import SET, grade_with, hand_in, new_course
 
+from roofgrade import run, workers
 from roofgrade.book.kept import all_kept, keep, kept
 from roofgrade.book.standing import standings
 from roofgrade.course import Course
@@ -173,6 +176,31 @@ def test_without_a_sandbox_nothing_is_graded(course):
     with pytest.raises(MachineryError, match="no user namespaces here"):
         grade(course, SET, bench=(mark, BrokenBox), workers=2, progress=False)
     assert not list(all_kept(course, SET))
+
+
+def test_workers_start_while_the_gradebook_is_opened_and_only_as_many_as_are_needed(
+    course, monkeypatch
+):
+    hand_in(course, "ada")
+    hand_in(course, "bea")
+    started, opened = [], []
+    lane, writer = workers._Lane, run.Writer
+    monkeypatch.setattr(workers, "_Lane", lambda bench: started.append(opened[:]) or lane(bench))
+    monkeypatch.setattr(run, "Writer", lambda *which: opened.append(1) or writer(*which))
+    assert states(grade_with(course, workers=3)) == {"ada": GRADED, "bea": GRADED}
+    assert started == [[], []]
+    grade_with(course, workers=3)
+    assert len(started) == 2  # there was nothing to mark
+
+
+def test_a_run_that_fails_before_it_marks_leaves_no_worker(course):
+    hand_in(course, "ada")
+    with pytest.raises(ValueError, match="no folder of zoe"):
+        grade_with(course, only=["zoe"])
+    until = time.monotonic() + 300
+    while multiprocessing.active_children() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not multiprocessing.active_children()
 
 
 def test_two_runs_keep_apart(course):

@@ -19,6 +19,9 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_PRIVATE = 1, 2, 4, 8, 1 << 18
 SYS_MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE = 442, -100, 0x8000
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 4, 22, 24, 28
 PR_SET_NO_NEW_PRIVS = 38
+# What of these there may be at once: each holds memory that no process shows. Terminals of the
+# child, and connections that wait at one of its sockets, whose other ends may be closed.
+TERMINALS, WAITING = 16, 16
 SECCOMP_MODE_FILTER, SECUREBITS_ALL_LOCKED, CAPABILITY_VERSION_3 = 2, 0xEF, 0x20080522
 
 
@@ -47,6 +50,7 @@ def seal(tmpfs: dict[str, int], limits: dict[str, int], filters: bytes):
     """
     _write("/proc/self/oom_score_adj", "1000")  # the kernel's first choice when memory runs out
     _write("/proc/sys/user/max_user_namespaces", "0")  # no further ones below this one
+    _write("/proc/sys/net/core/somaxconn", str(WAITING))
     _mount(tmpfs)
     limit(limits)
     _give_up_capabilities()
@@ -60,6 +64,14 @@ def limit(limits: dict[str, int]):
         hard = resource.getrlimit(which)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(which, (value, value))
+
+
+def raise_limits():
+    """Take back the bounds that the worker has set for itself and this process inherited."""
+    for which in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_DATA):
+        soft, hard = resource.getrlimit(which)
+        if soft != hard:
+            resource.setrlimit(which, (hard, hard))
 
 
 def set_dumpable(dumpable: bool):
@@ -81,7 +93,7 @@ def _mount(tmpfs):
     quiet = MS_NOSUID | MS_NOEXEC
     for path, size in tmpfs.items():
         _mount_one("tmpfs", path, quiet | MS_NODEV, f"size={size},nr_inodes=4096,mode=0700")
-    _mount_one("devpts", "/dev/pts", quiet, "newinstance,ptmxmode=0666,mode=620")
+    _mount_one("devpts", "/dev/pts", quiet, f"newinstance,ptmxmode=0666,mode=620,max={TERMINALS}")
     _mount_one("proc", "/proc", quiet | MS_NODEV | MS_RDONLY, "subset=pid")
 
 

@@ -63,6 +63,35 @@ DENIED = {
         "can't start new thread",
     ),
     "much memory at once": ("x = bytearray(2 << 30)", "MemoryError"),
+    "much shared memory at once": (
+        "import mmap\nx = mmap.mmap(-1, 1 << 30)",
+        "Cannot allocate memory",
+    ),
+    "a device's memory": (
+        "import mmap\nwith open('/dev/zero', 'r+b') as file: mmap.mmap(file.fileno(), 1 << 30)",
+        "Cannot allocate memory",
+    ),
+    "a large socket": (
+        "import socket\nx = socket.socket(socket.AF_UNIX)\n"
+        "x.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)",
+        "Function not implemented",
+    ),
+    "many waiting connections": (
+        "import socket\nx = socket.socket(socket.AF_UNIX)\nx.bind('\\0x')\nx.listen(4096)\n"
+        "for _ in range(100):\n    with socket.socket(socket.AF_UNIX) as y:\n"
+        "        y.setblocking(False)\n        y.connect('\\0x')",
+        "Resource temporarily unavailable",
+    ),
+    "locks without end": (
+        "import fcntl, os\nwith open('x', 'w') as file:\n    fcntl.lockf(file, fcntl.LOCK_EX)\n"
+        "    if not os.fork():\n        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
+        "        os._exit(7)\n    print(os.WEXITSTATUS(os.wait()[1]), 'and nothing was locked')",
+        "7 and nothing was locked",
+    ),
+    "a lease": (
+        "import fcntl\nwith open('x', 'w') as file: fcntl.fcntl(file, fcntl.F_SETLEASE, 0)",
+        "Function not implemented",
+    ),
     "a full folder": (
         "import os\nfor n in range(100):\n    with open(f'/tmp/{n}', 'wb') as file:\n"
         "        file.write(bytes(8 << 20))",
@@ -89,7 +118,7 @@ DENIED = {
     ),
     "terminals without end": (
         "import os\nkept = []\nfor _ in range(1000): kept.append(os.openpty())",
-        "Too many open files",
+        "No space left on device",
     ),
     "programs of its own": (
         "open('x', 'w').write('#!/bin/sh')\n!chmod +x x && ./x",
@@ -125,6 +154,49 @@ DENIED = {
     "matplotlib's cache": (
         "import matplotlib\nopen(matplotlib.get_cachedir() + '/x', 'w')",
         "Read-only file system",
+    ),
+}
+
+# A cell that holds 400 MB and more, in its processes or for them.
+HOARDS = {
+    "memory of many": (
+        "import os, time\nfor _ in range(9):\n    if not os.fork():\n"
+        "        held = bytearray(b'x') * (80 << 20)\n        time.sleep(300)"
+    ),
+    "shared memory": (
+        "import mmap\nheld = [mmap.mmap(-1, 10 << 20) for _ in range(50)]\n"
+        "for each in held: each.write(bytes(10 << 20))"
+    ),
+    "a process without its first thread": (
+        "import ctypes, os, threading, time\ngone = threading.Event()\ndef hold():\n"
+        "    gone.wait()\n    held = bytearray(b'x') * (500 << 20)\n    time.sleep(300)\n"
+        "if not os.fork():\n    threading.Thread(target=hold).start()\n    gone.set()\n"
+        "    ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else 93, 0)"
+    ),
+    "sockets that nobody reads": (
+        "import os, socket, time\ndef fill(kept):\n    while True:\n"
+        "        kept += socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+        "        kept[-1].setblocking(False)\n        try:\n"
+        "            while True: kept[-1].send(bytes(100_000))\n"
+        "        except BlockingIOError: pass\n"
+        "for _ in range(30):\n    if not os.fork():\n        kept = []\n"
+        "        try: fill(kept)\n        except OSError: time.sleep(300)"
+    ),
+    "connections that nobody takes": (
+        "import socket\nkept = []\nfor number in range(100):\n"
+        "    kept.append(socket.socket(socket.AF_UNIX))\n    kept[-1].bind(f'\\0{number}')\n"
+        "    kept[-1].listen()\n    for _ in range(16):\n"
+        "        with socket.socket(socket.AF_UNIX) as other:\n"
+        "            other.setblocking(False)\n            other.connect(f'\\0{number}')\n"
+        "            try:\n                while True: other.send(bytes(100_000))\n"
+        "            except BlockingIOError: pass"
+    ),
+    "mappings without end": (
+        "import ctypes, os, time\nlibc = ctypes.CDLL(None)\nlibc.mmap.restype = ctypes.c_void_p\n"
+        "at = libc.mmap(None, ctypes.c_size_t(60_000 << 12), 1, 0x22, -1, 0)\n"
+        "for page in range(0, 60_000, 2):\n"
+        "    libc.mprotect(ctypes.c_void_p(at + (page << 12)), 4096, 0)\n"
+        "for _ in range(12):\n    if not os.fork(): time.sleep(300)"
     ),
 }
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pyseccomp
 import pytest
-from attacks import DENIED, ENDING, HARMLESS
+from attacks import DENIED, ENDING, HARMLESS, HOARDS
 from words import answer, said
 
 from roofgrade.errors import EndedError
-from roofgrade.sandbox import layout, syscalls
+from roofgrade.sandbox import layout, memory, syscalls
 
-DANGEROUS = {"bpf", "clone3", "io_uring_setup", "kcmp", "keyctl", "memfd_create", "mount"}
+DANGEROUS = {"bpf", "clone3", "inotify_init1", "io_uring_setup", "kcmp", "keyctl", "memfd_create"}
+DANGEROUS |= {"mount", "mq_open", "splice", "tee"}
 DANGEROUS |= {"mount_setattr", "open_by_handle_at", "perf_event_open", "pidfd_getfd", "ptrace"}
 DANGEROUS |= {"process_vm_writev", "setns", "setuid", "shmget", "unshare", "userfaultfd"}
 
@@ -95,6 +96,13 @@ def test_ends_the_submission(box, attack):
         with pytest.raises(EndedError, match=reason):
             run_all(child, source, "1 + 1")
     assert namespace not in namespaces()
+
+
+@pytest.mark.parametrize("attack", HOARDS)
+def test_what_it_holds_is_found(box, attack, monkeypatch):
+    monkeypatch.setattr(memory, "MOST", 400 << 20)
+    with box.open({}) as child, pytest.raises(EndedError, match="used too much memory"):
+        child.run(f"{HOARDS[attack]}\nimport time\ntime.sleep(300)", seconds=300)
 
 
 @pytest.mark.parametrize("attack", HARMLESS)

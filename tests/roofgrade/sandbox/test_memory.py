@@ -1,10 +1,15 @@
 """A delegated cgroup is taken where there is one, and only there."""
 
+import contextlib
 import os
+import resource
+import select
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from words import said
 
 from roofgrade.errors import EndedError, MachineryError
 from roofgrade.sandbox import memory
@@ -37,7 +42,7 @@ def test_a_child_is_limited_before_it_is_put_in(cgroups):
     cgroup = memory.Cgroup(cgroups, 4321)
     found = {name: (cgroup.folder / name).read_text() for name in SETTINGS}
     assert found == {
-        "memory.max": str(1536 << 20),
+        "memory.max": str(10**9),
         "memory.oom.group": "1",
         "memory.swap.max": "0",
         "pids.max": "128",
@@ -95,7 +100,62 @@ def test_what_all_processes_of_a_submission_hold_counts_together(box, monkeypatc
             child.run(f"{hold.format(count=3)}\n{talk}", seconds=300)
 
 
-def test_a_process_that_is_gone_holds_nothing():
-    with subprocess.Popen(["true"]) as gone:
-        gone.wait()
-        assert not memory.Polling(gone.pid).exceeded()
+def test_what_goes_on_after_a_cell_is_found_while_nobody_talks(box, monkeypatch):
+    monkeypatch.setattr(memory, "MOST", 400 << 20)
+    with box.open({}) as child:
+        with contextlib.suppress(EndedError):  # it may be found before the cell has ended
+            child.run(
+                "import threading\ndef hold():\n    global held\n"
+                "    held = bytearray(b'x') * (500 << 20)\nthreading.Timer(0, hold).start()"
+            )
+        poll = select.poll()
+        poll.register(child._process._pidfd, select.POLLIN)
+        assert poll.poll(300_000)  # it is gone, though it was not asked for anything
+        with pytest.raises(EndedError, match="used too much memory"):
+            child.run("1 + 1")
+
+
+def test_a_program_that_is_being_started_counts_once(box, monkeypatch):
+    """It shares its parent's memory until it runs, and looks like a second one that large."""
+    monkeypatch.setattr(memory, "MOST", 900 << 20)
+    start = "import subprocess\nheld = bytearray(b'x') * (400 << 20)\n"
+    with box.open({}) as child:
+        child.run(f"{start}for _ in range(300): subprocess.run(['true'])", seconds=300)
+        assert said(child.run("len(held)")[0]) == f"{400 << 20}"
+
+
+def test_a_process_that_is_gone_holds_nothing(box):
+    with box.open({}) as child:
+        meter = memory.Polling(child._process.pid)
+        assert meter._pids() == ["1"]
+        assert meter._resident("1") > 1 << 20
+        child._process.kill()
+        with pytest.raises(EndedError):
+            child.run("1 + 1")
+        assert not meter.exceeded()
+        meter.close()
+
+
+BOUNDED = """
+import resource
+from roofgrade.sandbox import Box
+
+hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+resource.setrlimit(resource.RLIMIT_DATA, (600 << 20, hard))
+resource.setrlimit(resource.RLIMIT_CPU, (1_000_000, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+box = Box(unsandboxed={unsandboxed})
+with box.open({}) as child:
+    source = "import resource\\nheld = bytearray(b'x') * 650_000_000\\nprint(len(held), *("
+    source += "resource.getrlimit(which) for which in (resource.RLIMIT_CPU, resource.RLIMIT_DATA)))"
+    print(child.run(source)[0]["outputs"][0]["text"])
+box.stop()
+"""
+
+
+@pytest.mark.parametrize("unsandboxed", [False, True])
+def test_bounds_that_a_worker_sets_for_itself_are_not_the_students(box, unsandboxed):
+    hard = [resource.getrlimit(which)[1] for which in (resource.RLIMIT_CPU, resource.RLIMIT_DATA)]
+    program = BOUNDED.replace("{unsandboxed}", str(unsandboxed))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    said = " ".join(["650000000", *(str((value, value)) for value in hard)])
+    assert (done.stdout.strip(), done.stderr) == (said, "")
