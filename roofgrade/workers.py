@@ -1,21 +1,24 @@
 """Worker processes on this machine: each marks one submission at a time, in one sandbox.
 
 A worker that dies takes down nobody else's work: it is replaced. The submission that it worked on
-is tried once more; if that fails, too, a person has to look.
+is tried once more; if that fails, too, a person has to look. Each worker has a connection of its
+own, which ends with it: concurrent.futures waits without end for the rest of a result whose sender
+was killed.
 """
 
-import atexit
+import contextlib
 import ctypes
+import itertools
 import multiprocessing
 import os
+import queue
 import signal
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
 
 from roofgrade import limits
@@ -50,11 +53,11 @@ class Marker:
     """Marks submissions one at a time, in one box."""
 
     def __init__(self, mark, box):
-        self._mark, self.box, self._turn = mark, box, threading.Lock()
+        self._mark, self.box = mark, box
 
     def try_box(self):
         """Raises MachineryError if the sandbox cannot be started."""
-        with self._turn, self.box.open({}):
+        with self.box.open({}):
             pass
 
     def marked(self, task: Task) -> Result:
@@ -62,23 +65,22 @@ class Marker:
 
         Whoever makes it read for too long ends this process.
         """
-        with self._turn:
-            for _ in range(2):
-                try:
-                    with limits.clock():
-                        return self._mark(task, self.box)
-                except MachineryError as error:
-                    failed = words("workers.failed_twice", error=error)
-                    self.box.stop()  # the next one is fresh
-                except MemoryError:
-                    failed = words("workers.too_much")
-                    self.box.stop()
-                    break
-                except Exception as error:
-                    failed = words("workers.failed", error=f"{type(error).__name__}: {error}")
-                    self.box.stop()
-                    break
-            return unmarked(task, failed)
+        for _ in range(2):
+            try:
+                with limits.clock():
+                    return self._mark(task, self.box)
+            except MachineryError as error:
+                failed = words("workers.failed_twice", error=error)
+                self.box.stop()  # the next one is fresh
+            except MemoryError:
+                failed = words("workers.too_much")
+                self.box.stop()
+                break
+            except Exception as error:
+                failed = words("workers.failed", error=f"{type(error).__name__}: {error}")
+                self.box.stop()
+                break
+        return unmarked(task, failed)
 
 
 def unmarked(task: Task, reason: str) -> Result:
@@ -101,6 +103,7 @@ class Workers:
     def __exit__(self, *error):
         for lane in self._lanes:
             lane.kill()
+        self._lanes = []
 
     def start(self, tasks: int):
         """Start as many as so many tasks need: they get ready while the caller does."""
@@ -115,136 +118,153 @@ class Workers:
         """
         try:
             yield from self._rounds(iter(tasks))
-        except BaseException:
+            for waiting in (False, True):  # they end side by side
+                for lane in self._lanes:
+                    lane.end(waiting)
+        finally:
             self.__exit__()
-            raise
-        for waiting in (False, True):  # they end side by side
-            for lane in self._lanes:
-                lane.end(waiting)
-        self._lanes = []
 
     def _rounds(self, tasks):
+        ahead = deque()  # for whichever worker has room first
         while True:
             for lane in self._lanes:
-                while lane.room and (task := next(tasks, None)) is not None:
+                while lane.has_room and (task := _next(ahead, tasks)):
                     lane.give(task)
-            while len(self._lanes) < self._count and (task := next(tasks, None)) is not None:
-                self.start(len(self._lanes) + 1)
-                self._lanes[-1].give(task)
-            busy = {lane.first: lane for lane in self._lanes if lane.first}
-            if not busy:
+            while len(self._lanes) < self._count and (task := next(tasks, None)):
+                ahead.append(task)
+                if len(ahead) > sum(not lane.ready for lane in self._lanes):
+                    self.start(len(self._lanes) + 1)
+            if not ahead:
+                ahead.extend(itertools.islice(tasks, 1))
+            if not ahead and not any(lane.given for lane in self._lanes):
                 return
-            for future in wait(busy, return_when=FIRST_COMPLETED).done:
-                if done := busy[future].take():
+            asked = {lane.connection: lane for lane in self._lanes if lane.given or not lane.ready}
+            for connection in wait([*asked]):
+                if done := asked[connection].take():
                     yield done
+
+
+def _next(ahead, tasks):
+    return ahead.popleft() if ahead else next(tasks, None)
 
 
 @dataclass(frozen=True)
 class _Given:
-    task: Task | None  # None for the trial of the sandbox
-    future: Future
-    again: bool
+    task: Task
+    again: bool = False
 
 
 class _Lane:
     """One worker process and what it has been given, in order: it works on the first."""
 
     def __init__(self, bench):
-        self._bench, self._given = bench, deque()
+        self._bench, self.given, self._failed = bench, deque(), 0
         self._start()
-        self.give(None)
 
     @property
-    def room(self):
-        return len(self._given) < AHEAD
+    def has_room(self):
+        return self.ready and len(self.given) < AHEAD
 
-    @property
-    def first(self):
-        return self._given[0].future if self._given else None
-
-    def give(self, task, again=False):
-        future = self._ask(_mark, task) if task else self._ask(_try_box)
-        self._given.append(_Given(task, future, again))
+    def give(self, task):
+        self.given.append(_Given(task))
+        self._send(task)
 
     def take(self):
         """The first task with its result, or None where there is none yet.
 
-        That is so if it was the trial of the sandbox, or the worker died and it is tried once more.
+        That is so if the sandbox was tried, or the worker died and the task is tried once more.
         Raises MachineryError if the sandbox cannot be started.
         """
-        given = self._given.popleft()
         try:
-            result = given.future.result()
-            return (given.task, result) if given.task else None
-        except BrokenProcessPool:
-            self._start(given)
-        except Exception as error:  # such as a result that cannot be sent between processes
-            if not given.task:
-                raise
-            return given.task, unmarked(given.task, words("workers.failed", error=error))
-        if not given.again:
+            is_done, told = self.connection.recv()
+        except (EOFError, OSError):
+            return self._replaced()
+        if not self.ready:
+            if not is_done:
+                raise told
+            self.ready, self._failed = True, 0
+            for each in self.given:
+                self._send(each.task)
             return None
-        if not given.task:
-            raise MachineryError(words("workers.stopped_at_start"))
-        return given.task, unmarked(given.task, words("workers.stopped_twice"))
+        task = self.given.popleft().task
+        return task, told if is_done else unmarked(task, words("workers.failed", error=told))
 
     def end(self, waiting):
-        self._pool.shutdown(waiting)
+        """Let the worker end, and once ``waiting`` see that it has; one at its start is stopped."""
+        if not self.ready:
+            self._process.kill()
+        self.connection.close()
+        if waiting:
+            self._process.join()
 
     def kill(self):
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in self._processes:
-            process.kill()
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
 
-    def _start(self, died_at=None):
-        """Start a worker for what the last one was given and had not begun."""
-        self._pool = ProcessPoolExecutor(
-            1, multiprocessing.get_context("spawn"), _begin, (self._bench, os.getpid())
-        )
-        others = multiprocessing.active_children()
-        self._ask(os.getpid)  # the pool starts its process when it has something to do
-        self._processes = [one for one in multiprocessing.active_children() if one not in others]
-        given, self._given = self._given, deque()
-        if died_at and not died_at.again:
-            self.give(died_at.task, again=True)
-        for each in given:
-            self.give(each.task, each.again)
+    def _start(self):
+        self.ready = False
+        spawn = multiprocessing.get_context("spawn")
+        self.connection, theirs = spawn.Pipe()
+        with theirs:  # what the worker holds alone ends with it
+            self._process = spawn.Process(target=_serve, args=(theirs, self._bench, os.getpid()))
+            self._process.start()
 
-    def _ask(self, function, *arguments):
-        try:
-            return self._pool.submit(function, *arguments)
-        except BrokenProcessPool as error:  # the worker died while it had nothing to do
-            broken = Future()
-            broken.set_exception(error)
-            return broken
+    def _send(self, task):
+        with contextlib.suppress(OSError):  # that it died is seen when it is asked for a result
+            self.connection.send(task)
+
+    def _replaced(self):
+        """Start another worker in place of a dead one; the result of whom it died at twice."""
+        self.kill()
+        if not self.ready:
+            self._failed += 1
+        if self._failed == 2:
+            raise MachineryError(words("workers.stopped_at_start"))
+        died_at = self.given.popleft() if self.ready and self.given else None
+        self._start()
+        if died_at and died_at.again:
+            return died_at.task, unmarked(died_at.task, words("workers.stopped_twice"))
+        if died_at:
+            self.given.appendleft(_Given(died_at.task, again=True))
+        return None
 
 
 # What follows runs in the worker process.
 
-_marker: Marker
 
-
-def _begin(bench, coordinator):
-    global _marker
+def _serve(connection, bench, coordinator):
+    """Try the sandbox, then mark what comes, until the connection's other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PDEATHSIG, signal.SIGKILL)
         if os.getppid() != coordinator:
             os._exit(1)
-    _marker = bench.set_up()
-    atexit.register(_end)
-
-
-def _end():
-    """Leave at once: to take down all that is imported takes Python longer than to stop the box."""
-    _marker.box.stop()
-    os._exit(0)
-
-
-def _try_box():
-    _marker.try_box()
+    marker, tasks = bench.set_up(), queue.SimpleQueue()
+    _tell(connection, marker.try_box)
     limits.confine()  # all is imported by now
+    # The next task is read meanwhile, so that the coordinator need not wait to send it.
+    threading.Thread(target=_read, args=(connection, tasks), daemon=True).start()
+    while task := tasks.get():
+        _tell(connection, marker.marked, task)
+    marker.box.stop()
+    os._exit(0)  # to take down all that is imported takes Python longer
 
 
-def _mark(task):
-    return _marker.marked(task)
+def _read(connection, tasks):
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            tasks.put(connection.recv())
+    tasks.put(None)
+
+
+def _tell(connection, function, *arguments):
+    """Send whether the function could do it, and what it returned or why not."""
+    try:
+        connection.send((True, function(*arguments)))
+    except OSError:  # nobody is there to be told
+        pass
+    except MachineryError as error:
+        connection.send((False, error))
+    except Exception as error:  # such as a result that cannot be sent between processes
+        connection.send((False, RuntimeError(f"{type(error).__name__}: {error}")))

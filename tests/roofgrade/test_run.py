@@ -107,6 +107,14 @@ def test_what_was_kept_of_a_stray_under_its_name_goes(course):
     assert [result.student for result in all_kept(course, SET)] == [""]
 
 
+def test_a_worker_that_dies_in_the_middle_of_a_result_holds_up_nobody(course):
+    hand_in(course, "ada", half="")
+    hand_in(course, "bea")
+    summary = grade_with(course)
+    assert states(summary) == {"ada": PERSON, "bea": GRADED}
+    assert rows(summary)["ada"].reason.startswith("it stopped the worker twice")
+
+
 def test_what_has_not_changed_is_taken_from_what_is_kept(course, monkeypatch):
     for student in ("ada", "bea", "cem"):
         hand_in(course, student)
