@@ -20,8 +20,8 @@ from roofgrade.sandbox.memory import Meter
 from roofgrade.text import words
 
 # The most bytes of one reply, of an answer's, and of all replies of a submission.
-REPLY, ANSWER, TOTAL = 8 << 20, 2 << 20, 24 << 20
-MOST_VALUES = 200_000  # of one reply
+REPLY, ANSWER, TOTAL = 8 << 20, 4 << 20, 24 << 20
+MOST_VALUES = 600_000  # of one reply; a long schedule that is wrong has half as many
 REQUESTS = 1000
 CELLS = 10**6
 # Seconds to get ready, to obey an interrupt, and between two looks at the memory.
