@@ -78,8 +78,8 @@ class Writer:
         Returns whether there was anything to save. Manual scores and comments stay; a cell that a
         person has scored waits for one again only where what was handed in is another, and the cell
         has changed with it. Why a person is needed stands in the notebook's metadata. Without
-        ``beside``, the
-        files that lie there stay. A result without a notebook leaves everything as it is.
+        ``beside``, the files that lie there stay. A result without a notebook leaves everything as
+        it is.
         """
         done = bool(result.notebook) and self._put(result, beside)
         saved(self._course, result)

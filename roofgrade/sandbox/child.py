@@ -174,7 +174,7 @@ class Child:
         try:
             message = door.data(data, most=most, most_values=MOST_VALUES)
         except door.UnreadableError as error:
-            raise EndedError(words("sandbox.nonsense")) from error
+            raise EndedError(words("sandbox.unreadable", why=error)) from error
         if not isinstance(message, dict):
             raise EndedError(words("sandbox.nonsense"))
         return message
