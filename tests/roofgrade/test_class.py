@@ -128,6 +128,7 @@ def test_what_a_student_names_is_not_written_over(graded, course):
     assert sorted(path.name for path in folder.iterdir()) == ["later.txt", "ps1.ipynb"]
 
 
+@pytest.mark.slow("a run of which nothing changed writes nothing, whatever was handed in")
 def test_the_second_time_nothing_runs_again(graded, course):
     def written():
         kept = (course / "grading/ps1/results").glob("*.json")

@@ -41,12 +41,11 @@ COMMANDS = {
 }
 
 
-OFTEN = ("run", "late")
 OTHERS = pytest.mark.slow("a full disk is told by each command, not only by a run")
 
 
 @pytest.mark.parametrize(
-    "command", [name if name in OFTEN else pytest.param(name, marks=OTHERS) for name in COMMANDS]
+    "command", [name if name == "run" else pytest.param(name, marks=OTHERS) for name in COMMANDS]
 )
 def test_a_full_disk_is_told_and_the_next_run_goes_on(command, tmp_path):
     (disk := tmp_path / "disk").mkdir()

@@ -1,6 +1,6 @@
 """Killed at any moment, a run loses nothing and counts nothing twice: the same command goes on.
 
-Ten runs of a class are killed, and of fifty where slow tests run: a worker, the coordinator with
+Three runs of a class are killed, and fifty where slow tests run: a worker, the coordinator with
 its writer, or both, some time between the start and the end. Then a last run ends undisturbed, and
 all is as if no other had been. Where slow tests run, so it is with three runs in the sandbox, of
 which nothing goes on running.
@@ -23,6 +23,7 @@ from roofgrade.book.kept import all_kept
 from roofgrade.run import grade
 
 COURSES, KILLS = 5, 10
+WHOM = "worker", "coordinator", "both"
 PATIENCE = 300  # seconds that no machine needs
 MORE_MOMENTS = pytest.mark.slow("nothing is lost at rarer moments of a kill")
 STUDENTS = [f"s{number}" for number in range(10)]
@@ -72,21 +73,24 @@ def saved(course):
 
 
 @pytest.mark.parametrize(
-    "which",
-    [0, *(pytest.param(which, marks=MORE_MOMENTS) for which in range(1, COURSES))],
+    ("which", "kills"),
+    [
+        (0, len(WHOM)),
+        *(pytest.param(which, KILLS, marks=MORE_MOMENTS) for which in range(COURSES)),
+    ],
 )
-def test_killed_runs_leave_what_an_undisturbed_one_leaves(which, tmp_path):
+def test_killed_runs_leave_what_an_undisturbed_one_leaves(which, kills, tmp_path):
     draw = random.Random(which)
     course, undisturbed = new_course(tmp_path / "killed"), new_course(tmp_path / "undisturbed")
     longest, runs, killed = 1.0, itertools.count(), 0
-    while killed < KILLS:
+    while killed < kills:
         run = next(runs)
         for student, answer in answers(which, run).items():
             hand_in(course, student, answer)
             hand_in(undisturbed, student, answer)
         process = start(course)
         time.sleep(draw.uniform(0, longest))
-        hit = kill(process, ("worker", "coordinator", "both")[killed % 3])
+        hit = kill(process, WHOM[killed % len(WHOM)])
         killed += hit
         longest *= 1 if hit else 0.8  # it was over sooner
         process.join()
@@ -118,7 +122,7 @@ def test_killed_sandboxes_leave_what_undisturbed_ones_leave(tmp_path):
             time.sleep(0.01)
         time.sleep(draw.uniform(0, 4))
         running = psutil.Process(process.pid).children(recursive=True) if process.is_alive() else []
-        killed += kill(process, ("worker", "coordinator", "both")[killed % 3])
+        killed += kill(process, WHOM[killed % len(WHOM)])
         process.join()
         assert not psutil.wait_procs(running, timeout=PATIENCE)[1]
         if killed == 3:
