@@ -116,10 +116,8 @@ def judge_variant(question_id, own, answer):
     if any(slip.split(": ", 1)[-1] in steps or slip in steps for slip in verdict.slips):
         return verdict
     message = say("variant.another")
-    if len(verdict.slips) > 1:
+    if verdict.slips:
         message = say("slip.or-also", message=verdict.message, other=message)
-    elif verdict.slips:
-        message = say("slip.either-two", first=verdict.message, second=message)
     return Verdict(0, message, slips=(*verdict.slips, "another variant"))
 
 

@@ -48,6 +48,7 @@ class Function(Question):
     case: Callable[[random.Random, int], tuple]
     unit: str = ""
     slips: Mapping[str, Sequence[Slip]] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
     half: Sequence[str] = ()
     rtol: float = 1e-3
     seed: str = "public"
@@ -67,7 +68,7 @@ class Function(Question):
         return {
             name: Slips(
                 formula, self.inputs, cases, own=self.slips.get(name, ()), unit=self.unit,
-                half=self.half, rtol=self.rtol,
+                half=self.half, rtol=self.rtol, words=self.words,
                 exact=self.exact,
             )
             for name, formula in self.results.items()
@@ -232,7 +233,7 @@ class Formula(Function):
             if self._judge_calls(self._written(f"{above}/({below})")).credit == 1:
                 message = say("formula.divisor")
                 if verdict.slips:
-                    message = say("slip.either-two", first=message, second=verdict.message)
+                    message = say("slip.or-also", message=message, other=verdict.message)
                 return Verdict(HALF, message, slips=("divisor", *verdict.slips))
             return verdict
         if free := getattr(answer, "free_symbols", None):

@@ -31,7 +31,9 @@ from roofcheck.slips import Slip, Slips
 class Number(Question):
     """Asks for one number: ``formula`` of the inputs, in ``unit``, within ``rtol``.
 
-    ``slips`` are the question's own wrong turns. ``half`` names those slips that keep half the
+    ``formula`` is a Derivation, from whose steps slips follow, or any function. ``slips`` are the
+    question's own wrong turns, and ``words`` what to say of acts in place of the general sentence,
+    by the names of the acts. ``half`` names those slips that keep half the
     credit, ``usual`` the one that a slide shows, by default the first of its own. ``figure`` is the
     attribute that the question means of an Estimate. ``beyond``, a function of inputs and of
     ``answer``, says why such an answer is impossible, or gives nothing. ``exact`` says that all
@@ -52,6 +54,7 @@ class Number(Question):
     unit: str = ""
     rtol: float = 0.01
     slips: Sequence[Slip] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
     half: Sequence[str] = ()
     usual: str = ""
     figure: str = ""
@@ -63,7 +66,7 @@ class Number(Question):
         """Its slips and what each gives."""
         return Slips(
             self.formula, self.inputs, own=self.slips, unit=self.unit, half=self.half,
-            rtol=self.rtol, exact=self.exact,
+            rtol=self.rtol, words=self.words, exact=self.exact,
         )  # fmt: skip
 
     def reference(self) -> float:
@@ -88,6 +91,11 @@ class Number(Question):
             wholes = [s.names[0] for s in self.known.steps if s.column[0] == self._whole]
             found += [f"the slip {name!r} is the first whole number" for name in wholes]
         return found
+
+    def idle_words(self) -> list[str]:
+        """The names in ``words`` of acts that nobody can be told, which is an error of a table."""
+        told = {candidate.names[0] for candidate in [*self.known.steps, *self.known.acts]}
+        return [name for name in self.words if name not in told]
 
     def with_inputs(self, inputs):
         """The same question of other figures, without what went with its own."""

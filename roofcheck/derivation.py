@@ -1,0 +1,140 @@
+"""A question's named steps: an answer derived from the inputs, one expression after another."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from roofcheck import units
+from roofcheck.algebra import ExpressionError, Node, names, nearest, read
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a derivation.
+
+    Parameters
+    ----------
+    name : what later steps call it
+    tree : its expression, of inputs and of earlier steps
+    unit : the unit of its value
+    what : how a sentence names it, such as "the bytes"
+    why : what it counts, in a few words; may be empty
+    """
+
+    name: str
+    tree: Node
+    unit: str = ""
+    what: str = ""
+    why: str = ""
+
+
+class Derivation:
+    """Steps, the last of which gives the answer; called with inputs by name, it gives its value.
+
+    ``names`` are the inputs that it needs. ``unit`` is the unit of the answer, into which the last
+    step's is converted.
+
+    >>> moved = Step("moved", read("size * N"), "bytes", "the bytes")
+    >>> time = Derivation([moved, Step("time", read("moved / bandwidth"), "s", "the time")], "ms")
+    >>> time.names, time(size=2, N=1e9, bandwidth=1e12)
+    (('size', 'N', 'bandwidth'), 2.0)
+    """
+
+    def __init__(self, steps: Sequence[Step], unit: str = ""):
+        self.steps, self.unit = tuple(steps), unit
+        defined = {step.name for step in self.steps}
+        used = (name for step in self.steps for name in names(step.tree))
+        self.names = tuple(dict.fromkeys(name for name in used if name not in defined))
+        last = self.steps[-1].unit
+        self._scale = 1.0 if last == unit else (units.factor(last, unit) if last else 1.0)
+        if self._scale is None:
+            raise ExpressionError(f"the last step is in {last}, which cannot be made {unit}")
+
+    def __call__(self, **values) -> float:
+        return self.values(values)[self.steps[-1].name] * self._scale
+
+    def values(self, values: Mapping, known: Mapping = {}) -> dict:
+        """The value of each input and of each step, by name; ``known`` stand for steps' own."""
+        found = dict(values)
+        for step in self.steps:
+            found[step.name] = known[step.name] if step.name in known else step.tree.value(found)
+        return found
+
+    def with_step(self, name: str, tree: Node) -> "Derivation":
+        """The same derivation with another expression in one step."""
+        steps = [replace(step, tree=tree) if step.name == name else step for step in self.steps]
+        return Derivation(steps, self.unit)
+
+    def up_to(self, name: str, unit: str) -> "Derivation":
+        """The steps that the step of this name needs, and that step, in ``unit``."""
+        needed = {name}
+        kept: list[Step] = []
+        for step in reversed(self.steps):
+            if step.name in needed:
+                kept.insert(0, step)
+                needed |= set(names(step.tree))
+        return Derivation(kept, unit)
+
+    def ending(self, tree: Node) -> "Derivation":
+        """The steps that an expression needs, and its value in place of the answer."""
+        last = replace(self.steps[-1], tree=tree, unit=self.unit)
+        return Derivation([*self.steps[:-1], last], self.unit).up_to(last.name, self.unit)
+
+    def lines(self, values: Mapping, shown: Callable[[str, Mapping], str]) -> list["Line"]:
+        """The derivation with numbers put in, a Line a step; ``shown`` writes a value by its name.
+
+        The last line holds the answer.
+        """
+        found = self.values(values)
+        return [
+            Line(
+                step.what or step.name,
+                step.tree.text(lambda name: shown(name, found)),
+                units.in_units(found[step.name] * scale, unit),
+                step.why,
+            )
+            for step in self.steps
+            for scale, unit in [
+                (self._scale, self.unit) if step is self.steps[-1] else (1.0, step.unit)
+            ]
+        ]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A step with numbers put in: what it is, its arithmetic, its value, and why it is so."""
+
+    what: str
+    arithmetic: str
+    value: str
+    why: str = ""
+
+    def __str__(self):
+        why = f"  ({self.why})" if self.why else ""
+        # A step that only repeats a figure needs no arithmetic beside its value.
+        middle = f" = {self.arithmetic}" if self.arithmetic != self.value else ""
+        return f"{self.what}{middle} = {self.value}{why}"
+
+
+def checked(steps: Sequence[Step], inputs, line: Callable[[str], str] = str) -> Sequence[Step]:
+    """The steps, whose names are all known; ExpressionError for one that is not."""
+    known = dict.fromkeys(inputs)
+    for step in steps:
+        for name in names(step.tree):
+            if name not in known:
+                raise ExpressionError(
+                    f"{name!r} is no input and no earlier step{nearest(name, known)}"
+                )
+        known[step.name] = None
+    return steps
+
+
+def step(
+    name: str, expression: str, unit: str = "", words: str = "", figures: Mapping | None = None
+) -> Step:
+    """A Step from texts; ``words`` names it and, after a colon, says why it is so.
+
+    >>> step("moved", "size * N", "bytes", "the bytes: each number crosses once").why
+    'each number crosses once'
+    """
+    what, _, why = words.partition(": ")
+    return Step(name, read(expression, figures), unit, what, why)

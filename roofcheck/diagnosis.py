@@ -1,0 +1,77 @@
+"""What to say of a wrong answer, once the slips that give its value are known.
+
+A value shows no act. One slip is told as it is; of several, the check offers all of them or, where
+that would be long, names the places where they lie. A value that is off by a plain factor comes
+about in many ways, so that a slip which gives it is told as one that may have happened.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from roofcheck.agreement import SAME
+from roofcheck.computation import Candidate
+from roofcheck.sentences import listed, say, way
+
+# No message is longer.
+LONGEST = 200
+# The factors that come about in many ways.
+PLAIN = (2, 4, 8, 10, 100)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What an answer says of its author: the slips that it agrees with, what to say of them."""
+
+    names: tuple[str, ...]
+    message: str
+    credit: float = 0.0
+
+
+def told(found: Sequence[Candidate], right: Sequence[float]) -> Diagnosis:
+    """One Diagnosis of all the slips that fit; in doubt the one that keeps most of the points."""
+    # The likeliest come first, and what is said twice is said once.
+    said = {str(candidate.says): candidate for candidate in reversed(found)}
+    found = list(said.values())[::-1]
+    names = tuple(" and ".join(candidate.names) for candidate in found)
+    return Diagnosis(names, _message(found, right), max(one.credit for one in found))
+
+
+def _message(found, right):
+    sentences = [str(candidate.says) for candidate in found]
+    if len(found) == 1:
+        factor = _plain_factor(found[0].column, right)
+        if not (factor and found[0].asserts):
+            return sentences[0]
+        words = {"factor": f"{max(factor, 1 / factor):g}", "way": way(factor)}
+        return say("slip.perhaps", slip=_within(sentences[0]), **words)
+    openings = [_within(_first(sentence)) for sentence in sentences]
+    ways = listed(openings, "ways")
+    places = listed(dict.fromkeys(str(one.place) for one in found if one.place))
+    for message in (
+        say("slip.either", ways=ways),
+        say("slip.places", places=places) if places else "",
+    ):
+        if message and len(message) <= LONGEST:
+            return message
+    return say("slip.many")
+
+
+def _plain_factor(column, right):
+    """The factor by which all values are off, if it is a plain one."""
+    ratios = [value / other for value, other in zip(column, right, strict=True) if other]
+    for factor in (*PLAIN, *(1 / each for each in PLAIN)):
+        if all(math.isclose(ratio, factor, rel_tol=SAME) for ratio in ratios):
+            return factor
+    return None
+
+
+def _first(text):
+    """The first of a slip's sentences, without its full stop."""
+    return re.split(r"(?<=[^\d.])[.:]\s", text, maxsplit=1)[0].rstrip(".:")
+
+
+def _within(sentence):
+    """A sentence as it goes on within another."""
+    return sentence[:1].lower() + sentence[1:]
