@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from roofcheck import units
 from roofcheck.agreement import agrees, caret, rounds_to
 from roofcheck.computation import apply
+from roofcheck.derivation import Derivation, Line
 from roofcheck.kinds.question import (
     Question,
     Verdict,
@@ -72,6 +73,20 @@ class Number(Question):
     def reference(self) -> float:
         """The right answer."""
         return self.known.right[0]
+
+    def derivation(self) -> list[Line]:
+        """How the answer is derived, with this question's own figures put in, a Line a step."""
+        if not isinstance(self.formula, Derivation):
+            return []
+        units_of = {step.name: step.unit for step in self.formula.steps}
+
+        def put_in(name, values):
+            if name in units_of:
+                return units.in_units(values[name], units_of[name])
+            return shown(self.inputs[name])
+
+        values = {name: given.value for name, given in self.inputs.items()}
+        return self.formula.lines(values, put_in)
 
     def _wrong_label(self):
         message = say("number.wrong-label", wanted=units.name(self.unit))

@@ -1,17 +1,16 @@
 """What all questions share: inputs, hints, new draws, and the verdict."""
 
 import abc
-import inspect
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from roofcheck import units
 from roofcheck.chips import course_chips
-from roofcheck.computation import apply
+from roofcheck.computation import apply, arguments
 from roofcheck.inputs import Input
 from roofcheck.reading import UnreadableError, none_said
-from roofcheck.sentences import listed, say
+from roofcheck.sentences import capital, listed, say
 from roofkit._units import prefixed
 
 TRIES = 500
@@ -105,11 +104,14 @@ class Question(abc.ABC):
     def hints(self) -> list[str]:
         """What to say on the second wrong try, on the third, and so on; the last stays."""
         formula = getattr(self, "formula", None)
-        used = inspect.signature(formula).parameters if formula else ()
+        used = arguments(formula) if formula else ()
         named = dict.fromkeys(
             str(given.what) for name, given in self.inputs.items() if given.what and name in used
         )
         what = [say("hint.what", inputs=listed(named))] if named else []
+        for step in getattr(formula, "steps", ()):
+            if step.why:
+                what.append(say("hint.step", what=capital(step.what), why=step.why))
         if not self.how:
             return what
         if self.how.endswith("?"):
