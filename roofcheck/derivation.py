@@ -45,15 +45,20 @@ class Derivation:
         used = (name for step in self.steps for name in names(step.tree))
         self.names = tuple(dict.fromkeys(name for name in used if name not in defined))
         last = self.steps[-1].unit
-        self._scale = 1.0 if last == unit else (units.factor(last, unit) if last else 1.0)
-        if self._scale is None:
+        # How many of the answer's unit make one of the last step's.
+        self.scale = 1.0 if last == unit else (units.factor(last, unit) if last else 1.0)
+        if self.scale is None:
             raise ExpressionError(f"the last step is in {last}, which cannot be made {unit}")
 
     def __call__(self, **values) -> float:
-        return self.values(values)[self.steps[-1].name] * self._scale
+        return self.value(values)
+
+    def value(self, values: Mapping, known: Mapping = {}) -> float:
+        """The answer; ``known`` holds values that stand in place of steps' own."""
+        return self.values(values, known)[self.steps[-1].name] * self.scale
 
     def values(self, values: Mapping, known: Mapping = {}) -> dict:
-        """The value of each input and of each step, by name; ``known`` stand for steps' own."""
+        """The value of each input and of each step, by name; ``known`` as for ``value``."""
         found = dict(values)
         for step in self.steps:
             found[step.name] = known[step.name] if step.name in known else step.tree.value(found)
@@ -94,7 +99,7 @@ class Derivation:
             )
             for step in self.steps
             for scale, unit in [
-                (self._scale, self.unit) if step is self.steps[-1] else (1.0, step.unit)
+                (self.scale, self.unit) if step is self.steps[-1] else (1.0, step.unit)
             ]
         ]
 

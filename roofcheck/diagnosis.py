@@ -2,7 +2,7 @@
 
 A value shows no act. One slip is told as it is; of several, the check offers all of them or, where
 that would be long, names the places where they lie. A value that is off by a plain factor comes
-about in many ways, so that a slip which gives it is told as one that may have happened.
+about in many ways, which is said beside the slip that gives it.
 """
 
 import math
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from roofcheck.agreement import SAME
 from roofcheck.computation import Candidate
-from roofcheck.sentences import listed, say, way
+from roofcheck.sentences import listed, say
 
 # No message is longer.
 LONGEST = 200
@@ -41,13 +41,10 @@ def told(found: Sequence[Candidate], right: Sequence[float]) -> Diagnosis:
 def _message(found, right):
     sentences = [str(candidate.says) for candidate in found]
     if len(found) == 1:
-        factor = _plain_factor(found[0].column, right)
-        if not (factor and found[0].asserts):
-            return sentences[0]
-        words = {"factor": f"{max(factor, 1 / factor):g}", "way": way(factor)}
-        return say("slip.perhaps", slip=_within(sentences[0]), **words)
+        factor = found[0].asserts and _plain_factor(found[0].column, right)
+        return _or_elsewhere(sentences[0], factor) if factor else sentences[0]
     openings = [_within(_first(sentence)) for sentence in sentences]
-    ways = listed(openings, "ways")
+    ways = _ways(openings)
     places = listed(dict.fromkeys(str(one.place) for one in found if one.place))
     for message in (
         say("slip.either", ways=ways),
@@ -56,6 +53,16 @@ def _message(found, right):
         if message and len(message) <= LONGEST:
             return message
     return say("slip.many")
+
+
+def _or_elsewhere(sentence, factor):
+    """A slip's sentence, and that the factor may come from elsewhere."""
+    key = "slip.came-in" if factor > 1 else "slip.went-missing"
+    for slip in (sentence, f"{_first(sentence)}."):
+        message = say(key, slip=slip, factor=f"{max(factor, 1 / factor):g}")
+        if len(message) <= LONGEST:
+            break
+    return message
 
 
 def _plain_factor(column, right):
@@ -67,9 +74,15 @@ def _plain_factor(column, right):
     return None
 
 
+def _ways(openings):
+    """The slips in one sentence."""
+    *before, last = openings
+    return say("list.ways", before="; ".join(before), last=last)
+
+
 def _first(text):
     """The first of a slip's sentences, without its full stop."""
-    return re.split(r"(?<=[^\d.])[.:]\s", text, maxsplit=1)[0].rstrip(".:")
+    return re.split(r"[.:?]\s", text, maxsplit=1)[0].rstrip(".:?")
 
 
 def _within(sentence):

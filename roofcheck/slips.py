@@ -231,6 +231,11 @@ class Slips:
                 return str(other.says)
         return None
 
+    def is_too_short(self, given: Sequence[Given]) -> bool:
+        """Whether numbers of one digit or two are the right ones rounded, and a slip's as well."""
+        few = max(one.digits for one in given) < 3
+        return few and agrees(given, self.right, EXACTLY)
+
     def _is_nearer_to_a_slip(self, given):
         """Whether an answer near the right one comes of a wrong method that gives nearly the same.
 

@@ -125,6 +125,8 @@ class Number(Question):
                 return self._wrong_label()
             return unreadable(error)
         remark = self.known.is_right([given])
+        if remark is None and self.known.is_too_short([given]):
+            return Verdict(0, say("number.more-digits"), slips=("few digits",))
         if remark is None and self.unit == "tokens" and given.value == self._whole:
             remark = say("number.whole-tokens")
         if remark is not None:
@@ -157,9 +159,10 @@ class Several(Question):
 
     A part's points are its weight. The right values in another order keep half the credit.
 
-    So does a wrong part that follows from the student's other answers. ``follows`` maps the name of
-    such a part to a function, which takes a mapping of part names to the numbers that the student
-    gave and returns what the part would be by them.
+    So does a wrong part that follows from the student's other answers: from those that are steps
+    of its own derivation. ``follows`` maps the name of a part with no such steps to a function,
+    which takes a mapping of part names to the numbers that the student gave and returns what the
+    part would be by them.
     """
 
     parts: Mapping[str, Number]
@@ -215,15 +218,31 @@ class Several(Question):
             with contextlib.suppress(UnreadableError):
                 given[name] = read_number(value, part.unit, part.figure)
         values = {name: number.value for name, number in given.items()}
-        for name, formula in self.follows.items():
-            if name not in given or verdicts[name].state != "wrong":
+        for name in given:
+            if verdicts[name].state != "wrong":
                 continue
             try:
-                expected = formula(values)
-            except (KeyError, ZeroDivisionError, OverflowError):
+                expected = self._by_the_others(name, values)
+            except (KeyError, ArithmeticError, ValueError):
                 continue
-            if agrees([given[name]], [expected]):
+            if expected is not None and agrees([given[name]], [expected]):
                 yield name, Verdict(HALF, say("parts.follows"), slips=("follows",))
+
+    def _by_the_others(self, name, values):
+        """What a part is by the student's other answers; None where it needs none of them."""
+        if name in self.follows:
+            return self.follows[name](values)
+        part = self.parts[name]
+        if not isinstance(part.formula, Derivation):
+            return None
+        steps = {step.name: step for step in part.formula.steps[:-1]}
+        known = {}
+        for other, each in self.parts.items():
+            last = each.formula.steps[-1] if isinstance(each.formula, Derivation) else None
+            if other in values and last and steps.get(last.name) == last:
+                known[last.name] = values[other] / each.formula.scale
+        inputs = {label: given.value for label, given in part.inputs.items()}
+        return part.formula.value(inputs, known) if known else None
 
     def text(self):
         inputs = {n: given for part in self.parts.values() for n, given in part.inputs.items()}
