@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from roofcheck import units
-from roofcheck.algebra import ExpressionError, Node, names, nearest, read
+from roofcheck.algebra import ExpressionError, Node, names, read
 
 
 @dataclass(frozen=True)
@@ -118,19 +118,6 @@ class Line:
         # A step that only repeats a figure needs no arithmetic beside its value.
         middle = f" = {self.arithmetic}" if self.arithmetic != self.value else ""
         return f"{self.what}{middle} = {self.value}{why}"
-
-
-def checked(steps: Sequence[Step], inputs, line: Callable[[str], str] = str) -> Sequence[Step]:
-    """The steps, whose names are all known; ExpressionError for one that is not."""
-    known = dict.fromkeys(inputs)
-    for step in steps:
-        for name in names(step.tree):
-            if name not in known:
-                raise ExpressionError(
-                    f"{name!r} is no input and no earlier step{nearest(name, known)}"
-                )
-        known[step.name] = None
-    return steps
 
 
 def step(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from roofcheck.agreement import SAME
 from roofcheck.computation import Candidate
-from roofcheck.sentences import listed, say
+from roofcheck.sentences import Sentence, listed, say
 
 # No message is longer.
 LONGEST = 200
@@ -42,7 +42,7 @@ def _message(found, right):
     sentences = [str(candidate.says) for candidate in found]
     if len(found) == 1:
         factor = found[0].asserts and _plain_factor(found[0].column, right)
-        return _or_elsewhere(sentences[0], factor) if factor else sentences[0]
+        return _or_elsewhere(sentences[0], factor) if factor else _short(found[0].says)
     openings = [_within(_first(sentence)) for sentence in sentences]
     ways = _ways(openings)
     places = listed(dict.fromkeys(str(one.place) for one in found if one.place))
@@ -53,6 +53,14 @@ def _message(found, right):
         if message and len(message) <= LONGEST:
             return message
     return say("slip.many")
+
+
+def _short(says):
+    """What is said of one slip, or of two at once; where that is long, of the first in brief."""
+    fields = getattr(says, "fields", {})
+    if len(str(says)) <= LONGEST or "first" not in fields:
+        return str(says)
+    return str(Sentence(says.key, **fields | {"first": f"{_first(str(fields['first']))}."}))
 
 
 def _or_elsewhere(sentence, factor):

@@ -5,6 +5,7 @@ line when the table is read.
 """
 
 import functools
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -14,7 +15,7 @@ import roofkit as rk
 from roofcheck import inputs as kinds_of_input
 from roofcheck import units
 from roofcheck.algebra import ExpressionError, Node, names, nearest, read
-from roofcheck.derivation import Derivation, Step, checked, step
+from roofcheck.derivation import Derivation, Step, step
 from roofcheck.inputs import Input, Instead
 from roofcheck.kinds import Choice, Formula, Number, Question, Several
 from roofcheck.slips import Slip
@@ -51,6 +52,8 @@ KEYS = {
 }
 # A part of a question is a number that names the step which it asks for.
 PART = (*KEYS["number"], "step")
+# What it may say of one that is another with new figures.
+LIKE = ("like", "seed", "points")
 # What several questions share.
 GROUP = ("inputs", "steps", "slips")
 
@@ -59,35 +62,54 @@ class TableError(ValueError):
     """A table is wrong; the message names the file, the line and what to do."""
 
 
-def questions(path: Path, words: Path | None = None) -> dict[str, Question]:
-    """The questions of a table by id; ``words`` is a file of its sentences in another language."""
-    text = path.read_text(encoding="utf-8")
-    try:
-        table = tomllib.loads(text)
-        if words and words.is_file():
-            table = _translated(table, tomllib.loads(words.read_text(encoding="utf-8")))
-    except tomllib.TOMLDecodeError as error:
-        raise TableError(f"{path}: {error}") from None
+def read_table(
+    path: Path, words: Path | None = None, known: Mapping[str, Question] = {}
+) -> dict[str, Question]:
+    """The questions of a file by id; ``words`` is a file of its sentences in another language.
+
+    Raises TableError, as ``questions`` does.
+    """
+    told = _parsed(words.read_text(encoding="utf-8"), words) if words and words.is_file() else {}
+    return questions(path.read_text(encoding="utf-8"), path, told, known)
+
+
+def questions(
+    text: str, where: Path | str = "table", words: Mapping = {}, known: Mapping[str, Question] = {}
+) -> dict[str, Question]:
+    """The questions of a table by id.
+
+    ``where`` is what an error calls it; ``words`` holds its sentences in another language. An entry
+    may be ``like`` one of the ``known`` questions. Raises TableError for what is no table.
+    """
+    table = _translated(_parsed(text, where), words)
     groups = table.pop("shared", {})
-    return {name: _question(path, text, name, entry, groups) for name, entry in table.items()}
+    found = {}
+    for name, entry in table.items():
+        try:
+            for group, shared in groups.items():
+                _only(shared, GROUP, f"shared.{group}")
+            made = _like(entry, known) if "like" in entry else _made(_with_groups(entry, groups))
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else f"{error}"
+            raise TableError(f"{where}, line {_line(text, name, what)}: {name}: {what}") from error
+        found[name] = made
+    return found
 
 
-def _question(path, text, name, entry, groups):
+def _parsed(text, where):
     try:
-        for group, shared in groups.items():
-            _only(shared, GROUP, f"shared.{group}")
-        return _made(_with_groups(entry, groups))
-    except (ExpressionError, TableError, KeyError, TypeError, ValueError) as error:
-        what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else f"{error}"
-        raise TableError(f"{path}, line {_line(text, name, what)}: {name}: {what}") from error
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TableError(f"{where}: {error}") from None
 
 
 def _line(text, name, what):
-    """The line of a question, or in it of the longest text in quotes that the error quotes."""
+    """The line of a question, or of what in it the error quotes: a text, or else a key."""
     start = max(text.find(f'["{name}"'), 0)
-    quoted = sorted((part for part in what.split("'")[1::2]), key=len, reverse=True)
-    places = [text.find(part, start) for part in quoted]
-    place = next((place for place in places if place >= 0), start)
+    quoted = map(re.escape, re.findall(r"'(.+?)'", what.partition("; did you mean")[0]))
+    patterns = (form.format(each) for each in quoted for form in ('"{}"', '{}"? *[=.]', "{}"))
+    found = (re.compile(pattern).search(text, start) for pattern in patterns)
+    place = next((match.start() for match in found if match), start)
     return text.count("\n", 0, place) + 1
 
 
@@ -98,8 +120,18 @@ def _made(entry):
     _only(entry, KEYS[kind], kind)
     inputs = {name: _input(name, given) for name, given in entry.pop("inputs", {}).items()}
     if "holds" in entry:
-        entry["holds"] = _condition(entry["holds"], inputs)
+        entry["holds"] = _Condition(_known(entry["holds"], inputs))
     return MAKERS[kind](entry, inputs)
+
+
+def _like(entry, known):
+    """Another question with figures of its own, which the seed draws."""
+    _only(entry, LIKE, "a question like another")
+    other, seed = entry["like"], entry["seed"]
+    if other not in known:
+        raise TableError(f"no question {other!r} to be like{nearest(other, known)}")
+    made = known[other].drawn(seed)
+    return replace(made, points=entry.get("points", made.points))
 
 
 def _with_groups(entry, groups):
@@ -181,10 +213,12 @@ def _number(value):
 # Steps and slips.
 
 
-def _steps(written) -> list[Step]:
-    made = []
+def _steps(written, known) -> list[Step]:
+    """Steps of inputs and symbols that are ``known``, and of earlier steps."""
+    made: list[Step] = []
     for name, told in written.items():
         expression, *words = [told] if isinstance(told, str) else told
+        _known(expression, (*known, *(each.name for each in made)))
         made.append(step(name, expression, *words, figures=FIGURES))
     return made
 
@@ -206,25 +240,21 @@ def _wrong(expression, derivation, known):
     name, is_step, other = (part.strip() for part in expression.partition("= "))
     steps = {each.name: number for number, each in enumerate(derivation.steps)}
     if is_step and name in steps:
-        tree, before = read(other, FIGURES), derivation.steps[: steps[name]]
-        wrong = derivation.with_step(name, tree)
-    else:
-        tree, before = read(expression, FIGURES), derivation.steps
-        wrong = derivation.ending(tree)
-    _check_names(tree, (*known, *(each.name for each in before)))
-    return wrong
+        before = list(steps)[: steps[name]]
+        return derivation.with_step(name, _known(other, (*known, *before)))
+    return derivation.ending(_known(expression, (*known, *steps)))
 
 
-def _check_names(tree: Node, known):
+def _known(expression, known) -> Node:
+    """The tree of an expression in which every name is known; ExpressionError if one is not."""
+    tree = read(expression, FIGURES)
     for name in names(tree):
         if name not in known:
-            raise ExpressionError(f"{name!r} is no input and no earlier step{nearest(name, known)}")
-
-
-def _condition(expression, inputs, *more):
-    tree = read(expression, FIGURES)
-    _check_names(tree, (*inputs, *more))
-    return _Condition(tree)
+            raise ExpressionError(
+                f"in '{expression}' {name!r} is no input and no earlier step"
+                f"{nearest(name, [*known])}"
+            )
+    return tree
 
 
 class _Condition:
@@ -257,7 +287,8 @@ def _number_of(entry, inputs, steps=(), symbols=()):
     if unit not in units.DIMENSIONS:
         raise TableError(f"no question is asked in {unit!r}{nearest(unit, units.DIMENSIONS)}")
     known = (*inputs, *symbols)
-    every = checked([*steps, *_steps(entry.pop("steps", {}))], known)
+    before = (*known, *(each.name for each in steps))
+    every = [*steps, *_steps(entry.pop("steps", {}), before)]
     if not every:
         raise TableError("it has no steps")
     derivation = Derivation(every, every[-1].unit)
@@ -275,14 +306,12 @@ def _made_number(entry, inputs, steps=()):
     derivation, own, words = _number_of(entry, inputs, steps)
     if "beyond" in entry:
         expression, says = entry["beyond"]
-        tree = read(expression, FIGURES)
-        _check_names(tree, (*inputs, "answer"))
-        entry["beyond"] = _Beyond(tree, says)
+        entry["beyond"] = _Beyond(_known(expression, (*inputs, "answer")), says)
     return Number(**{"asks": ""} | entry, inputs=inputs, formula=derivation, slips=own, words=words)
 
 
 def _made_several(entry, inputs):
-    steps = _steps(entry.pop("steps", {}))
+    steps = _steps(entry.pop("steps", {}), inputs)
     parts = {}
     for name, part in entry.pop("parts").items():
         _only(part, PART, f"part {name!r}")
@@ -315,7 +344,7 @@ def _made_choice(entry, inputs):
     right = entry.pop("right")
     if isinstance(right, str):
         return Choice(**entry, inputs=inputs, formula=lambda: right)
-    conditions = {option: _condition(text, inputs) for option, text in right.items()}
+    conditions = {option: _Condition(_known(text, inputs)) for option, text in right.items()}
     return Choice(**entry, inputs=inputs, formula=_First(conditions))
 
 

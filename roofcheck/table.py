@@ -53,12 +53,12 @@ def tables():
 
 @functools.cache
 def _tables(folder, language):
-    found = _written(Path(questions.__path__[0]), language)
+    found = _written(Path(questions.__path__[0]), language, {})
     for module in pkgutil.iter_modules(questions.__path__):
         found |= importlib.import_module(f"{questions.__name__}.{module.name}").QUESTIONS
     if folder and not Path(folder).is_dir():
         raise ValueError(f"{OWN_FOLDER} names {folder!r}, which is no folder")
-    found |= _written(Path(folder), language) if folder else {}
+    found |= _written(Path(folder), language, found) if folder else {}
     for path in sorted(Path(folder).glob("*.py")) if folder else []:
         spec = importlib.util.spec_from_file_location(f"roofkit_own_{path.stem}", path)
         module = importlib.util.module_from_spec(spec)
@@ -70,8 +70,8 @@ def _tables(folder, language):
     return found
 
 
-def _written(folder, language):
+def _written(folder, language, known):
     found = {}
     for path in sorted(folder.glob("*.toml")):
-        found |= loading.questions(path, folder / language / path.name)
+        found |= loading.read_table(path, folder / language / path.name, known)
     return found
