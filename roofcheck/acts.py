@@ -60,16 +60,16 @@ def acts(derivation: Derivation, inputs: Mapping[str, Input]) -> Iterator[Act]:
     """Every act on every step, and each step on the way given for the answer."""
     words = _Words(derivation, inputs)
     last = derivation.steps[-1]
-    for step in derivation.steps[:-1]:
-        says = Sentence("act.given", what=step.what or step.name, wanted=last.what or last.name)
-        given, place = derivation.ending(Name(step.name)), words.of(step.name)
-        yield Act(f"{step.name} given", given, says, place, plain=True)
     for step in derivation.steps:
         for change in (*changes(step.tree), *_swapped(step, inputs)):
             # The last step without all but one name is that figure, given for the answer.
             bare = step is last and isinstance(change.tree, Name)
             if not bare or change.kind.startswith(EXTREMES):
                 yield words.act(step, change)
+    for step in derivation.steps[:-1]:
+        says = Sentence("act.given", what=step.what or step.name, wanted=last.what or last.name)
+        given, place = derivation.ending(Name(step.name)), words.of(step.name)
+        yield Act(f"{step.name} given", given, says, place, plain=True)
 
 
 class _Words:

@@ -91,7 +91,7 @@ def questions(
             made = _like(entry, known) if "like" in entry else _made(_with_groups(entry, groups))
         except (KeyError, TypeError, ValueError) as error:
             what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else f"{error}"
-            raise TableError(f"{where}, line {_line(text, name, what)}: {name}: {what}") from error
+            raise TableError(f"{where}, line {_line(text, name, what)}: {name}: {what}") from None
         found[name] = made
     return found
 
