@@ -42,7 +42,7 @@ INPUTS = {
 }
 OF_INPUTS = ("instead", "without", "two")
 # What a table may say of a question.
-SHARED = ("asks", "inputs", "how", "praise", "points", "holds", "uses", "kind")
+SHARED = ("asks", "beside", "inputs", "how", "praise", "points", "holds", "uses", "kind")
 COMPUTED = ("unit", "rtol", "steps", "slips", "half", "exact")
 KEYS = {
     "number": (*SHARED, *COMPUTED, "usual", "figure", "beyond"),

@@ -38,7 +38,9 @@ class Due:
         return f"{self.question_id}. {prompt(self.question)}"
 
     def _repr_html_(self):
-        return output(f"<blockquote>{html.escape(repr(self))}</blockquote>")
+        text, _, beside = repr(self).partition("\n\n")
+        table = f"<pre>{html.escape(beside)}</pre>" if beside else ""
+        return output(f"<blockquote>{html.escape(text)}{table}</blockquote>")
 
 
 class Nothing:
@@ -111,10 +113,10 @@ def _comes_back(question_id, verdict, after):
 
 def prompt(question):
     """A question's text with what an answer may be."""
+    text = question.text()
     if isinstance(question, Choice):
         options = listed(sorted(question.options), "comma")
-        return say("review.options", question=question.text(), options=options)
+        text = say("review.options", question=text, options=options)
     if isinstance(question, Order):
-        items = listed(sorted(question.items))
-        return say("review.items", question=question.text(), items=items)
-    return question.text()
+        text = say("review.items", question=text, items=listed(sorted(question.items)))
+    return f"{text}\n\n{question.beside}".strip()

@@ -52,6 +52,7 @@ class Question(abc.ABC):
     praise : what to say of a right answer beside "Right"
     points : what it is worth in a problem set
     holds : function of inputs by name that a new draw must satisfy
+    beside : the table that stands beside it in its lecture, as text, where it is needed to answer
     """
 
     asks: str
@@ -60,6 +61,7 @@ class Question(abc.ABC):
     praise: str = ""
     points: float = 0.0
     holds: Callable | None = None
+    beside: str = ""
 
     @abc.abstractmethod
     def judge(self, answer) -> Verdict:
