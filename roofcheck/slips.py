@@ -35,6 +35,8 @@ DECADES = 3
 WINDOW = DECADES * math.log(10)
 # A number of more digits was computed, not rounded by hand.
 ROUNDED = 5
+# So far two values may lie apart if one comes of inputs that were rounded by hand.
+ROUNDED_INPUTS = 3e-3
 # What goes wrong in the midst of a step is told to no number of fewer digits.
 ACT_DIGITS = 3
 
@@ -239,13 +241,18 @@ class Slips:
     def _is_nearer_to_a_slip(self, given):
         """Whether an answer near the right one comes of a wrong method that gives nearly the same.
 
-        One that is the right value, rounded, does not, unless it is the other to the last digit.
+        One that is the right value, rounded, does not, unless it is the other to the last digit;
+        nor does one that rounded inputs may have led to.
         """
         if agrees_exactly(given, self.right):
             return False
-        rounded = agrees(given, self.right, EXACTLY)
-        off = SAME if rounded else _distance(given, self.right)
-        return any(_distance(given, one.column) < off for one in self.steps + self.acts)
+        off = 0.0 if agrees(given, self.right, EXACTLY) else _distance(given, self.right)
+        right = [Given(value) for value in self.right]
+        for one in self.steps + self.acts:
+            apart = _distance(right, one.column) > ROUNDED_INPUTS
+            if _distance(given, one.column) < (max(off, SAME) if apart else SAME):
+                return True
+        return False
 
     def is_right_at(self, number: int, given: Given) -> bool:
         """Whether the value of one case is right."""

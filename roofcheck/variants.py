@@ -112,7 +112,9 @@ def judge_variant(question_id, own, answer):
     if verdict.state != "wrong" or not any(_is_answered(other, answer) for other in others):
         return verdict
     # A known step gone wrong is likelier than a neighbour's number; a mere factor is not.
-    steps = {step.names[0] for part in _parts(own) for step in part.known.steps}
+    steps = {
+        slip.names[0] for part in _parts(own) for slip in [*part.known.steps, *part.known.acts]
+    }
     if any(slip.split(": ", 1)[-1] in steps or slip in steps for slip in verdict.slips):
         return verdict
     message = say("variant.another")

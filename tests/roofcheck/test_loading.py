@@ -157,3 +157,24 @@ def test_an_instructors_table_may_hold_a_question_with_new_figures(tmp_path, mon
     assert find_question("ps1.ridge").text() == written.drawn("exam 1").text()
     assert find_question("ps1.ridge").points == 3
     assert "x.fetch" in tables()
+
+
+GATHER = """
+["x.gather"]
+asks = "An array is all-gathered over {n} chips. How many µs?"
+unit = "µs"
+inputs.V = { count = 1e9, what = "the array", unit = "bytes" }
+inputs.n = { count = 128, what = "the chips" }
+inputs.W = { link = "TPU v5e" }
+steps.lacking = ["(n - 1) / n * V", "bytes", "the bytes that a chip lacks"]
+steps.time = ["lacking / W", "s", "the time"]
+"""
+
+
+def test_a_wrong_method_is_not_right_for_being_near():
+    gather = made(GATHER)
+    right = gather.reference()
+    assert gather.judge(right * 128 / 127).slips[0] == "lacking: short n, n − 1"
+    assert gather.judge(right * 1.0015).credit == 1, "of rounded inputs"
+    assert gather.judge(float(f"{right:.3g}")).credit == 1
+    assert gather.judge(right * 1.007).credit == 0

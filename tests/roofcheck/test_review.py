@@ -208,13 +208,17 @@ def test_progress_refuses_what_it_cannot_know():
 
 
 def test_a_table_that_a_question_needs_stands_beside_it(file, tmp_path, monkeypatch):
-    table = """
+    table = (
+        """
 ["x.longest"]
 asks = "How many µs does the longest row of the table take?"
-beside = """ + "'''\nrow | µs\n  1 |  4\n  2 |  6\n'''" + """
+beside = """
+        + "'''\nrow | µs\n  1 |  4\n  2 |  6\n'''"
+        + """
 unit = "µs"
 steps.longest = ["max(4, 6)", "µs", "the longest row"]
 """
+    )
     (tmp_path / "exam.toml").write_text(table, encoding="utf-8")
     monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
     check("x.longest", 4)
