@@ -185,12 +185,15 @@ def _of_product(tree, factors):
 
 
 def _unbound(factors, number):
-    """The product whose factor of this number, a sum, has lost its parentheses."""
+    """The product whose factor of this number, a sum, has lost its parentheses.
+
+    What stands before the sum goes with its first term, and what follows with its last.
+    """
     sign, inner = factors[number]
-    first, *rest = zip(inner.signs, inner.terms, strict=True)
-    head = total([(first[0], first[1])])
-    bound = product([*factors[:number], (sign, head), *factors[number + 1 :]])
-    return total([(1, bound), *rest])
+    terms = list(inner.terms)
+    terms[0] = product([*factors[:number], (sign, terms[0])])
+    terms[-1] = product([(1, terms[-1]), *factors[number + 1 :]])
+    return total(list(zip(inner.signs, terms, strict=True)))
 
 
 def _of_extreme(tree):

@@ -23,6 +23,7 @@ CHANGES = {
     "a - 1": {"short a, a − 1": 3, "added 1": 4},
     "c * (a + b)": {"parentheses a + b": 26, "left-out a + b": 7, "left-out a": 35},
     "c / (a + b)": {"parentheses a + b": 7 / 3 + 5},
+    "(a - 1) / b * c": {"parentheses a − 1": 3 - 1 / 5 * 7},
     "a ** 2": {"power a^2": 3},
     "ceil(c / a)": {"unrounded c / a": 7 / 3, "to-floor c / a": 2},
     "sqrt(a)": {"function a": 3},
