@@ -141,10 +141,10 @@ def in_units(value, unit):
 
     A number of FLOPs takes no prefix, which would look like a speed.
 
-    >>> in_units(1e12, "FLOPs")
-    '10¹² FLOPs'
+    >>> in_units(1e12, "FLOPs"), in_units(0.5, "FLOPs")
+    ('10¹² FLOPs', '0.5 FLOPs')
     """
-    if unit == "FLOPs":
+    if unit == "FLOPs" and value >= 1e4:
         return f"{with_power(float(f'{value:.3g}'))} {unit}"
     if unit in PREFIXED and (unit != "bytes" or value >= 1000):
         return f"{engineering(value)}{PREFIXED[unit]}"
