@@ -26,6 +26,8 @@ from roofcheck.sentences import Sentence
 from roofcheck.units import DIMENSIONS
 
 TWO = Constant(2)
+# A name of so few letters is a symbol of the question's text.
+LETTERS = 2
 # How the kinds of change begin that put something else in place of the larger or smaller value.
 EXTREMES = ("max-", "min-")
 
@@ -88,15 +90,20 @@ class _Words:
                 return self._names.get(name, name)
             case Constant(_, label="") as number:
                 return Sentence("act.number", number=number.text(str))
-        return node.text(str)
+        return node.text(self._symbol)
+
+    def _symbol(self, name):
+        """A name within a part of a step: n stays n, and a word is put as a sentence names it."""
+        return name if len(name) <= LETTERS else str(self.of(name))
 
     def act(self, step: Step, change: Change) -> Act:
         plain = {name: node.text(str) for name, node in change.about.items()}
         fields = {name: self.of(node) for name, node in change.about.items()}
-        place = fields["what"] if step is self._derivation.steps[-1] else self.of(step.name)
+        what = change.about["what"]
+        alone = step is self._derivation.steps[-1] and isinstance(what, Name)
+        place = fields["what"] if alone else self.of(step.name)
         if change.kind == "short":
             fields = plain
-        what = change.about["what"]
         left_out = change.kind == "left-out" and isinstance(what, Name)
         return Act(
             f"{step.name}: {change.kind} {', '.join(plain.values())}",
@@ -206,6 +213,9 @@ def _of_extreme(tree):
         yield Change(Call(other, arguments), f"{kind}-other", named)
     for each in arguments:
         yield Change(each, f"{kind}-alone", {"what": each})
+    if len(arguments) == 2:
+        difference = total([(1, arguments[0]), (-1, arguments[1])])
+        yield Change(Call("abs", (difference,)), f"{kind}-difference", named)
     mean = product([(1, everything), (-1, Constant(len(arguments)))])
     yield Change(mean, f"{kind}-mean", named)
     if len(arguments) > 2:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from roofcheck.agreement import SAME
 from roofcheck.computation import Candidate
-from roofcheck.sentences import Sentence, listed, say
+from roofcheck.sentences import Sentence, say
 
 # No message is longer.
 LONGEST = 200
@@ -45,7 +45,7 @@ def _message(found, right):
         return _or_elsewhere(sentences[0], factor) if factor else _short(found[0].says)
     openings = [_within(_first(sentence)) for sentence in sentences]
     ways = _ways(openings)
-    places = listed(dict.fromkeys(str(one.place) for one in found if one.place))
+    places = "; ".join(dict.fromkeys(str(one.place) for one in found if one.place))
     for message in (
         say("slip.either", ways=ways),
         say("slip.places", places=places) if places else "",
@@ -90,7 +90,7 @@ def _ways(openings):
 
 def _first(text):
     """The first of a slip's sentences, without its full stop."""
-    return re.split(r"[.:?]\s", text, maxsplit=1)[0].rstrip(".:?")
+    return re.split(r"[.:;?]\s", text, maxsplit=1)[0].rstrip(".:?")
 
 
 def _within(sentence):

@@ -117,28 +117,38 @@ class Slips:
     @functools.cached_property
     def acts(self) -> list[Candidate]:
         """What comes of each operation, factor or term of a derivation that goes wrong."""
+        plain, other = self._made
+        return plain + [
+            candidate
+            for left_out, candidate in other
+            if not any(same(candidate.column, one.column) for one in plain)
+            and not self._is_input(left_out, candidate.column)
+        ]
+
+    @functools.cached_property
+    def _made(self):
+        """The plain acts, no two of one value, and the others with the inputs that they leave out.
+
+        A wrong figure may only turn the choice of a max. What comes of it is then the plain act.
+        """
+        plain: list[Candidate] = []
+        other: list[tuple[str, Candidate]] = []
         formula = self._computation.formula
-        if not isinstance(formula, Derivation):
-            return []
-        made = list(acts(formula, self._computation.inputs))
-        # A wrong figure may only turn the choice of a max: that is then the slip of the max.
-        made.sort(key=lambda act: not act.plain)
-        seen = [*self._operations]
-        found = []
-        for act in made:
+        derived = isinstance(formula, Derivation)
+        for act in acts(formula, self._computation.inputs) if derived else ():
             column = self._computation.column(formula=act.derivation)
             if not self._computation.tells(column) or not all(map(math.isfinite, column)):
                 continue
-            if any(same(column, other) for other in seen) or self._is_input(act.left_out, column):
-                continue
-            if act.plain:
-                seen.append(column)
             says = self._words.get(act.name, act.says)
             credit = HALF if act.name in self._half else 0.0
-            found.append(
-                Candidate((act.name,), column, says, credit, ACT_DIGITS, act.place, not act.plain)
+            candidate = Candidate(
+                (act.name,), column, says, credit, ACT_DIGITS, act.place, asserts=not act.plain
             )
-        return found
+            if not act.plain:
+                other.append((act.left_out, candidate))
+            elif not any(same(column, one.column) for one in plain):
+                plain.append(candidate)
+        return plain, other
 
     def _is_input(self, name, column):
         """Whether an input of this name is mistaken for something that gives this column."""
@@ -278,7 +288,7 @@ class Slips:
         is then the slip of the operation and not one of the figure.
         """
         for name, given in self._computation.used():
-            seen = [*self._operations]
+            seen = [*self._operations, *(one.column for one in self._made[0])]
             for other in given.instead:
                 column = self._computation.column({name: other.value})
                 if not any(same(column, before) for before in seen):

@@ -150,6 +150,8 @@ def in_units(value, unit):
         return f"{engineering(value)}{PREFIXED[unit]}"
     if unit == "of peak":
         return with_unit(f"{100 * value:.3g}%", unit)
+    if value < 1e8 and value == round(value):
+        return with_unit(f"{value:,.0f}", unit)
     digits = 3 if value < 100 else max(4, min(6, len(f"{value:.0f}")))
     return with_unit(f"{float(f'{value:.{digits}g}'):,.10g}", unit)
 
