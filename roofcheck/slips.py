@@ -123,7 +123,8 @@ class Slips:
         made = list(acts(formula, self._computation.inputs))
         # A wrong figure may only turn the choice of a max: that is then the slip of the max.
         made.sort(key=lambda act: not act.plain)
-        seen = [*self._operations]
+        # What comes to another right answer is no slip.
+        seen = [*self._operations, *(one.column for one in self.alternatives)]
         found = []
         for act in made:
             column = self._computation.column(formula=act.derivation)
