@@ -30,6 +30,7 @@ TWO = Constant(2)
 LETTERS = 2
 # How the kinds of change begin that put something else in place of the larger or smaller value.
 EXTREMES = ("max-", "min-")
+SELDOM = ("squared",)
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Act:
 
     ``place`` names what was treated wrongly; ``left_out`` is the input that was left out, if it was
     one. A ``plain`` act is true of its value however that came about: a step given for the answer,
-    one of two values in place of the larger.
+    one of two values in place of the larger. A ``seldom`` one is told only where nothing else fits.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Act:
     place: str | Sentence
     left_out: str = ""
     plain: bool = False
+    seldom: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ class _Words:
             Sentence(f"act.{_key(step, change.kind)}", **fields, step=self.of(step.name)),
             place,
             what.name if left_out else "",
-            change.kind.startswith(EXTREMES),
+            plain=change.kind.startswith(EXTREMES),
+            seldom=change.kind in SELDOM,
         )
 
 

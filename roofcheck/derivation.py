@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 from roofcheck import units
 from roofcheck.algebra import ExpressionError, Node, names, read
 
+# The name of a step that stands in place of the answer; no table can use it.
+INSTEAD = "instead of the answer"
+
 
 @dataclass(frozen=True)
 class Step:
@@ -81,8 +84,8 @@ class Derivation:
 
     def ending(self, tree: Node) -> "Derivation":
         """The steps that an expression needs, and its value in place of the answer."""
-        last = replace(self.steps[-1], tree=tree, unit=self.unit)
-        return Derivation([*self.steps[:-1], last], self.unit).up_to(last.name, self.unit)
+        last = replace(self.steps[-1], name=INSTEAD, tree=tree, unit=self.unit)
+        return Derivation([*self.steps, last], self.unit).up_to(INSTEAD, self.unit)
 
     def lines(self, values: Mapping, shown: Callable[[str, Mapping], str]) -> list["Line"]:
         """The derivation with numbers put in, a Line a step; ``shown`` writes a value by its name.

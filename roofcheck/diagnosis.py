@@ -43,7 +43,9 @@ def _message(found, right):
     if len(found) == 1:
         factor = found[0].asserts and _plain_factor(found[0].column, right)
         return _or_elsewhere(sentences[0], factor) if factor else _short(found[0].says)
-    openings = [_within(_first(sentence)) for sentence in sentences]
+    openings = [*dict.fromkeys(_within(_first(sentence)) for sentence in sentences)]
+    if len(openings) == 1:
+        return f"{_first(sentences[0])}."
     ways = _ways(openings)
     places = "; ".join(dict.fromkeys(str(one.place) for one in found if one.place))
     for message in (

@@ -117,7 +117,7 @@ class Slips:
     @functools.cached_property
     def acts(self) -> list[Candidate]:
         """What comes of each operation, factor or term of a derivation that goes wrong."""
-        plain, other = self._made
+        plain, other, _ = self._made
         return plain + [
             candidate
             for left_out, candidate in other
@@ -127,28 +127,33 @@ class Slips:
 
     @functools.cached_property
     def _made(self):
-        """The plain acts, no two of one value, and the others with the inputs that they leave out.
+        """The plain acts, no two of one value; others with what they leave out; and seldom ones.
 
         A wrong figure may only turn the choice of a max. What comes of it is then the plain act.
         """
         plain: list[Candidate] = []
         other: list[tuple[str, Candidate]] = []
+        seldom: list[Candidate] = []
         formula = self._computation.formula
         derived = isinstance(formula, Derivation)
         for act in acts(formula, self._computation.inputs) if derived else ():
             column = self._computation.column(formula=act.derivation)
             if not self._computation.tells(column) or not all(map(math.isfinite, column)):
                 continue
+            if any(same(column, right.column) for right in self.alternatives):
+                continue
             says = self._words.get(act.name, act.says)
             credit = HALF if act.name in self._half else 0.0
             candidate = Candidate(
                 (act.name,), column, says, credit, ACT_DIGITS, act.place, asserts=not act.plain
             )
-            if not act.plain:
+            if act.seldom:
+                seldom.append(candidate)
+            elif not act.plain:
                 other.append((act.left_out, candidate))
             elif not any(same(column, one.column) for one in plain):
                 plain.append(candidate)
-        return plain, other
+        return plain, other, seldom
 
     def _is_input(self, name, column):
         """Whether an input of this name is mistaken for something that gives this column."""
@@ -195,8 +200,7 @@ class Slips:
 
         # A value to the last digit says more than one that rounds to the same.
         found = exactly(self.singles)
-        known = self.steps + self.acts
-        if tells and all(one not in known for one in found):
+        if tells and all(one not in self.steps for one in found):
             found += exactly(self.inputs_given)
         if digits > ROUNDED:
             found += exactly(self.rare)
@@ -230,7 +234,7 @@ class Slips:
         told += [*self._operations, *(single.column for single in self.singles)]
         return [
             one
-            for one in rare_slips(self._computation, self.steps)
+            for one in [*rare_slips(self._computation, self.steps), *self._made[2]]
             if not any(same(one.column, column) for column in told)
         ]
 

@@ -5,7 +5,7 @@ r"""A question answered for a room: the answer as it is said, and its most usual
 >>> send.answer, send.slip, send.says[:40]
 ('4.44 ms', '597 µs', "That goes over the memory's bandwidth. T")
 >>> worked(find_question("l03.own-length")).slip
-'$\\dfrac{2 N - 1}{2 \\left(2 N + 1\\right)}$'
+'$\\dfrac{N}{2 N + 1}$'
 """
 
 from dataclasses import dataclass

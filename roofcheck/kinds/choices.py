@@ -58,6 +58,9 @@ class Choice(Question):
         """The right option."""
         return apply(self.formula, {name: given.value for name, given in self.inputs.items()})
 
+    def formulas(self):
+        return [self.formula]
+
     @property
     def options(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys([*self.why_not, self.reference()]))

@@ -81,6 +81,9 @@ class Function(Question):
         found = tuple(apply(formula, values) for formula in self.results.values())
         return found if len(found) > 1 else found[0]
 
+    def formulas(self):
+        return [*self.results.values()]
+
     def with_cases(self, seed):
         return replace(self, seed=seed)
 

@@ -74,6 +74,9 @@ class Number(Question):
         """The right answer."""
         return self.known.right[0]
 
+    def formulas(self):
+        return [self.formula]
+
     def derivation(self) -> list[Line]:
         """How the answer is derived, with this question's own figures put in, a Line a step."""
         if not isinstance(self.formula, Derivation):
@@ -243,6 +246,9 @@ class Several(Question):
                 known[last.name] = values[other] / each.formula.scale
         inputs = {label: given.value for label, given in part.inputs.items()}
         return part.formula.value(inputs, known) if known else None
+
+    def formulas(self):
+        return [part.formula for part in self.parts.values()]
 
     def text(self):
         inputs = {n: given for part in self.parts.values() for n, given in part.inputs.items()}

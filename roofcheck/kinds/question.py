@@ -105,20 +105,24 @@ class Question(abc.ABC):
 
     def hints(self) -> list[str]:
         """What to say on the second wrong try, on the third, and so on; the last stays."""
-        formula = getattr(self, "formula", None)
-        used = arguments(formula) if formula else ()
+        formulas = self.formulas()
+        used = {name for formula in formulas for name in arguments(formula)}
         named = dict.fromkeys(
             str(given.what) for name, given in self.inputs.items() if given.what and name in used
         )
         what = [say("hint.what", inputs=listed(named))] if named else []
-        for step in getattr(formula, "steps", ()):
-            if step.why:
-                what.append(say("hint.step", what=capital(step.what), why=step.why))
+        steps = (step for formula in formulas for step in getattr(formula, "steps", ()))
+        for step in dict.fromkeys(step for step in steps if step.why):
+            what.append(say("hint.step", what=capital(step.what), why=step.why))
         if not self.how:
             return what
         if self.how.endswith("?"):
             return [*what, say("hint.asks", question=self.how)]
         return [*what, say("hint.how", how=self.how)]
+
+    def formulas(self) -> list[Callable]:
+        """What the answer, or each part of it, is computed by."""
+        return []
 
     def with_inputs(self, inputs: Mapping[str, Input]) -> "Question":
         """The same question with other figures, without the praise written for those it had."""
