@@ -46,7 +46,7 @@ SHARED = ("asks", "beside", "inputs", "how", "praise", "points", "holds", "uses"
 COMPUTED = ("unit", "rtol", "steps", "slips", "half", "exact")
 KEYS = {
     "number": (*SHARED, *COMPUTED, "usual", "figure", "beyond"),
-    "several": (*SHARED, "steps", "parts"),
+    "several": (*SHARED, "steps", "slips", "parts"),
     "formula": (*SHARED, *COMPUTED, "arguments", "cancels"),
     "choice": (*SHARED, "right", "why_not", "also"),
 }
@@ -311,13 +311,14 @@ def _made_number(entry, inputs, steps=()):
 
 
 def _made_several(entry, inputs):
-    steps = _steps(entry.pop("steps", {}), inputs)
+    steps, slips = entry.pop("steps", {}), entry.pop("slips", {})
     parts = {}
     for name, part in entry.pop("parts").items():
         _only(part, PART, f"part {name!r}")
-        part = dict(part)
+        part = part | {"slips": slips | part.get("slips", {})}
         of_part = {each: _input(each, given) for each, given in part.pop("inputs", {}).items()}
-        parts[name] = _made_number(part, inputs | of_part, steps)
+        known = inputs | of_part
+        parts[name] = _made_number(part, known, _steps(steps, known))
     return Several(**entry, parts=parts)
 
 

@@ -69,6 +69,21 @@ time = { step = "time", unit = "ms" }
     assert (wrong.credit, wrong.slips[-1]) == (0.25, "time: follows")
 
 
+def test_parts_with_inputs_of_their_own_share_steps_and_slips():
+    both = made("""
+["x.fetches"]
+kind = "several"
+asks = "How many seconds do {weights} bytes take from the memory of each of {parts}?"
+inputs.weights = { count = 1e9, what = "the bytes" }
+steps.time = ["weights / bandwidth", "s", "the time"]
+slips."with gradients" = ["time = 3 * weights / bandwidth", "That moves gradients, too."]
+parts.first = { unit = "s", inputs.bandwidth = { bandwidth = "TPU v6e" } }
+parts.second = { unit = "s", inputs.bandwidth = { bandwidth = "H100 SXM" } }
+""")
+    assert both.reference() == {"first": 1e9 / 1.638e12, "second": 1e9 / 3.35e12}
+    assert both.judge([1e9 / 1.638e12, 3e9 / 3.35e12]).slips == ("second: with gradients",)
+
+
 def test_a_formula_is_of_symbols():
     formula = made("""
 ["x.dot"]

@@ -37,7 +37,7 @@ def test_an_answer_is_kept_in_words_that_a_student_can_read(file):
     check("l02.ridge", 1 / 240.5)
     [line] = lines(file)
     assert line["question"] == "l02.ridge"
-    assert line["slips"] == ["upside down"]
+    assert line["slips"] == ["ridge: turned peak / bandwidth"]
     assert (line["credit"], line["again"]) == (0, 0)
     assert float(line["answer"]) == 1 / 240.5
     assert datetime.fromisoformat(line["time"]).date() == date.today()
@@ -120,7 +120,7 @@ def test_a_wrong_answer_starts_anew_and_names_the_lecture(file):
     review(due_now()[0].question.reference())
     days_pass(file, 3)
     grade = review(1 / due_now()[0].question.reference())
-    assert "Upside down" in str(grade)
+    assert "upside down" in str(grade)
     assert f"Lecture 1 is about it. It comes back on {date.today() + timedelta(days=1)}." in str(
         grade
     )
