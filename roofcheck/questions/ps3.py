@@ -37,9 +37,7 @@ TIME = Derivation(
     ],
     "s",
 )
-OF_EIGHT = (
-    "max(ops * B * D * F / (8 * peak_flops), passes * 7 / 8 * size * B * F / egress)"
-)
+OF_EIGHT = "max(ops * B * D * F / (8 * peak_flops), passes * 7 / 8 * size * B * F / egress)"
 CHIPS = Derivation(
     [
         step(
@@ -173,9 +171,7 @@ QUESTIONS = {
                     "n",
                     "That is n, as it was given. At which number do the two times meet?",
                 ),
-                _chips(
-                    "X sent", "1 + ops * F * egress / (passes * size * peak_flops)", X_SENT
-                ),
+                _chips("X sent", "1 + ops * F * egress / (passes * size * peak_flops)", X_SENT),
                 _chips(
                     "weights sent",
                     "1 + ops * B * egress / (passes * size * peak_flops)",
