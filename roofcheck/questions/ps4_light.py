@@ -142,7 +142,7 @@ def _row(row):
         for name, value in zip("MNK", row, strict=True)
     }
     return Number(
-        asks="The speed of light of (M, N, K) = ({M}, {N}, {K}), in µs.",
+        asks=f"The speed of light of (M, N, K) = {row}, in µs.",
         inputs={**lengths, **_of_the_table()},
         formula=LIGHT,
         unit="µs",
