@@ -59,19 +59,22 @@ class Change:
 
 
 def acts(derivation: Derivation, inputs: Mapping[str, Input]) -> Iterator[Act]:
-    """Every act on every step, and each step on the way given for the answer."""
+    """Every act on every step, and each step on the way given for the answer.
+
+    The steps nearest to the answer come first: of two that give one value, they say more.
+    """
     words = _Words(derivation, inputs)
     last = derivation.steps[-1]
-    for step in derivation.steps:
+    for step in reversed(derivation.steps):
+        if step is not last:
+            says = Sentence("act.given", what=step.what or step.name, wanted=last.what or last.name)
+            given, place = derivation.given(step), words.of(step.name)
+            yield Act(f"{step.name} given", given, says, place, plain=True)
         for change in (*changes(step.tree), *_swapped(step, inputs)):
             # The last step without all but one name is that figure, given for the answer.
             bare = step is last and isinstance(change.tree, Name)
             if not bare or change.kind.startswith(EXTREMES):
                 yield words.act(step, change)
-    for step in derivation.steps[:-1]:
-        says = Sentence("act.given", what=step.what or step.name, wanted=last.what or last.name)
-        given, place = derivation.ending(Name(step.name)), words.of(step.name)
-        yield Act(f"{step.name} given", given, says, place, plain=True)
 
 
 class _Words:
@@ -209,10 +212,10 @@ def _of_extreme(tree):
     everything = total([(1, each) for each in arguments])
     named = {"what": tree}
     yield Change(everything, f"{kind}-sum", named)
-    if len(arguments) > 2:
-        yield Change(Call(other, arguments), f"{kind}-other", named)
     for each in arguments:
         yield Change(each, f"{kind}-alone", {"what": each})
+    # Of two numbers the other one is one alone, of two columns it is not.
+    yield Change(Call(other, arguments), f"{kind}-other", named)
     if len(arguments) == 2:
         difference = total([(1, arguments[0]), (-1, arguments[1])])
         yield Change(Call("abs", (difference,)), f"{kind}-difference", named)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from roofcheck import units
-from roofcheck.algebra import ExpressionError, Node, names, read
+from roofcheck.algebra import ExpressionError, Name, Node, names, read
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,19 @@ class Derivation:
         """The steps that an expression needs, and its value in place of the answer."""
         last = replace(self.steps[-1], tree=tree, unit=self.unit)
         return Derivation([*self.steps[:-1], last], self.unit).up_to(last.name, self.unit)
+
+    def given(self, step: Step) -> "Derivation":
+        """The steps up to one on the way, given for the answer: in its unit, if it is such a value.
+
+        >>> moved = Step("moved", read("size * N"), "bytes")
+        >>> time = Step("time", read("moved / bandwidth"), "s")
+        >>> both = Derivation([moved, time, Step("twice", read("2 * time"), "s")], "ms")
+        >>> [both.given(step)(size=2, N=1e9, bandwidth=1e12) for step in (time, moved)]
+        [2.0, 2000000000.0]
+        """
+        if units.DIMENSIONS.get(step.unit) == units.DIMENSIONS.get(self.unit):
+            return self.up_to(step.name, self.unit)
+        return self.ending(Name(step.name))
 
     def lines(self, values: Mapping, shown: Callable[[str, Mapping], str]) -> list["Line"]:
         """The derivation with numbers put in, a Line a step; ``shown`` writes a value by its name.
