@@ -80,9 +80,14 @@ class Derivation:
         return Derivation(kept, unit)
 
     def ending(self, tree: Node) -> "Derivation":
-        """The steps that an expression needs, and its value in place of the answer."""
-        last = replace(self.steps[-1], tree=tree, unit=self.unit)
-        return Derivation([*self.steps[:-1], last], self.unit).up_to(last.name, self.unit)
+        """The steps that an expression needs, and its value in place of the answer.
+
+        >>> time = Derivation([Step("time", read("moved / bandwidth"), "s")], "s")
+        >>> time.ending(read("2 * time"))(moved=3, bandwidth=1)
+        6.0
+        """
+        other = Step("", tree, self.unit)
+        return Derivation([*self.steps, other], self.unit).up_to(other.name, self.unit)
 
     def given(self, step: Step) -> "Derivation":
         """The steps up to one on the way, given for the answer: in its unit, if it is such a value.

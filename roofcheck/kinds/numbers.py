@@ -244,8 +244,11 @@ class Several(Question):
         inputs = {label: given.value for label, given in part.inputs.items()}
         return part.formula.value(inputs, known) if known else None
 
+    def figures(self):
+        return {n: given for part in self.parts.values() for n, given in part.inputs.items()}
+
     def text(self):
-        inputs = {n: given for part in self.parts.values() for n, given in part.inputs.items()}
+        inputs = self.figures()
         words = {name: shown(given) for name, given in inputs.items()}
         return self.asks.format(**words, chip=chips_of(inputs), parts=listed(self.parts))
 
