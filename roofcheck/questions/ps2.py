@@ -28,10 +28,12 @@ def _tokens_of(name):
 
 # The roofline over B: int8 weights Y, bf16 activations X and Z.
 INT8 = itemsize("int8", "a weight")
-SIXTEEN = Instead("16 bits", 2, "That fetches 2 bytes a weight, as in W16A16. In int8 it is 1.")
+SIXTEEN_BITS = "That fetches 2 bytes a weight, as in W16A16, or each weight twice. In int8 it is 1."
+ONE_BYTE = "That comes to 1 byte for an activation. Each takes 2 bytes in bf16."
+FOUR_BYTES = "That comes to 4 bytes for an activation, or X and Z twice. It takes 2 in bf16."
 W8A16 = {
     "ops": fma(),
-    "size": replace(INT8, instead=(*INT8.instead, SIXTEEN)),
+    "size": replace(INT8, instead=(*INT8.instead, Instead("16 bits", 2, SIXTEEN_BITS))),
     "wide": itemsize("bf16", "an activation"),
 }
 REACHED = Derivation(
@@ -89,32 +91,30 @@ def _sheet(chip):
 # So short that X and Z count on every chip.
 LENGTHS = (0.375, 0.5, 0.75, 1)
 # In both parts, so that a draw is the same in both.
-ON_SHEET = {
-    "sparse": _sheet(H100),
-    "bandwidth": bandwidth(H100, link=False),
-    "ops": fma(),
-    "size": itemsize("bf16", "a number"),
-}
+ON_SHEET = {"sparse": _sheet(H100), "bandwidth": bandwidth(H100, link=False)}
 DENSE = step(
-    "dense", "sparse / 2", "FLOP/s", "the dense peak: half of the printed one, with sparsity"
+    "dense", "sparse / 2", "FLOP/s", "the dense peak: half of the one printed with sparsity"
 )
-RIDGE = step("ridge", "dense / bandwidth", "FLOP/byte", "the ridge")
+RIDGE = step(
+    "ridge", "dense / bandwidth", "FLOP/byte", "the ridge: from this intensity on compute binds"
+)
 MATMUL = Derivation(
     [
         DENSE,
         RIDGE,
         step(
             "allowed", "ops / ridge", "bytes",
-            "the bytes that each multiply-add may move: at the ridge, its FLOPs over the ridge",
+            "the bytes per multiply-add: at the ridge, its FLOPs over the ridge",
         ),
         step(
-            "shared", "size / F + size / D", "bytes",
-            "the bytes of X and Z for each: an element of X serves F of them, one of Z takes D",
+            "shared", "2 / F + 2 / D", "bytes",
+            "the bytes of X and Z per multiply-add: each element of X is in F of them, each of Z "
+            "in D",
         ),
-        step("left", "allowed - shared", "bytes", "the bytes that are left for Y"),
+        step("left", "allowed - shared", "bytes", "the bytes of Y per multiply-add: what is left"),
         step(
-            "batch", "size / left", "tokens",
-            "the critical batch: an element of Y serves B multiply-adds",
+            "batch", "2 / left", "tokens",
+            "the critical batch: each element of Y is in B multiply-adds",
         ),
     ],
     "tokens",
@@ -124,11 +124,9 @@ ATTENTION = Derivation(
         DENSE,
         RIDGE,
         step(
-            "each", "2 * ops / (4 * size)", "FLOP/byte",
-            "the intensity for each of T tokens: T · T · h multiply-adds in each of 2 matmuls, "
-            "T · h numbers in each of 4 matrices",
+            "tokens", "2 * ridge", "tokens",
+            "the tokens: with as many keys as queries the intensity T · S / (T + S) is T / 2",
         ),
-        step("tokens", "ridge / each", "tokens", "the tokens"),
     ],
     "tokens",
 )  # fmt: skip
@@ -143,7 +141,8 @@ MINE_PARTS = {
     "matmul": Number(
         asks="From how many tokens on?",
         inputs={"D": count(4096, "D", draw=LENGTHS), "F": count(4096, "F", draw=LENGTHS)}
-        | ON_SHEET,
+        | ON_SHEET
+        | {"ops": fma()},
         formula=MATMUL,
         unit="tokens",
         words={
@@ -152,20 +151,20 @@ MINE_PARTS = {
             "cross too.",
             "left: added shared": "That adds the bytes of X and Z. They are part of what may move: "
             "subtract them.",
-            "shared: left-out size / F": "That leaves out X, which is read.",
-            "shared: left-out size / D": "That leaves out Z, which is written.",
+            "shared: left-out 2 / F": "That leaves out X, which is read.",
+            "shared: left-out 2 / D": "That leaves out Z, which is written.",
         },
         slips=[
             _wrong(
                 MATMUL,
                 "share of the batch",
-                "0.9 * size / left",
+                "0.9 * batch",
                 "That is 90% of the tokens from which compute binds.",
             ),
             _wrong(
                 MATMUL,
                 "nine tenths",
-                "size / (allowed / 0.9 - shared)",
+                "2 / (allowed / 0.9 - shared)",
                 NINE_TENTHS,
             ),
             _wrong(
@@ -186,7 +185,8 @@ MINE_PARTS = {
             "dense: left-out 2": NOT_PRINTED,
             "ridge given": "That takes T for the intensity. What is it if as many keys as queries "
             "cross?",
-            "tokens: multiplied each": "That takes 2T for the intensity. With T = S it is T/2.",
+            "tokens: divided 2": "That takes 2T for the intensity. With T = S it is T/2.",
+            "tokens: squared 2": "That takes T/4 for the intensity. With T = S it is T/2.",
         },
         slips=[
             Slip(
@@ -237,6 +237,12 @@ QUESTIONS = {
             "moved: left-out weights": "That leaves out Y, the weights.",
             "activations: left-out wide · B · D": "That leaves out X, which is read.",
             "activations: left-out wide · B · F": "That leaves out Z, which is written.",
+            "moved: twice weights": SIXTEEN_BITS,
+            "weights: swapped size, wide": SIXTEEN_BITS,
+            "wide: elements": ONE_BYTE,
+            "activations: swapped wide, size": ONE_BYTE,
+            "wide: fp32": FOUR_BYTES,
+            "moved: twice activations": FOUR_BYTES,
             "activations: left-out wide": "That counts X or Z at 1 byte a number. Both are bf16: "
             "2 bytes.",
             "intensity given": "That is the intensity, FLOP/byte. Which speed do the two roofs "
