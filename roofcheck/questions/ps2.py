@@ -107,11 +107,11 @@ MATMUL = Derivation(
             "the bytes per multiply-add: at the ridge, its FLOPs over the ridge",
         ),
         step(
-            "shared", "2 / F + 2 / D", "bytes",
+            "x_and_z", "2 / F + 2 / D", "bytes",
             "the bytes of X and Z per multiply-add: each element of X is in F of them, each of Z "
             "in D",
         ),
-        step("left", "allowed - shared", "bytes", "the bytes of Y per multiply-add: what is left"),
+        step("left", "allowed - x_and_z", "bytes", "the bytes of Y per multiply-add: what is left"),
         step(
             "batch", "2 / left", "tokens",
             "the critical batch: each element of Y is in B multiply-adds",
@@ -149,10 +149,10 @@ MINE_PARTS = {
             "dense: left-out 2": NOT_PRINTED,
             "ridge given": "That is the ridge, where B would lie if D and F had no end. X and Z "
             "cross too.",
-            "left: added shared": "That adds the bytes of X and Z. They are part of what may move: "
+            "left: added x_and_z": "That adds the bytes of X and Z. They are part of what may move: "
             "subtract them.",
-            "shared: left-out 2 / F": "That leaves out X, which is read.",
-            "shared: left-out 2 / D": "That leaves out Z, which is written.",
+            "x_and_z: left-out 2 / F": "That leaves out X, which is read.",
+            "x_and_z: left-out 2 / D": "That leaves out Z, which is written.",
         },
         slips=[
             _wrong(
@@ -164,7 +164,7 @@ MINE_PARTS = {
             _wrong(
                 MATMUL,
                 "nine tenths",
-                "2 / (allowed / 0.9 - shared)",
+                "2 / (allowed / 0.9 - x_and_z)",
                 NINE_TENTHS,
             ),
             _wrong(
