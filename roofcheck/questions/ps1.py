@@ -72,13 +72,8 @@ def _bracket(name, expression, words):
 
 
 def _both_times_wrong(combine):
-    """The slips that concern both times, or the bytes: ``combine`` is a text that joins two."""
+    """The slips that concern both times, which the text ``combine`` joins."""
     wrong = {
-        "bits": (
-            "flops / peak_flops",
-            "8 * bytes_moved / bandwidth",
-            "That counts the bits of each byte. The bandwidth is in bytes too.",
-        ),
         "FLOPs over bandwidth": (
             "flops / bandwidth",
             "bytes_moved / peak_flops",

@@ -131,7 +131,6 @@ ATTENTION = Derivation(
     "tokens",
 )  # fmt: skip
 
-
 NINE_TENTHS = "That is where 90% of the peak is reached. Compute binds from all of it on."
 NOT_PRINTED = (
     "That takes the printed peak, which holds only where two of every four weights are zero. "
@@ -149,18 +148,12 @@ MINE_PARTS = {
             "dense: left-out 2": NOT_PRINTED,
             "ridge given": "That is the ridge, where B would lie if D and F had no end. X and Z "
             "cross too.",
-            "left: added x_and_z": "That adds the bytes of X and Z. They are part of what may move: "
-            "subtract them.",
+            "left: added x_and_z": "That adds the bytes of X and Z. They are part of what may "
+            "move.",
             "x_and_z: left-out 2 / F": "That leaves out X, which is read.",
             "x_and_z: left-out 2 / D": "That leaves out Z, which is written.",
         },
         slips=[
-            _wrong(
-                MATMUL,
-                "share of the batch",
-                "0.9 * batch",
-                "That is 90% of the tokens from which compute binds.",
-            ),
             _wrong(
                 MATMUL,
                 "nine tenths",
