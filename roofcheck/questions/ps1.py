@@ -210,6 +210,10 @@ QUESTIONS = {
         },
         case=_bracket_case,
         unit="s",
+        words={
+            "t_math given": "That is T_math alone. With no overlap the times add.",
+            "t_comms given": "That is T_comms alone. With no overlap the times add.",
+        },
         slips={
             "with overlap": [
                 *_both_times_wrong("max({}, {})"),
