@@ -6,9 +6,6 @@ from dataclasses import dataclass, replace
 from roofcheck import units
 from roofcheck.algebra import ExpressionError, Name, Node, names, read
 
-# The name of a step that stands in place of the answer; no table can use it.
-INSTEAD = "instead of the answer"
-
 
 @dataclass(frozen=True)
 class Step:
@@ -83,9 +80,14 @@ class Derivation:
         return Derivation(kept, unit)
 
     def ending(self, tree: Node) -> "Derivation":
-        """The steps that an expression needs, and its value in place of the answer."""
-        last = replace(self.steps[-1], name=INSTEAD, tree=tree, unit=self.unit)
-        return Derivation([*self.steps, last], self.unit).up_to(INSTEAD, self.unit)
+        """The steps that an expression needs, and its value in place of the answer.
+
+        >>> time = Derivation([Step("time", read("moved / bandwidth"), "s")], "s")
+        >>> time.ending(read("2 * time"))(moved=3, bandwidth=1)
+        6.0
+        """
+        other = Step("", tree, self.unit)
+        return Derivation([*self.steps, other], self.unit).up_to(other.name, self.unit)
 
     def given(self, step: Step) -> "Derivation":
         """The steps up to one on the way, given for the answer: in its unit, if it is such a value.

@@ -250,8 +250,11 @@ class Several(Question):
     def formulas(self):
         return [part.formula for part in self.parts.values()]
 
+    def figures(self):
+        return {n: given for part in self.parts.values() for n, given in part.inputs.items()}
+
     def text(self):
-        inputs = {n: given for part in self.parts.values() for n, given in part.inputs.items()}
+        inputs = self.figures()
         words = {name: shown(given) for name, given in inputs.items()}
         return self.asks.format(**words, chip=chips_of(inputs), parts=listed(self.parts))
 

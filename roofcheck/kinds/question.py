@@ -76,7 +76,7 @@ class Question(abc.ABC):
         rng = random.Random(f"{seed}")
         for _ in range(TRIES):
             fresh = self._drawn_once(rng)
-            values = {name: given.value for name, given in fresh.inputs.items()}
+            values = {name: given.value for name, given in fresh.figures().items()}
             if (not self.holds or apply(self.holds, values)) and not fresh.problems():
                 return fresh
         raise ValueError(f"no draw of {self.asks!r} in {TRIES} keeps its slips apart")
@@ -93,6 +93,10 @@ class Question(abc.ABC):
         other = self.with_cases(seed)
         known = self.judge(answer)
         return lower(known, other.judge(answer)) if known.credit and other is not self else known
+
+    def figures(self) -> Mapping[str, Input]:
+        """The inputs by name, those of all parts where there are parts."""
+        return self.inputs
 
     def problems(self) -> list[str]:
         """What is wrong with the question itself: slips that would be taken for right."""
