@@ -231,13 +231,18 @@ def _of_extreme(tree):
 
 
 def _swapped(step, inputs):
-    """The step with one input taken for another of the same unit."""
+    """The step with one input taken for another of the same kind."""
     figures = {name: given for name, given in inputs.items() if given.what}
     for name in dict.fromkeys(names(step.tree)):
         for other, given in figures.items():
-            if name in figures and other != name and given.unit == figures[name].unit:
+            if name in figures and other != name and _kind_of(given) == _kind_of(figures[name]):
                 tree = _renamed(step.tree, name, other)
                 yield Change(tree, "swapped", {"what": Name(name), "other": Name(other)})
+
+
+def _kind_of(given):
+    """What an input is taken for another of: its unit, and a rate for any other rate."""
+    return "rate" if given.unit.endswith("/s") else given.unit
 
 
 def _renamed(tree, name, other):

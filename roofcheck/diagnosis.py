@@ -41,8 +41,8 @@ def told(found: Sequence[Candidate], right: Sequence[float]) -> Diagnosis:
 def _message(found, right):
     sentences = [str(candidate.says) for candidate in found]
     if len(found) == 1:
-        factor = found[0].asserts and _plain_factor(found[0].column, right)
-        return _or_elsewhere(sentences[0], factor) if factor else _short(found[0].says)
+        plain = found[0].asserts and _is_plain_factor(found[0].column, right)
+        return _or_another(sentences[0]) if plain else _short(found[0].says)
     openings = [*dict.fromkeys(_within(_first(sentence)) for sentence in sentences)]
     if len(openings) == 1:
         return f"{_first(sentences[0])}."
@@ -65,23 +65,20 @@ def _short(says):
     return str(Sentence(says.key, **fields | {"first": f"{_first(str(fields['first']))}."}))
 
 
-def _or_elsewhere(sentence, factor):
-    """A slip's sentence, and that the factor may come from elsewhere."""
-    key = "slip.came-in" if factor > 1 else "slip.went-missing"
-    for slip in (sentence, f"{_first(sentence)}."):
-        message = say(key, slip=slip, factor=f"{max(factor, 1 / factor):g}")
-        if len(message) <= LONGEST:
-            break
-    return message
+def _or_another(sentence):
+    """A slip's sentence, and that others give a value off by the same plain factor."""
+    message = say("slip.or-another", slip=sentence)
+    short = say("slip.or-another", slip=f"{_first(sentence)}.")
+    return message if len(message) <= LONGEST else short
 
 
-def _plain_factor(column, right):
-    """The factor by which all values are off, if it is a plain one."""
+def _is_plain_factor(column, right):
+    """Whether all values are off by the same plain factor."""
     ratios = [value / other for value, other in zip(column, right, strict=True) if other]
-    for factor in (*PLAIN, *(1 / each for each in PLAIN)):
-        if all(math.isclose(ratio, factor, rel_tol=SAME) for ratio in ratios):
-            return factor
-    return None
+    return any(
+        all(math.isclose(ratio, factor, rel_tol=SAME) for ratio in ratios)
+        for factor in (*PLAIN, *(1 / each for each in PLAIN))
+    )
 
 
 def _ways(openings):

@@ -15,6 +15,8 @@ import roofkit as rk
 from roofcheck.sentences import Sentence, listed
 from roofkit._inputs import ITEMSIZE
 
+# The source of a number that a question gives.
+GIVEN = "the question"
 BITS = "bits"
 ANOTHER_CHIP = "another chip"
 
@@ -248,7 +250,7 @@ def count(value, what, unit="", *, instead=(), draw=(0.25, 0.5, 2, 3, 4)):
     def again(rng, chips):
         return count(value * rng.choice(draw), what, unit, draw=draw)
 
-    return Input(value, what, unit, "the question", tuple(instead), again=again if draw else None)
+    return Input(value, what, unit, GIVEN, tuple(instead), again=again if draw else None)
 
 
 def retold(given, name, **changes):

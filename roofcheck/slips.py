@@ -147,7 +147,7 @@ class Slips:
             candidate = Candidate(
                 (act.name,), column, says, credit, ACT_DIGITS, act.place, asserts=not act.plain
             )
-            if act.seldom:
+            if act.seldom and act.name not in self._words:
                 seldom.append(candidate)
             elif not act.plain:
                 other.append((act.left_out, candidate))

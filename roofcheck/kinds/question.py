@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from roofcheck import units
 from roofcheck.chips import course_chips
 from roofcheck.computation import apply, arguments
-from roofcheck.inputs import Input
+from roofcheck.inputs import GIVEN, Input
 from roofcheck.reading import UnreadableError, none_said
 from roofcheck.sentences import capital, listed, say
 from roofkit._units import prefixed
 
 TRIES = 500
+# A hint names at most so many inputs that the question itself gives.
+MANY = 4
 # The credit of one puzzle on other sizes may be lower by so much, with the same schedule.
 LITTLE = 0.15
 
@@ -111,9 +113,11 @@ class Question(abc.ABC):
         """What to say on the second wrong try, on the third, and so on; the last stays."""
         formulas = self.formulas()
         used = {name for formula in formulas for name in arguments(formula)}
-        named = dict.fromkeys(
-            str(given.what) for name, given in self.inputs.items() if given.what and name in used
-        )
+        figures = [given for name, given in self.figures().items() if given.what and name in used]
+        named = dict.fromkeys(str(given.what) for given in figures)
+        if len(named) > MANY:
+            # What the question gives need not be named.
+            named = dict.fromkeys(str(each.what) for each in figures if each.source != GIVEN)
         what = [say("hint.what", inputs=listed(named))] if named else []
         steps = (step for formula in formulas for step in getattr(formula, "steps", ()))
         for step in dict.fromkeys(step for step in steps if step.why):

@@ -66,7 +66,7 @@ INPUTS = {
 SAYS = {
     "time: max-sum max(t_math, t_comms)": "That is the sum: the time if nothing overlaps.",
     "time: max-alone t_math": "That is T_math alone. The longer time decides.",
-    "t_math given": "That gives T_math, a step on the way to the time.",
+    "t_math given": "That stops at T_math, a step on the way to the time.",
     "t_comms: multiplied bandwidth": "That multiplies by the memory bandwidth of the TPU v5e where "
     "it is to be divided by, in T_comms.",
     "t_math: left-out pairs": "That leaves the multiply-adds out of T_math.",
