@@ -12,7 +12,8 @@ reason, or neither. From the question inwards:
 - ``programs``: what a function did on a counting machine, as plain data, done again and counted;
   ``calling``: how a function is called
 - ``reading``: what a student answered, as a number; ``labels``: as several; ``texts``: as text,
-  with ``spelling`` (signs, LaTeX), ``numerals`` (words), ``amounts`` (units) and ``expressions``
+  with ``spelling`` (signs, LaTeX), ``numerals`` (words), ``remarks`` (what is said around it),
+  ``amounts`` (units) and ``expressions``
 - ``units``: what questions ask for, and how it is shown
 - ``table``: every question by its id; ``worked``: the answer and its usual slip, for a slide
 - ``student``: check, predict, reveal; ``variants``: figures of each student's own; ``progress``:

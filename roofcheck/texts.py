@@ -6,46 +6,12 @@ from dataclasses import dataclass
 
 from roofcheck import amounts, expressions, units
 from roofcheck.expressions import LONGEST, evaluate
-from roofcheck.numerals import in_digits
+from roofcheck.remarks import bare
 from roofcheck.sentences import say
 from roofcheck.spelling import plain
 
 EXACT = 17
 NUMBER = f"(?>{expressions.NUMBER})"  # never a part of one: 1e-3 is not 1 e - 3
-# What people say before a number, and after one.
-BEFORE = re.compile(
-    r"^(?:(?:it|that|this|so|and|the|my|answer|result|value) )*(?:is|are|equals|its|thats)(?!\w)|"
-    r"^(?:i (?:get|got|think|guess|say)|so|thus|hence|therefore|then|about|approximately|approx|"
-    r"roughly|around|circa|ca|exactly|nearly|almost|some|over|just|only|more than|at most|at least|"
-    r"at best|up to|the|(?:a )?factor(?: of)?|(?:by|of))(?!\w)\.?|^[~≈=:]|"
-    # "D > 8756" is the bound that was asked for, and "ridge: 240" a label.
-    r"^[A-Za-z_*]{0,8} ?[>≥]|^[A-Za-z][A-Za-z_ ]{0,30}(?:\([^()]{0,20}\))? ?:",
-    re.I,
-)
-AFTER = re.compile(
-    r"(?:\b(?:or so|or more|and more|at least|at most|approximately|approx|roughly|in total|"
-    r"in all|each)|[<≤] ?[A-Za-z]\w{0,7}|(?<=\w)\+|[.,;!?]|"
-    r"(?:(?<= )|^)of (?:[\w-]+ ){0,4}peak(?: performance)?|(?:,| because | since )[^\d()]*)$|"
-    r",? (?:because|since) .*$",
-    re.I,
-)
-RESULT = re.compile(r"[=≈]+>?|\b(?<!or )(?:so|therefore|hence|thus)\b", re.I)
-REMARK = re.compile(r"(?<=[\w%.)]) \((?=[^()]*[A-Za-z]{2})[^()]*\)$")
-UNIT_APART = re.compile(r"(?<=[\d)]) ?\(([^\d()]+)\)$")
-# The words for operations, each between two operands.
-OPERATIONS = {
-    r"(?<=[\d)]) ?[xX] ?(?=[\d(.])| [xX] (?=[\d(.])": "*",
-    r"(?<=\S) (?:multiplied by|times|of(?<=[%)] of)) (?=[\d(.])": "*",
-    r"(?<=\S) (?:divided by|over) (?=[\d(.])": "/",
-    r"(?<=\d) (?:in|out of)(?: every)? (?=\d)": "/",
-    r"(?<=\S) plus (?=[\d(.])": "+",
-    r"(?<=\S) minus (?=[\d(.])": "-",
-    r" to the (?:power (?:of )?)?(?=[\d(-])": "^",
-    r"(?<=\d)-(?=fold\b)": " ",
-    # "5×" and "5x faster" are times.
-    r"(?<=\d) ?[*xX] ?(?=$|(?:as|more|less|fewer|faster|slower|longer|shorter|lower|higher)\b)":
-        " times ",
-}  # fmt: skip
 # Two numbers of which either may be meant: "5 or 6", "3 ± 1", "3, 4".
 OPEN = re.compile(
     r"^\D*\d.*(?:\b(?:or|to|and|vs|versus|until|but|not)\b|±|\+ ?/ ?-|\.\.|[;~:<≤>≥]|, ).*\d"
@@ -98,7 +64,7 @@ def read_text(text, unit):
     if len(text) > LONGEST or len(spelled := plain(text)) > LONGEST:
         why = say("expression.too-long", most=LONGEST)
         raise UnreadableError(say("unread.no-number", text=_quoted(text), why=why))
-    words = _bare(spelled)
+    words = bare(spelled)
     if not words.strip("."):
         raise UnreadableError(say("missing.fill-in"), missing=True)
     if units.DIMENSIONS[unit] == "ratio":
@@ -125,31 +91,6 @@ def _no_number(text, why):
 
 def _quoted(text):
     return repr(text if len(text) <= 40 else f"{text[:39]}…")
-
-
-def _bare(words):
-    """What stands for the number, without what is said around it; with signs for operations."""
-    words = words.translate(str.maketrans("[]{}", "()()", "$`\"'"))
-    words = re.sub(r"([<>]) ?=", lambda found: {"<": "≤", ">": "≥"}[found[1]], words)
-    words = in_digits(re.sub("->", "=", words))
-    # A derivation ends on its result.
-    results = [part for part in RESULT.split(words) if re.search(r"\d", part)]
-    words = results[-1].strip() if results else words.strip(" =")
-    if (apart := UNIT_APART.search(words)) and amounts.measure(apart[1]):
-        words = f"{words[: apart.start()]} {apart[1]}"
-    words = REMARK.sub("", words)
-    while (shorter := AFTER.sub("", BEFORE.sub("", words)).strip()) != words:
-        words = shorter
-    # "40 856" is one number, and so is "(40856)".
-    words = re.sub(r"(?<![\d.,] )(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.]* ?\d)", _joined, words)
-    words = re.sub(r"^\(([^()]*)\)$", r"\1", words)
-    for word, sign in OPERATIONS.items():
-        words = re.sub(word, sign, words)
-    return words.strip()
-
-
-def _joined(found):
-    return found[0].replace(" ", "")
 
 
 def _with_point(found):

@@ -153,6 +153,7 @@ ASKED = {
     ("2 GB (1.6)", "bytes"): "may be a product",
     ("5 or 6", ""): "holds more than one number",
     ("5 ms or 6 ms", "s"): "holds more than one number",
+    ("5 (or 6)", ""): "holds more than one number",
     ("5 to 6", ""): "leaves open which is the answer",
     ("5至6", ""): "leaves open which",
     ("5 或 6", ""): "leaves open which",
