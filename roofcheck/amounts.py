@@ -160,9 +160,8 @@ def bare(written):
 def measure(written):
     """The Amount that is one of a unit as written, or None."""
     text = re.sub(r"(^| )of [A-Za-z ]+$", "", " ".join(written.split()))
-    text = re.sub(
-        r"^(?:(times|x) )?(as \w+( as [\w ]+)?|more|less|\w+er)( than[\w ]*)?$", "times", text
-    )
+    # "times as long as one", "times longer than", and "as long", after "twice".
+    text = re.sub(r"^(times|x) (as|more|less|\w+er)( [\w ]+)?$|^as \w+$", "times", text)
     text = re.sub(r"(?<=[Bb])ps$", "/s", text)
     result = Amount(1.0)
     for word, size in SCALES.items():

@@ -33,7 +33,7 @@ def _any(words):
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
-DIGITS = r"\d+(?:[.,]\d+)*"
+DIGITS = r"(?:\d+(?:[.,]\d+)*|\.\d+)"
 SMALL = rf"(?:(?:{_any(TENS)})(?:[ -](?:{_any(ONES[1:10])}))?|{_any([*ONES, 'twice', 'double'])})"
 POWER = rf"(?:{_any(word for word in POWERS if word.isascii())})"
 AFTER_POWER = "|".join(f"(?<={word})" for word in POWERS if word.isascii())

@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from roofcheck import amounts, expressions, units
 from roofcheck.expressions import LONGEST, evaluate
@@ -12,6 +13,7 @@ from roofcheck.spelling import plain
 
 EXACT = 17
 NUMBER = f"(?>{expressions.NUMBER})"  # never a part of one: 1e-3 is not 1 e - 3
+SEPARATED = re.compile(r"(?=[.\d])[\d.,]*[.,]\d+")
 # Two numbers of which either may be meant: "5 or 6", "3 ± 1", "3, 4".
 OPEN = re.compile(
     r"^\D*\d.*(?:\b(?:or|to|and|vs|versus|until|but|not)\b|±|\+ ?/ ?-|\.\.|[;~:<≤>≥]|, ).*\d"
@@ -70,7 +72,7 @@ def read_text(text, unit):
     if units.DIMENSIONS[unit] == "ratio":
         words = re.sub(rf"^({NUMBER}) ?: ?({NUMBER})$", r"\1/\2", words)
     if not re.search(r"(max|min) ?\(", words):
-        words = re.sub(r"\d[\d.,]*[.,]\d+(?:[eE][-+]?\d)?", _with_point, words)
+        words = SEPARATED.sub(_with_point, words)
         _refuse_two(words, text)
     if re.fullmatch("nan", words, re.I):
         raise UnreadableError(say("unread.nan"))
@@ -97,6 +99,10 @@ def _with_point(found):
     """A number with a point before its decimals, and nothing between its thousands."""
     text = found[0]
     if re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?", text):
+        if text.count(",") == 1 and re.match(
+            r"[eE]| ?\* ?10 ?(?:\^|\*\*)", found.string[found.end() :]
+        ):
+            raise UnreadableError(say("unread.comma", text=_quoted(text)))
         return text.replace(",", "")
     if re.fullmatch(r"[1-9]\d{0,2}(\.\d{3})+,\d+|[1-9]\d{0,2}(\.\d{3}){2,}", text):
         return text.replace(".", "").replace(",", ".")
@@ -167,6 +173,10 @@ def _digits(number, value):
 def _carried(words, unit):
     """What arithmetic gives whose numbers have units. Raises ValueError."""
     names = {}
+    for one, other in pairwise(MEASURED.finditer(words)):
+        apart = words[one.end() : other.start()].strip() or not (one["unit"] or one["alone"])
+        if other["number"] and not apart:
+            raise ValueError(say("expression.side-by-side", first=one[0], second=other[0]))
 
     def named(found):
         if not (written := found["unit"] or found["alone"]):

@@ -190,7 +190,7 @@ def of_slips():
 def of_numbers():
     right = SEND.reference()
     unread = (..., None, "", "[", [1, 2], len, True, {}, b"", "1 k", float("nan"), np.inf,
-              "1 TB/s * 2 s", "1 s + 1", "3-4", "2 (3)", "3 ± 1", "1 mb",
+              "1 TB/s * 2 s", "1 s + 1", "3-4", "2 (3)", "3 ± 1", "1 mb", "1,234e5",
               (n for n in (1, 2)), 10**400,
               rk.matmul(2, 2, 2), rk.chip(CHIP), f"{right * 1e3:.4g} s", 0, -1, 12.3)  # fmt: skip
     for answer in (*unread, right, f"{right:.0e}"):
