@@ -97,7 +97,7 @@ class _Parser:
             return bool(re.match(r"[^\W\d]|\\|[(\[{]", self._next))
         if re.match(NUMBER, self._tokens[self._place - 1]):
             first, second = self._tokens[self._place - 1], self._next
-            raise ValueError(say("expression.side-by-side", first=first, second=second))
+            raise ValueError(say("expression.side-by-side", first=first[:20], second=second[:20]))
         return True
 
     def _signed(self):

@@ -98,33 +98,35 @@ def _digits(found):
     """A numeral's words as digits; those that only count digits as a power of ten."""
     digits = found["digits"] or ""
     number = re.sub(r",(?=\d{3}(?!\d))", "", digits).replace(",", ".")
-    if number.count(".") > 1:
-        return found[0]
     words = re.findall(r"\d+|[a-z]+|[^\W\d]", found[0][len(digits) :].casefold())
+    if number.count(".") > 1 or not words:
+        return found[0]
     if digits and all(word in POWERS for word in words):
         return f"{number}e{sum(POWERS[word] for word in words)}"
+    return f"{_value(words, Decimal(number) if digits else None):f}"
+
+
+def _value(words, count):
+    """What words count to, of which the first count something that stands before them, or None."""
     total = group = Decimal(0)
-    count = Decimal(number) if digits else None
     places = 0
     for word in words:
-        if word in POWERS:
-            scale = 10 ** POWERS[word]
-            if scale < 1000 or word == "千":
-                group += (1 if count is None else count) * scale
-            else:
-                total, group = total + (group + (count or 0) or 1) * scale, 0
-            count = None
+        if word in ("hundred", "十", "百", "千"):
+            group, count = group + (1 if count is None else count) * 10 ** POWERS[word], None
+        elif word in POWERS:
+            total += (group + (count or 0) or 1) * 10 ** POWERS[word]
+            group, count = Decimal(0), None
         elif word == "点":
             places = 1
-        elif word in COUNTS or word.isdigit():
-            value = COUNTS[word] if word in COUNTS else int(word)
-            # Chinese may write a numeral digit by digit: 二〇四八.
+        else:
+            value = int(word) if word.isdecimal() else COUNTS.get(word, 0)
             if places:
                 count = (count or 0) + value / Decimal(10) ** places
                 places += 1
             else:
-                count = value + (count or 0) * (1 if word.isascii() else 10)
-    return f"{total + group + (count or 0):f}" if words else found[0]
+                # Chinese may write a numeral digit by digit: 二〇四八.
+                count = value + (count or 0) * (1 if word.isascii() and word.isalpha() else 10)
+    return total + group + (count or 0)
 
 
 def _fraction(found):

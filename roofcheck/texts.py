@@ -176,7 +176,9 @@ def _carried(words, unit):
     for one, other in pairwise(MEASURED.finditer(words)):
         apart = words[one.end() : other.start()].strip() or not (one["unit"] or one["alone"])
         if other["number"] and not apart:
-            raise ValueError(say("expression.side-by-side", first=one[0], second=other[0]))
+            raise ValueError(
+                say("expression.side-by-side", first=one[0][:20], second=other[0][:20])
+            )
 
     def named(found):
         if not (written := found["unit"] or found["alone"]):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from roofcheck.expressions import LONGEST, evaluate
 from roofcheck.inputs import count
-from roofcheck.kinds import Formula, Number, Several
+from roofcheck.kinds import Formula, Function, Number, Several
 from roofcheck.labels import in_order
 from roofcheck.reading import EXACT, UnreadableError, as_sequence, read_number
 from roofcheck.spelling import formula
@@ -118,7 +118,7 @@ FORMS = {
         "1,234,567.8": 1234567.8, "1.234.567": 1234567, "12,34": 12.34, "0,234": 0.234,
         "2(3+4)": 14, "(3-4)*(-1)": 1, "10-4": 6, "2^10": 1024, "2¹⁰": 1024,
         "10 to the power of 3": 1000, "sqrt(16)": 4, r"\sqrt{16}": 4, "-5": -5, "−5": -5, "5.": 5,
-        "64 chips × 2": 128, "三点五": 3.5,
+        "64 chips × 2": 128, "三点五": 3.5, "三点5": 3.5,
     },
 }  # fmt: skip
 
@@ -312,7 +312,7 @@ def test_thousands_may_be_set_apart(value, sign):
 
 
 PIECES = [
-    *"0123456789.,eE+-*/^()[]{}%<>=≈~:; _'\"xX×·²½⁻√\\$µ∞约百千万亿兆秒字节每分之半一二三\n\t",
+    *"0123456789.,eE+-*/^()[]{}%<>=≈~:; _'\"xX×·²½⁻√\\$µ∞约百千万亿兆秒字节每分之半一二三点\n\t",
     " ms", " GB", "/s", " TB/s", "FLOP", "byte", " or ", " to ", r"\frac", r"\sqrt{", "max(",
     "sqrt(", "half", "third", "two", "hundred and", "million", "per ", "about ", "1e9", "1,234",
     "**", "9**9", "五分之", "毫秒", " tokens", "nan", "inf", "±", "...", "D >", "ﷺ", "１", "𝟙", "٣",
@@ -450,6 +450,17 @@ def test_an_endless_answer_is_read_no_further_than_needed():
     )
     assert len(taken) == 5
     assert as_sequence(itertools.repeat(1), 4) == (1, 1, 1, 1)
+
+
+def test_a_function_that_gives_no_end_of_values_is_told_so():
+    one = Function(
+        asks="?",
+        arguments=("n",),
+        results={"n": lambda n: n},
+        case=lambda rng, number: (rng.uniform(1, 9),),
+    )
+    assert "returned 2 value(s), not 1" in one.judge(lambda n: itertools.repeat(n)).message
+    assert one.judge(lambda n: iter([n])).credit == 1
 
 
 def test_one_number_may_come_in_anything_that_holds_it():
