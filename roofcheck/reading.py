@@ -14,6 +14,8 @@ from roofcheck.texts import EXACT, Given, UnreadableError, read_text
 from roofkit import hardware
 from roofkit.roofline import Cost, Estimate, Roofline
 
+# No answer has so many parts: what is longer is read no further.
+MANY = 1000
 # Which attribute of a roofkit object answers a question, by what the question measures. Which one
 # of an Estimate does, the question says itself.
 FIGURES = {
@@ -122,15 +124,17 @@ def _of_roofkit(answer, unit, figure):
 
 
 def as_sequence(answer, most):
-    """The items of anything that holds several, and of no more than ``most``; else the one item.
+    """The items of anything that holds several; the one item for anything else.
 
-    An iterator may never end, so only what is needed is taken from it.
+    An iterator may never end: no more than ``most`` are taken from what has no length.
     """
     if isinstance(answer, Mapping):
         answer = answer.values()
     if isinstance(answer, Estimate):
         return (answer.lower, answer.upper)
-    return tuple(islice(answer, most)) if _holds_several(answer) else (answer,)
+    if not _holds_several(answer):
+        return (answer,)
+    return tuple(islice(answer, min(len(answer), MANY) if isinstance(answer, Sized) else most))
 
 
 def _holds_several(answer):

@@ -217,8 +217,7 @@ class Formula(Function):
         if isinstance(answer, str):
             text = formula(answer)
             try:
-                for case in self.cases:
-                    self._written(text)(*case)
+                evaluate(text, self.values(self.cases[0]), exact=self.cancels)
             except ValueError as error:
                 return Verdict(0, say("formula.unread", why=error))
             verdict = self._judge_calls(self._written(text))

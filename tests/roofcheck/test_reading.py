@@ -450,6 +450,7 @@ def test_an_endless_answer_is_read_no_further_than_needed():
     )
     assert len(taken) == 5
     assert as_sequence(itertools.repeat(1), 4) == (1, 1, 1, 1)
+    assert len(as_sequence(range(10**12), 4)) == 1000
 
 
 def test_a_function_that_gives_no_end_of_values_is_told_so():
@@ -460,6 +461,7 @@ def test_a_function_that_gives_no_end_of_values_is_told_so():
         case=lambda rng, number: (rng.uniform(1, 9),),
     )
     assert "returned 2 value(s), not 1" in one.judge(lambda n: itertools.repeat(n)).message
+    assert "returned 5 value(s), not 1" in one.judge(lambda n: [n] * 5).message
     assert one.judge(lambda n: iter([n])).credit == 1
 
 
