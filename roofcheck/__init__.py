@@ -11,7 +11,10 @@ reason, or neither. From the question inwards:
 - ``chips``: the chips that questions draw from
 - ``programs``: what a function did on a counting machine, as plain data, done again and counted;
   ``calling``: how a function is called
-- ``reading``: what a student wrote, with ``units`` and ``expressions``
+- ``reading``: what a student answered, as a number; ``labels``: as several; ``texts``: as text,
+  with ``spelling`` (signs, LaTeX), ``numerals`` (words), ``remarks`` (what is said around it),
+  ``amounts`` (units) and ``expressions``
+- ``units``: what questions ask for, and how it is shown
 - ``table``: every question by its id; ``worked``: the answer and its usual slip, for a slide
 - ``student``: check, predict, reveal; ``variants``: figures of each student's own; ``progress``:
   how far one is

@@ -3,11 +3,13 @@
 import functools
 import hashlib
 import html
+from collections.abc import Iterator
 
 import numpy as np
 
 from roofcheck.agreement import agrees, agrees_exactly, telling
 from roofcheck.kinds import Number, Several, Verdict
+from roofcheck.labels import in_order
 from roofcheck.reading import UnreadableError, as_sequence, is_missing, read_number
 from roofcheck.sentences import listed, say
 from roofcheck.table import find_question
@@ -107,6 +109,9 @@ def same(me):
 
 def judge_variant(question_id, own, answer):
     """The Verdict on an answer to one of a question's variants."""
+    if isinstance(answer, Iterator):
+        # It can be read only once, and is compared with several variants.
+        answer = as_sequence(answer, len(_parts(own)) + 1)
     verdict = own.judge(answer)
     others = [other for other in variants(question_id) if other is not own]
     if verdict.state != "wrong" or not any(_is_answered(other, answer) for other in others):
@@ -130,10 +135,8 @@ def _parts(question):
 def _is_answered(question, answer):
     """Whether an answer is this variant's, exactly or to more digits than a guess would have."""
     parts = _parts(question)
-    values = as_sequence(answer) if len(parts) > 1 else [answer]
-    if len(values) != len(parts):
-        return False
     try:
+        values = in_order(answer, list(question.parts)) if len(parts) > 1 else [answer]
         given = [
             read_number(value, part.unit, part.figure)
             for part, value in zip(parts, values, strict=True)

@@ -2,7 +2,6 @@
 
 import functools
 import random
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -21,12 +20,10 @@ from roofcheck.reading import (
 from roofcheck.scales import HALF
 from roofcheck.sentences import capital, listed, say
 from roofcheck.slips import Slip, Slips
+from roofcheck.spelling import formula
 
 # A function is tried on so many cases, which is enough for every branch of it to be met.
 CASES = 12
-# What may stand around a formula: "I =", "D >", a unit.
-AROUND = re.compile(r"^[^=<>≥]*(?:[>≥]=?|=)|FLOPs?\s*/\s*(byte|B)\s*$")
-BRACKETS = str.maketrans("[]{}", "()()")
 # How students round results.
 ROUNDINGS = [
     *(functools.partial(lambda n, value: round(value, n), n) for n in range(6)),
@@ -190,7 +187,7 @@ class Function(Question):
             reason = say("function.plain-values", kind=kind_of(raw))
             message = say("function.no-number", call=call, reason=reason)
             raise _TroubleError(Verdict(0, message))
-        found = as_sequence(raw)
+        found = as_sequence(raw, len(self.results) + 1)
         if len(found) != len(self.results):
             wanted = len(self.results)
             message = say("function.length", call=call, found=len(found), wanted=wanted)
@@ -222,11 +219,9 @@ class Formula(Function):
         if is_missing(answer) or (isinstance(answer, str) and answer.strip() in ("", "...")):
             return missing(None if answer is None else ...)
         if isinstance(answer, str):
-            text = AROUND.sub("", answer.strip().strip("$"))
-            text = re.sub(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", text)
-            text = text.replace("\\cdot", "*").translate(BRACKETS)
+            text = formula(answer)
             try:
-                evaluate(text, self.values(self.cases[0]))
+                evaluate(text, self.values(self.cases[0]), exact=self.cancels)
             except ValueError as error:
                 return Verdict(0, say("formula.unread", why=error))
             verdict = self._judge_calls(self._written(text))
@@ -268,7 +263,7 @@ class Formula(Function):
 
     def _written(self, text):
         """The function that a formula as text is."""
-        return lambda *case: evaluate(text, self.values(case))
+        return lambda *case: evaluate(text, self.values(case), exact=self.cancels)
 
     def values(self, case):
         """The symbols' values; as floats, which overflow where whole numbers would grow on."""

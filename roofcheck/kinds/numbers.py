@@ -4,7 +4,6 @@ import contextlib
 import functools
 import math
 import random
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -22,7 +21,8 @@ from roofcheck.kinds.question import (
     shown,
     unreadable,
 )
-from roofcheck.reading import UnreadableError, as_sequence, is_missing, read_number
+from roofcheck.labels import in_order
+from roofcheck.reading import UnreadableError, is_missing, read_number
 from roofcheck.scales import HALF
 from roofcheck.sentences import capital, listed, say
 from roofcheck.slips import Slip, Slips
@@ -178,14 +178,11 @@ class Several(Question):
     def judge(self, answer):
         if is_missing(answer):
             return missing(answer)
-        if isinstance(answer, str):
-            answer = re.split(r"\s*;\s*|,\s+|\s+and\s+", answer.strip().strip("()[]"))
-        if isinstance(answer, Mapping):
-            answer = self._in_order(answer)
-        found = as_sequence(answer)
         names = listed(self.parts)
-        if len(found) != len(self.parts):
-            return Verdict(0, say("parts.count", count=len(self.parts), names=names))
+        try:
+            found = in_order(answer, list(self.parts))
+        except UnreadableError as error:
+            return unreadable(error)
         empty = [name for name, value in zip(self.parts, found, strict=True) if is_missing(value)]
         if len(empty) == len(found):
             return missing(...)
@@ -257,16 +254,6 @@ class Several(Question):
         inputs = self.figures()
         words = {name: shown(given) for name, given in inputs.items()}
         return self.asks.format(**words, chip=chips_of(inputs), parts=listed(self.parts))
-
-    def _in_order(self, answer):
-        """The values of a mapping in the order of the parts, if its keys name them."""
-        keys = {
-            name: [key for key in answer if name.casefold().startswith(str(key).casefold())]
-            for name in self.parts
-        }
-        chosen = [found[0] for found in keys.values() if len(found) == 1]
-        named = len(set(chosen)) == len(self.parts)
-        return [answer[key] for key in chosen] if named else list(answer.values())
 
     def problems(self):
         return [f"{n}: {problem}" for n, part in self.parts.items() for problem in part.problems()]

@@ -39,10 +39,9 @@ NAMES = re.compile(
     "|".join(
         [
             *(re.escape(chip) for chip in sorted(chips.NAMES, key=len, reverse=True)),
-            r"\b(bf|fp|int)\d+\b|\bT_(math|comms)\b|\b[kMGTm]?(FLOPs?|B|s|bytes?)(/s)?\b",
+            r"\b(bf|fp|int)\d+\b|\bT_(math|comms)\b|\b[kMGTm]?(FLOPs?|B|b|s|bit|bytes?)(/s)?\b",
             r"FLOP/byte|ring of \d|ROOFKIT_ANSWERS",
-            r"\b(max|inf|nan|None|int|str|dict|list|Cost|Chip|UserWarning|\w+Error)\b",
-            r"float division by zero",
+            r"\b(max|inf|nan|None|int|str|dict|list|generator|Cost|Chip|UserWarning|\w+Error)\b",
             r"\.(flops|bytes|intensity|bandwidth)|\.peak_flops\(\S+\)",
         ]
     )
@@ -191,6 +190,8 @@ def of_slips():
 def of_numbers():
     right = SEND.reference()
     unread = (..., None, "", "[", [1, 2], len, True, {}, b"", "1 k", float("nan"), np.inf,
+              "1 TB/s * 2 s", "1 s + 1", "3-4", "2 (3)", "3 ± 1", "1 mb", "1,234e5",
+              (n for n in (1, 2)), 10**400,
               rk.matmul(2, 2, 2), rk.chip(CHIP), f"{right * 1e3:.4g} s", 0, -1, 12.3)  # fmt: skip
     for answer in (*unread, right, f"{right:.0e}"):
         yield SEND.judge(answer).message
@@ -201,7 +202,16 @@ def of_numbers():
     yield Number(asks="", formula=lambda: 1.74, unit="ms").judge(2).message
     for unit in units.DIMENSIONS:
         yield from (units.in_units(2, unit), units.in_units(2e9, unit), str(units.name(unit)))
-    for answer in ([right], [right, 2], [0.75, right], [2 * right, 1.5], [..., ...], ..., "1; 2"):
+    for answer in (
+        [right],
+        [right, 2],
+        [0.75, right],
+        [2 * right, 1.5],
+        [..., ...],
+        ...,
+        "1; 2",
+        "A: 1, A: 2",
+    ):
         yield BOTH.judge(answer).message
 
 
@@ -231,7 +241,9 @@ def of_functions():
         "k)",
         "n/2",
         "1" * 400,
-        "k.real",
+        "(" * 40,
+        "9**9**9",
+        "2 3 k",
         0.31,
         "k/7",
     )

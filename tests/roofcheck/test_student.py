@@ -59,7 +59,7 @@ def test_every_form_of_the_right_number_is_right(answer):
         ("fast", "No number could be read from the text 'fast'"),
         ("200 GB", "the unit written beside them is not"),
         ("123 GB", "'GB' cannot be the unit here; the question asks for FLOP/byte."),
-        ("1/0", "it cannot be computed"),
+        ("1/0", "it divides by zero"),
         (True, "a yes or no, not a number"),
         (abs, "a function (call it"),
         ([1, 2], "a value of type list of 2 values"),
