@@ -10,7 +10,7 @@ reason, or neither. From the question inwards:
   is a value
 - ``chips``: the chips that questions draw from
 - ``programs``: what a function did on a counting machine, as plain data, done again and counted;
-  ``calling``: how a function is called
+  ``calling``: how a function is called, within a ``time_limit``
 - ``reading``: what a student wrote, with ``units`` and ``expressions``
 - ``table``: every question by its id; ``worked``: the answer and its usual slip, for a slide
 - ``student``: check, predict, reveal; ``variants``: figures of each student's own; ``progress``:

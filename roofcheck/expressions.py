@@ -42,6 +42,8 @@ def evaluate(text, values=None):
         result = _value(tree.body, values)
     except (SyntaxError, RecursionError, MemoryError):
         raise ValueError(say("expression.not-arithmetic")) from None
+    except OverflowError:
+        raise ValueError(say("expression.too-large")) from None
     except (ArithmeticError, TypeError) as error:
         raise ValueError(say("expression.fails", error=error)) from None
     if isinstance(result, complex):

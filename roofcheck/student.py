@@ -14,6 +14,7 @@ import secrets
 import warnings
 
 from roofcheck import answers, units
+from roofcheck.calling import quoted, told
 from roofcheck.kinds import Number, Verdict
 from roofcheck.kinds.question import unreadable
 from roofcheck.reading import UnreadableError, is_missing, read_number
@@ -178,11 +179,13 @@ def quietly(judge, *arguments):
         with contextlib.redirect_stderr(stderr), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             verdict = judge(*arguments)
-    except (Exception, SystemExit) as error:
-        verdict = Verdict(0, say("unread.raised", error=f"{type(error).__name__}: {error}"))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        verdict = Verdict(0, say("unread.raised", error=told(error)))
         caught = []
-    said = [f"{warning.category.__name__}: {warning.message}" for warning in caught[:1]]
-    said += stderr.getvalue().strip().splitlines()[-1:]
+    said = [f"{each.category.__name__}: {quoted(each.message)}" for each in caught[:1]]
+    said += map(quoted, stderr.getvalue().strip().splitlines()[-1:])
     return verdict.adding(say("grade.warned", warning="; ".join(said)) if said else "")
 
 
