@@ -35,7 +35,7 @@ WRITTEN = "the figures as written"
 SEED = os.environ.get("ROOFKIT_SEED") or secrets.token_hex(8)
 
 _guesses: dict[str, float] = {}
-_tries: dict[str, list[str]] = {}
+_tries: dict[str, int] = {}
 _grades: dict[str, "Grade"] = {}
 
 
@@ -92,8 +92,8 @@ class Revealed:
 def check(question_id, answer=..., me=WRITTEN):
     """Judge an answer to a question of the table, or to the variant of it that is ``me``'s.
 
-    Returns a Grade of 0 to the question's points. From the second different wrong answer on, the
-    message ends on a hint. Raises ValueError only for an unknown question, with the nearest names.
+    Returns a Grade of 0 to the question's points. From the second wrong answer on, the message
+    ends on a hint. Raises ValueError only for an unknown question, with the nearest names.
 
     Answers are kept for ``review``, except where nbgrader runs the check; there a function is also
     called with arguments that were drawn then.
@@ -104,7 +104,7 @@ def check(question_id, answer=..., me=WRITTEN):
     graded = os.environ.get("NBGRADER_EXECUTION", "")
     question, verdict = judged(question_id, answer, me, SEED if graded == "autograde" else None)
     kept = "" if graded else answers.keep(question_id, verdict, answer)
-    hint = _hint(question_id, question, verdict, answer)
+    hint = _hint(question_id, question, verdict)
     grade = Grade(verdict.adding(hint).adding(kept), question.points)
     _grades[question_id] = grade
     return grade
@@ -189,21 +189,12 @@ def quietly(judge, *arguments):
     return verdict.adding(say("grade.warned", warning="; ".join(said)) if said else "")
 
 
-def _hint(question_id, question, verdict, answer):
-    """What helps after several different wrong answers: first what matters, then how."""
+def _hint(question_id, question, verdict):
+    """What helps after several wrong answers, the same one or not: what matters, then how."""
     if verdict.state not in ("wrong", "partly") or "one digit" in verdict.slips:
         return ""
-    tries = _tries.setdefault(question_id, [])
-    key = verdict.message
-    if isinstance(answer, (int, float, str)):
-        # The repr of a subclass is the student's code.
-        with contextlib.suppress(Exception):
-            key += f"{answer!r}"[:200]
-    if key not in tries:
-        tries.append(key)
-    hints = question.hints()
-    step = tries.index(key) - 1
-    return hints[min(step, len(hints) - 1)] if hints and step >= 0 else ""
+    _tries[question_id] = tries = _tries.get(question_id, 0) + 1
+    return "" if tries == 1 else "".join(question.hints()[: tries - 1][-1:])
 
 
 def _compare_guess(question_id, question, guess):
