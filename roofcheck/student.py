@@ -17,7 +17,7 @@ from roofcheck import answers, units
 from roofcheck.calling import quoted, told
 from roofcheck.kinds import Number, Verdict
 from roofcheck.kinds.question import unreadable
-from roofcheck.reading import UnreadableError, is_missing, read_number
+from roofcheck.reading import Given, UnreadableError, is_missing, read_number
 from roofcheck.sentences import say, way
 from roofcheck.table import find_question
 from roofcheck.variants import is_nobody, judge_variant, variant
@@ -26,15 +26,17 @@ from roofkit._html import output, quantities
 
 # A message quotes what the student wrote, which has no limit of its own.
 LONGEST = 600
-# From this factor on a guess is probably in another unit.
-FAR = 500
+LONGEST_REVEAL = 200
+# A guess within this factor is as good as right, and from this one on it is probably in another
+# unit.
+NEAR, FAR = 1.1, 500
 
 # Stands in place of ``me`` where a question is asked as it is written.
 WRITTEN = "the figures as written"
 # Where answers count, functions meet cases that nobody has seen. A regrading names its seed.
 SEED = os.environ.get("ROOFKIT_SEED") or secrets.token_hex(8)
 
-_guesses: dict[str, float] = {}
+_guesses: dict[str, Given] = {}
 _tries: dict[str, int] = {}
 _grades: dict[str, "Grade"] = {}
 
@@ -146,8 +148,9 @@ def predict(question_id, guess=...):
 def reveal(question_id, value):
     """The answer, as computed in the cell, beside the guess that ``predict`` noted.
 
-    Returns an object that shows "You said 5 ms; it is 1.01 ms." Raises ValueError if ``value``, in
-    the question's unit, is not what the question table computes: the lecture and its table differ.
+    Returns an object that shows "You said 5 ms; it is 1.01 ms.", and of a guess that one mistake
+    gives, which one. Raises ValueError if ``value``, in the question's unit, is not what the
+    question table computes: the lecture and its table differ.
 
     >>> reveal("l02.ridge", 197e12 / 819e9)
     It is 240.5 FLOP/byte.
@@ -158,11 +161,18 @@ def reveal(question_id, value):
             f"{question_id}: the cell computes {value:g}, its question {question.reference():g}"
         )
     answer = units.in_units(float(value), question.unit)
-    guess = _guesses.get(question_id)
-    if guess is None:
+    given = _guesses.get(question_id)
+    if given is None:
         return Revealed(say("reveal.answer", answer=answer))
-    said = units.in_units(guess, question.unit)
-    return Revealed(say("reveal.beside", guess=said, answer=answer))
+    guess = units.in_units(given.value, question.unit)
+    if _off(given, question) >= NEAR and question.known.is_right([given]) is None:
+        found = question.known.diagnose([given])
+        # What several mistakes give is no sign of one of them.
+        if found and len(found.names) == 1:
+            message = say("reveal.diagnosed", guess=guess, message=found.message, answer=answer)
+            if len(message) <= LONGEST_REVEAL:
+                return Revealed(message)
+    return Revealed(say("reveal.beside", guess=guess, answer=answer))
 
 
 def _number_question(question_id):
@@ -199,17 +209,22 @@ def _hint(question_id, question, verdict):
 
 def _compare_guess(question_id, question, guess):
     try:
-        value = read_number(guess, question.unit, question.figure).value
+        given = read_number(guess, question.unit, question.figure)
     except UnreadableError as error:
         return unreadable(error)
-    if not value > 0:
+    if not given.value > 0:
         return Verdict(0, say("guess.none"))
-    _guesses[question_id] = value
-    ratio = value / question.reference()
-    off = max(ratio, 1 / ratio)
+    _guesses[question_id] = given
+    ratio, off = given.value / question.reference(), _off(given, question)
     # The direction, not the factor: that would be the answer.
-    said = "close" if off < 1.1 else "near" if off < 2 else "far" if off < FAR else "unit"
-    if math.isinf(value) or units.DIMENSIONS[question.unit] == "ratio":
+    said = "close" if off < NEAR else "near" if off < 2 else "far" if off < FAR else "unit"
+    if math.isinf(given.value) or units.DIMENSIONS[question.unit] == "ratio":
         said = "far" if said == "unit" else said
     words = {"way": way(ratio), "unit": units.name(question.unit)}
     return Verdict(0, say(f"guess.{said}", **words), "guess")
+
+
+def _off(given, question):
+    """The factor between a guess and the answer, at least 1."""
+    ratio = given.value / question.reference()
+    return max(ratio, 1 / ratio)

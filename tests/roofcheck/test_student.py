@@ -16,6 +16,7 @@ import sympy
 import roofkit as rk
 from roofcheck import check, find_question, predict, reveal, student
 from roofcheck.kinds import Function
+from roofcheck.reading import Given
 from roofcheck.table import tables
 
 RIDGE = 154.8e12 / 768e9
@@ -219,6 +220,41 @@ def test_a_reveal_says_what_was_guessed():
     shown = reveal("l01.h100-math", answer)
     assert repr(shown) == "You said 5 ms; it is 1.01 ms."
     assert shown._repr_html_().strip() == "<b>You said 5 ms; it is 1.01 ms.</b>"
+
+
+RIDGE_V5E = 197e12 / 819e9
+
+
+def test_a_reveal_says_which_mistake_gives_the_guess():
+    for guess in (2 * RIDGE_V5E, "481"):
+        predict("l02.ridge", guess)
+        said = repr(reveal("l02.ridge", RIDGE_V5E))
+        found = find_question("l02.ridge").known.diagnose([Given(2 * RIDGE_V5E)])
+        assert said.startswith("You said 481")
+        assert said.endswith(f" FLOP/byte. {found.message} It is 240.5 FLOP/byte.")
+        assert len(said) <= 200
+
+
+@pytest.mark.parametrize(
+    "guess", [240, 0.93 * RIDGE_V5E, 500, 1, 2e5], ids=["right", "close", "near a slip", "1", "far"]
+)
+def test_a_reveal_names_no_mistake_where_none_is_sure(guess):
+    predict("l02.ridge", guess)
+    assert repr(reveal("l02.ridge", RIDGE_V5E)).endswith(" FLOP/byte; it is 240.5 FLOP/byte.")
+
+
+def test_a_guess_that_several_mistakes_give_is_told_none_of_them():
+    question = find_question("l01.h100-math")
+    several = [
+        value
+        for value in (single.column[0] for single in question.known.singles)
+        if (found := question.known.diagnose([Given(value)])) and len(found.names) > 1
+    ]
+    assert several
+    for guess in several:
+        predict("l01.h100-math", guess)
+        shown = repr(reveal("l01.h100-math", question.reference()))
+        assert shown.endswith("; it is 1.01 ms.")
 
 
 def test_a_reveal_refuses_what_its_question_does_not_compute():
