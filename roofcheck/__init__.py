@@ -10,7 +10,7 @@ reason, or neither. From the question inwards:
   is a value
 - ``chips``: the chips that questions draw from
 - ``programs``: what a function did on a counting machine, as plain data, done again and counted;
-  ``calling``: how a function is called
+  ``calling``: how a function is called, within a ``time_limit``
 - ``reading``: what a student answered, as a number; ``labels``: as several; ``texts``: as text,
   with ``spelling`` (signs, LaTeX), ``numerals`` (words), ``remarks`` (what is said around it),
   ``amounts`` (units) and ``expressions``

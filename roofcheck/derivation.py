@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from roofcheck import units
 from roofcheck.algebra import ExpressionError, Name, Node, names, read
+from roofcheck.amounts import factor
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Derivation:
         self.names = tuple(dict.fromkeys(name for name in used if name not in defined))
         last = self.steps[-1].unit
         # How many of the answer's unit make one of the last step's.
-        self.scale = 1.0 if last == unit else (units.factor(last, unit) if last else 1.0)
+        self.scale = 1.0 if last == unit else (factor(last, unit) if last else 1.0)
         if self.scale is None:
             raise ExpressionError(f"the last step is in {last}, which cannot be made {unit}")
 

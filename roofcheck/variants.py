@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from roofcheck.agreement import agrees, agrees_exactly, telling
+from roofcheck.inputs import GIVEN
 from roofcheck.kinds import Number, Several, Verdict
 from roofcheck.labels import in_order
 from roofcheck.reading import UnreadableError, as_sequence, is_missing, read_number
@@ -64,7 +65,7 @@ how many microseconds does it take?
     figures = {
         name: int(given.value) if given.value % 1 == 0 else given.value
         for name, given in inputs.items()
-        if given.source == "the question"
+        if given.source == GIVEN
     }
     chips = [given.chips[0] for given in inputs.values() if given.chips]
     return Variant(question.text(), figures | ({"chip": chips[0]} if chips else {}))

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from schedules import gather
 
 import roofkit as rk
-from roofcheck import answers, ask, chips, inputs, kinds, student, units
+from roofcheck import answers, ask, chips, inputs, kinds, student, time_limit, units
 from roofcheck.calling import argument_names
 from roofcheck.commands import command
 from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Several, Verdict
@@ -173,6 +173,15 @@ def fail(*k):
     raise ValueError(wide("no"))
 
 
+def never(*k):
+    while True:
+        pass
+
+
+def deep(*k):
+    return deep(*k)
+
+
 def of_slips():
     for question in (SEND, RIDGE, HALF, TOKENS):
         known = question.known
@@ -224,7 +233,7 @@ def of_functions():
     for question in (AREA, SINGLE):
         yield from (question.judge(lambda *given, v=value: v).message for value in returned)
         yield from (question.judge(answer).message for answer in (..., None, 3, question.reference))
-        yield question.judge(fail).message
+        yield from (question.judge(answer).message for answer in (fail, deep))
         yield question.judge(lambda a, b=0: fail()).message
     yield SINGLE.judge(late).message
     yield SINGLE.judge(lambda x: 2 * x * x).message
@@ -246,6 +255,8 @@ def of_functions():
         "2 3 k",
         0.31,
         "k/7",
+        "9**9**9**9",
+        f"({ADD.cases[0][0] + 1e-6:.9f}-k)**0.5",
     )
     for answer in (*formulas, ..., {}, sympy.Symbol("n"), ADD.reference):
         yield ADD.judge(answer).message
@@ -352,7 +363,7 @@ def of_guesses():
     yield str(reveal("l09.send", right))
     for guess in (..., None, "", -1, *(right * factor for factor in (1, 1.5, 5, 1e6))):
         yield str(predict("l09.send", guess))
-    yield str(reveal("l09.send", right))
+        yield str(reveal("l09.send", right))
 
 
 class Torn(Number):
@@ -429,6 +440,8 @@ def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, t
     asking = (of_slips, of_numbers, of_functions, of_names, of_puzzles, of_guesses, of_variants)
     shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
+    monkeypatch.setattr(time_limit, "SECONDS", 0.05)
+    shown += [SINGLE.judge(never).message, COPY.judge(never).message]
     assert {message for message in shown if narrow(message)} == set()
     assert set(say.templates()) - asked == set()
 
