@@ -183,13 +183,16 @@ class Function(Question):
             ]
         if right:
             sentences.insert(0, say("parts.right", names=capital(listed(right))))
-        message = self._beside(" ".join(sentences), first, found[first])
+        wrong = [
+            (column[first].value, self.known[name].right[first])
+            for name, column in columns.items()
+            if name not in right
+        ]
+        message = self._beside(" ".join(sentences), first, *zip(*wrong, strict=True))
         return Verdict(credit / len(columns), message, slips=tuple(slips))
 
-    def _beside(self, message, number, found):
+    def _beside(self, message, number, given, right):
         """The message, and if there is room what a case gives beside what it should give."""
-        right = [known.right[number] for known in self.known.values()]
-        given = [each.value for each in found]
         words = {"found": _values(given, right), "right": _values(right, given)}
         for call in _calls(self.arguments, self.cases[number]):
             told = f"{message} {say('function.gives', call=call, **words)}"
