@@ -542,7 +542,9 @@ def _raising():
     yield lambda i, p, b: (_ for _ in ()).throw(AssertionError), "raised AssertionError for"
 
 
-@pytest.mark.parametrize(("function", "says"), [*_raising()], ids=str)
+@pytest.mark.parametrize(
+    ("function", "says"), [*_raising()], ids=lambda value: value if isinstance(value, str) else "f"
+)
 def test_what_a_function_raises_keeps_its_type_and_text_and_shows_nothing_of_pythons_own(
     function, says
 ):
