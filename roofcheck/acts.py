@@ -72,7 +72,7 @@ def acts(derivation: Derivation, inputs: Mapping[str, Input]) -> Iterator[Act]:
             says = Sentence("act.given", what=step.what or step.name, wanted=last.what or last.name)
             given, place = derivation.given(step), words.of(step.name)
             yield Act(f"{step.name} given", given, says, place, plain=True)
-        for change in (*changes(step.tree), *_swapped(step, inputs)):
+        for change in (*changes(step.tree), *_swapped(step, inputs), *_scaled(step, symbols)):
             # The last step without all but one name is that figure, given for the answer.
             bare = step is last and isinstance(change.tree, Name)
             if not bare or change.kind.startswith(EXTREMES):
@@ -170,10 +170,17 @@ def _of_sum(tree, terms):
             kind = "added" if sign < 0 else "subtracted"
             flipped = total([*terms[:number], (-sign, term), *terms[number + 1 :]])
             yield Change(flipped, kind, {"what": term})
+        if len(terms) == 2 and _all_added(terms) and number:
+            half = product([(1, tree), (-1, TWO)])
+            yield Change(half, "mean", {"what": tree})
         if not isinstance(term, Constant):
             double = (sign, product([(1, TWO), (1, term)]))
             twice = total([*terms[:number], double, *terms[number + 1 :]])
             yield Change(twice, "twice", {"what": term})
+
+
+def _all_added(terms):
+    return all(sign > 0 for sign, _ in terms)
 
 
 def _of_product(tree, factors):
@@ -236,8 +243,18 @@ def _swapped(step, inputs):
     for name in dict.fromkeys(names(step.tree)):
         for other, given in figures.items():
             if name in figures and other != name and _kind_of(given) == _kind_of(figures[name]):
-                tree = _renamed(step.tree, name, other)
+                tree = _put(step.tree, name, Name(other))
                 yield Change(tree, "swapped", {"what": Name(name), "other": Name(other)})
+
+
+def _scaled(step, symbols):
+    """The step with an argument of a function doubled, or halved."""
+    for name in dict.fromkeys(names(step.tree)):
+        if name in symbols:
+            twice = product([(1, TWO), (1, Name(name))])
+            half = product([(1, Name(name)), (-1, TWO)])
+            yield Change(_put(step.tree, name, twice), "doubled", {"what": Name(name)})
+            yield Change(_put(step.tree, name, half), "halved", {"what": Name(name)})
 
 
 def _kind_of(given):
@@ -245,7 +262,8 @@ def _kind_of(given):
     return "rate" if given.unit.endswith("/s") else given.unit
 
 
-def _renamed(tree, name, other):
+def _put(tree, name, other):
+    """A tree with another node in place of a name."""
     if isinstance(tree, Name):
-        return Name(other) if tree.name == name else tree
-    return tree.with_parts(tuple(_renamed(part, name, other) for part in tree.parts()))
+        return other if tree.name == name else tree
+    return tree.with_parts(tuple(_put(part, name, other) for part in tree.parts()))

@@ -17,7 +17,7 @@ from roofcheck.sentences import Sentence, say
 # No message is longer.
 LONGEST = 200
 # The factors that come about in many ways.
-PLAIN = (2, 4, 8, 10, 100)
+PLAIN = (1, 2, 4, 8, 10, 100)
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,27 @@ class Diagnosis:
     credit: float = 0.0
 
 
-def told(found: Sequence[Candidate], right: Sequence[float]) -> Diagnosis:
-    """One Diagnosis of all the slips that fit; in doubt the one that keeps most of the points."""
+def told(
+    found: Sequence[Candidate], right: Sequence[float], figures: Sequence[float] = ()
+) -> Diagnosis:
+    """One Diagnosis of all the slips that fit; in doubt the one that keeps most of the points.
+
+    ``figures`` are those that the question gives, which may stand behind a value themselves.
+    """
     # The likeliest come first, and what is said twice is said once.
     said = {str(candidate.says): candidate for candidate in reversed(found)}
     found = list(said.values())[::-1]
     names = tuple(" and ".join(candidate.names) for candidate in found)
-    return Diagnosis(names, _message(found, right), max(one.credit for one in found))
+    message = _message(found, right, figures)
+    return Diagnosis(names, message, max(one.credit for one in found))
 
 
-def _message(found, right):
+def _message(found, right, figures):
     sentences = [str(candidate.says) for candidate in found]
     if len(found) == 1:
-        plain = found[0].asserts and _is_plain_factor(found[0].column, right)
+        column = found[0].column
+        alike = (right, *((figure,) * len(column) for figure in figures))
+        plain = found[0].asserts and any(_is_plain_factor(column, each) for each in alike)
         return _or_another(sentences[0]) if plain else _short(found[0].says)
     openings = [*dict.fromkeys(_within(_first(sentence)) for sentence in sentences)]
     if len(openings) == 1:

@@ -145,7 +145,7 @@ class Slips:
             says = self._words.get(act.name, act.says)
             credit = HALF if act.name in self._half else 0.0
             candidate = Candidate(
-                (act.name,), column, says, credit, ACT_DIGITS, act.place, asserts=not act.plain
+                (act.name,), column, says, credit, ACT_DIGITS, act.place, asserts=False
             )
             if act.seldom and act.name not in self._words:
                 seldom.append(candidate)
@@ -213,7 +213,8 @@ class Slips:
             found = found if len({str(pair.says) for pair in found}) < 3 else []
         if tells and not found:
             found = [one for one in self.rare if agrees_exactly(given, one.column)]
-        return told(found, self.right) if found else None
+        figures = [given.value for _, given in self._computation.figures()]
+        return told(found, self.right, figures) if found else None
 
     @functools.cached_property
     def _written(self):

@@ -343,7 +343,7 @@ def asking(x):
         (lambda x: sys.exit("over"), "our function raised SystemExit: over for (x=2.1)."),
         (lambda x: 10.0**400, "our function raised OverflowError: Numerical result out of range"),
     ],
-    ids=lambda each: getattr(each, "__name__", each),
+    ids=lambda value: value if isinstance(value, str) else "f",
 )
 def test_what_is_too_much_is_told_shortly(function, says, monkeypatch):
     monkeypatch.setattr(time_limit, "SECONDS", 60)
