@@ -65,6 +65,7 @@ def acts(derivation: Derivation, inputs: Mapping[str, Input]) -> Iterator[Act]:
 
     The steps nearest to the answer come first: of two that give one value, they say more.
     """
+    symbols = [name for name in derivation.names if name not in inputs]
     words = _Words(derivation, inputs)
     last = derivation.steps[-1]
     for step in reversed(derivation.steps):
