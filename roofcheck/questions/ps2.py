@@ -179,7 +179,6 @@ MINE_PARTS = {
             "ridge given": "That takes T for the intensity. What is it if as many keys as queries "
             "cross?",
             "tokens: divided 2": "That takes 2T for the intensity. With T = S it is T/2.",
-            "tokens: squared 2": "That takes T/4 for the intensity. With T = S it is T/2.",
         },
         slips=[
             Slip(
