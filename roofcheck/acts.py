@@ -30,7 +30,7 @@ TWO = Constant(2)
 LETTERS = 2
 # How the kinds of change begin that put something else in place of the larger or smaller value.
 EXTREMES = ("max-", "min-")
-SELDOM = ("squared",)
+SELDOM = ("squared", "doubled", "halved")
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,16 @@ def acts(derivation: Derivation, inputs: Mapping[str, Input]) -> Iterator[Act]:
                 yield words.act(step, change)
 
 
+class _Part:
+    """A part of a step, written when it is shown, in the language of the day."""
+
+    def __init__(self, node, symbol):
+        self._node, self._symbol = node, symbol
+
+    def __str__(self):
+        return self._node.text(self._symbol)
+
+
 class _Words:
     """How the sentences about one question name its inputs, steps and parts of steps."""
 
@@ -96,7 +106,7 @@ class _Words:
                 return self._names.get(name, name)
             case Constant(_, label="") as number:
                 return Sentence("act.number", number=number.text(str))
-        return node.text(self._symbol)
+        return _Part(node, self._symbol)
 
     def _symbol(self, name):
         """A name within a part of a step: n stays n, and a word is put as a sentence names it."""
@@ -171,7 +181,7 @@ def _of_sum(tree, terms):
             kind = "added" if sign < 0 else "subtracted"
             flipped = total([*terms[:number], (-sign, term), *terms[number + 1 :]])
             yield Change(flipped, kind, {"what": term})
-        if len(terms) == 2 and _all_added(terms) and number:
+        if number and _is_of_names(terms):
             half = product([(1, tree), (-1, TWO)])
             yield Change(half, "mean", {"what": tree})
         if not isinstance(term, Constant):
@@ -180,8 +190,9 @@ def _of_sum(tree, terms):
             yield Change(twice, "twice", {"what": term})
 
 
-def _all_added(terms):
-    return all(sign > 0 for sign, _ in terms)
+def _is_of_names(terms):
+    """Whether two steps or inputs are added, such as two times."""
+    return len(terms) == 2 and all(sign > 0 and isinstance(each, Name) for sign, each in terms)
 
 
 def _of_product(tree, factors):
@@ -239,11 +250,11 @@ def _of_extreme(tree):
 
 
 def _swapped(step, inputs):
-    """The step with one input taken for another of the same kind."""
+    """The step with one input taken for another of the same unit."""
     figures = {name: given for name, given in inputs.items() if given.what}
     for name in dict.fromkeys(names(step.tree)):
         for other, given in figures.items():
-            if name in figures and other != name and _kind_of(given) == _kind_of(figures[name]):
+            if name in figures and other != name and given.unit == figures[name].unit:
                 tree = _put(step.tree, name, Name(other))
                 yield Change(tree, "swapped", {"what": Name(name), "other": Name(other)})
 
@@ -256,11 +267,6 @@ def _scaled(step, symbols):
             half = product([(1, Name(name)), (-1, TWO)])
             yield Change(_put(step.tree, name, twice), "doubled", {"what": Name(name)})
             yield Change(_put(step.tree, name, half), "halved", {"what": Name(name)})
-
-
-def _kind_of(given):
-    """What an input is taken for another of: its unit, and a rate for any other rate."""
-    return "rate" if given.unit.endswith("/s") else given.unit
 
 
 def _put(tree, name, other):

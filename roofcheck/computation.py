@@ -77,18 +77,16 @@ class Computation:
         return (value,) * len(self._cases)
 
     def used(self) -> Iterator[tuple[str, Input]]:
-        """The inputs of the formula that are the same in every case, operations first."""
+        """The inputs of the formula that are the same in every case."""
         named = arguments(self.formula)
-        for name, given in sorted(
-            self.inputs.items(), key=lambda item: not callable(item[1].value)
-        ):
+        for name, given in self.inputs.items():
             if name in named and name not in self._varied:
                 yield name, given
 
     def figures(self) -> Iterator[tuple[str, Input]]:
         """The inputs that are figures, used or not, and the same in every case."""
         for name, given in self.inputs.items():
-            if given.what and not callable(given.value) and name not in self._varied:
+            if given.what and name not in self._varied:
                 yield name, given
 
     def tells(self, column: Sequence[float]) -> bool:

@@ -46,9 +46,7 @@ def factor_scales(computation: Computation) -> Iterator[Scale]:
     """A 2 too many or too few, and the 8 bits of a byte where there are bytes."""
     for factor in (2.0, 0.5):
         places = listed(dict.fromkeys(_twos(computation, factor)))
-        figures = dict.fromkeys(str(given.what) for _, given in computation.used() if given.what)
-        words = {"way": way(factor), "places": "; ".join(figures)}
-        scale = _scale(f"factor {factor:g}", factor, "two", **words)
+        scale = _scale(f"factor {factor:g}", factor, "two", way=way(factor))
         says = Sentence("slip.two-in", way=way(factor), places=places)
         yield replace(scale, says=says) if places else scale
     if any(given.unit in ("bytes", "byte/s") for given in computation.inputs.values()):

@@ -95,8 +95,6 @@ class Slips:
         self.rtol, self._exact = rtol, exact
         self.right = self._computation.right
         self._own, self._half, self._words = own, half, words
-        # The columns that come of another operation in an operation's place.
-        self._operations: list[tuple[float, ...]] = []
 
     # These are worked out only once an answer is wrong, since most answers are right.
 
@@ -232,7 +230,7 @@ class Slips:
     def rare(self) -> list[Candidate]:
         """Slips that only an exact answer is told."""
         told = [step.column for step in self.steps if ANOTHER_CHIP in step.names[0]]
-        told += [*self._operations, *(single.column for single in self.singles)]
+        told += [single.column for single in self.singles]
         return [
             one
             for one in [*rare_slips(self._computation, self.steps), *self._made[2]]
@@ -287,13 +285,12 @@ class Slips:
         ]
 
     def _replaced(self) -> Iterator[Candidate]:
-        """What comes of each input when another value, or operation, is taken for it.
+        """What comes of each input when another value is taken for it.
 
-        Operations go first. A wrong figure may only turn the choice of a ``max``: what comes of it
-        is then the slip of the operation and not one of the figure.
+        A wrong figure may only turn the choice of a ``max``. What comes of it is then a plain act.
         """
         for name, given in self._computation.used():
-            seen = [*self._operations, *(one.column for one in self._made[0])]
+            seen = [one.column for one in self._made[0]]
             for other in given.instead:
                 column = self._computation.column({name: other.value})
                 if not any(same(column, before) for before in seen):
@@ -301,8 +298,6 @@ class Slips:
                     names = (f"{name}: {other.name}",)
                     says = self._words.get(names[0], other.says)
                     yield Candidate(names, column, says, digits=other.digits, place=given.what)
-            if callable(given.value):
-                self._operations += seen
 
     def _inverted(self) -> Iterator[Candidate]:
         dimension = units.DIMENSIONS[self._computation.unit]

@@ -4,7 +4,7 @@ import functools
 import math
 import random
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 
 from roofcheck import calling, time_limit
@@ -237,8 +237,11 @@ class Function(Question):
             raise _TroubleError(Verdict(0, message))
         found = as_sequence(raw, len(self.results) + 1)
         if len(found) != len(self.results):
-            wanted = len(self.results)
-            message = self._say("function.length", case, found=len(found), wanted=wanted)
+            # An iterator was not read to its end, which it may not have.
+            endless = not isinstance(raw, Sized) and len(found) > len(self.results)
+            many = len(raw) if isinstance(raw, Sized) else len(found)
+            key = "function.more" if endless else "function.length"
+            message = self._say(key, case, found=many, wanted=len(self.results))
             raise _TroubleError(Verdict(0, message))
         try:
             # A function's results are computed: all their digits count.

@@ -67,10 +67,10 @@ SAYS = {
     "time: max-sum max(t_math, t_comms)": "That is the sum: the time if nothing overlaps.",
     "time: max-alone t_math": "That is T_math alone. The longer time decides.",
     "t_math given": "That stops at T_math, a step on the way to the time.",
-    "t_comms: multiplied bandwidth": "That multiplies by the memory bandwidth of the TPU v5e where "
-    "it is to be divided by, in T_comms.",
-    "t_math: left-out pairs": "That leaves the multiply-adds out of T_math.",
-    "t_comms: swapped size, other": "That takes the other array for the array.",
+    "t_comms: multiplied bandwidth": "That is the value with a multiplication by the memory "
+    "bandwidth of the TPU v5e where T_comms divides.",
+    "t_math: left-out pairs": "That is the value without the multiply-adds in T_math.",
+    "t_comms: swapped size, other": "That is the value with the other array in place of the array.",
 }
 
 

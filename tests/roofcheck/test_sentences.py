@@ -8,6 +8,7 @@ import importlib
 import re
 import shutil
 import warnings
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -19,13 +20,17 @@ from schedules import gather
 
 import roofkit as rk
 from roofcheck import answers, ask, chips, inputs, kinds, student, time_limit, units
+from roofcheck.acts import acts
 from roofcheck.calling import argument_names
 from roofcheck.commands import command
+from roofcheck.computation import Candidate
+from roofcheck.derivation import Derivation, step
+from roofcheck.diagnosis import told
 from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Several, Verdict
 from roofcheck.programs import Loops, Sends
 from roofcheck.progress import progress
 from roofcheck.review import answer_due, due_now, prompt, review
-from roofcheck.sentences import listed, say
+from roofcheck.sentences import Sentence, listed, say
 from roofcheck.student import Grade, check, predict, quietly, reveal
 from roofcheck.table import tables
 from roofcheck.variants import judge_variant, variants
@@ -41,7 +46,7 @@ NAMES = re.compile(
             *(re.escape(chip) for chip in sorted(chips.NAMES, key=len, reverse=True)),
             r"\b(bf|fp|int)\d+\b|\bT_(math|comms)\b|\b[kMGTm]?(FLOPs?|B|b|s|bit|bytes?)(/s)?\b",
             r"FLOP/byte|ring of \d|ROOFKIT_ANSWERS",
-            r"\b(max|inf|nan|None|int|str|dict|list|generator|Cost|Chip|UserWarning|\w+Error)\b",
+            r"\b(max|min|sqrt|log2|ceil|floor|if|else|inf|nan|None|int|str|dict|list|generator|Cost|Chip|UserWarning|\w+Error)\b",
             r"\.(flops|bytes|intensity|bandwidth)|\.peak_flops\(\S+\)",
         ]
     )
@@ -97,13 +102,16 @@ SEND = Number(
         "memory": inputs.bandwidth(CHIP, others=["TPU v6e"]),
         "link": inputs.link(CHIP, others=["TPU v6e"]),
         "one": inputs.one_link(CHIP),
-        "pick": inputs.longer(),
-        "add": inputs.total(),
-        "roof": inputs.lower_roof(),
     },
-    formula=lambda work, ops, size, peak, memory, link, one, pick, add, roof: add(
-        pick(ops * work / roof(peak, 7 * memory), size * work / memory),
-        size * work / link + size * work / one,
+    formula=Derivation(
+        [
+            step("t_math", "ops * work / peak", "s", wide("math")),
+            step("t_comms", "size * work / memory", "s", wide("comms: why")),
+            step("moved", "max(t_math, t_comms)", "s", wide("moved")),
+            step("sent", "size * work / link + size * work / one", "s", wide("sent")),
+            step("all", "moved + sent", "s", wide("all")),
+        ],
+        "s",
     ),
     unit="s",
     how=wide("bytes over bandwidth"),
@@ -127,6 +135,12 @@ TOKENS = Number(
     formula=lambda a: a,
     unit="tokens",
 )
+# To one digit the right value is that of a slip as well.
+BLURRED = Number(
+    asks=wide("n"),
+    inputs={"n": inputs.count(128, wide("n"))},
+    formula=Derivation([step("r", "(n - 1) / n / 2", "", wide("r"))], ""),
+)
 BOTH = Several(
     asks=wide("b"),
     parts={"A": SEND, "B": HALF},
@@ -141,8 +155,7 @@ ADD = Formula(
 AREA = Function(
     asks=wide("f"),
     arguments=("x", "y"),
-    inputs={"pick": inputs.longer(wide("a"), wide("b"))},
-    results={"r": lambda pick, x, y: pick(x, y) / 7, "s": lambda x, y: x + 3 * y},
+    results={"r": lambda x, y: max(x, y) / 7, "s": lambda x, y: x + 3 * y},
     case=lambda rng, number: (rng.uniform(1, 9), rng.uniform(1, 9)),
 )
 SINGLE = Function(
@@ -182,6 +195,39 @@ def deep(*k):
     return deep(*k)
 
 
+# Steps with each kind of expression in them, of times and of plain numbers.
+EACH = (
+    "ceil(a * (b - 1) / (a * b) ** 2)", "floor(a - b + 3)", "sqrt(a) if a > b else log2(b)",
+    "a / (b * 3)", "max(a, b)", "min(a, b)", "max(a, b, 3)", "min(a, b, 3)", "a + b",
+)  # fmt: skip
+
+
+def of_acts():
+    given = {name: inputs.count(3, wide(name)) for name in "ab"}
+    for text in EACH:
+        for unit in ("", "s"):
+            steps = [step("r", text, unit, wide("r")), step("t", "2 * r", unit, wide("t"))]
+            for known in (given, {}):
+                yield from (str(act.says) for act in acts(Derivation(steps, unit), known))
+
+
+def of_several_slips():
+    """What is said of slips that give one value, few and many, and of a plain factor."""
+    right = (1.0,)
+
+    def slip(name, value, says):
+        return Candidate((name,), (value,), wide(says), place=wide(name))
+
+    few = [slip("a", 2.5, "That is a"), slip("b", 2.5, "That is b")]
+    long = [slip(each.names[0], 2.5, 120 * each.names[0]) for each in few]
+    nowhere = [replace(each, place="") for each in long]
+    alike = [slip("a", 2.5, "That. So"), slip("b", 2.5, "That. Else")]
+    for found in (few, long, nowhere, alike, [slip("a", 2.0, "That is a.")]):
+        yield told(found, right).message
+    far = replace(few[0], says=Sentence("slip.besides", first=250 * wide("a"), second=wide("b")))
+    yield told([far], right).message
+
+
 def of_slips():
     for question in (SEND, RIDGE, HALF, TOKENS):
         known = question.known
@@ -205,6 +251,7 @@ def of_numbers():
     for answer in (*unread, right, f"{right:.0e}"):
         yield SEND.judge(answer).message
     yield HALF.judge(0.75).message
+    yield BLURRED.judge(0.5).message
     yield TOKENS.judge(41).message
     fixed = Number(asks="", formula=lambda: 5e11, unit="FLOPs")
     yield fixed.judge(5 * 10 ^ 11).message
@@ -435,9 +482,19 @@ def test_every_kind_of_question_is_asked_here():
 
 
 def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, tmp_path):
-    monkeypatch.setattr("roofcheck.table._tables", lambda folder: QUESTIONS)
+    monkeypatch.setattr("roofcheck.table._tables", lambda *asked: QUESTIONS)
     monkeypatch.setattr(student, "_guesses", {})
-    asking = (of_slips, of_numbers, of_functions, of_names, of_puzzles, of_guesses, of_variants)
+    asking = (
+        of_acts,
+        of_several_slips,
+        of_slips,
+        of_numbers,
+        of_functions,
+        of_names,
+        of_puzzles,
+        of_guesses,
+        of_variants,
+    )
     shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
     monkeypatch.setattr(time_limit, "SECONDS", 0.05)
