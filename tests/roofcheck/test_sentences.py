@@ -18,9 +18,22 @@ from click.testing import CliRunner
 from schedules import gather
 
 import roofkit as rk
-from roofcheck import answers, ask, chips, inputs, kinds, student, time_limit, units
+from roofcheck import (
+    answers,
+    ask,
+    chips,
+    inputs,
+    kinds,
+    loading,
+    showing,
+    student,
+    time_limit,
+    units,
+)  # fmt: skip
+from roofcheck.algebra import read
 from roofcheck.calling import argument_names
 from roofcheck.commands import command
+from roofcheck.derivation import Line
 from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Several, Verdict
 from roofcheck.programs import Loops, Sends
 from roofcheck.progress import progress
@@ -388,6 +401,15 @@ def of_variants():
     yield judge_variant("ps9.varied", torn, several[0].reference()).message
 
 
+def of_derivations():
+    """Every way to say a step: of all, of one part, of the parts that follow; a choice; figures."""
+    lines = [Line("", "", "", part=part, is_answer=True) for part in ("", wide("a"), "")]
+    yield from (showing.as_text(lines), re.sub("<.*?>", "", showing.as_html(lines)))
+    yield from (units.in_units(1, unit) for unit in units.ONE)
+    for figure in loading.FIGURES:
+        yield read(f"1 if {figure}('{CHIP}') > 1 else 2", loading.FIGURES).text(str)
+
+
 def of_grades(monkeypatch, tmp_path):
     def warn():
         warnings.warn("", UserWarning, stacklevel=1)
@@ -435,9 +457,10 @@ def test_every_kind_of_question_is_asked_here():
 
 
 def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, tmp_path):
-    monkeypatch.setattr("roofcheck.table._tables", lambda folder: QUESTIONS)
+    monkeypatch.setattr("roofcheck.table._tables", lambda *_: QUESTIONS)
     monkeypatch.setattr(student, "_guesses", {})
-    asking = (of_slips, of_numbers, of_functions, of_names, of_puzzles, of_guesses, of_variants)
+    asking = (of_slips, of_numbers, of_functions, of_names, of_puzzles, of_guesses, of_variants,
+              of_derivations)  # fmt: skip
     shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
     monkeypatch.setattr(time_limit, "SECONDS", 0.05)
