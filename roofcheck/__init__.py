@@ -8,6 +8,8 @@ reason, or neither. From the question inwards:
 - ``computation``: the formula, worked out; ``slips``: which step went wrong, with ``scales`` (a
   factor alone) and ``rare`` (too many to tell from a rounded value); ``agreement``: when a number
   is a value
+- ``algebra``: expressions as trees; ``derivation``: the named steps of an answer; ``showing``: how
+  people read them
 - ``chips``: the chips that questions draw from
 - ``programs``: what a function did on a counting machine, as plain data, done again and counted;
   ``calling``: how a function is called, within a ``time_limit``

@@ -113,7 +113,7 @@ class _Words:
         return name if len(name) <= LETTERS else str(self.of(name))
 
     def act(self, step: Step, change: Change) -> Act:
-        plain = {name: node.text(str) for name, node in change.about.items()}
+        plain = {name: node.text(str, plain=True) for name, node in change.about.items()}
         fields = {name: self.of(node) for name, node in change.about.items()}
         what = change.about["what"]
         alone = step is self._derivation.steps[-1] and isinstance(what, Name)

@@ -3,6 +3,9 @@
 An expression is a tree of a few kinds of nodes. Sums and products are flat, so that leaving out a
 term or turning a division into a multiplication is a change of one entry. Nothing that is read is
 ever run as code.
+
+The text of a tree is written as on paper, with ``shown`` for its names: 2¹⁰, ⌈a / b⌉. The ``plain``
+one is the same in every language and can be typed, so it is what parts of a tree go by.
 """
 
 import ast
@@ -11,7 +14,11 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
+
+from roofcheck.sentences import Sentence, say
+from roofcheck.units import RAISED, digits
 
 FUNCTIONS: dict[str, Callable] = {
     "max": max, "min": min, "ceil": math.ceil, "floor": math.floor, "round": round,
@@ -21,8 +28,14 @@ COMPARISONS = {
     ast.Lt: ("<", operator.lt), ast.LtE: ("≤", operator.le), ast.Gt: (">", operator.gt),
     ast.GtE: ("≥", operator.ge), ast.Eq: ("=", operator.eq), ast.NotEq: ("≠", operator.ne),
 }  # fmt: skip
+# What a text writes around the argument of a function.
+AROUND = {
+    "ceil": "⌈⌉", "floor": "⌊⌋", "abs": "||", "sqrt": ("√(", ")"), "log2": ("log₂(", ")"),
+}  # fmt: skip
 # How tightly a kind of node binds, for the parentheses that its text needs.
-CHOICE, TEST, SUM, PRODUCT, POWER, ATOM = range(6)
+CHOICE, JOINED, TEST, SUM, PRODUCT, POWER, ATOM = range(7)
+# A number with a larger denominator is a decimal fraction, which is shown as one.
+MOST_BELOW = 1024
 Values = Mapping[str, Any]
 
 
@@ -31,14 +44,14 @@ class Constant:
     """A number; ``label`` is how a text shows it, if not by its digits."""
 
     number: float
-    label: str = ""
+    label: str | Sentence = ""
     binds = ATOM
 
     def value(self, values: Values):
         return self.number
 
-    def text(self, shown: Callable[[str], str]) -> str:
-        return self.label or f"{self.number:,.10g}"
+    def text(self, shown: Callable[[str], str], plain: bool = False) -> str:
+        return f"{self.number:,.10g}" if plain else f"{self.label or digits(self.number)}"
 
     def parts(self) -> tuple["Node", ...]:
         return ()
@@ -57,7 +70,7 @@ class Name:
     def value(self, values):
         return values[self.name]
 
-    def text(self, shown):
+    def text(self, shown, plain=False):
         return shown(self.name)
 
     def parts(self):
@@ -81,12 +94,13 @@ class Sum:
             total = total + term.value(values) if sign > 0 else total - term.value(values)
         return total
 
-    def text(self, shown):
+    def text(self, shown, plain=False):
         parts = [
-            ("+ " if sign > 0 else "− ") + _within(term, PRODUCT, shown)
+            ("+ " if sign > 0 else "− ") + _within(term, PRODUCT, shown, plain)
             for sign, term in zip(self.signs, self.terms, strict=True)
         ]
-        return " ".join(parts).removeprefix("+ ")
+        text = " ".join(parts).removeprefix("+ ")
+        return f"−{text[2:]}" if self.signs[0] < 0 else text
 
     def parts(self):
         return self.terms
@@ -112,12 +126,19 @@ class Product:
                 below = below * factor.value(values)
         return above / below if -1 in self.signs else above
 
-    def text(self, shown):
-        above = [_within(each, PRODUCT, shown) for each in self.side(1)] or ["1"]
-        below = [_within(each, POWER, shown) for each in self.side(-1)]
-        divisor = " · ".join(below)
-        divisor = f" / ({divisor})" if len(below) > 1 else f" / {divisor}" if below else ""
-        return " · ".join(above) + divisor
+    def text(self, shown, plain=False):
+        above, below = (
+            [_within(each, self._least(each), shown, plain) for each in self.side(sign)]
+            for sign in (1, -1)
+        )
+        text = " · ".join(above or ["1"])
+        if len(below) > 1:
+            return f"{text} / ({' · '.join(below)})"
+        return f"{text} / {_within(self.side(-1)[0], POWER, shown, plain)}" if below else text
+
+    def _least(self, factor):
+        """How tightly a factor has to bind: a quotient among others would be read as another."""
+        return POWER if isinstance(factor, Product) and -1 in factor.signs else PRODUCT
 
     def side(self, sign: int) -> list["Node"]:
         """The factors above the stroke, or with -1 those below."""
@@ -144,8 +165,12 @@ class Power:
             raise ValueError("a root of a negative number")
         return found
 
-    def text(self, shown):
-        return f"{_within(self.base, ATOM, shown)}^{_within(self.exponent, ATOM, shown)}"
+    def text(self, shown, plain=False):
+        base = _within(self.base, ATOM, shown, plain)
+        match self.exponent:
+            case Constant(int() as whole) if not plain:
+                return base + str(whole).translate(RAISED)
+        return f"{base}^{_within(self.exponent, ATOM, shown, plain)}"
 
     def parts(self):
         return (self.base, self.exponent)
@@ -165,8 +190,11 @@ class Call:
     def value(self, values):
         return FUNCTIONS[self.function](*(each.value(values) for each in self.arguments))
 
-    def text(self, shown):
-        return f"{self.function}({', '.join(each.text(shown) for each in self.arguments)})"
+    def text(self, shown, plain=False):
+        left, right = f"{self.function}(", ")"
+        if not plain:
+            left, right = AROUND.get(self.function, (left, right))
+        return f"{left}{', '.join(each.text(shown, plain) for each in self.arguments)}{right}"
 
     def parts(self):
         return self.arguments
@@ -191,8 +219,8 @@ class Test:
         pairs = zip(self.signs, found, found[1:], strict=False)
         return all(known[sign](left, right) for sign, left, right in pairs)
 
-    def text(self, shown):
-        words = [_within(each, SUM, shown) for each in self.operands]
+    def text(self, shown, plain=False):
+        words = [_within(each, SUM, shown, plain) for each in self.operands]
         rest = (f" {sign} {word}" for sign, word in zip(self.signs, words[1:], strict=True))
         return words[0] + "".join(rest)
 
@@ -209,14 +237,21 @@ class Joined:
 
     word: str
     conditions: tuple["Node", ...]
-    binds = CHOICE
+    binds = JOINED
 
     def value(self, values):
         hold = all if self.word == "and" else any
         return hold(each.value(values) for each in self.conditions)
 
-    def text(self, shown):
-        return f" {self.word} ".join(_within(each, TEST, shown) for each in self.conditions)
+    def text(self, shown, plain=False):
+        if plain:
+            return f" {self.word} ".join(
+                _within(each, TEST, shown, plain) for each in self.conditions
+            )
+        first, *rest = (_within(each, TEST, shown, plain) for each in self.conditions)
+        for each in rest:
+            first = say(f"list.{self.word}", before=first, last=each)
+        return first
 
     def parts(self):
         return self.conditions
@@ -237,11 +272,13 @@ class Either:
     def value(self, values):
         return (self.then if self.condition.value(values) else self.other).value(values)
 
-    def text(self, shown):
+    def text(self, shown, plain=False):
         then, condition, other = (
-            _within(each, TEST, shown) for each in (self.then, self.condition, self.other)
+            _within(each, JOINED, shown, plain) for each in (self.then, self.condition, self.other)
         )
-        return f"{then} if {condition} else {other}"
+        if plain:
+            return f"{then} if {condition} else {other}"
+        return say("derivation.either", then=then, condition=condition, other=other)
 
     def parts(self):
         return (self.condition, self.then, self.other)
@@ -304,10 +341,68 @@ def total(terms: list[tuple[int, Node]]) -> Node:
     return Sum(tuple(each for _, each in terms), tuple(sign for sign, _ in terms))
 
 
-def _within(node, least, shown):
+def put_in(tree: Node, trees: Mapping[str, Node]) -> Node:
+    """The tree with others in place of names; sums and products stay flat.
+
+    Of a product the numbers come first, as one, and what it multiplies and divides by is left out.
+
+    >>> put_in(read("2 * a / b"), {"b": read("n * a / 3")}).text(str)
+    '6 / n'
+    """
+    if isinstance(tree, Name):
+        return trees.get(tree.name, tree)
+    parts = [put_in(part, trees) for part in tree.parts()]
+    match tree:
+        case Sum(_, signs):
+            return total(_flat(Sum, parts, signs))
+        case Product(_, signs):
+            return _reduced(_flat(Product, parts, signs))
+    return tree.with_parts(parts)
+
+
+def _flat(kind, parts, signs):
+    """Parts with their signs, those of a part of the same kind in its place."""
+    pairs = []
+    for sign, part in zip(signs, parts, strict=True):
+        within = (
+            zip(part.signs, part.parts(), strict=True) if isinstance(part, kind) else [(1, part)]
+        )
+        pairs += [(sign * inner, each) for inner, each in within]
+    return pairs
+
+
+def _reduced(factors):
+    """The product of factors with their signs, without those that cancel."""
+    number, rest = Fraction(1), []
+    for sign, each in factors:
+        if isinstance(each, Constant) and each.number and not each.label:
+            number *= Fraction(each.number) ** sign
+        elif (-sign, each) in rest:
+            rest.remove((-sign, each))
+        else:
+            rest.append((sign, each))
+    above, below = number.as_integer_ratio()
+    if below > MOST_BELOW:
+        above, below = float(number), 1
+    numbers = [(1, Constant(above))] if above != 1 or not any(s > 0 for s, _ in rest) else []
+    return product([*numbers, *([(-1, Constant(below))] if below != 1 else []), *rest])
+
+
+def _within(node, least, shown, plain):
     """The text of a node inside another, in parentheses if it binds less than that needs."""
-    text = node.text(shown)
-    return text if node.binds >= least else f"({text})"
+    text = node.text(shown, plain)
+    binds = _of_figure(text) if isinstance(node, Name | Constant) else node.binds
+    return text if binds >= least else f"({text})"
+
+
+def _of_figure(text):
+    """How tightly what stands for a name or number binds: it may be negative, or hold signs."""
+    if text.startswith("−") or " + " in text or " − " in text:
+        return SUM
+    # A stroke that follows a number is that of its unit.
+    if " · " in text or ("/" in text and not text[0].isdigit()):
+        return PRODUCT
+    return POWER if " " in text else ATOM
 
 
 def _read(node, figures) -> Node:
@@ -350,7 +445,7 @@ def _called(name, arguments, figures):
     if len(texts) < len(arguments):
         raise ExpressionError(f'{name} takes names in quotes, such as {name}("TPU v5e")')
     try:
-        return Constant(figures[name](*texts), f"{name} of the {texts[0]}")
+        return Constant(figures[name](*texts), Sentence(f"figure.{name}", chip=texts[0]))
     except (ValueError, TypeError, AttributeError) as error:
         raise ExpressionError(f"{name}({', '.join(map(repr, texts))}): {error}") from None
 
@@ -361,6 +456,8 @@ def _terms(node, sign, figures):
             yield from _terms(left, sign, figures)
             other = sign if isinstance(operation, ast.Add) else -sign
             yield from _terms(right, other, figures)
+        case ast.UnaryOp(ast.USub(), operand):
+            yield from _terms(operand, -sign, figures)
         case _:
             yield sign, _read(node, figures)
 

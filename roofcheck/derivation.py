@@ -1,11 +1,14 @@
 """A question's named steps: an answer derived from the inputs, one expression after another."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from roofcheck import units
-from roofcheck.algebra import ExpressionError, Name, Node, names, read
+from roofcheck.algebra import Constant, ExpressionError, Name, Node, names, put_in, read
 from roofcheck.amounts import factor
+
+# Values on the way are shown to one digit more than the answer, so that sums of them come out.
+DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -103,40 +106,98 @@ class Derivation:
             return self.up_to(step.name, self.unit)
         return self.ending(Name(step.name))
 
-    def lines(self, values: Mapping, shown: Callable[[str, Mapping], str]) -> list["Line"]:
-        """The derivation with numbers put in, a Line a step; ``shown`` writes a value by its name.
+    def lines(self, values: Mapping, figures: Mapping[str, str]) -> list["Line"]:
+        """The derivation with numbers put in, a Line a step; ``figures`` are the inputs as shown.
 
         The last line holds the answer.
         """
-        found = self.values(values)
-        return [
-            Line(
-                step.what or step.name,
-                step.tree.text(lambda name: shown(name, found)),
-                units.in_units(found[step.name] * scale, unit),
-                step.why,
-            )
-            for step in self.steps
-            for scale, unit in [
-                (self.scale, self.unit) if step is self.steps[-1] else (1.0, step.unit)
-            ]
-        ]
+        found, shown = self.values(values), dict(figures)
+        made = []
+        for step in self.steps:
+            arithmetic = step.tree.text(shown.__getitem__)
+            shown[step.name] = units.in_units(found[step.name], step.unit, DIGITS)
+            made.append(Line(step.what or step.name, arithmetic, shown[step.name], step.why))
+        answer = units.in_units(found[self.steps[-1].name] * self.scale, self.unit)
+        return [*made[:-1], replace(made[-1], value=answer, is_answer=True)]
+
+    def in_symbols(
+        self, values: Mapping, figures: Mapping[str, str], expanded: bool = True
+    ) -> list["Line"]:
+        """The derivation with symbols for what has no value, a Line a step.
+
+        ``figures`` are the inputs as shown. If ``expanded``, the value of a step is its formula
+        without other steps, in which figures that have no unit are worked out. The last line holds
+        the answer.
+        """
+        made, shown = [], dict(figures)
+        trees: dict[str, Node] = {
+            name: Constant(value) for name, value in values.items() if " " not in figures[name]
+        }
+        for step in self.steps:
+            trees[step.name] = put_in(step.tree, trees)
+            value = arithmetic = step.tree.text(lambda name: shown.get(name, name))
+            if expanded:
+                value = trees[step.name].text(lambda name: figures.get(name, name))
+            shown[step.name] = step.what or step.name
+            made.append(Line(shown[step.name], arithmetic, value, step.why))
+        return [*made[:-1], replace(made[-1], is_answer=True)]
 
 
 @dataclass(frozen=True)
 class Line:
-    """A step with numbers put in: what it is, its arithmetic, its value, and why it is so."""
+    """A step with numbers put in: what it is, its arithmetic, its value, and why it is so.
+
+    ``part`` names the part of the question that it belongs to, if there are several and it is not
+    for all; ``is_answer`` says that its value is an answer.
+    """
 
     what: str
     arithmetic: str
     value: str
     why: str = ""
+    part: str = ""
+    is_answer: bool = False
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """What stands behind its equals signs: a figure that is only repeated stands there once.
+
+        >>> Line("the bytes", "2 · 8", "16 bytes").sides, Line("the size", "2", "2 bytes").sides
+        (('2 · 8', '16 bytes'), ('2 bytes',))
+        """
+        repeated = f"{self.value} ".startswith(f"{self.arithmetic} ")
+        return (self.value,) if repeated else (self.arithmetic, self.value)
 
     def __str__(self):
         why = f"  ({self.why})" if self.why else ""
-        # A step that only repeats a figure needs no arithmetic beside its value.
-        middle = f" = {self.arithmetic}" if self.arithmetic != self.value else ""
-        return f"{self.what}{middle} = {self.value}{why}"
+        return " = ".join((self.what, *self.sides)) + why
+
+
+def of_parts(parts: Mapping[str, Sequence[Line]]) -> list[Line]:
+    """The lines of several derivations, each once: those of a part after those that it shares.
+
+    What two parts share is told by what it is and by its arithmetic.
+    """
+    owners: dict[tuple[str, str], list[str]] = {}
+    answers = {}
+    for part, lines in parts.items():
+        for line in lines:
+            owners.setdefault((line.what, line.arithmetic), []).append(part)
+            if line.is_answer:
+                answers.setdefault((line.what, line.arithmetic), replace(line, part=part))
+    made: dict[tuple[str, str], Line] = {}
+    for part, lines in parts.items():
+        own = []
+        for line in lines:
+            key = (line.what, line.arithmetic)
+            line = answers.get(key) or replace(line, part=part if owners[key] == [part] else "")
+            if line.part == part:
+                own.append((key, line))
+            else:
+                made.setdefault(key, line)
+        for key, line in own:
+            made.setdefault(key, line)
+    return list(made.values())
 
 
 def step(

@@ -81,7 +81,8 @@ def review(answer=...):
     """The next missed question that is due, with new figures; with an answer, its judgement.
 
     A question that was missed comes back after a day, then, while it is answered right, after 3, 7,
-    21 and 60 days; a wrong answer starts anew. ``python -m roofcheck review`` asks the same.
+    21 and 60 days; a wrong answer starts anew, and shows the derivation. ``python -m roofcheck
+    review`` asks the same.
     """
     found = due_now()
     if not found:
@@ -92,13 +93,18 @@ def review(answer=...):
 
 
 def answer_due(due, answer):
-    """Judge the answer to a question that is due, keep it, and say when it comes back: a Grade."""
-    verdict = quietly(due.question.judge, answer)
+    """Judge the answer to a question that is due, keep it, and say when it comes back: a Grade.
+
+    One that is not right has the derivation of this draw below it.
+    """
+    question = due.question
+    verdict = quietly(question.judge, answer)
     if verdict.state == "missing":
         return Grade(verdict, 0)
     failed = answers.keep(due.question_id, verdict, answer, due.reviews + 1)
     after = [each for each in schedule() if each.question_id == due.question_id]
-    return Grade(verdict.adding(failed or _comes_back(due.question_id, verdict, after)), 0)
+    said = verdict.adding(failed or _comes_back(due.question_id, verdict, after))
+    return Grade(said, 0, question.derivation() if verdict.credit < 1 else ())
 
 
 def _comes_back(question_id, verdict, after):

@@ -19,6 +19,7 @@ from roofcheck.kinds import Number, Verdict
 from roofcheck.kinds.question import unreadable
 from roofcheck.reading import Given, UnreadableError, is_missing, read_number
 from roofcheck.sentences import say, way
+from roofcheck.showing import as_html, as_text
 from roofcheck.table import find_question
 from roofcheck.variants import is_nobody, judge_variant, variant
 from roofkit import palette
@@ -45,12 +46,13 @@ class Grade(float):
     """Points as a float whose notebook display is the feedback.
 
     Its repr is a plain float, which is what nbgrader reads; its HTML is what a student sees.
-    ``verdict`` holds the credit, the message and the names of the slips.
+    ``verdict`` holds the credit, the message and the names of the slips. ``derivation`` are the
+    Lines that are shown below it, in a notebook folded.
     """
 
-    def __new__(cls, verdict, points):
+    def __new__(cls, verdict, points, derivation=()):
         grade = super().__new__(cls, min(max(verdict.credit, 0.0), 1.0) * points)
-        grade.verdict, grade.points = verdict, float(points)
+        grade.verdict, grade.points, grade.derivation = verdict, float(points), tuple(derivation)
         return grade
 
     def __repr__(self):
@@ -58,7 +60,8 @@ class Grade(float):
 
     def __str__(self):
         state, message = self._words()
-        return f"{state} {message}".strip()
+        said = f"{state} {message}".strip()
+        return "\n".join(filter(None, (said, as_text(self.derivation))))
 
     def _repr_html_(self):
         judged = self.verdict.state in ("right", "partly", "wrong")
@@ -66,7 +69,7 @@ class Grade(float):
         state, message = (quantities(html.escape(part)) for part in self._words())
         return (
             f'<div style="border-left: 4px solid {colour}; padding: 0.4em 0.8em">'
-            f"<b>{state}</b> {message}</div>"
+            f"<b>{state}</b> {message}{as_html(self.derivation)}</div>"
         )
 
     def _words(self):

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 
 from roofcheck import calling, time_limit
 from roofcheck.computation import apply
+from roofcheck.derivation import Derivation, of_parts
 from roofcheck.diagnosis import LONGEST
 from roofcheck.expressions import evaluate
-from roofcheck.kinds.question import Question, Verdict, missing
+from roofcheck.kinds.question import Question, Verdict, missing, shown_figures
 from roofcheck.reading import (
     Given,
     UnreadableError,
@@ -57,6 +58,8 @@ class Function(Question):
     seed: str = "public"
     # Whether all is small whole numbers, as in Number.
     exact = False
+    # Whether a derivation says each step as a formula of the arguments alone: code has its steps.
+    expanded = False
 
     @functools.cached_property
     def cases(self) -> tuple[tuple, ...]:
@@ -86,6 +89,17 @@ class Function(Question):
 
     def formulas(self):
         return [*self.results.values()]
+
+    def derivation(self):
+        values = {name: given.value for name, given in self.inputs.items()}
+        shown = shown_figures(self.inputs)
+        found = {
+            name: formula.in_symbols(values, shown, self.expanded)
+            if isinstance(formula, Derivation)
+            else []
+            for name, formula in self.results.items()
+        }
+        return of_parts(found) if len(found) > 1 else next(iter(found.values()))
 
     def with_cases(self, seed):
         return replace(self, seed=seed)
@@ -264,6 +278,7 @@ class Formula(Function):
 
     cancels: Mapping[str, float] = field(default_factory=dict)
     exact = True
+    expanded = True
 
     def judge(self, answer):
         symbols = listed(self.arguments)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from roofcheck import units
 from roofcheck.agreement import agrees, caret, rounds_to
 from roofcheck.computation import apply
-from roofcheck.derivation import Derivation, Line
+from roofcheck.derivation import Derivation, of_parts
 from roofcheck.kinds.question import (
     Question,
     Verdict,
@@ -19,6 +19,7 @@ from roofcheck.kinds.question import (
     missing,
     other_chips,
     shown,
+    shown_figures,
     unreadable,
 )
 from roofcheck.labels import in_order
@@ -77,19 +78,11 @@ class Number(Question):
     def formulas(self):
         return [self.formula]
 
-    def derivation(self) -> list[Line]:
-        """How the answer is derived, with this question's own figures put in, a Line a step."""
+    def derivation(self):
         if not isinstance(self.formula, Derivation):
             return []
-        units_of = {step.name: step.unit for step in self.formula.steps}
-
-        def put_in(name, values):
-            if name in units_of:
-                return units.in_units(values[name], units_of[name])
-            return shown(self.inputs[name])
-
         values = {name: given.value for name, given in self.inputs.items()}
-        return self.formula.lines(values, put_in)
+        return self.formula.lines(values, shown_figures(self.inputs))
 
     def _wrong_label(self):
         message = say("number.wrong-label", wanted=units.name(self.unit))
@@ -174,6 +167,9 @@ class Several(Question):
     def reference(self) -> dict[str, float]:
         """The right answer of each part."""
         return {name: part.reference() for name, part in self.parts.items()}
+
+    def derivation(self):
+        return of_parts({name: part.derivation() for name, part in self.parts.items()})
 
     def judge(self, answer):
         if is_missing(answer):

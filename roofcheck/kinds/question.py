@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from roofcheck import units
 from roofcheck.chips import course_chips
 from roofcheck.computation import apply, arguments
+from roofcheck.derivation import Line
 from roofcheck.inputs import GIVEN, Input
 from roofcheck.reading import UnreadableError, none_said
 from roofcheck.sentences import capital, listed, say
@@ -109,6 +110,10 @@ class Question(abc.ABC):
         words = {name: shown(given) for name, given in self.inputs.items()}
         return self.asks.format(**words, chip=chips_of(self.inputs))
 
+    def derivation(self) -> list[Line]:
+        """How the answer is derived, with this question's own figures; empty if it has no steps."""
+        return []
+
     def hints(self) -> list[str]:
         """What to say on the second wrong try, on the third, and so on; the last stays."""
         formulas = self.formulas()
@@ -163,9 +168,20 @@ def shown(given):
     if given.unit in ("FLOP/s", "byte/s"):
         scale, prefix = prefixed(given.value)
         return f"{given.value / scale:.5g} {prefix}{given.unit.replace('byte', 'B')}"
-    if 1e-3 <= given.value < 1e8:
-        return f"{given.value:,.10g}"
-    return units.with_power(given.value)
+    return units.digits(given.value)
+
+
+def shown_figures(inputs):
+    """The inputs' values as a derivation shows them, with the units that arithmetic goes by.
+
+    What is counted, and conventions such as the bytes of a number, are bare factors.
+    """
+    return {
+        name: units.with_unit(shown(given), given.unit)
+        if given.source == GIVEN and given.unit in ("s", "bytes", "FLOPs", "FLOP/byte")
+        else shown(given)
+        for name, given in inputs.items()
+    }
 
 
 def chips_of(inputs):

@@ -35,7 +35,9 @@ CHANGES = {
 
 
 def named(change):
-    return f"{change.kind} {', '.join(node.text(str) for node in change.about.values())}"
+    return (
+        f"{change.kind} {', '.join(node.text(str, plain=True) for node in change.about.values())}"
+    )
 
 
 @pytest.mark.parametrize("text", CHANGES)

@@ -460,7 +460,7 @@ def test_a_function_that_gives_no_end_of_values_is_told_so():
         results={"n": lambda n: n},
         case=lambda rng, number: (rng.uniform(1, 9),),
     )
-    assert "returned 2 value(s), not 1" in one.judge(lambda n: itertools.repeat(n)).message
+    assert "returned more than 1 value(s)" in one.judge(lambda n: itertools.repeat(n)).message
     assert "returned 5 value(s), not 1" in one.judge(lambda n: [n] * 5).message
     assert one.judge(lambda n: iter([n])).credit == 1
 

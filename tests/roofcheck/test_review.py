@@ -126,6 +126,53 @@ def test_a_wrong_answer_starts_anew_and_names_the_lecture(file):
     )
 
 
+@pytest.fixture
+def derived(tmp_path, monkeypatch):
+    """A question of an instructor's own, which is derived in steps."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "own.toml").write_text(STEPS, encoding="utf-8")
+    monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path / "own"))
+    return "l01.derived"
+
+
+STEPS = """
+["l01.derived"]
+asks = "{N} bf16 numbers, fetched by the {chip}: how many seconds?"
+unit = "s"
+inputs.N = { count = 1e9, what = "the numbers" }
+inputs.size = { itemsize = "bf16", of = "a number" }
+inputs.bandwidth = { bandwidth = "TPU v5e" }
+steps.moved = ["size * N", "bytes", "the bytes"]
+steps.time = ["moved / bandwidth", "s", "the time: each byte crosses once"]
+"""
+
+
+def test_a_miss_shows_the_derivation_of_this_draw_and_when_it_comes_back(file, derived):
+    check(derived, 1.0)
+    days_pass(file, 1)
+    [due] = due_now()
+    moved, time = due.question.derivation()
+    grade = review(2 * due.question.reference())
+    assert f"comes back on {date.today() + timedelta(days=1)}.\n" in str(grade)
+    assert str(grade).splitlines()[-2:] == [f"  {moved}", f"  {time}"]
+    assert "<details>" in grade._repr_html_()
+    days_pass(file, 1)
+    assert "step" not in str(review(...))
+    [due] = due_now()
+    shown = CliRunner().invoke(command(), ["review"], input="1 s\n").output
+    assert f"  {due.question.derivation()[-1]}\n" in shown
+
+
+def test_a_right_answer_and_no_answer_show_no_derivation(file, derived):
+    check(derived, 1.0)
+    days_pass(file, 1)
+    [due] = due_now()
+    assert not answer_due(due, "...").derivation
+    grade = review(due.question.reference())
+    assert not grade.derivation
+    assert "details" not in grade._repr_html_()
+
+
 def test_an_unanswered_review_stays_due(file):
     check("l01.v6e-comms", 1.0)
     days_pass(file, 1)

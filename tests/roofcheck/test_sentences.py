@@ -19,12 +19,24 @@ from click.testing import CliRunner
 from schedules import gather
 
 import roofkit as rk
-from roofcheck import answers, ask, chips, inputs, kinds, student, time_limit, units
+from roofcheck import (
+    answers,
+    ask,
+    chips,
+    inputs,
+    kinds,
+    loading,
+    showing,
+    student,
+    time_limit,
+    units,
+)  # fmt: skip
 from roofcheck.acts import acts
+from roofcheck.algebra import read
 from roofcheck.calling import argument_names
 from roofcheck.commands import command
 from roofcheck.computation import Candidate
-from roofcheck.derivation import Derivation, step
+from roofcheck.derivation import Derivation, Line, step
 from roofcheck.diagnosis import told
 from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Several, Verdict
 from roofcheck.programs import Loops, Sends
@@ -433,6 +445,15 @@ def of_variants():
             yield judge_variant("ps9.varied", own, value).message
     torn = Torn(asks="", formula=lambda: 1, unit="s")
     yield judge_variant("ps9.varied", torn, several[0].reference()).message
+
+
+def of_derivations():
+    """Every way to say a step: of all, of one part, of the parts that follow; a choice; figures."""
+    lines = [Line("", "", "", part=part, is_answer=True) for part in ("", wide("a"), "")]
+    yield from (showing.as_text(lines), re.sub("<.*?>", "", showing.as_html(lines)))
+    yield from (units.in_units(1, unit) for unit in units.ONE)
+    for figure in loading.FIGURES:
+        yield read(f"1 if {figure}('{CHIP}') > 1 else 2", loading.FIGURES).text(str)
 
 
 def of_grades(monkeypatch, tmp_path):
