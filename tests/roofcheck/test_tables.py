@@ -246,7 +246,7 @@ def test_a_function_with_a_slip_is_told_so(name):
             verdict = question.judge(wrong)
             assert verdict.credit < 1
             # Two of one value and one sentence are told under one name.
-            every = [*known.singles, *known.pairs]
+            every = [*known.singles, *known.pairs, *known.rare]
             alike = [one for one in every if same(one.column, candidate.column)]
             named = {" and ".join(one.names) for one in [candidate, *alike]}
             assert named & set(verdict.slips), candidate.names
