@@ -16,7 +16,8 @@ class Candidate:
     """What a slip gives: a value in each case, what to say of it, the share of the points it keeps.
 
     It is told only to an answer of at least so many ``digits``. ``place`` names what it got wrong;
-    without ``asserts`` its sentence is true of the value, whatever was done.
+    without ``asserts`` its sentence is true of the value, whatever was done. ``often`` says that
+    other slips usually give the same value.
     """
 
     names: tuple[str, ...]
@@ -26,6 +27,7 @@ class Candidate:
     digits: int = 2
     place: str | Sentence = ""
     asserts: bool = True
+    often: bool = False
 
 
 def apply(formula, values):

@@ -47,10 +47,9 @@ def told(
 def _message(found, right, figures):
     sentences = [str(candidate.says) for candidate in found]
     if len(found) == 1:
-        column = found[0].column
-        alike = (right, *((figure,) * len(column) for figure in figures))
-        plain = found[0].asserts and any(_is_plain_factor(column, each) for each in alike)
-        return _or_another(sentences[0]) if plain else _short(found[0].says)
+        only = found[0]
+        often = only.often or _is_off_by_a_plain_factor(only.column, right, figures)
+        return _or_another(sentences[0]) if only.asserts and often else _short(only.says)
     openings = [*dict.fromkeys(_within(_first(sentence)) for sentence in sentences)]
     if len(openings) == 1:
         return f"{_first(sentences[0])}."
@@ -80,13 +79,17 @@ def _or_another(sentence):
     return message if len(message) <= LONGEST else short
 
 
-def _is_plain_factor(column, right):
-    """Whether all values are off by the same plain factor."""
-    ratios = [value / other for value, other in zip(column, right, strict=True) if other]
-    return any(
-        all(math.isclose(ratio, factor, rel_tol=SAME) for ratio in ratios)
-        for factor in (*PLAIN, *(1 / each for each in PLAIN))
-    )
+def is_plain_factor(value: float, other: float) -> bool:
+    """Whether one is the other, doubled, tenfold, an eighth of it, or the like."""
+    ratio = value / other if other else 0.0
+    factors = (*PLAIN, *(1 / factor for factor in PLAIN))
+    return any(math.isclose(ratio, factor, rel_tol=SAME) for factor in factors)
+
+
+def _is_off_by_a_plain_factor(column, right, figures):
+    """Whether all values are the right ones, or all one figure, but for a plain factor."""
+    alike = (right, *((figure,) * len(column) for figure in figures))
+    return any(all(map(is_plain_factor, column, each)) for each in alike)
 
 
 def _ways(openings):

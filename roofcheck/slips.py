@@ -20,7 +20,7 @@ from roofcheck.acts import acts
 from roofcheck.agreement import CLOSE, EXACTLY, SAME, agrees, agrees_exactly, same, telling
 from roofcheck.computation import Candidate, Computation
 from roofcheck.derivation import Derivation
-from roofcheck.diagnosis import Diagnosis, told
+from roofcheck.diagnosis import Diagnosis, is_plain_factor, told
 from roofcheck.inputs import ANOTHER_CHIP, BITS, Input
 from roofcheck.rare import inputs_given, rare_slips
 from roofcheck.reading import Given
@@ -297,7 +297,10 @@ class Slips:
                     seen.append(column)
                     names = (f"{name}: {other.name}",)
                     says = self._words.get(names[0], other.says)
-                    yield Candidate(names, column, says, digits=other.digits, place=given.what)
+                    often = is_plain_factor(other.value, given.value)
+                    yield Candidate(
+                        names, column, says, digits=other.digits, place=given.what, often=often
+                    )
 
     def _inverted(self) -> Iterator[Candidate]:
         dimension = units.DIMENSIONS[self._computation.unit]

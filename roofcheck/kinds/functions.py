@@ -315,7 +315,7 @@ class Formula(Function):
         if callable(answer):
             return self._judge_calls(answer)
         try:
-            value = read_number(answer, self.unit).value
+            value = read_number(answer).value
         except UnreadableError:
             message = say("formula.not-one", kind=kind_of(answer), symbols=symbols)
             return Verdict(0, message)

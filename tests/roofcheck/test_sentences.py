@@ -58,7 +58,7 @@ NAMES = re.compile(
             *(re.escape(chip) for chip in sorted(chips.NAMES, key=len, reverse=True)),
             r"\b(bf|fp|int)\d+\b|\bT_(math|comms)\b|\b[kMGTm]?(FLOPs?|B|b|s|bit|bytes?)(/s)?\b",
             r"FLOP/byte|ring of \d|ROOFKIT_ANSWERS",
-            r"\b(max|min|sqrt|log|ceil|floor|if|else|inf|nan|None|int|str|dict|list|generator|Cost|Chip|UserWarning|\w+Error)\b",
+            r"log(?=[₀-₉])|\b(max|min|sqrt|ceil|floor|if|else|inf|nan|None|int|str|dict|list|generator|Cost|Chip|UserWarning|\w+Error)\b",
             r"\.(flops|bytes|intensity|bandwidth)|\.peak_flops\(\S+\)",
         ]
     )
