@@ -5,6 +5,7 @@ comes from the code.
 """
 
 import importlib
+import itertools
 import re
 import shutil
 import warnings
@@ -288,7 +289,7 @@ def of_functions():
         if x > 0:
             return x * x
 
-    returned = (None, "x", {1: 2}, (1, 2, 3), 0, -1, 7, 1.5)
+    returned = (None, "x", {1: 2}, (1, 2, 3), itertools.repeat(1), 0, -1, 7, 1.5)
     for question in (AREA, SINGLE):
         yield from (question.judge(lambda *given, v=value: v).message for value in returned)
         yield from (question.judge(answer).message for answer in (..., None, 3, question.reference))
@@ -506,16 +507,9 @@ def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, t
     monkeypatch.setattr("roofcheck.table._tables", lambda *asked: QUESTIONS)
     monkeypatch.setattr(student, "_guesses", {})
     asking = (
-        of_acts,
-        of_several_slips,
-        of_slips,
-        of_numbers,
-        of_functions,
-        of_names,
-        of_puzzles,
-        of_guesses,
-        of_variants,
-    )
+        of_acts, of_several_slips, of_slips, of_numbers, of_functions, of_names, of_puzzles,
+        of_guesses, of_variants, of_derivations,
+    )  # fmt: skip
     shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
     monkeypatch.setattr(time_limit, "SECONDS", 0.05)
