@@ -38,6 +38,19 @@ def as_text(lines: Iterable[Line]) -> str:
     return "\n".join([say("derivation.title"), *said]) if said else ""
 
 
+def as_markdown(lines: Iterable[Line]) -> str:
+    """A derivation for the text of a lecture: a list, with what is asked for in bold."""
+    said = []
+    for heading, steps in _groups(lines):
+        said += [f"\n{heading}\n"] if heading else []
+        for line in steps:
+            *sides, value = line.sides
+            value = f"**{value}**" if line.is_answer else value
+            why = f" ({line.why})" if line.why else ""
+            said.append(f"- {_opening(' = '.join((line.what, *sides, value)))}{why}")
+    return "\n".join(said)
+
+
 def as_html(lines: Iterable[Line], is_open: bool = False) -> str:
     """A derivation for a notebook or a page, folded unless ``is_open``; "" without any."""
     said = []

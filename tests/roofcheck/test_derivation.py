@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roofcheck import showing, units
+from roofcheck import find_question, showing, units
 from roofcheck.algebra import ExpressionError, Name, names, put_in, read
 from roofcheck.derivation import Derivation, Line, of_parts, step
 from roofcheck.inputs import bandwidth, count, fma, itemsize
@@ -283,3 +283,9 @@ def test_a_single_step_that_is_called_as_its_part_needs_no_heading():
     assert headings(lines) == []
     more = [Line("b", "3", "3", part="Y"), Line("the time", "4", "4", part="time")]
     assert headings([*lines, *more]) == ["  Y:", "  Time:"]
+
+
+def test_a_lecture_shows_a_derivation_as_a_list():
+    shown = showing.as_markdown(find_question("l01.v6e-comms").derivation()).splitlines()
+    assert shown[0].startswith("- The bytes = 2 · 10⁹ = 2 GB (each weight crosses once")
+    assert shown[-1].startswith("- T_comms = 2 GB / 1.638 TB/s = **1.22 ms**")
