@@ -8,10 +8,15 @@ reason, or neither. From the question inwards:
 - ``computation``: the formula, worked out; ``slips``: which step went wrong, with ``scales`` (a
   factor alone) and ``rare`` (too many to tell from a rounded value); ``agreement``: when a number
   is a value
+- ``algebra``: expressions as trees; ``derivation``: the named steps of an answer; ``showing``: how
+  people read them
 - ``chips``: the chips that questions draw from
 - ``programs``: what a function did on a counting machine, as plain data, done again and counted;
-  ``calling``: how a function is called
-- ``reading``: what a student wrote, with ``units`` and ``expressions``
+  ``calling``: how a function is called, within a ``time_limit``
+- ``reading``: what a student answered, as a number; ``labels``: as several; ``texts``: as text,
+  with ``spelling`` (signs, LaTeX), ``numerals`` (words), ``remarks`` (what is said around it),
+  ``amounts`` (units) and ``expressions``
+- ``units``: what questions ask for, and how it is shown
 - ``table``: every question by its id; ``worked``: the answer and its usual slip, for a slide
 - ``student``: check, predict, reveal; ``variants``: figures of each student's own; ``progress``:
   how far one is

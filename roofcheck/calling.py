@@ -1,10 +1,21 @@
 """How a student's function is called: as it is or, if it wants arrays, with arrays of one."""
 
 import inspect
+import re
 
 import numpy as np
 
 from roofcheck.sentences import say
+
+# So many characters of an error's text are quoted.
+QUOTED = 80
+# What Python calls things in an error's text, and what a student calls them.
+PYTHONS = {
+    r"(\w+\.)*<locals>\.": "",
+    "<lambda>": "lambda",
+    "builtin_function_or_method": "function",
+    r"^\(\d+, '(.*)'\)$": r"\1",
+}
 
 
 def call(function, case):
@@ -33,3 +44,28 @@ def argument_names(function, many):
         if len(names) == many
         else [say("function.argument", number=number + 1) for number in range(many)]
     )
+
+
+def quoted(error):
+    """An error's text, in one line and shortened.
+
+    >>> quoted(OverflowError(34, "Numerical result out of range"))
+    'Numerical result out of range'
+    """
+    # The error may be of the student's making, and so its text.
+    try:
+        text = " ".join(f"{error}"[: 10 * QUOTED].split())
+    except Exception:
+        return "…"
+    for pattern, words in PYTHONS.items():
+        text = re.sub(pattern, words, text)
+    return text.rstrip(".") if len(text) <= QUOTED else f"{text[:QUOTED]} …"
+
+
+def told(error):
+    """An error as its type and text.
+
+    >>> told(ValueError("no"))
+    'ValueError: no'
+    """
+    return ": ".join(filter(None, [type(error).__name__[:QUOTED], quoted(error)]))

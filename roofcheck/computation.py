@@ -1,5 +1,6 @@
 """A question's formula with its inputs, worked out: as it stands, or with steps replaced."""
 
+import functools
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +15,9 @@ from roofcheck.sentences import Sentence
 class Candidate:
     """What a slip gives: a value in each case, what to say of it, the share of the points it keeps.
 
-    It is told only to an answer of at least so many ``digits``.
+    It is told only to an answer of at least so many ``digits``. ``place`` names what it got wrong;
+    without ``asserts`` its sentence is true of the value, whatever was done. ``often`` says that
+    other slips usually give the same value.
     """
 
     names: tuple[str, ...]
@@ -22,12 +25,25 @@ class Candidate:
     says: str | Sentence
     credit: float = 0.0
     digits: int = 2
+    place: str | Sentence = ""
+    asserts: bool = True
+    often: bool = False
 
 
 def apply(formula, values):
     """What the formula gives for its arguments, which are found among the values by name."""
-    wanted = inspect.signature(formula).parameters
-    return formula(**{name: values[name] for name in wanted})
+    return formula(**{name: values[name] for name in arguments(formula)})
+
+
+def arguments(formula):
+    """The names of the inputs that a formula takes."""
+    # An expression of a table knows its names.
+    return formula.names if hasattr(formula, "names") else _parameters(formula)
+
+
+@functools.cache
+def _parameters(formula):
+    return tuple(inspect.signature(formula).parameters)
 
 
 class Computation:
@@ -54,7 +70,7 @@ class Computation:
         for values in self._cases:
             try:
                 values_of.append(float(apply(formula or self.formula, values | replaced)))
-            except (ZeroDivisionError, OverflowError):
+            except (ZeroDivisionError, OverflowError, ValueError):
                 values_of.append(math.nan)
         return tuple(values_of)
 
@@ -63,18 +79,16 @@ class Computation:
         return (value,) * len(self._cases)
 
     def used(self) -> Iterator[tuple[str, Input]]:
-        """The inputs of the formula that are the same in every case, operations first."""
-        named = inspect.signature(self.formula).parameters
-        for name, given in sorted(
-            self.inputs.items(), key=lambda item: not callable(item[1].value)
-        ):
+        """The inputs of the formula that are the same in every case."""
+        named = arguments(self.formula)
+        for name, given in self.inputs.items():
             if name in named and name not in self._varied:
                 yield name, given
 
     def figures(self) -> Iterator[tuple[str, Input]]:
         """The inputs that are figures, used or not, and the same in every case."""
         for name, given in self.inputs.items():
-            if given.what and not callable(given.value) and name not in self._varied:
+            if given.what and name not in self._varied:
                 yield name, given
 
     def tells(self, column: Sequence[float]) -> bool:

@@ -1,87 +1,175 @@
 """Arithmetic written as text, worked out without running any of it as code."""
 
-import ast
-import math
-import operator
 import re
 
 from roofcheck.sentences import listed, say
 
-SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-OPERATORS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.Pow: operator.pow,
-    ast.UAdd: operator.pos, ast.USub: operator.neg,
-}  # fmt: skip
-FUNCTIONS = {"max": max, "min": min, "sqrt": math.sqrt, "abs": abs}
 LONGEST = 300
+# Parentheses in parentheses, signs before signs, powers of powers: no honest answer has so many.
+DEEPEST = 30
+NUMBER = r"(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+TOKEN = re.compile(rf"{NUMBER}|[^\W\d]\w*|\*\*|\\[A-Za-z]+|\S")
+OPENING = {"(": ")", "[": "]", "{": "}"}
+FUNCTIONS = {"max": max, "min": min, "abs": abs, "sqrt": None}
 
 
-def python_of(text):
-    """The text with the signs that people write turned into Python's: ^, ·, ×, −, superscripts."""
-    text = re.sub(r"([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", lambda m: f"**({m[1].translate(SUPERSCRIPTS)})", text)
-    for sign, python in {"^": "**", "·": "*", "×": "*", "−": "-", "–": "-", "÷": "/"}.items():
-        text = text.replace(sign, python)
-    return text
-
-
-def evaluate(text, values=None):
+def evaluate(text, values=None, number=float, exact=()):
     """The value of an arithmetic expression of numbers and of the named ``values``.
 
-    Products may leave out their sign: ``2k(k+1)``. Raises ValueError, naming what it does not
-    know, for anything else: other names, other calls, a text that is too long.
+    Products may leave out their sign: ``2k(k+1)``. A name may be written in the other case, with a
+    subscript, and beside an ``x`` that stands for times, as long as it can be only one of them.
+    ``\\frac{a}{b}`` and ``\\sqrt{a}`` are known. Names that are ``exact`` are known in their
+    own case alone, and ``number`` makes of a float what the values are, where they are no floats.
+    Raises ValueError, naming what it does not know, for all other text.
 
-    >>> evaluate("2·10^3"), evaluate("(k-1)/(2(k+1))", {"k": 3})
+    >>> evaluate("2*10^3"), evaluate("(k-1)/(2(k+1))", {"k": 3.0})
     (2000.0, 0.25)
+    >>> evaluate(r"\\frac{2bd x F}{B_1^2}", {"B": 2.0, "D": 3.0, "F": 5.0})
+    15.0
     """
-    values = values or {}
     if len(text) > LONGEST:
         raise ValueError(say("expression.too-long", most=LONGEST))
     try:
-        tree = ast.parse(_explicit(python_of(text), values), mode="eval")
-        result = _value(tree.body, values)
-    except (SyntaxError, RecursionError, MemoryError):
+        return _Parser(text, values or {}, number, exact).all()
+    except ZeroDivisionError:
+        raise ValueError(say("expression.zero")) from None
+    except OverflowError:
+        raise ValueError(say("expression.too-large")) from None
+    except TypeError:
+        # A function was given more arguments than it takes, or fewer.
         raise ValueError(say("expression.not-arithmetic")) from None
-    except (ArithmeticError, TypeError) as error:
-        raise ValueError(say("expression.fails", error=error)) from None
-    if isinstance(result, complex):
+
+
+def _power(base, exponent):
+    result = base**exponent
+    if isinstance(getattr(result, "value", result), complex):
         raise ValueError(say("expression.complex"))
     return result
 
 
-def _explicit(text, values):
-    """The text with every product written out."""
-    tokens = re.findall(r"\d[\d_]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+|[^\W\d]\w*|\*\*|\S", text)
-    parts = []
-    for token in tokens:
-        named = re.match(r"[^\W\d]", token)
-        if named and token not in values and token not in FUNCTIONS and len(token) > 1:
-            # BDF is the product of B, D and F.
-            split = list(token) if all(letter in values for letter in token) else [token]
+class _Parser:
+    """Works an expression out while it reads it, from the loosest operation to the tightest."""
+
+    def __init__(self, text, values, number, exact):
+        self._values, self._number = values, number
+        self._folded = [name for name in values if name not in exact]
+        self._tokens = [part for token in TOKEN.findall(text) for part in self._named(token, text)]
+        self._place = self._depth = 0
+
+    def all(self):
+        value = self._sum()
+        if self._next:
+            raise ValueError(say("expression.not-arithmetic"))
+        return value
+
+    @property
+    def _next(self):
+        return self._tokens[self._place] if self._place < len(self._tokens) else ""
+
+    def _take(self, *wanted):
+        """The next token if it is one of those wanted, else nothing."""
+        if self._next not in wanted:
+            return ""
+        self._place += 1
+        return self._tokens[self._place - 1]
+
+    def _sum(self):
+        value = self._product()
+        while sign := self._take("+", "-"):
+            other = self._product()
+            value = value + other if sign == "+" else value - other
+        return value
+
+    def _product(self):
+        value = self._signed()
+        while self._next:
+            if self._take("/"):
+                value = value / self._signed()
+            elif self._take("*") or self._is_factor():
+                value = value * self._signed()
+            else:
+                break
+        return value
+
+    def _is_factor(self):
+        """Whether the next token begins a factor whose sign was left out."""
+        if not re.match(NUMBER, self._next):
+            return bool(re.match(r"[^\W\d]|\\|[(\[{]", self._next))
+        if re.match(NUMBER, self._tokens[self._place - 1]):
+            first, second = self._tokens[self._place - 1], self._next
+            raise ValueError(say("expression.side-by-side", first=first[:20], second=second[:20]))
+        return True
+
+    def _signed(self):
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise ValueError(say("expression.too-deep"))
+        if sign := self._take("+", "-"):
+            value = -self._signed() if sign == "-" else self._signed()
         else:
-            split = [token]
-        for part in split:
-            before = parts[-1] if parts else ""
-            ends = re.match(r"[\w).]", before[-1:]) and before not in FUNCTIONS
-            if ends and re.match(r"[^\W\d]|\(" if before[:1].isdigit() else r"[\w(.]", part):
-                parts.append("*")
-            parts.append(part)
-    return " ".join(parts)
+            value = self._factor()
+            if self._take("^", "**"):
+                value = _power(value, self._signed())
+        self._depth -= 1
+        return value
 
+    def _factor(self):
+        token = self._next
+        self._place += 1
+        if token in OPENING:
+            value = self._sum()
+            self._close(token)
+            return value
+        if re.match(NUMBER, token):
+            return self._number(float(token.replace("_", "")))
+        if token in self._values:
+            return self._values[token]
+        if token == "\\frac":
+            above = self._factor()
+            return above / self._factor()
+        if (name := token.lstrip("\\")) in FUNCTIONS and self._next in OPENING:
+            found = self._arguments()
+            if name == "sqrt":
+                return _power(*found, self._number(0.5))
+            return FUNCTIONS[name](*found)
+        raise ValueError(say("expression.not-arithmetic"))
 
-def _value(node, values):
-    match node:
-        case ast.Constant(value=int() | float()) if not isinstance(node.value, bool):
-            return float(node.value)
-        case ast.BinOp(left, op, right) if type(op) in OPERATORS:
-            return OPERATORS[type(op)](_value(left, values), _value(right, values))
-        case ast.UnaryOp(op, operand) if type(op) in OPERATORS:
-            return OPERATORS[type(op)](_value(operand, values))
-        case ast.Name(name) if name in values:
-            return values[name]
-        case ast.Name(name):
-            known = listed(values, "comma") or say("expression.no-symbols")
-            raise ValueError(say("expression.unknown", name=repr(name), symbols=known))
-        case ast.Call(ast.Name(name), args, []) if name in FUNCTIONS:
-            return FUNCTIONS[name](*(_value(argument, values) for argument in args))
-    raise ValueError(say("expression.not-arithmetic"))
+    def _arguments(self):
+        opened = self._take(*OPENING)
+        found = [self._sum()]
+        while self._take(","):
+            found.append(self._sum())
+        self._close(opened)
+        return found
+
+    def _close(self, opened):
+        if not self._take(OPENING[opened]):
+            raise ValueError(say("expression.not-arithmetic"))
+
+    def _named(self, token, text):
+        """The tokens that a word stands for: BDF is the product of B, D and F."""
+        if not re.match(r"[^\W\d]", token):
+            return [token]
+        if name := self._value_named(token):
+            return [name]
+        if token in FUNCTIONS:
+            return [token]
+        base, _, subscript = token.partition("_")
+        others = set(re.findall(rf"\b{base}_\w+", text)) - {token}
+        if subscript and not others and not any(letter in self._values for letter in subscript):
+            # B_tokens is B. W_1 and W_2 would be two, and B_tD may be B_t times D.
+            return self._named(base, text)
+        letters = [
+            self._value_named(letter) or ("*" if letter in "xX" else letter) for letter in token
+        ]
+        if all(letter in self._values or letter == "*" for letter in letters):
+            return letters
+        known = listed(self._values, "comma") or say("expression.no-symbols")
+        raise ValueError(say("expression.unknown", name=repr(token[:40]), symbols=known))
+
+    def _value_named(self, word):
+        """The one value that a word names, in the same case or in the other."""
+        if word in self._values:
+            return word
+        found = [name for name in self._folded if name.casefold() == word.casefold()]
+        return found[0] if len(found) == 1 else None

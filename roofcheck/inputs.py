@@ -1,9 +1,7 @@
 """What a question computes with: each input's value, unit and source, and what is taken for it.
 
-A slip is the question's own formula with one input replaced, so most slips follow from the kind of
-the inputs: a peak is mistaken for the sparse one or another dtype's, a bandwidth for the link's, a
-longer time for the sum. Operations are inputs too: ``longer()`` is ``max``, and its slips are the
-sum, the mean, one time alone.
+Many slips are the question's own derivation with one input replaced, and follow from the kind of
+the input: a peak is mistaken for the sparse one or another dtype's, a bandwidth for the link's.
 """
 
 import random
@@ -15,6 +13,8 @@ import roofkit as rk
 from roofcheck.sentences import Sentence, listed
 from roofkit._inputs import ITEMSIZE
 
+# The source of a number that a question gives.
+GIVEN = "the question"
 BITS = "bits"
 ANOTHER_CHIP = "another chip"
 
@@ -34,13 +34,13 @@ class Instead:
 
 @dataclass(frozen=True)
 class Input:
-    """A figure or an operation that a question computes with.
+    """A figure that a question computes with.
 
     Parameters
     ----------
-    value : number, or a function for an operation
+    value : number
     what : str or Sentence
-        How a hint names it: "the memory bandwidth of the TPU v6e". Empty for an operation.
+        How a hint names it: "the memory bandwidth of the TPU v6e".
     unit, source : str
     instead : tuple of Instead
     rarely : tuple of Instead
@@ -248,67 +248,13 @@ def count(value, what, unit="", *, instead=(), draw=(0.25, 0.5, 2, 3, 4)):
     def again(rng, chips):
         return count(value * rng.choice(draw), what, unit, draw=draw)
 
-    return Input(value, what, unit, "the question", tuple(instead), again=again if draw else None)
+    return Input(value, what, unit, GIVEN, tuple(instead), again=again if draw else None)
 
 
 def retold(given, name, **changes):
     """The same input with other words, or digits, for the mistake of this name."""
     instead = (replace(one, **changes) if one.name == name else one for one in given.instead)
     return replace(given, instead=tuple(instead))
-
-
-# Operations. A sentence calls the two operands ``a`` and ``b``.
-
-
-def longer(a="T_math", b="T_comms"):
-    """The longer of two times: full overlap."""
-    return Input(
-        max,
-        instead=(
-            Instead("sum", lambda x, y: x + y, Sentence("longer.sum")),
-            Instead("first", lambda x, y: x, Sentence("longer.alone", time=a)),
-            Instead("second", lambda x, y: y, Sentence("longer.alone", time=b)),
-            Instead("shorter", min, Sentence("longer.shorter")),
-            Instead("mean", lambda x, y: (x + y) / 2, Sentence("longer.mean", a=a, b=b), 3),
-            Instead("twice", lambda x, y: 2 * max(x, y), Sentence("longer.twice"), 3),
-            Instead(
-                "difference", lambda x, y: abs(x - y), Sentence("longer.difference", a=a, b=b), 3
-            ),
-        ),
-    )
-
-
-def total(a="T_math", b="T_comms"):
-    """The sum of two times: no overlap."""
-    return Input(
-        lambda x, y: x + y,
-        instead=(
-            Instead("longer", max, Sentence("total.longer")),
-            Instead("twice", lambda x, y: 2 * max(x, y), Sentence("total.twice")),
-            Instead("first", lambda x, y: x, Sentence("total.alone", time=a)),
-            Instead("second", lambda x, y: y, Sentence("total.alone", time=b)),
-            Instead("mean", lambda x, y: (x + y) / 2, Sentence("total.mean", a=a, b=b), 3),
-            Instead(
-                "difference", lambda x, y: abs(x - y), Sentence("total.difference", a=a, b=b), 3
-            ),
-            Instead("product", lambda x, y: x * y, Sentence("total.product", a=a, b=b), 3),
-        ),
-    )
-
-
-def lower_roof():
-    """The lower of the two roofs."""
-    return Input(
-        min,
-        instead=(
-            Instead("first", lambda x, y: x, Sentence("roof.peak")),
-            Instead("second", lambda x, y: y, Sentence("roof.slope")),
-            Instead("higher", max, Sentence("roof.higher")),
-            Instead("sum", lambda x, y: x + y, Sentence("roof.sum"), 3),
-            Instead("mean", lambda x, y: (x + y) / 2, Sentence("roof.mean"), 3),
-            Instead("harmonic", lambda x, y: 1 / (1 / x + 1 / y), Sentence("roof.harmonic"), 3),
-        ),
-    )
 
 
 def _has_sparsity(chip):

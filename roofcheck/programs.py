@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from roofcheck.calling import quoted, told
 from roofcheck.sentences import listed, say
 from roofkit._units import quantity
 from roofkit.network import Fabric, Group, least_gather_bytes
@@ -32,8 +33,6 @@ MOST_QUESTIONS = 10 * LONGEST
 ROOM = 10**7
 # A row counts as a multiple of another if what is left over is at most this share of its length.
 PROPORTIONAL = 1e-6
-# So many characters of an error's text are quoted.
-QUOTED = 300
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ class Case(abc.ABC):
         except TooLongError:
             return self.say("too-long", most=LONGEST)
         except (Exception, SystemExit) as error:
-            return say("puzzle.raised", kind=type(error).__name__, error=_quoted(error))
+            return say("puzzle.raised", error=told(error))
 
     def replay(self, program) -> Run:
         """What a program does; a Run that says what is wrong if it is no program."""
@@ -113,7 +112,7 @@ class Case(abc.ABC):
                     known[name](*operands)
                 return self.count(machine)
         except Exception as error:
-            return Run(wrong=say("puzzle.malformed", place=place, why=_quoted(error)))
+            return Run(wrong=say("puzzle.malformed", place=place, why=quoted(error)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,15 +367,6 @@ class RecordingFabric(Fabric):
     def step(self):
         super().step()
         self._record("step")
-
-
-def _quoted(error):
-    """What an error says, which is the student's code where the error is."""
-    try:
-        said = f"{error}"
-    except Exception:
-        said = "…"
-    return said if len(said) <= QUOTED else f"{said[:QUOTED]} …"
 
 
 def _plain(index):

@@ -1,21 +1,21 @@
-"""What a student wrote, read as a number: its value and how many digits of it were given."""
+"""What a student answered, read as a number: its value and how many digits of it were given."""
 
-import contextlib
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sized
 from decimal import Decimal
+from itertools import islice
 
 import numpy as np
 
-from roofcheck import units
-from roofcheck.expressions import LONGEST, evaluate, python_of
+from roofcheck import amounts, units
 from roofcheck.sentences import listed, say
+from roofcheck.texts import EXACT, Given, UnreadableError, read_text
 from roofkit import hardware
 from roofkit.roofline import Cost, Estimate, Roofline
 
-EXACT = 17
+# No answer has so many parts: what is longer is read no further.
+MANY = 1000
 # Which attribute of a roofkit object answers a question, by what the question measures. Which one
 # of an Estimate does, the question says itself.
 FIGURES = {
@@ -28,49 +28,6 @@ ATTRIBUTES = {
     Roofline: (".ridge", ".peak_flops", ".bandwidth"),
     hardware.Chip: ('.peak_flops("bf16")', ".bandwidth"),
 }  # fmt: skip
-ABOUT = re.compile(
-    r"^(about|approximately|approx\.?|roughly|around|circa|ca\.?|exactly|at most|at best|up to|"
-    r"(a )?factor( of)?|~|≈|=)\s*",
-    re.I,
-)
-# Numbers as words, at the start of an answer.
-WORDS = {
-    "one half": "1/2", "a half": "1/2", "half": "1/2", "one third": "1/3", "a third": "1/3",
-    "two thirds": "2/3", "one quarter": "1/4", "a quarter": "1/4", "one sixth": "1/6",
-    "infinity": "1e999", "infinite": "1e999", "inf": "1e999", "unbounded": "1e999",
-    "unlimited": "1e999", "no limit": "1e999",
-    "twice": "2", "double": "2", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5",
-    "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
-}  # fmt: skip
-NUMBER = re.compile(r"[-+−]?(\d[\d_]*\.?\d*|\.\d+)([eE][-+]?\d+)?")
-# The arithmetic that a text begins with. What follows it is the unit.
-ARITHMETIC = re.compile(
-    r"(?:[-+−–*/÷^·×()\s]|(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])+"
-)
-
-
-class UnreadableError(Exception):
-    """An answer is no number, for the reason that the message gives.
-
-    ``missing`` says that there is no answer at all; ``number`` is the Given that stands before a
-    unit which cannot be right.
-    """
-
-    def __init__(self, message, missing=False, number=None):
-        super().__init__(message)
-        self.missing, self.number = missing, number
-
-
-@dataclass(frozen=True)
-class Given:
-    """A number and the digits it was given to; EXACT for one that was computed.
-
-    ``written`` is the number as it stands beside a unit, before it is converted.
-    """
-
-    value: float
-    digits: int = EXACT
-    written: "Given | None" = None
 
 
 def is_missing(answer):
@@ -99,21 +56,23 @@ def read_number(answer, unit="", figure=""):
     if is_missing(answer):
         raise UnreadableError(none_said(answer), missing=True)
     if isinstance(answer, str):
-        return _of_text(answer, unit)
+        return read_text(answer, unit)
     if isinstance(answer, (Cost, Roofline, Estimate, hardware.Chip)):
         return _of_roofkit(answer, unit, figure)
     if isinstance(answer, hardware.Figure) and answer.unit != unit:
         # A figure of another quantity is judged as the number it is: the slip is to have given it.
-        return Given(float(answer) * (units.factor(answer.unit, unit) or 1.0))
+        return Given(float(answer) * (amounts.factor(answer.unit, unit) or 1.0))
     answer = _alone(answer)
     if isinstance(answer, str):
-        return _of_text(answer, unit)
+        return read_text(answer, unit)
     if isinstance(answer, (bool, np.bool_, bytes)) or callable(answer):
         raise UnreadableError(say("unread.not-a-number", kind=kind_of(answer)))
     try:
         # float() reads ints, NumPy scalars, Fractions, Decimals and SymPy numbers alike.
         value = float(answer)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        raise UnreadableError(say("unread.too-large")) from None
+    except (TypeError, ValueError):
         raise UnreadableError(say("unread.not-a-number", kind=kind_of(answer))) from None
     if math.isnan(value):
         raise UnreadableError(say("unread.nan"))
@@ -121,15 +80,15 @@ def read_number(answer, unit="", figure=""):
 
 
 def _alone(answer):
-    """What a list, tuple or array of one holds."""
+    """What a list, tuple, array, generator or mapping of one holds."""
     for _ in range(3):
-        if isinstance(answer, np.ndarray):
-            answer = list(answer.ravel())
-        if not isinstance(answer, (list, tuple)):
+        found = as_sequence(answer, 2)
+        if len(found) != 1:
+            count = len(answer) if isinstance(answer, Sized) else say("unread.more-than-one")
+            raise UnreadableError(say("unread.several", kind=kind_of(answer), count=count))
+        if found[0] is answer:
             break
-        if len(answer) != 1:
-            raise UnreadableError(say("unread.several", kind=kind_of(answer), count=len(answer)))
-        answer = answer[0]
+        answer = found[0]
         if is_missing(answer):
             raise UnreadableError(say("missing.fill-in"), missing=True)
     return answer
@@ -153,7 +112,7 @@ def _digits(answer, value):
 def _of_roofkit(answer, unit, figure):
     dimension = units.DIMENSIONS[unit]
     if isinstance(answer, Estimate) and figure and dimension == "time":
-        return Given(float(getattr(answer, figure)) / units.factor(unit, "s"))
+        return Given(float(getattr(answer, figure)) / amounts.factor(unit, "s"))
     for (kind, measures), attribute in FIGURES.items():
         if isinstance(answer, kind) and measures == dimension:
             return Given(float(getattr(answer, attribute)))
@@ -164,70 +123,22 @@ def _of_roofkit(answer, unit, figure):
     )
 
 
-def _of_text(text, unit):
-    words = text[:LONGEST].strip().strip("\"'`$").strip()
-    # A derivation ends on its result, and a remark may follow in parentheses.
-    words = re.sub(r"(\.\.\.|…)$", "", words.rpartition("=")[2].strip())
-    words = re.sub(r"(?<=.)\s+\((?=[^()]*[A-Za-z]{2})[^()]*\)$", "", words)
-    while (shorter := ABOUT.sub("", words)) != words:
-        words = shorter
-    # "D > 8,756" is the bound that was asked for.
-    words = re.sub(r"^[A-Za-z*]{0,8}\s*[>≥]=?\s*", "", words)
-    words = re.sub(r"(?<=\d)[ \u00a0\u2009\u202f](?=\d{3}(?!\d))", "", words)
-    for word, number in WORDS.items():
-        words = re.sub(rf"^{word.replace(' ', '[- ]')}\b", number, words, flags=re.I)
-    if words in ("", "..."):
-        raise UnreadableError(say("missing.fill-in"), missing=True)
-    if re.match(r"[1-9]\d{0,2}(,\d{3})+(?!\d)", words):
-        words = words.replace(",", "")
-    # A comma that is left stands before decimals.
-    words = re.sub(r"(?<=\d),(?=\d)", ".", words, count=1)
-    # "1.22e-3 s" is a number and a unit; in "5 x 10^11" the x is a sign.
-    words = re.sub(r"(?<=\d)\s*[xX]\s*(?=\d)", "*", words)
-    found = ARITHMETIC.match(words)
-    if not found or not re.search(r"\d", found[0]):
-        with contextlib.suppress(ValueError):
-            return Given(float(evaluate(words)))
-        raise UnreadableError(_no_number(text, say("unread.no-digits")))
-    # A stroke before the unit belongs to the unit.
-    number = found[0].rstrip()
-    while number.endswith(("/", "*", "·", "×", "-", "(")):
-        number = number[:-1].rstrip()
-    written = words[len(number) :].strip()
-    try:
-        value = evaluate(number)
-    except ValueError as error:
-        raise UnreadableError(_no_number(text, str(error))) from None
-    digits = EXACT
-    if NUMBER.fullmatch(number.strip()):
-        mantissa = re.split("[eE]", number)[0].replace(".", "").replace("_", "")
-        mantissa = mantissa.strip("-+− ").lstrip("0")
-        # 2.0e2 has two digits, and so may 200.
-        exact = "." in number or abs(value) < 10
-        digits = max(len(mantissa if "." in number else mantissa.rstrip("0")), 1 if exact else 2)
-    elif tens := re.fullmatch(rf"({NUMBER.pattern})\s*\*+\s*10\*\*\S+", python_of(number)):
-        digits = read_number(tens[1]).digits
-    if written:
-        scale = units.factor(written, unit)
-        if scale is None:
-            raise UnreadableError(
-                say("unread.unit", unit=repr(written), wanted=units.name(unit)),
-                number=Given(float(value), digits),
-            )
-        return Given(float(value * scale), digits, Given(float(value), digits))
-    return Given(float(value), digits)
+def as_sequence(answer, most):
+    """The items of anything that holds several; the one item for anything else.
 
-
-def _no_number(text, why):
-    return say("unread.no-number", text=repr(text[:60]), why=why)
-
-
-def as_sequence(answer):
-    """The items of a list, tuple, one-dimensional array or mapping; one item for anything else."""
+    An iterator may never end: no more than ``most`` are taken from what has no length.
+    """
     if isinstance(answer, Mapping):
-        return tuple(answer.values())
-    if isinstance(answer, (tuple, list)) or (isinstance(answer, np.ndarray) and answer.ndim):
-        return tuple(answer)
+        answer = answer.values()
     if isinstance(answer, Estimate):
         return (answer.lower, answer.upper)
-    return (answer,)
+    if not _holds_several(answer):
+        return (answer,)
+    return tuple(islice(answer, min(len(answer), MANY) if isinstance(answer, Sized) else most))
+
+
+def _holds_several(answer):
+    """Whether an answer is a list, an array, a generator or the like; no text, and no set."""
+    if isinstance(answer, (str, bytes, set, frozenset)) or callable(answer):
+        return False
+    return answer.ndim > 0 if isinstance(answer, np.ndarray) else isinstance(answer, Iterable)

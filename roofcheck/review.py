@@ -38,7 +38,9 @@ class Due:
         return f"{self.question_id}. {prompt(self.question)}"
 
     def _repr_html_(self):
-        return output(f"<blockquote>{html.escape(repr(self))}</blockquote>")
+        text, _, beside = repr(self).partition("\n\n")
+        table = f"<pre>{html.escape(beside)}</pre>" if beside else ""
+        return output(f"<blockquote>{html.escape(text)}{table}</blockquote>")
 
 
 class Nothing:
@@ -79,7 +81,8 @@ def review(answer=...):
     """The next missed question that is due, with new figures; with an answer, its judgement.
 
     A question that was missed comes back after a day, then, while it is answered right, after 3, 7,
-    21 and 60 days; a wrong answer starts anew. ``python -m roofcheck review`` asks the same.
+    21 and 60 days; a wrong answer starts anew, and shows the derivation. ``python -m roofcheck
+    review`` asks the same.
     """
     found = due_now()
     if not found:
@@ -90,13 +93,18 @@ def review(answer=...):
 
 
 def answer_due(due, answer):
-    """Judge the answer to a question that is due, keep it, and say when it comes back: a Grade."""
-    verdict = quietly(due.question.judge, answer)
+    """Judge the answer to a question that is due, keep it, and say when it comes back: a Grade.
+
+    One that is not right has the derivation of this draw below it.
+    """
+    question = due.question
+    verdict = quietly(question.judge, answer)
     if verdict.state == "missing":
         return Grade(verdict, 0)
     failed = answers.keep(due.question_id, verdict, answer, due.reviews + 1)
     after = [each for each in schedule() if each.question_id == due.question_id]
-    return Grade(verdict.adding(failed or _comes_back(due.question_id, verdict, after)), 0)
+    said = verdict.adding(failed or _comes_back(due.question_id, verdict, after))
+    return Grade(said, 0, question.derivation() if verdict.credit < 1 else ())
 
 
 def _comes_back(question_id, verdict, after):
@@ -111,10 +119,10 @@ def _comes_back(question_id, verdict, after):
 
 def prompt(question):
     """A question's text with what an answer may be."""
+    text = question.text()
     if isinstance(question, Choice):
         options = listed(sorted(question.options), "comma")
-        return say("review.options", question=question.text(), options=options)
+        text = say("review.options", question=text, options=options)
     if isinstance(question, Order):
-        items = listed(sorted(question.items))
-        return say("review.items", question=question.text(), items=items)
-    return question.text()
+        text = say("review.items", question=text, items=listed(sorted(question.items)))
+    return f"{text}\n\n{question.beside}".strip()

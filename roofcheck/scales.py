@@ -27,7 +27,7 @@ class Scale:
     def of(self, right) -> Candidate:
         """What it makes of the right values."""
         column = tuple(self.factor * value for value in right)
-        return Candidate((self.name,), column, self.says, self.credit)
+        return Candidate((self.name,), column, self.says, self.credit, asserts=False)
 
 
 def unit_scales(unit: str) -> Iterator[Scale]:

@@ -1,9 +1,13 @@
 """Which step went wrong: what each of a question's slips gives, and which an answer agrees with.
 
-A slip is the question's formula with one step changed: an input replaced (``inputs``), a step of
-the question's own (``Slip``), or the result off by a factor (``scales``). Two at once are tried
-where no single one fits, and last the rare ones (``rare``). Everything is computed on columns, one
-value a case: a number has one case, a function has many.
+A slip is the question's derivation with one step changed: an input replaced (``inputs``), an
+operation turned or a term left out (``acts``), a step of the question's own (``Slip``), or the
+result off by a factor (``scales``). Two at once are tried where no single one fits, and last the
+rare ones (``rare``). Everything is computed on columns, one value a case: a number has one case, a
+function has many.
+
+An answer shows a value and not what was done. Where several slips give the value, all are told, or
+none; ``diagnosis`` words that.
 """
 
 import functools
@@ -12,20 +16,29 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from roofcheck import units
-from roofcheck.agreement import CLOSE, SAME, agrees, agrees_exactly, same, telling
+from roofcheck.acts import acts
+from roofcheck.agreement import CLOSE, EXACTLY, SAME, agrees, agrees_exactly, same, telling
 from roofcheck.computation import Candidate, Computation
+from roofcheck.derivation import Derivation
+from roofcheck.diagnosis import Diagnosis, is_plain_factor, told
 from roofcheck.inputs import ANOTHER_CHIP, BITS, Input
 from roofcheck.rare import inputs_given, rare_slips
 from roofcheck.reading import Given
 from roofcheck.scales import HALF, factor_scales, unit_scales, zero_scales
-from roofcheck.sentences import Sentence, say
+from roofcheck.sentences import Sentence
 
 # Of answers spread evenly, in logarithm, over three decades around the right one, at most about
-# this share may meet a slip by chance. Pairs of slips that would exceed it are left out.
-CHANCE = 0.012
+# this share may meet a slip by chance, and this share two at once. So the more slips a question
+# has, the closer must an answer come to one; pairs that would exceed the share are left out.
+CHANCE, CHANCE_OF_PAIRS = 0.013, 0.004
 DECADES = 3
+WINDOW = DECADES * math.log(10)
 # A number of more digits was computed, not rounded by hand.
 ROUNDED = 5
+# So far two values may lie apart if one comes of inputs that were rounded by hand.
+ROUNDED_INPUTS = 3e-3
+# What goes wrong in the midst of a step is told to no number of fewer digits.
+ACT_DIGITS = 3
 
 
 @dataclass(frozen=True)
@@ -49,15 +62,6 @@ def always(value: float) -> Callable:
     return lambda: value
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """What an answer says of its author: the slips that it agrees with, what to say of them."""
-
-    names: tuple[str, ...]
-    message: str
-    credit: float = 0.0
-
-
 class Slips:
     """Every slip of one formula, and the answer that each gives.
 
@@ -70,6 +74,7 @@ class Slips:
     unit : the unit of the result
     half : names of slips that keep half the credit
     rtol : how far from the reference an answer may lie
+    words : mapping of the name of an act to a sentence in place of the general one
     exact : whether all numbers are small and whole, so that two slips at once would fit everything
     """
 
@@ -83,14 +88,13 @@ class Slips:
         unit: str = "",
         half: Sequence[str] = (),
         rtol: float = 0.01,
+        words: Mapping[str, str] = {},
         exact: bool = False,
     ):
         self._computation = Computation(formula, inputs, cases, unit)
         self.rtol, self._exact = rtol, exact
         self.right = self._computation.right
-        self._own, self._half = own, half
-        # The columns that come of another operation in an operation's place.
-        self._operations: list[tuple[float, ...]] = []
+        self._own, self._half, self._words = own, half, words
 
     # These are worked out only once an answer is wrong, since most answers are right.
 
@@ -109,14 +113,67 @@ class Slips:
         return [step for step in steps if self._computation.tells(step.column)]
 
     @functools.cached_property
+    def acts(self) -> list[Candidate]:
+        """What comes of each operation, factor or term of a derivation that goes wrong."""
+        plain, other, _ = self._made
+        return plain + [
+            candidate
+            for left_out, candidate in other
+            if not any(same(candidate.column, one.column) for one in plain)
+            and not self._is_input(left_out, candidate.column)
+        ]
+
+    @functools.cached_property
+    def _made(self):
+        """The plain acts, no two of one value; others with what they leave out; and seldom ones.
+
+        A wrong figure may only turn the choice of a max. What comes of it is then the plain act.
+        """
+        plain: list[Candidate] = []
+        other: list[tuple[str, Candidate]] = []
+        seldom: list[Candidate] = []
+        formula = self._computation.formula
+        derived = isinstance(formula, Derivation)
+        for act in acts(formula, self._computation.inputs) if derived else ():
+            column = self._computation.column(formula=act.derivation)
+            if not self._computation.tells(column) or not all(map(math.isfinite, column)):
+                continue
+            if any(same(column, right.column) for right in self.alternatives):
+                continue
+            says = self._words.get(act.name, act.says)
+            credit = HALF if act.name in self._half else 0.0
+            candidate = Candidate(
+                (act.name,), column, says, credit, ACT_DIGITS, act.place, asserts=False
+            )
+            if act.seldom and act.name not in self._words:
+                seldom.append(candidate)
+            elif not act.plain:
+                other.append((act.left_out, candidate))
+            elif not any(same(column, one.column) for one in plain):
+                plain.append(candidate)
+        return plain, other, seldom
+
+    def _is_input(self, name, column):
+        """Whether an input of this name is mistaken for something that gives this column."""
+        return any(
+            step.names[0].startswith(f"{name}: ") and same(step.column, column)
+            for step in self.steps
+        )
+
+    @functools.cached_property
     def singles(self) -> list[Candidate]:
         """The steps, and the right result off by a factor or upside down."""
         unit = self._computation.unit
         factors = [*unit_scales(unit), *factor_scales(self._computation), *zero_scales(unit)]
         scaled = [*(scale.of(self.right) for scale in factors), *self._inverted()]
-        return self.steps + [
-            one for one in scaled if not any(same(one.column, s.column) for s in self.steps)
-        ]
+        known = self.steps + self.acts
+        return known + [one for one in scaled if not any(same(one.column, s.column) for s in known)]
+
+    @functools.cached_property
+    def close(self) -> float:
+        """How close to a slip's value an answer must come."""
+        met = sum(map(self._in_window, self.singles))
+        return min(CLOSE, max(EXACTLY, CHANCE * WINDOW / (2 * met))) if met else CLOSE
 
     @functools.cached_property
     def pairs(self) -> list[Candidate]:
@@ -131,11 +188,11 @@ class Slips:
         def exactly(candidates):
             return [one for one in candidates if agrees_exactly(given, one.column, SAME)]
 
-        def fitting(candidates, least=0):
+        def fitting(candidates, rtol, least=0):
             return [
                 one
                 for one in candidates
-                if (digits >= max(one.digits, least) and agrees(given, one.column))
+                if (digits >= max(one.digits, least) and agrees(given, one.column, rtol))
                 or agrees_exactly(given, one.column, SAME)
             ]
 
@@ -145,16 +202,17 @@ class Slips:
             found += exactly(self.inputs_given)
         if digits > ROUNDED:
             found += exactly(self.rare)
-        if not found and fitting(self.singles):
+        if not found and fitting(self.singles, self.close):
             # Where a usual slip fits, so may a subtle one: both are told.
-            found = [one for one in self.singles if agrees(given, one.column)]
+            found = [one for one in self.singles if agrees(given, one.column, self.close)]
         if not found:
             # Several ways to be wrong twice are a guess.
-            found = fitting(self.pairs, least=3)
+            found = fitting(self.pairs, EXACTLY, least=3)
             found = found if len({str(pair.says) for pair in found}) < 3 else []
         if tells and not found:
             found = [one for one in self.rare if agrees_exactly(given, one.column)]
-        return _told(found) if found else None
+        figures = [given.value for _, given in self._computation.figures()]
+        return told(found, self.right, figures) if found else None
 
     @functools.cached_property
     def _written(self):
@@ -172,21 +230,42 @@ class Slips:
     def rare(self) -> list[Candidate]:
         """Slips that only an exact answer is told."""
         told = [step.column for step in self.steps if ANOTHER_CHIP in step.names[0]]
-        told += [*self._operations, *(single.column for single in self.singles)]
+        told += [single.column for single in self.singles]
         return [
             one
-            for one in rare_slips(self._computation, self.steps)
+            for one in [*rare_slips(self._computation, self.steps), *self._made[2]]
             if not any(same(one.column, column) for column in told)
         ]
 
     def is_right(self, given: Sequence[Given]) -> str | None:
         """What to remark on an answer that is right; None if it is not."""
-        if agrees(given, self.right, self.rtol):
+        if agrees(given, self.right, self.rtol) and not self._is_nearer_to_a_slip(given):
             return ""
         for other in self.alternatives:
             if agrees_exactly(given, other.column, CLOSE):
                 return str(other.says)
         return None
+
+    def is_too_short(self, given: Sequence[Given]) -> bool:
+        """Whether numbers of one digit or two are the right ones rounded, and a slip's as well."""
+        few = max(one.digits for one in given) < 3
+        return few and agrees(given, self.right, EXACTLY)
+
+    def _is_nearer_to_a_slip(self, given):
+        """Whether an answer near the right one comes of a wrong method that gives nearly the same.
+
+        One that is the right value, rounded, does not, unless it is the other to the last digit;
+        nor does one that rounded inputs may have led to.
+        """
+        if agrees_exactly(given, self.right):
+            return False
+        off = 0.0 if agrees(given, self.right, EXACTLY) else _distance(given, self.right)
+        right = [Given(value) for value in self.right]
+        for one in self.steps + self.acts:
+            apart = _distance(right, one.column) > ROUNDED_INPUTS
+            if _distance(given, one.column) < (max(off, SAME) if apart else SAME):
+                return True
+        return False
 
     def is_right_at(self, number: int, given: Given) -> bool:
         """Whether the value of one case is right."""
@@ -202,25 +281,26 @@ class Slips:
         return [
             " and ".join(candidate.names)
             for candidate in self.singles
-            if agrees(right, candidate.column, self.rtol)
+            if candidate not in self.acts and agrees(right, candidate.column, self.rtol)
         ]
 
     def _replaced(self) -> Iterator[Candidate]:
-        """What comes of each input when another value, or operation, is taken for it.
+        """What comes of each input when another value is taken for it.
 
-        Operations go first. A wrong figure may only turn the choice of a ``max``: what comes of it
-        is then the slip of the operation and not one of the figure.
+        A wrong figure may only turn the choice of a ``max``. What comes of it is then a plain act.
         """
         for name, given in self._computation.used():
-            seen = [*self._operations]
+            seen = [one.column for one in self._made[0]]
             for other in given.instead:
                 column = self._computation.column({name: other.value})
                 if not any(same(column, before) for before in seen):
                     seen.append(column)
                     names = (f"{name}: {other.name}",)
-                    yield Candidate(names, column, other.says, digits=other.digits)
-            if callable(given.value):
-                self._operations += seen
+                    says = self._words.get(names[0], other.says)
+                    often = is_plain_factor(other.value, given.value)
+                    yield Candidate(
+                        names, column, says, digits=other.digits, place=given.what, often=often
+                    )
 
     def _inverted(self) -> Iterator[Candidate]:
         dimension = units.DIMENSIONS[self._computation.unit]
@@ -238,8 +318,7 @@ class Slips:
         There are only as many as leave chance matches rare.
         """
         factors = [*factor_scales(self._computation)]
-        meets = sum(map(self._in_window, self.singles))
-        room = CHANCE * DECADES * math.log(10) / (2 * CLOSE)
+        meets, room = 0, CHANCE_OF_PAIRS * WINDOW / (2 * EXACTLY)
         known = [self.right, *(single.column for single in self.singles)]
         plain = {scale.name for scale in factors}
         named = [scale for scale in unit_scales(self._computation.unit) if scale.credit]
@@ -275,16 +354,9 @@ class Slips:
         return all(ratio > 0 and abs(math.log10(ratio)) <= DECADES / 2 for ratio in ratios)
 
 
-def _told(found):
-    """One diagnosis of all the slips that fit; in doubt the one that keeps most of the points."""
-    found = list({str(candidate.says): candidate for candidate in reversed(found)}.values())[::-1]
-    names = tuple(" and ".join(candidate.names) for candidate in found)
-    credit = max(candidate.credit for candidate in found)
-    match [candidate.says for candidate in found[:3]]:
-        case [says]:
-            message = str(says)
-        case [first, second]:
-            message = say("slip.either-two", first=first, second=second)
-        case [first, second, third]:
-            message = say("slip.either-three", first=first, second=second, third=third)
-    return Diagnosis(names, message, credit)
+def _distance(given, column):
+    """How far numbers lie from values, as a share of them, at the worst."""
+    return max(
+        abs(one.value - value) / abs(value) if value else math.inf if one.value else 0.0
+        for one, value in zip(given, column, strict=True)
+    )

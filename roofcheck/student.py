@@ -14,10 +14,12 @@ import secrets
 import warnings
 
 from roofcheck import answers, units
+from roofcheck.calling import quoted, told
 from roofcheck.kinds import Number, Verdict
 from roofcheck.kinds.question import unreadable
-from roofcheck.reading import UnreadableError, is_missing, read_number
+from roofcheck.reading import Given, UnreadableError, is_missing, read_number
 from roofcheck.sentences import say, way
+from roofcheck.showing import as_html, as_text
 from roofcheck.table import find_question
 from roofcheck.variants import is_nobody, judge_variant, variant
 from roofkit import palette
@@ -25,16 +27,18 @@ from roofkit._html import output, quantities
 
 # A message quotes what the student wrote, which has no limit of its own.
 LONGEST = 600
-# From this factor on a guess is probably in another unit.
-FAR = 500
+LONGEST_REVEAL = 200
+# A guess within this factor is as good as right, and from this one on it is probably in another
+# unit.
+NEAR, FAR = 1.1, 500
 
 # Stands in place of ``me`` where a question is asked as it is written.
 WRITTEN = "the figures as written"
 # Where answers count, functions meet cases that nobody has seen. A regrading names its seed.
 SEED = os.environ.get("ROOFKIT_SEED") or secrets.token_hex(8)
 
-_guesses: dict[str, float] = {}
-_tries: dict[str, list[str]] = {}
+_guesses: dict[str, Given] = {}
+_tries: dict[str, int] = {}
 _grades: dict[str, "Grade"] = {}
 
 
@@ -42,12 +46,13 @@ class Grade(float):
     """Points as a float whose notebook display is the feedback.
 
     Its repr is a plain float, which is what nbgrader reads; its HTML is what a student sees.
-    ``verdict`` holds the credit, the message and the names of the slips.
+    ``verdict`` holds the credit, the message and the names of the slips. ``derivation`` are the
+    Lines that are shown below it, in a notebook folded.
     """
 
-    def __new__(cls, verdict, points):
+    def __new__(cls, verdict, points, derivation=()):
         grade = super().__new__(cls, min(max(verdict.credit, 0.0), 1.0) * points)
-        grade.verdict, grade.points = verdict, float(points)
+        grade.verdict, grade.points, grade.derivation = verdict, float(points), tuple(derivation)
         return grade
 
     def __repr__(self):
@@ -55,7 +60,8 @@ class Grade(float):
 
     def __str__(self):
         state, message = self._words()
-        return f"{state} {message}".strip()
+        said = f"{state} {message}".strip()
+        return "\n".join(filter(None, (said, as_text(self.derivation))))
 
     def _repr_html_(self):
         judged = self.verdict.state in ("right", "partly", "wrong")
@@ -63,7 +69,7 @@ class Grade(float):
         state, message = (quantities(html.escape(part)) for part in self._words())
         return (
             f'<div style="border-left: 4px solid {colour}; padding: 0.4em 0.8em">'
-            f"<b>{state}</b> {message}</div>"
+            f"<b>{state}</b> {message}{as_html(self.derivation)}</div>"
         )
 
     def _words(self):
@@ -91,8 +97,8 @@ class Revealed:
 def check(question_id, answer=..., me=WRITTEN):
     """Judge an answer to a question of the table, or to the variant of it that is ``me``'s.
 
-    Returns a Grade of 0 to the question's points. From the second different wrong answer on, the
-    message ends on a hint. Raises ValueError only for an unknown question, with the nearest names.
+    Returns a Grade of 0 to the question's points. From the second wrong answer on, the message
+    ends on a hint. Raises ValueError only for an unknown question, with the nearest names.
 
     Answers are kept for ``review``, except where nbgrader runs the check; there a function is also
     called with arguments that were drawn then.
@@ -103,7 +109,7 @@ def check(question_id, answer=..., me=WRITTEN):
     graded = os.environ.get("NBGRADER_EXECUTION", "")
     question, verdict = judged(question_id, answer, me, SEED if graded == "autograde" else None)
     kept = "" if graded else answers.keep(question_id, verdict, answer)
-    hint = _hint(question_id, question, verdict, answer)
+    hint = _hint(question_id, question, verdict)
     grade = Grade(verdict.adding(hint).adding(kept), question.points)
     _grades[question_id] = grade
     return grade
@@ -145,8 +151,9 @@ def predict(question_id, guess=...):
 def reveal(question_id, value):
     """The answer, as computed in the cell, beside the guess that ``predict`` noted.
 
-    Returns an object that shows "You said 5 ms; it is 1.01 ms." Raises ValueError if ``value``, in
-    the question's unit, is not what the question table computes: the lecture and its table differ.
+    Returns an object that shows "You said 5 ms; it is 1.01 ms.", and of a guess that one mistake
+    gives, which one. Raises ValueError if ``value``, in the question's unit, is not what the
+    question table computes: the lecture and its table differ.
 
     >>> reveal("l02.ridge", 197e12 / 819e9)
     It is 240.5 FLOP/byte.
@@ -157,11 +164,18 @@ def reveal(question_id, value):
             f"{question_id}: the cell computes {value:g}, its question {question.reference():g}"
         )
     answer = units.in_units(float(value), question.unit)
-    guess = _guesses.get(question_id)
-    if guess is None:
+    given = _guesses.get(question_id)
+    if given is None:
         return Revealed(say("reveal.answer", answer=answer))
-    said = units.in_units(guess, question.unit)
-    return Revealed(say("reveal.beside", guess=said, answer=answer))
+    guess = units.in_units(given.value, question.unit)
+    if _off(given, question) >= NEAR and question.known.is_right([given]) is None:
+        found = question.known.diagnose([given])
+        # What several mistakes give is no sign of one of them.
+        if found and len(found.names) == 1:
+            message = say("reveal.diagnosed", guess=guess, message=found.message, answer=answer)
+            if len(message) <= LONGEST_REVEAL:
+                return Revealed(message)
+    return Revealed(say("reveal.beside", guess=guess, answer=answer))
 
 
 def _number_question(question_id):
@@ -178,44 +192,42 @@ def quietly(judge, *arguments):
         with contextlib.redirect_stderr(stderr), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             verdict = judge(*arguments)
-    except (Exception, SystemExit) as error:
-        verdict = Verdict(0, say("unread.raised", error=f"{type(error).__name__}: {error}"))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        verdict = Verdict(0, say("unread.raised", error=told(error)))
         caught = []
-    said = [f"{warning.category.__name__}: {warning.message}" for warning in caught[:1]]
-    said += stderr.getvalue().strip().splitlines()[-1:]
+    said = [f"{each.category.__name__}: {quoted(each.message)}" for each in caught[:1]]
+    said += map(quoted, stderr.getvalue().strip().splitlines()[-1:])
     return verdict.adding(say("grade.warned", warning="; ".join(said)) if said else "")
 
 
-def _hint(question_id, question, verdict, answer):
-    """What helps after several different wrong answers: first what matters, then how."""
+def _hint(question_id, question, verdict):
+    """What helps after several wrong answers, the same one or not: what matters, then how."""
     if verdict.state not in ("wrong", "partly") or "one digit" in verdict.slips:
         return ""
-    tries = _tries.setdefault(question_id, [])
-    key = verdict.message
-    if isinstance(answer, (int, float, str)):
-        # The repr of a subclass is the student's code.
-        with contextlib.suppress(Exception):
-            key += f"{answer!r}"[:200]
-    if key not in tries:
-        tries.append(key)
-    hints = question.hints()
-    step = tries.index(key) - 1
-    return hints[min(step, len(hints) - 1)] if hints and step >= 0 else ""
+    _tries[question_id] = tries = _tries.get(question_id, 0) + 1
+    return "" if tries == 1 else "".join(question.hints()[: tries - 1][-1:])
 
 
 def _compare_guess(question_id, question, guess):
     try:
-        value = read_number(guess, question.unit, question.figure).value
+        given = read_number(guess, question.unit, question.figure)
     except UnreadableError as error:
         return unreadable(error)
-    if not value > 0:
+    if not given.value > 0:
         return Verdict(0, say("guess.none"))
-    _guesses[question_id] = value
-    ratio = value / question.reference()
-    off = max(ratio, 1 / ratio)
+    _guesses[question_id] = given
+    ratio, off = given.value / question.reference(), _off(given, question)
     # The direction, not the factor: that would be the answer.
-    said = "close" if off < 1.1 else "near" if off < 2 else "far" if off < FAR else "unit"
-    if math.isinf(value) or units.DIMENSIONS[question.unit] == "ratio":
+    said = "close" if off < NEAR else "near" if off < 2 else "far" if off < FAR else "unit"
+    if math.isinf(given.value) or units.DIMENSIONS[question.unit] == "ratio":
         said = "far" if said == "unit" else said
     words = {"way": way(ratio), "unit": units.name(question.unit)}
     return Verdict(0, say(f"guess.{said}", **words), "guess")
+
+
+def _off(given, question):
+    """The factor between a guess and the answer, at least 1."""
+    ratio = given.value / question.reference()
+    return max(ratio, 1 / ratio)

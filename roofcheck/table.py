@@ -1,7 +1,11 @@
 """Every question by its id: the package's tables, and those of an instructor's own folder.
 
-The folder that the environment variable ROOFKIT_QUESTIONS names may hold further tables, Python
-files with a dict QUESTIONS. They stay where they are: no release and no kit takes them along.
+A table is a TOML file, which ``loading`` reads, or a Python file with a dict QUESTIONS for what
+needs a program. The folder that the environment variable ROOFKIT_QUESTIONS names may hold further
+ones. They stay where they are: no release and no kit takes them along.
+
+The sentences of ``l04.toml`` in another language stand in a file of the same name, in a folder
+named as the language beside it.
 """
 
 import difflib
@@ -12,7 +16,8 @@ import os
 import pkgutil
 from pathlib import Path
 
-from roofcheck import questions
+from roofcheck import loading, questions
+from roofkit.words import LANGUAGE, WRITTEN_IN
 
 OWN_FOLDER = "ROOFKIT_QUESTIONS"
 
@@ -43,16 +48,17 @@ def questions_of(name):
 
 def tables():
     """Every question by its id."""
-    return _tables(os.environ.get(OWN_FOLDER, ""))
+    return _tables(os.environ.get(OWN_FOLDER, ""), os.environ.get(LANGUAGE, WRITTEN_IN))
 
 
 @functools.cache
-def _tables(folder):
-    found = {}
+def _tables(folder, language):
+    found = _written(Path(questions.__path__[0]), language, {})
     for module in pkgutil.iter_modules(questions.__path__):
         found |= importlib.import_module(f"{questions.__name__}.{module.name}").QUESTIONS
     if folder and not Path(folder).is_dir():
         raise ValueError(f"{OWN_FOLDER} names {folder!r}, which is no folder")
+    found |= _written(Path(folder), language, found) if folder else {}
     for path in sorted(Path(folder).glob("*.py")) if folder else []:
         spec = importlib.util.spec_from_file_location(f"roofkit_own_{path.stem}", path)
         module = importlib.util.module_from_spec(spec)
@@ -61,4 +67,11 @@ def _tables(folder):
             found |= module.QUESTIONS
         except AttributeError:
             raise ValueError(f"{path}: no dict QUESTIONS in it") from None
+    return found
+
+
+def _written(folder, language, known):
+    found = {}
+    for path in sorted(folder.glob("*.toml")):
+        found |= loading.read_table(path, folder / language / path.name, known)
     return found

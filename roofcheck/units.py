@@ -1,6 +1,6 @@
-"""Units as people write them: "1.22 ms", "240 FLOPs/byte", "3.35 TB/s", "89 %"."""
+"""The units that questions ask for: what each measures, and how a value in it is shown."""
 
-import re
+import math
 
 from roofcheck.sentences import Sentence, say
 from roofkit._units import engineering
@@ -10,26 +10,6 @@ DIMENSIONS = {
     "s": "time", "ms": "time", "µs": "time", "FLOPs": "work", "bytes": "data", "FLOP/s": "speed",
     "byte/s": "bandwidth", "FLOP/byte": "intensity", "times": "ratio", "of peak": "ratio",
     "tokens": "tokens", "": "ratio",
-}  # fmt: skip
-SYMBOLS = {
-    "p": 1e-12, "n": 1e-9, "µ": 1e-6, "μ": 1e-6, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "K": 1e3,
-    "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40,
-}  # fmt: skip
-PREFIX_WORDS = {
-    "pico": 1e-12, "nano": 1e-9, "micro": 1e-6, "milli": 1e-3, "": 1.0, "kilo": 1e3, "mega": 1e6,
-    "giga": 1e9, "tera": 1e12, "peta": 1e15,
-}  # fmt: skip
-SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-# What a base unit measures and how large it is, by its symbol and by its word.
-SHORT = {"s": ("time", 1), "B": ("data", 1), "b": ("data", 1 / 8), "F": ("work", 1)}
-LONG = {
-    "s": ("time", 1), "sec": ("time", 1), "second": ("time", 1), "byte": ("data", 1),
-    "bit": ("data", 1 / 8), "flop": ("work", 1), "op": ("work", 1), "operation": ("work", 1),
-    "token": ("tokens", 1),
-}  # fmt: skip
-RATIOS = {"": 1, "x": 1, "×": 1, "times": 1, "fold": 1, "%": 0.01, "percent": 0.01}
-QUOTIENTS = {
-    ("work", "time"): "speed", ("data", "time"): "bandwidth", ("work", "data"): "intensity",
 }  # fmt: skip
 # The wrong units that a number of this unit usually comes in, and how many of each make one.
 ALSO = {
@@ -45,6 +25,8 @@ ALSO = {
 }
 # Units that take SI prefixes, and how they are written behind one.
 PREFIXED = {"s": "s", "FLOP/s": "FLOP/s", "bytes": "B", "byte/s": "B/s"}
+# Smaller and larger numbers are shown as powers of ten.
+WRITTEN_OUT = 1e-4, 1e8
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # The sentences that name a unit, and those that name an amount of it. Other units are symbols.
 NAMES = {
@@ -56,6 +38,8 @@ AMOUNTS = {
     "bytes": "amount.bytes", "tokens": "amount.tokens", "times": "amount.times",
     "of peak": "amount.share",
 }  # fmt: skip
+# Those of which one has a name of its own.
+ONE = {"bytes": "amount.one-byte", "FLOPs": "amount.one-flop"}
 
 
 def name(unit):
@@ -67,72 +51,8 @@ def name(unit):
     return Sentence(NAMES[unit]) if unit in NAMES else unit
 
 
-def factor(written, unit):
-    """How many of a question's ``unit`` make one of a unit as written; None if it cannot be one.
-
-    >>> factor("ms", "s"), factor("FLOPs per byte", "FLOP/byte"), factor("Gbit/s", "byte/s")
-    (0.001, 1.0, 125000000.0)
-    >>> factor("GB", "s") is None
-    True
-    """
-    dimension = DIMENSIONS[unit]
-    own = _read(unit, dimension) if dimension != "ratio" else 1.0
-    found = _read(written, dimension)
-    return None if found is None else found / own
-
-
-def _read(text, dimension):
-    """The size of a written unit in base units, if it measures this dimension."""
-    text = " ".join(text.split())
-    text = re.sub(r"\s+of (the )?peak$|^of (the )?peak$|\.$", "", text)
-    text = re.sub(r"^(times|x) (slower|faster|as (fast|slow|much))$", "times", text)
-    scale = 1.0
-    for word, size in SCALES.items():
-        if text.startswith(word):
-            text, scale = text.removeprefix(word).strip(), scale * size
-    if dimension == "ratio":
-        ratio = RATIOS.get(text.casefold().lstrip("-"))
-        return None if ratio is None else scale * ratio
-    if not text:
-        return scale
-    above, *below = re.split(r"\s*/\s*|\s+per\s+", text)
-    if not below and dimension == "bandwidth" and re.search(r"[Bb]ps$", above):
-        above, below = above[:-2], ["s"]
-    if not below and dimension == "speed":
-        # TFLOPS is a rate although it is written without a stroke.
-        below = ["s"]
-    if not below and dimension == "intensity":
-        # An intensity may be written as FLOPs alone, which are those with every byte.
-        below = ["byte"]
-    if len(below) > 1 or not (top := _atom(above)):
-        return None
-    if not below:
-        return scale * top[1] if top[0] == dimension else None
-    bottom = _atom(below[0])
-    if not bottom or QUOTIENTS.get((top[0], bottom[0])) != dimension:
-        return None
-    return scale * top[1] / bottom[1]
-
-
-def _atom(text):
-    """(quantity, size) of a unit with its prefix, in symbols or in words."""
-    for prefix, size in SYMBOLS.items():
-        rest = text.removeprefix(prefix)
-        if rest in SHORT and text == prefix + rest:
-            return SHORT[rest][0], SHORT[rest][1] * size
-    for prefix, size in [*PREFIX_WORDS.items(), *SYMBOLS.items()]:
-        if not text.startswith(prefix):
-            continue
-        rest = text.removeprefix(prefix).casefold()
-        rest = re.sub(r"^(floating[- ]point )?(?=operation)", "", rest)
-        for word in (rest, rest.removesuffix("s")):
-            if word in LONG:
-                return LONG[word][0], LONG[word][1] * size
-    return None
-
-
-def in_units(value, unit):
-    """A value as a sentence shows it.
+def in_units(value, unit, least=3):
+    """A value as a sentence shows it, to at least so many digits.
 
     >>> in_units(1.0107e-3, "s"), in_units(240.54, "FLOP/byte"), in_units(0.892, "of peak")
     ('1.01 ms', '240.5 FLOP/byte', '89.2% of peak')
@@ -141,25 +61,47 @@ def in_units(value, unit):
 
     A number of FLOPs takes no prefix, which would look like a speed.
 
-    >>> in_units(1e12, "FLOPs")
-    '10¹² FLOPs'
+    >>> in_units(1e12, "FLOPs"), in_units(0.5, "FLOPs"), in_units(7.04e9, "")
+    ('10¹² FLOPs', '0.5 FLOPs', '7.04 · 10⁹')
+    >>> in_units(2.1054e-5, "s", 4), in_units(2e-5, "s", 4)
+    ('21.05 µs', '20 µs')
     """
-    if unit == "FLOPs":
-        return f"{with_power(float(f'{value:.3g}'))} {unit}"
+    if value < 0:
+        return f"−{in_units(-value, unit, least)}"
+    if unit == "FLOPs" and value >= 1e6:
+        return f"{with_power(float(f'{value:.{least}g}'))} {unit}"
     if unit in PREFIXED and (unit != "bytes" or value >= 1000):
-        return f"{engineering(value)}{PREFIXED[unit]}"
+        return f"{engineering(value, least)}{PREFIXED[unit]}"
     if unit == "of peak":
-        return with_unit(f"{100 * value:.3g}%", unit)
-    digits = 3 if value < 100 else max(4, min(6, len(f"{value:.0f}")))
-    return with_unit(f"{float(f'{value:.{digits}g}'):,.10g}", unit)
+        return with_unit(f"{100 * value:.{least}g}%", unit)
+    if value < WRITTEN_OUT[1] and value == round(value):
+        return with_unit(digits(value), unit)
+    written_out = 100 <= value < WRITTEN_OUT[1]
+    kept = max(4, min(6, len(f"{value:.0f}"))) if written_out else least
+    return with_unit(digits(float(f"{value:.{kept}g}")), unit)
+
+
+def digits(number):
+    """A number as a sentence shows it: with all its digits, or as a power of ten.
+
+    >>> digits(8192), digits(5e11), digits(-0.5)
+    ('8,192', '5 · 10¹¹', '−0.5')
+    """
+    least, most = WRITTEN_OUT
+    size = abs(number)
+    whole = least <= size < most or size in (0, math.inf)
+    text = f"{size:,.10g}" if whole else with_power(size)
+    return f"−{text}" if number < 0 else text
 
 
 def with_unit(number, unit):
     """A number that is written already, with its unit.
 
-    >>> with_unit("2", "bytes"), with_unit("240", "FLOP/byte"), with_unit("7", "")
-    ('2 bytes', '240 FLOP/byte', '7')
+    >>> with_unit("2", "bytes"), with_unit("1", "FLOPs"), with_unit("7", "")
+    ('2 bytes', '1 FLOP', '7')
     """
+    if number == "1" and unit in ONE:
+        return say(ONE[unit])
     return say(AMOUNTS[unit], number=number) if unit in AMOUNTS else f"{number} {unit}".strip()
 
 

@@ -3,11 +3,14 @@
 import functools
 import hashlib
 import html
+from collections.abc import Iterator
 
 import numpy as np
 
 from roofcheck.agreement import agrees, agrees_exactly, telling
+from roofcheck.inputs import GIVEN
 from roofcheck.kinds import Number, Several, Verdict
+from roofcheck.labels import in_order
 from roofcheck.reading import UnreadableError, as_sequence, is_missing, read_number
 from roofcheck.sentences import listed, say
 from roofcheck.table import find_question
@@ -62,7 +65,7 @@ how many microseconds does it take?
     figures = {
         name: int(given.value) if given.value % 1 == 0 else given.value
         for name, given in inputs.items()
-        if given.source == "the question"
+        if given.source == GIVEN
     }
     chips = [given.chips[0] for given in inputs.values() if given.chips]
     return Variant(question.text(), figures | ({"chip": chips[0]} if chips else {}))
@@ -107,19 +110,22 @@ def same(me):
 
 def judge_variant(question_id, own, answer):
     """The Verdict on an answer to one of a question's variants."""
+    if isinstance(answer, Iterator):
+        # It can be read only once, and is compared with several variants.
+        answer = as_sequence(answer, len(_parts(own)) + 1)
     verdict = own.judge(answer)
     others = [other for other in variants(question_id) if other is not own]
     if verdict.state != "wrong" or not any(_is_answered(other, answer) for other in others):
         return verdict
     # A known step gone wrong is likelier than a neighbour's number; a mere factor is not.
-    steps = {step.names[0] for part in _parts(own) for step in part.known.steps}
+    steps = {
+        slip.names[0] for part in _parts(own) for slip in [*part.known.steps, *part.known.acts]
+    }
     if any(slip.split(": ", 1)[-1] in steps or slip in steps for slip in verdict.slips):
         return verdict
     message = say("variant.another")
-    if len(verdict.slips) > 1:
+    if verdict.slips:
         message = say("slip.or-also", message=verdict.message, other=message)
-    elif verdict.slips:
-        message = say("slip.either-two", first=verdict.message, second=message)
     return Verdict(0, message, slips=(*verdict.slips, "another variant"))
 
 
@@ -130,10 +136,8 @@ def _parts(question):
 def _is_answered(question, answer):
     """Whether an answer is this variant's, exactly or to more digits than a guess would have."""
     parts = _parts(question)
-    values = as_sequence(answer) if len(parts) > 1 else [answer]
-    if len(values) != len(parts):
-        return False
     try:
+        values = in_order(answer, list(question.parts)) if len(parts) > 1 else [answer]
         given = [
             read_number(value, part.unit, part.figure)
             for part, value in zip(parts, values, strict=True)

@@ -5,7 +5,7 @@ r"""A question answered for a room: the answer as it is said, and its most usual
 >>> send.answer, send.slip, send.says[:40]
 ('4.44 ms', '597 µs', "That goes over the memory's bandwidth. T")
 >>> worked(find_question("l03.own-length")).slip
-'$\\dfrac{2 N - 1}{2 \\left(2 N + 1\\right)}$'
+'$\\dfrac{N}{2 N + 1}$'
 """
 
 from dataclasses import dataclass
@@ -42,8 +42,8 @@ def worked(question):
         case Number():
             singles = question.known.singles
             named = [slip for slip in singles if question.usual in slip.names]
-            usual = _usual(named or question.known.steps)
-            slip = (in_units(usual.column[0], question.unit), str(usual.says)) if usual else ()
+            usual = _usual(named or question.known.steps or question.known.acts)
+            slip = _shown(question, usual.column[0]) if usual else ()
             return Worked(in_units(question.reference(), question.unit), question.praise, *slip)
         case Several():
             parts = {name: worked(part) for name, part in question.parts.items()}
@@ -65,6 +65,12 @@ def worked(question):
         case Function() | Puzzle():
             return Worked(question.how, question.praise)
     raise ValueError(f"{type(question).__name__} is a kind of question that has no worked answer")
+
+
+def _shown(question, value):
+    """A wrong value as a slide shows it, and what the check says of that."""
+    text = in_units(value, question.unit)
+    return text, question.judge(text).message
 
 
 def _usual(steps):

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -154,6 +155,26 @@ def feedback(course, name, students):
     for page in written:
         _say(page)
     _say(words("commands.pages", written=len(written), left=len(made) - len(written)))
+
+
+@main.command()
+@set_argument
+@click.option("--withdraw", is_flag=True, help="Take the release back.")
+@click.option("--yes", is_flag=True, help="Release them although some may still hand in.")
+@click.pass_obj
+def answers(course, name, withdraw, yes):
+    """Release the answers of SET: feedback pages then show how each is derived."""
+    from roofgrade.book import answers as released
+
+    if withdraw:
+        released.withdraw(course, name)
+        _say(words("commands.answers_withdrawn", assignment=name))
+        return
+    due = released.due(course, name)
+    if due and due > datetime.now(UTC) and not yes:
+        raise ValueError(words("commands.answers_early", assignment=name, due=due))
+    released.release(course, name)
+    _say(words("commands.answers_released", assignment=name))
 
 
 @main.command()

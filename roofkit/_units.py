@@ -10,14 +10,14 @@ RATIOS = ("FLOP/byte", "FLOP/B")
 COUNTS = {"1/s": "/s", "multiprocessors": " multiprocessors", "threads": " threads"}
 
 
-def engineering(value):
-    """Write the value with three digits and its SI prefix; the unit is to follow.
+def engineering(value, digits=3):
+    """Write the value with so many digits and its SI prefix; the unit is to follow.
 
     >>> engineering(1.0107e-3) + "s", engineering(1.97e14) + "FLOP/s"
     ('1.01 ms', '197 TFLOP/s')
     """
     scale, prefix = prefixed(value)
-    return f"{value / scale:.3g} {prefix}"
+    return f"{value / scale:.{digits}g} {prefix}"
 
 
 def quantity(value, unit):

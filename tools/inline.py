@@ -9,7 +9,7 @@ parentheses. An expression with a backtick in it stands between double backticks
 Python writes as 2.95e+14 comes out as 2.95 · 10¹⁴.
 
 Besides the names that the lecture's cells leave behind, `reference("l02.ridge")` is a question's
-right answer.
+right answer, and `derived("l02.ridge")` its derivation, a list of steps.
 """
 
 import ast
@@ -24,8 +24,11 @@ ROLE = re.compile(r"\{eval\}(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+")
 NAMES = """\
 from roofcheck import find_question
+from roofcheck.showing import as_markdown
 def reference(question):
     return find_question(question).reference()
+def derived(question):
+    return as_markdown(find_question(question).derivation())
 """
 
 

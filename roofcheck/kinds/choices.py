@@ -24,17 +24,17 @@ SYNONYMS = {
         "compute bound", "computation", "computing", "compute limited", "arithmetic", "math",
         "T_math", "FLOPs", "FLOP/s", "peak", "peak compute", "the processor", "compute roof",
         "flat roof", "flat", "flat line", "flat part", "cpu bound", "calculation",
-        "the matrix unit",
+        "the matrix unit", "计算", "算力", "计算受限", "计算瓶颈",
     ),
     "memory": (
         "memory bound", "memory bandwidth", "bandwidth", "memory limited", "HBM", "HBM bandwidth",
         "bandwidth bound", "DRAM", "T_comms", "mem", "memory traffic", "the weights",
         "memory roof", "slanted roof", "slope", "slanted line", "slanted part", "RAM",
-        "communication", "comms",
+        "communication", "comms", "内存", "显存", "存储", "带宽", "内存带宽", "显存带宽", "访存",
     ),
     "network": (
         "network bound", "link", "the link", "NVLink", "ICI", "PCIe", "the bus", "interconnect",
-        "network bandwidth", "link bandwidth", "link bound",
+        "network bandwidth", "link bandwidth", "link bound", "网络", "通信", "互联", "链路",
     ),
     "cannot tell": (
         "can't tell", "cant tell", "can not tell", "unknown", "undecidable", "impossible to tell",
@@ -57,6 +57,9 @@ class Choice(Question):
     def reference(self) -> str:
         """The right option."""
         return apply(self.formula, {name: given.value for name, given in self.inputs.items()})
+
+    def formulas(self):
+        return [self.formula]
 
     @property
     def options(self) -> tuple[str, ...]:

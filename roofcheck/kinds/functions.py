@@ -1,15 +1,18 @@
 """A function, or a formula, compared with the reference on drawn cases."""
 
 import functools
+import math
 import random
-import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 
-from roofcheck import calling
+from roofcheck import calling, time_limit
 from roofcheck.computation import apply
+from roofcheck.derivation import Derivation, of_parts
+from roofcheck.diagnosis import LONGEST
 from roofcheck.expressions import evaluate
-from roofcheck.kinds.question import Question, Verdict, missing
+from roofcheck.kinds.question import Question, Verdict, missing, shown_figures
 from roofcheck.reading import (
     Given,
     UnreadableError,
@@ -21,12 +24,13 @@ from roofcheck.reading import (
 from roofcheck.scales import HALF
 from roofcheck.sentences import capital, listed, say
 from roofcheck.slips import Slip, Slips
+from roofcheck.spelling import formula
+from roofcheck.time_limit import EndlessError, TimeLimit
 
 # A function is tried on so many cases, which is enough for every branch of it to be met.
 CASES = 12
-# What may stand around a formula: "I =", "D >", a unit.
-AROUND = re.compile(r"^[^=<>≥]*(?:[>≥]=?|=)|FLOPs?\s*/\s*(byte|B)\s*$")
-BRACKETS = str.maketrans("[]{}", "()()")
+# Two values are shown to the first number of digits that tells them apart.
+DIGITS = 4, 6, 9
 # How students round results.
 ROUNDINGS = [
     *(functools.partial(lambda n, value: round(value, n), n) for n in range(6)),
@@ -48,11 +52,14 @@ class Function(Question):
     case: Callable[[random.Random, int], tuple]
     unit: str = ""
     slips: Mapping[str, Sequence[Slip]] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
     half: Sequence[str] = ()
     rtol: float = 1e-3
     seed: str = "public"
     # Whether all is small whole numbers, as in Number.
     exact = False
+    # Whether a derivation says each step as a formula of the arguments alone: code has its steps.
+    expanded = False
 
     @functools.cached_property
     def cases(self) -> tuple[tuple, ...]:
@@ -67,7 +74,7 @@ class Function(Question):
         return {
             name: Slips(
                 formula, self.inputs, cases, own=self.slips.get(name, ()), unit=self.unit,
-                half=self.half, rtol=self.rtol,
+                half=self.half, rtol=self.rtol, words=self.words,
                 exact=self.exact,
             )
             for name, formula in self.results.items()
@@ -79,6 +86,20 @@ class Function(Question):
         values |= dict(zip(self.arguments, arguments, strict=True))
         found = tuple(apply(formula, values) for formula in self.results.values())
         return found if len(found) > 1 else found[0]
+
+    def formulas(self):
+        return [*self.results.values()]
+
+    def derivation(self):
+        values = {name: given.value for name, given in self.inputs.items()}
+        shown = shown_figures(self.inputs)
+        found = {
+            name: formula.in_symbols(values, shown, self.expanded)
+            if isinstance(formula, Derivation)
+            else []
+            for name, formula in self.results.items()
+        }
+        return of_parts(found) if len(found) > 1 else next(iter(found.values()))
 
     def with_cases(self, seed):
         return replace(self, seed=seed)
@@ -100,11 +121,15 @@ class Function(Question):
     def _judge_calls(self, function):
         found: dict[int, tuple[Given, ...]] = {}
         troubles: dict[int, Verdict] = {}
+        limit = TimeLimit()
         for number, case in enumerate(self.cases):
             try:
-                found[number] = self._read(self._called(function, case), case)
+                found[number] = limit.call(self._result, function, case)
             except _TroubleError as error:
                 troubles[number] = error.verdict
+            except EndlessError:
+                message = self._say("function.endless", case, seconds=time_limit.SECONDS)
+                return Verdict(0, message, slips=("endless",))
         if not troubles:
             return self._judge_columns(list(found.values()))
         first = next(iter(troubles.values()))
@@ -126,16 +151,18 @@ class Function(Question):
 
     def _judge_columns(self, found):
         columns = dict(zip(self.results, zip(*found, strict=True), strict=True))
-        right, said, slips, credit = [], [], [], 0.0
+        right, slips, credit = [], [], 0.0
+        said: dict[str, list[str]] = {}
+        first = None
         for name, column in columns.items():
             known = self.known[name]
             if known.is_right(column) is not None:
                 right.append(name)
                 credit += 1
                 continue
+            first = known.first_wrong(column) if first is None else first
             rounded = _are_rounded(column, known.right)
             diagnosis = None if rounded else known.diagnose(column)
-            call = _call(self.arguments, self.cases[known.first_wrong(column)])
             if rounded:
                 credit += HALF
                 slips.append("rounded")
@@ -143,7 +170,7 @@ class Function(Question):
             elif diagnosis:
                 credit += diagnosis.credit
                 slips += diagnosis.names
-                message = say("function.first-off", message=diagnosis.message, call=call)
+                message = diagnosis.message
             elif any(given.value < 0 for given in column):
                 message = say("number.negative")
             elif not any(given.value for given in column):
@@ -151,12 +178,9 @@ class Function(Question):
             elif len({given.value for given in column}) == 1:
                 message = say("function.ignores")
             else:
-                message = say("function.retry", call=call)
-            several = len(columns) > 1
-            said.append(
-                say("parts.one", name=capital(name), message=message) if several else message
-            )
-        if len(right) == len(columns):
+                message = say("function.unknown")
+            said.setdefault(message, []).append(name)
+        if first is None:
             return Verdict(1, self.praise)
         names = listed(columns)
         turned = list(columns.values())[::-1]
@@ -165,37 +189,79 @@ class Function(Question):
             for known, column in zip(self.known.values(), turned, strict=True)
         ):
             return Verdict(HALF, say("parts.swapped", names=names), slips=("order",))
+        sentences = [*said]
+        if len(columns) > 1:
+            sentences = [
+                say("parts.one", name=capital(listed(alike)), message=message)
+                for message, alike in said.items()
+            ]
         if right:
-            said.insert(0, say("parts.right", names=capital(listed(right))))
-        return Verdict(credit / len(columns), " ".join(said), slips=tuple(slips))
+            sentences.insert(0, say("parts.right", names=capital(listed(right))))
+        wrong = [
+            (column[first].value, self.known[name].right[first])
+            for name, column in columns.items()
+            if name not in right
+        ]
+        message = self._beside(" ".join(sentences), first, *zip(*wrong, strict=True))
+        return Verdict(credit / len(columns), message, slips=tuple(slips))
+
+    def _beside(self, message, number, given, right):
+        """The message, and if there is room what a case gives beside what it should give."""
+        words = {"found": _values(given, right), "right": _values(right, given)}
+        for call in _calls(self.arguments, self.cases[number]):
+            told = f"{message} {say('function.gives', call=call, **words)}"
+            if len(told) <= LONGEST:
+                return told
+        return message
+
+    def _say(self, key, case, names=None, **fields):
+        """A sentence about one call, which is shortened where it would be too long."""
+        room = LONGEST - len(say("function.elsewhere", message=""))
+        said = [say(key, call=call, **fields) for call in _calls(names or self.arguments, case)]
+        return next((each for each in said if len(each) <= room), said[-1])
+
+    def _result(self, function, case):
+        """What the function gives in a case, as numbers; raises _TroubleError."""
+        return self._read(self._called(function, case), case)
 
     def _called(self, function, case):
         try:
             return calling.call(function, case)
+        except _TroubleError:
+            raise
         except (Exception, SystemExit) as error:
-            raise _raised(error, case, function) from None
+            # Where it is graded, the error is one of the same name.
+            name = type(error).__name__
+            if name == "RecursionError":
+                message = self._say("function.recursion", case)
+            else:
+                names = calling.argument_names(function, len(case))
+                message = self._say("function.raised", case, names, error=calling.told(error))
+            raise _TroubleError(Verdict(0, message, slips=(name,))) from None
 
     def _read(self, raw, case):
-        call = _call(self.arguments, case)
         if is_missing(raw):
-            message = say("function.no-return", call=call)
+            message = self._say("function.no-return", case)
             raise _TroubleError(Verdict(0, message, slips=("no return",)))
         if isinstance(raw, (Mapping, set, frozenset)) or (
             isinstance(raw, str) and len(self.results) > 1
         ):
             reason = say("function.plain-values", kind=kind_of(raw))
-            message = say("function.no-number", call=call, reason=reason)
+            message = self._say("function.no-number", case, reason=reason)
             raise _TroubleError(Verdict(0, message))
-        found = as_sequence(raw)
+        found = as_sequence(raw, len(self.results) + 1)
         if len(found) != len(self.results):
-            wanted = len(self.results)
-            message = say("function.length", call=call, found=len(found), wanted=wanted)
+            # An iterator was not read to its end, which it may not have.
+            endless = not isinstance(raw, Sized) and len(found) > len(self.results)
+            many = len(raw) if isinstance(raw, Sized) else len(found)
+            key = "function.more" if endless else "function.length"
+            message = self._say(key, case, found=many, wanted=len(self.results))
             raise _TroubleError(Verdict(0, message))
         try:
             # A function's results are computed: all their digits count.
-            return tuple(Given(read_number(value, self.unit).value) for value in found)
+            return tuple(Given(read_number(_float(value), self.unit).value) for value in found)
         except UnreadableError as error:
-            message = say("function.no-number", call=call, reason=error)
+            message = self._say("function.no-number", case, reason=error)
             raise _TroubleError(Verdict(0, message)) from None
 
     def _drawn_once(self, rng):
@@ -212,17 +278,16 @@ class Formula(Function):
 
     cancels: Mapping[str, float] = field(default_factory=dict)
     exact = True
+    expanded = True
 
     def judge(self, answer):
         symbols = listed(self.arguments)
         if is_missing(answer) or (isinstance(answer, str) and answer.strip() in ("", "...")):
             return missing(None if answer is None else ...)
         if isinstance(answer, str):
-            text = AROUND.sub("", answer.strip().strip("$"))
-            text = re.sub(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", text)
-            text = text.replace("\\cdot", "*").translate(BRACKETS)
+            text = formula(answer)
             try:
-                evaluate(text, self.values(self.cases[0]))
+                evaluate(text, self.values(self.cases[0]), exact=self.cancels)
             except ValueError as error:
                 return Verdict(0, say("formula.unread", why=error))
             verdict = self._judge_calls(self._written(text))
@@ -230,10 +295,7 @@ class Formula(Function):
             if verdict.credit == 1 or not above:
                 return verdict
             if self._judge_calls(self._written(f"{above}/({below})")).credit == 1:
-                message = say("formula.divisor")
-                if verdict.slips:
-                    message = say("slip.either-two", first=message, second=verdict.message)
-                return Verdict(HALF, message, slips=("divisor", *verdict.slips))
+                return Verdict(HALF, say("formula.divisor"), slips=("divisor", *verdict.slips))
             return verdict
         if free := getattr(answer, "free_symbols", None):
             named = {str(symbol): symbol for symbol in free}
@@ -253,7 +315,7 @@ class Formula(Function):
         if callable(answer):
             return self._judge_calls(answer)
         try:
-            value = read_number(answer, self.unit).value
+            value = read_number(answer).value
         except UnreadableError:
             message = say("formula.not-one", kind=kind_of(answer), symbols=symbols)
             return Verdict(0, message)
@@ -264,7 +326,15 @@ class Formula(Function):
 
     def _written(self, text):
         """The function that a formula as text is."""
-        return lambda *case: evaluate(text, self.values(case))
+
+        def written(*case):
+            try:
+                return evaluate(text, self.values(case), exact=self.cancels)
+            except ValueError as error:
+                message = self._say("formula.fails", case, why=error)
+                raise _TroubleError(Verdict(0, message)) from None
+
+        return written
 
     def values(self, case):
         """The symbols' values; as floats, which overflow where whole numbers would grow on."""
@@ -287,18 +357,32 @@ class _TroubleError(Exception):
         self.verdict = verdict
 
 
-def _raised(error, case, function):
-    kind = f"{type(error).__name__}: {error}"
-    names = calling.argument_names(function, len(case))
-    message = say("function.raised", error=kind, call=_call(names, case))
-    return _TroubleError(Verdict(0, message, slips=(type(error).__name__,)))
-
-
-def _call(names, case):
-    """The arguments of a call, as one would type them, or nearly."""
-    pairs = zip(names, case, strict=True)
-    return f"({', '.join(f'{name}={_plain(value)}' for name, value in pairs)})"
+def _calls(names, case):
+    """The arguments of a call as one would type them, nearly: with their names, and without."""
+    values = [_plain(value) for value in case]
+    named = [f"{name}={value}" for name, value in zip(names, values, strict=True)]
+    return [f"({', '.join(each)})" for each in (named, values)]
 
 
 def _plain(value):
-    return f"{value:.4g}" if isinstance(value, float) else f"{value}"
+    exact = isinstance(value, str) or (isinstance(value, int) and abs(value) < 10**6)
+    return f"{value}" if exact else f"{value:.4g}"
+
+
+def _values(values, others):
+    """Values to four digits, or to as many as it takes to tell one from its other."""
+    shown = [
+        next(
+            (f"{value:.{n}g}" for n in DIGITS if f"{value:.{n}g}" != f"{other:.{n}g}"),
+            f"{value:.4g}",
+        )
+        for value, other in zip(values, others, strict=True)
+    ]
+    return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
+
+
+def _float(value):
+    """A whole number as the float it comes to, which no whole number is too large for."""
+    if isinstance(value, int) and value.bit_length() > sys.float_info.max_exp:
+        return math.copysign(math.inf, value > 0 or -1)
+    return value

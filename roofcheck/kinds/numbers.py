@@ -4,13 +4,13 @@ import contextlib
 import functools
 import math
 import random
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from roofcheck import units
 from roofcheck.agreement import agrees, caret, rounds_to
 from roofcheck.computation import apply
+from roofcheck.derivation import Derivation, of_parts
 from roofcheck.kinds.question import (
     Question,
     Verdict,
@@ -19,9 +19,11 @@ from roofcheck.kinds.question import (
     missing,
     other_chips,
     shown,
+    shown_figures,
     unreadable,
 )
-from roofcheck.reading import UnreadableError, as_sequence, is_missing, read_number
+from roofcheck.labels import in_order
+from roofcheck.reading import UnreadableError, is_missing, read_number
 from roofcheck.scales import HALF
 from roofcheck.sentences import capital, listed, say
 from roofcheck.slips import Slip, Slips
@@ -31,7 +33,9 @@ from roofcheck.slips import Slip, Slips
 class Number(Question):
     """Asks for one number: ``formula`` of the inputs, in ``unit``, within ``rtol``.
 
-    ``slips`` are the question's own wrong turns. ``half`` names those slips that keep half the
+    ``formula`` is a Derivation, from whose steps slips follow, or any function. ``slips`` are the
+    question's own wrong turns, and ``words`` what to say of acts in place of the general sentence,
+    by the names of the acts. ``half`` names those slips that keep half the
     credit, ``usual`` the one that a slide shows, by default the first of its own. ``figure`` is the
     attribute that the question means of an Estimate. ``beyond``, a function of inputs and of
     ``answer``, says why such an answer is impossible, or gives nothing. ``exact`` says that all
@@ -52,6 +56,7 @@ class Number(Question):
     unit: str = ""
     rtol: float = 0.01
     slips: Sequence[Slip] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
     half: Sequence[str] = ()
     usual: str = ""
     figure: str = ""
@@ -63,12 +68,21 @@ class Number(Question):
         """Its slips and what each gives."""
         return Slips(
             self.formula, self.inputs, own=self.slips, unit=self.unit, half=self.half,
-            rtol=self.rtol, exact=self.exact,
+            rtol=self.rtol, words=self.words, exact=self.exact,
         )  # fmt: skip
 
     def reference(self) -> float:
         """The right answer."""
         return self.known.right[0]
+
+    def formulas(self):
+        return [self.formula]
+
+    def derivation(self):
+        if not isinstance(self.formula, Derivation):
+            return []
+        values = {name: given.value for name, given in self.inputs.items()}
+        return self.formula.lines(values, shown_figures(self.inputs))
 
     def _wrong_label(self):
         message = say("number.wrong-label", wanted=units.name(self.unit))
@@ -89,6 +103,11 @@ class Number(Question):
             found += [f"the slip {name!r} is the first whole number" for name in wholes]
         return found
 
+    def idle_words(self) -> list[str]:
+        """The names in ``words`` of acts that nobody can be told, which is an error of a table."""
+        told = {candidate.names[0] for candidate in [*self.known.steps, *self.known.acts]}
+        return [name for name in self.words if name not in told]
+
     def with_inputs(self, inputs):
         """The same question of other figures, without what went with its own."""
         kept = [slip for slip in self.slips if not slip.here]
@@ -102,6 +121,8 @@ class Number(Question):
                 return self._wrong_label()
             return unreadable(error)
         remark = self.known.is_right([given])
+        if remark is None and self.known.is_too_short([given]):
+            return Verdict(0, say("number.more-digits"), slips=("few digits",))
         if remark is None and self.unit == "tokens" and given.value == self._whole:
             remark = say("number.whole-tokens")
         if remark is not None:
@@ -134,9 +155,10 @@ class Several(Question):
 
     A part's points are its weight. The right values in another order keep half the credit.
 
-    So does a wrong part that follows from the student's other answers. ``follows`` maps the name of
-    such a part to a function, which takes a mapping of part names to the numbers that the student
-    gave and returns what the part would be by them.
+    So does a wrong part that follows from the student's other answers: from those that are steps
+    of its own derivation. ``follows`` maps the name of a part with no such steps to a function,
+    which takes a mapping of part names to the numbers that the student gave and returns what the
+    part would be by them.
     """
 
     parts: Mapping[str, Number]
@@ -146,17 +168,17 @@ class Several(Question):
         """The right answer of each part."""
         return {name: part.reference() for name, part in self.parts.items()}
 
+    def derivation(self):
+        return of_parts({name: part.derivation() for name, part in self.parts.items()})
+
     def judge(self, answer):
         if is_missing(answer):
             return missing(answer)
-        if isinstance(answer, str):
-            answer = re.split(r"\s*;\s*|,\s+|\s+and\s+", answer.strip().strip("()[]"))
-        if isinstance(answer, Mapping):
-            answer = self._in_order(answer)
-        found = as_sequence(answer)
         names = listed(self.parts)
-        if len(found) != len(self.parts):
-            return Verdict(0, say("parts.count", count=len(self.parts), names=names))
+        try:
+            found = in_order(answer, list(self.parts))
+        except UnreadableError as error:
+            return unreadable(error)
         empty = [name for name, value in zip(self.parts, found, strict=True) if is_missing(value)]
         if len(empty) == len(found):
             return missing(...)
@@ -192,30 +214,42 @@ class Several(Question):
             with contextlib.suppress(UnreadableError):
                 given[name] = read_number(value, part.unit, part.figure)
         values = {name: number.value for name, number in given.items()}
-        for name, formula in self.follows.items():
-            if name not in given or verdicts[name].state != "wrong":
+        for name in given:
+            if verdicts[name].state != "wrong":
                 continue
             try:
-                expected = formula(values)
-            except (KeyError, ZeroDivisionError, OverflowError):
+                expected = self._by_the_others(name, values)
+            except (KeyError, ArithmeticError, ValueError):
                 continue
-            if agrees([given[name]], [expected]):
+            if expected is not None and agrees([given[name]], [expected]):
                 yield name, Verdict(HALF, say("parts.follows"), slips=("follows",))
 
+    def _by_the_others(self, name, values):
+        """What a part is by the student's other answers; None where it needs none of them."""
+        if name in self.follows:
+            return self.follows[name](values)
+        part = self.parts[name]
+        if not isinstance(part.formula, Derivation):
+            return None
+        steps = {step.name: step for step in part.formula.steps[:-1]}
+        known = {}
+        for other, each in self.parts.items():
+            last = each.formula.steps[-1] if isinstance(each.formula, Derivation) else None
+            if other in values and last and steps.get(last.name) == last:
+                known[last.name] = values[other] / each.formula.scale
+        inputs = {label: given.value for label, given in part.inputs.items()}
+        return part.formula.value(inputs, known) if known else None
+
+    def formulas(self):
+        return [part.formula for part in self.parts.values()]
+
+    def figures(self):
+        return {n: given for part in self.parts.values() for n, given in part.inputs.items()}
+
     def text(self):
-        inputs = {n: given for part in self.parts.values() for n, given in part.inputs.items()}
+        inputs = self.figures()
         words = {name: shown(given) for name, given in inputs.items()}
         return self.asks.format(**words, chip=chips_of(inputs), parts=listed(self.parts))
-
-    def _in_order(self, answer):
-        """The values of a mapping in the order of the parts, if its keys name them."""
-        keys = {
-            name: [key for key in answer if name.casefold().startswith(str(key).casefold())]
-            for name in self.parts
-        }
-        chosen = [found[0] for found in keys.values() if len(found) == 1]
-        named = len(set(chosen)) == len(self.parts)
-        return [answer[key] for key in chosen] if named else list(answer.values())
 
     def problems(self):
         return [f"{n}: {problem}" for n, part in self.parts.items() for problem in part.problems()]

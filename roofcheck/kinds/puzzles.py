@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from roofcheck import time_limit
 from roofcheck.computation import apply
 from roofcheck.kinds.question import Question, Verdict, missing
 from roofcheck.programs import Case
 from roofcheck.reading import is_missing, kind_of
 from roofcheck.sentences import say
 from roofcheck.slips import Slip
+from roofcheck.time_limit import EndlessError, TimeLimit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +64,11 @@ class Puzzle(Question):
         """What the function does in each case: a program, or last a text of what it raised."""
         programs = []
         for case in self.cases:
-            programs.append(case.record(function))
+            # A long schedule takes its time in every case, and none has more than so many steps.
+            try:
+                programs.append(TimeLimit().call(case.record, function))
+            except EndlessError:
+                programs.append(say("puzzle.endless", seconds=time_limit.SECONDS))
             if isinstance(programs[-1], str):
                 break
         return programs

@@ -1,20 +1,22 @@
 """What all questions share: inputs, hints, new draws, and the verdict."""
 
 import abc
-import inspect
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from roofcheck import units
 from roofcheck.chips import course_chips
-from roofcheck.computation import apply
-from roofcheck.inputs import Input
+from roofcheck.computation import apply, arguments
+from roofcheck.derivation import Line
+from roofcheck.inputs import GIVEN, Input
 from roofcheck.reading import UnreadableError, none_said
-from roofcheck.sentences import listed, say
+from roofcheck.sentences import capital, listed, say
 from roofkit._units import prefixed
 
 TRIES = 500
+# A hint names at most so many inputs that the question itself gives.
+MANY = 4
 # The credit of one puzzle on other sizes may be lower by so much, with the same schedule.
 LITTLE = 0.15
 
@@ -53,6 +55,7 @@ class Question(abc.ABC):
     praise : what to say of a right answer beside "Right"
     points : what it is worth in a problem set
     holds : function of inputs by name that a new draw must satisfy
+    beside : the table that stands beside it in its lecture, as text, where it is needed to answer
     """
 
     asks: str
@@ -61,6 +64,7 @@ class Question(abc.ABC):
     praise: str = ""
     points: float = 0.0
     holds: Callable | None = None
+    beside: str = ""
 
     @abc.abstractmethod
     def judge(self, answer) -> Verdict:
@@ -75,7 +79,7 @@ class Question(abc.ABC):
         rng = random.Random(f"{seed}")
         for _ in range(TRIES):
             fresh = self._drawn_once(rng)
-            values = {name: given.value for name, given in fresh.inputs.items()}
+            values = {name: given.value for name, given in fresh.figures().items()}
             if (not self.holds or apply(self.holds, values)) and not fresh.problems():
                 return fresh
         raise ValueError(f"no draw of {self.asks!r} in {TRIES} keeps its slips apart")
@@ -93,6 +97,10 @@ class Question(abc.ABC):
         known = self.judge(answer)
         return lower(known, other.judge(answer)) if known.credit and other is not self else known
 
+    def figures(self) -> Mapping[str, Input]:
+        """The inputs by name, those of all parts where there are parts."""
+        return self.inputs
+
     def problems(self) -> list[str]:
         """What is wrong with the question itself: slips that would be taken for right."""
         return []
@@ -102,19 +110,32 @@ class Question(abc.ABC):
         words = {name: shown(given) for name, given in self.inputs.items()}
         return self.asks.format(**words, chip=chips_of(self.inputs))
 
+    def derivation(self) -> list[Line]:
+        """How the answer is derived, with this question's own figures; empty if it has no steps."""
+        return []
+
     def hints(self) -> list[str]:
         """What to say on the second wrong try, on the third, and so on; the last stays."""
-        formula = getattr(self, "formula", None)
-        used = inspect.signature(formula).parameters if formula else ()
-        named = dict.fromkeys(
-            str(given.what) for name, given in self.inputs.items() if given.what and name in used
-        )
+        formulas = self.formulas()
+        used = {name for formula in formulas for name in arguments(formula)}
+        figures = [given for name, given in self.figures().items() if given.what and name in used]
+        named = dict.fromkeys(str(given.what) for given in figures)
+        if len(named) > MANY:
+            # What the question gives need not be named.
+            named = dict.fromkeys(str(each.what) for each in figures if each.source != GIVEN)
         what = [say("hint.what", inputs=listed(named))] if named else []
+        steps = (step for formula in formulas for step in getattr(formula, "steps", ()))
+        for step in dict.fromkeys(step for step in steps if step.why):
+            what.append(say("hint.step", what=capital(step.what), why=step.why))
         if not self.how:
             return what
         if self.how.endswith("?"):
             return [*what, say("hint.asks", question=self.how)]
         return [*what, say("hint.how", how=self.how)]
+
+    def formulas(self) -> list[Callable]:
+        """What the answer, or each part of it, is computed by."""
+        return []
 
     def with_inputs(self, inputs: Mapping[str, Input]) -> "Question":
         """The same question with other figures, without the praise written for those it had."""
@@ -144,14 +165,23 @@ def lower(known: Verdict, other: Verdict) -> Verdict:
 
 def shown(given):
     """An input's value as a sentence shows it: 3.35 TB/s, 80, 5·10¹¹."""
-    if callable(given.value):
-        return ""
     if given.unit in ("FLOP/s", "byte/s"):
         scale, prefix = prefixed(given.value)
         return f"{given.value / scale:.5g} {prefix}{given.unit.replace('byte', 'B')}"
-    if 1e-3 <= given.value < 1e8:
-        return f"{given.value:,.10g}"
-    return units.with_power(given.value)
+    return units.digits(given.value)
+
+
+def shown_figures(inputs):
+    """The inputs' values as a derivation shows them, with the units that arithmetic goes by.
+
+    What is counted, and conventions such as the bytes of a number, are bare factors.
+    """
+    return {
+        name: units.with_unit(shown(given), given.unit)
+        if given.source == GIVEN and given.unit in ("s", "bytes", "FLOPs", "FLOP/byte")
+        else shown(given)
+        for name, given in inputs.items()
+    }
 
 
 def chips_of(inputs):

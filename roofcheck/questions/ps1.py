@@ -1,31 +1,18 @@
-"""Problem set 1, on lectures 01 and 02."""
+"""Problem set 1, on lectures 01 and 02: its orders and functions."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import roofkit as rk
 from roofcheck.chips import course_chips
-from roofcheck.inputs import (
-    Input,
-    Instead,
-    bandwidth,
-    count,
-    longer,
-    lower_roof,
-    peak,
-    retold,
-    total,
-)
-from roofcheck.kinds import Choice, Function, Number, Order
+from roofcheck.derivation import Derivation, step
+from roofcheck.kinds import Function, Order
 from roofcheck.slips import Slip
 
-A6000, H200, H100, A100 = "RTX A6000", "H200", "H100 SXM", "A100 80GB SXM"
-NOT_A_TIME = "That is FLOPs over bytes, FLOP/byte. A time is asked for: work over speed."
 TO_SORT = ("H100 SXM", "TPU v5e", "A100 80GB SXM", "TPU v6e", "A100 40GB SXM")
 
 
-def _ridge(name, dtype="bf16"):
-    return rk.chip(name).roofline(dtype).ridge
+def _ridge(name):
+    return rk.chip(name).roofline("bf16").ridge
 
 
 def _chips_of_distinct_ridges(rng):
@@ -73,212 +60,38 @@ def _bracket_case(rng, number):
     return flops, moved, peak_flops, speed
 
 
-def _sum(a, b):
-    return a + b
+# The two times that both results of the bracket are made of.
+TIMES = [
+    step("t_math", "flops / peak_flops", "s", "T_math: the FLOPs over the peak"),
+    step("t_comms", "bytes_moved / bandwidth", "s", "T_comms: the bytes over the bandwidth"),
+]
 
 
-def _dense(chip):
-    """A chip's dense bf16 peak, and twice of it told alike for every chip."""
-    found = rk.chip(chip).peaks
-    others = [name for name, figure in found.items() if abs(figure / found["bf16"] - 2) > 0.01]
-    given = peak(chip, dtypes=others, sparse=False)
-    twice = Instead(
-        "twice",
-        2 * given.value,
-        "That takes twice the dense peak: sparsity, fp8 or int8. Dense bf16 matrices reach half.",
-    )
-    return replace(
-        given, instead=(twice, *given.instead), again=lambda rng, chips: _dense(chips[chip])
-    )
+def _bracket(name, expression, words):
+    return Derivation([*TIMES, step(name, expression, "s", words)], "s")
 
 
-def _shorter():
-    """The shorter of T_math and T_comms: what full overlap hides."""
-    return Input(
-        min,
-        instead=(
-            Instead("longer", max, "That is the longer time, which is left. What is saved?"),
-            Instead("sum", _sum, "That is the time without overlap. What is saved of it?"),
-            Instead("first", lambda x, y: x, "That is T_math, which full overlap leaves."),
-            Instead("second", lambda x, y: y, "That is T_comms, which full overlap leaves."),
-            Instead(
-                "difference",
-                lambda x, y: abs(x - y),
-                "That is the difference of the times: how long one unit waits for the other.",
-            ),
-            Instead(
-                "half",
-                lambda x, y: (x + y) / 2,
-                "Half of the sum is saved only where both times are equal.",
-                3,
-            ),
-        ),
-    )
-
-
-def _bracket_slips(combine):
-    """The slips of two times: the wrong pairs, or one of them off by a factor."""
-
-    def scaled(name, math, comms, says):
-        return Slip(
-            name,
-            lambda flops, bytes_moved, peak_flops, bandwidth: combine(
-                math * flops / peak_flops, comms * bytes_moved / bandwidth
-            ),
-            says,
-        )
-
-    return [
-        scaled(
-            "FLOPs doubled",
-            2,
-            1,
-            "That doubles the FLOPs or halves the peak. Both are given as they count.",
-        ),
-        scaled("bytes doubled", 1, 2, "That takes 2 bytes for each of the bytes."),
-        scaled("bits", 1, 8, "That counts the bits of each byte. The bandwidth is in bytes too."),
-        Slip(
-            "FLOPs over bandwidth",
-            lambda flops, bytes_moved, peak_flops, bandwidth: combine(
-                flops / bandwidth, bytes_moved / peak_flops
-            ),
+def _both_times_wrong(combine):
+    """The slips that concern both times, which the text ``combine`` joins."""
+    wrong = {
+        "FLOPs over bandwidth": (
+            "flops / bandwidth",
+            "bytes_moved / peak_flops",
             "That divides FLOPs by the bandwidth and bytes by the peak.",
         ),
-        Slip(
-            "upside down",
-            lambda flops, bytes_moved, peak_flops, bandwidth: combine(
-                peak_flops / flops, bandwidth / bytes_moved
-            ),
+        "upside down": (
+            "peak_flops / flops",
+            "bandwidth / bytes_moved",
             "Both fractions are upside down: work over speed is time.",
         ),
+    }
+    return [
+        Slip(name, Derivation([step("time", combine.format(math, comms))]), says)
+        for name, (math, comms, says) in wrong.items()
     ]
 
 
 QUESTIONS = {
-    "ps1.ridge": Number(
-        asks="The data sheet of the {chip} gives twice {peak} in bf16 with sparsity, and "
-        "{bandwidth} of memory bandwidth. What is its ridge for dense bf16 matrices, in FLOP/byte?",
-        points=2,
-        inputs={
-            "peak": peak(A6000, dtypes=("fp32",), printed_sparse=True),
-            "bandwidth": bandwidth(A6000, link=False),
-        },
-        formula=lambda peak, bandwidth: peak / bandwidth,
-        unit="FLOP/byte",
-        half=["peak: sparse"],
-        slips=[
-            Slip(
-                "A100 40GB",
-                lambda: _ridge("A100 40GB SXM"),
-                "That is the ridge of lecture 2's 40 GB A100, which lies near this card's.",
-                here=True,
-            ),
-            Slip(
-                "sparse, tera over giga",
-                lambda peak, bandwidth: 2 * peak / bandwidth / 1000,
-                "That takes the peak with sparsity. Besides, it divides tera by giga, 10^12 by "
-                "10^9.",
-            ),
-            Slip(
-                "both peaks",
-                lambda peak, bandwidth: (2 * peak + rk.chip(A6000).peak_flops("fp32")) / bandwidth,
-                "That adds the fp32 peak. The work is in bf16 alone.",
-                here=True,
-            ),
-            Slip(
-                "fp32 halved",
-                lambda bandwidth: rk.chip(A6000).peak_flops("fp32") / 2 / bandwidth,
-                "That takes half the fp32 peak. Only the figure with sparsity is halved, and the "
-                "work is in bf16.",
-                here=True,
-            ),
-        ],
-        # The 40 GB A100's ridge lies half a percent away.
-        rtol=0.004,
-        praise="Dense peak over memory bandwidth.",
-        how="the ridge is the dense peak over the bandwidth; with sparsity a sheet prints twice "
-        "the dense peak",
-    ),
-    "ps1.time": Number(
-        asks="A layer takes {flops} bf16 FLOPs and moves {moved} bytes on the {chip}. With full "
-        "overlap, how many microseconds does it take?",
-        points=2,
-        inputs={
-            "flops": count(4e11, "the FLOPs"),
-            "moved": count(2.4e9, "the bytes", "bytes", draw=(0.5, 1, 2)),
-            "peak": peak(H200, others=[]),
-            "bandwidth": bandwidth(H200, others=[H100]),
-            "pick": retold(
-                longer(),
-                "twice",
-                says="That is twice the longer time: FLOPs or bytes doubled, or a bound of the sum "
-                "taken for the time.",
-            ),
-        },
-        formula=lambda pick, flops, moved, peak, bandwidth: (
-            1e6 * pick(flops / peak, moved / bandwidth)
-        ),
-        unit="µs",
-        figure="lower",
-        half=["pick: sum", "bandwidth: another chip"],
-        slips=[
-            Slip(
-                "intensity",
-                lambda flops, moved: flops / moved,
-                NOT_A_TIME,
-            ),
-            Slip(
-                "ridge",
-                lambda peak, bandwidth: peak / bandwidth,
-                "That is the ridge, FLOP/byte. A time is asked for: work over speed.",
-            ),
-            Slip(
-                "sum, H100",
-                lambda flops, moved, peak: 1e6 * (flops / peak + moved / rk.chip(H100).bandwidth),
-                "That is the sum, the time if nothing overlaps, and with the H100's memory.",
-                here=True,
-            ),
-            Slip(
-                "FLOPs over bandwidth",
-                lambda flops, bandwidth: 1e6 * flops / bandwidth,
-                "That divides FLOPs by a bandwidth. Bytes go over a bandwidth, FLOPs over a peak.",
-            ),
-            Slip(
-                "bytes over peak",
-                lambda moved, peak: 1e6 * moved / peak,
-                "That divides bytes by a peak. Bytes go over a bandwidth, FLOPs over a peak.",
-            ),
-        ],
-        praise="The memory binds, so the bytes set the time.",
-        how="compute T_math and T_comms; with full overlap the longer one is all",
-        holds=lambda flops, moved, peak, bandwidth: moved / bandwidth > 1.05 * flops / peak,
-    ),
-    "ps1.bound": Choice(
-        asks="A bf16 kernel of intensity {intensity} runs on the {chip} at 40% of its peak. Which "
-        "roof is it under?",
-        points=2,
-        inputs={
-            "intensity": count(250, "the intensity", draw=(1, 0.5, 2)),
-            "peak": peak(H200),
-            "bandwidth": bandwidth(H200),
-        },
-        formula=lambda intensity, peak, bandwidth: (
-            "compute" if intensity >= peak / bandwidth else "memory"
-        ),
-        why_not={
-            "memory": "40% of peak does not make it memory-bound. Compute this card's ridge and "
-            "compare.",
-            "compute": "Compute this card's ridge and compare: the intensity lies left of it.",
-            "network": "One card works alone: no byte crosses a link between chips.",
-            "cannot tell": "Intensity and ridge are both known, and they say which roof it is "
-            "under. What you cannot tell is why it stays below.",
-        },
-        how="compare the intensity with peak over bandwidth; the measured share has no part in it",
-        praise="It lies right of this card's ridge.",
-        holds=lambda intensity, peak, bandwidth: (
-            intensity * bandwidth / peak > 0.5 and abs(intensity * bandwidth / peak - 1) > 0.1
-        ),
-    ),
     "ps1.order": Order(
         asks="Order these chips by their bf16 ridge, lowest first.",
         points=3,
@@ -319,74 +132,39 @@ QUESTIONS = {
         how="each line is the one before with a single change; what is compared at first?",
         praise="Every step can be undone, so the two comparisons always agree.",
     ),
-    "ps1.mine": Number(
-        asks="A layer takes {flops} bf16 FLOPs and moves {moved} bytes on the {chip}. By how many "
-        "microseconds can full overlap of computing and moving shorten it, against none at all?",
-        points=3,
-        inputs={
-            "flops": count(3e11, "the FLOPs", draw=(0.5, 1, 2, 3, 4, 8)),
-            "moved": count(3e9, "the bytes", "bytes", draw=(0.5, 1, 1.5, 2, 3)),
-            "peak": _dense(A100),
-            "bandwidth": bandwidth(A100),
-            "pick": _shorter(),
-        },
-        formula=lambda pick, flops, moved, peak, bandwidth: (
-            1e6 * pick(flops / peak, moved / bandwidth)
-        ),
-        unit="µs",
-        half=["pick: longer"],
-        slips=[
-            Slip(
-                "FLOPs over bandwidth",
-                lambda flops, bandwidth: 1e6 * flops / bandwidth,
-                "That divides FLOPs by a bandwidth. Bytes go over a bandwidth, FLOPs over a peak.",
-            ),
-            Slip(
-                "share",
-                lambda flops, moved, peak, bandwidth: (
-                    min(flops / peak, moved / bandwidth) / (flops / peak + moved / bandwidth)
-                ),
-                "That is the share of the time that is saved. Microseconds are asked for.",
-            ),
-            Slip(
-                "percent",
-                lambda flops, moved, peak, bandwidth: (
-                    100 * min(flops / peak, moved / bandwidth) / (flops / peak + moved / bandwidth)
-                ),
-                "That is the share of the time that is saved, in percent. Microseconds are asked "
-                "for.",
-            ),
-            Slip(
-                "ratio",
-                lambda flops, moved, peak, bandwidth: (
-                    (flops / peak + moved / bandwidth) / max(flops / peak, moved / bandwidth)
-                ),
-                "That is how many times as long it takes without overlap. Microseconds are asked "
-                "for.",
-            ),
-            Slip("intensity", lambda flops, moved: flops / moved, NOT_A_TIME),
-        ],
-        praise="The shorter time disappears behind the longer.",
-        how="the time with no overlap less the time with full overlap",
-        holds=lambda flops, moved, peak, bandwidth: (
-            0.3 < flops / peak / (moved / bandwidth) < 0.9
-            # At 2, twice the peak would give the right time.
-            or 1.1 < flops / peak / (moved / bandwidth) < 1.9
-        ),
-    ),
     "ps1.attainable": Function(
         asks="Write attainable(intensity, peak_flops, bandwidth), in FLOP/s.",
         points=4,
         arguments=("intensity", "peak_flops", "bandwidth"),
-        inputs={"roof": lower_roof()},
         results={
-            "attainable": lambda roof, intensity, peak_flops, bandwidth: roof(
-                peak_flops, intensity * bandwidth
+            "attainable": Derivation(
+                [
+                    step("slope", "intensity * bandwidth", "FLOP/s", "the slope"),
+                    step("roof", "min(peak_flops, slope)", "FLOP/s", "the roof"),
+                ],
+                "FLOP/s",
             )
         },
         case=_attainable_case,
         unit="FLOP/s",
-        half=["roof: first", "roof: second", "share of peak", "an intensity"],
+        half=[
+            "roof: min-alone peak_flops",
+            "roof: min-alone slope",
+            "share of peak",
+            "an intensity",
+        ],
+        words={
+            "roof: min-alone peak_flops": "That is the peak alone, one roof of two.",
+            "roof: min-alone slope": "That is intensity times bandwidth alone, one roof of two.",
+            "roof: min-other min(peak_flops, slope)": "That is the higher roof. A computation "
+            "stays under the lower.",
+            "slope: divided intensity": "That divides the bandwidth by the intensity. Multiply: "
+            "the result is FLOP/s.",
+            "slope: divided bandwidth": "That divides the intensity by the bandwidth. Multiply: "
+            "the result is FLOP/s.",
+            "slope: left-out intensity": "That takes the bandwidth alone for the slope. The slope "
+            "is intensity times bandwidth.",
+        },
         slips={
             "attainable": [
                 Slip(
@@ -407,19 +185,12 @@ QUESTIONS = {
                     "That is the ridge, FLOP/byte. Which speed does it allow at this intensity?",
                 ),
                 Slip(
-                    "divided",
-                    lambda intensity, peak_flops, bandwidth: min(peak_flops, bandwidth / intensity),
-                    "That divides the bandwidth by the intensity. Multiply: the result is FLOP/s.",
-                ),
-                Slip(
-                    "intensity over bandwidth",
-                    lambda intensity, peak_flops, bandwidth: min(peak_flops, intensity / bandwidth),
-                    "That divides the intensity by the bandwidth. Multiply: the result is FLOP/s.",
-                ),
-                Slip(
-                    "bandwidth alone",
-                    lambda bandwidth: bandwidth,
-                    "That is the bandwidth in every call. The slope is intensity times bandwidth.",
+                    "no overlap",
+                    lambda intensity, peak_flops, bandwidth: (
+                        1 / (1 / peak_flops + 1 / (intensity * bandwidth))
+                    ),
+                    "That adds the times of both, as if nothing overlapped. The roof is the lower "
+                    "of the two.",
                 ),
             ]
         },
@@ -431,18 +202,47 @@ QUESTIONS = {
         "overlap and the time with none, in seconds.",
         points=4,
         arguments=("flops", "bytes_moved", "peak_flops", "bandwidth"),
-        inputs={"pick": longer(), "add": total()},
         results={
-            "with overlap": lambda pick, flops, bytes_moved, peak_flops, bandwidth: pick(
-                flops / peak_flops, bytes_moved / bandwidth
+            "with overlap": _bracket(
+                "overlapped", "max(t_math, t_comms)", "the time with full overlap"
             ),
-            "without overlap": lambda add, flops, bytes_moved, peak_flops, bandwidth: add(
-                flops / peak_flops, bytes_moved / bandwidth
-            ),
+            "without overlap": _bracket("apart", "t_math + t_comms", "the time without overlap"),
         },
         case=_bracket_case,
         unit="s",
-        slips={"with overlap": _bracket_slips(max), "without overlap": _bracket_slips(_sum)},
+        words={
+            "t_math given": "That is T_math alone. With no overlap the times add.",
+            "t_comms given": "That is T_comms alone. With no overlap the times add.",
+        },
+        slips={
+            "with overlap": [
+                *_both_times_wrong("max({}, {})"),
+                Slip(
+                    "FLOPs doubled",
+                    lambda flops, bytes_moved, peak_flops, bandwidth: max(
+                        2 * flops / peak_flops, bytes_moved / bandwidth
+                    ),
+                    "That doubles the FLOPs or halves the peak. Both are given as they count.",
+                ),
+                Slip(
+                    "bytes doubled",
+                    lambda flops, bytes_moved, peak_flops, bandwidth: max(
+                        flops / peak_flops, 2 * bytes_moved / bandwidth
+                    ),
+                    "That takes 2 bytes for each of the bytes.",
+                ),
+            ],
+            "without overlap": [
+                *_both_times_wrong("{} + {}"),
+                Slip(
+                    "the longer",
+                    lambda flops, bytes_moved, peak_flops, bandwidth: max(
+                        flops / peak_flops, bytes_moved / bandwidth
+                    ),
+                    "That is the longer time alone. With no overlap the times add.",
+                ),
+            ],
+        },
         praise="The maximum below, the sum above.",
         how="compute the two times first; then ask what is left to see of the shorter one",
     ),

@@ -3,7 +3,9 @@
 import math
 from dataclasses import replace
 
-from roofcheck.inputs import Input, Instead, bandwidth, count, fma, itemsize, link, peak
+from roofcheck.algebra import read
+from roofcheck.derivation import Derivation, step
+from roofcheck.inputs import bandwidth, count, fma, itemsize, link, peak
 from roofcheck.kinds import Function, Number, Several
 from roofcheck.slips import Slip, always
 
@@ -20,10 +22,74 @@ PUBLISHED = {
     (8192, 29568, 8192): 946.18,
 }
 RIGHT_ROWS = [(64, 18432, 7168), (2048, 2880, 2880), (4096, 4096, 4096)]
+WRONG_ROWS = [row for row in PUBLISHED if row not in RIGHT_ROWS]
+BOUND_BY_LINK = WRONG_ROWS[:2]
+
+# The time of A[M, K], gathered in full by each GPU, times its own N/chips columns.
+LIGHT = Derivation(
+    [
+        step(
+            "flops",
+            "ops * M * N * K / chips",
+            "FLOPs",
+            "a GPU's FLOPs: it multiplies all rows of A by its N/8 columns",
+        ),
+        step("t_math", "flops / peak", "s", "the time of the arithmetic"),
+        step(
+            "moved",
+            "size * (M * K + (K * N + M * N) / chips)",
+            "bytes",
+            "the bytes of its memory: all of A, and its columns of weights and result",
+        ),
+        step("t_memory", "moved / bandwidth", "s", "the time of the memory"),
+        step(
+            "lacks",
+            "size * (chips - 1) / chips * M * K",
+            "bytes",
+            "the bytes that it lacks: it has an eighth of A already",
+        ),
+        step("t_link", "lacks / link", "s", "the time of the link"),
+        step(
+            "light",
+            "max(t_math, t_memory, t_link)",
+            "s",
+            "the speed of light: with full overlap the longest of the three is all",
+        ),
+    ],
+    "µs",
+)
+WHOLE_ARRAY = "lacks: short chips, chips − 1"
+WORDS = {
+    "light: max-sum max(t_math, t_memory, t_link)": "The times are right, but added. With full "
+    "overlap the longest decides.",
+    "light: max-alone t_link": "That is the gather alone. With full overlap the longest time "
+    "decides.",
+    "light: max-alone t_math": "That is the arithmetic alone. With full overlap the longest time "
+    "decides.",
+    "light: left-out t_link": "That leaves out the link. A has to be gathered first.",
+    "light: left-out t_memory": "That leaves out each GPU's own memory.",
+    "light: left-out t_math": "That leaves out the arithmetic.",
+    WHOLE_ARRAY: "That lets all of A come over the links. Each GPU has its own eighth already.",
+    "lacks: left-out chips": "That brings all of A from each of the others. Each of them has an "
+    "eighth.",
+    "lacks: left-out chips − 1": "That brings one eighth of A. Each GPU lacks the other seven.",
+    "lacks: left-out size": "That has 1 byte for an element on the link. bf16 has 2.",
+    "flops: left-out chips": "That has each GPU do all of the FLOPs. Each has an eighth of the "
+    "columns.",
+    "flops: squared chips": "That divides the FLOPs by 8 twice. Each GPU has all rows of A and an "
+    "eighth of the columns.",
+    "moved: left-out M · N": "That leaves out the result, which crosses the memory, too.",
+    "moved: twice M · K": "That has A cross the memory twice. Each operand crosses once here.",
+    "moved: left-out chips": "That has each GPU's memory bring all weights and all results. Each "
+    "has an eighth of the columns.",
+}
+OUTPUT_TRAVELS = LIGHT.with_step("lacks", read("size * (chips - 1) / chips * M * N"))
 
 
-def _longest(*times):
-    return max(times)
+def _slip(name, expression, says):
+    """A slip in one step of the time."""
+    changed, _, tree = expression.partition(" = ")
+    return Slip(name, LIGHT.with_step(changed, read(tree)), says)
 
 
 def _joined_to_all(chip):
@@ -34,89 +100,14 @@ def _joined_to_all(chip):
 def _all_gather():
     """Eight chips that gather A from each other, then multiply it, each with its own columns."""
     return {
-        "pick": Input(
-            _longest,
-            instead=(
-                Instead(
-                    "sum",
-                    lambda *times: sum(times),
-                    "The times are right, but added. With full overlap the longest decides.",
-                ),
-                Instead(
-                    "no link",
-                    lambda t_math, memory, link: max(t_math, memory),
-                    "That leaves out the link, or takes the memory for it. A has to be gathered "
-                    "first.",
-                ),
-                Instead(
-                    "no memory",
-                    lambda t_math, memory, link: max(t_math, link),
-                    "That leaves out each GPU's own memory.",
-                ),
-                Instead(
-                    "no arithmetic",
-                    lambda t_math, memory, link: max(memory, link),
-                    "That leaves out the arithmetic, or counts too little of it: a multiply-add is "
-                    "2 FLOPs, the peak the dense bf16 one.",
-                ),
-                Instead(
-                    "link alone",
-                    lambda t_math, memory, link: link,
-                    "That is the gather alone. With full overlap the longest time decides.",
-                ),
-                Instead(
-                    "math alone",
-                    lambda t_math, memory, link: t_math,
-                    "That is the arithmetic alone. With full overlap the longest time decides.",
-                ),
-                Instead(
-                    "shortest",
-                    lambda *times: min(times),
-                    "That is the shortest time. With full overlap the longest decides.",
-                ),
-            ),
-        ),
-        "chips": count(8, "the GPUs", draw=()),
-        "ops": replace(
-            fma(),
-            instead=(
-                Instead(
-                    "multiply-add",
-                    1,
-                    "That counts half the arithmetic: a multiply-add is 2 FLOPs, the peak the "
-                    "dense bf16 one.",
-                ),
-            ),
-        ),
+        "chips": count(8, "the GPUs", "chips", draw=()),
+        "ops": fma(),
         "size": itemsize("bf16", "an element"),
         "peak": peak(MI300X, dtypes=(), sparse=False),
         "bandwidth": bandwidth(MI300X, link=False),
         # Every GPU reaches every other, so that all its links count.
         "link": replace(link(MI300X), has=_joined_to_all),
     }
-
-
-def _light(
-    work=lambda chips, M, N, K: M * N * K / chips,
-    crossing=lambda chips, M, N, K: M * K + (K * N + M * N) / chips,
-    arriving=lambda chips, M, N, K: (chips - 1) / chips * M * K,
-):
-    """The time of A[M, K], gathered in full by each GPU, times its own N/chips columns: µs.
-
-    A formula of multiply-adds, elements that cross a GPU's memory and elements that it receives.
-    """
-    return lambda pick, chips, ops, size, peak, bandwidth, link, M, N, K: (
-        1e6
-        * pick(
-            ops * work(chips, M, N, K) / peak,
-            size * crossing(chips, M, N, K) / bandwidth,
-            size * arriving(chips, M, N, K) / link,
-        )
-    )
-
-
-OUTPUT_TRAVELS = _light(arriving=lambda chips, M, N, K: (chips - 1) / chips * M * N)
-WHOLE_ARRIVES = _light(arriving=lambda chips, M, N, K: M * K)
 
 
 def _light_case(rng, number):
@@ -137,85 +128,99 @@ def _of_the_table():
     return {name: replace(given, chips=(), again=None) for name, given in _all_gather().items()}
 
 
-def _seldom(inputs):
-    """The same, with slips that no answer of two digits is told: a mean blurs them."""
-    return {
-        name: replace(given, instead=tuple(replace(i, digits=3) for i in given.instead))
-        for name, given in inputs.items()
-    }
+def _right(row, light=LIGHT):
+    """The right time of a row, µs, or what a wrong derivation makes of it."""
+    figures = {name: given.value for name, given in _all_gather().items()}
+    return light.value(figures | dict(zip("MNK", row, strict=True)))
 
 
-def _row(M, N, K):
+def _row(row):
     """A row of the published table: its right time, µs."""
+    # Each length has a unit of its own, since none is taken for another.
+    lengths = {
+        name: count(value, f"the length {name}", name, draw=())
+        for name, value in zip("MNK", row, strict=True)
+    }
     return Number(
-        asks=f"The speed of light of (M, N, K) = ({M}, {N}, {K}), in µs.",
-        inputs={
-            **{
-                name: count(value, f"the length {name}", draw=())
-                for name, value in (("M", M), ("N", N), ("K", K))
-            },
-            **_of_the_table(),
-        },
-        formula=_light(),
+        asks=f"The speed of light of (M, N, K) = {row}, in µs.",
+        inputs={**lengths, **_of_the_table()},
+        formula=LIGHT,
         unit="µs",
+        words={WHOLE_ARRAY: WORDS[WHOLE_ARRAY]} if row in BOUND_BY_LINK else {},
         slips=[
-            Slip(
-                "as printed",
-                OUTPUT_TRAVELS,
-                "That is the table's figure. Which matrix travels?",
-            ),
-            Slip(
-                "whole array",
-                WHOLE_ARRIVES,
-                "That lets all of A come over the links. Each GPU has its own eighth already.",
-            ),
+            Slip("as printed", OUTPUT_TRAVELS, "That is the table's figure. Which matrix travels?"),
             Slip(
                 "halved",
-                _of_rows(lambda right: right((M, N, K)) / 2),
+                LIGHT.with_step("light", read("max(t_math, t_memory, t_link) / 2")),
                 "That is half: 1 FLOP for a multiply-add, or 1 byte for an element.",
             ),
             *(
                 Slip(
                     "another wrong row",
-                    _of_rows(lambda right, shape=shape: right(shape)),
+                    always(_right(other)),
                     "That is the right time of another of the three rows. They go from top to "
                     "bottom.",
                 )
-                for shape in PUBLISHED
-                if shape not in [*RIGHT_ROWS, (M, N, K)]
+                for other in WRONG_ROWS
+                if other != row
             ),
             *(
                 Slip(
-                    f"row {shape[0]}",
-                    always(PUBLISHED[shape]),
+                    f"row {other[0]}",
+                    always(PUBLISHED[other]),
                     "That is the time of a row which is right as it stands.",
                     here=True,
                 )
-                for shape in RIGHT_ROWS
+                for other in RIGHT_ROWS
             ),
         ],
     )
 
 
-def _geometric(right, rows=PUBLISHED):
-    """How many times too long the table's geometric mean is."""
-    return math.prod(PUBLISHED[row] / right(row) for row in rows) ** (1 / len(rows))
+# How many times too long the table's geometric mean is.
+MEAN = Derivation(
+    [
+        step("factor_1", "24.58 / first", "", "the first factor: printed over right"),
+        step("factor_2", "458.75 / second", "", "the second factor"),
+        step("factor_3", "946.18 / third", "", "the third factor"),
+        step(
+            "product",
+            "factor_1 * factor_2 * factor_3 * rest",
+            "",
+            "the product: over all six rows, of which three have about 1",
+        ),
+        step("mean", "product ** (1 / 6)", "times", "the mean: the sixth root"),
+    ],
+    "times",
+)
+
+
+def _times():
+    """What the mean is of: the right times of the wrong rows, and the factor of all others."""
+    named = zip(("first", "second", "third"), WRONG_ROWS, strict=True)
+    rest = math.prod(PUBLISHED[row] / _right(row) for row in RIGHT_ROWS)
+    return {
+        **{name: count(_right(row), f"the {name} time", "µs", draw=()) for name, row in named},
+        "rest": count(rest, "the factor of the rows that are right", draw=()),
+    }
+
+
+def _mean_slip(name, expression, says):
+    return Slip(name, MEAN.ending(read(expression)), says)
+
+
+def _by_all(name, expression, says):
+    """A slip of the mean: all six times with another last step."""
+    light = LIGHT.with_step("light", read(expression))
+    mean = math.prod(time / _right(row, light) for row, time in PUBLISHED.items()) ** (1 / 6)
+    return Slip(name, always(mean), says)
 
 
 def _mean_by(given):
     """How many times too long the mean is by a student's own times; nan if they change nothing."""
-    wrong = [row for row in PUBLISHED if row not in RIGHT_ROWS]
-    times = (abs(given[name]) for name in ("first", "second", "third"))
-    factors = [PUBLISHED[row] / time for row, time in zip(wrong, times, strict=True)]
-    mean = math.prod(factors) ** (1 / len(PUBLISHED))
+    times = {name: abs(given[name]) for name in ("first", "second", "third")}
+    mean = MEAN.value(times | {"rest": 1.0})
     return mean if abs(mean - 1) > 0.01 else math.nan
-
-
-def _of_rows(mean):
-    """What ``mean`` makes of the function that gives each row's right time, as a formula."""
-    return lambda pick, chips, ops, size, peak, bandwidth, link: mean(
-        lambda row: _light()(pick, chips, ops, size, peak, bandwidth, link, *row)
-    )
 
 
 QUESTIONS = {
@@ -225,10 +230,11 @@ QUESTIONS = {
         points=4,
         arguments=("M", "N", "K"),
         inputs=_all_gather(),
-        results={"light": _light()},
+        results={"light": LIGHT},
         case=_light_case,
         unit="µs",
-        half=["pick: sum"],
+        half=["light: max-sum max(t_math, t_memory, t_link)"],
+        words=WORDS,
         slips={
             "light": [
                 Slip(
@@ -236,72 +242,24 @@ QUESTIONS = {
                     OUTPUT_TRAVELS,
                     "That sends a matrix of the output's size, M · N. A has M · K elements.",
                 ),
-                Slip(
-                    "whole array",
-                    WHOLE_ARRIVES,
-                    "That lets all of A come over the links. Each GPU has its own eighth already.",
-                ),
-                Slip(
-                    "seven whole",
-                    _light(arriving=lambda chips, M, N, K: (chips - 1) * M * K),
-                    "That brings all of A from each of the others. Each of them has an eighth.",
-                ),
-                Slip(
+                _slip(
                     "eight links",
-                    _light(arriving=lambda chips, M, N, K: ((chips - 1) / chips) ** 2 * M * K),
+                    "lacks = size * ((chips - 1) / chips) ** 2 * M * K",
                     "That takes eight links. A GPU has one to each of the seven others.",
                 ),
-                Slip(
+                _slip(
                     "two passes",
-                    _light(arriving=lambda chips, M, N, K: 2 * (chips - 1) / chips * M * K),
+                    "lacks = 2 * size * (chips - 1) / chips * M * K",
                     "That gathers A in two passes, as an all-reduce needs. One is enough.",
                 ),
-                Slip(
-                    "half the bytes",
-                    _light(arriving=lambda chips, M, N, K: (chips - 1) / chips * M * K / 2),
-                    "That has 1 byte for an element on the link. bf16 has 2.",
-                ),
-                Slip(
-                    "one share",
-                    _light(arriving=lambda chips, M, N, K: M * K / chips),
-                    "That brings one eighth of A. Each GPU lacks the other seven.",
-                ),
-                Slip(
+                _slip(
                     "weights travel",
-                    _light(arriving=lambda chips, M, N, K: (chips - 1) / chips * N * K),
+                    "lacks = size * (chips - 1) / chips * N * K",
                     "That sends the weights. They stay where they are; A travels.",
                 ),
-                Slip(
-                    "work not shared",
-                    _light(work=lambda chips, M, N, K: M * N * K),
-                    "That has each GPU do all of the FLOPs, or takes the fp32 peak. Each has an "
-                    "eighth of the columns, in bf16.",
-                ),
-                Slip(
-                    "work shared twice",
-                    _light(work=lambda chips, M, N, K: M * N * K / chips**2),
-                    "That divides the FLOPs by 8 twice. Each GPU has all rows of A and an eighth "
-                    "of the columns.",
-                ),
-                Slip(
-                    "no result",
-                    _light(crossing=lambda chips, M, N, K: M * K + N * K / chips),
-                    "That leaves out the result, which crosses the memory, too.",
-                ),
-                Slip(
-                    "A twice",
-                    _light(crossing=lambda chips, M, N, K: 2 * M * K + (K * N + M * N) / chips),
-                    "That has A cross the memory twice. Each operand crosses once here.",
-                ),
-                Slip(
-                    "weights not shared",
-                    _light(crossing=lambda chips, M, N, K: M * K + K * N + M * N),
-                    "That has each GPU's memory bring all weights and all results. Each has an "
-                    "eighth of the columns.",
-                ),
-                Slip(
+                _slip(
                     "A shared",
-                    _light(crossing=lambda chips, M, N, K: (M * K + K * N + M * N) / chips),
+                    "moved = size * (M * K + K * N + M * N) / chips",
                     "That has each GPU read an eighth of A. Once gathered, each multiplies all of "
                     "it.",
                 ),
@@ -316,53 +274,61 @@ QUESTIONS = {
         "how many times too long the table makes the geometric mean of all its rows.",
         points=3,
         parts={
-            "first": _row(512, 12288, 4096),
-            "second": _row(8192, 14336, 4096),
-            "third": _row(8192, 29568, 8192),
+            **dict(zip(("first", "second", "third"), map(_row, WRONG_ROWS), strict=True)),
             "mean": Number(
                 asks="How many times too long is the geometric mean of the table's times?",
-                inputs=_seldom(_of_the_table()),
-                formula=_of_rows(_geometric),
+                inputs=_times(),
+                formula=MEAN,
                 unit="times",
+                words={
+                    "product given": "That is the product of the factors. Take the sixth root.",
+                },
                 slips=[
-                    Slip(
+                    _mean_slip(
                         "longer by",
-                        _of_rows(lambda right: _geometric(right) - 1),
+                        "product ** (1 / 6) - 1",
                         "That is by how much it is too long. How many times as long is it?",
                     ),
-                    Slip(
+                    _mean_slip(
                         "wrong rows alone",
-                        _of_rows(
-                            lambda right: _geometric(
-                                right, [row for row in PUBLISHED if row not in RIGHT_ROWS]
-                            )
-                        ),
+                        "(factor_1 * factor_2 * factor_3) ** (1 / 3)",
                         "That is the mean of the wrong rows. The contest takes all six.",
                     ),
                     Slip(
                         "arithmetic mean",
-                        _of_rows(
-                            lambda right: sum(PUBLISHED.values()) / sum(map(right, PUBLISHED))
-                        ),
+                        always(sum(PUBLISHED.values()) / sum(map(_right, PUBLISHED))),
                         "That compares the sums, which the long rows rule. In a geometric mean "
                         "every row weighs the same.",
                     ),
                     Slip(
                         "mean of factors",
-                        _of_rows(
-                            lambda right: sum(PUBLISHED[row] / right(row) for row in PUBLISHED) / 6
-                        ),
+                        always(sum(time / _right(row) for row, time in PUBLISHED.items()) / 6),
                         "That is the arithmetic mean of the factors. A geometric mean multiplies, "
                         "then takes the sixth root.",
                     ),
-                    Slip(
-                        "no root",
-                        _of_rows(lambda right: _geometric(right) ** 6),
-                        "That is the product of the factors. Take the sixth root.",
+                    _by_all(
+                        "added",
+                        "t_math + t_memory + t_link",
+                        "The times are right, but added. With full overlap the longest decides.",
                     ),
-                    Slip(
+                    _by_all(
+                        "no link",
+                        "max(t_math, t_memory)",
+                        "That leaves the link out of each time. A has to be gathered first.",
+                    ),
+                    _by_all(
+                        "no memory",
+                        "max(t_math, t_link)",
+                        "That leaves each GPU's own memory out of the times.",
+                    ),
+                    _by_all(
+                        "no arithmetic",
+                        "max(t_memory, t_link)",
+                        "That leaves the arithmetic out of each time.",
+                    ),
+                    _mean_slip(
                         "square root",
-                        _of_rows(lambda right: _geometric(right) ** 3),
+                        "product ** (1 / 2)",
                         "That takes the square root of the product. Six rows need the sixth.",
                     ),
                 ],

@@ -210,7 +210,8 @@ def hash_of_sources(packages: Iterable[Path], own: str = "") -> str:
         for package in packages
         for path in package.rglob("*")
     }
-    paths |= {f"own/{path.name}": path for path in Path(own).glob("*") if own}
+    if own:
+        paths |= {f"own/{path.relative_to(own)}": path for path in Path(own).rglob("*")}
     return hash_of(
         sorted(
             (name, hashlib.sha256(path.read_bytes()).hexdigest())

@@ -1,7 +1,8 @@
 """What students get back: one page each that runs nothing, asks no host, and says what is read.
 
 nbgrader's own ``generate_feedback`` makes the same pages, as nbgrader_config.py names the exporter
-of this module. ``write`` makes those whose marks, comments or notebook changed.
+of this module. ``write`` makes those whose marks, comments or notebook changed, or whose answers
+were released.
 """
 
 import contextlib
@@ -21,8 +22,14 @@ from nbconvert.exporters.exporter import Exporter
 from nbgrader.api import Gradebook, MissingEntry
 from traitlets import default
 
+from roofcheck.cells import asked
+from roofcheck.showing import as_html
+from roofcheck.table import tables
+from roofcheck.variants import variant
 from roofgrade import safe
+from roofgrade.book.answers import are_released
 from roofgrade.book.standing import results, standings_in
+from roofgrade.course import SETTINGS, Course
 from roofgrade.pages.cleaning import Cleaning
 from roofgrade.results import PERSON, REFUSED
 from roofgrade.text import number, words
@@ -82,7 +89,8 @@ def write(course, assignment, students=None):
 def remarks(course, assignment):
     """What is to say of the pages that there are, by student.
 
-    A page may be older than marks, comments or notebook, or hold what was too much as plain text.
+    A page may be older than marks, comments, notebook or released answers, or hold what was too
+    much as plain text.
     """
     exporter, found = FeedbackExporter(config=course.config), {}
     with Gradebook(course.db_url) as gradebook:
@@ -122,7 +130,8 @@ def _content(course, assignment, standing, gradebook):
     readable = standing.state != REFUSED and notebook.is_file()
     nb = nbformat.read(notebook, as_version=4) if readable else nbformat.v4.new_notebook()
     of = {"student": standing.student, "assignment": assignment, "notebook": assignment}
-    return nb, {"nbgrader": of | {"gradebook": gradebook, "standing": standing}}
+    known = {"gradebook": gradebook, "standing": standing}
+    return nb, {"nbgrader": of | known | {"released": are_released(course, assignment)}}
 
 
 def _is_current(path, exporter, nb, resources):
@@ -170,7 +179,7 @@ class FeedbackExporter(Exporter):
             language=words("language"),
             standing=resources["nbgrader"]["standing"],
             assignment=resources["nbgrader"]["assignment"],
-            parts=_parts(nb),
+            parts=_parts(nb, resources["nbgrader"]["derivations"]),
             plain=nb.metadata.roofgrade.plain,
             follows=follows,
             style=Markup(css(PREFERRED) + (TEMPLATES / "feedback.css").read_text(encoding="utf-8")),
@@ -178,7 +187,10 @@ class FeedbackExporter(Exporter):
         return page, resources
 
     def marked(self, nb, resources):
-        """A copy of the notebook with all marks and comments in it, and with them the Standing."""
+        """A copy of the notebook with all marks and comments in it, and with them the Standing.
+
+        With them go the derivations, as HTML by grade id, once the answers are released.
+        """
         nb, resources = copy.deepcopy(nb), self._init_resources(resources)
         of = resources["nbgrader"]
         with contextlib.ExitStack() as opened:
@@ -194,6 +206,9 @@ class FeedbackExporter(Exporter):
                 known.update(marks.pop(name))
             elif isinstance(known, dict) and (known.get("grade") or known.get("solution")):
                 del cell.metadata["nbgrader"]  # the course asked for no such cell
+        if "released" not in of:
+            of["released"] = _are_released_beside(resources["metadata"]["path"], of["assignment"])
+        of["derivations"] = _derivations(nb, of["student"]) if of["released"] else {}
         return nb, resources
 
     def follows_from(self, nb, resources):
@@ -201,7 +216,8 @@ class FeedbackExporter(Exporter):
         template = [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("f*.*"))]
         standing = asdict(resources["nbgrader"]["standing"])
         said = {key: text for key, text in words.templates().items() if key.startswith(SAID)}
-        made_of = [nbformat.writes(nb), standing, template, said]
+        derivations = resources["nbgrader"]["derivations"]
+        made_of = [nbformat.writes(nb), standing, template, said, derivations]
         return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
 
 
@@ -238,7 +254,31 @@ def _marks(gradebook, notebook, assignment, student):
     return found
 
 
-def _parts(nb):
+def _are_released_beside(path, assignment):
+    """Whether answers are released in the course in which a path lies, as nbgrader hands it on."""
+    place = Path(path).absolute()
+    roots = (each for each in (place, *place.parents) if (each / SETTINGS).is_file())
+    return any(are_released(Course(root), assignment) for root in roots)
+
+
+def _derivations(nb, student):
+    """How the answer to each check is derived, as HTML by grade id; open where points were lost.
+
+    The figures are those of the student, where the question has such.
+    """
+    found = {}
+    for cell in nb.cells:
+        marks = cell.metadata.get("nbgrader", {})
+        asks = asked(cell.source) if _kind(cell, marks) == "check" else None
+        if question := asks and tables().get(asks.question):
+            if asks.me:
+                question = variant(asks.question, student)
+            lost = marks.get("score", 0) < marks.get("points", 0)
+            found[marks["grade_id"]] = as_html(question.derivation(), is_open=lost)
+    return found
+
+
+def _parts(nb, derivations):
     """The cells as the template shows them."""
     parts, heading = [], ""
     for cell in nb.cells:
@@ -253,6 +293,7 @@ def _parts(nb):
                 "comment": Markup(marks.get("comment", "")),
                 "source": Markup(cell.source),
                 "outputs": [Markup(each.data["text/html"]) for each in cell.get("outputs", [])],
+                "derivation": Markup(derivations.get(marks.get("grade_id"), "")),
                 "code": cell.cell_type == "code",
             }
         )

@@ -46,7 +46,8 @@ class Lessons:
         for pattern, cell in self._anywhere.items() if steps(question) else ():
             if re.search(pattern, step):
                 return cell
-        told = [other for other in self._checked if step in steps(other)]
+        # An option of a choice is no step, though one may be named like it.
+        told = [other for other in self._checked if step in steps(other) and steps(question)]
         if 0 < len(told) <= FEW:
             alike = max(told, key=lambda other: len(steps(other) & steps(question)))
             return self._checked[alike]
@@ -81,4 +82,4 @@ def _names(question):
         yield from _names(part)
     known = getattr(question, "known", None)
     for slips in known.values() if isinstance(known, dict) else filter(None, [known]):
-        yield from (step.names[0] for step in slips.steps)
+        yield from (slip.names[0] for slip in [*slips.steps, *slips.acts])

@@ -37,7 +37,7 @@ def test_an_answer_is_kept_in_words_that_a_student_can_read(file):
     check("l02.ridge", 1 / 240.5)
     [line] = lines(file)
     assert line["question"] == "l02.ridge"
-    assert line["slips"] == ["upside down"]
+    assert line["slips"] == ["ridge: turned peak / bandwidth"]
     assert (line["credit"], line["again"]) == (0, 0)
     assert float(line["answer"]) == 1 / 240.5
     assert datetime.fromisoformat(line["time"]).date() == date.today()
@@ -120,10 +120,57 @@ def test_a_wrong_answer_starts_anew_and_names_the_lecture(file):
     review(due_now()[0].question.reference())
     days_pass(file, 3)
     grade = review(1 / due_now()[0].question.reference())
-    assert "Upside down" in str(grade)
+    assert "upside down" in str(grade)
     assert f"Lecture 1 is about it. It comes back on {date.today() + timedelta(days=1)}." in str(
         grade
     )
+
+
+@pytest.fixture
+def derived(tmp_path, monkeypatch):
+    """A question of an instructor's own, which is derived in steps."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "own.toml").write_text(STEPS, encoding="utf-8")
+    monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path / "own"))
+    return "l01.derived"
+
+
+STEPS = """
+["l01.derived"]
+asks = "{N} bf16 numbers, fetched by the {chip}: how many seconds?"
+unit = "s"
+inputs.N = { count = 1e9, what = "the numbers" }
+inputs.size = { itemsize = "bf16", of = "a number" }
+inputs.bandwidth = { bandwidth = "TPU v5e" }
+steps.moved = ["size * N", "bytes", "the bytes"]
+steps.time = ["moved / bandwidth", "s", "the time: each byte crosses once"]
+"""
+
+
+def test_a_miss_shows_the_derivation_of_this_draw_and_when_it_comes_back(file, derived):
+    check(derived, 1.0)
+    days_pass(file, 1)
+    [due] = due_now()
+    moved, time = due.question.derivation()
+    grade = review(2 * due.question.reference())
+    assert f"comes back on {date.today() + timedelta(days=1)}.\n" in str(grade)
+    assert str(grade).splitlines()[-2:] == [f"  {moved}", f"  {time}"]
+    assert "<details>" in grade._repr_html_()
+    days_pass(file, 1)
+    assert "step" not in str(review(...))
+    [due] = due_now()
+    shown = CliRunner().invoke(command(), ["review"], input="1 s\n").output
+    assert f"  {due.question.derivation()[-1]}\n" in shown
+
+
+def test_a_right_answer_and_no_answer_show_no_derivation(file, derived):
+    check(derived, 1.0)
+    days_pass(file, 1)
+    [due] = due_now()
+    assert not answer_due(due, "...").derivation
+    grade = review(due.question.reference())
+    assert not grade.derivation
+    assert "details" not in grade._repr_html_()
 
 
 def test_an_unanswered_review_stays_due(file):
@@ -205,3 +252,23 @@ def test_progress_refuses_what_it_cannot_know():
         progress("ps1", due="tomorrow")
     with pytest.raises(ValueError, match="no problem set"):
         progress("ps99")
+
+
+def test_a_table_that_a_question_needs_stands_beside_it(file, tmp_path, monkeypatch):
+    table = (
+        """
+["x.longest"]
+asks = "How many µs does the longest row of the table take?"
+beside = """
+        + "'''\nrow | µs\n  1 |  4\n  2 |  6\n'''"
+        + """
+unit = "µs"
+steps.longest = ["max(4, 6)", "µs", "the longest row"]
+"""
+    )
+    (tmp_path / "exam.toml").write_text(table, encoding="utf-8")
+    monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
+    check("x.longest", 4)
+    days_pass(file, 1)
+    assert repr(review()).endswith("take?\n\nrow | µs\n  1 |  4\n  2 |  6")
+    assert "<pre>row | µs\n" in review()._repr_html_()

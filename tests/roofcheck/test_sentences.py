@@ -5,9 +5,11 @@ comes from the code.
 """
 
 import importlib
+import itertools
 import re
 import shutil
 import warnings
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -18,14 +20,30 @@ from click.testing import CliRunner
 from schedules import gather
 
 import roofkit as rk
-from roofcheck import answers, ask, chips, inputs, kinds, student, units
+from roofcheck import (
+    answers,
+    ask,
+    chips,
+    inputs,
+    kinds,
+    loading,
+    showing,
+    student,
+    time_limit,
+    units,
+)  # fmt: skip
+from roofcheck.acts import acts
+from roofcheck.algebra import read
 from roofcheck.calling import argument_names
 from roofcheck.commands import command
+from roofcheck.computation import Candidate
+from roofcheck.derivation import Derivation, Line, step
+from roofcheck.diagnosis import told
 from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Several, Verdict
 from roofcheck.programs import Loops, Sends
 from roofcheck.progress import progress
 from roofcheck.review import answer_due, due_now, prompt, review
-from roofcheck.sentences import listed, say
+from roofcheck.sentences import Sentence, listed, say
 from roofcheck.student import Grade, check, predict, quietly, reveal
 from roofcheck.table import tables
 from roofcheck.variants import judge_variant, variants
@@ -39,10 +57,9 @@ NAMES = re.compile(
     "|".join(
         [
             *(re.escape(chip) for chip in sorted(chips.NAMES, key=len, reverse=True)),
-            r"\b(bf|fp|int)\d+\b|\bT_(math|comms)\b|\b[kMGTm]?(FLOPs?|B|s|bytes?)(/s)?\b",
+            r"\b(bf|fp|int)\d+\b|\bT_(math|comms)\b|\b[kMGTm]?(FLOPs?|B|b|s|bit|bytes?)(/s)?\b",
             r"FLOP/byte|ring of \d|ROOFKIT_ANSWERS",
-            r"\b(max|inf|nan|None|int|str|dict|list|Cost|Chip|UserWarning|\w+Error)\b",
-            r"float division by zero",
+            r"log(?=[₀-₉])|\b(max|min|sqrt|ceil|floor|if|else|inf|nan|None|int|str|dict|list|generator|Cost|Chip|UserWarning|\w+Error)\b",
             r"\.(flops|bytes|intensity|bandwidth)|\.peak_flops\(\S+\)",
         ]
     )
@@ -98,13 +115,16 @@ SEND = Number(
         "memory": inputs.bandwidth(CHIP, others=["TPU v6e"]),
         "link": inputs.link(CHIP, others=["TPU v6e"]),
         "one": inputs.one_link(CHIP),
-        "pick": inputs.longer(),
-        "add": inputs.total(),
-        "roof": inputs.lower_roof(),
     },
-    formula=lambda work, ops, size, peak, memory, link, one, pick, add, roof: add(
-        pick(ops * work / roof(peak, 7 * memory), size * work / memory),
-        size * work / link + size * work / one,
+    formula=Derivation(
+        [
+            step("t_math", "ops * work / peak", "s", wide("math")),
+            step("t_comms", "size * work / memory", "s", wide("comms: why")),
+            step("moved", "max(t_math, t_comms)", "s", wide("moved")),
+            step("sent", "size * work / link + size * work / one", "s", wide("sent")),
+            step("all", "moved + sent", "s", wide("all")),
+        ],
+        "s",
     ),
     unit="s",
     how=wide("bytes over bandwidth"),
@@ -128,6 +148,12 @@ TOKENS = Number(
     formula=lambda a: a,
     unit="tokens",
 )
+# To one digit the right value is that of a slip as well.
+BLURRED = Number(
+    asks=wide("n"),
+    inputs={"n": inputs.count(128, wide("n"))},
+    formula=Derivation([step("r", "(n - 1) / n / 2", "", wide("r"))], ""),
+)
 BOTH = Several(
     asks=wide("b"),
     parts={"A": SEND, "B": HALF},
@@ -142,8 +168,7 @@ ADD = Formula(
 AREA = Function(
     asks=wide("f"),
     arguments=("x", "y"),
-    inputs={"pick": inputs.longer(wide("a"), wide("b"))},
-    results={"r": lambda pick, x, y: pick(x, y) / 7, "s": lambda x, y: x + 3 * y},
+    results={"r": lambda x, y: max(x, y) / 7, "s": lambda x, y: x + 3 * y},
     case=lambda rng, number: (rng.uniform(1, 9), rng.uniform(1, 9)),
 )
 SINGLE = Function(
@@ -174,6 +199,48 @@ def fail(*k):
     raise ValueError(wide("no"))
 
 
+def never(*k):
+    while True:
+        pass
+
+
+def deep(*k):
+    return deep(*k)
+
+
+# Steps with each kind of expression in them, of times and of plain numbers.
+EACH = (
+    "ceil(a * (b - 1) / (a * b) ** 2)", "floor(a - b + 3)", "sqrt(a) if a > b else log2(b)",
+    "a / (b * 3)", "max(a, b)", "min(a, b)", "max(a, b, 3)", "min(a, b, 3)", "a + b",
+)  # fmt: skip
+
+
+def of_acts():
+    given = {name: inputs.count(3, wide(name)) for name in "ab"}
+    for text in EACH:
+        for unit in ("", "s"):
+            steps = [step("r", text, unit, wide("r")), step("t", "2 * r", unit, wide("t"))]
+            for known in (given, {}):
+                yield from (str(act.says) for act in acts(Derivation(steps, unit), known))
+
+
+def of_several_slips():
+    """What is said of slips that give one value, few and many, and of a plain factor."""
+    right = (1.0,)
+
+    def slip(name, value, says):
+        return Candidate((name,), (value,), wide(says), place=wide(name))
+
+    few = [slip("a", 2.5, "That is a"), slip("b", 2.5, "That is b")]
+    long = [slip(each.names[0], 2.5, 120 * each.names[0]) for each in few]
+    nowhere = [replace(each, place="") for each in long]
+    alike = [slip("a", 2.5, "That. So"), slip("b", 2.5, "That. Else")]
+    for found in (few, long, nowhere, alike, [slip("a", 2.0, "That is a.")]):
+        yield told(found, right).message
+    far = replace(few[0], says=Sentence("slip.besides", first=250 * wide("a"), second=wide("b")))
+    yield told([far], right).message
+
+
 def of_slips():
     for question in (SEND, RIDGE, HALF, TOKENS):
         known = question.known
@@ -191,17 +258,29 @@ def of_slips():
 def of_numbers():
     right = SEND.reference()
     unread = (..., None, "", "[", [1, 2], len, True, {}, b"", "1 k", float("nan"), np.inf,
+              "1 TB/s * 2 s", "1 s + 1", "3-4", "2 (3)", "3 ± 1", "1 mb", "1,234e5",
+              (n for n in (1, 2)), 10**400,
               rk.matmul(2, 2, 2), rk.chip(CHIP), f"{right * 1e3:.4g} s", 0, -1, 12.3)  # fmt: skip
     for answer in (*unread, right, f"{right:.0e}"):
         yield SEND.judge(answer).message
     yield HALF.judge(0.75).message
+    yield BLURRED.judge(0.5).message
     yield TOKENS.judge(41).message
     fixed = Number(asks="", formula=lambda: 5e11, unit="FLOPs")
     yield fixed.judge(5 * 10 ^ 11).message
     yield Number(asks="", formula=lambda: 1.74, unit="ms").judge(2).message
     for unit in units.DIMENSIONS:
         yield from (units.in_units(2, unit), units.in_units(2e9, unit), str(units.name(unit)))
-    for answer in ([right], [right, 2], [0.75, right], [2 * right, 1.5], [..., ...], ..., "1; 2"):
+    for answer in (
+        [right],
+        [right, 2],
+        [0.75, right],
+        [2 * right, 1.5],
+        [..., ...],
+        ...,
+        "1; 2",
+        "A: 1, A: 2",
+    ):
         yield BOTH.judge(answer).message
 
 
@@ -210,11 +289,11 @@ def of_functions():
         if x > 0:
             return x * x
 
-    returned = (None, "x", {1: 2}, (1, 2, 3), 0, -1, 7, 1.5)
+    returned = (None, "x", {1: 2}, (1, 2, 3), itertools.repeat(1), 0, -1, 7, 1.5)
     for question in (AREA, SINGLE):
         yield from (question.judge(lambda *given, v=value: v).message for value in returned)
         yield from (question.judge(answer).message for answer in (..., None, 3, question.reference))
-        yield question.judge(fail).message
+        yield from (question.judge(answer).message for answer in (fail, deep))
         yield question.judge(lambda a, b=0: fail()).message
     yield SINGLE.judge(late).message
     yield SINGLE.judge(lambda x: 2 * x * x).message
@@ -231,9 +310,13 @@ def of_functions():
         "k)",
         "n/2",
         "1" * 400,
-        "k.real",
+        "(" * 40,
+        "9**9**9",
+        "2 3 k",
         0.31,
         "k/7",
+        "9**9**9**9",
+        f"({ADD.cases[0][0] + 1e-6:.9f}-k)**0.5",
     )
     for answer in (*formulas, ..., {}, sympy.Symbol("n"), ADD.reference):
         yield ADD.judge(answer).message
@@ -340,7 +423,7 @@ def of_guesses():
     yield str(reveal("l09.send", right))
     for guess in (..., None, "", -1, *(right * factor for factor in (1, 1.5, 5, 1e6))):
         yield str(predict("l09.send", guess))
-    yield str(reveal("l09.send", right))
+        yield str(reveal("l09.send", right))
 
 
 class Torn(Number):
@@ -363,6 +446,15 @@ def of_variants():
             yield judge_variant("ps9.varied", own, value).message
     torn = Torn(asks="", formula=lambda: 1, unit="s")
     yield judge_variant("ps9.varied", torn, several[0].reference()).message
+
+
+def of_derivations():
+    """Every way to say a step: of all, of one part, of the parts that follow; a choice; figures."""
+    lines = [Line("", "", "", part=part, is_answer=True) for part in ("", wide("a"), "")]
+    yield from (showing.as_text(lines), re.sub("<.*?>", "", showing.as_html(lines)))
+    yield from (units.in_units(1, unit) for unit in units.ONE)
+    for figure in loading.FIGURES:
+        yield read(f"1 if {figure}('{CHIP}') > 1 else 2", loading.FIGURES).text(str)
 
 
 def of_grades(monkeypatch, tmp_path):
@@ -412,11 +504,16 @@ def test_every_kind_of_question_is_asked_here():
 
 
 def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, tmp_path):
-    monkeypatch.setattr("roofcheck.table._tables", lambda folder: QUESTIONS)
+    monkeypatch.setattr("roofcheck.table._tables", lambda *asked: QUESTIONS)
     monkeypatch.setattr(student, "_guesses", {})
-    asking = (of_slips, of_numbers, of_functions, of_names, of_puzzles, of_guesses, of_variants)
+    asking = (
+        of_acts, of_several_slips, of_slips, of_numbers, of_functions, of_names, of_puzzles,
+        of_guesses, of_variants, of_derivations,
+    )  # fmt: skip
     shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
+    monkeypatch.setattr(time_limit, "SECONDS", 0.05)
+    shown += [SINGLE.judge(never).message, COPY.judge(never).message]
     assert {message for message in shown if narrow(message)} == set()
     assert set(say.templates()) - asked == set()
 

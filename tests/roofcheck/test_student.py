@@ -15,6 +15,8 @@ import sympy
 
 import roofkit as rk
 from roofcheck import check, find_question, predict, reveal, student
+from roofcheck.kinds import Function
+from roofcheck.reading import Given
 from roofcheck.table import tables
 
 RIDGE = 154.8e12 / 768e9
@@ -59,7 +61,7 @@ def test_every_form_of_the_right_number_is_right(answer):
         ("fast", "No number could be read from the text 'fast'"),
         ("200 GB", "the unit written beside them is not"),
         ("123 GB", "'GB' cannot be the unit here; the question asks for FLOP/byte."),
-        ("1/0", "it cannot be computed"),
+        ("1/0", "it divides by zero"),
         (True, "a yes or no, not a number"),
         (abs, "a function (call it"),
         ([1, 2], "a value of type list of 2 values"),
@@ -220,6 +222,41 @@ def test_a_reveal_says_what_was_guessed():
     assert shown._repr_html_().strip() == "<b>You said 5 ms; it is 1.01 ms.</b>"
 
 
+RIDGE_V5E = 197e12 / 819e9
+
+
+def test_a_reveal_says_which_mistake_gives_the_guess():
+    for guess in (2 * RIDGE_V5E, "481"):
+        predict("l02.ridge", guess)
+        said = repr(reveal("l02.ridge", RIDGE_V5E))
+        found = find_question("l02.ridge").known.diagnose([Given(2 * RIDGE_V5E)])
+        assert said.startswith("You said 481")
+        assert said.endswith(f" FLOP/byte. {found.message} It is 240.5 FLOP/byte.")
+        assert len(said) <= 200
+
+
+@pytest.mark.parametrize(
+    "guess", [240, 0.93 * RIDGE_V5E, 500, 1, 2e5], ids=["right", "close", "near a slip", "1", "far"]
+)
+def test_a_reveal_names_no_mistake_where_none_is_sure(guess):
+    predict("l02.ridge", guess)
+    assert repr(reveal("l02.ridge", RIDGE_V5E)).endswith(" FLOP/byte; it is 240.5 FLOP/byte.")
+
+
+def test_a_guess_that_several_mistakes_give_is_told_none_of_them():
+    question = find_question("l01.h100-math")
+    several = [
+        value
+        for value in (single.column[0] for single in question.known.singles)
+        if (found := question.known.diagnose([Given(value)])) and len(found.names) > 1
+    ]
+    assert several
+    for guess in several:
+        predict("l01.h100-math", guess)
+        shown = repr(reveal("l01.h100-math", question.reference()))
+        assert shown.endswith("; it is 1.01 ms.")
+
+
 def test_a_reveal_refuses_what_its_question_does_not_compute():
     with pytest.raises(
         ValueError, match=r"l01\.h100-math: the cell computes 1, its question 0.001"
@@ -229,9 +266,10 @@ def test_a_reveal_refuses_what_its_question_does_not_compute():
         reveal("ps1.bound", 1)
 
 
-def test_hints_come_in_steps_and_only_for_new_answers():
-    first, again, second, third = (str(check("ps1.ridge", n)) for n in (123, 123, 124, 125))
-    assert "Hint" not in first + again
+@pytest.mark.parametrize("answers", [(123, 124, 125), (123, 123, 123)])
+def test_hints_come_in_steps_for_wrong_answers_the_same_or_not(answers):
+    first, second, third = (str(check("ps1.ridge", answer)) for answer in answers)
+    assert "Hint" not in first
     assert "Hint: what matters here: the dense bf16 peak of the RTX A6000 and" in second
     assert "Hint: the ridge is the dense peak over the bandwidth" in third
     assert "Hint" in str(check("ps1.ridge", 2 * RIDGE))
@@ -298,7 +336,8 @@ def test_a_partial_answer_says_which_half_is_right():
     grade = check("ps1.bracket", lambda f, m, p, b: (f / p, f / p + m / b))
     assert "Without overlap: right." in str(grade)
     assert "With overlap: That is T_math alone." in str(grade)
-    assert "It first shows for (flops=" in str(grade)
+    assert "For (3.32e+12, " in str(grade)
+    assert "it gives 0.1566; it should give 0.2396." in str(grade)
 
 
 @pytest.mark.parametrize(
@@ -364,7 +403,7 @@ def test_no_message_quotes_arguments_that_were_drawn_for_grading(monkeypatch):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     graded = check("ps1.attainable", lambda i, p, b: i * b)
     assert (str(graded), float(graded)) == (str(at_home), float(at_home))
-    assert "It first shows for" in str(graded)
+    assert "it should give" in str(graded)
 
 
 @pytest.mark.parametrize(
@@ -426,3 +465,126 @@ def test_a_draw_that_never_binds_is_refused_and_raises_nothing():
     never = dataclasses.replace(drawn, formula=lambda peak: math.inf, slips=())
     assert any("lies within the tolerance" in problem for problem in never.problems())
     assert never.judge(20).credit == 0
+
+
+@pytest.mark.parametrize("name", [name for name, q in QUESTIONS.items() if isinstance(q, Function)])
+def test_a_wrong_function_is_told_what_it_gives_and_should_give_in_at_most_200_characters(name):
+    question = QUESTIONS[name]
+
+    def off(factors):
+        def function(*case):
+            found = np.atleast_1d(question.reference(*case)) * factors[: len(question.results)]
+            return tuple(found) if len(found) > 1 else found[0]
+
+        return function
+
+    for factors in ((1.37, 1.37), (2, 2), (1, 3.1), (2.6, 1.7), (-1, 1), (math.inf, 1), (0, 0)):
+        verdict = question.judge(off(factors))
+        if verdict.credit == 1:
+            continue
+        assert len(verdict.message) <= 200, verdict.message
+        # Two mistakes may leave no room for the call.
+        told = verdict.message.count("it should give")
+        assert told == 1 or (told == 0 and len(verdict.message) > 100), verdict.message
+
+
+def test_the_values_that_differ_look_different():
+    question = find_question("ps1.attainable")
+    verdict = question.judge(lambda *case: 1.0012 * question.reference(*case))
+    found, right = verdict.message.split("it gives ")[1].split("; it should give ")
+    assert found != right.rstrip(".")
+
+
+def test_a_sentence_about_a_call_is_shortened_where_there_are_many_arguments():
+    question = find_question("ps3.step")
+    names = ", ".join(question.arguments)
+    text = "x" * 79
+    verdict = question.judge(eval(f"lambda {names}: int('{text}')"))
+    assert "For" in verdict.message or "for (" in verdict.message
+    assert len(verdict.message) <= 200
+    others = question.cases[1:]
+    known = {case: question.reference(*case) for case in others}
+    verdict = question.judge(known.get)
+    assert verdict.credit == 0
+    verdict = question.judge(lambda *case: known.get(case))
+    assert verdict.credit == 0.5
+    assert len(verdict.message) <= 200
+
+
+def _raising():
+    """Functions that raise, and what is said of it."""
+
+    def inner(x):
+        return x
+
+    def ranges(i, p, b):
+        return 10.0**400
+
+    def text(i, p, b):
+        raise ValueError("many\n\nlines, " * 1000)
+
+    def unspeakable(i, p, b):
+        class Silent(Exception):  # noqa: N818
+            def __str__(self):
+                raise RuntimeError
+
+        raise Silent
+
+    yield ranges, "raised OverflowError: Numerical result out of range for"
+    yield text, "raised ValueError: many lines, many lines,"
+    yield unspeakable, "raised Silent: … for"
+    yield lambda i: i, "raised TypeError: lambda() takes 1 positional argument but 3 were given"
+    yield lambda i, p, b: inner(), "raised TypeError: inner() missing 1 required"
+    yield lambda i, p, b: max * p, "for *: 'function' and 'float'"
+    yield lambda i, p, b: [][0], "raised IndexError: list index out of range for (i=1.94, "
+    yield lambda i, p, b: b[""], "raised"
+    yield lambda i, p, b: {}[p], "raised KeyError: 21200000000000.0"
+    yield lambda i, p, b: (_ for _ in ()).throw(AssertionError), "raised AssertionError for"
+
+
+@pytest.mark.parametrize(
+    ("function", "says"), [*_raising()], ids=lambda value: value if isinstance(value, str) else "f"
+)
+def test_what_a_function_raises_keeps_its_type_and_text_and_shows_nothing_of_pythons_own(
+    function, says
+):
+    verdict = find_question("ps1.attainable").judge(function)
+    assert says in verdict.message
+    assert len(verdict.message) <= 200
+    assert not any(each in verdict.message for each in ("<", "(34", "builtin_function", "locals"))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("C**(30*n/2)", "it has a number in it that is too large to be computed with."),
+        ("n**n**n**n", "it has a number in it that is too large to be computed with."),
+        ("1/(n-3)", "For (n=3, C="),
+    ],
+)
+def test_a_formula_that_cannot_be_worked_out_is_told_why(text, says):
+    verdict = find_question("ps4.width").judge(text)
+    assert says in verdict.message
+    assert "function" not in verdict.message
+    assert "34," not in verdict.message
+    assert len(verdict.message) <= 200
+
+
+def test_a_whole_number_larger_than_every_float_is_told_so():
+    verdict = find_question("ps1.attainable").judge(lambda i, p, b: int(p) ** 100)
+    assert "it gives inf; it should give" in verdict.message
+
+
+def test_nothing_but_a_keyboard_interrupt_gets_out_of_a_check():
+    def stops(*case):
+        raise GeneratorExit
+
+    assert "It raised GeneratorExit." in str(check("ps1.attainable", stops))
+
+
+def test_a_warning_is_shortened():
+    def warns(i, p, b):
+        warnings.warn("x" * 10**6, stacklevel=1)
+        return min(p, i * b)
+
+    assert len(str(check("ps1.attainable", warns))) < 250

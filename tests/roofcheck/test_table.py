@@ -8,19 +8,19 @@ from roofcheck.table import find_question, tables
 OWN = """
 from dataclasses import replace
 from roofcheck.questions.ps1 import QUESTIONS as public
-QUESTIONS = {"ps1.ridge": public["ps1.ridge"].drawn("exam 1"), "ps9.own": public["ps1.time"]}
+QUESTIONS = {"ps1.order": public["ps1.order"].drawn("exam 1"), "ps9.own": public["ps1.chain"]}
 """
 
 
 def test_own_questions_join_the_table_and_replace_those_of_their_name(tmp_path, monkeypatch):
-    written = find_question("ps1.ridge")
+    written = find_question("ps1.order")
     (tmp_path / "exam.py").write_text(OWN, encoding="utf-8")
     monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
-    assert check("ps9.own", 500) == 2
-    assert find_question("ps1.ridge").text() != written.text()
+    assert check("ps9.own", "BDCAE") == 2
+    assert find_question("ps1.order").reference() != written.reference()
     monkeypatch.delenv("ROOFKIT_QUESTIONS")
     assert "ps9.own" not in tables()
-    assert find_question("ps1.ridge").text() == written.text()
+    assert find_question("ps1.order").reference() == written.reference()
 
 
 def test_a_folder_that_is_none_or_a_file_without_questions_is_named(tmp_path, monkeypatch):

@@ -29,7 +29,7 @@ def test_an_answer_shown_is_right_and_its_slip_is_told_so(name):
     if told.slip and isinstance(question, (Number, Choice)):
         verdict = question.judge(told.slip)
         assert verdict.credit < 1
-        assert told.says in verdict.message
+        assert told.says == verdict.message
 
 
 def test_a_part_of_several_has_its_slip_told_with_its_name():

@@ -13,6 +13,7 @@ from standin import SET, hand_in, new_course
 from roofcheck import table
 from roofcheck.cells import Asked
 from roofcheck.kinds import Verdict
+from roofcheck.slips import Slip, always
 from roofcheck.student import Grade
 from roofgrade.book import kept
 from roofgrade.book.gradebook import Writer
@@ -68,8 +69,11 @@ def _answer(secret, ridge):
 
 @contextmanager
 def ridge_within(monkeypatch, rtol):
-    """The table with a ridge that is right within this tolerance."""
+    """The table with a ridge that is right within this tolerance, the printed one if it is wide."""
     question = replace(table.find_question(RIDGE), rtol=rtol)
+    if rtol > 1:
+        printed = Slip("as printed", always(2 * question.reference()), "As printed.", credit=1)
+        question = replace(question, slips=[*question.slips, printed])
     changed = table.tables() | {RIDGE: question}
     with monkeypatch.context() as context:
         context.setattr(table, "tables", lambda: changed)

@@ -239,10 +239,10 @@ def test_a_later_submission_is_seen_before_it_is_graded(course):
     os.utime(folder / f"{SET}.ipynb", (later, later))  # as a copy of the course has it
     assert rows(overview(course, SET))["ada"].remarks == ()
     hand_in(course, "ada", answer="2")
-    summary = overview(course, SET, remarks={"ada": ["the feedback is older than the marks"]})
+    summary = overview(course, SET, remarks={"ada": ["the feedback is out of date"]})
     assert rows(summary)["ada"].remarks == (
         "handed in again since it was graded",
-        "the feedback is older than the marks",
+        "the feedback is out of date",
     )
 
 

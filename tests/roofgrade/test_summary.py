@@ -50,9 +50,7 @@ def summary():
         "dia": standing(1.0, ("a", "b", "c")),
         "zoe": standing(9.0, ()),
     }
-    return summarise(
-        "ps1", rows, standings, 26.0, remarks={"bea": ["the feedback is older than the marks"]}
-    )
+    return summarise("ps1", rows, standings, 26.0, remarks={"bea": ["the feedback is out of date"]})
 
 
 def test_the_terminal_names_those_that_someone_should_look_at(summary):
@@ -60,7 +58,7 @@ def test_the_terminal_names_those_that_someone_should_look_at(summary):
         "student  folder   state               points  to read\n"
         "bea      bea/ps1  ✓ graded          26 of 26\n"
         "    the notebook is called 'PS1.ipynb'\n"
-        "    the feedback is older than the marks\n"
+        "    the feedback is out of date\n"
         "cem      cem/ps1  ✗ refused                –\n"
         "    the notebook is not valid JSON\n"
         "    the gradebook has the points of an earlier submission\n"

@@ -1,0 +1,134 @@
+"""Numbers in words, English and Chinese, put into digits; and the Chinese words around them."""
+
+import re
+from decimal import Decimal
+
+ONES = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+]  # fmt: skip
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+# The powers of ten that a numeral counts in.
+POWERS = {
+    "hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12,
+    "十": 1, "百": 2, "千": 3, "万": 4, "兆": 6, "亿": 8, "萬": 4, "億": 8,
+}  # fmt: skip
+COUNTS = {
+    **{word: n for n, word in enumerate(ONES)},
+    **{word: 10 * n for n, word in enumerate(TENS, start=2)},
+    **{sign: n for n, sign in enumerate("零一二三四五六七八九")},
+    **{"twice": 2, "double": 2, "thrice": 3, "triple": 3, "〇": 0, "两": 2, "兩": 2},
+}
+PARTS = {
+    "half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6,
+    "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12,
+    "sixteenth": 16, "twentieth": 20, "hundredth": 100, "thousandth": 1000, "millionth": 10**6,
+}  # fmt: skip
+ENDLESS = re.compile(
+    r"(?<!\w)(?:infinity|infinite|inf|unbounded|unlimited|no limit|无穷大?|无限大?)(?!\w)", re.I
+)
+
+
+def _any(words):
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+DIGITS = r"(?:\d+(?:[.,]\d+)*|\.\d+)"
+SMALL = rf"(?:(?:{_any(TENS)})(?:[ -](?:{_any(ONES[1:10])}))?|{_any([*ONES, 'twice', 'double'])})"
+POWER = rf"(?:{_any(word for word in POWERS if word.isascii())})"
+AFTER_POWER = "|".join(f"(?<={word})" for word in POWERS if word.isascii())
+ENGLISH = re.compile(
+    rf"(?:(?<![\w./^])(?P<digits>{DIGITS})[ -]?(?={POWER}\b)|\b{SMALL}\b|\ba (?={POWER}\b))"
+    rf"(?:[ -]?{POWER}\b|(?:{AFTER_POWER})(?: and |[ -]){SMALL}\b)*",
+    re.I,
+)
+CHINESE = re.compile(
+    rf"(?P<digits>{DIGITS})? ?[〇零一二三四五六七八九两兩十百千万亿兆萬億]"
+    r"[〇零一二三四五六七八九两兩十百千万亿兆萬億点\d]*"
+)
+FRACTION = re.compile(rf"\b(?:(\d+|an?)[ -]({_any(PARTS)})s?|half)\b(?:(?: of)? an?\b)?", re.I)
+# What Chinese puts around a number.
+CHINESE_WORDS = {
+    "次浮点运算": "FLOP", "浮点运算": "FLOP", "比特": "bit", "字节": "byte", "位": "bit",
+    "秒": "s", "分钟": "min", "小时": "h", "倍": " times ", "每": " per ", "个": " ", "次": " ",
+    "约": " about ", "大约": " about ", "大概": " about ", "左右": " ", "至少": " at least ",
+    "最少": " at least ", "最多": " at most ", "至多": " at most ", "超过": " over ",
+    "以上": " or more ", "等于": "=", "是": "=", "为": "=", "答案": " ", "结果": " ",
+    "或者": " or ", "或": " or ", "和": " and ", "到": " to ", "至": " to ", "列": " columns ",
+    "行": " rows ", "词元": " tokens ", "芯片": " chips ", "除以": "/", "乘以": "*", "加": "+",
+    "减": "-", "乘": "*",
+}  # fmt: skip
+CHINESE_PREFIXES = {
+    "千兆": "G", "千": "k", "兆": "M", "吉": "G", "太": "T", "拍": "P",
+    "毫": "m", "微": "µ", "纳": "n", "皮": "p",
+}  # fmt: skip
+PREFIXED = re.compile(rf"({_any(CHINESE_PREFIXES)})(?=秒|字节|比特|位|浮点|次浮点|[BbF])")
+
+
+def in_digits(text):
+    """The text with its numbers in digits, and with English for the Chinese words around them.
+
+    >>> in_digits("two hundred and forty"), in_digits("2.5 million"), in_digits("three quarters")
+    ('240', '2.5e6', '(3/4)')
+    >>> in_digits("约三百二十微秒"), in_digits("1.5万"), in_digits("百分之五十")
+    ('about 320 µs', '1.5e4', '50%')
+    """
+    text = ENDLESS.sub("1e999", text)
+    if re.search("[\u3007\u4e00-\u9fff]", text):
+        text = _without_chinese(text)
+    text = FRACTION.sub(_fraction, ENGLISH.sub(_digits, text))
+    # "five and a half" and "1 1/2".
+    text = re.sub(r"\b(\d+) and (\(\d+/\d+\))", r"(\1+\2)", text)
+    text = re.sub(r"(?<![\w.,/^*] )(?<![\w.,/^*])(\d+) (\d\d?/\d\d?)(?![\w.])", r"(\1+\2)", text)
+    return " ".join(text.split())
+
+
+def _without_chinese(text):
+    text = PREFIXED.sub(lambda found: f" {CHINESE_PREFIXES[found[1]]}", text)
+    text = CHINESE.sub(_digits, text.replace("一半", "(1/2)"))
+    text = re.sub(r"100分之 ?(\d[\d.]*)", r"\1%", text)
+    text = re.sub(r"(\d+) ?分之 ?(\d+)", r"(\2/\1)", text).replace("半", "(1/2)")
+    # Chinese may put "a second" and "a byte" before the number.
+    text = re.sub(r"^(.*?)(每(?:秒|字节)) ?([\d(].*)$", r"\1\3\2", text)
+    text = re.sub(_any(CHINESE_WORDS), lambda found: CHINESE_WORDS[found[0]], text)
+    return " ".join(text.split())
+
+
+def _digits(found):
+    """A numeral's words as digits; those that only count digits as a power of ten."""
+    digits = found["digits"] or ""
+    number = re.sub(r",(?=\d{3}(?!\d))", "", digits).replace(",", ".")
+    words = re.findall(r"\d+|[a-z]+|[^\W\d]", found[0][len(digits) :].casefold())
+    if number.count(".") > 1 or not words:
+        return found[0]
+    if digits and all(word in POWERS for word in words):
+        return f"{number}e{sum(POWERS[word] for word in words)}"
+    return f"{_value(words, Decimal(number) if digits else None):f}"
+
+
+def _value(words, count):
+    """What words count to, of which the first count something that stands before them, or None."""
+    total = group = Decimal(0)
+    places = 0
+    for word in words:
+        if word in ("hundred", "十", "百", "千"):
+            group, count = group + (1 if count is None else count) * 10 ** POWERS[word], None
+        elif word in POWERS:
+            total += (group + (count or 0) or 1) * 10 ** POWERS[word]
+            group, count = Decimal(0), None
+        elif word == "点":
+            places = 1
+        else:
+            value = int(word) if word.isdecimal() else COUNTS.get(word, 0)
+            if places:
+                count = (count or 0) + value / Decimal(10) ** places
+                places += 1
+            else:
+                # Chinese may write a numeral digit by digit: 二〇四八.
+                count = value + (count or 0) * (1 if word.isascii() and word.isalpha() else 10)
+    return total + group + (count or 0)
+
+
+def _fraction(found):
+    count = found[1] if found[1] and found[1].isdigit() else "1"
+    return f"({count}/{PARTS[(found[2] or 'half').casefold()]})"

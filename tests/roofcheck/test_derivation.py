@@ -1,0 +1,291 @@
+"""How expressions are shown, and how a question's answer is derived with its own figures."""
+
+import math
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from roofcheck import find_question, showing, units
+from roofcheck.algebra import ExpressionError, Name, names, put_in, read
+from roofcheck.derivation import Derivation, Line, of_parts, step
+from roofcheck.inputs import bandwidth, count, fma, itemsize
+from roofcheck.kinds import Choice, Formula, Function, Number, Several
+from roofcheck.kinds.question import Verdict
+from roofcheck.sentences import say
+from roofcheck.student import Grade
+
+VALUES = {"a": 7.0, "b": 2.0, "c": 5.0, "n": 4}
+SHOWN = {
+    # Sums and products, and the parentheses that they need.
+    "a + b - c": "a + b − c",
+    "a - (b - c)": "a − b + c",
+    "-a + b": "−a + b",
+    "-(a + b) * c": "(−(a + b)) · c",
+    "2 * (n - 1) / n * a / b": "2 · (n − 1) · a / (n · b)",
+    "1 / a": "1 / a",
+    "1 / (a * b)": "1 / (a · b)",
+    "a * (b / c)": "a · b / c",
+    "(a / b) / (b / c)": "a · c / (b · b)",
+    "a - -1": "a + 1",
+    "a * -1": "a · (−1)",
+    # Powers.
+    "a ** 2": "a²",
+    "10 ** -3": "10⁻³",
+    "(a + b) ** n": "(a + b)^n",
+    "a ** (n - 1)": "a^(n − 1)",
+    "(a ** b) ** 2": "(a^b)²",
+    "a ** 0.5": "a^0.5",
+    # Functions.
+    "max(a + b, c)": "max(a + b, c)",
+    "ceil(a / b) * c": "⌈a / b⌉ · c",
+    "a // b": "⌊a / b⌋",
+    "abs(b - a)": "|b − a|",
+    "sqrt(a * b) + log2(n)": "√(a · b) + log₂(n)",
+    "round(a / b)": "round(a / b)",
+    # Conditions.
+    "a if b < c else n": "a if b < c, else n",
+    "(a if b < c <= a else n) + 1": "(a if b < c ≤ a, else n) + 1",
+    "a if b > c or (n == 4 and a != c) else 0": "a if b > c or (n = 4 and a ≠ c), else 0",
+    # Numbers.
+    "1e9 * a": "10⁹ · a",
+    "a / 8e10": "a / (8 · 10¹⁰)",
+    "1024 * a + 0.5": "1,024 · a + 0.5",
+}
+
+
+@pytest.mark.parametrize("expression", SHOWN)
+def test_an_expression_is_shown_as_on_paper_and_gives_what_it_says(expression):
+    tree = read(expression)
+    assert tree.text(str) == SHOWN[expression]
+    right = eval(expression, {"max": max, "round": round, **vars(math), "abs": abs}, VALUES)
+    assert tree.value(VALUES) == pytest.approx(right)
+
+
+@pytest.mark.parametrize("language", ["en", "zz"])
+def test_the_plain_text_that_acts_go_by_is_the_same_in_every_language(
+    tmp_path, monkeypatch, language
+):
+    shutil.copy(Path(say.folder, "en.toml"), tmp_path)
+    (tmp_path / "zz.toml").write_text("list.or = '?'\nderivation.either = '?'", encoding="utf-8")
+    monkeypatch.setattr(say, "folder", tmp_path)
+    monkeypatch.setenv("ROOFLINE_LANGUAGE", language)
+    text = "(ceil(a) ** 2 if b < 1e9 or c > 1 else log2(n)) + 1"
+    plain = "(ceil(a)^2 if b < 1,000,000,000 or c > 1 else log2(n)) + 1"
+    assert read(text).text(str, plain=True) == plain
+    assert (read(text).text(str) == "(?) + 1") is (language == "zz")
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        ("a * b", "3 · 10⁹ · 2 ms"),
+        ("b / a", "2 ms / (3 · 10⁹)"),
+        ("b ** 2", "(2 ms)²"),
+        ("a ** 2", "(3 · 10⁹)²"),
+        ("b - c", "2 ms − (−4)"),
+        ("c * b", "(−4) · 2 ms"),
+        ("n / (a * b)", "n / (3 · 10⁹ · 2 ms)"),
+        ("2 * n / r", "2 · n / (C/W)"),
+        ("2 * s", "2 · (1/B + 1/D)"),
+        ("n / t", "n / 3 TB/s"),
+    ],
+)
+def test_a_figure_with_a_sign_a_power_or_a_unit_has_parentheses_where_it_needs_them(
+    expression, shown
+):
+    figures = {"a": "3 · 10⁹", "b": "2 ms", "c": "−4", "n": "n"}
+    figures |= {"r": "C/W", "s": "1/B + 1/D", "t": "3 TB/s"}
+    assert read(expression).text(figures.__getitem__) == shown
+
+
+@pytest.mark.parametrize(
+    "expression", ["b / c", "a - b + c", "b ** 2 * a", "a / (b * c)", "max(b, c) - b", "-b"]
+)
+def test_what_is_put_in_for_a_name_changes_no_value(expression):
+    trees = {"b": read("a / n - 1"), "c": read("(a + n) / (2 * a)")}
+    whole = put_in(read(expression), trees)
+    assert set(names(whole)) <= {"a", "n"}
+    found = {name: tree.value(VALUES) for name, tree in trees.items()}
+    assert whole.value(VALUES) == pytest.approx(read(expression).value(VALUES | found))
+
+
+def test_sums_and_products_stay_flat_when_others_are_put_in():
+    trees = {"flops": read("2 * N - 1"), "moved": read("size * (N + 1)"), "s": read("a - b"),
+             "half": read("3 / (2 * N)")}  # fmt: skip
+    assert put_in(read("flops / moved"), trees).text(str) == "(2 · N − 1) / (size · (N + 1))"
+    assert put_in(read("c - s"), trees).text(str) == "c − a + b"
+    assert put_in(read("2 * half * N * N"), trees).text(str) == "3 · N"
+    assert put_in(read("half / half"), trees).text(str) == "1"
+    assert put_in(read("0.3 * N * half * a"), trees).text(str) == "0.45 · a"
+    assert put_in(read("c / half / 7"), trees).text(str) == "2 · c · N / 21"
+    assert put_in(Name("other"), trees) == Name("other")
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (299, "FLOPs", "299 FLOPs"), (1, "FLOPs", "1 FLOP"), (1, "bytes", "1 byte"),
+        (123_456, "FLOPs", "123,456 FLOPs"), (3.44e10, "FLOPs", "3.44 · 10¹⁰ FLOPs"),
+        (7.04e9, "", "7.04 · 10⁹"), (2.44e-4, "", "0.000244"), (1e-5, "times", "10⁻⁵ times"),
+        (-0.003, "s", "−3 ms"), (0, "", "0"), (math.inf, "times", "inf times"),
+        (8756, "tokens", "8,756 tokens"),
+    ],
+)  # fmt: skip
+def test_a_value_is_shown_without_powers_that_nobody_would_write(value, unit, shown):
+    assert units.in_units(value, unit) == shown
+
+
+STEPS = [
+    step("moved", "size * N", "bytes", "the bytes: each number crosses once"),
+    step("time", "moved / bandwidth", "s", "T_comms"),
+    step("twice", "2 * time", "s", "the time of two"),
+]
+INPUTS = {
+    "size": itemsize("bf16", "a number"),
+    "N": count(1e6, "N"),
+    "bandwidth": bandwidth("TPU v5e"),
+}
+
+
+def number(up_to, unit):
+    formula = Derivation(STEPS, "s").up_to(up_to, unit)
+    return Number(asks="{N} on {chip}", inputs=INPUTS, formula=formula, unit=unit)
+
+
+def test_a_number_is_derived_with_its_own_figures_and_those_of_a_new_draw():
+    assert [str(line) for line in number("time", "µs").derivation()] == [
+        "the bytes = 2 · 1,000,000 = 2 MB  (each number crosses once)",
+        "T_comms = 2 MB / 819 GB/s = 2.44 µs",
+    ]
+    drawn = number("time", "µs").drawn(1)
+    assert f"{drawn.inputs['N'].value:,.0f}" in str(drawn.derivation()[0])
+    assert drawn.derivation()[-1].value == units.in_units(drawn.reference(), "µs")
+
+
+def test_a_figure_that_the_question_gives_has_its_unit():
+    work = {"work": count(3e9, "the work", "FLOPs"), "ops": fma()}
+    formula = Derivation([step("all", "ops * work", "FLOPs")], "FLOPs")
+    [line] = Number(asks="", inputs=work, formula=formula, unit="FLOPs").derivation()
+    assert line.sides == ("2 · 3 · 10⁹ FLOPs", "6 · 10⁹ FLOPs")
+
+
+def test_a_step_that_parts_share_stands_there_once_and_an_answer_with_its_part():
+    parts = {"T": number("time", "µs"), "2T": number("twice", "s"), "B": number("moved", "bytes")}
+    lines = Several(asks="{parts}", parts=parts).derivation()
+    assert [(line.part, line.what, line.is_answer) for line in lines] == [
+        ("B", "the bytes", True),
+        ("T", "T_comms", True),
+        ("2T", "the time of two", True),
+    ]
+    del parts["B"]
+    lines = Several(asks="{parts}", parts=parts).derivation()
+    assert [line.part for line in lines] == ["", "T", "2T"]
+
+
+def test_steps_that_only_look_alike_are_both_told():
+    lines = {
+        "A": [Line("the bytes", "2 · 3", "6 bytes"), Line("a", "6 bytes", "6", is_answer=True)],
+        "B": [Line("the bytes", "2 · 4", "8 bytes"), Line("b", "8 bytes", "8", is_answer=True)],
+    }
+    assert [line.part for line in of_parts(lines)] == ["A", "A", "B", "B"]
+
+
+def test_a_formula_is_derived_in_its_symbols():
+    steps = [
+        step("flops", "2 * N - 1", "FLOPs", "the FLOPs: N products, N − 1 additions"),
+        step("moved", "size * (N + 1)", "bytes"),
+        step("intensity", "flops / moved", "FLOP/byte", "the intensity"),
+    ]
+    own = {"size": itemsize("bf16", "a number")}
+    asked = {
+        "asks": "", "arguments": ("N",), "inputs": own, "case": lambda rng, number: (number + 2,),
+    }  # fmt: skip
+    formula = Derivation(steps, "FLOP/byte")
+    lines = Formula(**asked, results={"I": formula}).derivation()
+    assert [str(line) for line in lines] == [
+        "the FLOPs = 2 · N − 1  (N products, N − 1 additions)",
+        "moved = 2 · (N + 1)",
+        "the intensity = the FLOPs / moved = (2 · N − 1) / (2 · (N + 1))",
+    ]
+    both = {"I": formula, "bytes": formula.up_to("moved", "bytes")}
+    lines = Function(**asked, results=both).derivation()
+    assert [line.part for line in lines] == ["bytes", "I", "I"]
+    assert lines[-1].sides == ("the FLOPs / moved",), "code has steps, too"
+
+
+def test_what_has_no_steps_has_no_derivation():
+    plain = Number(asks="", formula=lambda: 2, unit="s")
+    assert plain.derivation() == []
+    assert Several(asks="", parts={"a": plain, "b": plain}).derivation() == []
+    assert Choice(asks="", formula=lambda: "a", why_not={"b": "No."}).derivation() == []
+    assert showing.as_text([]) == showing.as_html([]) == ""
+
+
+def test_steps_are_left_out_and_refused_by_name():
+    derivation = Derivation(STEPS, "s")
+    assert [each.name for each in derivation.up_to("time", "ms").steps] == ["moved", "time"]
+    with pytest.raises(ExpressionError, match="cannot be made bytes"):
+        Derivation(STEPS, "bytes")
+
+
+def test_a_derivation_is_shown_under_a_grade_and_folded_where_it_can_be():
+    lines = Several(
+        asks="{parts}", parts={"T": number("time", "µs"), "2T": number("twice", "s")}
+    ).derivation()
+    grade = Grade(Verdict(0, "Upside down."), 0, lines)
+    assert str(grade).splitlines() == [
+        "Not yet. Upside down.",
+        "The derivation, step by step",
+        "  the bytes = 2 · 1,000,000 = 2 MB  (each number crosses once)",
+        "  T:",
+        "    T_comms = 2 MB / 819 GB/s = 2.44 µs",
+        "  2T:",
+        "    the time of two = 2 · 2.442 µs = 4.88 µs",
+    ]
+    shown = grade._repr_html_()
+    assert "<details><summary" in shown
+    assert "<i>T</i><sub>comms</sub>" in shown
+    assert "bold" in re.search(r'<span style="([^"]*)">= 2\.44', shown)[1]
+    assert "bold" not in re.search(r'<span style="([^"]*)">= 2\N{NO-BREAK SPACE}MB', shown)[1]
+    assert showing.as_html(lines, is_open=True).startswith("<details open>")
+    assert "details" not in Grade(Verdict(1, ""), 0)._repr_html_()
+
+
+def test_a_table_writes_no_html():
+    [line] = [Line("<b>", "a < b", "1 & 2", "<i>", is_answer=True)]
+    shown = showing.as_html([line])
+    assert "&lt;b&gt;" in shown
+    assert not re.search(r"<[bi]>", shown)
+
+
+def test_a_line_begins_with_a_capital_unless_it_is_a_symbol():
+    words = ("the bytes", "a chip's FLOPs", "n − 1", "T_math", "1/B")
+    shown = showing.as_html([Line(word, "1", "1") for word in words])
+    found = re.findall(r"<dt[^>]*>(.*?)</dt>", shown.replace(showing.SPACE, " "))
+    assert found == [
+        "The bytes", "A chip&#x27;s FLOPs", "n − 1", "<i>T</i><sub>math</sub>", "1/B",
+    ]  # fmt: skip
+
+
+def headings(lines):
+    return [line for line in showing.as_text(lines).splitlines() if line.endswith(":")]
+
+
+def test_a_step_for_all_after_a_part_says_so():
+    lines = [Line("a", "1", "1", part="X"), Line("b", "2", "2"), Line("c", "3", "3", part="Y")]
+    assert headings(lines) == ["  X:", "  For what follows:", "  Y:"]
+
+
+def test_a_single_step_that_is_called_as_its_part_needs_no_heading():
+    lines = [Line("the bytes", "1", "1", part="Bytes"), Line("a", "2", "2")]
+    assert headings(lines) == []
+    more = [Line("b", "3", "3", part="Y"), Line("the time", "4", "4", part="time")]
+    assert headings([*lines, *more]) == ["  Y:", "  Time:"]
+
+
+def test_a_lecture_shows_a_derivation_as_a_list():
+    shown = showing.as_markdown(find_question("l01.v6e-comms").derivation()).splitlines()
+    assert shown[0].startswith("- The bytes = 2 · 10⁹ = 2 GB (each weight crosses once")
+    assert shown[-1].startswith("- T_comms = 2 GB / 1.638 TB/s = **1.22 ms**")

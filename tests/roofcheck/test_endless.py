@@ -1,0 +1,514 @@
+"""Functions, formulas and schedules that never come back: each is stopped, with a sentence.
+
+The time is counted in the work of this process, and no test asks for how long it took.
+"""
+
+import contextlib
+import itertools
+import re
+import signal
+import sys
+import threading
+import time
+
+import pytest
+import sympy
+from schedules import MATMUL
+
+from roofcheck import find_question, time_limit
+from roofcheck.kinds import Formula, Function, Puzzle
+from roofcheck.student import check
+from roofcheck.time_limit import EndlessError, TimeLimit
+
+QUICK = 0.05
+SAYS = re.compile(r"Stopped after 0\.05 seconds, with no result for \(x=2\.1\)\.")
+ONE = Function(
+    asks="",
+    arguments=("x",),
+    results={"r": lambda x: x * x},
+    case=lambda rng, number: (2.1 + number,),
+)
+TEXT = Formula(asks="", arguments=("x",), results={"r": lambda x: x}, case=ONE.case)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(time_limit, "SECONDS", QUICK)
+
+
+@pytest.fixture(params=["alarms", "a thread"])
+def by(request, monkeypatch):
+    """How the time is told: by alarms, or as on Windows."""
+    if request.param == "a thread":
+        monkeypatch.setattr(time_limit, "_alarms", lambda: False)
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def _no_trace(capfd):
+    """Nothing is left behind: no handler, timer, thread or switch, and no late exception."""
+
+    def state():
+        return (
+            signal.getsignal(signal.SIGALRM),
+            signal.getsignal(signal.SIGINT),
+            signal.getitimer(signal.ITIMER_REAL)[1],
+            sys.getswitchinterval(),
+            sys.gettrace(),
+            sys.getprofile(),
+        )
+
+    before, threads = state(), set(threading.enumerate())
+    yield
+    for _ in range(10_000):
+        pass
+    assert state() == before
+    assert capfd.readouterr().err == ""
+    assert {t for t in threading.enumerate() if not t.name.startswith("student")} <= threads
+
+
+# ---- what loops in Python, which is stopped everywhere
+
+
+def plain(x):
+    while True:
+        pass
+
+
+def counting(x):
+    n = 0
+    while n >= 0:
+        n += 1
+
+
+def bare(x):
+    while True:
+        try:
+            while True:
+                pass
+        except:  # noqa: E722
+            pass
+
+
+def bare_twice(x):
+    while True:
+        try:  # noqa: SIM105
+            bare(x)
+        except:  # noqa: E722
+            pass
+
+
+def suppressing(x):
+    while True:
+        with contextlib.suppress(BaseException):
+            plain(x)
+
+
+def in_finally(x):
+    try:
+        plain(x)
+    finally:
+        plain(x)
+
+
+def finally_again(x):
+    while True:
+        try:
+            pass
+        finally:
+            continue  # noqa: B012
+
+
+def returning_from_finally(x):
+    while True:
+        try:
+            plain(x)
+        finally:
+            break  # noqa: B012
+    plain(x)
+
+
+def catching_interrupts(x):
+    while True:
+        try:  # noqa: SIM105
+            plain(x)
+        except (KeyboardInterrupt, SystemExit, Exception):
+            pass
+
+
+def looking_for(x):
+    while x != 10:
+        x += 0.3
+
+
+def of_generator(x):
+    return sum(1 for _ in itertools.count())
+
+
+def all_of(x):
+    return all(each >= 0 for each in itertools.count())
+
+
+def generator_with_finally(x):
+    def endless():
+        try:
+            while True:
+                yield 1
+        finally:
+            pass
+
+    return max(endless())
+
+
+def sorted_by(x):
+    return sorted([2, 1], key=plain)
+
+
+def twofold_recursion(x):
+    try:
+        twofold_recursion(x)
+    finally:
+        twofold_recursion(x)
+
+
+def mutual(x):
+    def odd(x):
+        return even(x + 1)
+
+    def even(x):
+        with contextlib.suppress(RecursionError):
+            return odd(x + 1)
+        return odd(0)
+
+    while True:
+        even(x)
+
+
+def comparing(x):
+    class Never:
+        def __eq__(self, other):
+            return plain(x)
+
+        __hash__ = None
+
+    return Never() == 3
+
+
+def prime(x):
+    return next(n for n in itertools.count(4, 2) if all(n % d for d in range(2, n)))
+
+
+def number_that_loops(x):
+    class Number:
+        def __float__(self):
+            plain(x)
+
+    return Number()
+
+
+def list_that_loops(x):
+    class Endless(list):
+        def __iter__(self):
+            plain(x)
+
+        def __len__(self):
+            plain(x)
+
+    return Endless([1, 2])
+
+
+def after_another(x):
+    return x * x if x < 2 else plain(x)
+
+
+LOOPS = [
+    plain, counting, bare, bare_twice, suppressing, in_finally, finally_again,
+    returning_from_finally, catching_interrupts, looking_for, of_generator, all_of,
+    generator_with_finally, sorted_by, mutual, comparing, prime, number_that_loops, list_that_loops,
+    after_another,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", LOOPS, ids=lambda function: function.__name__)
+def test_a_function_that_loops_is_stopped_with_a_sentence(function, by):
+    verdict = ONE.judge(function)
+    assert SAYS.match(verdict.message), verdict
+    assert (verdict.credit, verdict.slips) == (0, ("endless",))
+    assert len(verdict.message) <= 200
+
+
+def test_a_function_that_loops_is_stopped_in_another_thread():
+    verdicts = []
+    beside = threading.Thread(target=lambda: verdicts.append(ONE.judge(bare)))
+    beside.start()
+    beside.join()
+    assert SAYS.match(verdicts[0].message)
+
+
+# ---- what waits or works in C, or goes too deep for a thread, which is stopped by alarms
+
+
+def power(x):
+    return 10**10**10
+
+
+def power_again(x):
+    return (10**10**9) % 7
+
+
+def sleeping(x):
+    time.sleep(10**6)
+
+
+def sleeping_on(x):
+    while True:
+        with contextlib.suppress(BaseException):
+            time.sleep(10**6)
+
+
+def locked(x):
+    lock = threading.Lock()
+    with lock, lock:
+        pass
+
+
+def waiting(x):
+    threading.Event().wait()
+
+
+def joining(x):
+    beside = threading.Thread(target=time.sleep, args=[5], name="student", daemon=True)
+    beside.start()
+    beside.join()
+
+
+def spaces(x):
+    return re.match(r"(a+)+$", "a" * 40 + "b")
+
+
+IN_C = [
+    power,
+    power_again,
+    sleeping,
+    sleeping_on,
+    locked,
+    waiting,
+    joining,
+    spaces,
+    twofold_recursion,
+]
+
+
+@pytest.mark.skipif(not time_limit._alarms(), reason="needs alarms")
+@pytest.mark.parametrize("function", IN_C, ids=lambda function: function.__name__)
+def test_a_function_that_waits_or_works_in_c_is_stopped_by_alarms(function):
+    assert SAYS.match(ONE.judge(function).message)
+
+
+# ---- what comes back by itself, and is told shortly
+
+
+def recursion(x):
+    return recursion(x - 1)
+
+
+def huge(x):
+    return 7**10**5
+
+
+def long_text(x):
+    return "9" * 10**7
+
+
+def long_list(x):
+    return [1] * 10**6
+
+
+def asking(x):
+    return input("x? ")
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (recursion, "For (x=2.1) your function calls itself again and again."),
+        (huge, "it gives inf; it should give 4.41"),
+        (long_text, "it has more than 300 characters."),
+        (long_list, "your function returned 1000000 value(s), not 1."),
+        (lambda x: itertools.count(), "your function returned more than 1 value(s)."),
+        (lambda x: (n for n in itertools.count()), "returned more than 1 value(s)."),
+        (lambda x: iter(int, 1), "your function returned more than 1 value(s)."),
+        (lambda x: lambda: 3, "a function (call it, with parentheses), not a number"),
+        (asking, "our function raised OSError"),
+        (lambda x: sys.exit("over"), "our function raised SystemExit: over for (x=2.1)."),
+        (lambda x: 10.0**400, "our function raised OverflowError: Numerical result out of range"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "f",
+)
+def test_what_is_too_much_is_told_shortly(function, says, monkeypatch):
+    monkeypatch.setattr(time_limit, "SECONDS", 60)
+    verdict = ONE.judge(function)
+    assert says in verdict.message
+    assert len(verdict.message) <= 200
+    assert verdict.credit == 0
+
+
+X = sympy.Symbol("x")
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        X ** (10**12), sympy.factorial(X * 10**6), sympy.Sum(1 / X, (sympy.Symbol("n"), 1, 10**9)),
+        sympy.binomial(10**7 * X, X), (X + 1) ** X**X**X,
+        sympy.exp(sympy.exp(sympy.exp(sympy.exp(X)))),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_huge_expression_is_told_shortly(formula):
+    verdict = TEXT.judge(formula)
+    assert verdict.credit == 0
+    assert len(verdict.message) <= 200
+
+
+@pytest.mark.parametrize("text", ["x**x**x**x**x", "9**9**9**9", "x^(10^400)", "(" * 90 + "x"])
+def test_a_huge_text_is_told_shortly(text):
+    verdict = TEXT.judge(text)
+    assert verdict.credit == 0
+    assert len(verdict.message) <= 200
+
+
+def test_a_formula_that_is_a_function_is_stopped():
+    assert SAYS.match(TEXT.judge(plain).message)
+
+
+# ---- puzzles
+
+
+def holding_nothing(pad, *arrays):
+    while True:
+        pass
+
+
+def freeing(pad, *arrays):
+    while True:
+        with contextlib.suppress(BaseException):
+            pad.free(pad.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("schedule", [holding_nothing, freeing])
+def test_a_schedule_that_loops_is_stopped_with_a_sentence(schedule, by):
+    question = find_question(MATMUL)
+    assert isinstance(question, Puzzle)
+    verdict = question.judge(schedule)
+    assert "your function was stopped after 0.05 seconds." in verdict.message
+    assert len(verdict.message) <= 200
+
+
+# ---- the limit itself
+
+
+def test_a_function_that_comes_back_is_none_of_this(by):
+    assert ONE.judge(lambda x: x * x).credit == 1
+    assert TimeLimit().call(divmod, 7, 2) == (3, 1)
+    with pytest.raises(ZeroDivisionError):
+        TimeLimit().call(divmod, 7, 0)
+
+
+def test_all_calls_of_one_check_share_the_time(by):
+    limit, calls = TimeLimit(), []
+
+    def works():
+        calls.append(1)
+        end = time.process_time() + QUICK / 5
+        while time.process_time() < end:
+            pass
+
+    def all_of_them():
+        for _ in range(100):
+            limit.call(works)
+
+    with pytest.raises(EndlessError):
+        all_of_them()
+    assert 1 <= len(calls) <= 6
+    with pytest.raises(EndlessError):
+        limit.call(abs, 1)
+
+
+def test_work_is_what_counts_and_not_the_clock_on_the_wall(monkeypatch, by):
+    """A process that gets a third of a busy machine has three times as long."""
+    works = time.process_time
+    monkeypatch.setattr(time_limit.time, "process_time", lambda: works() / 3)
+    start = works()
+    with pytest.raises(EndlessError):
+        TimeLimit().call(plain, 1)
+    assert works() - start > 2 * QUICK
+
+
+def test_a_keyboard_interrupt_goes_through(by):
+    def interrupted(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ONE.judge(interrupted)
+
+
+def test_a_timer_of_somebody_else_goes_on():
+    rung = []
+    before = signal.signal(signal.SIGALRM, lambda *ignored: rung.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 1000)
+    try:
+        ONE.judge(plain)
+        assert 900 < signal.getitimer(signal.ITIMER_REAL)[0] <= 1000
+        signal.raise_signal(signal.SIGALRM)
+        assert rung == [1]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_trace_of_somebody_else_goes_on():
+    lines = []
+
+    def trace(frame, event, argument):
+        lines.append(frame.f_lineno) if frame.f_code is after_another.__code__ else None
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        ONE.judge(after_another)
+        assert sys.gettrace() is trace
+    finally:
+        sys.settrace(before)
+    assert lines
+
+
+def test_a_check_within_a_check_has_a_limit_of_its_own(by):
+    inner = []
+
+    def checks(x):
+        inner.append(ONE.judge(plain))
+        plain(x)
+
+    assert SAYS.match(ONE.judge(checks).message)
+    assert all(SAYS.match(verdict.message) for verdict in inner)
+
+
+def test_an_endless_function_gets_no_credit_for_other_cases():
+    verdict = ONE.judge(lambda x: x * x if x < 10 else plain(x))
+    assert (verdict.credit, verdict.slips) == (0, ("endless",))
+
+
+def test_what_ends_at_home_alone_counts_nothing(monkeypatch):
+    question = find_question("ps1.attainable")
+    known = {case: question.reference(*case) for case in question.cases}
+
+    def memorised(*case):
+        return known[case] if case in known else plain(case)
+
+    assert check("ps1.attainable", memorised) == 4
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    grade = check("ps1.attainable", memorised)
+    assert grade == 0
+    assert "right for the arguments that the check uses at home" in str(grade)

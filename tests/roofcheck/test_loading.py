@@ -1,0 +1,195 @@
+"""Tables as data: what a table may hold, and how one that is wrong is named."""
+
+import pytest
+
+from roofcheck.kinds import Choice, Formula, Number, Several
+from roofcheck.loading import TableError, questions, read_table
+from roofcheck.table import find_question, tables
+
+FETCH = """
+["x.fetch"]
+asks = "How many milliseconds does the {chip} need to fetch {weights} bf16 weights?"
+unit = "ms"
+inputs.weights = { count = 1e9, what = "the weights" }
+inputs.size = { itemsize = "bf16", of = "a weight" }
+inputs.bandwidth = { bandwidth = "TPU v6e", others = ["H100 SXM"] }
+
+["x.fetch".steps]
+moved = ["weights * size", "bytes", "the bytes: each weight crosses once"]
+time = ["moved / bandwidth", "s", "the time"]
+
+["x.fetch".slips]
+"with gradients" = ["moved = 3 * weights * size", "That moves gradients, too, as in training."]
+"moved: left-out weights" = "That fetches a single weight."
+"""
+
+
+def made(text=FETCH):
+    [question] = questions(text).values()
+    return question
+
+
+def test_a_number_is_derived_by_its_steps_in_the_unit_it_is_asked_in():
+    fetch = made()
+    assert isinstance(fetch, Number)
+    assert fetch.reference() == pytest.approx(2e12 / 1.638e12)
+    assert [str(line) for line in fetch.derivation()] == [
+        "the bytes = 10⁹ · 2 = 2 GB  (each weight crosses once)",
+        "the time = 2 GB / 1.638 TB/s = 1.22 ms",
+    ]
+    assert fetch.hints()[1] == "Hint: The bytes: each weight crosses once."
+
+
+def test_slips_come_from_the_steps_and_their_words_from_the_table():
+    fetch, moved = made(), 2e9 / 1.638e12 * 1e3
+    assert fetch.judge(3 * moved).slips == ("with gradients",)
+    assert fetch.judge(moved / 1e9).slips[0] == "moved: left-out weights"
+    assert fetch.judge(2e9).message == "That stops at the bytes, a step on the way to the time."
+    assert fetch.judge(2e9 * 1.638e12 * 1e3).slips == ("time: multiplied bandwidth",)
+
+
+def test_a_draw_keeps_the_steps():
+    drawn = made().drawn(3)
+    assert drawn.text() != made().text()
+    weights, bandwidth = (drawn.inputs[name].value for name in ("weights", "bandwidth"))
+    assert drawn.reference() == pytest.approx(1e3 * 2 * weights / bandwidth)
+
+
+def test_parts_that_share_steps_follow_from_each_other():
+    both = made(
+        FETCH.replace('unit = "ms"', 'kind = "several"').split('["x.fetch".slips]')[0]
+        + """
+["x.fetch".parts]
+bytes = { step = "moved", unit = "bytes" }
+time = { step = "time", unit = "ms" }
+"""
+    )
+    assert isinstance(both, Several)
+    wrong = both.judge([1e9, 1e9 / 1.638e12 * 1e3])
+    assert (wrong.credit, wrong.slips[-1]) == (0.25, "time: follows")
+
+
+def test_parts_with_inputs_of_their_own_share_steps_and_slips():
+    both = made("""
+["x.fetches"]
+kind = "several"
+asks = "How many seconds do {weights} bytes take from the memory of each of {parts}?"
+inputs.weights = { count = 1e9, what = "the bytes" }
+steps.time = ["weights / bandwidth", "s", "the time"]
+slips."with gradients" = ["time = 3 * weights / bandwidth", "That moves gradients, too."]
+parts.first = { unit = "s", inputs.bandwidth = { bandwidth = "TPU v6e" } }
+parts.second = { unit = "s", inputs.bandwidth = { bandwidth = "H100 SXM" } }
+""")
+    assert both.reference() == {"first": 1e9 / 1.638e12, "second": 1e9 / 3.35e12}
+    assert both.judge([1e9 / 1.638e12, 3e9 / 3.35e12]).slips == ("second: with gradients",)
+
+
+def test_a_formula_is_of_symbols():
+    formula = made("""
+["x.dot"]
+kind = "formula"
+asks = "The intensity of x · x of N bf16 numbers?"
+unit = "FLOP/byte"
+arguments.N = [2, 99]
+inputs.size = { itemsize = "bf16" }
+steps.flops = ["2 * N - 1", "FLOPs", "the FLOPs: N products and N − 1 sums"]
+steps.moved = ["size * (N + 1)", "bytes", "the bytes: N numbers and the result"]
+steps.intensity = ["flops / moved", "FLOP/byte", "the intensity"]
+""")
+    assert isinstance(formula, Formula)
+    assert formula.judge("(2N - 1)/(2N + 2)").state == "right"
+    assert formula.judge("2N/(2N + 2)").slips == ("flops: short 2 · N, 2 · N − 1",)
+
+
+def test_a_choice_is_decided_by_conditions():
+    choice = made("""
+["x.binds"]
+kind = "choice"
+asks = "T_math {math} s, T_comms {comms} s: what binds?"
+inputs.math = { count = 2, what = "T_math" }
+inputs.comms = { count = 3, what = "T_comms" }
+right = { compute = "math >= comms", memory = "math < comms" }
+why_not = { compute = "Moving takes longer.", memory = "The arithmetic takes longer." }
+""")
+    assert isinstance(choice, Choice)
+    assert choice.judge("HBM").state == "right"
+
+
+WRONG = {
+    'weights * size", "bytes"': ('weights * sise", "bytes"', 10, "did you mean 'size'"),
+    '"moved / bandwidth"': ('"moved // "', 11, "is no expression"),
+    "moved / bandwidth": ("open(moved)", 11, "no function 'open'"),
+    "weights * size": ("weights.real", 10, "more than a table's arithmetic"),
+    'unit = "ms"': ('unit = "mss"', 4, "no question is asked in 'mss'"),
+    '"s", "the time"': ('"bytes", "the time"', 2, "cannot be made ms"),
+    "count = 1e9": ("number = 1e9", 5, "give it one of count"),
+    'bandwidth = "TPU v6e"': ('bandwidth = "TPU v66e"', 7, "TPU v6e"),
+    "asks =": ("ask =", 3, "has no key 'ask'"),
+    "inputs.size =": ("inputs.siz =", 10, "'size' is no input"),
+    "moved = 3 * weights": ("moved = 3 * weight", 14, "did you mean 'weights'"),
+    'time = ["moved': ('time = ["time', 11, "'time' is no input and no earlier step"),
+}
+
+
+@pytest.mark.parametrize("right", WRONG)
+def test_a_table_that_is_wrong_is_named_with_its_line(right, tmp_path):
+    wrong, line, says = WRONG[right]
+    assert right in FETCH
+    path = tmp_path / "exam.toml"
+    path.write_text(FETCH.replace(right, wrong), encoding="utf-8")
+    with pytest.raises(TableError) as error:
+        read_table(path)
+    assert f"exam.toml, line {line}: x.fetch: " in str(error.value)
+    assert says in str(error.value)
+
+
+def test_a_file_that_is_no_toml_is_named():
+    with pytest.raises(TableError, match=r"exam\.toml: Invalid"):
+        questions("[", "exam.toml")
+
+
+def test_a_second_language_has_the_same_keys_and_what_it_lacks_is_said_in_english():
+    words = {
+        "x.fetch": {
+            "asks": "Wie lange holt {chip} {weights} Gewichte?",
+            "steps": {"moved": "die Bytes: jedes Gewicht einmal"},
+            "slips": {"with gradients": "Das bewegt auch Gradienten."},
+            "inputs": {"weights": {"what": "die Gewichte"}},
+        }
+    }
+    [fetch] = questions(FETCH, words=words).values()
+    assert fetch.text() == "Wie lange holt TPU v6e 10⁹ Gewichte?"
+    assert [line.what for line in fetch.derivation()] == ["die Bytes", "the time"]
+    assert fetch.judge(6e12 / 1.638e12).message == "Das bewegt auch Gradienten."
+    assert "die Gewichte" in fetch.hints()[0]
+
+
+def test_an_instructors_table_may_hold_a_question_with_new_figures(tmp_path, monkeypatch):
+    written = find_question("ps1.ridge")
+    exam = '["ps1.ridge"]\nlike = "ps1.ridge"\nseed = "exam 1"\npoints = 3\n'
+    (tmp_path / "exam.toml").write_text(exam + FETCH, encoding="utf-8")
+    monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
+    assert find_question("ps1.ridge").text() == written.drawn("exam 1").text()
+    assert find_question("ps1.ridge").points == 3
+    assert "x.fetch" in tables()
+
+
+GATHER = """
+["x.gather"]
+asks = "An array is all-gathered over {n} chips. How many µs?"
+unit = "µs"
+inputs.V = { count = 1e9, what = "the array", unit = "bytes" }
+inputs.n = { count = 128, what = "the chips" }
+inputs.W = { link = "TPU v5e" }
+steps.lacking = ["(n - 1) / n * V", "bytes", "the bytes that a chip lacks"]
+steps.time = ["lacking / W", "s", "the time"]
+"""
+
+
+def test_a_wrong_method_is_not_right_for_being_near():
+    gather = made(GATHER)
+    right = gather.reference()
+    assert gather.judge(right * 128 / 127).slips[0] == "lacking: short n, n − 1"
+    assert gather.judge(right * 1.0015).credit == 1, "of rounded inputs"
+    assert gather.judge(float(f"{right:.3g}")).credit == 1
+    assert gather.judge(right * 1.007).credit == 0

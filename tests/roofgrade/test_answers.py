@@ -1,0 +1,224 @@
+"""Released answers: each page derives what its student was asked, and before that says nothing."""
+
+import datetime
+import re
+import shutil
+
+import pytest
+from classroom import RIGHT, SET, WRONG, classroom, grade, keep, mark
+from click.testing import CliRunner
+from homework import plain
+from nbgrader.api import Gradebook
+from nbgrader.converters import GenerateFeedback
+
+from roofcheck.sentences import say
+from roofcheck.showing import SPACE
+from roofcheck.table import find_question
+from roofcheck.variants import variant
+from roofgrade.book import answers
+from roofgrade.commands import main
+from roofgrade.pages import feedback
+from roofgrade.text import words
+
+# Two questions of ps1 in steps, one of them with figures of each student's own.
+TABLE = """
+["ps1.ridge"]
+asks = "The bf16 ridge of the {chip}?"
+unit = "FLOP/byte"
+points = 2
+inputs.peak = { peak = "A100 40GB SXM" }
+inputs.bandwidth = { bandwidth = "A100 40GB SXM" }
+steps.ridge = ["peak / bandwidth", "FLOP/byte", "the ridge: where both <times> are equal"]
+
+["ps1.mine"]
+asks = "{N} bf16 numbers, fetched by the {chip}: how many seconds?"
+unit = "s"
+points = 2
+inputs.N = { count = 1e9, what = "the numbers", draw = [0.25, 0.5, 2, 3, 4, 5, 6, 7, 9] }
+inputs.size = { itemsize = "bf16", of = "a number" }
+inputs.bandwidth = { bandwidth = "B200" }
+steps.moved = ["size * N", "bytes", "the bytes"]
+steps.time = ["moved / bandwidth", "s", "the time: each byte crosses once"]
+"""
+RIDGE, MINE = "ps1-ridge-check", "ps1-mine-check"
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """ps1 with Ada, who has the ridge right, and Bob, who has not."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "ps1.toml").write_text(TABLE, encoding="utf-8")
+    monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path / "own"))
+    course = classroom(tmp_path / "course")
+    right = find_question("ps1.ridge").reference()
+    grade(course, "ada", RIGHT | {"ps1.ridge": right})
+    grade(course, "bob", WRONG | {"ps1.ridge": 1 / right})
+    return course
+
+
+def page(course, who):
+    [made] = feedback.write(course, SET, [who])
+    return made.path.read_text(encoding="utf-8")
+
+
+def section(html, cell):
+    """What a page says below a heading of its own."""
+    return re.search(rf'<section id="{cell}".*?</section>', html, flags=re.S)[0]
+
+
+def told(html):
+    """The text of a page, as it can be searched."""
+    return plain(html).replace(SPACE, " ")
+
+
+def command(course, *arguments):
+    done = CliRunner().invoke(main, ["--course", str(course.root), *arguments])
+    return done.output, done.exit_code
+
+
+def deadline(course, when):
+    with Gradebook(course.db_url) as gradebook:
+        gradebook.update_or_create_assignment(SET, duedate=when.replace(tzinfo=None))
+
+
+PAST = datetime.datetime(2020, 1, 31, 18, tzinfo=datetime.UTC)
+
+
+def test_before_the_release_a_page_holds_nothing_of_a_derivation(course):
+    html = page(course, "bob")
+    for question in (find_question("ps1.ridge"), variant("ps1.mine", "bob")):
+        for line in question.derivation():
+            assert not any(side in told(html) for side in line.sides)
+            assert not line.why or line.why not in told(html)
+    assert "<details" not in html
+    assert "step by step" not in html
+
+
+def test_a_page_derives_each_answer_open_where_points_were_lost(course):
+    answers.release(course, SET)
+    right, wrong = (section(page(course, who), RIDGE) for who in ("ada", "bob"))
+    assert "<details><summary" in right
+    assert "<details open><summary" in wrong
+    [line] = find_question("ps1.ridge").derivation()
+    for html in (right, wrong):
+        verdict, _, below = told(html).partition("step by step")
+        assert f"= {line.value}" in below
+        assert f"= {line.value}" not in verdict
+    assert "&lt;times&gt;" in wrong, "a table writes no HTML"
+    assert "<script" not in page(course, "bob")
+    mark(course, "bob", 2, cell=RIDGE)
+    assert "<details><summary" in section(page(course, "bob"), RIDGE), "a person gave all points"
+
+
+def test_a_question_of_ones_own_is_derived_with_ones_own_figures(course):
+    answers.release(course, SET)
+    for who in ("ada", "bob"):
+        shown = told(section(page(course, who), MINE))
+        lines = variant("ps1.mine", who).derivation()
+        assert all(f"= {side}" in shown for line in lines for side in line.sides)
+    ada, bob = (variant("ps1.mine", who).derivation()[-1].value for who in ("ada", "bob"))
+    assert ada != bob
+    assert bob not in told(section(page(course, "ada"), MINE))
+
+
+def test_what_has_no_steps_and_what_a_person_reads_is_shown_as_before(course):
+    answers.release(course, SET)
+    html = page(course, "bob")
+    assert "details" not in section(html, "ps1-bound-check")
+    assert "details" not in section(html, "ps1-paragraph")
+
+
+def test_a_release_makes_pages_old_and_so_does_its_withdrawal(course):
+    keep(course, "bob", "graded")
+    before = page(course, "bob")
+    assert feedback.remarks(course, SET)["bob"] == []
+    for change in (answers.release, answers.withdraw):
+        change(course, SET)
+        assert feedback.remarks(course, SET)["bob"] == [
+            "the feedback is out of date: write it again"
+        ]
+        assert {made.done for made in feedback.write(course, SET)} == {"written"}
+        assert {made.done for made in feedback.write(course, SET)} == {"left"}
+        assert feedback.remarks(course, SET)["bob"] == []
+    assert page(course, "bob") == before
+
+
+def test_a_table_that_changes_makes_released_pages_old(course, tmp_path, monkeypatch):
+    answers.release(course, SET)
+    page(course, "bob")
+    (tmp_path / "mended").mkdir()
+    changed = TABLE.replace("where both <times> are equal", "where both bind")
+    (tmp_path / "mended" / "ps1.toml").write_text(changed, encoding="utf-8")
+    monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path / "mended"))
+    assert "Where both bind" in page(course, "bob")
+
+
+def test_nbgraders_own_command_knows_of_the_release(course):
+    answers.release(course, SET)
+    ours = page(course, "ada")
+    path = course.feedback / "ada" / SET / f"{SET}.html"
+    path.write_text("an old page")
+    stock = GenerateFeedback(coursedir=course.directory, config=course.config)
+    stock.coursedir.assignment_id = SET
+    stock.start()
+    assert path.read_text(encoding="utf-8") == ours
+    assert "<details" in ours
+
+
+def test_the_command_releases_one_set_and_takes_it_back(course):
+    deadline(course, PAST)
+    said, code = command(course, "answers", SET)
+    assert (code, "python -m roofgrade feedback ps1" in said) == (0, True)
+    assert answers.are_released(course, SET)
+    assert not answers.are_released(course, "ps2")
+    said, code = command(course, "answers", SET, "--withdraw")
+    assert (code, "not released" in said) == (0, True)
+    assert not answers.are_released(course, SET)
+    assert command(course, "answers", SET, "--withdraw")[1] == 0, "twice is no error"
+    said, code = command(course, "answers", "ps99")
+    assert (code, "no release of 'ps99'" in said) == (1, True)
+    assert not (course.root / "grading" / "ps99").exists()
+
+
+def test_what_can_still_be_handed_in_is_released_only_on_purpose(course):
+    soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
+    deadline(course, soon)
+    said, code = command(course, "answers", SET)
+    assert (code, f"{soon:%Y-%m-%d %H:%M} UTC" in said, "--yes" in said) == (1, True, True)
+    assert not answers.are_released(course, SET)
+    assert command(course, "answers", SET, "--yes")[1] == 0
+    assert answers.are_released(course, SET)
+
+
+def test_an_extension_moves_the_time_from_which_answers_are_released(course):
+    deadline(course, datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1))
+    assert command(course, "answers", SET)[1] == 0
+    answers.withdraw(course, SET)
+    with Gradebook(course.db_url) as gradebook:
+        gradebook.grant_extension(SET, "bob", days=3)
+    assert command(course, "answers", SET)[1] == 1
+
+
+def test_a_set_without_a_time_is_released_at_once(course):
+    with Gradebook(course.db_url) as gradebook:
+        gradebook.find_assignment(SET).duedate = None
+        gradebook.db.commit()
+    assert command(course, "answers", SET)[1] == 0
+
+
+def test_a_derivation_is_said_in_the_language_of_the_page(course, tmp_path, monkeypatch):
+    answers.release(course, SET)
+    assert "The ridge" in told(section(page(course, "bob"), RIDGE))
+    for number, room in enumerate((say, words)):
+        folder = tmp_path / f"words{number}"
+        shutil.copytree(room.folder, folder)
+        (folder / "zz.toml").write_text("derivation.title = 'Schritte'", encoding="utf-8")
+        monkeypatch.setattr(room, "folder", folder)
+    (tmp_path / "own" / "zz").mkdir()
+    translated = '["ps1.ridge"]\nsteps.ridge = "der Grat: beides zugleich"'
+    (tmp_path / "own" / "zz" / "ps1.toml").write_text(translated, encoding="utf-8")
+    monkeypatch.setenv("ROOFLINE_LANGUAGE", "zz")
+    shown = told(section(page(course, "bob"), RIDGE))
+    assert "Schritte" in shown
+    assert "Der Grat" in shown
+    assert "Beides zugleich" in shown
