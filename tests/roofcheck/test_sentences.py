@@ -464,6 +464,7 @@ def of_grades(monkeypatch, tmp_path):
 
     yield from (quietly(warn).message, quietly(fail).message)
     yield from (str(Grade(Verdict(credit, ""), 2)) for credit in (0, 0.5, 1))
+    yield str(Grade(Verdict(0, "", "asked"), 2))
     due = datetime.now() + timedelta(days=2)
     yield from (repr(progress("ps9", f"{due}")), repr(progress("ps9", "2020-01-01")))
     monkeypatch.setenv(answers.FILE, str(tmp_path))
