@@ -98,6 +98,11 @@ def _ways(openings):
     return say("list.ways", before="; ".join(before), last=last)
 
 
+def brief(message: str) -> str:
+    """The first of a message's sentences."""
+    return f"{_first(message)}."
+
+
 def _first(text):
     """The first of a slip's sentences, without its full stop."""
     return re.split(r"[.:;?]\s", text, maxsplit=1)[0].rstrip(".:?")

@@ -11,6 +11,7 @@ from roofcheck import units
 from roofcheck.agreement import agrees, caret, rounds_to
 from roofcheck.computation import apply
 from roofcheck.derivation import Derivation, of_parts
+from roofcheck.diagnosis import LONGEST, brief
 from roofcheck.kinds.question import (
     Question,
     Verdict,
@@ -197,15 +198,9 @@ class Several(Question):
         for name, verdict in verdicts.items():
             if verdict.credit < 1:
                 said.setdefault(verdict.message, []).append(name)
-        sentences = [
-            say("parts.one", name=capital(listed(alike)), message=message)
-            for message, alike in said.items()
-        ]
         good = [name for name, verdict in verdicts.items() if verdict.credit == 1]
-        if good:
-            sentences.insert(0, say("parts.right", names=capital(listed(good))))
         slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
-        return Verdict(credit, " ".join(sentences), slips=slips)
+        return Verdict(credit, _of_parts(good, said), slips=slips)
 
     def _following(self, verdicts, found):
         """Verdicts on the wrong parts that are right by the student's own other answers."""
@@ -265,6 +260,22 @@ class Several(Question):
             for name, part in self.parts.items()
         }
         return replace(self, parts=parts, praise="")
+
+
+def _of_parts(good, said):
+    """What to say of parts: of each that is wrong or, where that is long, of the first of them."""
+    right = [say("parts.right", names=capital(listed(good)))] if good else []
+    for told in (str, brief):
+        wrong = [
+            say("parts.one", name=capital(listed(alike)), message=told(message))
+            for message, alike in said.items()
+        ]
+        message = " ".join([*right, *wrong])
+        if len(message) <= LONGEST:
+            return message
+    others = [name for alike in [*said.values()][1:] for name in alike]
+    later = [say("parts.others", names=capital(listed(others)))] if others else []
+    return " ".join([*right, wrong[0], *later])
 
 
 def _beside(value, reference):

@@ -241,6 +241,12 @@ def of_several_slips():
     yield told([far], right).message
 
 
+def of_parts():
+    long = Several(asks=wide("p"), parts={wide(70 * part): SEND for part in "abc"})
+    stops = [act for act in SEND.known.acts if "given" in act.names[0]]
+    yield long.judge([act.column[0] for act in stops[:3]]).message
+
+
 def of_slips():
     for question in (SEND, RIDGE, HALF, TOKENS):
         known = question.known
@@ -508,7 +514,7 @@ def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, t
     monkeypatch.setattr("roofcheck.table._tables", lambda *asked: QUESTIONS)
     monkeypatch.setattr(student, "_guesses", {})
     asking = (
-        of_acts, of_several_slips, of_slips, of_numbers, of_functions, of_names, of_puzzles,
+        of_acts, of_several_slips, of_parts, of_slips, of_numbers, of_functions, of_names, of_puzzles,
         of_guesses, of_variants, of_derivations,
     )  # fmt: skip
     shown = [message for ask_them in asking for message in ask_them()]
