@@ -143,7 +143,14 @@ class Slips:
             says = self._words.get(act.name, act.says)
             credit = HALF if act.name in self._half else 0.0
             candidate = Candidate(
-                (act.name,), column, says, credit, ACT_DIGITS, act.place, asserts=False
+                (act.name,),
+                column,
+                says,
+                credit,
+                ACT_DIGITS,
+                act.place,
+                asserts=False,
+                general=not act.plain and act.name not in self._words,
             )
             if act.seldom and act.name not in self._words:
                 seldom.append(candidate)

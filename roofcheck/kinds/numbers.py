@@ -26,8 +26,11 @@ from roofcheck.kinds.question import (
 from roofcheck.labels import in_order
 from roofcheck.reading import UnreadableError, is_missing, read_number
 from roofcheck.scales import HALF
-from roofcheck.sentences import capital, listed, say
+from roofcheck.sentences import capital, listed, say, way
 from roofcheck.slips import Slip, Slips
+
+# A question that is so wide asks for a value that was measured.
+MEASURED = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +150,8 @@ class Number(Question):
         values = {name: figure.value for name, figure in self.inputs.items()}
         if self.beyond and (why := apply(self.beyond, values | {"answer": given.value})):
             return Verdict(0, why)
+        if self.rtol > MEASURED and 0 < given.value < math.inf:
+            return Verdict(0, say("number.measured", way=way(given.value / reference)))
         return _beside(given.value, reference)
 
 

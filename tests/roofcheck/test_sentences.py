@@ -271,6 +271,7 @@ def of_numbers():
         yield SEND.judge(answer).message
     yield HALF.judge(0.75).message
     yield BLURRED.judge(0.5).message
+    yield Number(asks="", formula=lambda: 2, unit="s", rtol=0.2).judge(7.3).message
     yield TOKENS.judge(41).message
     fixed = Number(asks="", formula=lambda: 5e11, unit="FLOPs")
     yield fixed.judge(5 * 10 ^ 11).message
@@ -514,8 +515,8 @@ def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, t
     monkeypatch.setattr("roofcheck.table._tables", lambda *asked: QUESTIONS)
     monkeypatch.setattr(student, "_guesses", {})
     asking = (
-        of_acts, of_several_slips, of_parts, of_slips, of_numbers, of_functions, of_names, of_puzzles,
-        of_guesses, of_variants, of_derivations,
+        of_acts, of_several_slips, of_parts, of_slips, of_numbers, of_functions, of_names,
+        of_puzzles, of_guesses, of_variants, of_derivations,
     )  # fmt: skip
     shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
