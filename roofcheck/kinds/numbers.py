@@ -4,11 +4,12 @@ import contextlib
 import functools
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from roofcheck import units
 from roofcheck.agreement import agrees, caret, rounds_to
+from roofcheck.algebra import names
 from roofcheck.computation import apply
 from roofcheck.derivation import Derivation, of_parts
 from roofcheck.diagnosis import LONGEST, brief
@@ -82,6 +83,23 @@ class Number(Question):
     def formulas(self):
         return [self.formula]
 
+    def settled_by(self, others: Iterable["Number"]) -> set[str]:
+        """The inputs and steps that it has from numbers that are right."""
+        found = set()
+        for other in others:
+            if not (isinstance(self.formula, Derivation) and isinstance(other.formula, Derivation)):
+                continue
+            same = {
+                name
+                for name in set(self.formula.names) & set(other.formula.names)
+                if self.inputs[name].value == other.inputs[name].value
+            }
+            for step in self.formula.steps:
+                if step in other.formula.steps and set(names(step.tree)) <= same:
+                    same.add(step.name)
+            found |= same
+        return found
+
     def derivation(self):
         if not isinstance(self.formula, Derivation):
             return []
@@ -117,7 +135,8 @@ class Number(Question):
         kept = [slip for slip in self.slips if not slip.here]
         return replace(self, inputs=inputs, slips=kept, usual="", praise="")
 
-    def judge(self, answer):
+    def judge(self, answer, settled: Collection[str] = ()):
+        """A Verdict; ``settled`` names inputs and steps that are right in other parts of it."""
         try:
             given = read_number(answer, self.unit, self.figure)
         except UnreadableError as error:
@@ -134,7 +153,7 @@ class Number(Question):
             value = units.with_unit(f"{given.value:.4g}", unit)
             return Verdict(1, say("number.value", value=value)).adding(remark or self.praise)
         written = given.written and self.known.is_right([given.written]) is not None
-        found = self.known.diagnose([given])
+        found = self.known.diagnose([given], settled)
         if written or (given.written and found and found.names[0].startswith("unit: ")):
             return self._wrong_label()
         if found:
@@ -192,6 +211,10 @@ class Several(Question):
             name: part.judge(value)
             for (name, part), value in zip(self.parts.items(), found, strict=True)
         }
+        right = [self.parts[name] for name, verdict in verdicts.items() if verdict.credit == 1]
+        for (name, part), value in zip(self.parts.items(), found, strict=True):
+            if verdicts[name].slips and (settled := part.settled_by(right)):
+                verdicts[name] = part.judge(value, settled)
         verdicts |= dict(self._following(verdicts, found))
         weights = {name: part.points or 1.0 for name, part in self.parts.items()}
         credit = sum(weights[n] * v.credit for n, v in verdicts.items()) / sum(weights.values())
