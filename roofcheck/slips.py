@@ -175,11 +175,16 @@ class Slips:
     @functools.cached_property
     def singles(self) -> list[Candidate]:
         """The steps, and the right result off by a factor or upside down."""
+        known = self.steps + self.acts
+        return known + [
+            one for one in self._scaled if not any(same(one.column, s.column) for s in known)
+        ]
+
+    @functools.cached_property
+    def _scaled(self):
         unit = self._computation.unit
         factors = [*unit_scales(unit), *factor_scales(self._computation), *zero_scales(unit)]
-        scaled = [*(scale.of(self.right) for scale in factors), *self._inverted()]
-        known = self.steps + self.acts
-        return known + [one for one in scaled if not any(same(one.column, s.column) for s in known)]
+        return [*(scale.of(self.right) for scale in factors), *self._inverted()]
 
     @functools.cached_property
     def close(self) -> float:
@@ -226,7 +231,9 @@ class Slips:
             found = found if len({str(pair.says) for pair in found}) < 3 else []
         if tells and not found:
             found = [one for one in self.rare if agrees_exactly(given, one.column)]
-        found = [one for one in found if one.names[0].partition(": ")[0] not in settled]
+        if settled:
+            found = [one for one in found if one.names[0].partition(": ")[0] not in settled]
+            found = found or fitting(self._scaled, self.close)
         figures = [given.value for _, given in self._computation.figures()]
         return told(found, self.right, figures) if found else None
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from roofcheck import units
 from roofcheck.agreement import agrees, caret, rounds_to
-from roofcheck.algebra import names
+from roofcheck.algebra import names as names_in
 from roofcheck.computation import apply
 from roofcheck.derivation import Derivation, of_parts
 from roofcheck.diagnosis import LONGEST, brief
@@ -95,7 +95,7 @@ class Number(Question):
                 if self.inputs[name].value == other.inputs[name].value
             }
             for step in self.formula.steps:
-                if step in other.formula.steps and set(names(step.tree)) <= same:
+                if step in other.formula.steps and set(names_in(step.tree)) <= same:
                     same.add(step.name)
             found |= same
         return found

@@ -193,3 +193,18 @@ def test_a_wrong_method_is_not_right_for_being_near():
     assert gather.judge(right * 1.0015).credit == 1, "of rounded inputs"
     assert gather.judge(float(f"{right:.3g}")).credit == 1
     assert gather.judge(right * 1.007).credit == 0
+
+
+def test_what_one_part_has_right_is_not_told_of_another():
+    both = made(
+        FETCH.replace('unit = "ms"', 'kind = "several"').split('["x.fetch".slips]')[0]
+        + """
+["x.fetch".parts]
+bytes = { step = "moved", unit = "bytes" }
+time = { step = "time", unit = "ms" }
+"""
+    )
+    right = both.reference()
+    half = right["time"] / 2
+    assert both.judge([right["bytes"], half]).slips == ("time: factor 0.5",)
+    assert "time: size: elements" in both.judge([7, half]).slips
