@@ -175,7 +175,6 @@ QUESTIONS = {
                     "n",
                     "That is n, as it was given. At which number do the two times meet?",
                 ),
-                _chips("half of egress", "1 + others / 2", HALF_EGRESS),
                 _chips("X sent", "1 + ops * F * egress / (passes * size * peak_flops)", X_SENT),
                 _chips(
                     "weights sent",
