@@ -105,7 +105,7 @@ def _ways(openings):
 
 def brief(message: str) -> str:
     """The first of a message's sentences."""
-    return f"{_first(message)}."
+    return re.split(r"(?<=[.?])\s", message, maxsplit=1)[0]
 
 
 def _first(text):

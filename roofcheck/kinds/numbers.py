@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from roofcheck import units
-from roofcheck.agreement import agrees, caret, rounds_to
+from roofcheck.agreement import SAME, agrees, caret, rounds_to
 from roofcheck.algebra import names as names_in
 from roofcheck.computation import apply
 from roofcheck.derivation import Derivation, of_parts
@@ -84,7 +84,7 @@ class Number(Question):
         return [self.formula]
 
     def settled_by(self, others: Iterable["Number"]) -> set[str]:
-        """The inputs and steps that it has from numbers that are right."""
+        """The inputs and steps that it has from numbers that are right, and that show in these."""
         found = set()
         for other in others:
             if not (isinstance(self.formula, Derivation) and isinstance(other.formula, Derivation)):
@@ -97,8 +97,18 @@ class Number(Question):
             for step in self.formula.steps:
                 if step in other.formula.steps and set(names_in(step.tree)) <= same:
                     same.add(step.name)
-            found |= same
+            found |= {name for name in same if other.shows(name)}
         return found
+
+    def shows(self, name: str) -> bool:
+        """Whether the answer changes with an input or a step, which a max may hide."""
+        inputs = {label: given.value for label, given in self.inputs.items()}
+        values = self.formula.values(inputs)
+        if name in inputs:
+            changed = self.formula.value(inputs | {name: 2 * values[name]})
+        else:
+            changed = self.formula.value(inputs, {name: 2 * values[name]})
+        return not math.isclose(changed, self.reference(), rel_tol=SAME)
 
     def derivation(self):
         if not isinstance(self.formula, Derivation):

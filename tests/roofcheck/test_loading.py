@@ -208,3 +208,25 @@ time = { step = "time", unit = "ms" }
     half = right["time"] / 2
     assert both.judge([right["bytes"], half]).slips == ("time: factor 0.5",)
     assert "time: size: elements" in both.judge([7, half]).slips
+
+
+def test_a_step_that_a_max_hides_is_not_settled_by_a_right_answer():
+    [both] = questions("""
+["x.both"]
+kind = "several"
+asks = "{parts}?"
+inputs.pairs = { count = 1e9, what = "the multiply-adds" }
+inputs.ops = { fma = true }
+inputs.moved = { count = 1e10, what = "the bytes", unit = "bytes" }
+inputs.peak = { peak = "TPU v5e" }
+inputs.bandwidth = { bandwidth = "TPU v5e" }
+steps.t_math = ["ops * pairs / peak", "s", "T_math"]
+steps.t_comms = ["moved / bandwidth", "s", "T_comms"]
+steps.lower = ["max(t_math, t_comms)", "s", "T_lower"]
+steps.upper = ["t_math + t_comms", "s", "T_upper"]
+parts.lower = { step = "lower", unit = "s" }
+parts.upper = { step = "upper", unit = "s" }
+""").values()
+    lower, upper = both.parts.values()
+    assert upper.settled_by([lower]) == {"moved", "bandwidth", "t_comms"}
+    assert lower.settled_by([upper]) > {"ops", "peak", "t_math"}
