@@ -175,16 +175,11 @@ class Slips:
     @functools.cached_property
     def singles(self) -> list[Candidate]:
         """The steps, and the right result off by a factor or upside down."""
-        known = self.steps + self.acts
-        return known + [
-            one for one in self._scaled if not any(same(one.column, s.column) for s in known)
-        ]
-
-    @functools.cached_property
-    def _scaled(self):
         unit = self._computation.unit
         factors = [*unit_scales(unit), *factor_scales(self._computation), *zero_scales(unit)]
-        return [*(scale.of(self.right) for scale in factors), *self._inverted()]
+        scaled = [*(scale.of(self.right) for scale in factors), *self._inverted()]
+        known = self.steps + self.acts
+        return known + [one for one in scaled if not any(same(one.column, s.column) for s in known)]
 
     @functools.cached_property
     def close(self) -> float:
@@ -228,12 +223,12 @@ class Slips:
         if not found:
             # Several ways to be wrong twice are a guess.
             found = fitting(self.pairs, EXACTLY, least=3)
-            found = found if len({str(pair.says) for pair in found}) < 3 else []
+            found = found if len({str(pair.says) for pair in found}) == 1 else []
         if tells and not found:
             found = [one for one in self.rare if agrees_exactly(given, one.column)]
-        if settled:
-            found = [one for one in found if one.names[0].partition(": ")[0] not in settled]
-            found = found or fitting(self._scaled, self.close)
+        # Who has it right in one part may have it wrong in another, but that is less likely.
+        likely = [one for one in found if one.names[0].partition(": ")[0] not in settled]
+        found = likely or found
         figures = [given.value for _, given in self._computation.figures()]
         return told(found, self.right, figures) if found else None
 
@@ -366,6 +361,7 @@ class Slips:
                     Sentence("slip.besides", first=step.says, second=second.besides),
                     # In the wrong unit a slip keeps its share; with a factor lost it does not.
                     min(step.credit, second.credit),
+                    asserts=False,
                 )
                 if self._in_window(pair):
                     if meets + 1 > room:

@@ -104,11 +104,11 @@ class Number(Question):
         """Whether the answer changes with an input or a step, which a max may hide."""
         inputs = {label: given.value for label, given in self.inputs.items()}
         values = self.formula.values(inputs)
-        if name in inputs:
-            changed = self.formula.value(inputs | {name: 2 * values[name]})
-        else:
-            changed = self.formula.value(inputs, {name: 2 * values[name]})
-        return not math.isclose(changed, self.reference(), rel_tol=SAME)
+        changed = [
+            self.formula.value(inputs | other, other)
+            for other in ({name: 2 * values[name]}, {name: values[name] / 2})
+        ]
+        return not any(math.isclose(each, self.reference(), rel_tol=SAME) for each in changed)
 
     def derivation(self):
         if not isinstance(self.formula, Derivation):

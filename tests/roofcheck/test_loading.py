@@ -4,6 +4,7 @@ import pytest
 
 from roofcheck.kinds import Choice, Formula, Number, Several
 from roofcheck.loading import TableError, questions, read_table
+from roofcheck.reading import Given
 from roofcheck.table import find_question, tables
 
 FETCH = """
@@ -204,10 +205,12 @@ bytes = { step = "moved", unit = "bytes" }
 time = { step = "time", unit = "ms" }
 """
     )
-    right = both.reference()
-    half = right["time"] / 2
-    assert both.judge([right["bytes"], half]).slips == ("time: factor 0.5",)
-    assert "time: size: elements" in both.judge([7, half]).slips
+    [moved, time] = both.parts.values()
+    half = [Given(time.reference() / 2)]
+    assert time.settled_by([moved]) == {"weights", "size", "moved"}
+    assert set(time.known.diagnose(half).names) == {"size: elements"}
+    slow = [Given(time.reference() * 1.638 / 3.35)]
+    assert time.known.diagnose(slow, {"moved", "size"}).names == ("bandwidth: another chip",)
 
 
 def test_a_step_that_a_max_hides_is_not_settled_by_a_right_answer():
