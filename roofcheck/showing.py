@@ -51,7 +51,7 @@ def as_markdown(lines: Iterable[Line]) -> str:
             value = f"**{value}**" if line.is_answer else value
             why = f" ({line.why})" if line.why else ""
             said.append(f"- {_opening(' = '.join((line.what, *sides, value)))}{why}")
-    return re.sub(r"\bT_([a-z]+)\b", r"$T_\\text{\1}$", "\n".join(said).strip())
+    return re.sub(r"\bT_([a-z]+)\b", r"$T_\\text{\1}$", _unbroken("\n".join(said).strip()))
 
 
 def as_html(lines: Iterable[Line], is_open: bool = False) -> str:
@@ -102,6 +102,10 @@ def _opening(text):
 
 def _marked(text):
     """Text as HTML that is broken where a reader would."""
+    return quantities(html.escape(_unbroken(text)))
+
+
+def _unbroken(text):
     for pattern, kept in KEPT:
         text = pattern.sub(kept, text)
-    return quantities(html.escape(text))
+    return text
