@@ -5,11 +5,11 @@ reason, or neither. From the question inwards:
 
 - ``questions``: the tables, one a lecture or problem set; ``kinds``: what sorts of question there
   are; ``inputs``: what they compute with, and what is taken for it
-- ``computation``: the formula, worked out; ``slips``: which step went wrong, with ``scales`` (a
-  factor alone) and ``rare`` (too many to tell from a rounded value); ``agreement``: when a number
-  is a value
-- ``algebra``: expressions as trees; ``derivation``: the named steps of an answer; ``showing``: how
-  people read them
+- ``loading``: a table read; ``algebra``: its expressions as trees; ``derivation``: the named steps
+  of an answer; ``showing``: how people read them
+- ``computation``: a derivation, worked out; ``slips``: which step went wrong, with ``acts`` (what
+  can go wrong in a step), ``scales`` (a factor alone) and ``rare`` (too many to tell from a rounded
+  value); ``agreement``: when a number is a value; ``diagnosis``: what to say of the slips that fit
 - ``chips``: the chips that questions draw from
 - ``programs``: what a function did on a counting machine, as plain data, done again and counted;
   ``calling``: how a function is called, within a ``time_limit``

@@ -30,7 +30,8 @@ TWO = Constant(2)
 LETTERS = 2
 # How the kinds of change begin that put something else in place of the larger or smaller value.
 EXTREMES = ("max-", "min-")
-SELDOM = ("squared", "doubled", "halved")
+SCALED = {"doubled": (2, 1), "halved": (2, -1), "eightfold": (8, 1), "eighth": (8, -1)}
+SELDOM = ("squared", *SCALED)
 
 
 @dataclass(frozen=True)
@@ -260,13 +261,12 @@ def _swapped(step, inputs):
 
 
 def _scaled(step, symbols):
-    """The step with an argument of a function doubled, or halved."""
+    """The step with an argument of a function doubled or halved, or with its bits for its bytes."""
     for name in dict.fromkeys(names(step.tree)):
         if name in symbols:
-            twice = product([(1, TWO), (1, Name(name))])
-            half = product([(1, Name(name)), (-1, TWO)])
-            yield Change(_put(step.tree, name, twice), "doubled", {"what": Name(name)})
-            yield Change(_put(step.tree, name, half), "halved", {"what": Name(name)})
+            for kind, (factor, sign) in SCALED.items():
+                other = product([(1, Name(name)), (sign, Constant(factor))])
+                yield Change(_put(step.tree, name, other), kind, {"what": Name(name)})
 
 
 def _put(tree, name, other):

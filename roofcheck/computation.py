@@ -17,7 +17,7 @@ class Candidate:
 
     It is told only to an answer of at least so many ``digits``. ``place`` names what it got wrong;
     without ``asserts`` its sentence is true of the value, whatever was done. ``often`` says that
-    other slips usually give the same value.
+    other slips usually give the same value, ``general`` that no table has words for it.
     """
 
     names: tuple[str, ...]
@@ -28,6 +28,7 @@ class Candidate:
     place: str | Sentence = ""
     asserts: bool = True
     often: bool = False
+    general: bool = False
 
 
 def apply(formula, values):

@@ -45,9 +45,14 @@ def told(
 
 
 def _message(found, right, figures):
+    # Beside a slip that a table has words for, those in general words are not listed.
+    special = [one for one in found if not one.general]
+    hidden, found = bool(special) and len(special) < len(found), special or found
     sentences = [str(candidate.says) for candidate in found]
     if len(found) == 1:
         only = found[0]
+        if hidden:
+            return _or_another(sentences[0])
         often = only.often or _is_off_by_a_plain_factor(only.column, right, figures)
         return _or_another(sentences[0]) if only.asserts and often else _short(only.says)
     openings = [*dict.fromkeys(_within(_first(sentence)) for sentence in sentences)]
@@ -96,6 +101,11 @@ def _ways(openings):
     """The slips in one sentence."""
     *before, last = openings
     return say("list.ways", before="; ".join(before), last=last)
+
+
+def brief(message: str) -> str:
+    """The first of a message's sentences."""
+    return re.split(r"(?<=[.?])\s", message, maxsplit=1)[0]
 
 
 def _first(text):

@@ -39,7 +39,10 @@ def as_text(lines: Iterable[Line]) -> str:
 
 
 def as_markdown(lines: Iterable[Line]) -> str:
-    """A derivation for the text of a lecture: a list, with what is asked for in bold."""
+    """A derivation for the text of a lecture: a list, with what is asked for in bold.
+
+    T_math and the like are formulas, as in the prose around it.
+    """
     said = []
     for heading, steps in _groups(lines):
         said += [f"\n{heading}\n"] if heading else []
@@ -48,7 +51,7 @@ def as_markdown(lines: Iterable[Line]) -> str:
             value = f"**{value}**" if line.is_answer else value
             why = f" ({line.why})" if line.why else ""
             said.append(f"- {_opening(' = '.join((line.what, *sides, value)))}{why}")
-    return "\n".join(said)
+    return re.sub(r"\bT_([a-z]+)\b", r"$T_\\text{\1}$", _unbroken("\n".join(said).strip()))
 
 
 def as_html(lines: Iterable[Line], is_open: bool = False) -> str:
@@ -99,6 +102,10 @@ def _opening(text):
 
 def _marked(text):
     """Text as HTML that is broken where a reader would."""
+    return quantities(html.escape(_unbroken(text)))
+
+
+def _unbroken(text):
     for pattern, kept in KEPT:
         text = pattern.sub(kept, text)
-    return quantities(html.escape(text))
+    return text

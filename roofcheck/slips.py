@@ -12,7 +12,8 @@ none; ``diagnosis`` words that.
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from roofcheck import units
@@ -37,8 +38,10 @@ WINDOW = DECADES * math.log(10)
 ROUNDED = 5
 # So far two values may lie apart if one comes of inputs that were rounded by hand.
 ROUNDED_INPUTS = 3e-3
+# What the name of an act holds that puts something else in place of the larger or smaller value.
+EXTREME = re.compile(r": (max|min)-")
 # What goes wrong in the midst of a step is told to no number of fewer digits.
-ACT_DIGITS = 3
+ACT_DIGITS, USUAL_DIGITS = 3, 2
 
 
 @dataclass(frozen=True)
@@ -142,10 +145,19 @@ class Slips:
                 continue
             says = self._words.get(act.name, act.says)
             credit = HALF if act.name in self._half else 0.0
+            # What a table has words for is likely, and so is a step given for the answer.
+            usual = act.plain or act.name in self._words
             candidate = Candidate(
-                (act.name,), column, says, credit, ACT_DIGITS, act.place, asserts=False
+                (act.name,),
+                column,
+                says,
+                credit,
+                USUAL_DIGITS if usual else ACT_DIGITS,
+                act.place,
+                asserts=False,
+                general=not usual,
             )
-            if act.seldom and act.name not in self._words:
+            if act.seldom and not usual:
                 seldom.append(candidate)
             elif not act.plain:
                 other.append((act.left_out, candidate))
@@ -180,8 +192,11 @@ class Slips:
         """Two slips at once."""
         return list(self._likely_pairs())
 
-    def diagnose(self, given: Sequence[Given]) -> Diagnosis | None:
-        """The slips that agree with an answer, which is not right; None if there is none."""
+    def diagnose(self, given: Sequence[Given], settled: Collection[str] = ()) -> Diagnosis | None:
+        """The slips that agree with an answer, which is not right; None if there is none.
+
+        ``settled`` names inputs and steps that the same answer has right elsewhere.
+        """
         digits = min(one.digits for one in given)
         tells = all(map(telling, given))
 
@@ -208,9 +223,12 @@ class Slips:
         if not found:
             # Several ways to be wrong twice are a guess.
             found = fitting(self.pairs, EXACTLY, least=3)
-            found = found if len({str(pair.says) for pair in found}) < 3 else []
+            found = found if len({str(pair.says) for pair in found}) == 1 else []
         if tells and not found:
             found = [one for one in self.rare if agrees_exactly(given, one.column)]
+        # Who has it right in one part may have it wrong in another, but that is less likely.
+        likely = [one for one in found if one.names[0].partition(": ")[0] not in settled]
+        found = likely or found
         figures = [given.value for _, given in self._computation.figures()]
         return told(found, self.right, figures) if found else None
 
@@ -287,10 +305,11 @@ class Slips:
     def _replaced(self) -> Iterator[Candidate]:
         """What comes of each input when another value is taken for it.
 
-        A wrong figure may only turn the choice of a ``max``. What comes of it is then a plain act.
+        A wrong figure may only turn the choice of a ``max``. What comes of it is then the act of
+        taking the other value.
         """
         for name, given in self._computation.used():
-            seen = [one.column for one in self._made[0]]
+            seen = [one.column for one in self._made[0] if EXTREME.search(one.names[0])]
             for other in given.instead:
                 column = self._computation.column({name: other.value})
                 if not any(same(column, before) for before in seen):
@@ -342,6 +361,7 @@ class Slips:
                     Sentence("slip.besides", first=step.says, second=second.besides),
                     # In the wrong unit a slip keeps its share; with a factor lost it does not.
                     min(step.credit, second.credit),
+                    asserts=False,
                 )
                 if self._in_window(pair):
                     if meets + 1 > room:

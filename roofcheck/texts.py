@@ -45,6 +45,10 @@ class UnreadableError(Exception):
         self.missing, self.number = missing, number
 
 
+class AmbiguousError(UnreadableError):
+    """A text may be one number or another; the message asks which."""
+
+
 @dataclass(frozen=True)
 class Given:
     """A number and the digits it was given to; EXACT for one that was computed.
@@ -102,7 +106,7 @@ def _with_point(found):
         if text.count(",") == 1 and re.match(
             r"[eE]| ?\* ?10 ?(?:\^|\*\*)", found.string[found.end() :]
         ):
-            raise UnreadableError(say("unread.comma", text=_quoted(text)))
+            raise AmbiguousError(say("unread.comma", text=_quoted(text)))
         return text.replace(",", "")
     if re.fullmatch(r"[1-9]\d{0,2}(\.\d{3})+,\d+|[1-9]\d{0,2}(\.\d{3}){2,}", text):
         return text.replace(".", "").replace(",", ".")
@@ -115,9 +119,9 @@ def _refuse_two(words, text):
     """Raise UnreadableError where a text may be one number or another."""
     span = RANGE.fullmatch(words)
     if span and float(span[1].replace("_", "")) < float(span[2].replace("_", "")):
-        raise UnreadableError(say("unread.range", text=_quoted(text)))
+        raise AmbiguousError(say("unread.range", text=_quoted(text)))
     if OPEN.search(words):
-        raise UnreadableError(say("unread.open", text=_quoted(text)))
+        raise AmbiguousError(say("unread.open", text=_quoted(text)))
 
 
 def _said_twice(words, unit, text):
@@ -125,7 +129,7 @@ def _said_twice(words, unit, text):
     first, second = words[:-1].split("(", 1)
     values = [_computed(part.strip(), unit).value for part in (first, second)]
     if not math.isclose(*values, rel_tol=0.01):
-        raise UnreadableError(say("unread.beside", text=_quoted(text)))
+        raise AmbiguousError(say("unread.beside", text=_quoted(text)))
     return first.strip()
 
 

@@ -65,7 +65,7 @@ def fill(text: Text, run: list[NotebookNode]) -> None:
     )
     values = (ast.literal_eval(output.data["text/plain"]) for output in shown)
     for cell in _prose(text):
-        cell.source = ROLE.sub(lambda _: powers_of_ten(next(values)), cell.source)
+        cell.source = ROLE.sub(lambda role: _placed(role, next(values)), cell.source)
 
 
 def refuse(text: Text) -> None:
@@ -85,6 +85,13 @@ def powers_of_ten(written: str) -> str:
         return f"10{exponent}" if match[1] == "1" else f"{match[1]} · 10{exponent}"
 
     return re.sub(r"\b(\d+(?:\.\d+)?)e([+-]\d+)\b", power, written)
+
+
+def _placed(role: re.Match, value: str) -> str:
+    """A value as it stands in the prose: a list below a numbered line is indented as its role."""
+    before = role.string[: role.start()].rpartition("\n")[2]
+    margin = "" if before.strip() else before
+    return powers_of_ten(value).replace("\n", f"\n{margin}")
 
 
 def _prose(text: Text) -> Iterator[NotebookNode]:

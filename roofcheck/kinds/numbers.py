@@ -4,13 +4,15 @@ import contextlib
 import functools
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from roofcheck import units
-from roofcheck.agreement import agrees, caret, rounds_to
+from roofcheck.agreement import SAME, agrees, caret, rounds_to
+from roofcheck.algebra import names as names_in
 from roofcheck.computation import apply
 from roofcheck.derivation import Derivation, of_parts
+from roofcheck.diagnosis import LONGEST, brief
 from roofcheck.kinds.question import (
     Question,
     Verdict,
@@ -25,8 +27,11 @@ from roofcheck.kinds.question import (
 from roofcheck.labels import in_order
 from roofcheck.reading import UnreadableError, is_missing, read_number
 from roofcheck.scales import HALF
-from roofcheck.sentences import capital, listed, say
+from roofcheck.sentences import capital, listed, say, way
 from roofcheck.slips import Slip, Slips
+
+# A question that is so wide asks for a value that was measured.
+MEASURED = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +83,33 @@ class Number(Question):
     def formulas(self):
         return [self.formula]
 
+    def settled_by(self, others: Iterable["Number"]) -> set[str]:
+        """The inputs and steps that it has from numbers that are right, and that show in these."""
+        found = set()
+        for other in others:
+            if not (isinstance(self.formula, Derivation) and isinstance(other.formula, Derivation)):
+                continue
+            same = {
+                name
+                for name in set(self.formula.names) & set(other.formula.names)
+                if self.inputs[name].value == other.inputs[name].value
+            }
+            for step in self.formula.steps:
+                if step in other.formula.steps and set(names_in(step.tree)) <= same:
+                    same.add(step.name)
+            found |= {name for name in same if other.shows(name)}
+        return found
+
+    def shows(self, name: str) -> bool:
+        """Whether the answer changes with an input or a step, which a max may hide."""
+        inputs = {label: given.value for label, given in self.inputs.items()}
+        values = self.formula.values(inputs)
+        changed = [
+            self.formula.value(inputs | other, other)
+            for other in ({name: 2 * values[name]}, {name: values[name] / 2})
+        ]
+        return not any(math.isclose(each, self.reference(), rel_tol=SAME) for each in changed)
+
     def derivation(self):
         if not isinstance(self.formula, Derivation):
             return []
@@ -113,7 +145,8 @@ class Number(Question):
         kept = [slip for slip in self.slips if not slip.here]
         return replace(self, inputs=inputs, slips=kept, usual="", praise="")
 
-    def judge(self, answer):
+    def judge(self, answer, settled: Collection[str] = ()):
+        """A Verdict; ``settled`` names inputs and steps that are right in other parts of it."""
         try:
             given = read_number(answer, self.unit, self.figure)
         except UnreadableError as error:
@@ -130,7 +163,7 @@ class Number(Question):
             value = units.with_unit(f"{given.value:.4g}", unit)
             return Verdict(1, say("number.value", value=value)).adding(remark or self.praise)
         written = given.written and self.known.is_right([given.written]) is not None
-        found = self.known.diagnose([given])
+        found = self.known.diagnose([given], settled)
         if written or (given.written and found and found.names[0].startswith("unit: ")):
             return self._wrong_label()
         if found:
@@ -146,6 +179,8 @@ class Number(Question):
         values = {name: figure.value for name, figure in self.inputs.items()}
         if self.beyond and (why := apply(self.beyond, values | {"answer": given.value})):
             return Verdict(0, why)
+        if self.rtol > MEASURED and 0 < given.value < math.inf:
+            return Verdict(0, say("number.measured", way=way(given.value / reference)))
         return _beside(given.value, reference)
 
 
@@ -186,6 +221,10 @@ class Several(Question):
             name: part.judge(value)
             for (name, part), value in zip(self.parts.items(), found, strict=True)
         }
+        right = [self.parts[name] for name, verdict in verdicts.items() if verdict.credit == 1]
+        for (name, part), value in zip(self.parts.items(), found, strict=True):
+            if verdicts[name].slips and (settled := part.settled_by(right)):
+                verdicts[name] = part.judge(value, settled)
         verdicts |= dict(self._following(verdicts, found))
         weights = {name: part.points or 1.0 for name, part in self.parts.items()}
         credit = sum(weights[n] * v.credit for n, v in verdicts.items()) / sum(weights.values())
@@ -197,15 +236,9 @@ class Several(Question):
         for name, verdict in verdicts.items():
             if verdict.credit < 1:
                 said.setdefault(verdict.message, []).append(name)
-        sentences = [
-            say("parts.one", name=capital(listed(alike)), message=message)
-            for message, alike in said.items()
-        ]
         good = [name for name, verdict in verdicts.items() if verdict.credit == 1]
-        if good:
-            sentences.insert(0, say("parts.right", names=capital(listed(good))))
         slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
-        return Verdict(credit, " ".join(sentences), slips=slips)
+        return Verdict(credit, _of_parts(good, said), slips=slips)
 
     def _following(self, verdicts, found):
         """Verdicts on the wrong parts that are right by the student's own other answers."""
@@ -265,6 +298,22 @@ class Several(Question):
             for name, part in self.parts.items()
         }
         return replace(self, parts=parts, praise="")
+
+
+def _of_parts(good, said):
+    """What to say of parts: of each that is wrong or, where that is long, of the first of them."""
+    right = [say("parts.right", names=capital(listed(good)))] if good else []
+    for told in (str, brief):
+        wrong = [
+            say("parts.one", name=capital(listed(alike)), message=told(message))
+            for message, alike in said.items()
+        ]
+        message = " ".join([*right, *wrong])
+        if len(message) <= LONGEST:
+            return message
+    others = [name for alike in [*said.values()][1:] for name in alike]
+    later = [say("parts.others", names=capital(listed(others)))] if others else []
+    return " ".join([*right, wrong[0], *later])
 
 
 def _beside(value, reference):

@@ -12,6 +12,7 @@ from roofcheck.derivation import Line
 from roofcheck.inputs import GIVEN, Input
 from roofcheck.reading import UnreadableError, none_said
 from roofcheck.sentences import capital, listed, say
+from roofcheck.texts import AmbiguousError
 from roofkit._units import prefixed
 
 TRIES = 500
@@ -25,7 +26,8 @@ LITTLE = 0.15
 class Verdict:
     """What a question says of an answer: credit from 0 to 1, why, and the slips it recognised.
 
-    ``state`` is right, partly, wrong or missing; ``slips`` is empty where none is known.
+    ``state`` is right, partly, wrong, missing, or asked where an answer could mean several things;
+    ``slips`` is empty where none is known.
     """
 
     credit: float
@@ -152,8 +154,12 @@ def missing(answer) -> Verdict:
 
 
 def unreadable(error: UnreadableError) -> Verdict:
-    """The Verdict on an answer that is no number, for the reason that the error gives."""
-    return Verdict(0, str(error), "missing" if error.missing else "wrong")
+    """The Verdict on an answer that is no number, for the reason that the error gives.
+
+    One that may be read in two ways is asked about and not judged.
+    """
+    state = "missing" if error.missing else "wrong"
+    return Verdict(0, str(error), "asked" if isinstance(error, AmbiguousError) else state)
 
 
 def lower(known: Verdict, other: Verdict) -> Verdict:

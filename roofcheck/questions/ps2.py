@@ -200,7 +200,8 @@ QUESTIONS = {
         wrong={
             "by bytes": (
                 lambda name: FORMATS[name][1],
-                "That is the order of the bytes of a weight. At which peak does each multiply?",
+                "That is the order of the bytes of a weight, or the reverse. At which peak does "
+                "each multiply, and do more bytes take fewer tokens or more?",
             ),
         },
         how="the critical batch is the peak of the multiplication over the bandwidth, times the "

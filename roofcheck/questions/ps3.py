@@ -8,6 +8,9 @@ from roofcheck.slips import Slip
 
 ONE_PASS = "That counts one pass. An all-reduce is a reduce-scatter and an all-gather."
 X_SENT = "That sends as many bytes as X has, of B · D. The partial sums are those of Z."
+HALF_EGRESS = (
+    "That halves egress, as if it were for both directions. It is what a chip sends in a second."
+)
 ALWAYS_EIGHT = "That counts for eight chips whatever n is."
 WHOLE_MATMUL = "That gives each chip the whole matmul. It does 1/n of the multiplications."
 Z_SPLIT = "That splits Z too. Each chip has a part of every sum: its array is all of Z."
@@ -145,6 +148,7 @@ QUESTIONS = {
                     "That sends all of Z once, as two chips do. Among n it is two passes, each of "
                     "(n − 1)/n of it.",
                 ),
+                _time("half of egress", "exchange = 2 * sent / egress", HALF_EGRESS),
                 _time("X sent", "sent = passes * (n - 1) / n * size * B * D", X_SENT),
                 _time("weights sent", "sent = passes * (n - 1) / n * size * D * F", WEIGHTS_SENT),
                 _time(

@@ -83,6 +83,9 @@ WORDS = {
     "moved: left-out chips": "That has each GPU's memory bring all weights and all results. Each "
     "has an eighth of the columns.",
 }
+WHOLE_MATMUL = LIGHT.with_step("flops", read("ops * M * N * K")).with_step(
+    "moved", read("size * (M * K + K * N + M * N)")
+)
 OUTPUT_TRAVELS = LIGHT.with_step("lacks", read("size * (chips - 1) / chips * M * N"))
 
 
@@ -241,6 +244,17 @@ QUESTIONS = {
                     "output travels",
                     OUTPUT_TRAVELS,
                     "That sends a matrix of the output's size, M · N. A has M · K elements.",
+                ),
+                Slip(
+                    "columns not shared",
+                    WHOLE_MATMUL,
+                    "That has each GPU multiply A by all of the columns. Each GPU has an eighth "
+                    "of them.",
+                ),
+                _slip(
+                    "sparse peak",
+                    "t_math = flops / (2 * peak)",
+                    "That takes twice the dense peak, as with sparsity. These matrices are dense.",
                 ),
                 _slip(
                     "eight links",

@@ -148,6 +148,6 @@ def _row(question, answers, lessons):
 def _state(answer):
     if answer.state in (RIGHT, PARTLY):
         return answer.state
-    if answer.state == "wrong":
+    if answer.state in ("wrong", "asked"):
         return SLIP if answer.slips else WRONG
     return MISSING

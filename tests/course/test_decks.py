@@ -146,7 +146,7 @@ def test_a_talk_keeps_its_own_order(both):
         ("title: T\nminutes: 5\n# t-open", "t.txt: no slide is listed"),
         (
             TALK.replace("15", "1"),
-            "t.txt: its 2 slides take 2.2 minutes to speak, more than its 1; the longest are t-m",
+            "t.txt: its 2 slides take 2.3 minutes to speak, more than its 1; the longest are t-m",
         ),
     ],
 )

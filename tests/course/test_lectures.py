@@ -81,6 +81,7 @@ def test_a_worked_answer_holds_the_answer(cells):
 
 def numbers_in(text):
     """The numbers of a text: 0.00122, 1/3, 2.95 · 10¹⁴."""
+    text = text.replace("\N{NO-BREAK SPACE}", " ")
     for above, below in re.findall(r"(\d+)/(\d+)", text):
         yield int(above) / int(below)
     for power in re.findall(r"10([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", text):

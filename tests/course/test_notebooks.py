@@ -70,6 +70,10 @@ EXPRESSIONS = """\
 
 {eval}``"`" * 2`` {eval}`reference("l02.ridge"):.0f`
 
+1. One
+
+   {eval}`chr(10).join(["- a", "- b"])`
+
 </details>
 
 ```{code-cell}
@@ -330,6 +334,11 @@ def test_expressions_in_prose_have_the_values_that_the_run_leaves(built):
         "| 2.95 · 10¹⁴ FLOPs | 10¹² | 1.5 · 10⁻⁶ | 2 · 10⁹ 1e5 |",
         "",
         "`` 241",
+        "",
+        "1. One",
+        "",
+        "   - a",
+        "   - b",
         "",
         "</details>",
     ]

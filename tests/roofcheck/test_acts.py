@@ -66,8 +66,9 @@ INPUTS = {
     "bandwidth": bandwidth("TPU v5e"),
 }
 SAYS = {
-    "time: max-sum max(t_math, t_comms)": "That is the sum: the time if nothing overlaps.",
-    "time: max-alone t_math": "That is T_math alone. The longer time decides.",
+    "time: max-sum max(t_math, t_comms)": "That takes the sum for the time: the time if nothing "
+    "overlaps.",
+    "time: max-alone t_math": "That takes T_math alone for the time. The longer decides.",
     "t_math given": "That stops at T_math, a step on the way to the time.",
     "t_comms: multiplied bandwidth": "That is the value with a multiplication by the memory "
     "bandwidth of the TPU v5e where T_comms divides.",

@@ -286,6 +286,8 @@ def test_a_single_step_that_is_called_as_its_part_needs_no_heading():
 
 
 def test_a_lecture_shows_a_derivation_as_a_list():
-    shown = showing.as_markdown(find_question("l01.v6e-comms").derivation()).splitlines()
+    listed = showing.as_markdown(find_question("l01.v6e-comms").derivation())
+    assert f"2{showing.SPACE}GB" in listed
+    shown = listed.replace(showing.SPACE, " ").splitlines()
     assert shown[0].startswith("- The bytes = 2 · 10⁹ = 2 GB (each weight crosses once")
-    assert shown[-1].startswith("- T_comms = 2 GB / 1.638 TB/s = **1.22 ms**")
+    assert shown[-1].startswith(r"- $T_\text{comms}$ = 2 GB / 1.638 TB/s = **1.22 ms**")

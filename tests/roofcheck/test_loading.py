@@ -4,6 +4,7 @@ import pytest
 
 from roofcheck.kinds import Choice, Formula, Number, Several
 from roofcheck.loading import TableError, questions, read_table
+from roofcheck.reading import Given
 from roofcheck.table import find_question, tables
 
 FETCH = """
@@ -193,3 +194,42 @@ def test_a_wrong_method_is_not_right_for_being_near():
     assert gather.judge(right * 1.0015).credit == 1, "of rounded inputs"
     assert gather.judge(float(f"{right:.3g}")).credit == 1
     assert gather.judge(right * 1.007).credit == 0
+
+
+def test_what_one_part_has_right_is_not_told_of_another():
+    both = made(
+        FETCH.replace('unit = "ms"', 'kind = "several"').split('["x.fetch".slips]')[0]
+        + """
+["x.fetch".parts]
+bytes = { step = "moved", unit = "bytes" }
+time = { step = "time", unit = "ms" }
+"""
+    )
+    [moved, time] = both.parts.values()
+    half = [Given(time.reference() / 2)]
+    assert time.settled_by([moved]) == {"weights", "size", "moved"}
+    assert set(time.known.diagnose(half).names) == {"size: elements"}
+    slow = [Given(time.reference() * 1.638 / 3.35)]
+    assert time.known.diagnose(slow, {"moved", "size"}).names == ("bandwidth: another chip",)
+
+
+def test_a_step_that_a_max_hides_is_not_settled_by_a_right_answer():
+    [both] = questions("""
+["x.both"]
+kind = "several"
+asks = "{parts}?"
+inputs.pairs = { count = 1e9, what = "the multiply-adds" }
+inputs.ops = { fma = true }
+inputs.moved = { count = 1e10, what = "the bytes", unit = "bytes" }
+inputs.peak = { peak = "TPU v5e" }
+inputs.bandwidth = { bandwidth = "TPU v5e" }
+steps.t_math = ["ops * pairs / peak", "s", "T_math"]
+steps.t_comms = ["moved / bandwidth", "s", "T_comms"]
+steps.lower = ["max(t_math, t_comms)", "s", "T_lower"]
+steps.upper = ["t_math + t_comms", "s", "T_upper"]
+parts.lower = { step = "lower", unit = "s" }
+parts.upper = { step = "upper", unit = "s" }
+""").values()
+    lower, upper = both.parts.values()
+    assert upper.settled_by([lower]) == {"moved", "bandwidth", "t_comms"}
+    assert lower.settled_by([upper]) > {"ops", "peak", "t_math"}

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from roofcheck import check
 from roofcheck.expressions import LONGEST, evaluate
 from roofcheck.inputs import count
 from roofcheck.kinds import Formula, Function, Number, Several
@@ -517,3 +518,11 @@ def test_a_formula_that_cannot_be_read_is_told_why(text, says):
     assert verdict.credit == 0
     assert says in verdict.message
     assert is_plain(verdict.message)
+
+
+@pytest.mark.parametrize("text", ["3-4", "5 or 6", "291 (3.4e12)", "1,234e9"])
+def test_what_may_mean_two_numbers_is_asked_about_and_not_judged(text):
+    grade = check("ps1.ridge", text)
+    assert (grade.verdict.state, grade.verdict.slips) == ("asked", ())
+    assert str(grade).startswith("Unclear. ")
+    assert "Hint" not in str(check("ps1.ridge", text))

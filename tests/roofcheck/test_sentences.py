@@ -241,6 +241,12 @@ def of_several_slips():
     yield told([far], right).message
 
 
+def of_parts():
+    long = Several(asks=wide("p"), parts={wide(70 * part): SEND for part in "abc"})
+    stops = [act for act in SEND.known.acts if "given" in act.names[0]]
+    yield long.judge([act.column[0] for act in stops[:3]]).message
+
+
 def of_slips():
     for question in (SEND, RIDGE, HALF, TOKENS):
         known = question.known
@@ -265,6 +271,7 @@ def of_numbers():
         yield SEND.judge(answer).message
     yield HALF.judge(0.75).message
     yield BLURRED.judge(0.5).message
+    yield Number(asks="", formula=lambda: 2, unit="s", rtol=0.2).judge(7.3).message
     yield TOKENS.judge(41).message
     fixed = Number(asks="", formula=lambda: 5e11, unit="FLOPs")
     yield fixed.judge(5 * 10 ^ 11).message
@@ -464,6 +471,7 @@ def of_grades(monkeypatch, tmp_path):
 
     yield from (quietly(warn).message, quietly(fail).message)
     yield from (str(Grade(Verdict(credit, ""), 2)) for credit in (0, 0.5, 1))
+    yield str(Grade(Verdict(0, "", "asked"), 2))
     due = datetime.now() + timedelta(days=2)
     yield from (repr(progress("ps9", f"{due}")), repr(progress("ps9", "2020-01-01")))
     monkeypatch.setenv(answers.FILE, str(tmp_path))
@@ -507,8 +515,8 @@ def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, t
     monkeypatch.setattr("roofcheck.table._tables", lambda *asked: QUESTIONS)
     monkeypatch.setattr(student, "_guesses", {})
     asking = (
-        of_acts, of_several_slips, of_slips, of_numbers, of_functions, of_names, of_puzzles,
-        of_guesses, of_variants, of_derivations,
+        of_acts, of_several_slips, of_parts, of_slips, of_numbers, of_functions, of_names,
+        of_puzzles, of_guesses, of_variants, of_derivations,
     )  # fmt: skip
     shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]

@@ -249,7 +249,9 @@ def test_a_function_with_a_slip_is_told_so(name):
             every = [*known.singles, *known.pairs, *known.rare]
             alike = [one for one in every if same(one.column, candidate.column)]
             named = {" and ".join(one.names) for one in [candidate, *alike]}
-            assert named & set(verdict.slips), candidate.names
+            # Several ways to be wrong twice are a guess, which is not told.
+            guess = candidate in known.pairs and len({str(one.says) for one in alike}) > 1
+            assert guess or named & set(verdict.slips), candidate.names
 
 
 @pytest.mark.parametrize("name", CHOICES)

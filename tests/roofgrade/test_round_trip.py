@@ -200,8 +200,9 @@ def test_each_mistake_gets_the_message_and_the_points_that_it_got_at_home(graded
             assert grade.verdict.slips, f"{question}, {who}: {shown}"
             assert shown.split(". ", 1)[1] in page(course, name, who)
             messages[grade.verdict.slips] = shown
-        # A few have the same to say: the sparse peak is twice the dense one, and so is the fp8 one.
-        assert len(set(messages.values())) >= 0.75 * len(messages), question
+        # Some have the same to say: the sparse peak is twice the dense one, and so is the fp8 one;
+        # and of several parts that are wrong in a long way the first is told.
+        assert len(set(messages.values())) >= 0.6 * len(messages), question
         told += len(messages)
     assert told >= 30
 
