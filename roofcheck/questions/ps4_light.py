@@ -21,6 +21,13 @@ PUBLISHED = {
     (8192, 14336, 4096): 458.75,
     (8192, 29568, 8192): 946.18,
 }
+TABLE = "\n".join(
+    [
+        "A[M, K] is gathered by each GPU and multiplied by its N/8 columns of [K, N], all bf16.",
+        "   M      N     K      µs",
+        *(f"{M:4} {N:6} {K:5} {time:7.2f}" for (M, N, K), time in PUBLISHED.items()),
+    ]
+)
 RIGHT_ROWS = [(64, 18432, 7168), (2048, 2880, 2880), (4096, 4096, 4096)]
 WRONG_ROWS = [row for row in PUBLISHED if row not in RIGHT_ROWS]
 BOUND_BY_LINK = WRONG_ROWS[:2]
@@ -286,6 +293,7 @@ QUESTIONS = {
     "ps4.rows": Several(
         asks="Eight MI300X: the right times, in µs, of the rows of the table that are wrong, and "
         "how many times too long the table makes the geometric mean of all its rows.",
+        beside=TABLE,
         points=3,
         parts={
             **dict(zip(("first", "second", "third"), map(_row, WRONG_ROWS), strict=True)),
