@@ -64,6 +64,9 @@ class TimeLimit:
         if self._left <= 0:
             raise EndlessError
         self._worked, trace = time.process_time(), sys.gettrace()
+        # A strike within a finaliser goes nowhere, and Python would print it. Nothing can strike
+        # within a function of C, and this one does nothing.
+        hook, sys.unraisablehook = sys.unraisablehook, id
         try:
             if _alarms():
                 return self._alarmed(function, arguments)
@@ -71,6 +74,7 @@ class TimeLimit:
         except _Strike:
             raise EndlessError from None
         finally:
+            sys.unraisablehook = hook
             self._left -= time.process_time() - self._worked
             # Python forgets a debugger's function that was struck.
             if sys.gettrace() is not trace:

@@ -56,6 +56,7 @@ def _no_trace(capfd):
             sys.getswitchinterval(),
             sys.gettrace(),
             sys.getprofile(),
+            sys.unraisablehook,
         )
 
     before, threads = state(), set(threading.enumerate())
@@ -396,7 +397,20 @@ def freeing(pad, *arrays):
             pad.free(pad.zeros((1, 1)))
 
 
-@pytest.mark.parametrize("schedule", [holding_nothing, freeing])
+class Finalised:
+    """Works whenever one of it is thrown away, which is where a strike goes nowhere."""
+
+    def __del__(self):
+        for _ in range(1000):
+            pass
+
+
+def finalising(pad, *arrays):
+    while True:
+        Finalised()
+
+
+@pytest.mark.parametrize("schedule", [holding_nothing, freeing, finalising])
 def test_a_schedule_that_loops_is_stopped_with_a_sentence(schedule, by):
     question = find_question(MATMUL)
     assert isinstance(question, Puzzle)

@@ -41,19 +41,27 @@ CHOICES = {name: q for name, q in VARIANTS.items() if isinstance(q, Choice)}
 ORDERS = {name: q for name, q in VARIANTS.items() if isinstance(q, Order)}
 
 
+FURTHER = pytest.mark.slow("slips are told apart in a second draw of each question, too")
+
+
+def each(names):
+    """All names, of which those of a further draw are slow."""
+    return [pytest.param(name, marks=FURTHER) if "~2" in name else name for name in names]
+
+
 def far(question, value):
     """Whether a value is neither right nor another right answer, however it is rounded."""
     return question.known.is_right([Given(value)]) is None
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("name", each(NUMBERS))
 def test_every_honest_form_of_the_right_number_is_right(name):
     question = NUMBERS[name]
     for answer in forms(question):
         assert question.judge(answer).credit == 1, repr(answer)
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("name", each(NUMBERS))
 def test_every_slip_is_told_and_never_the_solution(name):
     question = NUMBERS[name]
     known = question.known
@@ -75,7 +83,7 @@ def test_every_slip_is_told_and_never_the_solution(name):
             assert verdict.slips, candidate.names
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("name", each(NUMBERS))
 def test_a_slip_is_asserted_only_where_no_other_gives_its_value(name):
     """An answer to its last digit: what one sentence asserts, another may not give as well."""
     question = NUMBERS[name]
@@ -89,7 +97,7 @@ def test_a_slip_is_asserted_only_where_no_other_gives_its_value(name):
         assert not any(message == sentence for sentence in sentences), message
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("name", each(NUMBERS))
 def test_no_slip_is_written_that_a_rule_yields(name):
     """A slip of the question's own that is an act in this draw and in others is that act."""
     draws = [q for n, q in NUMBERS.items() if _same_question(n, name)]
@@ -112,7 +120,7 @@ def _acts_that_give(draw, name):
     }
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("name", each(NUMBERS))
 def test_a_question_is_derived_in_steps_that_a_reader_can_follow(name):
     question = NUMBERS[name]
     lines = question.derivation()
@@ -121,7 +129,7 @@ def test_a_question_is_derived_in_steps_that_a_reader_can_follow(name):
     assert question.idle_words() == [] or "~" in name
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("name", each(NUMBERS))
 def test_a_near_miss_is_never_right(name):
     question = NUMBERS[name]
     rng = random.Random(name)
@@ -162,7 +170,7 @@ def right_spans(question):
     yield from (*spans([own], question.rtol), *spans(known.alternatives, CLOSE))
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("name", each(NUMBERS))
 def test_a_wrong_answer_seldom_meets_a_slip_by_chance(name):
     """Of answers spread evenly, in logarithm, over three decades around the right one."""
     question = NUMBERS[name]
@@ -174,7 +182,7 @@ def test_a_wrong_answer_seldom_meets_a_slip_by_chance(name):
     assert met <= 0.02 * wrong
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("name", each(NUMBERS))
 def test_a_slip_is_told_to_no_answer_further_away(name):
     """So that the chance of meeting one is what the test before this one reckons."""
     question = NUMBERS[name]
@@ -187,7 +195,7 @@ def test_a_slip_is_told_to_no_answer_further_away(name):
             assert any(start <= at <= stop for start, stop in told)
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", each(VARIANTS))
 def test_no_slip_lies_within_the_tolerance(name):
     assert VARIANTS[name].problems() == []
 
@@ -210,7 +218,7 @@ def test_a_draw_depends_on_its_seed_alone(name):
         assert question.drawn(7).cases == question.drawn(7).cases != question.cases
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", each(FUNCTIONS))
 def test_the_reference_is_right_in_every_style(name):
     question = FUNCTIONS[name]
     reference = question.reference
@@ -225,7 +233,7 @@ def test_the_reference_is_right_in_every_style(name):
         assert question.judge(style).credit == 1
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", each(FUNCTIONS))
 def test_a_function_with_a_slip_is_told_so(name):
     question = FUNCTIONS[name]
     for result, known in question.known.items():
