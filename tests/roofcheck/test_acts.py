@@ -70,8 +70,8 @@ SAYS = {
     "overlaps.",
     "time: max-alone t_math": "That takes T_math alone for the time. The longer decides.",
     "t_math given": "That stops at T_math, a step on the way to the time.",
-    "t_comms: multiplied bandwidth": "That is the value with a multiplication by the memory "
-    "bandwidth of the TPU v5e where T_comms divides.",
+    "t_comms: multiplied bandwidth": "That is the value after multiplying by the memory "
+    "bandwidth of the TPU v5e instead of dividing, in T_comms.",
     "t_math: left-out pairs": "That is the value without the multiply-adds in T_math.",
     "t_comms: swapped size, other": "That is the value with the other array in place of the array.",
 }
