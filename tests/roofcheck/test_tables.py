@@ -392,7 +392,7 @@ FORMULAS = {
             "4(n^2-1)/n^2*V": "counts each byte twice", "2(1+1/n)V": "n rounds", V: "one pass",
             "2(n^2-1)V": "all the chips", "2V(n^2-1)/n*n": "put the whole divisor",
             "2*(B-1)/B*V": "'B' is not among its symbols",
-            "(n-1)/n*V + (n-1)/n^2*V + 2(n-1)/n*V": "3 and 4 are not alike",
+            "(n-1)/n*V + (n-1)/n^2*V + 2(n-1)/n*V": "Step 3 sends less",
             "4V": "all of V in each step", "2V(n^2-1)/nn": "put the whole divisor",
             "2(n-1)/n*V + 2(n-1)/n*(n-1)/n*V": "what step 1 has sent away",
             "2*V*(n-1)/n*1+1/n": "by hand",
