@@ -422,6 +422,29 @@ def test_traffic_stands_above_what_the_memory_takes():
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
 
 
+def test_traffic_says_what_each_mark_is():
+    ax = plot.traffic({"mine": ([1e4, 1e8], [1e-6, 1.5e-4])}, bandwidth=1e12)
+    named = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert named == [
+        "bytes / 1 TB/s", "faster than the line", "mine", "median time of the smallest",
+    ]  # fmt: skip
+    assert "clock" not in ax.roofkit_description
+
+
+def test_traffic_shows_what_the_clock_leaves_open():
+    groups = {"mine": ([1e4, 1e8], [1e-6, 1.5e-4]), "other": ([1e5], [3e-7])}
+    ax = plot.traffic(groups, bandwidth=1e12, resolution=1e-6)
+    _, mine, other = ax.collections
+    ends = [bar[:, 1] for bar in mine.get_segments()]
+    assert np.array(ends) == pytest.approx(np.array([[5e-7, 1.5e-6], [1.495e-4, 1.505e-4]]))
+    # What may have taken no time at all is drawn to the lower edge.
+    assert other.get_segments()[0][0, 1] == pytest.approx(ax.get_ylim()[0])
+    assert ax.get_legend().get_texts()[-1].get_text() == "what a clock of 1 µs leaves open"
+    assert "10 kB in 1 µs, 50 to 150 times as long" in ax.roofkit_description
+    assert "100 kB in 300 ns, 0 to 8 times" in ax.roofkit_description
+    assert ax.roofkit_description.endswith("Bars show what a clock of 1 µs leaves open.")
+
+
 def test_traffic_takes_the_median_of_kernels_of_one_size():
     ax = plot.traffic({"mine": ([8e6, 8e6, 8e6], [1e-6, 2e-6, 9e-6])}, bandwidth=4e12)
     assert "3 points: 8 MB in 2 µs, 1 times as long" in ax.roofkit_description
@@ -448,4 +471,10 @@ def test_traffic_is_told_apart_in_grey_and_drawn_on_your_axes():
 def test_traffic_refuses_what_it_cannot_draw(groups, bandwidth, message):
     with pytest.raises(ValueError, match=message):
         plot.traffic(groups, bandwidth)
+    assert not plt.get_fignums()
+
+
+def test_traffic_refuses_a_clock_of_no_step():
+    with pytest.raises(ValueError, match="resolution"):
+        plot.traffic({"mine": ([1.0], [1.0])}, 1e12, resolution=0)
     assert not plt.get_fignums()

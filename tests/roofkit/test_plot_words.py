@@ -27,7 +27,9 @@ FIGURES = {
     "another channel": lambda: plot.roofline(rk.Roofline(1e12, 1e10, "CABLE"), {"A": 1}),
     "times": lambda: plot.times({"A": rk.Estimate(2e-3, 1e-3, "memory", (("link", 4e-3),))}),
     "measured": lambda: plot.measured({"A": (IDEAL, [2.5e-3, 4e-3])}),
-    "traffic": lambda: plot.traffic({"A": ([1, 2], [1, 2]), "C": ([1, 2], [1, 2])}, 3e12),
+    "traffic": lambda: plot.traffic(
+        {"A": ([1, 2], [1, 2]), "C": ([1, 2], [1, 2])}, 3e12, resolution=1
+    ),
     "collective": lambda: plot.collective("all-reduce", 2),
     "topologies": lambda: plot.topologies({f"N{n}": rk.group("TPU v5e", n) for n in (2, 4)}),
     "switch": lambda: plot.topologies({"N": rk.group("H100", 8)}),
