@@ -26,9 +26,9 @@ def times(cost, chips, dtype="bf16", *, terms=None, text=None):
     dtype : str
         Which peak of the chips; not used for Rooflines.
     terms : mapping, optional
-        What a slider counts in place of FLOPs or bytes: a mapping of ``"flops"``, ``"bytes"`` or both
-        to ``(label, start, stops)``. The cost belongs to ``start``, one of the numbers ``stops``
-        that the slider moves through, and FLOPs or bytes are in proportion to them.
+        What a slider counts in place of FLOPs or bytes: a mapping of ``"flops"``, ``"bytes"`` or
+        both to ``(label, start, stops)``. The cost belongs to ``start``, one of the numbers
+        ``stops`` that the slider moves through, and FLOPs or bytes are in proportion to them.
     text : mapping, optional
         Replacements for entries of ``explore/words/en.toml``.
 
@@ -151,7 +151,9 @@ def _checked(terms):
             label, start, stops = term
             stops = list(stops)
         except (TypeError, ValueError):
-            raise ValueError(f"terms[{key!r}] must be (label, start, stops), got {term!r}") from None
+            raise ValueError(
+                f"terms[{key!r}] must be (label, start, stops), got {term!r}"
+            ) from None
         for stop in stops:
             if not isinstance(number(stop, f"terms[{key!r}]"), (int, float)):
                 raise ValueError(f"terms[{key!r}] must have numbers as stops, got {stop!r}")
