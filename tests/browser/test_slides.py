@@ -122,7 +122,7 @@ def test_sliders_move_by_keys_and_mouse_and_keep_their_keys(deck, lecture):
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         page.mouse.move(x, y)
         page.mouse.down()
-        page.mouse.move(x - 60, y, steps=5)
+        page.mouse.move(x - 300, y, steps=5)
         page.mouse.up()
         assert picture.inner_html() not in (before, after)
         # The arrows belonged to the slider; a clicker's key turns the slide and leaves it.

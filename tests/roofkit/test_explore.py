@@ -138,6 +138,45 @@ def test_time_bars_refuse_what_they_cannot_draw(cost, chips, message):
         explore.times(cost, chips)
 
 
+STEP = {"flops": ("tokens", 100, [50, 100, 200]), "bytes": ("bits", 16, [16, 8, 4])}
+
+
+def test_time_bars_move_in_the_terms_of_a_question():
+    live = explore.times(rk.Cost(1.4e12, 1.4e10), ["A100 80GB SXM"], terms=STEP)
+    assert live.cost == rk.Cost(1.4e12, 1.4e10)
+    tokens, bits = [row.children[0] for row in live.children[:-1]]
+    assert (tokens.description, bits.description) == ("tokens", "bits")
+    longest = picture(live).limits["x"][1]
+    tokens.value = 200
+    assert longest == live.estimates["A100 80GB SXM"].upper
+    bits.value = 4
+    assert live.cost == rk.Cost(2.8e12, 3.5e9)
+    assert repr(live) == "TimesExplorer(tokens=200, bits=4)"
+
+
+def test_one_slider_of_time_bars_may_keep_its_own_terms():
+    live = explore.times(rk.Cost(1e12, 2e9), ["H100"], terms={"bytes": ("bits", 16, [16, 8])})
+    flops, bits = [row.children[0] for row in live.children[:-1]]
+    flops.value, bits.value = 5e11, 8
+    assert live.cost == rk.Cost(5e11, 1e9)
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ({"time": STEP["flops"]}, "terms must map"),
+        ([1], "terms must map"),
+        ({"flops": ("tokens", 100)}, r"terms\['flops'\] must be \(label, start, stops\)"),
+        ({"flops": ("tokens", 100, [50, 200])}, "starts at 100, which is none of"),
+        ({"flops": ("tokens", 100, [0, 100])}, "must be finite and above 0"),
+        ({"flops": ("tokens", 100, [[50], 100])}, "must have numbers as stops"),
+    ],
+)
+def test_time_bars_refuse_terms_that_they_cannot_move(terms, message):
+    with pytest.raises(ValueError, match=message):
+        explore.times(rk.Cost(1, 1), ["H100"], terms=terms)
+
+
 def joined(live, label):
     live.children[0].label = label
     return live
