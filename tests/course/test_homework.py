@@ -1,8 +1,8 @@
 """Lectures and problem sets name each other: who opens which questions, and which set asks of whom.
 
 A lecture says it in its cell lNN-homework, in the words "questions 1, 3 and 5 to 7 of [problem set
-2](link)"; a problem set in the first sentence of its first cell, "On lectures [3](link) and
-[4](link).", or with a range, "[1](link) to [6](link)".
+2](link)" or "all nine questions of ..."; a problem set in the first sentence of its first cell, "On
+lectures [3](link) and [4](link).", or with a range, "[1](link) to [6](link)".
 """
 
 import importlib
@@ -22,7 +22,13 @@ LECTURES = sorted((ROOT / "course/en").glob("*.ipynb"))
 SETS = sorted((ROOT / "exercises/en").glob("*/*.ipynb"))
 SOLVED = sorted((ROOT / "solutions/en").glob("*/*.ipynb"))
 NUMBERS = r"\d+(?:(?:, | and | to )\d+)*"
-OPENED = re.compile(rf"\bquestions? ({NUMBERS}) of \[problem set (\d+)\]\(([^)]+)\)")
+OPENED = re.compile(
+    rf"\b(?:questions? ({NUMBERS})|all (\w+) questions) of \[problem set (\d+)\]\(([^)]+)\)"
+)
+WORDS = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+)  # fmt: skip
 LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)([^)\s#]+)\)")
 
 
@@ -48,7 +54,11 @@ def opened(lecture):
     assert found, f"{lecture.name} has no cell l{lecture.name[:2]}-homework"
     said = OPENED.findall(found[0].source)
     assert said, f"{lecture.name} names no questions; this file says in which words"
-    return [(int(each), question) for numbers, each, _ in said for question in counted(numbers)]
+    return [
+        (int(each), question)
+        for numbers, count, each, _ in said
+        for question in (counted(numbers) or range(1, WORDS.index(count) + 1))
+    ]
 
 
 def lectures_of(problems):
@@ -66,7 +76,10 @@ def links(path):
 
 def test_numbers_are_read_with_their_ranges():
     assert counted("1, 3 and 5 to 7") == [1, 3, 5, 6, 7]
-    assert OPENED.findall("opens question 3 of [problem set 4](x), and [5](y)") == [("3", "4", "x")]
+    found = OPENED.findall(
+        "question 3 of [problem set 4](x), all six questions of [problem set 5](y)"
+    )
+    assert found == [("3", "", "4", "x"), ("", "six", "5", "y")]
 
 
 def test_each_question_is_opened_by_exactly_one_lecture():
@@ -89,7 +102,7 @@ def test_a_lectures_homework_stands_before_its_sources_and_on_no_slide(lecture):
     [*_, last, sources] = cells(lecture)
     assert [last.id, sources.id] == [f"{prefix}-homework", f"{prefix}-sources"]
     assert last.metadata.slideshow.slide_type == "skip"
-    for _, each, target in OPENED.findall(last.source):
+    for *_, each, target in OPENED.findall(last.source):
         assert target == f"../../exercises/en/ps{each}/ps{each}.ipynb"
 
 
