@@ -156,10 +156,11 @@ def test_chips_start_where_they_are_told():
 def test_chips_have_their_own_groups_and_neighbours_a_line_and_a_ring():
     live = explore.chips(("H100", "TPU v5p", rk.chip("TPU v5e"), "A100 80GB PCIe"))
     assert live.children[0].options == (
-        "H100 SXM: switch", "TPU v5p: slice", "TPU v5p: line", "TPU v5p: ring", "TPU v5e: slice",
-        "A100 80GB PCIe: all pairs",
+        "H100 SXM: switch that adds", "TPU v5p: slice", "TPU v5p: line", "TPU v5p: ring",
+        "TPU v5e: slice", "A100 80GB PCIe: all pairs",
     )  # fmt: skip
-    assert explore.chips("H100").children[0].options == ("H100 SXM: switch",)
+    assert explore.chips("H100").children[0].options == ("H100 SXM: switch that adds",)
+    assert explore.chips("A100 80GB SXM").children[0].options == ("A100 80GB SXM: switch",)
 
 
 def test_a_line_is_half_as_fast_as_a_ring_and_two_chips_are_a_line():
@@ -174,8 +175,19 @@ def test_a_line_is_half_as_fast_as_a_ring_and_two_chips_are_a_line():
     assert shapes[4] == "ring of 4"
 
 
+def test_a_switch_that_adds_does_so():
+    h100 = rk.group("H100", 8)
+    live = explore.chips("H100", n=8)
+    assert live.critical_width == rk.critical_width(h100)
+    assert live.critical_width == pytest.approx(8 * h100.roofline().ridge)
+    sizes = picture(live).groups[0]["sizes"]
+    assert [size["sent"] for size in sizes] == [0, 1, 1, 1, 1, 1, 1, 1]
+    sizes = picture(explore.chips("A100 80GB SXM")).groups[0]["sizes"]
+    assert [size["sent"] for size in sizes[:4]] == pytest.approx([0, 1, 4 / 3, 3 / 2])
+
+
 def test_n_ends_where_the_group_does():
-    live = joined(explore.chips(n=256), "H100 SXM: switch")
+    live = joined(explore.chips(n=256), "H100 SXM: switch that adds")
     assert (live.n, live.group.chip.name) == (8, "H100 SXM")
 
 
