@@ -23,10 +23,10 @@ def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", 
 
     Buttons choose the topology: that of each chip, or, for a chip whose links lead to neighbours, a
     line or a ring of those links. Sliders move n over the sizes that such
-    a group can have, D, and B. Below the bars stands which time is longest at every other D, with
-    the critical width D*. The speed against one chip is that with full overlap. The latency of hops
-    is left out. A switch that can add up does so, as in ``network.all_reduce``, and its button says
-    that it adds.
+    a group can have, D in eighths of a doubling, and B by doublings. Below the bars stands which
+    time is longest at every other D, with the critical width D*. The speed against one chip is that
+    with full overlap. The latency of hops is left out. A switch that can add up does so, as in
+    ``network.all_reduce``, and its button says that it adds.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class ChipsExplorer(Explorer):
 
     def __init__(self, choices, place, B, D, F, dtype, text):
         self.F, self.dtype, self._choices = F, dtype, choices
-        self._widths, self._batches = _steps(D, *WIDTHS), _steps(B, *BATCHES)
+        self._widths, self._batches = _steps(D, *WIDTHS, parts=8), _steps(B, *BATCHES, parts=1)
         sliders = {
             "n": _slider(place, len(choices[0].groups) - 1, text["n"]),
             "D": _slider(self._widths.index(D), len(self._widths) - 1, text["D"]),
@@ -202,11 +202,11 @@ def _choices(chips):
     return choices
 
 
-def _steps(start, first, last):
-    """Whole numbers, eight to each doubling, from first to last or as far as where to start."""
-    eighths = {2**octave * (8 + eighth) // 8 for octave in range(32) for eighth in range(8)}
+def _steps(start, first, last, parts):
+    """Whole numbers from first to last or as far as where to start, so many to each doubling."""
+    steps = {2**octave * (parts + part) // parts for octave in range(32) for part in range(parts)}
     low, high = min(first, start), max(last, start)
-    return sorted(size for size in eighths | {start} if low <= size <= high)
+    return sorted(size for size in steps | {start} if low <= size <= high)
 
 
 def _slider(place, last, label):
