@@ -88,7 +88,7 @@ def matmul_pair(B, D, F, chips=2, *, ax=None):
     _check_chips(chips)
     gap = 0.06 * (2 * D + F)
     width, height = 2 * D + F + 2 * gap, B + gap + max(D, F)
-    ax = ax or new_axes(3.4)
+    ax = ax or new_axes(3.2)
     _bare_scale(ax, width, height)
     places = {
         "X": (0, 0, D, B), "U": (D + gap, B + gap, F, D), "H": (D + gap, 0, F, B),
