@@ -195,7 +195,7 @@ def test_buttons_choose_without_a_kernel(site, page):
     wait_redrawn(page, before)
     assert status.inner_text().startswith("verdict\ncompute-bound")
     chips.press("End")
-    page.get_by_role("button", name="H100 SXM: switch").click()
+    page.get_by_role("button", name="H100 SXM: switch that adds").click()
     page.wait_for_function(
         "() => document.querySelector('.noUi-handle').getAttribute('aria-valuetext') === '8'"
     )

@@ -195,10 +195,11 @@ def test_chips_start_where_they_are_told():
 def test_chips_have_their_own_groups_and_neighbours_a_line_and_a_ring():
     live = explore.chips(("H100", "TPU v5p", rk.chip("TPU v5e"), "A100 80GB PCIe"))
     assert live.children[0].options == (
-        "H100 SXM: switch", "TPU v5p: slice", "TPU v5p: line", "TPU v5p: ring", "TPU v5e: slice",
-        "A100 80GB PCIe: all pairs",
+        "H100 SXM: switch that adds", "TPU v5p: slice", "TPU v5p: line", "TPU v5p: ring",
+        "TPU v5e: slice", "A100 80GB PCIe: all pairs",
     )  # fmt: skip
-    assert explore.chips("H100").children[0].options == ("H100 SXM: switch",)
+    assert explore.chips("H100").children[0].options == ("H100 SXM: switch that adds",)
+    assert explore.chips("A100 80GB SXM").children[0].options == ("A100 80GB SXM: switch",)
 
 
 def test_a_line_is_half_as_fast_as_a_ring_and_two_chips_are_a_line():
@@ -213,8 +214,19 @@ def test_a_line_is_half_as_fast_as_a_ring_and_two_chips_are_a_line():
     assert shapes[4] == "ring of 4"
 
 
+def test_a_switch_that_adds_does_so():
+    h100 = rk.group("H100", 8)
+    live = explore.chips("H100", n=8)
+    assert live.critical_width == rk.critical_width(h100)
+    assert live.critical_width == pytest.approx(8 * h100.roofline().ridge)
+    sizes = picture(live).groups[0]["sizes"]
+    assert [size["sent"] for size in sizes] == [0, 1, 1, 1, 1, 1, 1, 1]
+    sizes = picture(explore.chips("A100 80GB SXM")).groups[0]["sizes"]
+    assert [size["sent"] for size in sizes[:4]] == pytest.approx([0, 1, 4 / 3, 3 / 2])
+
+
 def test_n_ends_where_the_group_does():
-    live = joined(explore.chips(n=256), "H100 SXM: switch")
+    live = joined(explore.chips(n=256), "H100 SXM: switch that adds")
     assert (live.n, live.group.chip.name) == (8, "H100 SXM")
 
 
@@ -224,12 +236,11 @@ def test_controls_step_through_whole_sizes_and_the_threshold_lies_between_two_st
     assert widths[widths.index(8192) + 1] == 9216 > live.critical_width > live.D
     # Every slice of the TPU v5e has its critical width on the strip.
     assert widths[-1] > rk.critical_width(rk.group("TPU v5e", 256))
-    assert batches[:9] == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert batches == [2**octave for octave in range(15)]
     assert explore.chips(D=100).children[-1].widths[0] == 100
     assert explore.chips(B=2**20).children[-1].batches[-1] == 2**20
-    for sizes in (widths, batches):
-        assert all(type(size) is int for size in sizes)
-        assert max(b / a for a, b in pairwise(sizes[8:])) <= 1.125
+    assert all(type(size) is int for size in widths + batches)
+    assert max(b / a for a, b in pairwise(widths)) <= 1.125
 
 
 def test_words_of_chips_can_be_replaced():
