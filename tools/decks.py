@@ -3,7 +3,7 @@
 A slide begins with a cell of type slide or subslide and ends before the next. On it
 
 - a `check` becomes a fragment: the answer, and the slip it is most often missed by;
-- a cell that shows a figure or a table has its code hidden until a key is pressed;
+- a cell that shows a figure or a table has its code hidden; a key lays it over the slide;
 - notes and the answers to predictions become one script for the speaker: ⏸ stands where the
   room is asked, ▶ where a click shows more.
 """

@@ -165,7 +165,7 @@ def write(deck, target):
             npm(*REVEAL, "dist/reveal.js"), npm(*REVEAL, "dist/plugin/notes.js"),
             mathjax(), widgets(),
         ],
-        "words": {key: say(f"deck.{key}") for key in ("key_code", "key_dark")},
+        "words": {key: say(f"deck.{key}") for key in ("key_code", "key_dark", "code")},
         "start": (DECK / "deck.js").read_text(encoding="utf-8"),
     }  # fmt: skip
     resources = {"metadata": {"name": target.stem}, "deck": parts}

@@ -30,6 +30,33 @@ SHOW = """(number) => {
 }"""
 # The background's colour changes over some time.
 FADED = "() => document.getAnimations().every(({ playState }) => playState !== 'running')"
+# Where each part of the current slide stands.
+PLACES = """() => [...Reveal.getCurrentSlide().querySelectorAll("*")].map((part) => {
+  const { x, y, width, height } = part.getBoundingClientRect();
+  return [part.tagName, x, y, width, height].join(" ");
+})"""
+# What keeps the panel of code from being read, once it is open.
+UNREADABLE = """() => {
+  const panel = document.querySelector("#code"), scale = Reveal.getScale();
+  const page = document.querySelector(".slides").getBoundingClientRect();
+  const box = panel.getBoundingClientRect(), lines = [...panel.querySelectorAll("pre")];
+  const said = lines.map((pre) => pre.textContent.trim());
+  const cells = [...Reveal.getCurrentSlide().querySelectorAll(".celltag_picture .highlight")];
+  const faults = [];
+  if (said.join() !== cells.map((cell) => cell.textContent.trim()).join()) faults.push("other code");
+  if (!said.length) return faults.concat(panel.hidden ? [] : ["a panel without code"]);
+  if (box.left < page.left - 1 || box.right > page.right + 1 ||
+      box.top < page.top - 1 || box.bottom > page.bottom + 1) faults.push("beyond the slide");
+  if ([panel, ...lines].some((part) => part.scrollWidth > part.clientWidth)) faults.push("too wide");
+  const size = (parseFloat(getComputedStyle(lines[0]).fontSize) * scale * 0.97 * 1.5) / scale;
+  if (size < 24) faults.push(`letters of ${size} px`);
+  panel.scrollTop = panel.scrollHeight;
+  const last = lines.at(-1).getBoundingClientRect();
+  if (last.bottom > box.bottom) faults.push("its end out of reach");
+  const middle = document.elementFromPoint(box.x + box.width / 2, last.y + last.height / 2);
+  if (!panel.contains(middle)) faults.push("covered");
+  return faults;
+}"""
 LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
 
 
@@ -105,6 +132,28 @@ def test_every_slide_is_fit_to_show(deck, name):
     assert not faults, "\n".join(faults)
 
 
+@pytest.mark.parametrize("name", DECKS)
+def test_code_lies_over_the_slide_and_moves_nothing(deck, name):
+    page = deck(name)
+    panel = page.locator("#code")
+    faults = []
+    for width, height in SCREENS:
+        page.set_viewport_size({"width": width, "height": height})
+        for number in range(page.evaluate("Reveal.getTotalSlides()")):
+            page.evaluate(SHOW, number)
+            place = f"{page.evaluate('Reveal.getCurrentSlide().id')} at {width} x {height}"
+            before = page.evaluate(PLACES)
+            page.keyboard.press("c")
+            moved = set(page.evaluate(PLACES)) - set(before)
+            faults += [f"{place}: {part} moved" for part in list(moved)[:1]]
+            faults += [f"{place}: code is {what}" for what in page.evaluate(UNREADABLE)]
+            if panel.is_visible():
+                page.keyboard.press("c")
+            if panel.is_visible() or page.evaluate(PLACES) != before:
+                faults.append(f"{place}: the second C leaves a trace")
+    assert not faults, "\n".join(faults)
+
+
 @pytest.mark.parametrize("lecture", EACH)
 def test_sliders_move_by_keys_and_mouse_and_keep_their_keys(deck, lecture):
     live = live_slides(lecture.stem)
@@ -157,12 +206,22 @@ def test_keys_of_the_presenter(deck):
     assert page.evaluate(background) != light
     screenshot(page, "slide-dark")
     page.keyboard.press("d")
-    page.keyboard.press("PageDown")
-    code = page.locator("section.present .celltag_picture .jp-Cell-inputWrapper").first
-    assert not code.is_visible()
+    panel = page.locator("#code")
     page.keyboard.press("c")
-    assert code.is_visible()
+    assert "show(times(estimates))" in panel.inner_text()
     screenshot(page, "slide-code")
+    page.keyboard.press("c")
+    assert not panel.is_visible()
+    page.evaluate("location.hash = '#/l01-network'")
+    page.keyboard.press("c")
+    assert not panel.is_visible(), "code gives away what a click is to show"
+    page.keyboard.press("PageDown")
+    page.keyboard.press("c")
+    assert "reveal(" in panel.inner_text()
+    page.keyboard.press("PageDown")
+    assert not panel.is_visible(), "code hides what comes next"
+    page.keyboard.press("c")
+    assert "table(" in panel.inner_text()
     page.keyboard.press("o")
     assert page.evaluate("Reveal.isOverview()")
     page.keyboard.press("o")
