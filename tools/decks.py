@@ -101,7 +101,8 @@ class Slide:
     @property
     def seconds(self):
         """How long the slide takes: its words, and time for the room."""
-        questions = sum(bool(_asked(cell, "check", "predict")) for cell in self.cells)
+        checks = sum(bool(_asked(cell, "check")) for cell in self.cells)
+        questions = checks + self.script.count(PAUSE)
         live = sum(VIEW in data for cell in self.cells for data in _data(cell))
         spoken = 60 * self.words / WORDS_A_MINUTE
         return spoken + LOOKING + THINKING * questions + WATCHING * live

@@ -9,7 +9,8 @@ may lean on a slide that was left out. Three kinds of leaning are found:
 - a figure of three or more digits that the lecture has from a slide that was left out.
 
 Of what the talk itself says, bridges, its own words and its own slides, figures of two or more
-digits are found if no slide so far has them: so they are noticed when a lecture's figures change.
+digits are found if no slide so far has them, so they are noticed when a lecture's figures change.
+Whole numbers up to 16 are free, as in a lecture.
 
 Not found is what is referred to without such a word: "as before", "the opening layer", "the rule".
 A figure that is spoken where the lecture speaks it first needs no slide.
@@ -62,6 +63,10 @@ class Figure:
         digits = self.written.replace(",", "").lstrip("0.")
         return len(digits.replace(".", "") if "." in digits else digits.rstrip("0"))
 
+    def says_more_than(self, count):
+        """Whether it is more than a round figure, or a number of things up to so many."""
+        return self.digits >= 2 and not ("." not in self.written and self.value <= count)
+
     @property
     def unit(self):
         """What one of its last digit is worth."""
@@ -91,11 +96,15 @@ def read_terms(path=TERMS):
 
 @dataclass(frozen=True)
 class Saying:
-    """What a cell says in a talk, and where; ``own`` if the words are the talk's."""
+    """What a cell says in a talk, and where.
+
+    ``own`` if the words are the talk's, ``free`` if they may also name a lecture.
+    """
 
     where: str
     text: str
     own: bool = False
+    free: bool = False
     notes: bool = False
     replaced: str = ""
 
@@ -120,21 +129,20 @@ def _sayings(name, part, slide):
     """What is said on a slide of a talk, the slide's own text first."""
     here = f"{name}:{part.line}: "
     ours = bool(part.text)
-    yield Saying(f"{here}the slide {slide.id}", " ".join(slide.shown), own=ours)
-    yield Saying(f"{here}what is said before {slide.id}", slide.bridge, own=True)
+    yield Saying(f"{here}the slide {slide.id}", " ".join(slide.shown), own=ours, free=ours)
+    yield Saying(f"{here}what is said before {slide.id}", slide.bridge, own=True, free=ours)
     notes = {cell.id for cell in slide.cells if slide_type(cell) == "notes"}
     for (cell, _, text), (_, _, old) in zip(slide.said, replace(slide, own={}).said, strict=True):
         where = f"{name}:{part.lines.get(cell, part.line)}: {cell} on {slide.id}"
         if cell in slide.own:
-            yield Saying(where, text, own=True, replaced=old)
+            yield Saying(where, text, own=True, free=True, replaced=old)
         else:
             yield Saying(where, text, notes=cell in notes)
 
 
 def _of_the_course(sayings):
     for said in sayings:
-        # The talk itself may name a lecture, but not as if the room had heard it.
-        if not said.own or "said before" in said.where:
+        if not said.free:
             for word in dict.fromkeys(match[0] for match in COURSE.finditer(said.text)):
                 yield f"{said.where} speaks of {word.strip()!r}"
 
@@ -162,7 +170,7 @@ def _unseen(sayings, slide, seen, lacking):
         for figure in dict.fromkeys(figures(said.text)):
             if figure.is_one_of(known, SCALES):
                 continue
-            if said.own and figure.digits >= 2:
+            if said.own and figure.says_more_than(16):
                 yield f"{said.where} has {figure.written}, which no slide so far has"
             elif said.notes and figure.digits >= 3:
                 for source, others in sources:

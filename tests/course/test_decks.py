@@ -193,6 +193,14 @@ def test_a_bridge_is_spoken_first_and_takes_its_time(both):
     assert guess.script == both[1].script
 
 
+def test_a_pause_in_a_talks_own_words_gives_the_room_time_to_think(both):
+    plain, asked = (
+        read_talk("t.txt", f"title: T\nminutes: 9\n> Why {mark}\nt-open\n").chosen(both)[0]
+        for mark in ("", "⏸")
+    )
+    assert asked.seconds == plain.seconds + decks.THINKING
+
+
 def test_words_of_a_talks_own_take_the_place_of_a_cells_notes(both):
     text = "title: T\nminutes: 9\nt-open\nt-say =\nt-math\nt-folded = Half\n= it.  # short\n"
     opening, guess = read_talk("t.txt", text).chosen(both)
@@ -266,7 +274,7 @@ LEANING = [
         # Words of its own say what a term means by stressing it, and keep figures of the cell.
         ("t-two\nt-lean = A *kiln* burns 45 kg in 319 s, see lecture 1.", []),
         (
-            "t-two\nt-lean = A kiln burns 46 kg.",
+            "t-two\nt-lean = A kiln burns 46 kg in 12 or 300 s.",
             [
                 "t.txt:4: t-lean on t-two uses kiln, explained in t-kiln",
                 "t.txt:4: t-lean on t-two has 46, which no slide so far has",
