@@ -39,9 +39,20 @@ function code() {
 }
 const close = () => { panel.hidden = true; };
 
+// A printed script has one page, which cuts off what is longer: its letters shrink until it fits.
+function fit() {
+  for (const script of document.querySelectorAll(".speaker-notes-pdf[data-layout=separate-page]")) {
+    const height = document.querySelector(".pdf-page").clientHeight;
+    for (let size = 28; script.scrollHeight > height && size > 16; size -= 1) {
+      script.style.fontSize = `${size}px`;
+    }
+  }
+}
+
 drawn().then(async () => {
   // A finger on a slider moves it, and not the slide.
   document.querySelectorAll(".roofkit-explorer").forEach((part) => { part.dataset.preventSwipe = ""; });
+  Reveal.on("pdf-ready", fit);
   await Reveal.initialize({
     width: 1280, height: 720, margin: 0.03, maxScale: 4, center: false, display: "flex",
     // On a phone reveal.js would scroll, and lose the place that a link names.
