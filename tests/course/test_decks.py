@@ -173,15 +173,23 @@ def test_a_list_that_is_no_talk_is_told_where_and_why(both, text, said):
 
 
 def test_the_talks_of_the_course_can_be_given():
-    lectures = [nbformat.read(path, as_version=4) for path in ROOT.glob("course/en/*.ipynb")]
+    lectures = [
+        nbformat.read(path, as_version=4) for path in sorted(ROOT.glob("course/en/*.ipynb"))
+    ]
     everything = [slide for lecture in lectures for slide in decks.slides_of(lecture)]
     talks = sorted(ROOT.glob("course/talk*.txt"))
     assert len(talks) >= 2
     for path in talks:
         talk = read_talk(path.name, path.read_text(encoding="utf-8"))
-        spoken = sum(slide.seconds for slide in talk.chosen(everything)) / 60
-        # There is time to speak the notes, and not much more.
-        assert 0.7 * talk.minutes < spoken <= talk.minutes
+        chosen = talk.chosen(everything)
+        taken = sum(slide.seconds for slide in chosen) / 60
+        # Words fill more than half of its time, and what is left is for questions, not to wait.
+        assert 0.85 * talk.minutes < taken
+        assert 0.5 * talk.minutes < sum(slide.words for slide in chosen) / decks.WORDS_A_MINUTE
+        leaning = references.left_out(talk, everything, references.read_terms())
+        assert not leaning, "\n".join(leaning)
+        # It ends on its own answer and not on a lecture's.
+        assert chosen[-1].id.startswith("own-")
 
 
 def test_a_bridge_is_spoken_first_and_takes_its_time(both):
