@@ -12,6 +12,9 @@ from roofkit.plot.figures import COLOURS, WITHIN, bare, checked, decades, new_ax
 from roofkit.plot.measured import MARKERS
 from roofkit.plot.wording import listing, say
 
+# A group's small cases move at most so many times its fewest bytes.
+FEW = 10
+
 
 def traffic(groups, bandwidth, *, resolution=None, ax=None):
     """Draw measured times against the bytes moved, over a memory or over links.
@@ -28,15 +31,15 @@ def traffic(groups, bandwidth, *, resolution=None, ax=None):
 
     Below the bound, in grey, a point would be faster than the memory or the links. A dotted line
     shows the floor of each group: the median time of those that move at most ten times its fewest
-    bytes. It ends at the bytes that the bound allows to move in that time. The legend says what
-    each of these is. Returns the Axes. Raises ValueError for lengths that differ, and for anything
-    that is not finite and above zero.
+    bytes. The line runs over just these points. The legend says what each of these is. Returns the
+    Axes. Raises ValueError for lengths that differ, and for anything that is not finite and above
+    zero.
 
     >>> ax = traffic({"x + y": ([3e4, 3e8], [1e-6, 1.2e-4])}, bandwidth=3e12)
     >>> ax.roofkit_description
     'Measured time against bytes moved. x + y, 2 points: 30 kB in 1 µs, 100 times as long as \
-bytes take at 3 TB/s; 300 MB in 120 µs, 1.2 times. Dotted: the median time of the smallest \
-of each.'
+bytes take at 3 TB/s; 300 MB in 120 µs, 1.2 times. Dotted, for each: the median time of those \
+with at most ten times its fewest bytes.'
     """
     if not isinstance(groups, Mapping) or not 1 <= len(groups) <= len(MARKERS):
         raise ValueError(
@@ -49,30 +52,35 @@ of each.'
     xlim = decades(np.concatenate([moved for moved, _ in read.values()]), 0.2, 0.2)
     ylim = decades(np.concatenate([seconds for _, seconds in read.values()]), 0.5, 0.1)
     ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
-    ends = np.array(xlim)
+    edges = np.array(xlim)
     speed = f"{engineering(bandwidth)}B/s"
     ax.plot(
-        ends,
-        ends / bandwidth,
+        edges,
+        edges / bandwidth,
         color=palette.colour("bound"),
         lw=1.6,
         label=say("traffic.bound", speed=speed),
     )
     ax.fill_between(
-        ends, ylim[0], ends / bandwidth, color=palette.colour("barred"), lw=0,
+        edges, ylim[0], edges / bandwidth, color=palette.colour("barred"), lw=0,
         label=say("traffic.barred"),
     )  # fmt: skip
     for (label, (moved, seconds)), colour, marker in zip(
         read.items(), COLOURS, MARKERS, strict=False
     ):
-        floor = float(np.median(seconds[moved <= 10 * moved.min()]))
-        ax.plot([xlim[0], floor * bandwidth], [floor] * 2, ":", color=colour, lw=1.2)
+        small = np.array([1, FEW]) * moved.min()
+        floor = float(np.median(seconds[moved <= small[1]]))
+        ax.plot(small, [floor] * 2, ":", color=colour, lw=1.8)
         if half:
             least = np.maximum(seconds - half, ylim[0])
             ax.vlines(moved, least, seconds + half, color=colour, lw=0.8, alpha=0.5)
+            # Caps keep neighbouring readings apart. A short bar hides behind its point.
+            long = half > 0.1 * seconds
+            for ends in (least[long], seconds[long] + half):
+                ax.plot(moved[long], ends, "_", color=colour, ms=5, mew=0.8, alpha=0.5)
         ax.plot(moved, seconds, marker, color=colour, ms=4.5, mec="white", mew=0.4, label=label)
     ax.set_xlabel(say("traffic.x_axis"))
-    ax.set_ylabel(say("axes.time"))
+    ax.set_ylabel(say("traffic.y_axis"))
     ticks(ax.xaxis, xlim, lambda value: f"{engineering(value)}B")
     ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
     bare(ax)
