@@ -124,6 +124,30 @@ def test_a_kernel_that_roofs_disagree_on_is_not_labelled_with_either_bound():
     ax = plot.roofline([V5E, H100], {"between": 270})
     assert [point.get_marker() for point in _points(ax)] == ["o", "v"]
     assert [text.get_text() for text in ax.texts] == ["between"]
+    shapes = [text.get_text() for text in ax.get_legend().get_texts()][2:]
+    assert shapes == ["compute-bound", "memory-bound"]
+
+
+def test_one_dark_marker_stands_for_a_kernel_where_roofs_coincide():
+    roofs = {"matrix": rk.Roofline(4e14, 2e12), "vector": rk.Roofline(1e13, 2e12)}
+    shared, low, high = _points(plot.roofline(roofs, {"sum": 0.5, "large": 1000}))
+    assert shared.get_xdata()[0] == 0.5
+    colours = [line.get_color() for line in _roof_lines(shared.axes)]
+    assert shared.get_color() not in colours
+    assert [low.get_color(), high.get_color()] == colours
+
+
+@pytest.mark.parametrize("intensity", [1, 64, 150, 512])
+def test_a_label_covers_no_line_and_no_legend(intensity):
+    for drawn in (V5E, {"bf16": V5E, "int8": V5E.roofline("int8")}):
+        ax = plot.roofline(drawn, {"X · Y, B = 64": intensity})
+        ax.figure.canvas.draw()
+        box = ax.texts[-1].get_window_extent()
+        assert not box.overlaps(ax.get_legend().get_window_extent())
+        for line in ax.lines:
+            if len(line.get_xdata()) > 1:
+                path = line.get_path().transformed(line.get_transform())
+                assert not path.intersects_bbox(box, filled=False)
 
 
 def test_a_link_binds_under_its_own_name():
@@ -261,6 +285,7 @@ def test_times_are_bars_with_the_bracket_between_maximum_and_sum():
         pytest.approx([4, 5]),
     ]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b"]
+    assert sorted(text.get_text() for text in ax.texts) == ["1", "2", "3", "4"]
 
 
 def test_several_channels_have_a_bar_each():
