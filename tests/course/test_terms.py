@@ -16,10 +16,7 @@ SLIDES = [
     for slide in decks.slides_of(nbformat.read(path, as_version=4))
 ]
 SOURCES = {
-    cell.id: cell.source
-    for slide in SLIDES
-    for cell in slide.cells
-    if cell.cell_type == "markdown"
+    cell.id: cell.source for slide in SLIDES for cell in slide.cells if cell.cell_type == "markdown"
 }
 # What a lecture is about is named before it is explained.
 AHEAD = ("-title", "-objectives", "-sources", "-homework")
