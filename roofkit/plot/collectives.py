@@ -178,7 +178,7 @@ def topologies(groups, *, axes=None):
         if not isinstance(group, Group):
             raise ValueError(f"groups[{label!r}] must be a Group, got {group!r}")
     if axes is None:
-        size = (1.6 * len(groups), 2.3)
+        size = (1.6 * len(groups), 2.1)
         _, grid = plt.subplots(1, len(groups), figsize=size, layout="constrained", squeeze=False)
         axes = grid[0]
     for ax, (label, group) in zip(axes, groups.items(), strict=True):
@@ -188,8 +188,8 @@ def topologies(groups, *, axes=None):
     if any(group.topology == "switch" for group in groups.values()):
         style |= {"marker": "D", "color": palette.colour("trail")}
         handles.append(Line2D([], [], ls="", label=say("topologies.centre"), **style))
-    axes[0].figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False,
-                          fontsize=9)  # fmt: skip
+    below = {"loc": "outside lower center", "ncols": 2, "frameon": False, "fontsize": 10}
+    axes[0].figure.legend(handles=handles, **below)
     told = [
         say(
             "topologies.switch" if group.topology == "switch"
@@ -232,12 +232,13 @@ def _draw_group(ax, label, group):
         elif chip == poorest:
             style |= {"color": COLOURS[0]}
         ax.plot(*place, **style)
-    # All boxes have one shape, so that the titles stand in line.
+    # All boxes have one shape, so that the titles stand in line. A title above a box without axes
+    # would be cut off, so it stands at the top within.
     least, most = np.min(list(places.values()), axis=0), np.max(list(places.values()), axis=0)
     half = max(most - least) / 2 + 0.7
-    for limits, middle in zip((ax.set_xlim, ax.set_ylim), (least + most) / 2, strict=True):
-        limits(middle - half, middle + half)
-    ax.set_title(label, fontsize=9)
+    x, y = (least + most) / 2
+    ax.set(xlim=(x - half, x + half), ylim=(y - half, y + 1.5 * half))
+    ax.set_title(label, fontsize=10, y=1, pad=-10)
 
 
 def _layout(group):
