@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Patch, Rectangle
 
 from roofkit import palette
 from roofkit._inputs import number
@@ -35,8 +35,9 @@ def matmul_cuts(B, D, F, along=("B", "F", "D"), chips=2, *, axes=None):
     chips : 2 to 4
     axes : sequence of matplotlib Axes, optional
 
-    A matrix without a colour lies on every chip as a whole. Along D every chip gets partial sums of
-    all of Z. Returns the Axes. Raises ValueError for anything else.
+    A grey matrix lies on every chip as a whole. Along D every chip gets partial sums of all of Z,
+    which has the colours of all chips. A legend says so. Returns the Axes. Raises ValueError for
+    anything else.
 
     >>> axes = matmul_cuts(1024, 2048, 2048, along="D")
     >>> axes[0].roofkit_description
@@ -52,7 +53,7 @@ groups of rows, of Z every chip gets partial sums of all.'
     width, height = D + gap + F, B + gap + D
     if axes is None:
         wide = 6.4 if len(along) > 1 else 3.4
-        size = (wide, 0.45 + wide / len(along) * height / width)
+        size = (wide, 0.85 + wide / len(along) * height / width)
         _, grid = plt.subplots(1, len(along), figsize=size, layout="constrained", squeeze=False)
         axes = grid[0]
     told = []
@@ -63,8 +64,11 @@ groups of rows, of Z every chip gets partial sums of all.'
             _draw_matrix(ax, name, place, cut, chips)
         _name_sides(ax, places["X"], "B", "D")
         _name_sides(ax, places["Y"], "D", "F")
-        ax.set_title(say("cuts.title", along=each), fontsize=10)
+        ax.set_title(say("cuts.title", along=each), fontsize=10, pad=9)
         told.append(say("cuts.panel", along=each, parts=_told_cuts("XYZ", CUTS[each], chips)))
+    drawn = {cut for each in along for cut in CUTS[each]}
+    columns = chips + 2 if len(along) > 1 else 2
+    _add_legend(axes[0].figure, chips, drawn, loc="outside lower center", ncols=columns)
     axes[0].roofkit_description = say("cuts.described", panels=listing(told, "sentences"))
     return tuple(axes)
 
@@ -78,8 +82,8 @@ def matmul_pair(B, D, F, chips=2, *, ax=None):
     chips : 2 to 4
     ax : matplotlib Axes, optional
 
-    Both are cut along F: U into columns, V into rows, so that H never leaves its chip. Returns the
-    Axes. Raises ValueError for anything else.
+    Both are cut along F: U into columns, V into rows, so that H never leaves its chip. A legend
+    says what the colours mean. Returns the Axes. Raises ValueError for anything else.
 
     >>> matmul_pair(1024, 2048, 8192).roofkit_description[:49]
     'Two matmuls, both cut along F: of X every chip ha'
@@ -99,6 +103,8 @@ def matmul_pair(B, D, F, chips=2, *, ax=None):
         _draw_matrix(ax, name, place, cut, chips)
     for name, rows, columns in (("X", "B", "D"), ("U", "D", "F"), ("V", "F", "D")):
         _name_sides(ax, places[name], rows, columns)
+    # Above X and U nothing is drawn.
+    _add_legend(ax, chips, set(cuts), loc="upper left")
     ax.roofkit_description = say("cuts.pair", parts=_told_cuts("XUHVZ", cuts, chips))
     return ax
 
@@ -134,9 +140,15 @@ def _draw_matrix(ax, name, place, cut, chips):
             )
             _draw_part(ax, part, COLOURS[chip], HATCHES[chip], name + BELOW[chip + 1])
         return
+    grey = palette.colour("reference")
+    if cut == "whole":
+        _draw_part(ax, place, grey, "", name, pale=0.12)
+        return
     sums = " + ".join(name + BELOW[chip + 1] for chip in range(chips))
-    edge = palette.colour("reference")
-    _draw_part(ax, place, edge, "", sums if cut == "sums" else name, pale=0.12)
+    for chip in range(chips):
+        last = chip == chips - 1
+        _draw_part(ax, place, COLOURS[chip], HATCHES[chip], sums if last else "", pale=0.3 / chips)
+    ax.add_patch(Rectangle((left, low), wide, high, fc="none", ec=grey, lw=1.2))
 
 
 def _draw_part(ax, place, colour, hatch, label, pale=0.3):
@@ -147,9 +159,30 @@ def _draw_part(ax, place, colour, hatch, label, pale=0.3):
             Rectangle((left, low), wide, high, fc="none", ec=colour, hatch=hatch, lw=0, alpha=0.45)
         )
     ax.add_patch(Rectangle((left, low), wide, high, fc="none", ec=colour, lw=1.2))
+    if not label:
+        return
     plate = {"boxstyle": "square,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.85}
     ax.text(left + wide / 2, low + high / 2, label, ha="center", va="center", fontsize=9,
             bbox=plate)  # fmt: skip
+
+
+def _add_legend(ax, chips, cuts, **place):
+    """Say what the colours mean in a figure, or in Axes, of such cuts."""
+    grey, handles = palette.colour("reference"), {}
+
+    def pieces(pale):
+        return [
+            Patch(fc=(COLOURS[chip], pale), ec=COLOURS[chip], hatch=HATCHES[chip])
+            for chip in range(chips)
+        ]
+
+    for chip, piece in enumerate(pieces(0.3)):
+        handles[say("cuts.chip", n=chip + 1)] = piece
+    if "whole" in cuts:
+        handles[say("cuts.on_each")] = Patch(fc=(grey, 0.12), ec=grey)
+    if "sums" in cuts:
+        handles[say("cuts.sums_on_each")] = tuple(pieces(0.3 / chips))
+    ax.legend([*handles.values()], [*handles], frameon=False, fontsize=9, **place)
 
 
 def _name_sides(ax, place, rows, columns):
