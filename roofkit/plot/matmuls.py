@@ -20,11 +20,12 @@ THIN = 0.006
 SIDES = {
     "on": ((0, 0), "center", "center"),
     "left": ((-5, 0), "right", "center"),
+    "right": ((5, 0), "left", "center"),
     "above": ((0, 4), "center", "bottom"),
     "below": ((0, -5), "center", "top"),
 }
 # The batches that a curve is drawn for.
-FEWEST, MOST = 16, 4096
+FEWEST, MOST = 16, 8192
 
 
 def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
@@ -92,6 +93,9 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
         _write(ax, f"X{one}[B, {depth}]\n{moved['X']}", (D / 2, under / 2), "on")
         _write(ax, f"Z{one}[B, F]\n{moved['Z']}", (free, under / 2), "on")
     edge = {"fontsize": 9, "color": palette.colour("reference")}
+    if tile and not flat:
+        beside = (left + wide, under + thick / 2)
+        _write(ax, f"{rows:,} × {columns:,}", beside, "right", **edge)
     _write(ax, f"B = {B:,}", (0, B / 2), "left", rotation=0 if flat else 90, **edge)
     _write(ax, f"{depth} = {D:,}", (D / 2, 0), "below", **edge)
     _write(ax, f"{depth} = {D:,}", (right, above + D / 2), "left", rotation=90, **edge)
@@ -144,14 +148,14 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
         legend = say("batches.legend", label=label, batch=shown)
         ax.plot(xs, reached, ls=line, color=colour, lw=1.8, label=legend)
         if critical <= MOST:
-            ax.plot(critical, roof.peak_flops, "o", color=colour, ms=8, mec="white", zorder=3)
+            ax.plot(critical, roof.peak_flops, "o", color=colour, ms=7, mec="white", zorder=3)
             ax.plot([critical] * 2, [0, roof.peak_flops], ":", color=colour, lw=1, zorder=1)
         reaches = "batches.reaches" if math.isfinite(critical) else "batches.never"
         told.append(say(reaches, label=label, batch=shown))
     ax.set_ylim(roof.peak_flops * FEWEST / rule * 0.7, roof.peak_flops * 1.6)
     ax.set_xlabel(say("axes.tokens"))
     ax.set_ylabel(say("axes.attainable"))
-    marks = [4**i for i in range(2, 7)]
+    marks = [2**i for i in range(4, 14)]
     ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
     ax.set_xticks([], minor=True)
     ticks(ax.yaxis, ax.get_ylim(), lambda value: engineering(value).strip())

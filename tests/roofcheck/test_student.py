@@ -191,6 +191,11 @@ def test_a_guess_is_never_wrong_and_shows_which_way_off_it_was():
     assert predict("l01.h100-math", 1e-3) == 0
 
 
+def test_a_figure_that_stands_in_the_question_is_not_nearly_right():
+    assert "A little too small." in str(predict("l04.h100-critical", 295))
+    assert "That is it, or nearly." in str(predict("l04.h100-critical", 318))
+
+
 def test_an_unknown_question_names_the_nearest():
     with pytest.raises(ValueError, match=r"nearest: ps1\.ridge"):
         check("ps1.rigde", 1)

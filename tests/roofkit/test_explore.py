@@ -331,8 +331,8 @@ def test_the_axes_of_a_matmul_hold_all_that_the_controls_reach(chip):
 
 def test_a_matmul_has_a_static_picture():
     page = explore.matmul(tile=128)._repr_mimebundle_()["text/html"]
-    assert "X · Y, b = 128 at 63.5 FLOP/byte is memory-bound" in page
-    assert "X · Y at 241 FLOP/byte is compute-bound" in page
+    assert "matmul, b = 128 at 63.5 FLOP/byte is memory-bound" in page
+    assert "matmul at 241 FLOP/byte is compute-bound" in page
     assert "b = " not in explore.matmul()._repr_mimebundle_()["text/html"]
 
 
