@@ -73,11 +73,11 @@ with at most ten times its fewest bytes.'
         ax.plot(small, [floor] * 2, ":", color=colour, lw=1.8)
         if half:
             least = np.maximum(seconds - half, ylim[0])
-            ax.vlines(moved, least, seconds + half, color=colour, lw=0.8, alpha=0.5)
+            ax.vlines(moved, least, seconds + half, color=colour, lw=0.8)
             # Caps keep neighbouring readings apart. A short bar hides behind its point.
             long = half > 0.1 * seconds
             for ends in (least[long], seconds[long] + half):
-                ax.plot(moved[long], ends, "_", color=colour, ms=5, mew=0.8, alpha=0.5)
+                ax.plot(moved[long], ends, "_", color=colour, ms=5, mew=0.8)
         ax.plot(moved, seconds, marker, color=colour, ms=4.5, mec="white", mew=0.4, label=label)
     ax.set_xlabel(say("traffic.x_axis"))
     ax.set_ylabel(say("traffic.y_axis"))
