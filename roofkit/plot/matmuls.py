@@ -39,7 +39,7 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
         Rows and columns of one block of Z, no more than B and F; drawn with the rows of X and the
         columns of Y that it takes. Otherwise it is one element with one row and one column.
     chips : whole number that divides D, optional
-        How many chips split D; the figure shows the share of the first.
+        How many chips split D; the figure shows the share of the first, all in its colour.
     ax : matplotlib Axes, optional
 
     Returns the Axes. Raises ValueError for sizes that are not whole, for a tile that is too large
@@ -75,10 +75,12 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
     thick, wide = max(rows, THIN * width), max(columns, THIN * width)
     under = B - rows * (B // rows // 3) - thick
     left = right + columns * (F // columns // 3)
+    # Where chips split D, a colour stands for a chip, as in the figures of cuts.
+    colours = COLOURS[:3] if chips == 1 else COLOURS[:1] * 3
     for corner, size, inner, part, colour in (
-        ((0, 0), (D, B), (0, under), (D, thick), COLOURS[0]),
-        ((right, above), (F, D), (left, above), (wide, D), COLOURS[1]),
-        ((right, 0), (F, B), (left, under), (wide, thick), COLOURS[2]),
+        ((0, 0), (D, B), (0, under), (D, thick), colours[0]),
+        ((right, above), (F, D), (left, above), (wide, D), colours[1]),
+        ((right, 0), (F, B), (left, under), (wide, thick), colours[2]),
     ):
         ax.add_patch(Rectangle(corner, *size, fc=colour, alpha=0.2, lw=0))
         ax.add_patch(Rectangle(inner, *part, fc=colour, lw=0))

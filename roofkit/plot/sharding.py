@@ -20,8 +20,10 @@ CUTS = {
     "F": ("whole", "columns", "columns"),
     "D": ("columns", "rows", "sums"),
 }
-# Chip 1 is plain, so that pieces differ without colour.
+# Chip 1 is plain, so that pieces differ without colour. A matrix of partial sums has the
+# hatches of all chips on white, so chip 1 is hatched there as well.
 HATCHES = ("", "///", "...", "xxx")
+OF_SUMS = ("\\\\\\", *HATCHES[1:])
 BELOW = "₀₁₂₃₄₅₆₇₈₉"
 
 
@@ -147,7 +149,7 @@ def _draw_matrix(ax, name, place, cut, chips):
     sums = " + ".join(name + BELOW[chip + 1] for chip in range(chips))
     for chip in range(chips):
         last = chip == chips - 1
-        _draw_part(ax, place, COLOURS[chip], HATCHES[chip], sums if last else "", pale=0.3 / chips)
+        _draw_part(ax, place, COLOURS[chip], OF_SUMS[chip], sums if last else "", pale=0)
     ax.add_patch(Rectangle((left, low), wide, high, fc="none", ec=grey, lw=1.2))
 
 
@@ -170,18 +172,18 @@ def _add_legend(ax, chips, cuts, **place):
     """Say what the colours mean in a figure, or in Axes, of such cuts."""
     grey, handles = palette.colour("reference"), {}
 
-    def pieces(pale):
+    def pieces(pale, hatches):
         return [
-            Patch(fc=(COLOURS[chip], pale), ec=COLOURS[chip], hatch=HATCHES[chip])
+            Patch(fc=(COLOURS[chip], pale), ec=COLOURS[chip], hatch=hatches[chip])
             for chip in range(chips)
         ]
 
-    for chip, piece in enumerate(pieces(0.3)):
+    for chip, piece in enumerate(pieces(0.3, HATCHES)):
         handles[say("cuts.chip", n=chip + 1)] = piece
     if "whole" in cuts:
         handles[say("cuts.on_each")] = Patch(fc=(grey, 0.12), ec=grey)
     if "sums" in cuts:
-        handles[say("cuts.sums_on_each")] = tuple(pieces(0.3 / chips))
+        handles[say("cuts.sums_on_each")] = tuple(pieces(0, OF_SUMS))
     ax.legend([*handles.values()], [*handles], frameon=False, fontsize=9, **place)
 
 
@@ -270,7 +272,7 @@ def split_times(roof, groups, widths, B=1024, F=8192, dtype="bf16", *, axes=None
     B, F : sizes, dtype : str
     axes : sequence of matplotlib Axes, optional
 
-    The pale band follows the longest of the times. Returns the Axes. Raises ValueError for
+    The pale band follows the longest of the times, T_lower. Returns the Axes. Raises ValueError for
     anything else.
 
     >>> import roofkit as rk
@@ -306,6 +308,7 @@ link-bound.'
             color=palette.colour("trail"),
             lw=9,
             solid_capstyle="round",
+            label=say("split.lower"),
         )
         channels = dict.fromkeys(name for each in row for name in each.times)
         for name, colour, line in zip(channels, COLOURS, LINES, strict=False):
