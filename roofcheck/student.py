@@ -28,9 +28,9 @@ from roofkit._html import output, quantities
 # A message quotes what the student wrote, which has no limit of its own.
 LONGEST = 600
 LONGEST_REVEAL = 200
-# A guess within this factor is as good as right, and from this one on it is probably in another
-# unit.
-NEAR, FAR = 1.1, 500
+# A guess within the first factor is as good as right, one within the second is a little off, and
+# from the third on it is probably in another unit.
+CLOSE, NEAR, FAR = 1.05, 1.5, 500
 
 # Stands in place of ``me`` where a question is asked as it is written.
 WRITTEN = "the figures as written"
@@ -168,7 +168,7 @@ def reveal(question_id, value):
     if given is None:
         return Revealed(say("reveal.answer", answer=answer))
     guess = units.in_units(given.value, question.unit)
-    if _off(given, question) >= NEAR and question.known.is_right([given]) is None:
+    if _off(given, question) >= CLOSE and question.known.is_right([given]) is None:
         found = question.known.diagnose([given])
         # What several mistakes give is no sign of one of them.
         if found and len(found.names) == 1:
@@ -207,7 +207,7 @@ def _hint(question_id, question, verdict):
     if verdict.state not in ("wrong", "partly") or "one digit" in verdict.slips:
         return ""
     _tries[question_id] = tries = _tries.get(question_id, 0) + 1
-    return "" if tries == 1 else "".join(question.hints()[: tries - 1][-1:])
+    return "" if tries == 1 else "".join(question.hints(verdict.right)[: tries - 1][-1:])
 
 
 def _compare_guess(question_id, question, guess):
@@ -220,7 +220,7 @@ def _compare_guess(question_id, question, guess):
     _guesses[question_id] = given
     ratio, off = given.value / question.reference(), _off(given, question)
     # The direction, not the factor: that would be the answer.
-    said = "close" if off < NEAR else "near" if off < 2 else "far" if off < FAR else "unit"
+    said = "close" if off < CLOSE else "near" if off < NEAR else "far" if off < FAR else "unit"
     if math.isinf(given.value) or units.DIMENSIONS[question.unit] == "ratio":
         said = "far" if said == "unit" else said
     words = {"way": way(ratio), "unit": units.name(question.unit)}

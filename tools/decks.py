@@ -3,7 +3,7 @@
 A slide begins with a cell of type slide or subslide and ends before the next. On it
 
 - a `check` becomes a fragment: the answer, and the slip it is most often missed by;
-- a cell that shows a figure or a table has its code hidden until a key is pressed;
+- a cell that shows a figure or a table has its code hidden; a key lays it over the slide;
 - notes and the answers to predictions become one script for the speaker: ⏸ stands where the
   room is asked, ▶ where a click shows more.
 """
@@ -11,7 +11,7 @@ A slide begins with a cell of type slide or subslide and ends before the next. O
 import html
 import re
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
@@ -40,39 +40,71 @@ class DeckError(Exception):
 
 @dataclass(frozen=True)
 class Slide:
-    """The cells of a slide, the one that opens it first; ``bridge`` leads there in a talk."""
+    """The cells of a slide, the one that opens it first.
+
+    In a talk, ``bridge`` leads there, and ``own`` has what is said in place of some cells, by id.
+    """
 
     cells: list[NotebookNode]
     bridge: str = ""
+    own: dict[str, str] = field(default_factory=dict)
 
     @property
     def id(self):
         return self.cells[0].id
 
     @property
-    def script(self):
-        """What the speaker says, as Markdown."""
-        said = [self.bridge] if self.bridge else []
+    def said(self):
+        """What is said and by which cell, in order; with a mark where the room has its part."""
         for cell in self.cells:
             if slide_type(cell) == "notes":
-                said.append(_unfolded(cell.source))
+                yield cell.id, "", self.own.get(cell.id, _unfolded(cell.source))
             elif slide_type(cell) == "fragment" or _asked(cell, "check"):
-                said.append(CLICK)
+                yield cell.id, CLICK, ""
             elif question := _asked(cell, "predict"):
-                said.append(f"{PAUSE} {_answer(question)}")
-        return "\n\n".join(said)
+                yield cell.id, PAUSE, self.own.get(cell.id, _answer(question))
 
     @property
-    def seconds(self):
-        """How long the slide takes: its text and its script spoken, and time for the room."""
+    def script(self):
+        """What the speaker says, as Markdown."""
+        parts = [self.bridge, *(f"{mark} {text}".strip() for _, mark, text in self.said)]
+        return "\n\n".join(filter(None, parts))
+
+    @property
+    def shown(self):
+        """What the room reads: the texts of the slide, and those that its cells put out."""
+        for cell in self.cells:
+            if question := _asked(cell, "check"):
+                yield _answer(question)
+            elif slide_type(cell) not in ("notes", "skip"):
+                yield cell.source if cell.cell_type == "markdown" else ""
+                yield from (html.unescape(re.sub(r"<[^>]+>", " ", page)) for page in _pages(cell))
+
+    @property
+    def pictured(self):
+        """What its pictures show, in words."""
+        for cell in self.cells:
+            if slide_type(cell) not in ("notes", "skip"):
+                for page in _pages(cell):
+                    yield from map(html.unescape, re.findall(r'<img alt="([^"]*)"', page))
+
+    @property
+    def words(self):
+        """How many words the speaker says: the script, and the text of the slide."""
         text = " ".join(
             cell.source
             for cell in self.cells
             if cell.cell_type == "markdown" and slide_type(cell) not in ("notes", "skip")
         )
-        questions = sum(bool(_asked(cell, "check", "predict")) for cell in self.cells)
+        return words(text) + words(self.script)
+
+    @property
+    def seconds(self):
+        """How long the slide takes: its words, and time for the room."""
+        checks = sum(bool(_asked(cell, "check")) for cell in self.cells)
+        questions = checks + self.script.count(PAUSE)
         live = sum(VIEW in data for cell in self.cells for data in _data(cell))
-        spoken = 60 * (words(text) + words(self.script)) / WORDS_A_MINUTE
+        spoken = 60 * self.words / WORDS_A_MINUTE
         return spoken + LOOKING + THINKING * questions + WATCHING * live
 
     def staged(self, seconds):
@@ -102,8 +134,9 @@ def slide_type(cell):
 
 
 def words(script):
-    """How many words are spoken, a formula counting as one."""
-    spoken = re.sub(r"\$[^$]+\$", "formula", re.sub(r"<[^>]+>", " ", script))
+    """How many words are spoken; a formula counts as one, a line of formulas as ten."""
+    spoken = re.sub(r"\$\$.+?\$\$", "formula " * 10, script, flags=re.DOTALL)
+    spoken = re.sub(r"<[^>]+>", " ", re.sub(r"\$[^$]+\$", "formula", spoken))
     return len(re.findall(r"\w[\w.,/'’-]*", spoken))
 
 
@@ -125,6 +158,12 @@ def _shown(cell):
 def _data(cell):
     """The kinds of data of each output."""
     return (set(output.get("data", ())) for output in cell.get("outputs", []))
+
+
+def _pages(cell):
+    """The HTML that a cell puts out."""
+    found = (output.get("data", {}).get("text/html") for output in cell.get("outputs", []))
+    return filter(None, found)
 
 
 def _asked(cell, *calls):

@@ -10,15 +10,22 @@ Python writes as 2.95e+14 comes out as 2.95 · 10¹⁴.
 
 Besides the names that the lecture's cells leave behind, `reference("l02.ridge")` is a question's
 right answer, and `derived("l02.ridge")` its derivation, a list of steps.
+
+An expression has the last value of each name, so that a name may be bound below it. It may not be
+bound in two cells if one of them is below: the prose would not mean the value that it is given.
 """
 
 import ast
+import builtins
+import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mystcells import Text
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
+
+from roofcheck.cells import UNREADABLE
 
 ROLE = re.compile(r"\{eval\}(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+")
@@ -38,14 +45,17 @@ def probes(text: Text) -> list[NotebookNode]:
     A probe's id is not a cell's: it is there to say in an error where the expression stands.
     """
     found = []
-    for cell in _prose(text):
+    bound, meant = _bindings(text.notebook.cells)
+    for place, cell in enumerate(text.notebook.cells):
+        if cell.cell_type != "markdown":
+            continue
         for match in ROLE.finditer(cell.source):
             line = _line(cell, match.start())
             code = f"f'''{{ {match[2].strip()}}}'''"
             probe = new_code_cell(code)
             probe.id = f"{cell.id}: {match[0]}"
             text.lines.setdefault(probe.id, text.lines[cell.id] + line - 1)
-            if reason := _unreadable(code):
+            if reason := _unreadable(code) or _ambiguous(code, place, bound, meant):
                 raise text.error(probe, reason)
             found.append(probe)
         rest = ROLE.sub(lambda match: " " * len(match[0]), cell.source)
@@ -112,3 +122,58 @@ def _unreadable(code: str) -> str | None:
     if len(parts) != 1 or not isinstance(parts[0], ast.FormattedValue):
         return "write one expression, as between the braces of an f-string"
     return None
+
+
+def _bindings(
+    cells: Sequence[NotebookNode],
+) -> tuple[dict[str, list[tuple[int, str]]], dict[str, set[str]]]:
+    """Where each name is bound, cell after cell, and which names each function takes from there."""
+    bound: dict[str, list[tuple[int, str]]] = {}
+    meant: dict[str, set[str]] = {}
+    for place, cell in enumerate(cells):
+        if cell.cell_type != "code":
+            continue
+        with contextlib.suppress(*UNREADABLE):
+            tree = ast.parse(cell.source)
+            for name in _bound(tree):
+                bound.setdefault(name, []).append((place, cell.id))
+            for node in ast.walk(tree):
+                if isinstance(node, ast.FunctionDef):
+                    meant.setdefault(node.name, set()).update(_read(node))
+    return bound, meant
+
+
+def _ambiguous(code: str, place: int, bound: dict, meant: dict) -> str | None:
+    """Why the prose at this place cannot tell which value it is given, if it cannot."""
+    names, met = sorted(_read(ast.parse(code))), set()
+    while names:
+        name = names.pop(0)
+        cells = bound.get(name, ())
+        if len(cells) > 1 and cells[-1][0] > place:
+            *_, (_, first), (_, last) = cells
+            return f"`{name}` is bound in cell {first} and again in cell {last}; rename one of them"
+        met.add(name)
+        names += sorted(meant.get(name, set()) - met)
+    return None
+
+
+def _bound(node: ast.AST) -> set[str]:
+    """The names that code binds when it runs, but for those inside functions and comprehensions."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return set()
+        case ast.Name(id=name, ctx=ast.Store()):
+            return {name}
+        case ast.alias(name=name, asname=other):
+            return {other or name.partition(".")[0]}
+    return set().union(*map(_bound, ast.iter_child_nodes(node)))
+
+
+def _read(node: ast.AST) -> set[str]:
+    """The names that code reads and does not bind itself: its own variables are left out."""
+    names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+    own = {each.id for each in names if isinstance(each.ctx, ast.Store)}
+    own |= {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
+    return {each.id for each in names} - own - set(dir(builtins))

@@ -17,12 +17,13 @@ from urllib.parse import quote
 
 import nbformat
 from chromium import FLAGS, PATIENCE, NoBrowserError, find_chromium
-from decks import DeckError, slides_of
+from decks import LOOKING, DeckError, slides_of
 from nbclient.exceptions import CellExecutionError
 from nbconvert import SlidesExporter
 from nbformat.v4 import new_markdown_cell, new_notebook
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import sync_playwright
+from references import left_out, read_terms
 from talks import read_talk
 from web import BUILD, mathjax, npm, run, widgets
 from wording import say
@@ -82,7 +83,9 @@ def make(sources, lectures):
     # A wrong id is found before the lectures run, which takes minutes.
     saved = [slide for path in wanted for slide in slides_of(open_notebook(path))]
     for talk in talks.values():
-        talk.chosen(saved)
+        print(talk.reckoning(saved))
+        for line in left_out(talk, saved, read_terms()):
+            print(line, file=sys.stderr)
     with ThreadPoolExecutor(2) as pool:
         notebooks = dict(zip(wanted, pool.map(run_notebook, wanted), strict=True))
     everything = [slide for notebook in notebooks.values() for slide in slides_of(notebook)]
@@ -131,13 +134,13 @@ def lecture_deck(lecture):
 def talk_deck(talk, slides, lectures):
     """A talk as the notebook that its deck shows: a title, then its slides side by side."""
     title = new_markdown_cell(f"# {talk.title}", id="title")
+    title.metadata = {"slideshow": {"slide_type": "slide"}, "timing": LOOKING}
     chosen = talk.chosen(slides)
-    spare = 60 * talk.minutes - sum(slide.seconds for slide in chosen)
-    share = spare / (len(chosen) + 1)
-    title.metadata = {"slideshow": {"slide_type": "slide"}, "timing": round(share)}
+    # What is left of its time is for questions, at the end: no slide is paced slower than spoken.
+    left = 60 * talk.minutes - LOOKING - sum(slide.seconds for slide in chosen)
     deck = new_notebook(cells=[title], metadata={"title": talk.title})
     for slide in chosen:
-        opening, *rest = slide.staged(slide.seconds + share)
+        opening, *rest = slide.staged(slide.seconds + left * (slide is chosen[-1]))
         opening.metadata.slideshow = {"slide_type": "slide"}
         deck.cells += [opening, *rest]
     state = {}
@@ -165,7 +168,7 @@ def write(deck, target):
             npm(*REVEAL, "dist/reveal.js"), npm(*REVEAL, "dist/plugin/notes.js"),
             mathjax(), widgets(),
         ],
-        "words": {key: say(f"deck.{key}") for key in ("key_code", "key_dark")},
+        "words": {key: say(f"deck.{key}") for key in ("key_code", "key_dark", "code")},
         "start": (DECK / "deck.js").read_text(encoding="utf-8"),
     }  # fmt: skip
     resources = {"metadata": {"name": target.stem}, "deck": parts}

@@ -236,9 +236,9 @@ class Several(Question):
         for name, verdict in verdicts.items():
             if verdict.credit < 1:
                 said.setdefault(verdict.message, []).append(name)
-        good = [name for name, verdict in verdicts.items() if verdict.credit == 1]
+        good = tuple(name for name, verdict in verdicts.items() if verdict.credit == 1)
         slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
-        return Verdict(credit, _of_parts(good, said), slips=slips)
+        return Verdict(credit, _of_parts(good, said), slips=slips, right=good)
 
     def _following(self, verdicts, found):
         """Verdicts on the wrong parts that are right by the student's own other answers."""
@@ -275,6 +275,11 @@ class Several(Question):
 
     def formulas(self):
         return [part.formula for part in self.parts.values()]
+
+    def hints(self, right=()):
+        done = [step for name in right for step in getattr(self.parts[name].formula, "steps", ())]
+        rest = {name: part for name, part in self.parts.items() if name not in right}
+        return replace(self, parts=rest)._hints(done)
 
     def figures(self):
         return {n: given for part in self.parts.values() for n, given in part.inputs.items()}

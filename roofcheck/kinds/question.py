@@ -2,7 +2,7 @@
 
 import abc
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from roofcheck import units
@@ -27,13 +27,15 @@ class Verdict:
     """What a question says of an answer: credit from 0 to 1, why, and the slips it recognised.
 
     ``state`` is right, partly, wrong, missing, or asked where an answer could mean several things;
-    ``slips`` is empty where none is known.
+    ``slips`` is empty where none is known; ``right`` names the parts that are right, if there are
+    parts.
     """
 
     credit: float
     message: str
     state: str = ""
     slips: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
 
     def __post_init__(self):
         if not self.state:
@@ -116,8 +118,15 @@ class Question(abc.ABC):
         """How the answer is derived, with this question's own figures; empty if it has no steps."""
         return []
 
-    def hints(self) -> list[str]:
-        """What to say on the second wrong try, on the third, and so on; the last stays."""
+    def hints(self, right: Collection[str] = ()) -> list[str]:
+        """What to say on the second wrong try, on the third, and so on; the last stays.
+
+        ``right`` names the parts that are right, of which no more is said.
+        """
+        return self._hints()
+
+    def _hints(self, settled=()):
+        """The hints without the steps that are settled."""
         formulas = self.formulas()
         used = {name for formula in formulas for name in arguments(formula)}
         figures = [given for name, given in self.figures().items() if given.what and name in used]
@@ -127,7 +136,7 @@ class Question(abc.ABC):
             named = dict.fromkeys(str(each.what) for each in figures if each.source != GIVEN)
         what = [say("hint.what", inputs=listed(named))] if named else []
         steps = (step for formula in formulas for step in getattr(formula, "steps", ()))
-        for step in dict.fromkeys(step for step in steps if step.why):
+        for step in dict.fromkeys(step for step in steps if step.why and step not in settled):
             what.append(say("hint.step", what=capital(step.what), why=step.why))
         if not self.how:
             return what

@@ -11,7 +11,7 @@ from roofcheck.slips import Slip
 
 H200, H100 = "H200", "H100 SXM"
 
-# Which bytes and which arithmetic, at D and F without end.
+# Which bytes and which arithmetic, for D and F so large that X and Z do not count.
 FORMATS = {
     "fp32": ("fp32", 4),
     "W32A16": ("bf16", 4),
@@ -108,13 +108,13 @@ MATMUL = Derivation(
         ),
         step(
             "x_and_z", "2 / F + 2 / D", "bytes",
-            "the bytes of X and Z per multiply-add: each element of X is in F of them, each of Z "
-            "in D",
+            "the bytes of X and Z per multiply-add: an element of X serves F of them, one of Z "
+            "takes D",
         ),
         step("left", "allowed - x_and_z", "bytes", "the bytes of Y per multiply-add: what is left"),
         step(
             "batch", "2 / left", "tokens",
-            "the critical batch: each element of Y is in B multiply-adds",
+            "the critical batch: each element of Y serves B multiply-adds",
         ),
     ],
     "tokens",
@@ -131,7 +131,7 @@ ATTENTION = Derivation(
     "tokens",
 )  # fmt: skip
 
-NINE_TENTHS = "That is where 90% of the peak is reached. Compute binds from all of it on."
+NINE_TENTHS = "That is where 90% of the peak is reached. Compute binds where all of it is."
 NOT_PRINTED = (
     "That takes the printed peak, which holds only where two of every four weights are zero. "
     "Dense matrices reach half."
@@ -146,10 +146,10 @@ MINE_PARTS = {
         unit="tokens",
         words={
             "dense: left-out 2": NOT_PRINTED,
-            "ridge given": "That is the ridge, where B would lie if D and F had no end. X and Z "
-            "cross too.",
-            "left: added x_and_z": "That adds the bytes of X and Z. They are part of what may "
-            "move.",
+            "ridge given": "That is the ridge. B would be the ridge if D and F were so large that "
+            "X and Z do not count.",
+            "left: added x_and_z": "That adds the bytes of X and Z. They are a part of the bytes "
+            "allowed.",
             "x_and_z: left-out 2 / F": "That leaves out X, which is read.",
             "x_and_z: left-out 2 / D": "That leaves out Z, which is written.",
         },
@@ -176,8 +176,8 @@ MINE_PARTS = {
         unit="tokens",
         words={
             "dense: left-out 2": NOT_PRINTED,
-            "ridge given": "That takes T for the intensity. What is it if as many keys as queries "
-            "cross?",
+            "ridge given": "That takes T for the intensity. What is it with as many keys as "
+            "queries?",
             "tokens: divided 2": "That takes 2T for the intensity. With T = S it is T/2.",
         },
         slips=[
@@ -206,8 +206,8 @@ QUESTIONS = {
         },
         how="the critical batch is the peak of the multiplication over the bandwidth, times the "
         "bytes of a stored weight, over 2",
-        praise="fp32 is the widest, and the first to be compute-bound: its peak is so low. Stored "
-        "in fp32 and multiplied in bf16, weights are the last.",
+        praise="fp32 has the widest weights, and still needs the fewest tokens, because its peak "
+        "is so low. Weights stored in fp32 and multiplied in bf16 need the most.",
     ),
     "ps2.reached": Function(
         asks="Write reached(B, D, F, peak_flops, bandwidth): the most FLOP/s that X[B, D] · "
@@ -220,13 +220,13 @@ QUESTIONS = {
         unit="FLOP/s",
         half=["reached: min-alone slope"],
         words={
-            "reached: min-alone peak_flops": "That is the peak in every call: the second roof is "
-            "missing, or its divisor's parentheses. a / b + c divides by b alone.",
+            "reached: min-alone peak_flops": "That is the peak in every call. Is the other roof "
+            "missing, or the parentheses around its divisor? a / b + c divides by b alone.",
             "reached: min-alone slope": "That is intensity times bandwidth alone, one roof of two.",
             "reached: min-other min(peak_flops, slope)": "That is the higher roof. A computation "
             "stays under the lower.",
             "moved: left-out activations": "That counts the weights' bytes alone. X is read and Z "
-            "is written besides.",
+            "is written, too.",
             "moved: left-out weights": "That leaves out Y, the weights.",
             "activations: left-out wide · B · D": "That leaves out X, which is read.",
             "activations: left-out wide · B · F": "That leaves out Z, which is written.",
@@ -266,7 +266,7 @@ QUESTIONS = {
                     REACHED,
                     "B for the intensity",
                     "min(peak_flops, bandwidth * B)",
-                    "That is lecture 4's I ≈ B, which holds in bf16 and for D and F without end.",
+                    "That is lecture 4's I ≈ B, which holds in bf16 where D and F are far above B.",
                 ),
                 _wrong(
                     REACHED,
@@ -288,6 +288,6 @@ QUESTIONS = {
         points=3,
         parts=MINE_PARTS,
         how="halve the printed peak; then set each intensity to the ridge",
-        praise="One ridge, two thresholds.",
+        praise="The ridge is the same, but the two computations reach it at different sizes.",
     ),
 }

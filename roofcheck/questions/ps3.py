@@ -47,7 +47,7 @@ CHIPS = Derivation(
             "others",
             "ops * D * egress / (passes * size * peak_flops)",
             "",
-            "n − 1: where the two times are equal, B, F and the n below the stroke cancel",
+            "n − 1: where the two times are equal, B, F and the divisor n cancel",
         ),
         step("chips", "others + 1", "", "the number of chips"),
     ]
@@ -81,10 +81,10 @@ def _three_digits(value):
 
 
 STEPS = {
-    "K": "FLOPs over these bytes are the intensity towards the links, D / (2 (n − 1)).",
-    "L": "Between two chips n − 1 is 1: D > 2C/W.",
-    "M": "With its 2BDF/n FLOPs each chip has a part of every sum in Z: an array of V = 2BF bytes.",
-    "P": "Solved for the width: D > 2 (n − 1) · C/W.",
+    "K": "The FLOPs over these bytes are the intensity towards the links: D / (2 (n − 1)).",
+    "L": "For two chips n − 1 is 1, so D > 2C/W.",
+    "M": "With 2BDF/n FLOPs each chip makes a part of every sum in Z: an array of V = 2BF bytes.",
+    "P": "Solving for the width gives D > 2 (n − 1) · C/W.",
     "Q": "The matmul takes 2BDF FLOPs. The chips share them: 2BDF/n each.",
     "R": "Compute binds where this intensity lies above the ridge of the links, C/W.",
     "S": "Of these V bytes the all-reduce sends 2 (n − 1)/n over the links of each chip.",
@@ -92,8 +92,8 @@ STEPS = {
 
 QUESTIONS = {
     "ps3.derive": Order(
-        asks="From which width on are n chips compute-bound that split a bf16 matmul along D and "
-        "all-reduce the sums? Order the steps. "
+        asks="n chips split a bf16 matmul along D and all-reduce the sums. From which width D on "
+        "are they compute-bound? Order the steps. "
         + " ".join(f"{letter}: {step}" for letter, step in STEPS.items()),
         points=2,
         items=tuple(STEPS),
@@ -102,12 +102,12 @@ QUESTIONS = {
             ("Q", "M"): "M speaks of each chip's FLOPs: count them before.",
             ("M", "S"): "S sends V bytes: say before which array that is.",
             ("S", "K"): "K divides by the bytes sent: count them before.",
-            ("K", "R"): "R compares the intensity with a ridge: form it before.",
-            ("R", "P"): "P solves for the width: write down before what is to hold.",
+            ("K", "R"): "R compares the intensity with a ridge: compute it before.",
+            ("R", "P"): "P solves for the width: state the condition before.",
             ("P", "L"): "L sets n = 2: find the width for n chips before.",
         },
         how="FLOPs, bytes, intensity, bound; each step names what the one before it found",
-        praise="FLOPs, bytes, intensity, bound.",
+        praise="The order is FLOPs, bytes, intensity, bound.",
     ),
     "ps3.step": Function(
         asks="Write step(n, B, D, F, peak_flops, egress): the seconds that a bf16 matmul takes "
@@ -173,7 +173,7 @@ QUESTIONS = {
                 _chips(
                     "n itself",
                     "n",
-                    "That is n, as it was given. At which number do the two times meet?",
+                    "That is n, as it was given. At which number are the two times equal?",
                 ),
                 _chips("X sent", "1 + ops * F * egress / (passes * size * peak_flops)", X_SENT),
                 _chips(

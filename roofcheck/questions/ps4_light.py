@@ -80,15 +80,15 @@ WORDS = {
     "lacks: left-out chips": "That brings all of A from each of the others. Each of them has an "
     "eighth.",
     "lacks: left-out chips − 1": "That brings one eighth of A. Each GPU lacks the other seven.",
-    "lacks: left-out size": "That has 1 byte for an element on the link. bf16 has 2.",
+    "lacks: left-out size": "That takes 1 byte for an element on the link. bf16 has 2.",
     "flops: left-out chips": "That has each GPU do all of the FLOPs. Each has an eighth of the "
     "columns.",
     "flops: squared chips": "That divides the FLOPs by 8 twice. Each GPU has all rows of A and an "
     "eighth of the columns.",
     "moved: left-out M · N": "That leaves out the result, which crosses the memory, too.",
     "moved: twice M · K": "That has A cross the memory twice. Each operand crosses once here.",
-    "moved: left-out chips": "That has each GPU's memory bring all weights and all results. Each "
-    "has an eighth of the columns.",
+    "moved: left-out chips": "That has each GPU read all weights and write all results. Each has "
+    "an eighth of the columns.",
 }
 WHOLE_MATMUL = LIGHT.with_step("flops", read("ops * M * N * K")).with_step(
     "moved", read("size * (M * K + K * N + M * N)")
@@ -286,7 +286,7 @@ QUESTIONS = {
                 ),
             ]
         },
-        praise="Three times, and the longest of them.",
+        praise="The longest of the three times decides.",
         how="for one GPU: its FLOPs over the peak, its bytes over the memory, what it lacks of A "
         "over the links",
     ),
@@ -358,8 +358,8 @@ QUESTIONS = {
             ),
         },
         follows={"mean": _mean_by},
-        praise="Where N equals K the slip cannot be seen, and where the memory binds it does not "
-        "matter.",
+        praise="Where N equals K the mistake cannot be seen, and where the memory binds it does "
+        "not matter.",
         how="run your function on all six rows and compare; the mean is the sixth root of the "
         "product of printed over right",
     ),

@@ -126,7 +126,7 @@ QUESTIONS = {
         ],
         how="X crosses once for every block of columns of Z that is worked on, Y for every block "
         "of rows; what takes room in fast memory without making those blocks larger?",
-        praise="What stays is large, what passes is thin.",
+        praise="The tile that stays is large, and the blocks that pass are thin.",
     ),
     "ps2.softmax-bytes": Puzzle(
         asks="Write attend(pad, S, V, Z), which puts softmax(S) · V into Z, with the softmax taken "
@@ -146,8 +146,8 @@ QUESTIONS = {
             Slip(
                 "two passes",
                 lambda S: S == 2,
-                "S crosses twice. When a larger maximum turns up, what must happen to the sums "
-                "taken with the one before?",
+                "S crosses twice. When a larger score comes, what must happen to the sums that "
+                "were taken with the maximum before?",
             ),
             Slip(
                 "V for every row",
@@ -178,28 +178,28 @@ QUESTIONS = {
                 "Z holds inf or nan: exp overflows above 709, and 0/0 is nan. The scores lie near "
                 "1000 and near -1000; take the largest of its row from every score first. If you "
                 "do: a sum that stayed 0, a division by a factor of 0, an exponent with the wrong "
-                "sign or one block under two names does it too.",
+                "sign or one block under two names gives the same.",
             ),
             Slip(
                 "sum wrong",
                 lambda finite, proportional: finite and proportional,
                 "Each row of Z is the right one times a factor: it was not divided by the sum, or "
-                "the sum was not put right when a larger score turned up.",
+                "the sum was not corrected when a larger score came.",
             ),
             Slip(
                 "row not put right",
                 lambda finite, proportional, out: finite and not proportional and out >= 1,
-                "Check first: were the sum and the row of Z both put right, before anything was "
-                "added, when a larger score turned up?",
+                "Check first: when a larger score came, were the sum and the row of Z both "
+                "corrected before anything was added?",
             ),
         ],
-        how="keep a maximum, a sum and a result for every row, and put the last two right whenever "
-        "the first one rises",
+        how="keep a maximum, a sum and a result for every row; when the maximum rises, multiply "
+        "the other two by a factor before you add to them",
         praise="Scores, values and results cross once each, as in fused attention.",
     ),
     "ps3.gather": Puzzle(
         asks="Write gather(fabric), which sends pieces until every chip has all of them, with as "
-        "few as possible over the busiest link. Each direction of a link counts for itself.",
+        "few as possible over the busiest link. Each direction of a link is counted separately.",
         points=4,
         case=_gather_case,
         many=5,
@@ -208,15 +208,15 @@ QUESTIONS = {
             Slip(
                 "one way",
                 lambda one_way, sent: one_way and sent > 0,
-                "Links carry pieces one way only; the other direction counts for itself, and lies "
-                "idle.",
+                "Links carry pieces one way only. The other direction is counted separately, and "
+                "carries nothing.",
             ),
             Slip(
                 "one link",
                 lambda one_way, again, n, busiest, idlest: (
                     not (one_way or again) and busiest >= n - 1 > 2 * idlest
                 ),
-                "One link carries {busiest:g} pieces, as good as all there are, and another "
+                "One link carries {busiest:g} pieces, nearly all there are, and another "
                 "{idlest:g}.",
             ),
             Slip(
@@ -235,6 +235,6 @@ QUESTIONS = {
         ],
         how="every piece must reach every chip; a chip with two links has two ways in, and on a "
         "ring a piece can leave both ways",
-        praise="Both ways round, each chip's missing pieces come in evenly over two links.",
+        praise="Pieces go both ways round, so each chip receives evenly over two links.",
     ),
 }

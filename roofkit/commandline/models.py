@@ -6,7 +6,13 @@ from dataclasses import fields
 import click
 
 import roofkit as rk
-from roofkit.commandline.options import ChipType, answers, latency_option, topology_option
+from roofkit.commandline.options import (
+    ChipType,
+    answers,
+    in_network_option,
+    latency_option,
+    topology_option,
+)
 from roofkit.commandline.output import figure_table, print_answer
 from roofkit.models import Links, Precision, Split
 
@@ -44,6 +50,7 @@ DOES_NOT_FIT = 3
 @click.option("--pipeline-link", type=float,
               help="Bytes/s one way from a chip to its like in the next stage.")  # fmt: skip
 @latency_option
+@in_network_option
 @click.option("--unconfirmed", is_flag=True, help="Use figures that no second look confirmed.")
 @click.option("--new", type=float, help="Another pass, over so many new tokens of each sequence.")
 @click.option("--cached", type=float, help="Tokens that it finds in the cache; none unless given.")
@@ -118,8 +125,8 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         sys.exit(DOES_NOT_FIT)
 
 
-def _options(chip, topology, nodes, card, pipeline_link, with_latency, unfused, attention,
-             unconfirmed, convention, **given):  # fmt: skip
+def _options(chip, topology, nodes, card, pipeline_link, with_latency, in_network, unfused,
+             attention, unconfirmed, convention, **given):  # fmt: skip
     """The options of LLM.on, in its groups."""
     split = Split(**{each.name: given.pop(each.name) for each in fields(Split)
                      if each.name in given})  # fmt: skip
@@ -131,7 +138,8 @@ def _options(chip, topology, nodes, card, pipeline_link, with_latency, unfused, 
         joined = rk.group(chip, chips, topology=topology, nodes=nodes, card=card)
     return {
         "precision": Precision(**given), "split": split,
-        "links": Links(tensor=joined, pipeline=pipeline_link, with_latency=with_latency),
+        "links": Links(tensor=joined, pipeline=pipeline_link, with_latency=with_latency,
+                       in_network=in_network),
         "fused": False if unfused else None, "attention": attention, "unconfirmed": unconfirmed,
         "convention": convention,
     }  # fmt: skip

@@ -1,8 +1,19 @@
 const BARS = { left: 96, right: WIDTH - 66, top: 36, row: 88, foot: 44, thick: 22 };
 
+// What a slider stands for. One that counts in terms of the question gives the place of its stop.
+function readAmount(model, key, unit) {
+  const value = model.get(key), term = model.get("terms")[key];
+  if (!term) return { amount: value, words: engineering(value) + unit };
+  const stop = term.stops[Math.round(value)];
+  return { amount: stop * term.each, words: String(stop) };
+}
+
 function readTimes(model) {
-  const flops = model.get("flops"), bytes = model.get("bytes");
-  const text = model.get("text"), units = model.get("units");
+  const units = model.get("units");
+  const work = readAmount(model, "flops", units.flops);
+  const traffic = readAmount(model, "bytes", units.bytes);
+  const flops = work.amount, bytes = traffic.amount;
+  const text = model.get("text");
   const rows = model.get("roofs").map(({ name, peak_flops, bandwidth, channel }) => {
     const times = { math: flops / peak_flops, comms: bytes / bandwidth };
     times.lower = Math.max(times.math, times.comms);
@@ -12,8 +23,7 @@ function readTimes(model) {
     for (const [key, value] of Object.entries(times)) words[key] = engineering(value) + units.time;
     return { ...times, words };
   });
-  const words = { flops: engineering(flops) + units.flops, bytes: engineering(bytes) + units.bytes };
-  return { rows, words };
+  return { rows, words: { flops: work.words, bytes: traffic.words } };
 }
 
 function timesPicture(model, svg, readings) {

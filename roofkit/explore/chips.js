@@ -7,11 +7,11 @@ const BOUNDS = { math: "compute", memory: "memory", link: "link" };
 const grouped = (value) => Math.round(value).toLocaleString("en-US");
 
 // These formulas are those of roofkit/network/sharding.py; tests/browser compares the two.
-function timesOf({ B, D, F, n, itemsize, peak_flops, bandwidth, egress }) {
+function timesOf({ B, D, F, n, itemsize, peak_flops, bandwidth, egress, sent }) {
   const times = {
     math: (2 * B * D * F) / n / peak_flops,
     memory: (itemsize * ((B * D) / n + (D * F) / n + B * F)) / bandwidth,
-    link: (((2 * (n - 1)) / n) * itemsize * B * F) / egress,
+    link: (sent * itemsize * B * F) / egress,
   };
   times.lower = Math.max(times.math, times.memory, times.link);
   times.upper = times.math + times.memory + times.link;
@@ -21,10 +21,10 @@ function timesOf({ B, D, F, n, itemsize, peak_flops, bandwidth, egress }) {
 // As D grows, T_math grows from 0, T_memory from the time of Z, and T_link stays the same. So the
 // link is the slowest at first, then perhaps memory, and at last perhaps compute. This finds the D
 // at which each of these pieces ends; a piece that ends before it begins does not exist.
-function piecesOf({ B, F, n, itemsize, peak_flops, bandwidth, egress }) {
+function piecesOf({ B, F, n, itemsize, peak_flops, bandwidth, egress, sent }) {
   const math = (2 * B * F) / n / peak_flops;
   const memory = (itemsize * (B + F)) / n / bandwidth, written = (itemsize * B * F) / bandwidth;
-  const link = (((2 * (n - 1)) / n) * itemsize * B * F) / egress;
+  const link = (sent * itemsize * B * F) / egress;
   const critical = link / math;
   return {
     critical,
@@ -52,7 +52,7 @@ function readChips(model) {
     n: String(n), B: grouped(B), D: grouped(D), shape,
     bound: text[BOUNDS[bound]],
     critical: grouped(pieces.critical),
-    speedup: `${significant(timesOf({ ...split, n: 1 }).lower / times.lower, 3)}×`,
+    speedup: `${significant(timesOf({ ...split, n: 1, sent: 0 }).lower / times.lower, 3)}×`,
   };
   for (const name of [...RESOURCES, "lower", "upper"]) {
     words[name] = engineering(times[name]) + units.time;

@@ -10,7 +10,7 @@ from roofkit._inputs import itemsize, number
 from roofkit.explore.frame import Explorer, Picture, javascript, words
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
-from roofkit.network import critical_width, group, line, ring, sharded_matmul
+from roofkit.network import all_reduce, critical_width, group, line, ring, sharded_matmul
 from roofkit.network.sharding import group_sizes
 
 # The sliders reach from the first to the second, or as far as where they start. The critical
@@ -23,9 +23,10 @@ def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", 
 
     Buttons choose the topology: that of each chip, or, for a chip whose links lead to neighbours, a
     line or a ring of those links. Sliders move n over the sizes that such
-    a group can have, D, and B. Below the bars stands which time is longest at every other D, with
-    the critical width D*. The speed against one chip is that with full overlap. The latency of hops
-    is left out, and so are switches that add up.
+    a group can have, D in eighths of a doubling, and B by doublings. Below the bars stands which
+    time is longest at every other D, with the critical width D*. The speed against one chip is that
+    with full overlap. The latency of hops is left out. A switch that can add up does so, as in
+    ``network.all_reduce``, and its button says that it adds.
 
     Parameters
     ----------
@@ -70,15 +71,23 @@ class Choice:
     groups: list
 
     def label(self, text):
-        return text["choice"].format(chip=self.chip.name, topology=text[self.topology])
+        adds = any(each.reduces for each in self.groups)
+        topology = text["adding"] if adds else text[self.topology]
+        return text["choice"].format(chip=self.chip.name, topology=topology)
 
     def data(self, dtype, text):
         roof = self.chip.roofline(dtype)
         return {
             "peak_flops": float(roof.peak_flops),
             "bandwidth": float(roof.bandwidth),
+            # Of an array of one byte an all-reduce sends this share over the links of a chip.
             "sizes": [
-                {"n": each.n, "egress": float(each.egress), "shape": self._shape(each, text)}
+                {
+                    "n": each.n,
+                    "egress": float(each.egress),
+                    "sent": all_reduce(1.0, each).bytes,
+                    "shape": self._shape(each, text),
+                }
                 for each in self.groups
             ],
         }
@@ -98,7 +107,7 @@ class ChipsExplorer(Explorer):
 
     def __init__(self, choices, place, B, D, F, dtype, text):
         self.F, self.dtype, self._choices = F, dtype, choices
-        self._widths, self._batches = _steps(D, *WIDTHS), _steps(B, *BATCHES)
+        self._widths, self._batches = _steps(D, *WIDTHS, parts=8), _steps(B, *BATCHES, parts=1)
         sliders = {
             "n": _slider(place, len(choices[0].groups) - 1, text["n"]),
             "D": _slider(self._widths.index(D), len(self._widths) - 1, text["D"]),
@@ -139,14 +148,12 @@ class ChipsExplorer(Explorer):
     @property
     def estimate(self):
         """The Estimate over memory and links at once."""
-        split = sharded_matmul(
-            self.B, self.D, self.F, self.group, in_network=False, dtype=self.dtype
-        )
+        split = sharded_matmul(self.B, self.D, self.F, self.group, dtype=self.dtype)
         return split.estimate(self.group.chip.roofline(self.dtype))
 
     @property
     def critical_width(self):
-        return critical_width(self.group, self.dtype, in_network=False)
+        return critical_width(self.group, self.dtype)
 
     def __repr__(self):
         return f"ChipsExplorer({self.group!r}, B={self.B}, D={self.D}, F={self.F})"
@@ -195,11 +202,11 @@ def _choices(chips):
     return choices
 
 
-def _steps(start, first, last):
-    """Whole numbers, eight to each doubling, from first to last or as far as where to start."""
-    eighths = {2**octave * (8 + eighth) // 8 for octave in range(32) for eighth in range(8)}
+def _steps(start, first, last, parts):
+    """Whole numbers from first to last or as far as where to start, so many to each doubling."""
+    steps = {2**octave * (parts + part) // parts for octave in range(32) for part in range(parts)}
     low, high = min(first, start), max(last, start)
-    return sorted(size for size in eighths | {start} if low <= size <= high)
+    return sorted(size for size in steps | {start} if low <= size <= high)
 
 
 def _slider(place, last, label):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from roofkit import network
 from roofkit._inputs import half, itemsize, number, sizes
 from roofkit.hardware import Chip, chip
 from roofkit.machine import gpu_kernels
@@ -16,6 +17,8 @@ from roofkit.roofline import Cost, Roofline, larger
 TABLE = Path(__file__).with_name("gpus.toml")
 COVERAGE = 0.9
 TOPOLOGIES = ("switch", "pairs")
+# How the table joins the chips of a node, and which of these topologies that is.
+MEASURED_AS = {"switch": "switch", "all-pairs": "pairs"}
 
 KERNELS = {
     "matmul": "PyTorch's 16-bit matmuls", "elementwise": "vLLM's 16-bit row kernels",
@@ -120,8 +123,9 @@ class GPUCalibration:
 
         ``topology`` is "switch" where NVSwitch joins all GPUs of a node, "pairs" where NVLink joins
         two and the host the rest. ``gpus_per_node``, where it is fewer than ``gpus``, puts a
-        network between: measured on A100 nodes alone, and of that network only. Raises ValueError
-        for more GPUs at a switch than it joins.
+        network between: measured on A100 nodes alone, and of that network only. No interval begins
+        before what the links take at least, with sums in a switch that can add up
+        (``roofkit.network.all_reduce``). Raises ValueError for more GPUs at a switch than it joins.
         """
         size, gpus = sizes(size=size, gpus=gpus)
         if np.ndim(gpus) or gpus < 2 or gpus % 1:
@@ -142,7 +146,11 @@ class GPUCalibration:
             )
         seconds, regime = all_reduce_by(constants, link, size, gpus)
         its = {name: constants[name] for name in ("size", "gpus")}
-        return self._told("all_reduce", seconds, regime, "bf16", its, size=size, gpus=gpus)
+        found = self._told("all_reduce", seconds, regime, "bf16", its, size=size, gpus=gpus)
+        if not layout or MEASURED_AS.get(layout.topology) != topology or together > layout.largest:
+            return found
+        least = network.all_reduce(size, network.group(self.chip, together)).seconds
+        return _no_sooner(found, least)
 
     def transfer(self, at_best, array=0.0, passes=0, group=None):
         """The time of what a chip sends, where its links need ``at_best`` seconds at least.
@@ -157,9 +165,7 @@ class GPUCalibration:
         if passes and topology:
             found = self.all_reduce(array * passes / 2, group.per_node, topology)
             if group.card is None:
-                sent = (found.seconds, found.low, found.high)
-                seconds, low, high = (larger(each, at_best) for each in sent)
-                return replace(found, seconds=seconds, low=low, high=high)
+                return _no_sooner(found, at_best)
             longest = larger(at_best, found.seconds)
         hops = 0.0 if group is None else max(passes, 1) * group.hops * group.latency
         seconds = longest + hops + _table()["gpu"][self.like]["matmul"]["overhead"]
@@ -202,7 +208,7 @@ class GPUCalibration:
             return None
         if group.chip != self.chip or group.bandwidth != layout.total:
             return None
-        return {"switch": "switch", "all-pairs": "pairs"}.get(layout.topology)
+        return MEASURED_AS.get(layout.topology)
 
     def _links(self):
         of = _table()["gpu"][self.like]["all_reduce"]
@@ -237,6 +243,12 @@ class GPUCalibration:
             values = [float(value) for value in values]
         together = 1.0 if why else table["correlation"]
         return Prediction(*values, COVERAGE, basis, together)
+
+
+def _no_sooner(found, least):
+    """A Prediction whose seconds and interval are no fewer than ``least``."""
+    seconds, low, high = (larger(each, least) for each in (found.seconds, found.low, found.high))
+    return replace(found, seconds=seconds, low=low, high=high)
 
 
 @functools.cache

@@ -110,7 +110,14 @@ def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
     A switch that can add up (NVLink SHARP) takes the partial sums once and returns the sums once,
     within each node; between nodes cards carry them as ever. ``in_network=None`` leaves the sums to
     such a switch wherever the group has one, ``False`` never does, and ``True`` raises ValueError
-    for a group without one.
+    for a group without one. None is the default of all that all-reduces: of split matmuls, of
+    deployments and of the command line.
+
+    V / W is then the time, and none of any kind takes less: of each number, a chip has to send its
+    own part or the sum. nccl-tests prints a bus bandwidth of 2(n-1)/n V over the seconds, which
+    therefore says nothing of the links where the switch adds up. Logs of eight H100 have 475 to
+    480 GB/s, above the 450 of their links; V / W would be 787.5. Measured collectives are held
+    against all this in tests/roofkit/network/test_measured_times.py.
 
     >>> from roofkit.network import group
     >>> all_reduce(16e6, group("TPU v5e", 2)).bytes

@@ -10,7 +10,7 @@ from roofkit.plot.measured import measured
 from roofkit.plot.models import layers
 from roofkit.plot.rooflines import roofline, times
 from roofkit.plot.serving import kv_memory, throughput
-from roofkit.plot.sharding import split_times
+from roofkit.plot.sharding import matmul_cuts, matmul_pair, overlap_blocks, split_times
 from roofkit.plot.stacks import breakdown
 from roofkit.plot.tables import table
 from roofkit.plot.tokens import over_tokens
@@ -26,10 +26,13 @@ __all__ = [
     "kv_memory",
     "layers",
     "matmul_batches",
+    "matmul_cuts",
+    "matmul_pair",
     "matmul_shapes",
     "matmul_times",
     "measured",
     "over_tokens",
+    "overlap_blocks",
     "roofline",
     "show",
     "split_times",

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from roofkit import palette
@@ -25,10 +26,10 @@ def collective(name, n=4, *, axes=None):
     n : chips, 2 to 5
     axes : sequence of matplotlib Axes, one for each state, optional
 
-    A cell is filled where the chip holds the piece. In a partial sum a number says how many chips
-    have added their part. What has just come over a link has a thick frame. In an all-to-all a
-    piece has the colour and letter of the chip that it is for. Returns the Axes. Raises
-    ValueError for anything else.
+    A cell is filled where the chip holds the piece. Where sums are made, a number says how many
+    chips have added their part. What has just come over a link has a thick frame. In an all-to-all
+    a piece has the colour and letter of the chip that it is for. The second row of an all-reduce
+    is its all-gather. Returns the Axes. Raises ValueError for anything else.
 
     >>> len(collective("all-gather", 4))
     4
@@ -39,18 +40,18 @@ def collective(name, n=4, *, axes=None):
         raise ValueError(f"n must be a whole number from 2 to {len(COLOURS)}, got {n!r}")
     states = STATES[name](n)
     if axes is None:
-        columns = min(len(states), 4)
-        rows = math.ceil(len(states) / columns)
-        width = 6.4 / 4 * columns
-        _, grid = plt.subplots(
-            rows, columns, figsize=(width, 1.75 * rows), layout="constrained", squeeze=False
-        )
-        for empty in grid.flat[len(states) :]:
-            empty.axis("off")
-        axes = grid.flat[: len(states)]
+        rows = 2 if name == "all-reduce" else 1
+        size = (min(1.6 * n, 6.4), 1.75 * rows)
+        _, grid = plt.subplots(rows, n, figsize=size, layout="constrained", squeeze=False)
+        axes = [*grid[0]]
+        if rows == 2:
+            axes += [*grid[1][1:]]
+            grid[1][0].axis("off")
+            grid[1][0].text(0.5, 0.5, say("collective.halves"), ha="center", va="center",
+                            fontsize=9, color=palette.colour("reference"))  # fmt: skip
     before = None
     for step, (ax, held) in enumerate(zip(axes, states, strict=True)):
-        _draw_state(ax, step, held, before, targets=name == "all-to-all")
+        _draw_state(ax, step, held, before, name)
         before = held
     told = [
         say("collective.state", step=step, chips=_told(held)) for step, held in enumerate(states)
@@ -113,10 +114,10 @@ STATES = {
 }
 
 
-def _draw_state(ax, step, held, before, targets):
-    n = len(held)
-    partial = any(parts < n for pieces in held for _, parts in pieces.values())
-    ax.set(xlim=(-0.75, n), ylim=(n, -0.6), aspect="equal")
+def _draw_state(ax, step, held, before, name):
+    n, grey = len(held), palette.colour("reference")
+    counted = name in ("reduce-scatter", "all-reduce")
+    ax.set(xlim=(-1.2, n + 0.05), ylim=(n + 0.6, -0.6), aspect="equal")
     ax.axis("off")
     for row, pieces in enumerate(held):
         ax.text(-0.4, row + 0.5, LETTERS[row], ha="center", va="center", fontsize=9)
@@ -132,14 +133,17 @@ def _draw_state(ax, step, held, before, targets):
             new = before is not None and before[row].get(column) != (colour, parts)
             if new:
                 ax.add_patch(Rectangle(cell, 0.86, 0.86, fc="none", ec="black", lw=1.8))
-            if partial:
+            if counted:
                 ax.text(column + 0.5, row + 0.5, parts, ha="center", va="center", fontsize=8)
-            if targets:
+            if name == "all-to-all":
                 ax.text(column + 0.5, row + 0.5, LETTERS[colour], ha="center", va="center",
                         fontsize=8, color="white")  # fmt: skip
-    ax.text(
-        n / 2, -0.3, step, ha="center", va="center", fontsize=9, color=palette.colour("reference")
-    )
+    title = say("collective.step", step=step) if step else say("collective.start")
+    small = {"ha": "center", "va": "center", "fontsize": 9, "color": grey}
+    ax.text(n / 2, -0.35, title, **small)
+    if not step:
+        ax.text(-0.95, n / 2, say("collective.chips"), rotation=90, **small)
+        ax.text(n / 2, n + 0.35, say("collective.pieces"), **small)
 
 
 def _told(held):
@@ -162,8 +166,8 @@ def topologies(groups, *, axes=None):
     groups : mapping of label to Group, of at most 16 chips along an axis and two axes
     axes : sequence of matplotlib Axes, optional
 
-    The chip that has fewest links is dark, and so are its links: their bandwidth is the group's
-    egress. Returns the Axes. Raises ValueError for anything else.
+    A chip that has the fewest links is dark, and so are its links: their bandwidth is the group's
+    egress. A legend says so. Returns the Axes. Raises ValueError for anything else.
 
     >>> from roofkit.network import group
     >>> axes = topologies({"4": group("TPU v5e", 4)})
@@ -174,11 +178,18 @@ def topologies(groups, *, axes=None):
         if not isinstance(group, Group):
             raise ValueError(f"groups[{label!r}] must be a Group, got {group!r}")
     if axes is None:
-        size = (1.75 * len(groups), 1.9)
+        size = (1.6 * len(groups), 2.1)
         _, grid = plt.subplots(1, len(groups), figsize=size, layout="constrained", squeeze=False)
         axes = grid[0]
     for ax, (label, group) in zip(axes, groups.items(), strict=True):
         _draw_group(ax, label, group)
+    style = {"marker": "s", "ms": 7, "mec": palette.colour("reference"), "color": COLOURS[0]}
+    handles = [Line2D([], [], lw=2.4, label=say("topologies.fewest"), **style)]
+    if any(group.topology == "switch" for group in groups.values()):
+        style |= {"marker": "D", "color": palette.colour("trail")}
+        handles.append(Line2D([], [], ls="", label=say("topologies.centre"), **style))
+    below = {"loc": "outside lower center", "ncols": 2, "frameon": False, "fontsize": 10}
+    axes[0].figure.legend(handles=handles, **below)
     told = [
         say(
             "topologies.switch" if group.topology == "switch"
@@ -221,12 +232,13 @@ def _draw_group(ax, label, group):
         elif chip == poorest:
             style |= {"color": COLOURS[0]}
         ax.plot(*place, **style)
-    # All boxes have one shape, so that the titles stand in line.
+    # All boxes have one shape, so that the titles stand in line. A title above a box without axes
+    # would be cut off, so it stands at the top within.
     least, most = np.min(list(places.values()), axis=0), np.max(list(places.values()), axis=0)
     half = max(most - least) / 2 + 0.7
-    for limits, middle in zip((ax.set_xlim, ax.set_ylim), (least + most) / 2, strict=True):
-        limits(middle - half, middle + half)
-    ax.set_title(label, fontsize=9)
+    x, y = (least + most) / 2
+    ax.set(xlim=(x - half, x + half), ylim=(y - half, y + 1.5 * half))
+    ax.set_title(label, fontsize=10, y=1, pad=-10)
 
 
 def _layout(group):

@@ -20,11 +20,12 @@ THIN = 0.006
 SIDES = {
     "on": ((0, 0), "center", "center"),
     "left": ((-5, 0), "right", "center"),
+    "right": ((5, 0), "left", "center"),
     "above": ((0, 4), "center", "bottom"),
     "below": ((0, -5), "center", "top"),
 }
 # The batches that a curve is drawn for.
-FEWEST, MOST = 16, 4096
+FEWEST, MOST = 16, 8192
 
 
 def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
@@ -38,7 +39,7 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
         Rows and columns of one block of Z, no more than B and F; drawn with the rows of X and the
         columns of Y that it takes. Otherwise it is one element with one row and one column.
     chips : whole number that divides D, optional
-        How many chips split D; the figure shows the share of the first.
+        How many chips split D; the figure shows the share of the first, all in its colour.
     ax : matplotlib Axes, optional
 
     Returns the Axes. Raises ValueError for sizes that are not whole, for a tile that is too large
@@ -74,10 +75,12 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
     thick, wide = max(rows, THIN * width), max(columns, THIN * width)
     under = B - rows * (B // rows // 3) - thick
     left = right + columns * (F // columns // 3)
+    # Where chips split D, a colour stands for a chip, as in the figures of cuts.
+    colours = COLOURS[:3] if chips == 1 else COLOURS[:1] * 3
     for corner, size, inner, part, colour in (
-        ((0, 0), (D, B), (0, under), (D, thick), COLOURS[0]),
-        ((right, above), (F, D), (left, above), (wide, D), COLOURS[1]),
-        ((right, 0), (F, B), (left, under), (wide, thick), COLOURS[2]),
+        ((0, 0), (D, B), (0, under), (D, thick), colours[0]),
+        ((right, above), (F, D), (left, above), (wide, D), colours[1]),
+        ((right, 0), (F, B), (left, under), (wide, thick), colours[2]),
     ):
         ax.add_patch(Rectangle(corner, *size, fc=colour, alpha=0.2, lw=0))
         ax.add_patch(Rectangle(inner, *part, fc=colour, lw=0))
@@ -92,6 +95,9 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
         _write(ax, f"X{one}[B, {depth}]\n{moved['X']}", (D / 2, under / 2), "on")
         _write(ax, f"Z{one}[B, F]\n{moved['Z']}", (free, under / 2), "on")
     edge = {"fontsize": 9, "color": palette.colour("reference")}
+    if tile and not flat:
+        beside = (left + wide, under + thick / 2)
+        _write(ax, f"{rows:,} × {columns:,}", beside, "right", **edge)
     _write(ax, f"B = {B:,}", (0, B / 2), "left", rotation=0 if flat else 90, **edge)
     _write(ax, f"{depth} = {D:,}", (D / 2, 0), "below", **edge)
     _write(ax, f"{depth} = {D:,}", (right, above + D / 2), "left", rotation=90, **edge)
@@ -144,14 +150,14 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
         legend = say("batches.legend", label=label, batch=shown)
         ax.plot(xs, reached, ls=line, color=colour, lw=1.8, label=legend)
         if critical <= MOST:
-            ax.plot(critical, roof.peak_flops, "o", color=colour, ms=8, mec="white", zorder=3)
+            ax.plot(critical, roof.peak_flops, "o", color=colour, ms=7, mec="white", zorder=3)
             ax.plot([critical] * 2, [0, roof.peak_flops], ":", color=colour, lw=1, zorder=1)
         reaches = "batches.reaches" if math.isfinite(critical) else "batches.never"
         told.append(say(reaches, label=label, batch=shown))
     ax.set_ylim(roof.peak_flops * FEWEST / rule * 0.7, roof.peak_flops * 1.6)
     ax.set_xlabel(say("axes.tokens"))
     ax.set_ylabel(say("axes.attainable"))
-    marks = [4**i for i in range(2, 7)]
+    marks = [2**i for i in range(4, 14)]
     ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
     ax.set_xticks([], minor=True)
     ticks(ax.yaxis, ax.get_ylim(), lambda value: engineering(value).strip())

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
+from matplotlib.lines import Line2D
 
 from roofkit import palette
 from roofkit._inputs import half
@@ -23,6 +24,9 @@ from roofkit.plot.figures import (
 from roofkit.plot.wording import bound_by, listing, named, say
 from roofkit.roofline import Cost, Estimate, Roofline
 
+# Where the label of a kernel stands: how many points to the right of it and above, and which side
+# of the label is nearest to it.
+OVER, BELOW, BESIDE = (0, 9, "center", "bottom"), (8, -4, "left", "top"), (-8, 4, "right", "bottom")
 # The hatches of the first bar, the second, and so on: neighbours differ in grey.
 HATCHES = ("", "//", "\\\\", "..")
 
@@ -38,7 +42,8 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
         A Chip stands for its bf16 roofline (fp16 where it has no bf16) and its own name.
     kernels : mapping of label to Cost or to an intensity in FLOPs/byte, optional
         Each is drawn on every roof: a circle where compute binds it, a triangle where the channel
-        (memory or link) does, and the label names the bound.
+        (memory or link) does, and the label names the bound. A kernel that the roofs disagree on
+        has no bound in its label; then the legend says what circles and triangles are.
     ax : matplotlib Axes, optional
         Where to draw; a new figure otherwise.
     xlim, ylim : pairs, optional
@@ -84,20 +89,46 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
             zorder=2,
         )
         ax.plot([roof.ridge] * 2, [ylim[0], roof.peak_flops], ":", color=colour, lw=1, zorder=1)
-        for intensity in points.values():
-            compute = _bound(intensity, roof) == "compute"
-            ax.plot(
-                intensity, roof.attainable(intensity), "o" if compute else "v", color=colour,
-                ms=9, markeredgecolor="white", zorder=3,
-            )  # fmt: skip
+    for intensity in points.values():
+        _mark(ax, intensity, roofs.values())
     labels = _shade(ax, *roofs.values()) if len(roofs) == 1 else []
+    # A roof rises from the lower left, so that the upper left is free.
+    handles, shapes = ax.get_legend_handles_labels()[0], _shapes(roofs.values(), points.values())
+    legend = ax.legend(
+        handles=[*handles, *shapes], loc="upper left", ncols=2 if shapes else 1, **WITHIN
+    )
+    ax.figure.draw_without_rendering()
+    labels.append(legend)
     for name, intensity in points.items():
         labels.append(_label(ax, name, intensity, roofs.values(), labels))
-    # The names of its regions stand at the lower right of a single roof.
-    place = "upper left" if len(roofs) == 1 else "lower right"
-    ax.legend(loc=place, **WITHIN)
     ax.roofkit_description = _describe(roofs, points)
     return ax
+
+
+def _mark(ax, intensity, roofs):
+    """Draw a kernel on each roof; where roofs share its place, one dark marker stands for all."""
+    places = {}
+    for roof, colour in zip(roofs, COLOURS, strict=False):
+        marker = "o" if _bound(intensity, roof) == "compute" else "v"
+        places.setdefault((roof.attainable(intensity), marker), []).append(colour)
+    for (height, marker), (colour, *others) in places.items():
+        ax.plot(
+            intensity, height, marker, color=palette.colour("mark") if others else colour, ms=9,
+            markeredgecolor="white", zorder=3,
+        )  # fmt: skip
+
+
+def _shapes(roofs, intensities):
+    """What circles and triangles are, for the legend, if a label cannot say it of its kernel."""
+    verdicts = [{_bound(intensity, roof) for roof in roofs} for intensity in intensities]
+    told = sorted(set().union(*(bounds for bounds in verdicts if len(bounds) > 1)))
+    return [
+        Line2D(
+            [], [], ls="", marker="o" if bound == "compute" else "v", ms=7,
+            color=palette.colour("reference"), label=bound_by(bound),
+        )
+        for bound in told
+    ]  # fmt: skip
 
 
 def _shade(ax, roof):
@@ -125,7 +156,7 @@ def _shade(ax, roof):
 
 
 def times(estimates, *, ax=None):
-    """Draw each Estimate's times as bars, with the bracket from lower to upper.
+    """Draw each Estimate's times as bars with their numbers, and the bracket from lower to upper.
 
     The bars are T_math and T_comms; where several channels feed a computation, T_math and a bar for
     each of them.
@@ -157,20 +188,25 @@ def times(estimates, *, ax=None):
     scale, prefix = prefixed(max(estimate.upper for estimate in estimates.values()))
     for row, (label, estimate) in zip(rows, estimates.items(), strict=True):
         for place, (name, colour, hatch) in enumerate(zip(names, COLOURS, HATCHES, strict=False)):
-            ax.barh(
-                row + step * (len(names) / 2 - place), bars[label].get(name, 0) / scale,
-                height=step * 12 / 13, color=colour, hatch=hatch, edgecolor="white",
+            time = bars[label].get(name, 0) / scale
+            drawn = ax.barh(
+                row + step * (len(names) / 2 - place), time, height=step * 12 / 13, color=colour,
+                hatch=hatch, edgecolor="white",
                 label=rf"$T_\mathrm{{{name}}}$" if row == rows[0] else None,
             )  # fmt: skip
+            ax.bar_label(drawn, [rounded(time) if time else ""], padding=3, fontsize=9)
         lower, upper = estimate.lower / scale, estimate.upper / scale
         ax.plot([lower, upper], [row - step * len(names) / 2] * 2, "k|-", lw=1.5, ms=9,
                 label=say("axes.bracket") if row == rows[0] else None)  # fmt: skip
     ax.set_yticks(rows, list(estimates))
-    ax.set_xlim(left=0)
+    # The last bracket keeps its distance from the axis, the longest bar's number from the frame.
+    ax.set_ylim(-step * (len(names) / 2 + 0.6), rows[0] + step * (len(names) / 2 + 0.7))
+    ax.set_xlim(0, 1.09 * ax.dataLim.x1)
     ax.set_xlabel(say("axes.time_in", unit=f"{prefix}s"))
     ax.spines[["top", "right"]].set_visible(False)
     handles, labels = ax.get_legend_handles_labels()
-    ax.legend([*handles[1:], handles[0]], [*labels[1:], labels[0]], ncols=len(handles), **ABOVE)
+    ax.legend([*handles[1:], handles[0]], [*labels[1:], labels[0]], ncols=len(handles), numpoints=2,
+              **ABOVE)  # fmt: skip
     told = [_told(label, bars[label], estimate) for label, estimate in estimates.items()]
     ax.roofkit_description = say("times.described", rows=listing(told))
     return ax
@@ -270,33 +306,57 @@ def _legend(label, roof):
 
 
 def _label(ax, name, intensity, roofs, others):
-    """Name a kernel once: above the roofs if compute binds it under each, else below the lowest."""
+    """Name a kernel once: above the roofs if compute binds it under each, else at the lowest.
+
+    There it stands below the roof or, if it would cover a line, to the left of the kernel.
+    """
     verdicts = {_bound(intensity, roof) for roof in roofs}
     flat = verdicts == {"compute"}
     heights = [roof.attainable(intensity) for roof in roofs]
     if len(verdicts) == 1:
         name = say("roofline.kernel", name=name, resource=named("resources", *verdicts))
     label = ax.annotate(
-        name,
-        (intensity, max(heights) if flat else min(heights)),
-        xytext=(0, 9) if flat else (8, -4),
-        textcoords="offset points",
-        ha="center" if flat else "left",
-        va="bottom" if flat else "top",
-        fontsize=9,
-        bbox=PLATE,
-    )
-    # A label does not go beyond the right side of the frame.
-    beyond = label.get_window_extent().x1 - ax.get_window_extent().x1
-    if beyond > 0:
-        label.xyann = (label.xyann[0] - 72 / ax.figure.dpi * beyond, label.xyann[1])
+        name, (intensity, max(heights) if flat else min(heights)), xytext=(0, 0),
+        textcoords="offset points", fontsize=9,
+    )  # fmt: skip
+    places = (OVER,) if flat else (BELOW, BESIDE)
+    for place in places:
+        _put(ax, label, *place)
+        if not _covers(ax, label, others):
+            return label
     # It moves away from the roof until it is free or, in a plot that is too crowded, 50 times.
+    _put(ax, label, *places[0])
+    label.set_bbox(PLATE)
     for _ in range(50):
         box = label.get_window_extent()
         if not any(box.overlaps(other.get_window_extent()) for other in others):
             break
         label.xyann = (label.xyann[0], label.xyann[1] + (4 if flat else -4))
     return label
+
+
+def _put(ax, label, x, y, across, up):
+    """Put a label so far from its kernel, or farther left if it would leave the frame there."""
+    label.set(ha=across, va=up)
+    label.xyann = (x, y)
+    beyond = label.get_window_extent().x1 - ax.get_window_extent().x1
+    if beyond > 0:
+        label.xyann = (x - 72 / ax.figure.dpi * beyond, y)
+
+
+def _covers(ax, label, others):
+    """Whether a label covers another, a roof or the line below a ridge, or leaves the frame."""
+    box, frame = label.get_window_extent(), ax.get_window_extent()
+    return (
+        box.x0 < frame.x0
+        or box.y0 < frame.y0
+        or any(box.overlaps(other.get_window_extent()) for other in others)
+        or any(
+            line.get_path().transformed(line.get_transform()).intersects_bbox(box, filled=False)
+            for line in ax.lines
+            if len(line.get_xdata()) > 1
+        )
+    )
 
 
 def _bound(intensity, roof):

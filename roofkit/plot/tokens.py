@@ -6,12 +6,13 @@ import numpy as np
 
 from roofkit import palette
 from roofkit._units import engineering, prefixed
-from roofkit.plot.figures import COLOURS, bare, new_axes, place_labels, rounded, ticks
+from roofkit.plot.figures import COLOURS, LINES, bare, new_axes, place_labels, rounded, ticks
 from roofkit.plot.wording import listing, say
 from roofkit.roofline import Estimate
 
-# Lines may lie on each other; the first is the widest, so that all can be seen.
-WIDEST, STEP = 7.2, 1.4
+# Lines may lie on each other. All are equally wide, and every one but the first has gaps, so that
+# the one below shows through.
+WIDTH = 2.6
 
 
 def over_tokens(tokens, estimates, *, flops=None, ax=None):
@@ -26,7 +27,7 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
     ax : matplotlib Axes, optional
 
     A circle marks where compute begins to bind. It lies where T_math = T_comms, between the two
-    tokens that enclose it. Lines may lie on each other; later ones are narrower. Returns the
+    tokens that enclose it. Lines may lie on each other; the later ones have gaps. Returns the
     Axes. Raises ValueError for anything else.
 
     >>> import roofkit as rk
@@ -45,9 +46,7 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
         )
     ax = ax or new_axes(4)
     told, labels, lines = [], [], []
-    for number, ((label, estimate), colour) in enumerate(
-        zip(estimates.items(), COLOURS, strict=False)
-    ):
+    for (label, estimate), colour, style in zip(estimates.items(), COLOURS, LINES, strict=False):
         if not isinstance(estimate, Estimate):
             raise ValueError(f"estimates[{label!r}] must be an Estimate, got {estimate!r}")
         math, comms = (
@@ -59,7 +58,7 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
         ys = np.interp(xs, tokens, math).clip(np.interp(xs, tokens, comms))
         if flops is not None:
             ys = np.interp(xs, tokens, flops) / ys
-        ax.plot(xs, ys, color=colour, lw=WIDEST - STEP * number, solid_capstyle="butt", zorder=2)
+        ax.plot(xs, ys, color=colour, ls=style, lw=WIDTH, zorder=2)
         lines.append((xs, ys))
         said = [
             say("tokens.line", label=label, few=f"{xs[0]:g}", many=f"{xs[-1]:g}",

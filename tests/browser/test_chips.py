@@ -124,9 +124,7 @@ def test_the_strip_says_what_binds_at_every_width(picture):
     widths = np.array(live.children[-1].widths, dtype=float)
     for places, shown in settings:
         move(live, places)
-        split = rk.network.sharded_matmul(
-            live.B, widths, live.F, live.group, in_network=False, dtype=live.dtype
-        )
+        split = rk.network.sharded_matmul(live.B, widths, live.F, live.group, dtype=live.dtype)
         wanted = split.estimate(live.group.chip.roofline(live.dtype)).bound
         [left, *_], right = starts_of(shown["pieces"][0]), end_of(shown["pieces"][-1])
         at = left + (right - left) * np.log(widths / widths[0]) / np.log(widths[-1] / widths[0])
@@ -154,7 +152,7 @@ def test_one_step_wider_and_compute_binds(chips):
 def test_buttons_keep_the_number_of_chips_where_such_a_group_exists(chips):
     press(chips, "n", "End")
     assert slider(chips, "n", of=SLIDERS).get_attribute("aria-valuetext") == "256"
-    choose(chips, "H100 SXM: switch")
+    choose(chips, "H100 SXM: switch that adds")
     assert place_of_n(chips) == ("7.0", "7.0", "8")
     wait_kernel(chips, "8 8192 1024 link")
     press(chips, "n", "ArrowLeft")

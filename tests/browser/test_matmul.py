@@ -123,7 +123,7 @@ def assert_as_ring_1(seen, roof, B, D, F, dtype, tile, limits):
     assert corner == pytest.approx([x(roof.ridge), y(roof.peak_flops)], abs=0.02)
     edges = "whole: all fits" if tile is None else f"{tile} × {tile}"
     assert seen["told"] == [str(B), str(D), str(F), edges]
-    assert f"X · Y is {bound}-bound and reaches at most" in seen["label"]
+    assert f"matmul is {bound}-bound and reaches at most" in seen["label"]
     assert "NaN" not in str(seen)
     assert "undefined" not in str(seen)
 

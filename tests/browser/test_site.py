@@ -195,7 +195,7 @@ def test_buttons_choose_without_a_kernel(site, page):
     wait_redrawn(page, before)
     assert status.inner_text().startswith("verdict\ncompute-bound")
     chips.press("End")
-    page.get_by_role("button", name="H100 SXM: switch").click()
+    page.get_by_role("button", name="H100 SXM: switch that adds").click()
     page.wait_for_function(
         "() => document.querySelector('.noUi-handle').getAttribute('aria-valuetext') === '8'"
     )
@@ -217,11 +217,11 @@ def test_answers_are_folded_until_they_are_opened(site, page):
     assert not answer.is_visible()
     answer.locator("xpath=ancestor::details").locator("summary").click()
     assert answer.is_visible()
-    worked = page.locator("details", has_text="as good as N")
+    worked = page.locator("details", has_text="nearly N")
     assert worked.locator("summary").inner_text() == "Worked answer"
-    assert not worked.get_by_text("as good as N").is_visible()
+    assert not worked.get_by_text("nearly N").is_visible()
     worked.locator("summary").press("Enter")
-    assert worked.get_by_text("as good as N").is_visible()
+    assert worked.get_by_text("nearly N").is_visible()
     show(page, site, "lectures/04-matrix-multiplication.html")
     shown = {"Show the picture": "img", "Show the table": "table"}
     for words, what in shown.items():
@@ -287,7 +287,7 @@ def test_a_printed_page_is_black_on_white_with_its_answers(site, page):
     show(page, site, "lectures/02-arithmetic-intensity.html")
     page.wait_for_selector("mjx-container")
     assert page.get_by_text("It is 240.5 FLOP/byte.").is_visible()
-    assert page.get_by_text("as good as N").is_visible()
+    assert page.get_by_text("nearly N").is_visible()
     for beside in (".sidebar-drawer", ".skip-to-content", ".theme-toggle-content"):
         assert not page.locator(beside).is_visible()
     style = "getComputedStyle(document.body)"

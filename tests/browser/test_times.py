@@ -3,12 +3,25 @@
 import re
 
 import pytest
-from driver import drawn, open_picture, run_cell, screenshot, slider, until, wait_redrawn
+from driver import (
+    drawn,
+    open_picture,
+    run_cell,
+    screenshot,
+    slider,
+    until,
+    wait_redrawn,
+    write_notebook,
+)
 
 import roofkit as rk
 from roofkit.plot import engineering
 
 CHIPS = ("H100 SXM", "TPU v6e")
+STEP = """import roofkit as rk
+terms = {"flops": ("tokens", 100, [50, 100, 200]), "bytes": ("bits", 16, [16, 8, 4])}
+step = rk.explore.times(rk.Cost(1e12, 1e10), ["H100 SXM", "TPU v6e"], terms=terms)
+step"""
 
 
 @pytest.fixture
@@ -34,6 +47,28 @@ def test_halving_the_flops_moves_the_bars_as_ring_1_says(bars):
         bars,
         lambda: [float(word) for word in run_cell(bars, 1)[0]["text"].split()],
         lambda values: values == pytest.approx([5e11, 2e9]),
+    )
+
+
+def test_sliders_that_count_tokens_and_bits_move_through_their_stops(page, url, folder):
+    cells = [("-", "code", STEP), ("-", "code", "print(step.cost.flops, step.cost.bytes)")]
+    write_notebook(folder / "terms.ipynb", cells)
+    open_picture(page, url, "terms.ipynb")
+    assert_as_ring_1(page, rk.Cost(1e12, 1e10))
+    for key, label, start, after in (("flops", "tokens", 100, 200), ("bytes", "bits", 16, 8)):
+        handle, before = slider(page, key, of=("flops", "bytes")), drawn(page)
+        said = [handle.get_attribute(name) for name in ("aria-label", "aria-valuetext")]
+        assert said == [label, str(start)]
+        handle.focus()
+        handle.press("ArrowRight")
+        wait_redrawn(page, before)
+        assert handle.get_attribute("aria-valuetext") == str(after)
+    screenshot(page, "times-terms")
+    assert_as_ring_1(page, rk.Cost(2e12, 5e9))
+    until(
+        page,
+        lambda: [float(word) for word in run_cell(page, 1)[0]["text"].split()],
+        lambda values: values == pytest.approx([2e12, 5e9]),
     )
 
 

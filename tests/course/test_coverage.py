@@ -30,6 +30,7 @@ ITEMS = [
     *(f"000-{number}" for number in range(1, 14)),
     *(f"001-{number}" for number in range(1, 29)),
     *(f"E{number}" for number in (*range(1, 9), 30)),
+    *(f"R{number}" for number in range(1, 15)),
 ]
 
 

@@ -75,6 +75,17 @@ def test_it_holds_lectures_exercises_and_what_they_need(kit):
     assert {"wheel/roofkit/hardware/chips.toml", "wheel/roofcheck/words/en.toml"} <= names
 
 
+def test_links_between_its_lectures_and_its_problem_sets_lead_to_files_in_it(kit):
+    found = []
+    for path in kit.rglob("*.ipynb"):
+        prose = [c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type != "code"]
+        targets = re.findall(r"\]\((?!https?:)([^)\s#]+)\)", "\n".join(prose))
+        found += [(path.parent / target).resolve() for target in targets]
+    assert len(found) > 4
+    assert [target for target in found if not target.is_relative_to(kit.resolve())] == []
+    assert [target for target in found if not target.is_file()] == []
+
+
 def test_it_holds_nothing_of_grading(kit):
     wheels = {name.split("/")[1] for name, _ in contents(kit) if name.startswith("wheel/")}
     assert wheels == {f"roof{part}" for part in ("kit", "check")} | {

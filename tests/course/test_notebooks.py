@@ -79,7 +79,6 @@ EXPRESSIONS = """\
 ```{code-cell}
 :id: t03-setup
 squares = [n * n for n in range(10)]
-N = 1
 ```
 
 ```{code-cell}
@@ -365,6 +364,47 @@ def test_an_expression_that_cannot_be_read_is_reported_with_its_line(prose, mess
     text = mystcells.read_lecture("a.md", markdown(prose), points)
     with pytest.raises(mystcells.BuildError, match=re.escape(message)):
         inline.probes(text)
+
+
+@pytest.mark.parametrize(
+    ("prose", "first", "second", "name"),
+    [
+        ("{eval}`cache / 2`", "cache = 2", "prompt, cache = 1, 3", "cache"),
+        ("{eval}`sum(n for n in each)`", "each = [1]", "for each in [[1], [2]]: pass", "each"),
+        ("{eval}`account(8)`", "rate = 2", "rate = 3", "rate"),
+        ("{eval}`cache:.0f`", "cache = 2", "with open(name) as cache: pass", "cache"),
+    ],
+)
+def test_prose_reads_no_name_that_a_later_cell_binds_again(prose, first, second, name):
+    account = "def account(n, cache=1):\n    each = n * rate\n    return each"
+    cells = {
+        "prose": markdown(prose), "a": code(first), "b": code(second), "f": code(account),
+    }  # fmt: skip
+    for order in (["f", "a", "prose", "b"], ["prose", "a", "b", "f"]):
+        message = f": `{name}` is bound in cell a and again in cell b; rename one of them"
+        with pytest.raises(mystcells.BuildError, match=re.escape(message)):
+            inline.probes(of_cells({cell: cells[cell] for cell in order}))
+    assert inline.probes(of_cells({cell: cells[cell] for cell in ["f", "a", "b", "prose"]}))
+
+
+def test_what_functions_and_comprehensions_bind_is_their_own():
+    assert inline.probes(
+        of_cells(
+            {
+                "a": code("n, bits = 1, 2"),
+                "prose": markdown("{eval}`n + f(2) + sum(bits for bits in [n])`"),
+                "b": code("def f(n):\n    bits = n\n    return [n for n in [bits]]"),
+                "c": code("def g(x):\n    n = x\n    return n"),
+                "d": code("%matplotlib inline"),
+            }
+        )
+    )
+
+
+def of_cells(cells):
+    """A lecture of these cells, each with the id that it goes by here."""
+    named = [cell.replace("x", name, 1) for name, cell in cells.items()]
+    return mystcells.read_lecture("a.md", "\n".join(named), points)
 
 
 def test_a_problem_set_takes_no_expressions(tmp_path, capsys):

@@ -69,7 +69,7 @@ SAYS = {
     "time: max-sum max(t_math, t_comms)": "That takes the sum for the time: the time if nothing "
     "overlaps.",
     "time: max-alone t_math": "That takes T_math alone for the time. The longer decides.",
-    "t_math given": "That stops at T_math, a step on the way to the time.",
+    "t_math given": "That is T_math. From there it is at least one step more to the time.",
     "t_comms: multiplied bandwidth": "That is the value after multiplying by the memory "
     "bandwidth of the TPU v5e instead of dividing, in T_comms.",
     "t_math: left-out pairs": "That is the value without the multiply-adds in T_math.",

@@ -48,7 +48,7 @@ POOR = {
     ),
     "one way": ((0.5, 0.6), {"one way"}, "one way only"),
     "twice around": ((0.4, 0.6), {"sent again"}, "holds it already"),
-    "along a line": ((0.4, 0.6), {"one link"}, "as good as all"),
+    "along a line": ((0.4, 0.6), {"one link"}, "nearly all there are"),
     "directly": ((0.1, 0.3), {"one way", "sent again"}, "holds it already"),
 }
 # Slips, what is said.

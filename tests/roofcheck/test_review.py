@@ -120,7 +120,7 @@ def test_a_wrong_answer_starts_anew_and_names_the_lecture(file):
     review(due_now()[0].question.reference())
     days_pass(file, 3)
     grade = review(1 / due_now()[0].question.reference())
-    assert "upside down" in str(grade)
+    assert "the other way round" in str(grade)
     assert f"Lecture 1 is about it. It comes back on {date.today() + timedelta(days=1)}." in str(
         grade
     )

@@ -4,6 +4,7 @@ import pytest
 
 from roofcheck.inputs import count
 from roofcheck.kinds import Number, Several
+from roofcheck.table import find_question
 
 FIGURES = {"work": count(6e9, "the work"), "moved": count(2e9, "the bytes", "bytes")}
 PARTS = {
@@ -48,3 +49,19 @@ def test_what_is_said_of_two_parts_is_said_once():
 )
 def test_names_put_answers_in_order_where_they_are_names_of_parts(answer):
     assert QUESTION.judge(answer).credit == 1
+
+
+def test_a_hint_speaks_of_no_part_that_is_right():
+    verdict = QUESTION.judge([6e9, 7.3e8, 3])
+    assert verdict.right == ("the work", "the intensity")
+    [hint] = QUESTION.hints(verdict.right)
+    assert "the bytes" in hint
+    assert "the work" not in hint
+
+
+def test_a_hint_skips_the_steps_of_a_part_that_is_right():
+    ways = find_question("ps2.int8")
+    right = tuple(list(ways.parts)[:2])
+    skipped = {step.why for name in right for step in ways.parts[name].formula.steps}
+    assert any(why in hint for why in skipped if why for hint in ways.hints())
+    assert not any(why in hint for why in skipped if why for hint in ways.hints(right))

@@ -392,10 +392,10 @@ FORMULAS = {
             "4(n^2-1)/n^2*V": "counts each byte twice", "2(1+1/n)V": "n rounds", V: "one pass",
             "2(n^2-1)V": "all the chips", "2V(n^2-1)/n*n": "put the whole divisor",
             "2*(B-1)/B*V": "'B' is not among its symbols",
-            "(n-1)/n*V + (n-1)/n^2*V + 2(n-1)/n*V": "3 and 4 are not alike",
+            "(n-1)/n*V + (n-1)/n^2*V + 2(n-1)/n*V": "Step 3 sends less",
             "4V": "all of V in each step", "2V(n^2-1)/nn": "put the whole divisor",
             "2(n-1)/n*V + 2(n-1)/n*(n-1)/n*V": "what step 1 has sent away",
-            "2*V*(n-1)/n*1+1/n": "by hand",
+            "2*V*(n-1)/n*1+1/n": "on paper",
         },
     ),
     "ps2.own": (
@@ -447,7 +447,7 @@ def test_a_formula_in_every_form(name):
 @pytest.mark.parametrize("name", ["l03.own-length", "l04.own-weights"])
 def test_a_slip_that_is_one_is_not_told_upside_down_besides(name):
     message = TABLE[name].judge("1").message
-    assert "upside down" not in message
+    assert "the other way round" not in message
     assert message.count("approaches") == 1
 
 

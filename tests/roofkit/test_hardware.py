@@ -2,12 +2,14 @@
 
 import copy
 import dataclasses
+import html
 import math
 import pickle
 import re
 import sys
 import tomllib
 import types
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -183,6 +185,41 @@ def test_peaks_of_four_bits_are_there_where_the_chip_has_them():
 
 def test_every_chip_of_the_table_is_held_against_published_figures():
     assert {chip.name for chip in rk.chips()} == set(PUBLISHED)
+
+
+REGISTRIES = ("pypi.org", "npmjs.com", "crates.io", "anaconda.org")
+
+
+def _addresses():
+    listed = tomllib.loads(TABLE.read_text(encoding="utf-8"))["sources"]
+    for name, cited in listed.items():
+        yield name, cited, re.findall(r"https://\S+", cited)
+
+
+def test_a_source_leads_to_the_page_of_its_figures_and_to_no_home_page():
+    for name, cited, found in _addresses():
+        assert len(found) == 1, name
+        assert cited.endswith(f": {found[0]}"), name
+        # What a notebook shows of it in a table is escaped; none needs to be.
+        assert cited == html.escape(cited), name
+        address = urlsplit(found[0])
+        assert address.path.strip("/") or address.query, f"{name} is a bare home page"
+        assert not address.hostname.endswith(REGISTRIES), name
+        if address.hostname == "github.com":
+            # Not a repository but a file of one commit, an issue or a pull request.
+            _, _, kind, which, *path = address.path.strip("/").split("/")
+            if kind == "blob":
+                assert re.fullmatch("[0-9a-f]{40}", which), name
+                assert path, name
+                assert which[:7] in cited.removesuffix(found[0]), name
+            else:
+                assert kind in ("issues", "pull"), name
+                assert which.isdecimal(), name
+
+
+def test_no_page_is_listed_twice():
+    pages = [found[0].rstrip("/") for _, _, found in _addresses()]
+    assert len(set(pages)) == len(pages)
 
 
 def test_no_peak_is_unconfirmed_and_every_source_is_used():

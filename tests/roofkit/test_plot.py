@@ -124,6 +124,30 @@ def test_a_kernel_that_roofs_disagree_on_is_not_labelled_with_either_bound():
     ax = plot.roofline([V5E, H100], {"between": 270})
     assert [point.get_marker() for point in _points(ax)] == ["o", "v"]
     assert [text.get_text() for text in ax.texts] == ["between"]
+    shapes = [text.get_text() for text in ax.get_legend().get_texts()][2:]
+    assert shapes == ["compute-bound", "memory-bound"]
+
+
+def test_one_dark_marker_stands_for_a_kernel_where_roofs_coincide():
+    roofs = {"matrix": rk.Roofline(4e14, 2e12), "vector": rk.Roofline(1e13, 2e12)}
+    shared, low, high = _points(plot.roofline(roofs, {"sum": 0.5, "large": 1000}))
+    assert shared.get_xdata()[0] == 0.5
+    colours = [line.get_color() for line in _roof_lines(shared.axes)]
+    assert shared.get_color() not in colours
+    assert [low.get_color(), high.get_color()] == colours
+
+
+@pytest.mark.parametrize("intensity", [1, 64, 150, 512])
+def test_a_label_covers_no_line_and_no_legend(intensity):
+    for drawn in (V5E, {"bf16": V5E, "int8": V5E.roofline("int8")}):
+        ax = plot.roofline(drawn, {"X · Y, B = 64": intensity})
+        ax.figure.canvas.draw()
+        box = ax.texts[-1].get_window_extent()
+        assert not box.overlaps(ax.get_legend().get_window_extent())
+        for line in ax.lines:
+            if len(line.get_xdata()) > 1:
+                path = line.get_path().transformed(line.get_transform())
+                assert not path.intersects_bbox(box, filled=False)
 
 
 def test_a_link_binds_under_its_own_name():
@@ -261,6 +285,7 @@ def test_times_are_bars_with_the_bracket_between_maximum_and_sum():
         pytest.approx([4, 5]),
     ]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b"]
+    assert sorted(text.get_text() for text in ax.texts) == ["1", "2", "3", "4"]
 
 
 def test_several_channels_have_a_bar_each():
@@ -414,12 +439,35 @@ def test_traffic_stands_above_what_the_memory_takes():
     bound, floor, points = ax.lines
     assert np.divide(*bound.get_data()) == pytest.approx([1e12, 1e12])
     assert bound.get_label() == "bytes / 1 TB/s"
-    # From the median of the smallest to where the memory takes as long.
+    # The median of the two with at most ten times the fewest bytes, along these two.
     assert floor.get_ydata() == pytest.approx([2e-6, 2e-6])
-    assert floor.get_xdata()[1] == pytest.approx(2e6)
+    assert floor.get_xdata() == pytest.approx([1e4, 1e5])
     assert points.get_xdata() == pytest.approx([1e4, 1e5, 1e6, 1e8])
     assert points.get_ydata() == pytest.approx([1e-6, 3e-6, 3e-6, 1.5e-4])
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+
+
+def test_traffic_says_what_each_mark_is():
+    ax = plot.traffic({"mine": ([1e4, 1e8], [1e-6, 1.5e-4])}, bandwidth=1e12)
+    named = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert named == [
+        "bytes / 1 TB/s", "faster than the line", "mine", "median of the points along it",
+    ]  # fmt: skip
+    assert "clock" not in ax.roofkit_description
+
+
+def test_traffic_shows_what_the_clock_leaves_open():
+    groups = {"mine": ([1e4, 1e8], [1e-6, 1.5e-4]), "other": ([1e5], [3e-7])}
+    ax = plot.traffic(groups, bandwidth=1e12, resolution=1e-6)
+    _, mine, other = ax.collections
+    ends = [bar[:, 1] for bar in mine.get_segments()]
+    assert np.array(ends) == pytest.approx(np.array([[5e-7, 1.5e-6], [1.495e-4, 1.505e-4]]))
+    # What may have taken no time at all is drawn to the lower edge.
+    assert other.get_segments()[0][0, 1] == pytest.approx(ax.get_ylim()[0])
+    assert ax.get_legend().get_texts()[-1].get_text() == "what a clock of 1 µs leaves open"
+    assert "10 kB in 1 µs, 50 to 150 times as long" in ax.roofkit_description
+    assert "100 kB in 300 ns, 0 to 8 times" in ax.roofkit_description
+    assert ax.roofkit_description.endswith("Bars show what a clock of 1 µs leaves open.")
 
 
 def test_traffic_takes_the_median_of_kernels_of_one_size():
@@ -448,4 +496,10 @@ def test_traffic_is_told_apart_in_grey_and_drawn_on_your_axes():
 def test_traffic_refuses_what_it_cannot_draw(groups, bandwidth, message):
     with pytest.raises(ValueError, match=message):
         plot.traffic(groups, bandwidth)
+    assert not plt.get_fignums()
+
+
+def test_traffic_refuses_a_clock_of_no_step():
+    with pytest.raises(ValueError, match="resolution"):
+        plot.traffic({"mine": ([1.0], [1.0])}, 1e12, resolution=0)
     assert not plt.get_fignums()

@@ -115,3 +115,51 @@ def test_times_over_chips_refuse_what_is_no_roof_and_no_group():
         plot.split_times("TPU v5e", [line(2, 1)], [8192])
     with pytest.raises(ValueError, match="groups must be Groups"):
         plot.split_times(roof, [2], [8192])
+
+
+def test_cuts_hold_what_a_chip_has_to_scale():
+    axes = plot.matmul_cuts(2, 8, 4, chips=2)
+    sides = [
+        {(round(p.get_width(), 9), round(p.get_height(), 9)) for p in ax.patches} for ax in axes
+    ]
+    # Pieces of X, Y and Z, wide by high.
+    assert sides[0] == {(8, 1), (4, 8), (4, 1)}
+    assert sides[1] == {(8, 2), (2, 8), (2, 2)}
+    assert sides[2] == {(4, 2), (4, 4), (4, 2)}
+    assert [ax.get_title() for ax in axes] == [f"cut along {each}" for each in "BFD"]
+    assert "Z₁ + Z₂ + Z₃" in {
+        text.get_text() for text in plot.matmul_cuts(2, 8, 4, along="D", chips=3)[0].texts
+    }
+
+
+def test_the_middle_of_a_pair_lies_where_it_is_needed():
+    ax = plot.matmul_pair(2, 4, 12, chips=3)
+    names = [text.get_text() for text in ax.texts]
+    assert [name for name in names if name[0] in "XUHVZ"] == [
+        "X", "U₁", "U₂", "U₃", "H₁", "H₂", "H₃", "V₁", "V₂", "V₃", "Z₁ + Z₂ + Z₃",
+    ]  # fmt: skip
+    assert names[-6:] == ["B", "D", "D", "F", "F", "D"]
+
+
+@pytest.mark.parametrize(
+    ("math", "link", "blocks", "end"),
+    [(2, 2, 1, "4 s"), (2, 2, 4, "2.5 s"), (1, 3, 2, "3.5 s"), (3, 1, 2, "3.5 s")],
+)
+def test_a_block_is_sent_once_it_is_multiplied_and_the_link_is_free(math, link, blocks, end):
+    ax = plot.overlap_blocks(math, link, [blocks])
+    assert f"All is sent after {end} in {blocks}" in ax.roofkit_description
+    # All of it overlaps but the first block's product, or the last one's sending.
+    assert float(end.split()[0]) == max(math, link) + min(math, link) / blocks
+
+
+def test_cuts_and_blocks_refuse_what_they_cannot_draw():
+    with pytest.raises(ValueError, match="along='Z' must be the dimension to cut: B, F or D"):
+        plot.matmul_cuts(8, 8, 8, along=["Z"])
+    for chips in (1, 5, True, 2.0):
+        with pytest.raises(ValueError, match="chips must be a whole number from 2 to 4, got"):
+            plot.matmul_pair(8, 8, 8, chips=chips)
+    with pytest.raises(ValueError, match="B must be one number"):
+        plot.matmul_cuts([8], 8, 8)
+    for blocks in (0, 1.5, True):
+        with pytest.raises(ValueError, match="blocks must be whole numbers of at least 1"):
+            plot.overlap_blocks(1, 1, [blocks])

@@ -27,7 +27,9 @@ FIGURES = {
     "another channel": lambda: plot.roofline(rk.Roofline(1e12, 1e10, "CABLE"), {"A": 1}),
     "times": lambda: plot.times({"A": rk.Estimate(2e-3, 1e-3, "memory", (("link", 4e-3),))}),
     "measured": lambda: plot.measured({"A": (IDEAL, [2.5e-3, 4e-3])}),
-    "traffic": lambda: plot.traffic({"A": ([1, 2], [1, 2]), "C": ([1, 2], [1, 2])}, 3e12),
+    "traffic": lambda: plot.traffic(
+        {"A": ([1, 2], [1, 2]), "C": ([1, 2], [1, 2])}, 3e12, resolution=1
+    ),
     "collective": lambda: plot.collective("all-reduce", 2),
     "topologies": lambda: plot.topologies({f"N{n}": rk.group("TPU v5e", n) for n in (2, 4)}),
     "switch": lambda: plot.topologies({"N": rk.group("H100", 8)}),
@@ -37,6 +39,9 @@ FIGURES = {
     "batches on a chip": lambda: plot.matmul_batches(rk.chip("TPU v5e"), {"C": (1024, 1024)}),
     "matmul times": lambda: plot.matmul_times([1, 64], [1, 2], {"A": ([1, 64], [1, 2])}),
     "from 16 on": lambda: plot.matmul_times([16, 64], [1, 2], {}),
+    "cuts": lambda: plot.matmul_cuts(8, 8, 8, chips=3),
+    "pair": lambda: plot.matmul_pair(8, 8, 8),
+    "overlap": lambda: plot.overlap_blocks(1e-3, 2e-3, (1, 2)),
     "split": lambda: plot.split_times(V5E, GROUPS, [8192]),
     "tokens": lambda: plot.over_tokens(B, {"A": STEP, "C": LATER}),
     "speed": lambda: plot.over_tokens(B, {"A": STEP}, flops=2 * 7e9 * B),

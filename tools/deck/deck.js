@@ -29,9 +29,30 @@ const leave = () => {
   if (!active?.matches(".jump-to-slide-input")) active?.blur();
 };
 
+// The code behind the pictures and tables that are seen, in a panel over the slide: nothing moves.
+const panel = document.querySelector("#code");
+function code() {
+  const seen = [...Reveal.getCurrentSlide().querySelectorAll(".celltag_picture")].filter(
+    (cell) => !cell.closest(".fragment:not(.visible)"));
+  panel.replaceChildren(...seen.map((cell) => cell.querySelector(".highlight").cloneNode(true)));
+  panel.hidden = !panel.hidden || !seen.length;
+}
+const close = () => { panel.hidden = true; };
+
+// A printed script has one page, which cuts off what is longer: its letters shrink until it fits.
+function fit() {
+  for (const script of document.querySelectorAll(".speaker-notes-pdf[data-layout=separate-page]")) {
+    const height = document.querySelector(".pdf-page").clientHeight;
+    for (let size = 28; script.scrollHeight > height && size > 16; size -= 1) {
+      script.style.fontSize = `${size}px`;
+    }
+  }
+}
+
 drawn().then(async () => {
   // A finger on a slider moves it, and not the slide.
   document.querySelectorAll(".roofkit-explorer").forEach((part) => { part.dataset.preventSwipe = ""; });
+  Reveal.on("pdf-ready", fit);
   await Reveal.initialize({
     width: 1280, height: 720, margin: 0.03, maxScale: 4, center: false, display: "flex",
     // On a phone reveal.js would scroll, and lose the place that a link names.
@@ -41,17 +62,20 @@ drawn().then(async () => {
     pdfSeparateFragments: false, pdfMaxPagesPerSlide: 1, plugins: [RevealNotes],
     // Sections carry their own time; without a default the speaker's clock shows no pace.
     defaultTiming: 60,
-    // A slider or button that has the focus keeps the keys that it understands.
+    // A slider, a button or the code that has the focus keeps the keys that it understands.
     keyboardCondition: (event) =>
       !(slider(event) && /^(Arrow|Home|End)/.test(event.key)) &&
+      !(event.target === panel && /^Arrow(Up|Down)$/.test(event.key)) &&
       !(button(event) && /^( |Enter)$/.test(event.key)),
   });
-  Reveal.addKeyBinding({ keyCode: 67, key: "C", description: words.key_code },
-    () => document.body.classList.toggle("code"));
+  Reveal.addKeyBinding({ keyCode: 67, key: "C", description: words.key_code }, code);
   Reveal.addKeyBinding({ keyCode: 68, key: "D", description: words.key_dark },
     () => dark(document.querySelector("#dark").media === "not all"));
   // Without this the arrows would go on moving a slider that is out of sight.
   Reveal.on("slidechanged", leave);
+  // What comes next is not to come behind the code of what was there.
+  ["slidechanged", "fragmentshown", "fragmenthidden", "overviewshown"].forEach(
+    (event) => Reveal.on(event, close));
 });
 
 // A clicker sends PageUp and PageDown: they turn the slide, even just after a slider was used.

@@ -7,6 +7,7 @@ were made before: `make slides`, `make kit`.
 """
 
 import argparse
+import functools
 import os
 import re
 import shutil
@@ -145,7 +146,10 @@ def write(path, text):
 
 
 def headed(notebook, path, template, data):
-    """The notebook as text, with a few words under its title."""
+    """The notebook as text with the site's links, and a few words under its title."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = relinked(cell.source, path, places()[path.relative_to(ROOT).as_posix()])
     words = TEMPLATES.get_template(template).render(data, name=path.stem)
     notebook.cells.insert(1, nbformat.v4.new_markdown_cell(words, id="downloads"))
     return nbformat.writes(notebook)
@@ -153,7 +157,8 @@ def headed(notebook, path, template, data):
 
 def title(path):
     """A notebook's heading and the paragraph below it."""
-    heading, _, text = nbformat.read(path, as_version=4).cells[0].source.partition("\n\n")
+    source = relinked(nbformat.read(path, as_version=4).cells[0].source, path)
+    heading, _, text = source.partition("\n\n")
     return {"title": heading.removeprefix("# "), "text": text.partition("\n\n")[0]}
 
 
@@ -165,13 +170,26 @@ def minutes(path):
 def linked(path):
     """A text of the repository with its links as they are on the site."""
     # The blank line at the end of a block is for doctest.
-    text = path.read_text(encoding="utf-8").replace("\n\n```\n", "\n```\n")
+    return relinked(path.read_text(encoding="utf-8").replace("\n\n```\n", "\n```\n"), path)
+
+
+def relinked(text, source, page="index.md"):
+    """The text of a file of the repository with its links as they are on a page of the site."""
 
     def placed(found):
-        target = os.path.relpath(path.parent / found[1], ROOT)
-        return f"]({PLACES.get(target, found[1])}"
+        place = places().get(os.path.relpath(source.parent / found[1], ROOT))
+        return f"]({os.path.relpath(place, Path(page).parent)}" if place else found[0]
 
     return re.sub(r"\]\(([^)#:\s]+)(?=[)#])", placed, text)
+
+
+@functools.cache
+def places():
+    """Where on the site each file stands that a text may link to."""
+    lectures, problems = notebooks()
+    pages = {path: f"lectures/{path.name}" for path in lectures}
+    pages |= {path: f"problems/{path.name}" for path in problems}
+    return PLACES | {path.relative_to(ROOT).as_posix(): page for path, page in pages.items()}
 
 
 def sections(path):

@@ -1,9 +1,6 @@
-"""Collectives against published shares, every cut of a graph of links, and measured times."""
+"""Collectives against published shares and every cut of a graph of links."""
 
-import csv
-import itertools
 import math
-from pathlib import Path
 
 import links
 import numpy as np
@@ -234,45 +231,6 @@ def test_v5e_waits_under_45_kilobytes_a_hop():
     four = rk.group("TPU v5e", (4,))
     assert all_gather(2 * 256 * 256, four, with_latency=True).seconds == pytest.approx(3e-6)
     assert all_gather(2 * 2048 * 8192, four).seconds == pytest.approx(560e-6, rel=2e-3)
-
-
-def _measured():
-    folder = Path(__file__).parents[3] / "course/data"
-    with (folder / "gpu-allreduce.csv").open() as rows:
-        for row in csv.DictReader(rows):
-            yield (
-                row["node"], int(row["gpus"]), int(row["gpus_per_node"]), float(row["bytes"]),
-                float(row["microseconds"]) * 1e-6,
-            )  # fmt: skip
-
-
-# Cards and buses are the fastest of their time; the profiles do not say which they are.
-INFINIBAND_HDR, PCIE4, PCIE5 = 25e9, 31e9, 63e9
-
-
-def _group_of(node, gpus, per_node):
-    chip = "A100 80GB SXM" if node.startswith("a100") else "H100"
-    if not node.endswith("pairwise_nvlink"):
-        nodes = gpus // per_node
-        return rk.group(chip, per_node, nodes=nodes, card=INFINIBAND_HDR if nodes > 1 else None)
-    pair = Group("all-pairs", (2,), 300e9)
-    bus = PCIE4 if node.startswith("a100") else PCIE5
-    return pair if gpus == 2 else Group("all-pairs", (2,), 300e9, nodes=gpus // 2, card=bus)
-
-
-def test_no_measured_all_reduce_beats_the_bound():
-    ratios = {}
-    for node, gpus, per_node, size, seconds in _measured():
-        # They were taken without sums in the switch.
-        bound = all_reduce(size, _group_of(node, gpus, per_node), in_network=False).seconds
-        ratios.setdefault((node, gpus, per_node), []).append(seconds / bound)
-    assert sum(map(len, ratios.values())) == 390
-    assert min(itertools.chain(*ratios.values())) > 1
-    # Large arrays in one node behind a switch come near it.
-    for key in (("a100_dgx", 8, 8), ("h100_dgx", 8, 8), ("h100_dgx", 4, 4)):
-        assert ratios[key][-1] < 2
-    # So does a pair with nothing but its bridge; two pairs wait for the bus between them.
-    assert ratios["a100_pairwise_nvlink", 2, 2][-1] < 2
 
 
 @pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, "1e6", None, True])
