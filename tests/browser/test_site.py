@@ -181,7 +181,7 @@ def test_a_lectures_picture_moves_by_mouse_and_by_keys(site, page, stem):
         handle.press("ArrowLeft" if value else "ArrowRight")
         wait_redrawn(page, before)
     before = drawn(page)
-    drag(page, "first", 40, of=("first",))
+    drag(page, "first", 200, of=("first",))
     wait_redrawn(page, before)
 
 
