@@ -222,6 +222,7 @@ def test_keys_of_the_presenter(deck):
     page.keyboard.press("c")
     assert not panel.is_visible()
     page.evaluate("location.hash = '#/l01-network'")
+    page.wait_for_function("Reveal.getCurrentSlide().id === 'l01-network'")
     page.keyboard.press("c")
     assert not panel.is_visible(), "code gives away what a click is to show"
     page.keyboard.press("PageDown")
