@@ -30,7 +30,7 @@ def progress(name, due=None):
     Raises ValueError for an unknown set and for a time that cannot be read.
 
     >>> repr(progress("ps1")).partition("so far. ")[2]
-    'What a person reads comes on top.'
+    'What a person reads is added to that.'
     """
     left = _time_left(due)
     return Progress(f"{line_of(name, grades())} {left}".strip())
