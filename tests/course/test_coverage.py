@@ -29,7 +29,10 @@ ASKED = {
 ITEMS = [
     *(f"000-{number}" for number in range(1, 14)),
     *(f"001-{number}" for number in range(1, 29)),
-    *(f"E{number}" for number in (*range(1, 9), 30)),
+    *(f"002-{number}" for number in range(1, 13)),
+    *(f"003-{number}" for number in range(1, 10)),
+    *(f"004-{number}" for number in range(1, 23)),
+    *(f"E{number}" for number in range(1, 32)),
     *(f"R{number}" for number in range(1, 15)),
 ]
 
