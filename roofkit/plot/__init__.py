@@ -15,6 +15,7 @@ from roofkit.plot.stacks import breakdown
 from roofkit.plot.tables import table
 from roofkit.plot.tokens import over_tokens
 from roofkit.plot.traffic import traffic
+from roofkit.plot.years import over_years
 
 __all__ = [
     "COLOURS",
@@ -32,6 +33,7 @@ __all__ = [
     "matmul_times",
     "measured",
     "over_tokens",
+    "over_years",
     "overlap_blocks",
     "roofline",
     "show",
