@@ -45,6 +45,7 @@ FIGURES = {
     "split": lambda: plot.split_times(V5E, GROUPS, [8192]),
     "tokens": lambda: plot.over_tokens(B, {"A": STEP, "C": LATER}),
     "speed": lambda: plot.over_tokens(B, {"A": STEP}, flops=2 * 7e9 * B),
+    "years": lambda: plot.over_years({"A": {rk.Chip("N", {"bf16": 1e12}, 1e10): 2020}}),
     "layers": lambda: plot.layers({"P": SERVED.prefill(), "D": SERVED.decode(64)}),
     "kinds": lambda: plot.breakdown({"P": SERVED.prefill(), "D": SERVED.decode(64)}),
     "throughput": lambda: plot.throughput({"A": SERVED, "C": rk.llm("Llama-2-70B").on("H100")}),
