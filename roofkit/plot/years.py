@@ -78,7 +78,7 @@ def over_years(families, dtype=None):
         bare(ax)
         ax.xaxis.get_major_locator().set_params(integer=True)
     ridge.legend(ncols=len(families), **ABOVE)
-    place_labels(ridge, labels, lines=lines)
+    place_labels(ridge, labels, lines=[line for line in lines if len(line[0]) > 1])
     ridge.roofkit_description = say("years.described", chips=listing(told))
     peak.roofkit_description = bandwidth.roofkit_description = ridge.roofkit_description
     return peak, bandwidth, ridge
