@@ -1,4 +1,4 @@
-"""What one asks of a deployment backwards: the largest batch, the longest prompt, the fewest chips.
+"""Questions asked backwards: the largest batch, the longest prompt, the fewest chips, the price.
 
 Lengths and batches are found by halving: memory and time only grow with them.
 """
@@ -19,6 +19,8 @@ from roofkit.models.llm.split import Split, shard
 
 # The most sequences or tokens, and the most chips, that are tried.
 MOST, MOST_CHIPS = 1 << 40, 1 << 12
+# The share of the most tokens/s that a batch must give; a larger one makes a token hardly cheaper.
+ENOUGH = 0.99
 
 
 def largest_batch(served, prompt=2048, output=1, **room) -> int:
@@ -123,8 +125,11 @@ class Point:
     """A deployment with ``batch`` sequences on each replica at all times, and what that gives.
 
     ``time_to_first_token`` is the prefill of one prompt and ``time_per_token`` what passes from
-    token to token, both in seconds; tokens/s are those of all replicas. ``price`` is that of a
-    token, in what prices are given in, and in chip-seconds where none are.
+    token to token, both in seconds. ``replicas`` such deployments stand side by side: as many as
+    the load needs, or one where none was given; ``tokens_per_second`` is what all of them give at
+    most. ``price_per_hour`` is that of all their chips and ``price`` that of a token of the load,
+    or of every token they give where there is no load. Both are in what prices are given in; where
+    none are, an hour is counted in chip-hours and a token in chip-seconds.
     """
 
     served: Any
@@ -133,37 +138,51 @@ class Point:
     time_per_token: float
     tokens_per_second: float
     price: float
+    replicas: int = 1
+    price_per_hour: float = math.nan
 
     def __repr__(self):
+        many = f"{self.replicas} of " if self.replicas > 1 else ""
         times = {"to the first token": self.time_to_first_token, "a token": self.time_per_token}
         said = ", ".join(f"{quantity(seconds, 's')} {name}" for name, seconds in times.items())
         speed = f"{quantity(self.tokens_per_second, 'tokens/s')}, price {self.price:.4g} a token"
-        return in_lines(f"Point({self.served.named} with batch {self.batch}: {said}, {speed})")
+        return in_lines(
+            f"Point({many}{self.served.named} with batch {self.batch}: {said}, {speed}, "
+            f"{self.price_per_hour:.4g} an hour)"
+        )
 
 
 def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None, per_token=None,
-             prices: Mapping | None = None, **room) -> Point:  # fmt: skip
-    """The Point of least price a token that fits and meets both times, at best.
+             tokens_per_second=None, prices: Mapping | None = None, **room) -> Point:  # fmt: skip
+    """The Point of least price a token that fits, meets both times and carries the load, at best.
 
     Parameters
     ----------
     deployments : a Deployment or several, each on one kind of chip
     first_token, per_token : seconds, optional
         The longest time to the first token, and the longest average time of a further one.
+    tokens_per_second : float, optional
+        The whole load, in output tokens of all users a second; as many replicas of a deployment as
+        it needs stand side by side.
     prices : mapping of chip name to price of a chip-hour, optional
     room : ``chunk`` and ``reserve``, as for ``Deployment.memory``
 
     As a sequence ends, another takes its place (continuous batching): a prompt does not wait for
     the prefill of others, but between its tokens a sequence waits for that of all that come in.
-    Each deployment takes the largest batch that fits and meets the times: more sequences only share
-    what is read. Raises ValueError where none does, and for a chip without a price.
+
+    More sequences in a batch share what is read, until computing or the cache, of which each
+    sequence has its own, takes all of the time: then tokens only take longer. So each deployment
+    takes the smallest batch that saves as much as a larger one would. With a load this is the
+    smallest one that carries it on the fewest replicas; without, the smallest one with 99% of the
+    tokens/s that the largest batch gives. Of equal prices the shorter time a token wins. Raises
+    ValueError where nothing meets what is asked, and for a chip without a price.
 
     >>> import roofkit as rk
     >>> llama = rk.llm("Llama-3-8B")
-    >>> point = cheapest([llama.on("H100"), llama.on("L40S")], per_token=0.02,
-    ...                  prices={"H100": 2.5, "L40S": 0.9})
-    >>> point.served.chip.name, point.time_per_token <= 0.02
-    ('H100 SXM', True)
+    >>> offers, prices = [llama.on("H100"), llama.on("L40S")], {"H100": 2.5, "L40S": 0.9}
+    >>> point = cheapest(offers, per_token=0.02, tokens_per_second=10_000, prices=prices)
+    >>> point.replicas, point.served.chip.name, point.batch, point.price_per_hour
+    (5, 'H100 SXM', 25, 12.5)
     """
     deployments = [deployments] if hasattr(deployments, "generate") else list(deployments)
     for served in deployments:
@@ -172,25 +191,28 @@ def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None
                 f'deployments must be models on a chip, such as rk.llm("Llama-3-8B").on("H100"), '
                 f"got {served!r}"
             )
-    _one_of_each(prompt=prompt, output=output, first_token=first_token, per_token=per_token)
+    asked = {
+        "first_token": first_token, "per_token": per_token, "tokens_per_second": tokens_per_second
+    }  # fmt: skip
+    _one_of_each(prompt=prompt, output=output, **asked)
     if not isinstance(prices, Mapping | None):
         raise ValueError(f'prices must map chips to prices, as in {{"H100": 2.5}}, got {prices!r}')
-    limits = {"first_token": first_token, "per_token": per_token}
-    limits = {name: number(limit, name) for name, limit in limits.items() if limit is not None}
+    asked = {name: number(each, name) for name, each in asked.items() if each is not None}
+    load = asked.pop("tokens_per_second", None)
     prices = prices and {_name(name): price for name, price in prices.items()}
     found = [
         point for served in deployments
-        if (point := _best(served, prompt, output, limits, prices, room)) is not None
+        if (point := _best(served, prompt, output, asked, load, prices, room)) is not None
     ]  # fmt: skip
     if not found:
-        asked = ", ".join(f"{name} {limit:g} s" for name, limit in limits.items())
-        raise ValueError(f"no deployment fits{f' and meets {asked}' if asked else ''}")
-    return min(found, key=lambda point: point.price)
+        limits = ", ".join(f"{name} {limit:g} s" for name, limit in asked.items())
+        raise ValueError(f"no deployment fits{f' and meets {limits}' if limits else ''}")
+    return min(found, key=lambda point: (point.price, point.time_per_token))
 
 
-def _best(served, prompt, output, limits, prices, room):
+def _best(served, prompt, output, limits, load, prices, room):
     _know_capacity(served)
-    price = served.split.chips * _price(served.chip.name, prices)
+    hourly = served.split.chips * _price(served.chip.name, prices)
     first = served.time_to_first_token(1, prompt)
     if first > limits.get("first_token", math.inf):
         return None
@@ -205,12 +227,23 @@ def _best(served, prompt, output, limits, prices, room):
         slow = per_token(served.generate(batch, prompt, output))
         return not slow > limits.get("per_token", math.inf)
 
-    batch = _last(meets)
-    if not batch:
+    def speed(batch):
+        return served.generate(batch, prompt, output).tokens_per_second
+
+    largest = _last(meets)
+    if not largest:
         return None
+    replicas = math.ceil(load / speed(largest)) if load else 1
+    enough = load / replicas if load else ENOUGH * speed(largest)
+    batch = min(_last(lambda batch: speed(batch) < enough) + 1, largest)
     run = served.generate(batch, prompt, output)
-    speed = run.tokens_per_second
-    return Point(served, batch, first, per_token(run), speed, price / speed)
+    gives = replicas * run.tokens_per_second
+    hourly = replicas * hourly
+    return Point(
+        served, batch, first, per_token(run), gives,
+        price=hourly / (load or gives) / (1 if prices is None else 3600),
+        replicas=replicas, price_per_hour=hourly,
+    )  # fmt: skip
 
 
 def _name(name):
@@ -222,12 +255,12 @@ def _name(name):
 
 
 def _price(name, prices):
-    """The price of a second of a chip."""
+    """The price of a chip-hour, which is one chip-hour where there are no prices."""
     if prices is None:
         return 1.0
     if name not in prices:
         raise ValueError(f"prices has no {name!r}; it has {', '.join(prices) or 'none'}")
-    return number(prices[name], f"prices[{name!r}]") / 3600
+    return number(prices[name], f"prices[{name!r}]")
 
 
 def _know_capacity(served):

@@ -124,31 +124,85 @@ def test_a_model_that_no_count_of_chips_holds_says_why():
         asked("H100", weigths="fp8")
 
 
-def test_the_cheapest_point_meets_what_is_asked_and_a_larger_batch_would_not():
-    offers = [H100, LLAMA.on("L40S"), LLAMA.on("H100", split=Split(tensor=2))]
-    prices = {"H100 SXM": 2.5, "L40S": 0.9}
+OFFERS = [H100, LLAMA.on("L40S"), LLAMA.on("H100", split=Split(tensor=2))]
+PRICES = {"H100 SXM": 2.5, "L40S": 0.9}
+
+
+def waits(served, batch, prompt, output):
+    """Seconds from token to token: in its further tokens a sequence waits for others' prompts."""
+    run = served.generate(batch, prompt, output)
+    return (run.time - served.time_to_first_token(1, prompt)) / (output - 1)
+
+
+def largest(served, prompt, output, per_token):
+    """The largest batch that fits and meets the time, by trying each."""
+    most = served.largest_batch(prompt, output)
+    meets = [b for b in range(1, most + 1) if waits(served, b, prompt, output) <= per_token]
+    return meets[-1]
+
+
+def test_the_cheapest_point_meets_what_is_asked():
     assert rk.models.cheapest(H100, prices={"h100": 2.5}) == rk.models.cheapest(
-        [H100], prices=prices
+        [H100], prices=PRICES
     )
-    point = rk.models.cheapest(offers, 512, 128, first_token=0.5, per_token=0.02, prices=prices)
-    assert point.time_to_first_token <= 0.5
-    assert point.time_per_token <= 0.02
-    assert point.time_to_first_token == point.served.time_to_first_token(1, 512)
-    # In its 127 further tokens a sequence waits for the prompts of all others.
-    run, more = (point.served.generate(point.batch + n, 512, 128) for n in (0, 1))
-    waits = [(each.time - point.time_to_first_token) / 127 for each in (run, more)]
-    assert point.time_per_token == waits[0] <= 0.02 < waits[1]
+    limits = {"first_token": 0.5, "per_token": 0.02, "prices": PRICES}
+    point = rk.models.cheapest(OFFERS, 512, 128, **limits)
+    assert point.time_to_first_token == point.served.time_to_first_token(1, 512) <= 0.5
+    assert point.time_per_token == waits(point.served, point.batch, 512, 128) <= 0.02
+    run = point.served.generate(point.batch, 512, 128)
     assert point.tokens_per_second == run.tokens_per_second
-    dollars = prices[point.served.chip.name] / 3600 * point.served.split.chips
-    assert point.price == pytest.approx(dollars / point.tokens_per_second)
-    for each in offers:
-        alone = rk.models.cheapest([each], 512, 128, first_token=0.5, per_token=0.02, prices=prices)
-        assert alone.price >= point.price
+    assert point.replicas == 1
+    assert point.price_per_hour == PRICES[point.served.chip.name] * point.served.split.chips
+    assert point.price == pytest.approx(point.price_per_hour / 3600 / point.tokens_per_second)
+    for each in OFFERS:
+        assert rk.models.cheapest([each], 512, 128, **limits).price >= point.price
+
+
+@pytest.mark.parametrize("prompt", [1, 128, 512])
+def test_without_a_load_no_larger_batch_gives_a_hundredth_more(prompt):
+    """Where computing binds, more sequences only wait longer: 330 of them do, and not 1390."""
+    point = rk.models.cheapest(H100, prompt, 128, per_token=0.025)
+    most = largest(H100, prompt, 128, 0.025)
+    best = H100.generate(most, prompt, 128).tokens_per_second
+    less = H100.generate(point.batch - 1, prompt, 128).tokens_per_second
+    assert less < 0.99 * best <= point.tokens_per_second
+    if prompt == 1:
+        assert (point.batch, most) == (330, 1390)
+        assert point.time_per_token < 0.4 * 0.025
+
+
+@pytest.mark.parametrize("load", [100, 10_000, 1e6])
+def test_a_load_takes_the_fewest_replicas_and_on_these_the_smallest_batch(load):
+    asked = {"per_token": 0.02, "tokens_per_second": load, "prices": PRICES}
+    point = rk.models.cheapest(OFFERS, 512, 128, **asked)
+    each = point.served
+    most = each.generate(largest(each, 512, 128, 0.02), 512, 128).tokens_per_second
+    assert point.replicas == math.ceil(load / most)
+    assert point.tokens_per_second >= load
+    if point.batch > 1:
+        less = each.generate(point.batch - 1, 512, 128).tokens_per_second
+        assert point.replicas * less < load
+    chips = point.replicas * each.split.chips
+    assert point.price_per_hour == chips * PRICES[each.chip.name]
+    assert point.price == pytest.approx(point.price_per_hour / 3600 / load)
+    for other in OFFERS:
+        assert rk.models.cheapest(other, 512, 128, **asked).price >= point.price
+
+
+def test_of_equal_prices_the_shorter_time_a_token_wins():
+    """Two chips with a replica each, or both on each layer, cost the same."""
+    offers = [LLAMA.on("H100", split=Split(data=2)), LLAMA.on("H100", split=Split(tensor=2))]
+    point = rk.models.cheapest(offers, 512, 128, tokens_per_second=100)
+    assert point.served is offers[1]
+    assert point.batch == 1
+    assert "1 of" not in repr(point)
+    assert repr(rk.models.cheapest(H100, tokens_per_second=1e4)).startswith("Point(4 of Llama-3-8B")
 
 
 def test_without_prices_a_token_costs_chip_seconds():
     point = rk.models.cheapest([LLAMA.on("H100", split=Split(tensor=2))])
     assert point.price == pytest.approx(2 / point.tokens_per_second)
+    assert point.price_per_hour == 2
 
 
 @pytest.mark.parametrize(
@@ -157,6 +211,7 @@ def test_without_prices_a_token_costs_chip_seconds():
         ([], {}, "no deployment fits"),
         ([H100], {"first_token": 1e-6}, "no deployment fits and meets first_token 1e-06 s"),
         ([H100], {"per_token": 0}, "per_token must be finite and above 0"),
+        ([H100], {"tokens_per_second": 0}, "tokens_per_second must be finite and above 0"),
         ([H100], {"prices": {"A100": 1}}, "prices has no 'H100 SXM'; it has A100"),
         ([LLAMA.on(["H100", "H200"])], {}, "on 2 kinds of chips; ask for each"),
         (["H100"], {}, "deployments must be models on a chip"),
