@@ -148,9 +148,10 @@ def _options(chip, topology, nodes, card, pipeline_link, with_latency, in_networ
 def _room(memory):
     if memory.fits is None:
         return [("capacity", "capacity_bytes", "not known", "")]
+    kept = "reserved" if memory.reserve else "nothing reserved"
     spare = "spare" if memory.fits else "missing"
-    kept = [("reserved", "reserved_bytes", memory.reserve, "B")] if memory.reserve else []
-    return [("capacity", "capacity_bytes", memory.capacity, "B"), *kept,
+    return [("capacity", "capacity_bytes", memory.capacity, "B"),
+            (kept, "reserved_bytes", memory.reserve, "B" if memory.reserve else ""),
             (spare, "spare_bytes", memory.spare, "B")]  # fmt: skip
 
 

@@ -200,7 +200,9 @@ def test_llm_reads_a_config_file(tmp_path):
 def test_room_may_be_left_to_others():
     few = [*LLM, "--batch", 4, "--must-fit"]
     free, kept = (as_json(*few, "--reserve", reserve)["totals"] for reserve in (0, 0.1))
-    assert "reserved_bytes" not in free
+    assert free["reserved_bytes"] == 0
+    assert re.search(r"^nothing reserved +0$", ask(*few), re.MULTILINE)
+    assert re.search(r"^reserved +2 GB$", ask(*few, "--reserve", 2e9), re.MULTILINE)
     assert kept["reserved_bytes"] == pytest.approx(0.1 * kept["capacity_bytes"])
     assert kept["spare_bytes"] == pytest.approx(free["spare_bytes"] - kept["reserved_bytes"])
     ask(*few, "--reserve", 0.9, code=3)

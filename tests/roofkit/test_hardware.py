@@ -33,6 +33,13 @@ PUBLISHED = {
     "H100 NVL": (835.5, 1670.5, 1670.5, 60, 94, 3.9, 300),
     "B200": (2250, 4500, 4500, 80, 180, 7.672, 900),
     "GB200": (2500, 5000, 5000, 80, 186, 8.0, 900),
+    "B300": (2250, 4500, 153.5, 80, 288, 7.75, 900),
+    "GB300": (2500, 5000, 165, 80, 288, 8.0, 900),
+    "H800 SXM": (989.4, 1978.9, 1978.9, 66.9, 80, 3.35, 200),
+    "A800 80GB SXM": (312, None, 624, 19.5, 80, 2.039, 200),
+    "RTX PRO 6000": (503.8, 1007.6, 1007.6, 125.95, 96, 1.792, 63),
+    "Trainium2": (667, 1299, None, 181, 96 * GIB, 2.9, 512),
+    "M4 Max": (18.4, None, None, 18.4, 128, 0.546, None),
     "A30": (165, None, 330, 10.3, 24, 0.933, 100),
     "L40": (181.05, 362, 362, 90.5, 48, 0.864, 31),
     "L40S": (362.05, 733, 733, 91.6, 48, 0.864, 31),
@@ -63,8 +70,11 @@ PUBLISHED = {
     "Quadro RTX 6000": (None, None, None, 16.3, 24, 0.672, None),
 }
 
-FP4 = {"B200": 9000e12, "GB200": 10000e12, "RTX 5090": 1676e12, "MI355X": 10100e12}
-WITHOUT_BF16 = ("V100 SXM2", "T4", "AGX Orin")
+FP4 = {
+    "B200": 9000e12, "GB200": 10000e12, "RTX 5090": 1676e12, "MI355X": 10100e12, "B300": 14000e12,
+    "GB300": 15000e12, "RTX PRO 6000": 2015.2e12,
+}  # fmt: skip
+WITHOUT_BF16 = ("V100 SXM2", "T4", "AGX Orin", "M4 Max")
 
 # topology, most chips in one, the largest slice and the length whose multiples wrap around.
 JOINED = {
@@ -82,6 +92,11 @@ JOINED = {
     "MI355X": ("all-pairs", 8, None, None),
     "Gaudi 3": ("all-pairs", 8, None, None),
     "B200": ("switch", 8, None, None),
+    "B300": ("switch", 8, None, None),
+    "GB300": ("switch", 72, None, None),
+    "H800 SXM": ("switch", 8, None, None),
+    "A800 80GB SXM": ("switch", 8, None, None),
+    "Trainium2": ("torus", None, (4, 4), 4),
     "GB200": ("switch", 72, None, None),
     "RTX A6000": ("all-pairs", 2, None, None),
     "MI300X": ("all-pairs", 8, None, None),
@@ -97,14 +112,27 @@ MULTIPROCESSORS = {
     "H200": 132, "B200": 148, "L40": 142, "L40S": 142, "A6000": 84, "4090": 128, "1080 Ti": 28,
     "Quadro RTX 6000": 72, "MI250X": 220, "MI300X": 304, "MI325X": 304, "Orin": 16, "T4": 40,
     "L4": 58, "A10": 72, "A40": 84, "3090": 82, "5090": 170, "H20": 78, "EPYC": 128,
-    "H100 NVL": 132, "A30": 56, "MI355X": 256,
+    "H100 NVL": 132, "A30": 56, "MI355X": 256, "H800": 132, "A800": 108, "RTX PRO 6000": 188,
+    "M4 Max": 40,
 }  # fmt: skip
 
-# What drivers and runtimes report, in bytes.
-ALLOCATABLE = {
-    "A100 80GB SXM": 85.9e9, "H100 SXM": 85.52e9, "H200": 150.75e9, "TPU v5e": 15.75 * 2**30,
-    "B200": 192.27e9,
+# What drivers and runtimes report: MiB of NVIDIA's, Intel's and Orin's, GiB of AMD's and Google's.
+MIB = {
+    "V100": 16160, "A100-40": 40960, "A100-80": 81920, "A100-80 PCIe": 81920, "A30": 24576,
+    "H100": 81559, "H100 PCIe": 81559, "H100 NVL": 95830, "H200": 143771, "H20": 97871,
+    "B200": 183359, "GB200": 189471, "B300": 275040, "GB300": 284208, "L40": 46068, "L40S": 46068,
+    "T4": 15360, "L4": 23034, "A10": 23028, "A40": 46068, "A6000": 49140, "3090": 24576,
+    "4090": 24564, "5090": 32607, "RTX PRO 6000": 97887, "Quadro RTX 6000": 24576,
+    "1080 Ti": 11178, "H800": 81559, "A800": 81920, "Gaudi 3": 131072, "Orin": 62841,
 }  # fmt: skip
+GIBS = {
+    "MI250X": 128, "MI300X": 191.984375, "MI325X": 256, "MI355X": 288, "TPU v3": 2 * 15.482421875,
+    "TPU v4": 30.75, "TPU v5e": 15.75, "TPU v5p": 95, "TPU v6e": 31.25, "TPU7x": 2 * 94.75,
+}  # fmt: skip
+ALLOCATABLE = {
+    **{name: size * 2**20 for name, size in MIB.items()},
+    **{name: size * 2**30 for name, size in GIBS.items()},
+}
 
 TOY = """\
 [sources]
@@ -254,8 +282,14 @@ def test_rings_of_cubes_close_together_and_those_of_a_pod_each_alone():
 @pytest.mark.parametrize(("name", "held"), ALLOCATABLE.items())
 def test_what_can_be_allocated_is_what_the_driver_reports(name, held):
     chip = rk.chip(name)
-    assert chip.usable == chip.allocatable == pytest.approx(held, rel=1e-3)
+    assert chip.usable == chip.allocatable == held
     assert dataclasses.replace(chip, allocatable=None).usable == chip.capacity
+
+
+def test_where_nothing_is_reported_the_data_sheet_stands_in():
+    silent = {chip.name for chip in rk.chips() if chip.capacity and chip.allocatable is None}
+    assert silent == {"Trainium2", "M4 Max"}
+    assert len(ALLOCATABLE) == sum(chip.allocatable is not None for chip in rk.chips())
 
 
 def test_multiprocessors_are_those_of_the_architecture_papers():
@@ -270,7 +304,7 @@ def test_threads_of_a_multiprocessor_follow_the_architecture():
     for chip in rk.chips():
         if chip.threads is None:
             assert not chip.sku.startswith("NVIDIA") or chip.multiprocessors is None
-        elif chip.name in wide or chip.name.startswith(("A100", "H100", "H200")):
+        elif chip.name in wide or chip.name.startswith(("A100", "H100", "H200", "A800", "H800")):
             assert chip.threads == 2048
         else:
             assert chip.threads == (1024 if chip.name in turing else 1536)
@@ -299,6 +333,13 @@ def test_threads_of_a_multiprocessor_follow_the_architecture():
         ("v5p", "bf16", 166.0),
         ("v6e", "bf16", 560.4),
         ("TPU7x", "bf16", 312.6),
+        ("B300", "bf16", 290.3),
+        ("GB300", "bf16", 312.5),
+        ("H800", "bf16", 295.3),
+        ("A800", "bf16", 153.0),
+        ("RTX PRO 6000", "bf16", 281.1),
+        ("Trainium2", "bf16", 230.0),
+        ("M4 Max", "fp16", 33.7),
     ],
 )
 def test_ridges_are_the_published_ones(name, dtype, ridge):

@@ -15,8 +15,13 @@ from roofkit.roofline import larger, smaller
 class Memory:
     """What a chip must hold, in bytes, against what it has.
 
-    ``capacity`` is NaN where it is not known; ``reserve`` bytes of it are left to other programs.
+    ``capacity`` is what a program can have of the chip, as its driver reports it, or what the data
+    sheet prints where no report is known; NaN where neither is. ``reserve`` bytes of it are left
+    to others: the driver's own context, buffers of communication, other programs.
 
+    >>> Memory(weights=14e9, kv=1e9, activations=1e9, capacity=24e9)
+    Memory(weights 14 GB + KV cache 1 GB + activations 1 GB = 16 GB of 24 GB with nothing
+        reserved, 8 GB spare)
     >>> Memory(weights=14e9, kv=1e9, activations=1e9, capacity=24e9, reserve=2e9)
     Memory(weights 14 GB + KV cache 1 GB + activations 1 GB = 16 GB of 24 GB less 2
         GB reserved, 6 GB spare)
@@ -37,8 +42,10 @@ class Memory:
         lacks = not np.ndim(self.spare) and self.spare < 0
         spare = quantity(-self.spare, "B") + " missing"
         spare = spare if lacks else quantity(self.spare, "B") + " spare"
-        kept = f" less {quantity(self.reserve, 'B')} reserved" if np.any(self.reserve) else ""
-        return in_lines(f"Memory({needed} of {quantity(self.capacity, 'B')}{kept}, {spare})")
+        kept = f"less {quantity(self.reserve, 'B')}" if np.any(self.reserve) else "with nothing"
+        return in_lines(
+            f"Memory({needed} of {quantity(self.capacity, 'B')} {kept} reserved, {spare})"
+        )
 
     @property
     def total(self):
