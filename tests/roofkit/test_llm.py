@@ -214,7 +214,8 @@ PRINTED = {
     "Qwen3-235B-A22B": 235e9, "Gemma-3-27B": 25.6e9 + 1.416e9, "Phi-3-mini-4k": 3.8e9,
     "Phi-4": 14.7e9, "Mistral-Nemo": 12.2e9, "Mixtral-8x22B-v0.1": 141e9,
     "DeepSeek-V2-Lite": 15.7e9, "DeepSeek-V3": 671e9, "gpt-oss-20b": 20.91e9,
-    "gpt-oss-120b": 116.83e9,
+    "gpt-oss-120b": 116.83e9, "Qwen3-Coder-480B-A35B": 480e9,
+    "GLM-4.5-Air": 106e9, "GLM-4.6": 355e9,
 }  # fmt: skip
 
 
@@ -572,7 +573,15 @@ def test_a_config_that_lacks_a_field_says_which(field):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"model_type": "mamba"}, "model_type='mamba' is not modelled; known: llama"),
+        ({"model_type": "rwkv"}, "model_type='rwkv' is not modelled; known: llama"),
+        ({"model_type": "mamba"}, r"model_type='mamba' is not modelled: .* state space layers"),
+        ({"model_type": "qwen3_next"}, r"does not count its linear attention layers \(a gated"),
+        ({"model_type": "llama4_text"}, "does not count its attention in chunks"),
+        ({"model_type": "glm_moe_dsa"}, "does not count its sparse attention"),
+        (
+            {"model_type": "seen", "text_config": {"model_type": "qwen3_5_text"}},
+            "model_type='seen' is not modelled: this package does not count its linear attention",
+        ),
         ({"model_type": None}, "model_type=None is not modelled"),
         ({"num_attention_heads": 5}, "5 heads do not divide the hidden width 64"),
         ({"num_key_value_heads": 8}, "8 KV heads are more than the 4 query heads"),
@@ -590,8 +599,8 @@ def test_a_config_that_lacks_a_field_says_which(field):
         ({"model_type": "gemma3"}, "a gemma3 needs a text_config with a model_type of llama"),
         ({"model_type": "x", "text_config": {"model_type": "llama"}}, "and can be given alone"),
         (
-            {"model_type": "llama4", "text_config": {"model_type": "llama4_text"}},
-            "\"text_config\" is of model_type='llama4_text', which is not either",
+            {"model_type": "gemma4", "text_config": {"model_type": "gemma4_text"}},
+            "\"text_config\" is of model_type='gemma4_text', which is not either",
         ),
         ({"quantization_config": {"quant_method": "x"}}, "methods known are fp8, gptq"),
         ({"tie_word_embeddings": "yes"}, "tie_word_embeddings='yes' must be true or false"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from roofkit._names import index, look_up
 from roofkit._tables import html_table, text_table, to_frame
 from roofkit._units import engineering
-from roofkit.models.llm.families import ABSENT, FAMILIES, SEEING
+from roofkit.models.llm.families import ABSENT, FAMILIES, MISSING, SEEING
 from roofkit.models.llm.fields import Fields
 from roofkit.models.llm.model import LLM
 from roofkit.models.llm.quantization import stored
@@ -171,15 +171,18 @@ def from_config(config, name=None, *, source="given by the user"):
     if read is None:
         inner = config.get("text_config")
         inner = inner.get("model_type") if isinstance(inner, Mapping) else None
+        missing = [MISSING.get(str(kind).removesuffix("_text")) for kind in (family, inner)]
+        if any(missing):
+            why = f": this package does not count {missing[0] or missing[1]}"
+        elif inner:
+            alone = "and can be given alone" if inner in FAMILIES else "which is not either"
+            why = f'. Its "text_config" is of model_type={inner!r}, {alone}'
+        else:
+            why = ". A model of the same shape as one of them can borrow its model_type"
         raise ValueError(
-            f"{name}: model_type={config.get('model_type')!r} is not modelled; known: "
-            f"{', '.join((*FAMILIES, *SEEING))}. "
-            + (
-                f'Its "text_config" is of model_type={inner!r}'
-                + (", and can be given alone" if inner in FAMILIES else ", which is not either")
-                if inner
-                else "A model of the same shape as one of them can borrow its model_type"
-            )
+            f"{name}: model_type={config.get('model_type')!r} is not modelled"
+            + ("" if any(missing) else f"; known: {', '.join((*FAMILIES, *SEEING))}")
+            + why
         )
     fields = Fields(config, name, source, ABSENT.get(family, {}))
     model = read(fields)

@@ -111,6 +111,7 @@ def _qwen2_moe(fields):
 def _qwen3_moe(fields):
     dense = _dense_layers(fields)
     biases = fields.flag("attention_bias", False)
+    fields.expect("use_qk_norm", True, why="queries and keys are normalised")
     width = fields.size("intermediate_size", 0)
     fields.pass_over("layer_types")  # a window is that of every layer
     return _usual(
@@ -123,17 +124,32 @@ def _qwen3_moe(fields):
     )  # fmt: skip
 
 
+def _first_dense(fields):
+    """The choices of LLM for experts in all layers but the first few, a shared one beside them."""
+    fields.pass_over("num_nextn_predict_layers", "norm_topk_prob")
+    width = fields["moe_intermediate_size"]
+    return {
+        "experts": fields["n_routed_experts"], "experts_per_token": fields["num_experts_per_tok"],
+        "expert_width": width, "shared_width": width * fields.size("n_shared_experts", 0),
+        "dense_layers": fields.size("first_k_dense_replace", 0),
+    }  # fmt: skip
+
+
 def _deepseek(fields):
     fields.expect("moe_layer_freq", 1, why="experts are in every layer after the dense ones")
-    fields.pass_over("num_nextn_predict_layers", "ep_size", "norm_topk_prob")
-    width = fields["moe_intermediate_size"]
+    fields.pass_over("ep_size")
     biases = fields.flag("attention_bias", False)
     return _usual(
-        fields, out_bias=biases, experts=fields["n_routed_experts"],
-        experts_per_token=fields["num_experts_per_tok"], expert_width=width,
-        shared_width=width * fields.size("n_shared_experts", 0),
-        dense_layers=fields.size("first_k_dense_replace", 0),
+        fields, out_bias=biases, **_first_dense(fields),
         **(_latent(fields) if fields.size("kv_lora_rank") else {"qkv_bias": biases}),
+    )  # fmt: skip
+
+
+def _glm4_moe(fields):
+    return _usual(
+        fields, needs=["num_key_value_heads"], **_first_dense(fields),
+        qkv_bias=fields.flag("attention_bias", False),
+        qk_norm="head" if fields.flag("use_qk_norm", False) else "",
     )  # fmt: skip
 
 
@@ -284,19 +300,21 @@ def _gpt2(fields):
 FAMILIES = {
     "llama": _llama, "mistral": _mistral, "mixtral": _mixtral, "qwen2": _qwen2, "qwen3": _qwen3,
     "qwen2_moe": _qwen2_moe, "qwen3_moe": _qwen3_moe, "deepseek": _deepseek,
-    "deepseek_v2": _deepseek, "deepseek_v3": _deepseek, "gemma": _gemma, "gemma2": _gemma2,
-    "gemma3_text": _gemma3, "gpt_oss": _gpt_oss, "phi": _phi, "phi3": _phi3, "olmo2": _olmo2,
-    "granite": _llama, "cohere": _cohere, "starcoder2": _starcoder2, "falcon": _falcon,
-    "opt": _opt, "gpt2": _gpt2,
+    "deepseek_v2": _deepseek, "deepseek_v3": _deepseek, "kimi_k2": _deepseek,
+    "glm4_moe": _glm4_moe, "gemma": _gemma, "gemma2": _gemma2, "gemma3_text": _gemma3,
+    "gpt_oss": _gpt_oss, "phi": _phi, "phi3": _phi3, "olmo2": _olmo2, "granite": _llama,
+    "cohere": _cohere, "starcoder2": _starcoder2, "falcon": _falcon, "opt": _opt, "gpt2": _gpt2,
 }  # fmt: skip
 # What transformers takes where a key is absent, if that differs from what null means.
 _QWEN = {"sliding_window": 4096, "max_window_layers": 28}
+_DEEPSEEK_V3 = {"kv_lora_rank": 512, "q_lora_rank": 1536, "n_shared_experts": 1,
+                "first_k_dense_replace": 3}  # fmt: skip
 ABSENT = {
     "mistral": {"sliding_window": 4096},
     "qwen2": _QWEN, "qwen3": _QWEN, "qwen2_moe": _QWEN, "qwen3_moe": _QWEN,
     "deepseek_v2": {"kv_lora_rank": 512, "q_lora_rank": 1536, "n_shared_experts": 2},
-    "deepseek_v3": {"kv_lora_rank": 512, "q_lora_rank": 1536, "n_shared_experts": 1,
-                    "first_k_dense_replace": 3},
+    "deepseek_v3": _DEEPSEEK_V3, "kimi_k2": _DEEPSEEK_V3,
+    "glm4_moe": {"n_shared_experts": 1, "first_k_dense_replace": 1},
     "gemma2": {"sliding_window": 4096},
     "gemma3_text": {"sliding_window": 4096, "vocab_size": 262208, "num_attention_heads": 8,
                     "num_key_value_heads": 4, "head_dim": 256,
@@ -304,4 +322,16 @@ ABSENT = {
     "gpt_oss": {"sliding_window": 128},
 }  # fmt: skip
 # Models that see images too; their text_config describes the language model in them.
-SEEING = ("gemma3", "mistral3", "llava")
+SEEING = ("gemma3", "mistral3", "llava", "kimi_k25")
+
+# What a family has that this package does not count, by model_type; the part that sees aside.
+_DELTA = "its linear attention layers (a gated delta net), which keep a state in place of K and V"
+_MAMBA = "its state space layers (Mamba), which keep a state in place of K and V"
+_INDEXED = "its sparse attention, in which an indexer picks the keys that a token meets"
+MISSING = {
+    "qwen3_next": _DELTA, "qwen3_5": _DELTA, "qwen3_5_moe": _DELTA, "kimi_linear": _DELTA,
+    "llama4": "its attention in chunks (attention_chunk_size) in three of four layers",
+    "nemotron_h": _MAMBA, "jamba": _MAMBA, "bamba": _MAMBA, "falcon_h1": _MAMBA, "mamba": _MAMBA,
+    "mamba2": _MAMBA, "granitemoehybrid": _MAMBA,
+    "deepseek_v32": _INDEXED, "glm_moe_dsa": _INDEXED, "deepseek_v4": _INDEXED,
+}  # fmt: skip

@@ -17,6 +17,9 @@ _LATENT = {
 # So wide a latent vector, beside such heads, that making K and V always takes less.
 _WIDE = {**_LATENT, "kv_lora_rank": 64, "qk_nope_head_dim": 1, "v_head_dim": 1}
 _FOUR = {"num_hidden_layers": 4, "sliding_window": 3}
+_GLM = {**_SIZES, **_EXPERTS, "head_dim": 12, "n_routed_experts": 4, "n_shared_experts": 1,
+        "first_k_dense_replace": 1, "attention_bias": True, "use_qk_norm": True,
+        "partial_rotary_factor": 0.5}  # fmt: skip
 SMALL = {
     "llama": (_SIZES, {**_SIZES, "tie_word_embeddings": True, "attention_bias": True},
               {**_SIZES, "head_dim": 12, "mlp_bias": True}),
@@ -40,6 +43,9 @@ SMALL = {
               "n_inner": 80, "tie_word_embeddings": False}),
     "deepseek_v2": (_LATENT, {**_LATENT, "q_lora_rank": None}),
     "deepseek_v3": (_LATENT, {**_LATENT, "q_lora_rank": None, "n_shared_experts": 1}, _WIDE),
+    "kimi_k2": (_LATENT,),
+    "glm4_moe": (_GLM, {**_GLM, "num_hidden_layers": 3, "n_shared_experts": 2,
+                        "attention_bias": False, "use_qk_norm": False}),
     "gemma2": ({**_SIZES, **_FOUR, "head_dim": 12},),
     "gemma3_text": ({**_SIZES, **_FOUR, "num_hidden_layers": 7, "head_dim": 12},),
     "gpt_oss": ({**_SIZES, **_FOUR, "head_dim": 12, "num_local_experts": 4,
@@ -69,6 +75,8 @@ CHANGES = [
     for changes, names in (
         # GLM-4.5, which stands in for the first DeepSeek, has no bias after attention.
         ({"attention_bias": True}, "llama qwen3 qwen3_moe gemma deepseek_v3"),
+        ({"attention_bias": False}, "glm4_moe"),
+        ({"use_qk_norm": False}, "glm4_moe"),
         ({"mlp_bias": True}, "llama"),
         ({"head_dim": 20}, "llama mistral mixtral qwen3 qwen3_moe gemma"),
         ({"head_dim": ABSENT}, "qwen3 qwen3_moe gemma"),
@@ -84,7 +92,7 @@ CHANGES = [
         ({"mlp_only_layers": [1]}, "qwen3_moe"),
         ({"decoder_sparse_step": 2}, "qwen3_moe"),
         ({"n_shared_experts": 1}, "deepseek"),
-        ({"first_k_dense_replace": 0}, "deepseek"),
+        ({"first_k_dense_replace": 0}, "deepseek glm4_moe"),
         ({"enable_bias": False}, "opt"),
         ({"layer_norm_elementwise_affine": False}, "opt"),
         ({"_remove_final_layer_norm": True}, "opt"),

@@ -13,6 +13,9 @@ import pytest
 
 ATTENTION = re.compile(r"\.(self_attn|attn|self_attention)$")
 HEAD = re.compile(r"\.(lm_head|embed_out)$")
+# These came with code of their own: the first DeepSeek has the shapes of GLM-4.5, Kimi K2 those of
+# DeepSeek-V3.
+STANDS_IN = {"deepseek": "glm4_moe", "kimi_k2": "deepseek_v3"}
 
 
 @dataclass
@@ -49,8 +52,7 @@ def config_of(fields):
     _, transformers = loaded()
     fields = dict(fields)
     kind = fields.pop("model_type")
-    # The first DeepSeek came with code of its own; GLM-4.5 has its shapes.
-    return transformers.AutoConfig.for_model("glm4_moe" if kind == "deepseek" else kind, **fields)
+    return transformers.AutoConfig.for_model(STANDS_IN.get(kind, kind), **fields)
 
 
 def parameters(fields):
