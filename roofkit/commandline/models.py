@@ -14,6 +14,7 @@ from roofkit.commandline.options import (
     topology_option,
 )
 from roofkit.commandline.output import figure_table, print_answer
+from roofkit.commandline.serving import Several, cheapest, sweep
 from roofkit.models import Links, Precision, Split
 
 DOES_NOT_FIT = 3
@@ -23,8 +24,15 @@ DOES_NOT_FIT = 3
 @click.argument("model", required=False)
 @click.option("--chip", type=ChipType(),
               help="A chip's name or alias, such as a6000; or a file, as elsewhere.")  # fmt: skip
-@click.option("--batch", type=float, default=1, show_default=True)
-@click.option("--prompt", type=float, default=2048, show_default=True, help="Tokens of the prompt.")
+@click.option(
+    "--batch",
+    type=Several(),
+    default="1",
+    show_default=True,
+    help="Sequences at a time; several, as in 1,8,64, print a table of times instead.",
+)
+@click.option("--prompt", type=Several(), default="2048", show_default=True,
+              help="Tokens of the prompt; several as for the batch.")  # fmt: skip
 @click.option("--output", type=int, default=128, show_default=True, help="Tokens to generate.")
 @click.option("--weights", help="What matrices are stored as, such as int4.")
 @click.option("--experts", help="What those of experts are stored as; as the weights unless given.")
@@ -61,9 +69,17 @@ DOES_NOT_FIT = 3
               help="Prefill at most so many tokens at a time, for memory.")  # fmt: skip
 @click.option("--predict", is_flag=True, help="By timings of the GPU, or of one like it.")
 @click.option("--must-fit", is_flag=True, help=f"Exit with {DOES_NOT_FIT} if memory is too small.")
+@click.option(
+    "--tokens-per-second",
+    type=float,
+    help="A whole load: print the replicas that carry it, and their batch, instead.",
+)
+@click.option("--per-token", type=float, help="The same under a limit of seconds a token.")
+@click.option("--first-token", type=float, help="And of seconds to the first token.")
+@click.option("--price", type=float, help="Of a chip-hour; then the answer has a price too.")
 @answers
 def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, reserve, predict,
-        **given):  # fmt: skip
+        tokens_per_second, per_token, first_token, price, **given):  # fmt: skip
     """A language model layer by layer: prefill, decode, generation and memory.
 
     MODEL is a name, or the path of a Hugging Face config.json or of its folder; without one, all
@@ -83,6 +99,22 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         raise click.UsageError("give a chip with --chip, such as --chip a6000")
     served = rk.llm(model).on(chip, calibration=rk.machine.calibrate(chip) if predict else None,
                               **_options(chip, **given))  # fmt: skip
+    room = {"chunk": chunk, "reserve": reserve}
+    limits = {"tokens_per_second": tokens_per_second, "per_token": per_token,
+              "first_token": first_token}  # fmt: skip
+    asked = price is not None or any(each is not None for each in limits.values())
+    several = len(batch) * len(prompt) > 1
+    if (asked or several) and (predict or new is not None or cached is not None):
+        raise click.UsageError("--predict, --new and --cached are of one batch and one prompt")
+    if asked:
+        if len(prompt) > 1 or batch != [1]:
+            raise click.UsageError("give one --prompt and no --batch, which is what this finds")
+        cheapest(form, served, prompt[0], output, price, limits, room)
+        return
+    if several:
+        fit = sweep(form, served, batch, prompt, output, room)
+        sys.exit(DOES_NOT_FIT if must_fit and not fit else 0)
+    (batch,), (prompt,) = batch, prompt
     tables = {
         "prefill": served.prefill(batch, prompt),
         "decode": served.decode(batch, prompt),
@@ -92,7 +124,7 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
     elif cached is not None:
         raise click.UsageError("--cached is for another pass; give its --new tokens too")
     run = served.generate(batch, prompt, output)
-    memory = served.memory(batch, prompt, output, chunk=chunk, reserve=reserve)
+    memory = served.memory(batch, prompt, output, **room)
     figures = [
         ("time to first token", "first_token_seconds", run.time_to_first_token, "s"),
         ("time per token", "token_seconds", run.time_per_token, "s"),

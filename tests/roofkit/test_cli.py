@@ -209,6 +209,62 @@ def test_room_may_be_left_to_others():
     assert as_json(*few, "--chunk", 64)["totals"]["activation_bytes"] < free["activation_bytes"]
 
 
+SERVED = ["llm", "llama-3-8b", "--chip", "h100"]
+
+
+def test_several_batches_and_prompts_are_a_table_of_times():
+    options = ["--batch", "1,8,4096", "--prompt", "512,2048", "--output", 64, "--reserve", 0.1]
+    rows, answer = as_csv(*SERVED, *options), as_json(*SERVED, *options)
+    sizes = [(prompt, batch) for prompt in (512, 2048) for batch in (1, 8, 4096)]
+    assert [(row["prompt"], row["batch"]) for row in answer] == sizes
+    served = rk.llm("Llama-3-8B").on("H100")
+    for row, read, (prompt, batch) in zip(answer, rows, sizes, strict=True):
+        run = served.generate(batch, prompt, 64)
+        held = served.memory(batch, prompt, 64, reserve=0.1)
+        assert float(read["token_seconds"]) == row["token_seconds"] == run.time_per_token
+        assert row["first_token_seconds"] == run.time_to_first_token
+        assert row["tokens_per_second"] == run.tokens_per_second
+        assert (row["memory_bytes"], row["fits"]) == (held.total, held.fits)
+    assert [row["fits"] for row in answer] == [True, True, False] * 2
+    text = ask(*SERVED, "--batch", "1,8,4096")
+    assert text.startswith("Deployment(Llama-3-8B on H100 SXM")
+    assert "nothing reserved" in text
+    assert re.search(r"^2048 +4096 .* no$", text, re.MULTILINE)
+    ask(*SERVED, "--batch", "1,8", "--must-fit")
+    ask(*SERVED, "--batch", "1,4096", "--must-fit", code=3)
+
+
+def test_a_load_is_answered_with_replicas_and_a_price():
+    options = ["--tokens-per-second", 10_000, "--per-token", 0.02, "--price", 2.5, "--reserve", 0.1]
+    answer = as_json(*SERVED, *options)
+    point = rk.models.cheapest(
+        rk.llm("Llama-3-8B").on("H100"), tokens_per_second=10_000, per_token=0.02,
+        prices={"H100": 2.5}, reserve=0.1,
+    )  # fmt: skip
+    assert (answer["replicas"], answer["batch"]) == (point.replicas, point.batch)
+    assert answer["price_per_hour"] == 2.5 * answer["chips"] == point.price_per_hour
+    assert answer["price_per_million_tokens"] == 1e6 * point.price
+    assert "price_per_hour" not in as_json(*SERVED, "--per-token", 0.02)
+    two = as_json("llm", "llama-3-70b", "--chip", "h100", "--tensor", 2, "--first-token", 2)
+    assert (two["replicas"], two["chips"]) == (1, 2)
+    assert "no deployment fits and meets per_token" in ask(*SERVED, "--per-token", 1e-6, code=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--batch", "1,x"], "'1,x' must be a number, or several as in 1,8,64"),
+        (["--batch", "1,2", "--predict"], "are of one batch and one prompt"),
+        (["--prompt", "1,2", "--new", 5], "are of one batch and one prompt"),
+        (["--per-token", 1, "--cached", 5], "are of one batch and one prompt"),
+        (["--per-token", 1, "--batch", 8], "no --batch, which is what this finds"),
+        (["--price", 1, "--prompt", "8,9"], "give one --prompt"),
+    ],
+)
+def test_what_does_not_go_together_is_a_wrong_command_line(options, said):
+    assert said in ask(*SERVED, *options, code=2)
+
+
 def test_a_cnn_keeps_what_fits_in_the_cache():
     network = ["cnn", "resnet50", "--chip", "l4", "--dtype", "int8"]
     kept, sent = (as_json(*network, *more)["totals"] for more in ([], ["--on-chip", 0]))

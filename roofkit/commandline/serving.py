@@ -1,0 +1,71 @@
+"""What ``llm`` prints in place of its layers: many batches and prompts, or one batch to serve."""
+
+import itertools
+
+import click
+
+import roofkit as rk
+from roofkit._tables import text_table
+from roofkit._units import quantity
+from roofkit.commandline.output import figure_table, print_answer
+
+
+class Several(click.ParamType):
+    """One number or several with commas between them, as a list."""
+
+    name = "numbers"
+
+    def convert(self, value, param, ctx):
+        try:
+            return [float(each) for each in str(value).split(",")]
+        except ValueError:
+            self.fail(f"{value!r} must be a number, or several as in 1,8,64", param, ctx)
+
+
+def sweep(form, served, batches, prompts, output, room):
+    """Print times, speed and memory of each batch with each prompt; whether all of them fit."""
+    rows = []
+    for prompt, batch in itertools.product(prompts, batches):
+        run = served.generate(batch, prompt, output)
+        memory = served.memory(batch, prompt, output, **room)
+        rows.append({
+            "prompt": prompt, "batch": batch, "output": output,
+            "first_token_seconds": run.time_to_first_token, "token_seconds": run.time_per_token,
+            "tokens_per_second": run.tokens_per_second, "memory_bytes": memory.total,
+            "fits": memory.fits,
+        })  # fmt: skip
+    said = {True: "yes", False: "no", None: "not known"}
+    text = text_table(
+        ("prompt", "batch", "first token", "per token", "tokens/s", "memory", "fits"), ("",) * 7,
+        [
+            (f"{row['prompt']:g}", f"{row['batch']:g}", quantity(row["first_token_seconds"], "s"),
+             quantity(row["token_seconds"], "s"), f"{row['tokens_per_second']:.0f}",
+             quantity(row["memory_bytes"], "B"), said[row["fits"]])
+            for row in rows
+        ],
+    )  # fmt: skip
+    kept = "" if room["reserve"] else ", nothing reserved"
+    print_answer(form, rows, rows, f"{served}, output {output}{kept}\n\n{text}")
+    return all(row["fits"] for row in rows)
+
+
+def cheapest(form, served, prompt, output, price, limits, room):
+    """Print the batch, the replicas and the price that ``rk.models.cheapest`` finds."""
+    prices = None if price is None else {served.chip.name: price}
+    point = rk.models.cheapest(served, prompt, output, prices=prices, **limits, **room)
+    figures = [
+        ("replicas", "replicas", point.replicas, ""),
+        ("chips", "chips", point.replicas * served.split.chips, ""),
+        ("batch of a replica", "batch", point.batch, ""),
+        ("time to first token", "first_token_seconds", point.time_to_first_token, "s"),
+        ("time per token, prompts of others in between", "token_seconds", point.time_per_token,
+         "s"),
+        ("tokens a second", "tokens_per_second", point.tokens_per_second, "1/s"),
+    ]  # fmt: skip
+    if prices:
+        figures += [
+            ("price of an hour", "price_per_hour", point.price_per_hour, ""),
+            ("price of a million tokens", "price_per_million_tokens", 1e6 * point.price, ""),
+        ]
+    document = {key: value for _, key, value, _ in figures}
+    print_answer(form, document, [document], figure_table(figures))
