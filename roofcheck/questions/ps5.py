@@ -3,7 +3,7 @@
 import roofkit as rk
 from roofcheck.algebra import read
 from roofcheck.derivation import Derivation, step
-from roofcheck.inputs import Input, Instead, itemsize
+from roofcheck.inputs import Input, Instead, itemsize, retold
 from roofcheck.kinds import Function, Order
 from roofcheck.slips import Slip
 
@@ -72,7 +72,7 @@ INPUTS = {
         "K and V",
         instead=(Instead("K alone", 1, "That keeps K alone, or takes 1 byte for a number."),),
     ),
-    "size": itemsize("bf16", "a number"),
+    "size": retold(itemsize("bf16", "a number"), "fp32", says="That comes to 4 bytes a number."),
 }
 NO_GROUPS = (
     "That gives keys and values as many heads as queries. num_key_value_heads says how many there "

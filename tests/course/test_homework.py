@@ -178,7 +178,7 @@ def test_the_readmes_name_the_same_lectures_and_questions():
         path.stem.removeprefix("ps"): lectures_of(path) for path in SETS
     }
     course = (ROOT / "course/README.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| \[(\d)\. .*\| ([^|]+) \|$", course, re.M))
+    rows = dict(re.findall(r"^\| \[(\d+)\. .*\| ([^|]+) \|$", course, re.M))
     said = {
         int(lecture): Counter(
             (int(each), question)
