@@ -4,6 +4,7 @@ import matplotlib.pyplot  # noqa: F401  first: an installation without it is tol
 
 from roofkit._units import engineering
 from roofkit.plot.collectives import collective, topologies
+from roofkit.plot.convolutions import conv_shapes
 from roofkit.plot.figures import COLOURS, LINES, Picture, show
 from roofkit.plot.matmuls import matmul_batches, matmul_shapes, matmul_times
 from roofkit.plot.measured import measured
@@ -23,6 +24,7 @@ __all__ = [
     "Picture",
     "breakdown",
     "collective",
+    "conv_shapes",
     "engineering",
     "kv_memory",
     "layers",

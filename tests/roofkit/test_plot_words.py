@@ -35,6 +35,7 @@ FIGURES = {
     "switch": lambda: plot.topologies({"N": rk.group("H100", 8)}),
     "shapes": lambda: plot.matmul_shapes(512, 4096, 4096),
     "tiled shapes": lambda: plot.matmul_shapes(8, 4096, 4096, tile=(4, 8), chips=2),
+    "convolution": lambda: plot.conv_shapes(56, 56, 128, 256, 3, padding=1),
     "batches": lambda: plot.matmul_batches(V5E, {"A": (64, 64), "C": (1024, 1024)}),
     "batches on a chip": lambda: plot.matmul_batches(rk.chip("TPU v5e"), {"C": (1024, 1024)}),
     "matmul times": lambda: plot.matmul_times([1, 64], [1, 2], {"A": ([1, 64], [1, 2])}),
