@@ -16,11 +16,11 @@ THIN = 0.008
 def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="fp32", ax=None):
     """Draw the arrays of a convolution to scale: X[C_in, H, W], a kernel of Y, and Z.
 
-    Arguments are those of ``rk.kernels.conv2d`` for one image. Shown in X is what one kernel
-    sees at once, in the kernel's colour, and dark in Z the element that it gives. ``ax`` is where to draw. Rows and columns
-    lie in the page and are to scale; channels lie behind each other, each about half as thick as a
-    row is high. Under each array stand its sizes and its bytes. Returns the Axes. Raises ValueError
-    as ``conv2d`` does.
+    Arguments are those of ``rk.kernels.conv2d`` for one image; ``ax`` is where to draw. Shown in X
+    is what one kernel sees at once, in the kernel's colour, and dark in Z the element that it
+    gives. Rows and columns lie in the page and are to scale; channels lie behind each other, each
+    about half as thick as a row is high. Under each array stand its sizes and its bytes. Returns
+    the Axes. Raises ValueError as ``conv2d`` does.
 
     >>> ax = conv_shapes(56, 56, 128, 256, 3, padding=1)
     >>> ax.roofkit_description[:79]
