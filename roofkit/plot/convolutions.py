@@ -1,4 +1,4 @@
-"""The arrays of a convolution as a figure: its input, one of its kernels and its output."""
+"""The arrays of a convolution as a figure: its input, one of its filters and its output."""
 
 from matplotlib.patches import Polygon
 
@@ -9,22 +9,22 @@ from roofkit.plot.wording import say
 
 # A channel is drawn so far to the right and so far up, as a share of a row's height.
 SLANT = 0.36, 0.3
-# How thick a kernel of a few rows is drawn at least, as a share of the figure's width.
+# How thick a filter of a few rows is drawn at least, as a share of the figure's width.
 THIN = 0.008
 
 
 def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="fp32", ax=None):
-    """Draw the arrays of a convolution to scale: X[C_in, H, W], a kernel of Y, and Z.
+    """Draw the arrays of a convolution to scale: X[C_in, H, W], a filter of Y, and Z.
 
     Arguments are those of ``rk.kernels.conv2d`` for one image; ``ax`` is where to draw. Shown in X
-    is what one kernel sees at once, in the kernel's colour, and dark in Z the element that it
+    is what one filter sees at once, in the filter's colour, and dark in Z the element that it
     gives. Rows and columns lie in the page and are to scale; channels lie behind each other, each
     about half as thick as a row is high. Under each array stand its sizes and its bytes. Returns
     the Axes. Raises ValueError as ``conv2d`` does.
 
     >>> ax = conv_shapes(56, 56, 128, 256, 3, padding=1)
     >>> ax.roofkit_description[:79]
-    'Drawn to scale: the input X, 128 channels of 56 by 56, 1.61 MB; 256 kernels Y, '
+    'Drawn to scale: the input X, 128 channels of 56 by 56, 1.61 MB; 256 filters Y, '
     """
 
     def bytes_of(moves):
@@ -52,17 +52,17 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
     _box(ax, (at[0], 0), (W, H, C_in), COLOURS[0])
     _box(ax, (at[1], 0), (thick, thick, deep), COLOURS[1], dark=True)
     _box(ax, (at[2], 0), (columns, rows, C_out), COLOURS[2])
-    # What the kernel sees reaches as far back as the kernel does; what it gives is one element.
+    # What the filter sees reaches as far back as the filter does; what it gives is one element.
     for left, size, part, reach, colour in (
         (at[0], (W, H), thick, deep, COLOURS[1]),
         (at[2], (columns, rows), THIN * width, 1, COLOURS[2]),
     ):
         corner = left + 0.3 * (size[0] - part), 0.55 * (size[1] - part)
         _box(ax, corner, (part, part, reach), colour, dark=True)
-    kernels_said = say("convolution.kernels", count=C_out, deep=deep, kernel=K)
+    filters_said = say("convolution.filters", count=C_out, deep=deep, kernel=K)
     named = (
         (at[0] + W / 2, f"X: {C_in} × {H} × {W}\n{bytes_of('X')}"),
-        (at[1] + thick / 2, kernels_said + f"\n{bytes_of('Y')}"),
+        (at[1] + thick / 2, filters_said + f"\n{bytes_of('Y')}"),
         (at[2] + columns / 2, f"Z: {C_out} × {rows} × {columns}\n{out}"),
     )
     for centre, text in named:
@@ -71,7 +71,7 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
             fontsize=10,
         )  # fmt: skip
     ax.roofkit_description = say(
-        "convolution.described", channels=C_in, rows=H, columns=W, kernels=C_out, deep=deep,
+        "convolution.described", channels=C_in, rows=H, columns=W, filters=C_out, deep=deep,
         kernel=K, made_rows=rows, made_columns=columns,
         X=bytes_of("X"), Y=bytes_of("Y"), Z=out,
     )  # fmt: skip

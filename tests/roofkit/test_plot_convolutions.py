@@ -1,4 +1,4 @@
-"""The figure of a convolution: to scale, with the bytes that the kernel counts, and readable."""
+"""The figure of a convolution: to scale, with the bytes that conv2d counts, and readable."""
 
 from itertools import combinations
 
@@ -55,15 +55,15 @@ def test_a_convolution_names_its_sizes_and_bytes():
     # 4 bytes each: 128 · 56 · 56, 256 · 128 · 9 and 256 · 56 · 56 numbers.
     assert said == [
         "X: 128 × 56 × 56\n1.61 MB",
-        "Y: 256 kernels\nof 128 × 3 × 3\n1.18 MB",
+        "Y: 256 filters\nof 128 × 3 × 3\n1.18 MB",
         "Z: 256 × 56 × 56\n3.21 MB",
     ]
 
 
-def test_a_depthwise_kernel_is_one_channel_deep():
+def test_a_depthwise_filter_is_one_channel_deep():
     ax = plot.conv_shapes(56, 56, 128, 128, 3, padding=1, groups=128, dtype="bf16")
-    assert ax.texts[1].get_text() == "Y: 128 kernels\nof 1 × 3 × 3\n2.3 kB"
-    assert "128 kernels Y, each 1 by 3 by 3, 2.3 kB in all" in ax.roofkit_description
+    assert ax.texts[1].get_text() == "Y: 128 filters\nof 1 × 3 × 3\n2.3 kB"
+    assert "128 filters Y, each 1 by 3 by 3, 2.3 kB in all" in ax.roofkit_description
 
 
 def test_a_convolution_that_cannot_be_is_refused():
