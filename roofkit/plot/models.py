@@ -79,7 +79,7 @@ def layers(tables, *, ax=None):
     xlim = intensities_shown(ridges, [point.intensity for point in every], above=3)
     ylim = 0.6 * min(xlim[0] * bandwidth for _, bandwidth in roofs), roofs[0][0] * 10
     if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+        _, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
     roofline_axes(ax, xlim, ylim)
     lines = []
     for (peak, bandwidth), line in zip(roofs, LINES, strict=False):
