@@ -246,10 +246,7 @@ class GPUCalibration:
         """
         ideal, of = self.chip.roofline(dtype), self._fitted("matmul", "bf16")
         its = of.constants
-        # A GPU whose clock ran above the data sheet's reached more than the peak.
-        reached = Roofline(
-            min(its["peak"], 1.0) * ideal.peak_flops, its["bandwidth"] * ideal.bandwidth
-        )
+        reached = Roofline(its["peak"] * ideal.peak_flops, its["bandwidth"] * ideal.bandwidth)
         bound = ideal.estimate(cost).lower
         seconds = its["overhead"] + reached.estimate(cost).lower
         basis = f"no kernel of this kind was timed: as {of.of_whom}"
