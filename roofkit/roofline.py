@@ -2,7 +2,7 @@
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from roofkit._inputs import check_broadcast, is_symbolic, number
 from roofkit._units import quantity
-from roofkit.efficiency import COMPUTE, MEMORY, share
+from roofkit.efficiency import COMPUTE, KEPT, MEMORY, share
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -95,6 +95,9 @@ class Roofline:
         Bytes/s of the channel that feeds the computation.
     channel : str
         What that channel is; it names the bound when data cannot arrive in time.
+    cache : bytes, optional
+        What the last-level cache holds, where it is known. It changes no bound: ``share`` names it
+        where arrays fit in it.
 
     Raises ValueError unless both are finite, above zero and of shapes that broadcast.
 
@@ -107,6 +110,7 @@ class Roofline:
     peak_flops: Any
     bandwidth: Any
     channel: str = "memory"
+    cache: Any = field(default=None, compare=False)
 
     def __post_init__(self):
         peak = number(self.peak_flops, "peak_flops")
@@ -161,19 +165,37 @@ class Roofline:
         """
         return Estimate(flops / self.peak_flops, moved / self.bandwidth, self.channel)
 
-    def share(self, cost, seconds):
+    def share(self, cost, seconds, on_chip=0.0):
         """The share of this roof that a measured time reaches: the least time over the measured.
 
-        1 is as fast as the roof allows, whichever of the two bounds. Raises ValueError for more,
-        with what is likely to be wrong. ``mfu`` and ``mbu`` are the shares of one ceiling alone.
+        1 is as fast as the roof allows, whichever of the two bounds. The roof holds for arrays that
+        come from memory: ``on_chip`` says how many bytes of them the last-level cache still held,
+        or kept from the kernel after; they cost no time here. Raises ValueError for a share above
+        1, with what is likely to be wrong. ``mfu`` and ``mbu`` are the shares of one ceiling alone.
 
-        >>> round(Roofline(1.97e14, 8.2e11).share(Cost(flops=2e12, bytes=1e9), seconds=12.5e-3), 3)
+        >>> roof = Roofline(1.97e14, 8.2e11)
+        >>> round(roof.share(Cost(flops=2e12, bytes=1e9), seconds=12.5e-3), 3)
         0.812
+        >>> add = Cost(flops=4e6, bytes=24e6)
+        >>> round(roof.share(add, seconds=20e-6, on_chip=16e6), 3)         # both operands stayed
+        0.488
         """
         seconds = number(seconds, "seconds")
+        on_chip = number(on_chip, "on_chip", above=False)
         least = self.estimate(cost).lower
+        check_broadcast(bytes=cost.bytes, on_chip=on_chip)
+        if np.any(on_chip):
+            least = self.estimate(Cost(cost.flops, larger(cost.bytes - on_chip, 0.0))).lower
         check_broadcast(estimate=least, seconds=seconds)
-        return share(least, seconds, f"what {self!r} allows", (*MEMORY, *COMPUTE))
+        reasons = (self._kept(cost, on_chip), *MEMORY[1:], *COMPUTE)
+        return share(least, seconds, f"what {self!r} allows", reasons)
+
+    def _kept(self, cost, on_chip):
+        """Say that a cache may have held the arrays, and which cache if it has room for them."""
+        if np.any(on_chip) or self.cache is None or np.any(cost.bytes > self.cache):
+            return KEPT
+        cache = f"the {quantity(self.cache, 'B')} of the last-level cache"
+        return f"its {quantity(cost.bytes, 'B')} fit in {cache}; say with on_chip= how many stayed"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,291 +1,368 @@
-"""Fit the constants of roofkit/machine/gpus.toml to measured kernels, and say how well they do.
+"""Fit the constants of roofkit/machine/gpus.toml to timed kernels, and say how well they do.
 
 ``python tools/fit_gpus.py`` prints the report: errors, coverage and width of the intervals on
-models, sizes and GPUs that were left out of the fit. ``--write`` renews gpus.toml. Needs SciPy.
+models, shapes and sizes that were left out of the fit. ``--write`` renews gpus.toml. Needs SciPy.
 """
 
 import argparse
 import csv
 import functools
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import least_squares
 
 import roofkit as rk
-from roofkit.machine import gpu_kernels, gpus
+from roofkit.machine import gpus
 from roofkit.machine.predictions import Prediction
 
 DATA = Path(__file__).parents[1] / "tests/data/gpu"
-GPUS = {"a100": "A100 80GB SXM", "h100": "H100 SXM"}
-KINDS = {"add": "add", "input_layernorm": "norm", "mlp_act": "activation"}
-MATMUL = ("peak", "bandwidth")
-SHARED = ("write", "cache", "overhead", "join", "throttle")
-ROWS = {
-    "add": ("bandwidth", "overhead", "cached"),
-    "norm": ("rate", "overhead", "cached", "step"),
-    "activation": ("rate", "overhead", "step"),
-}
-ITEMSIZE = 2
+VIDUR = {"a100": "A100 80GB SXM", "h100": "H100 SXM"}
+KINDS = {"add": "add", "input_layernorm": "rms_norm", "mlp_act": "gated_activation"}
+NOW, BEFORE = "vLLM 2026", "PyTorch 2024"
+FOLDS = 5
+# Weights of one shape that the authors of aiconfigurator multiplied by in turn.
+TURNS = 6.0
 # On either side of an interval: less than 5%, because a model that nobody has seen differs more
 # from the fit than those that were left out of it one by one. At 4% the models judged by the
 # quantiles of the others are covered nine times in ten.
 TAIL = 0.04
-LINK = ("latency", "bus", "fill")
+# Heads of 512 elements run as another kernel, many times slower.
+WIDEST_HEAD = 256
 # A fit starts where physics would put it: full speed, microseconds, a tenth.
-START = {
-    "peak": 0.9, "write": 1e-10, "cache": 6e10, "bandwidth": 0.9, "overhead": 4e-6,
-    "join": 2e-6, "throttle": 0.1,
+MATMUL = {
+    "peak": 0.9, "bandwidth": 0.9, "write": 1e-10, "cache": 2e10, "overhead": 3e-6, "join": 2e-6,
+    "throttle": 0.1,
 }  # fmt: skip
-ROWS_START = {"bandwidth": 0.9, "rate": 5e9, "overhead": 2.5e-6, "cached": 0.3, "step": 9e-7}
+NARROWING = {"row": 1e-6, "narrow": 0.5}  # and no split sums to join
+ROWS = {
+    "add": {"bandwidth": 0.9, "overhead": 2.5e-6, "cached": 0.3},
+    "rms_norm": {"rate": 5e9, "overhead": 2.5e-6, "cached": 0.3, "step": 9e-7},
+    "gated_activation": {"rate": 5e9, "overhead": 2.5e-6, "step": 9e-7},
+}
+ATTENTION = {
+    "prefill": {"peak": 0.7, "softmax": 100.0, "block": 1e-6, "bandwidth": 0.6, "store": 0.3,
+                "overhead": 1e-5},
+    "decode": {"block": 3e-6, "rate": 2e10, "join": 1e-6, "bandwidth": 0.8, "overhead": 1e-5,
+               "grouped": 1e-6},
+}  # fmt: skip
+LINK = {"latency": 3e-5, "bus": 1e11, "fill": 1e-6}
+HOP = {"hop": 1e-6}  # where 2, 4 and 8 GPUs were timed on one clock
+AT_MOST = {"cached": 1.0, "bandwidth": 1.0, "peak": 1.0}
 
 
-@functools.cache
-def read(name):
-    """Read the columns of a file as arrays: times in seconds, chips by their names in roofkit."""
-    with (DATA / f"gpu-{name}.csv").open(encoding="utf-8", newline="") as file:
+class Study(NamedTuple):
+    """One kind of kernel timed with one software: its table, and which sizes its range has."""
+
+    software: str
+    kernel: str
+    table: dict
+    sizes: tuple
+    # Intervals of all variants together, where these are few rows each.
+    pooled: bool = False
+
+
+def rows_of(name):
+    """The columns of a file as arrays: numbers where they are, times in seconds."""
+    with (DATA / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     table = {key: np.array([row[key] for row in rows]) for key in rows[0]}
-    for key in table:
-        if key not in ("gpu", "model", "op", "node"):
-            table[key] = table[key].astype(float)
+    for key, values in table.items():
+        if key not in ("gpu", "library", "dtype", "model", "op", "node", "pass"):
+            table[key] = values.astype(float)
     table["seconds"] = table.pop("microseconds") * 1e-6
-    for key in ("gpu", "node"):
-        if key in table:
-            table["chip"] = np.array([GPUS[value.split("_")[0]] for value in table[key]])
     return table
-
-
-def figures(name):
-    return gpus.figures(rk.chip(name))
 
 
 def pick(table, keep):
     return {key: values[keep] for key, values in table.items()}
 
 
-def minimise(residuals, start, scale=0.05, most=np.inf):
-    """Find constants above zero at which the logarithms of predicted / measured are small.
+def _numbered(*columns):
+    """A number for every row, the same for rows that agree in all columns, shuffled by them."""
+    rows = [tuple(map(float, row)) for row in zip(*columns, strict=True)]
+    distinct = sorted(set(rows))
+    # Neighbours in size fall in different folds.
+    return np.array([{row: i for i, row in enumerate(distinct)}[row] for row in rows]) % FOLDS
+
+
+@functools.cache
+def study(label):
+    return STUDIES[label]()
+
+
+def vidur_matmuls():
+    table = rows_of("gpu-matmuls")
+    count = len(table["seconds"])
+    table |= {"chip": _vidur(table["gpu"]), "variant": np.full(count, "bf16"),
+              "library": np.full(count, "PyTorch"), "fold": _models(table)}  # fmt: skip
+    return Study(BEFORE, "matmul", table, ("B", "D", "F"))
+
+
+def vidur_rows():
+    table = rows_of("gpu-elementwise")
+    table |= {"chip": _vidur(table["gpu"]), "fold": _models(table),
+              "variant": np.array([KINDS[op] for op in table["op"]]),
+              "library": np.full(len(table["seconds"]), "vLLM")}  # fmt: skip
+    return Study(BEFORE, "elementwise", table, ("rows", "width"), pooled=True)
+
+
+def vidur_links():
+    table = rows_of("gpu-allreduce")
+    table["size"] = table.pop("bytes")
+    variant = [
+        gpus.link_named("switch" if node.endswith("dgx") else "pairs", count, per_node)
+        for node, count, per_node in zip(
+            table["node"], table["gpus"], table["gpus_per_node"], strict=True
+        )
+    ]
+    table |= {"chip": _vidur(table["node"]), "variant": np.array(variant),
+              "library": np.full(len(variant), "NCCL"),
+              "fold": _numbered(table["size"])}  # fmt: skip
+    return Study(BEFORE, "all_reduce", table, ("size", "gpus"), pooled=True)
+
+
+def _vidur(names):
+    return np.array([VIDUR[name.split("_")[0]] for name in names])
+
+
+def _models(table):
+    return np.unique(table["model"], return_inverse=True)[1]
+
+
+def library_matmuls():
+    table = rows_of("library-matmuls")
+    table |= {"chip": table["gpu"], "variant": table["dtype"],
+              "fold": _numbered(table["D"], table["F"])}  # fmt: skip
+    return Study(NOW, "matmul", table, ("B", "D", "F"))
+
+
+def library_attention():
+    table = rows_of("library-attention")
+    table["new"] = table.pop("tokens")
+    decoding = table["pass"] == "decode"
+    table = pick(table, (table["head_dim"] <= WIDEST_HEAD) & ((table["new"] > 1) | decoding))
+    heads = [table[name] for name in ("heads", "kv_heads", "head_dim")]
+    table |= {"chip": table["gpu"], "variant": table["pass"], "fold": _numbered(*heads),
+              "tokens": table["batch"] * (table["new"] + table["cached"])}  # fmt: skip
+    sizes = "batch", "new", "cached", "heads", "kv_heads", "head_dim", "tokens"
+    return Study(NOW, "attention", table, sizes)
+
+
+def library_links(kernel):
+    table = rows_of("library-collectives")
+    table = pick(table, table["op"] == kernel)
+    table["size"] = 2 * table.pop("message_elements")
+    table |= {"chip": table["gpu"], "variant": np.full(len(table["seconds"]), "switch"),
+              "fold": _numbered(table["size"])}  # fmt: skip
+    return Study(NOW, kernel, table, ("size", "gpus"))
+
+
+STUDIES = {
+    "vLLM 2026: matmuls": library_matmuls,
+    "vLLM 2026: attention": library_attention,
+    "vLLM 2026: all-reduces": lambda: library_links("all_reduce"),
+    "vLLM 2026: all-gathers": lambda: library_links("all_gather"),
+    "PyTorch 2024: matmuls": vidur_matmuls,
+    "PyTorch 2024: norms, adds, activations": vidur_rows,
+    "PyTorch 2024: all-reduces": vidur_links,
+}
+BYTES = {"bf16": 2, "fp8": 1}
+
+
+def predict(kernel, variant, chip, constants, part):
+    """Predicted seconds of rows of one chip and variant, and the place of their regime."""
+    gpu = figures(chip, variant)
+    if kernel == "matmul":
+        return gpus.matmul_by(gpu, constants, part["B"], part["D"], part["F"], BYTES[variant])
+    if kernel == "elementwise":
+        return gpus.rows_by(gpu, constants, part["rows"], part["width"], 2, variant)
+    if kernel == "attention":
+        sizes = ("batch", "new", "cached", "heads", "kv_heads", "head_dim")
+        return gpus.attention_by(gpu, constants, *(part[size] for size in sizes))
+    return gpus.link_by(constants, variant, part["size"], part["gpus"], gpus.PASSES[kernel])
+
+
+@functools.cache
+def figures(chip, variant):
+    gpu = gpus.figures(rk.chip(chip))
+    return replace(gpu, peak=float(rk.chip(chip).peak_flops("fp8"))) if variant == "fp8" else gpu
+
+
+def starting(label, variant, chip):
+    """Where the fit of a kernel's constants starts, and the constants that are given."""
+    kernel = study(label).kernel
+    if kernel == "matmul":
+        turns = {"turns": TURNS} if study(label).software == NOW else {}
+        if variant == "fp8":
+            return {name: at for name, at in MATMUL.items() if name != "join"} | NARROWING, turns
+        return MATMUL, turns
+    if kernel == "elementwise":
+        return ROWS[variant], {} if "cached" in ROWS[variant] else {"cached": 0.0}
+    if kernel == "attention":
+        start, old = ATTENTION[variant], chip.startswith("A100")
+        if variant == "decode":
+            # The attention of vLLM 0.14.0, which ran on A100, splits keys for groups alone.
+            return start, {"grouped_only": int(old)}
+        # Heads of one width cannot tell the time of a softmax from that of the products.
+        return {name: at for name, at in start.items() if not old or name != "softmax"}, (
+            {"softmax": start["softmax"]} if old else {}
+        )
+    return LINK | (HOP if study(label).software == NOW else {}), {}
+
+
+def fit(label, variant, chip, keep):
+    """Constants at which the logarithms of predicted / measured are small, for rows that count.
 
     The loss is soft L1, so that a kernel that the library chose badly bends the fit little.
     """
+    its = study(label)
+    part = pick(its.table, keep & _of(its, chip, variant))
+    start, given = starting(label, variant, chip)
+    if its.kernel == "elementwise" and variant != "add":
+        given = given | {"bandwidth": fit(label, "add", chip, keep)["bandwidth"]}
+
+    def residuals(logs):
+        constants = given | dict(zip(start, np.exp(logs), strict=True))
+        return np.log(predict(its.kernel, variant, chip, constants, part)[0] / part["seconds"])
+
+    most = np.log([AT_MOST.get(name, 1e30) for name in start])
     found = least_squares(
-        lambda logs: residuals(np.exp(logs)), np.log(start), bounds=(-np.inf, np.log(most)),
-        loss="soft_l1", f_scale=scale, diff_step=1e-3, max_nfev=40, xtol=1e-4, ftol=1e-5,
+        residuals, np.log(list(start.values())), bounds=(-np.inf, most), loss="soft_l1",
+        f_scale=0.1 if its.kernel in gpus.PASSES else 0.05,
+        diff_step=1e-3, max_nfev=200, xtol=1e-6, ftol=1e-7,
     )  # fmt: skip
     # A time below a picosecond, or a share below 1e-12, counts as 0.
-    return np.where(found.x < np.log(1e-12), 0, np.exp(found.x)).tolist()
+    values = np.where(found.x < np.log(1e-12), 0, np.exp(found.x)).tolist()
+    return given | dict(zip(start, values, strict=True))
 
 
-def fit_matmuls(table, start=None):
-    """Fit constants by chip; those that are no shares of its data sheet are one for all chips."""
-    chips = {chip: figures(chip) for chip in GPUS.values() if chip in table["chip"]}
-    parts = {chip: pick(table, table["chip"] == chip) for chip in chips}
-    measured = np.concatenate([part["seconds"] for part in parts.values()])
-
-    def unpack(values):
-        shared = dict(zip(SHARED, values[len(MATMUL) * len(chips) :], strict=True))
-        return {
-            chip: {**dict(zip(MATMUL, values[len(MATMUL) * i :], strict=False)), **shared}
-            for i, chip in enumerate(chips)
-        }
-
-    def residuals(values):
-        by_chip = unpack(values)
-        predicted = [
-            gpus.matmul_by(chips[chip], its, *(parts[chip][size] for size in "BDF"), ITEMSIZE)[0]
-            for chip, its in by_chip.items()
-        ]
-        return np.log(np.concatenate(predicted) / measured)
-
-    start = start or dict.fromkeys(chips, START)
-    first = [start[chip][name] for chip in chips for name in MATMUL]
-    shared = [start[next(iter(chips))][name] for name in SHARED]
-    return unpack(minimise(residuals, [*first, *shared]))
+def _of(its, chip, variant):
+    return (its.table["chip"] == chip) & (its.table["variant"] == variant)
 
 
-def fit_rows(table):
-    """Fit constants by chip and kind; that of the add gives the speed of memory for the others."""
-    constants = {chip: {} for chip in GPUS.values() if chip in table["chip"]}
-    for chip, its in constants.items():
-        for kind in KINDS.values():
-            its[kind] = _fit_kind(table, chip, kind, its)
-    return constants
-
-
-def _fit_kind(table, chip, kind, fitted_before):
-    ops = [op for op, its_kind in KINDS.items() if its_kind == kind]
-    part = pick(table, (table["chip"] == chip) & np.isin(table["op"], ops))
-    names = ROWS[kind]
-
-    def residuals(values):
-        constants = {
-            **fitted_before,
-            kind: {"cached": 0.0, **dict(zip(names, values, strict=True))},
-        }
-        predicted = gpu_kernels.row_kernel(
-            figures(chip), constants, part["rows"], part["width"], ITEMSIZE, kind
-        )
-        return np.log(predicted / part["seconds"])
-
-    most = [1.0 if name in ("cached", "bandwidth") else np.inf for name in names]
-    found = minimise(residuals, [ROWS_START[name] for name in names], most=most)
-    return {"cached": 0.0, **dict(zip(names, found, strict=True))}
-
-
-def fit_all_reduce(table):
-    """Fit the constants of all-reduces by chip and links."""
-    constants = {}
-    for chip in GPUS.values():
-        links = links_of(table)
-        for link in dict.fromkeys(links[table["chip"] == chip]):
-            part = pick(table, (table["chip"] == chip) & (links == link))
-
-            def residuals(values, part=part):
-                its = dict(zip(LINK, values, strict=True))
-                predicted = gpu_kernels.all_reduce(its, part["bytes"], part["gpus"])
-                return np.log(predicted / part["seconds"])
-
-            found = minimise(residuals, [3e-5, 1e11, 1e-6], scale=0.1)
-            constants.setdefault(chip, {})[str(link)] = dict(zip(LINK, found, strict=True))
-    return constants
-
-
-def links_of(table):
-    """How the GPUs of each row are joined, in the names of ``GPUCalibration.all_reduce``."""
-    return np.array([
-        gpus.link_named("switch" if node.endswith("dgx") else "pairs", gpus_, per_node)
-        for node, gpus_, per_node in zip(
-            table["node"], table["gpus"], table["gpus_per_node"], strict=True
-        )
-    ])  # fmt: skip
-
-
-def predict(name, table, constants):
-    """Predicted seconds of each row and the place of its regime."""
-    seconds, regime = np.empty(len(table["seconds"])), np.empty(len(table["seconds"]), int)
-    for keep, chip, which in _groups(name, table):
-        part, gpu, its = pick(table, keep), figures(chip), constants[chip]
-        if name == "matmuls":
-            found = gpus.matmul_by(gpu, its, part["B"], part["D"], part["F"], ITEMSIZE)
-        elif name == "elementwise":
-            found = gpus.rows_by(gpu, its, part["rows"], part["width"], ITEMSIZE, which)
-        else:
-            found = gpus.all_reduce_by(its[which], which, part["bytes"], part["gpus"])
-        seconds[keep], regime[keep] = found
-    return seconds, regime
-
-
-def _groups(name, table):
-    which = {
-        "matmuls": lambda: np.full(len(table["chip"]), ""),
-        "elementwise": lambda: np.array([KINDS[op] for op in table["op"]]),
-        "allreduce": lambda: links_of(table),
-    }[name]()
-    for chip, each in dict.fromkeys(zip(table["chip"], which, strict=True)):
-        yield (table["chip"] == chip) & (which == each), str(chip), str(each)
-
-
-FITS = {"matmuls": fit_matmuls, "elementwise": fit_rows, "allreduce": fit_all_reduce}
+def parts(label):
+    """Every chip and variant of a study."""
+    table = study(label).table
+    both = zip(table["chip"].tolist(), table["variant"].tolist(), strict=True)
+    return list(dict.fromkeys(both))
 
 
 @functools.cache
-def fitted(name):
-    return FITS[name](read(name))
-
-
-def folds(name):
-    """Which fold each row belongs to: the rows of one model, or every fifth size."""
-    table = read(name)
-    if "model" in table:
-        return np.unique(table["model"], return_inverse=True)[1]
-    return np.unique(table["bytes"], return_inverse=True)[1] % 5
+def fitted(label):
+    """The constants that are shipped, by chip and variant."""
+    every = np.ones(len(study(label).table["seconds"]), bool)
+    return {(chip, variant): fit(label, variant, chip, every) for chip, variant in parts(label)}
 
 
 @functools.cache
-def left_out(name):
+def left_out(label):
     """measured / predicted of every row by a fit to the other folds, and its regime."""
-    table, fold = read(name), folds(name)
-    ratio, regime = np.empty(len(fold)), np.empty(len(fold), int)
-    for number in np.unique(fold):
-        out = fold == number
-        rest = pick(table, ~out)
-        constants = fit_matmuls(rest, fitted(name)) if name == "matmuls" else FITS[name](rest)
-        part = pick(table, out)
-        seconds, regime[out] = predict(name, part, constants)
-        ratio[out] = part["seconds"] / seconds
-    return ratio, regime
+    its = study(label)
+    seconds, regime = np.empty(len(its.table["seconds"])), np.empty(len(its.table["seconds"]), int)
+    for number in np.unique(its.table["fold"]):
+        out = its.table["fold"] == number
+        for chip, variant in parts(label):
+            here = out & _of(its, chip, variant)
+            constants = fit(label, variant, chip, ~out)
+            found = predict(its.kernel, variant, chip, constants, pick(its.table, here))
+            seconds[here], regime[here] = found
+    return its.table["seconds"] / seconds, regime
 
 
 @functools.cache
-def other_gpu(name):
-    """measured / predicted, regime and chip of rows by a fit to the other GPU; links by share."""
-    table = read(name)
-    one, two = GPUS.values()
-    constants = {chip: FITS[name](pick(table, table["chip"] == chip))[chip] for chip in (one, two)}
-    exchanged = {one: constants[two], two: constants[one]}
-    if name == "allreduce":
-        table = pick(table, np.isin(links_of(table), ("switch", "pair")))
-        exchanged = {
-            chip: gpus.links_by_share(constants[other], rk.chip(other), rk.chip(chip))
-            for chip, other in ((one, two), (two, one))
-        }
-    seconds, regime = predict(name, table, exchanged)
-    return table["seconds"] / seconds, regime, table["chip"]
+def by_others(label, chip, other):
+    """measured / predicted, regime and place of a chip's rows by the constants of another."""
+    its, rows = study(label), []
+    for variant in dict.fromkeys(v for c, v in parts(label) if c == chip):
+        constants = fitted(label).get((other, variant))
+        if constants is None:
+            continue
+        if its.kernel in gpus.PASSES:
+            bus = gpus.bus_between(constants["bus"], variant, rk.chip(other), rk.chip(chip))
+            if bus is None or variant == "host":
+                continue
+            constants = constants | {"bus": bus}
+        here = np.flatnonzero(_of(its, chip, variant))
+        part = pick(its.table, here)
+        seconds, regime = predict(its.kernel, variant, chip, constants, part)
+        rows.append((part["seconds"] / seconds, regime, here))
+    return tuple(np.concatenate(column) for column in zip(*rows, strict=True)) if rows else None
+
+
+def regimes(label):
+    """How many regimes the rows of a study fall in."""
+    return int(left_out(label)[1].max()) + 1
 
 
 def intervals(ratio, regime, count):
-    """Quantiles of measured / predicted in every regime; NaN where a regime has no rows."""
-    seen = [ratio[regime == at] for at in range(count)]
-    return np.array([
-        np.quantile(part, (TAIL, 1 - TAIL)) if part.size else (np.nan, np.nan) for part in seen
-    ])  # fmt: skip
+    """What measured / predicted lies between in every regime, or in all where one has no rows.
+
+    A share ``TAIL`` of the rows lies on either side, and of few rows the least and the largest.
+    """
+    bounds = []
+    for at in range(count):
+        ordered = np.sort(ratio[regime == at] if np.any(regime == at) else ratio)
+        left_off = max(int((len(ordered) + 1) * TAIL), 1)
+        bounds.append((ordered[left_off - 1], ordered[-left_off]))
+    return np.array(bounds)
 
 
-def around(name):
-    """Intervals wide enough for both GPUs, each by its own constants and by the other's."""
-    chips, count = read(name)["chip"], len(REGIMES[name])
-    found = [
-        intervals(ratio[whose == chip], regime[whose == chip], count)
-        for ratio, regime, whose in ((*left_out(name), chips), other_gpu(name))
-        for chip in GPUS.values()
-    ]
+def interval(label, chip, variant, keep=True):
+    """The interval of a kernel on a chip, from the rows left out of its fits."""
+    its = study(label)
+    ratio, regime = left_out(label)
+    here = its.table["chip"] == chip if its.pooled else _of(its, chip, variant)
+    here = here & keep
+    return intervals(ratio[here], regime[here], regimes(label))
+
+
+def around(label, variant):
+    """An interval wide enough for all chips, each by its own constants and by every other's."""
+    its = study(label)
+    chips = dict.fromkeys(chip for chip, its_variant in parts(label) if its_variant == variant)
+    found = [interval(label, chip, variant) for chip in chips]
+    for chip in chips:
+        for other in chips:
+            crossed = by_others(label, chip, other) if chip != other else None
+            if crossed is None:
+                continue
+            ratio, regime, place = crossed
+            here = its.pooled | (its.table["variant"][place] == variant)
+            found.append(intervals(ratio[here], regime[here], regimes(label)))
     low, high = np.moveaxis(np.array(found), -1, 0)
-    # All-reduces between nodes were measured on one GPU alone.
-    unknown = np.isnan(low).any(axis=0)
-    bounds = np.stack([low.min(axis=0), high.max(axis=0)], axis=-1)
-    return np.where(unknown[:, None], np.nan, bounds)
+    return np.stack([low.min(axis=0), high.max(axis=0)], axis=-1)
 
 
-REGIMES = {
-    "matmuls": gpus.MATMUL_REGIMES, "elementwise": gpus.ROW_REGIMES, "allreduce": gpus.LINK_REGIMES,
-}  # fmt: skip
-
-
-def judged(name):
-    """Coverage and width of intervals whose quantiles come from the other folds."""
-    ratio, regime = left_out(name)
-    fold, chips, count = folds(name), read(name)["chip"], len(REGIMES[name])
+@functools.cache
+def judged(label):
+    """Ratios, and intervals whose quantiles come from the other folds."""
+    its = study(label)
+    ratio, regime = left_out(label)
     low, high = np.empty(len(ratio)), np.empty(len(ratio))
-    for number in np.unique(fold):
-        for chip in GPUS.values():
-            keep, here = (fold != number) & (chips == chip), (fold == number) & (chips == chip)
-            bounds = intervals(ratio[keep], regime[keep], count)
-            low[here], high[here] = bounds[regime[here]].T
+    for number in np.unique(its.table["fold"]):
+        out = its.table["fold"] == number
+        for chip, variant in parts(label):
+            here = out & _of(its, chip, variant)
+            low[here], high[here] = interval(label, chip, variant, ~out)[regime[here]].T
     return ratio, low, high
 
 
 @functools.cache
 def layers():
-    """The kernels of every measured layer: calls, measured, predicted, low and high, by name.
+    """The kernels of every layer that vidur timed: calls, measured, predicted, low and high.
 
     Of one chip, model, split and number of tokens: four matmuls, a gated activation, and two norms
     and two residual adds, which a layer has two of.
     """
     found = {}
-    for name, tokens in (("matmuls", "B"), ("elementwise", "rows")):
-        table = read(name)
-        ratio, low, high = judged(name)
+    for label, tokens in (
+        ("PyTorch 2024: matmuls", "B"), ("PyTorch 2024: norms, adds, activations", "rows"),
+    ):  # fmt: skip
+        table = study(label).table
+        ratio, low, high = judged(label)
         predicted = table["seconds"] / ratio
         calls = np.where(np.isin(table["op"], ("add", "input_layernorm")), 2, 1)
         columns = (calls, table["seconds"], predicted, predicted * low, predicted * high)
@@ -300,11 +377,11 @@ def whole_layers(correlation):
     """measured / predicted of every layer, and its interval for such a correlation of errors."""
     found = []
     for calls, measured, predicted, low, high in layers().values():
-        parts = [
+        each_part = [
             Prediction(*each, correlation=correlation) * number
             for number, *each in zip(calls, predicted, low, high, strict=True)
         ]
-        total = Prediction.total(parts)
+        total = Prediction.total(each_part)
         found.append(np.array([calls @ measured, total.low, total.high]) / total.seconds)
     return np.array(found).T
 
@@ -334,68 +411,76 @@ def judged_layers():
 
 def document():
     """gpus.toml as text."""
-    lines = [HEAD.strip(), "", f"correlation = {correlation()}", ""]
-    names = {"matmuls": "matmul", "elementwise": "elementwise", "allreduce": "all_reduce"}
-    for name, sizes in (("matmuls", "BDF"), ("elementwise", ("rows", "width"))):
-        lines.append(f"range.{names[name]} = {_inline(_ranges(read(name), sizes))}")
-    for chip in GPUS.values():
-        lines += ["", f'[gpu."{chip}"]', f"matmul = {_inline(fitted('matmuls')[chip])}"]
-        for name in ("elementwise", "allreduce"):
-            for which, its in fitted(name)[chip].items():
-                if name == "allreduce":
-                    table = read(name)
-                    table = pick(table, (table["chip"] == chip) & (links_of(table) == which))
-                    its = {**its, **_ranges(table, ("bytes", "gpus"))}
-                lines.append(f"{names[name]}.{which} = {_inline(its)}")
-    lines += ["", "# measured / predicted, from and to, in each regime", "[interval.other]"]
-    for name, shown in names.items():
-        lines.append(f"{shown} = {_bounds(around(name))}")
-    for chip in GPUS.values():
-        lines += ["", f'[interval."{chip}"]']
-        for name, shown in names.items():
-            here = read(name)["chip"] == chip
-            ratio, regime = left_out(name)
-            bounds = intervals(ratio[here], regime[here], len(REGIMES[name]))
-            lines.append(f"{shown} = {_bounds(bounds)}")
+    lines = [HEAD.strip(), "", f'correlation."{BEFORE}" = {correlation()}']
+    for label in STUDIES:
+        its = study(label)
+        for chip, variant in parts(label):
+            table = pick(its.table, _of(its, chip, variant))
+            # The authors of vidur do not say which of the two 16-bit dtypes they ran.
+            dtypes = ["fp8"] if variant == "fp8" else ["bf16"]
+            dtypes = ["bf16", "fp16"] if its.software == BEFORE else dtypes
+            lines += [
+                "", f'[software."{its.software}"."{chip}".{its.kernel}.{variant}]',
+                f'library = "{table["library"][0]}"',
+                *([] if its.kernel in gpus.PASSES else [f"dtypes = {_inline(dtypes)}"]),
+                f"constants = {_inline(fitted(label)[chip, variant])}",
+                f"range = {_inline({size: _range(table[size]) for size in its.sizes})}",
+                f"interval = {_bounds(interval(label, chip, variant))}",
+            ]  # fmt: skip
+        lines += ["", f'[software."{its.software}".other.{its.kernel}]']
+        for variant in dict.fromkeys(variant for _, variant in parts(label)):
+            lines.append(f"{variant} = {_bounds(around(label, variant))}")
     return "\n".join(lines) + "\n"
 
 
 HEAD = """
 # What kernels of real GPUs take, as constants of the formulas in gpu_kernels.py. Written by
-# tools/fit_gpus.py from tests/data/gpu (timings published by the authors of vidur,
-# https://github.com/microsoft/vidur, MIT licence); it reports how well they predict.
+# tools/fit_gpus.py from tests/data/gpu, whose README.md says who timed them and under which
+# licence; it reports how well they predict. Software, GPU, kernel, variant; "other" is a GPU that
+# was not timed. An interval is measured / predicted, from and to, in each regime.
 #
 #   peak, bandwidth     shares of the data sheet's figures that are reached
 #   write, cache        s an element written and bytes/s read by a multiprocessor of 1 TFLOP/s
 #   overhead            s a call; of an add, norm or activation at a clock of 1 GHz
 #   join                s that adding up the parts of a split sum costs
 #   throttle            how much slower long work at the peak gets
+#   turns               matmuls that were timed in turn, each with a W of its own
+#   row, narrow         s that narrowing the input takes a multiprocessor for each row, and the
+#                       share of the bandwidth at which it reads and writes
 #   cached              share of the memory's time that the L2 cache saves
+#   rate                bytes/s of a multiprocessor, of 1 TFLOP/s in row kernels
 #   step                s that a block takes for 1,024 elements of a row at 1 GHz
-#   latency, fill, bus  of an all-reduce: s, s and bytes/s; of the size and gpus that were measured
-#   correlation         of the errors of two kernels of one layer
+#   softmax             FLOPs that the softmax of a score takes the time of
+#   block               s that a block of attention takes to start
+#   store               share of the bandwidth at which new K and V go to the cache
+#   grouped             s that sorting queries by their KV head costs; grouped_only: without such
+#                       groups, one block reads all keys of a head
+#   latency, hop, bus   of a collective: s, s for each GPU but one, bytes/s
+#   fill                s that filling its pipeline takes
+#   correlation         of the errors of two kernels of one layer, where whole layers were timed
 """
 
 
-def _ranges(table, sizes):
-    """The least and the largest of each size that was measured."""
-    return {
-        "size" if size == "bytes" else size: [int(table[size].min()), int(table[size].max())]
-        for size in sizes
-    }
+def _range(values):
+    """The least and the largest that was timed."""
+    return [int(values.min()), int(values.max())]
 
 
-def _inline(constants):
-    def shown(value):
-        if isinstance(value, list):
-            return f"[{', '.join(map(str, value))}]"
-        return f"{value:.4g}"
-
-    return "{ " + ", ".join(f"{name} = {shown(value)}" for name, value in constants.items()) + " }"
+def _inline(value):
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_inline(each)}" for name, each in value.items()) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_inline, value))}]"
+    return (
+        f"{value:.4g}"
+        if isinstance(value, float)
+        else f'"{value}"'
+        if isinstance(value, str)
+        else str(value)
+    )
 
 
 def _bounds(rows):
-    # A regime that this GPU does not have is not predicted for it.
     return "[" + ", ".join(f"[{low:.3f}, {high:.3f}]" for low, high in rows) + "]"
 
 
@@ -411,35 +496,47 @@ def figures_of(ratio, low, high):
 
 def summary():
     """The rows of README.md: label and figures, all judged on what the fit did not see."""
-    labels = {"matmuls": "matmuls", "elementwise": "norms, adds, activations",
-              "allreduce": "all-reduces"}  # fmt: skip
-    for name, label in labels.items():
-        for chip in GPUS.values():
-            here = read(name)["chip"] == chip
-            yield f"{label}, {chip}", figures_of(*(each[here] for each in judged(name)))
-    yield "whole layers, both GPUs", figures_of(*judged_layers())
-    for name, label in labels.items():
-        for chip, other in (one_two := tuple(GPUS.values())), one_two[::-1]:
-            yield f"{label}, {chip} by {other}", figures_of(*one_way(name, chip, other))
+    for label in STUDIES:
+        its = study(label)
+        found = judged(label)
+        shown = dict.fromkeys((chip, "" if its.pooled else v) for chip, v in parts(label))
+        for chip, variant in shown:
+            here = _of(its, chip, variant) if variant else its.table["chip"] == chip
+            named = variant if its.kernel in ("matmul", "attention") else ""
+            yield (
+                " ".join(filter(None, (f"{label},", named, chip))),
+                figures_of(*(each[here] for each in found)),
+            )
+    yield "PyTorch 2024: whole layers, both GPUs", figures_of(*judged_layers())
 
 
-def one_way(name, chip, other):
-    """Ratios of a GPU by the constants of the other, with intervals from the reverse case."""
-    ratio, regime, chips = other_gpu(name)
-    here, there = chips == chip, chips == other
-    bounds = intervals(ratio[there], regime[there], len(REGIMES[name]))
-    return ratio[here], *bounds[regime[here]].T
+def crossed():
+    """The figures of each GPU by the constants of each other, in the interval of neither."""
+    for label in STUDIES:
+        its = study(label)
+        chips = dict.fromkeys(chip for chip, _ in parts(label))
+        for chip in chips:
+            for other in chips:
+                found = by_others(label, chip, other) if chip != other else None
+                if found is None:
+                    continue
+                ratio, regime, place = found
+                bounds = {v: around(label, v) for v in set(its.table["variant"][place].tolist())}
+                low, high = np.array([
+                    bounds[v][r] for v, r in zip(its.table["variant"][place], regime, strict=True)
+                ]).T  # fmt: skip
+                yield f"{label}, {chip} by {other}", figures_of(ratio, low, high)
 
 
 def in_detail():
     """The figures of every model and of every kernel."""
-    for name in FITS:
-        table, found = read(name), judged(name)
-        for chip in GPUS.values():
-            for column in ("model", "op", "node", "gpus"):
-                for value in np.unique(table.get(column, [])):
-                    here = (table["chip"] == chip) & (table[column] == value)
-                    if here.any() and not (column == "op" and name == "matmuls"):
+    for label in STUDIES:
+        its, found = study(label), judged(label)
+        for chip in dict.fromkeys(its.table["chip"].tolist()):
+            for column in ("model", "op", "node", "gpus", "variant", "fold"):
+                for value in np.unique(its.table.get(column, [])):
+                    here = (its.table["chip"] == chip) & (its.table[column] == value)
+                    if here.any():
                         yield f"{chip}: {column} {value}", figures_of(*(e[here] for e in found))
 
 
@@ -452,7 +549,7 @@ def row(label, figures):
 def report():
     print("| judged on | rows | median error | 90% of errors below | within 15% | inside | width |")
     print("|---|---|---|---|---|---|---|")
-    for each in (*summary(), *in_detail()):
+    for each in (*summary(), *crossed(), *in_detail()):
         print(row(*each))
 
 

@@ -130,7 +130,7 @@ class Chip:
                 f"a figure of {self.name} is not confirmed (peak {peak!r}, memory "
                 f"{bandwidth!r}); pass unconfirmed=True to use it all the same"
             )
-        return Roofline(peak, bandwidth)
+        return Roofline(peak, bandwidth, cache=self.on_chip)
 
     def __reduce__(self):
         # A mapping proxy does not pickle.

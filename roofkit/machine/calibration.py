@@ -9,7 +9,7 @@ import numpy as np
 from roofkit._inputs import dtype_named, itemsize, number, sizes
 from roofkit._units import engineering
 from roofkit.hardware import Chip
-from roofkit.kernels import matmul
+from roofkit.kernels import SOFTMAX_FLOPS, matmul
 from roofkit.machine.gpu_kernels import PASSES, check_kind
 from roofkit.machine.gpus import published
 from roofkit.machine.measurements import Measurements
@@ -99,20 +99,35 @@ class Calibration:
         return replace(found, coverage=None, basis=told)
 
     def elementwise(self, rows, width, kind="add", dtype=None):
-        """The Prediction for a residual "add", a "norm" or a gated "activation" over rows.
+        """The Prediction for a residual add, a norm or an activation over rows, by its ``kind``.
 
-        By its bytes alone: the interval is that of the matmuls that were fitted.
+        Kinds are those of ``GPUCalibration.elementwise``. By the bytes alone: the interval is that
+        of the matmuls that were fitted.
         """
         check_kind(kind)
         rows, width = sizes(rows=rows, width=width)
         moved = PASSES[kind] * itemsize(self._fitted(dtype)) * rows * width
         return self.predict(Cost(0, moved))
 
+    def attention(
+        self, batch, new, cached, heads, kv_heads, head_dim, dtype=None, kv_itemsize=2
+    ):  # fmt: skip
+        """The Prediction for fused attention, by its FLOPs and bytes; no coverage is claimed.
+
+        Arguments are those of ``GPUCalibration.attention``.
+        """
+        tokens, keys, size = batch * new, cached + new, itemsize(self._fitted(dtype))
+        met = batch * (cached * new + new * (new + 1) / 2)
+        moved = 2 * size * tokens * heads * head_dim
+        moved = moved + 2 * kv_itemsize * batch * keys * kv_heads * head_dim
+        found = self.predict(Cost((4 * head_dim + SOFTMAX_FLOPS) * heads * met, moved))
+        return replace(found, coverage=None, basis=f"{found.basis}; no attention among them")
+
     def all_reduce(self, *sizes, **links):
         """Raise ValueError: timings of one machine tell nothing of what several send."""
         raise ValueError("no all-reduce was measured on this machine; calibrate a GPU by its name")
 
-    transfer = all_reduce
+    all_gather = transfer = all_reduce
 
     def total(self, parts):
         """The sum of predictions, with the interval of a sum: see Prediction.total."""
@@ -130,7 +145,7 @@ class Calibration:
         return dtype
 
 
-def calibrate(source, roof=None, *, dtype=None):
+def calibrate(source, roof=None, *, dtype=None, software=None):
     """What predicts real times: your own timings fitted, or the constants of a GPU that was timed.
 
     Parameters
@@ -143,6 +158,9 @@ def calibrate(source, roof=None, *, dtype=None):
         The bound to compare timings with, such as a data sheet's; the measured one otherwise.
     dtype : str, optional
         Which sweep, and which peak of a Chip; the first dtype that was swept otherwise.
+    software : str, optional
+        Whose kernels a GPU runs: "vLLM 2026" unless given, or "PyTorch 2024". The same card runs
+        the same matmul a tenth faster with the newer.
 
     Returns a Calibration of timings, a GPUCalibration of a GPU.
 
@@ -155,20 +173,23 @@ def calibrate(source, roof=None, *, dtype=None):
     Raises ValueError where fewer than three points lie on a side of the ridge, where those on the
     memory's side all move about the same bytes, or where one term decides every point. Fit shapes
     like those you predict: a three-parameter model does not extrapolate far. Of a GPU it raises
-    ValueError for one that is not NVIDIA's, or that lacks a figure or has one not confirmed.
+    ValueError for one that is not NVIDIA's, or that lacks a figure or has one not confirmed, and
+    for software that was not timed.
 
     >>> truth = Calibration(Roofline(1e12, 1e11), 0.8, 0.5, 1e-5)
     >>> cost = Cost(1e9, np.geomspace(1e6, 1e10, 12))
     >>> fit = calibrate([(cost, truth.seconds(cost))], truth.roof)
     >>> round(fit.eff_flops, 3), round(fit.eff_bw, 3), round(fit.overhead * 1e6, 1)
     (0.8, 0.5, 10.0)
-    >>> calibrate("L40S")
-    GPUCalibration(L40S, by the constants of A100 80GB SXM)
+    >>> calibrate("H200")
+    GPUCalibration(H200, vLLM 2026, by the constants of H100 SXM)
     """
     if isinstance(source, (str, Chip)):
         if roof is not None or dtype is not None:
             raise ValueError("a GPU is calibrated whole: leave out roof= and dtype=")
-        return published(source)
+        return published(source, software)
+    if software is not None:
+        raise ValueError("software= is for a GPU by its name; your own timings have their own")
     dtype = None if dtype is None else dtype_named(dtype)
     least = 0.0
     if isinstance(source, Measurements):

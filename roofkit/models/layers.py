@@ -11,7 +11,7 @@ import numpy as np
 from roofkit._inputs import check_broadcast, itemsize, number
 from roofkit._tables import html_table, in_lines, text_table, to_frame
 from roofkit._units import engineering, quantity
-from roofkit.efficiency import COMPUTE, MEMORY, share
+from roofkit.efficiency import COMPUTE, KEPT, MEMORY, share
 from roofkit.models.operations import Operation
 from roofkit.network import Group
 from roofkit.roofline import Estimate, Roofline, larger, smaller
@@ -122,15 +122,23 @@ class Layer(NamedTuple):
         """What binds: "compute", "memory" or "link"."""
         return self.estimate.bound
 
+    def kept(self, on_chip):
+        """This layer where ``on_chip`` bytes of what it reads, and of what it writes, stay put."""
+        moved = larger(self.activations - 2.0 * on_chip, 0.0)
+        return self._replace(operation=self.operation._replace(activations=moved))
+
     def predicted(self, calibration):
         """The time of one occurrence as a calibration predicts it, as a Prediction.
 
         ``calibration`` is what ``rk.machine.calibrate`` gives. Where it has no kernel for a layer,
-        such as attention, it predicts by FLOPs and bytes and claims no coverage. The measured
-        kernel moves less than a layer that writes wider results, so no prediction begins below the
-        layer's bound.
+        such as a rotation, it predicts by FLOPs and bytes and claims no coverage. The timed kernel
+        moves less than a layer that writes wider results, and may find its weights in a cache, so
+        no prediction begins below the layer's bound; one that would have been shorter claims no
+        coverage.
         """
         found, least = self._as_measured(calibration), self.time
+        if np.any(found.seconds < least):
+            found = replace(found, coverage=None)
         seconds, low, high = (
             larger(each, least) for each in (found.seconds, found.low, found.high)
         )  # fmt: skip
@@ -147,6 +155,9 @@ class Layer(NamedTuple):
         if kind == "matmul":
             *widths, stored = widths
             return calibration.matmul(rows, *widths, one.dtype, stored)
+        if kind == "attention":
+            *widths, stored = widths
+            return calibration.attention(rows, *widths, one.dtype, stored)
         # What is computed between matrices has 16 bits, however narrow these are.
         dtype = one.dtype if itemsize(one.dtype) >= 2 else "bf16"
         return calibration.elementwise(rows, *widths, kind=kind, dtype=dtype)
@@ -208,9 +219,12 @@ class LayerTable(Sequence):
 
         Its lower bound holds whatever runs beside what; ``time`` is that of layer after layer.
         """
+        return self._estimate()
+
+    def _estimate(self, on_chip=0.0):
         math, memory, link = 0.0, 0.0, 0.0
         for layer in self.layers:
-            each = layer.estimate
+            each = layer.kept(on_chip).estimate if np.any(on_chip) else layer.estimate
             math, memory = math + layer.count * each.math, memory + layer.count * each.comms
             for _, seconds in each.beside:
                 link = link + layer.count * seconds
@@ -233,20 +247,24 @@ class LayerTable(Sequence):
             layer.count * layer.predicted(self.calibration) for layer in self.layers
         )
 
-    def share(self, seconds):
+    def share(self, seconds, on_chip=0.0):
         """The share of what the machine allows that a measured time of the pass reaches.
 
-        1 is as fast as compute, memory and link allow if all of them overlap. Raises ValueError for
-        more, with what is likely to be wrong.
+        1 is as fast as compute, memory and link allow if all of them overlap. With ``on_chip``
+        bytes of last-level cache, as much of the activations that a layer reads and of those that
+        it writes stays there from layer to layer. Raises ValueError for a share above 1, with what
+        is likely to be wrong.
 
         >>> import roofkit as rk
         >>> round(rk.llm("Llama-2-7B").on("A100 80GB SXM").decode(1, 2048).share(9e-3), 2)
         0.78
         """
         seconds = number(seconds, "seconds")
-        least = self.estimate.lower
+        on_chip = number(on_chip, "on_chip", above=False)
+        least = self._estimate(on_chip).lower
         check_broadcast(table=least, seconds=seconds)
-        return share(least, seconds, f"what a {self.title} allows", (*MEMORY, *COMPUTE))
+        reasons = (KEPT, *MEMORY[1:], *COMPUTE)
+        return share(least, seconds, f"what a {self.title} allows", reasons)
 
     @property
     def upper(self):

@@ -20,8 +20,9 @@ class Operation(NamedTuple):
     include the residual stream. ``dtype`` is what it multiplies in. A ``collective``
     ("all-reduce", "all-gather", "exchange" or "send") moves an ``array`` of so many bytes.
     ``kernel`` says how it is computed, where a calibration can know: ("matmul", B, D, F, bytes that
-    an element of the weights is stored in), or ("norm", "add" or "activation", rows, width).
-    Figures are numbers or arrays that broadcast.
+    an element of the weights is stored in), ("attention", batch, new, cached, heads, KV heads,
+    their width, bytes of an element of the KV cache), or a kind of row kernel
+    (``gpu_kernels.PASSES``) with rows and width. Figures are numbers or arrays that broadcast.
 
     >>> Operation("up", 32, flops=2e9, weights=9e7, activations=1e6)
     Operation(32 × up: 2 GFLOP, 91 MB each)

@@ -1,4 +1,7 @@
-"""Shares of a peak: what they are, how they broadcast, and that none is above one."""
+"""Shares of a peak: what they are, how they broadcast, and why one is above one."""
+
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,6 +9,9 @@ import sympy
 
 import roofkit as rk
 from roofkit.models import mbu, mfu
+
+sys.path.append(str(Path(__file__).parents[2] / "tools"))
+import fit_gpus
 
 ROOF = rk.Roofline(1e12, 1e11)
 WORK = rk.Cost(flops=1e12, bytes=5e10)  # 1 s of arithmetic, 0.5 s of memory
@@ -55,10 +61,68 @@ def test_more_than_all_is_refused_with_the_likely_reasons(ask, reasons):
     # A time computed from the peak may round below it.
     assert ask(1 - 1e-12) == pytest.approx(1)
     for seconds in (0.5, np.array([2.0, 0.5])):
-        with pytest.raises(ValueError, match=r"^2 times .*: no measured time can beat it") as told:
+        with pytest.raises(ValueError, match=r"^2 times .*, which is more than 100 %") as told:
             ask(seconds)
         for reason in reasons:
             assert reason in str(told.value)
+
+
+@pytest.mark.parametrize("label", ["vLLM 2026: matmuls", "PyTorch 2024: norms, adds, activations"])
+def test_no_timed_kernel_beats_the_roof_but_by_arrays_in_the_cache(label):
+    """With the cache's bytes left out every one is slower; some adds and matmuls beat memory."""
+    table, faster = fit_gpus.study(label).table, 0
+    for name, variant in fit_gpus.parts(label):
+        chip = rk.chip(name)
+        part = fit_gpus.pick(table, (table["chip"] == name) & (table["variant"] == variant))
+        if "B" in part:
+            sizes = (part[size] for size in "BDF")
+            cost = rk.kernels.matmul(*sizes, dtype=variant, out_dtype="bf16")
+        else:
+            reads = 1 if variant == "rms_norm" else 2
+            cost = rk.elementwise(part["rows"] * part["width"], reads=reads)
+        roof = chip.roofline("fp8" if variant == "fp8" else "bf16")
+        assert roof.share(cost, part["seconds"], on_chip=chip.on_chip).max() < 1
+        share = roof.estimate(cost).lower / part["seconds"]
+        faster += np.sum(share > 1)
+        large = cost.bytes > 2 * chip.on_chip
+        assert share[large].max() < 1.01  # the older timings are in whole microseconds
+    assert faster > 60
+
+
+def test_a_kernel_that_fits_in_the_cache_is_told_so():
+    roof, add = rk.chip("H100").roofline("bf16"), rk.elementwise(256 * 4096, reads=2)
+    with pytest.raises(ValueError, match="more than 100 %") as told:
+        roof.share(add, 1e-6)
+    first = (
+        "its 6.29 MB fit in the 50 MB of the last-level cache; say with on_chip= how many stayed"
+    )
+    assert f"Likely reasons: {first}" in str(told.value)
+    assert roof.share(add, 1e-6, on_chip=add.bytes) == pytest.approx(add.flops / 989.4e12 / 1e-6)
+    two_operands = 4 * 256 * 4096
+    assert roof.share(add, 1e-6, on_chip=two_operands) == pytest.approx(add.bytes / 3 / 3.35e6)
+    # Of arrays that do not fit, or on a roof whose cache is not known, a part may have stayed.
+    for asked in ((roof, 100 * add, 1e-5), (rk.Roofline(1e15, 3e12), add, 1e-6)):
+        with pytest.raises(ValueError, match="arrays stayed in the last-level cache: say with on_"):
+            asked[0].share(*asked[1:])
+    with pytest.raises(ValueError, match="on_chip must be"):
+        roof.share(add, 1e-6, on_chip=-1)
+    # What the cache holds is no part of what a roof is.
+    assert roof == rk.Roofline(roof.peak_flops, roof.bandwidth)
+
+
+def test_a_model_whose_activations_stay_on_the_chip_has_a_lower_bound():
+    table = rk.llm("OPT-6.7B").on("A100 80GB SXM", fused=False).prefill(1, 128)
+    cache = rk.chip("A100 80GB SXM").on_chip
+    least, kept = table.estimate.lower, table.share(1.0, on_chip=cache)
+    assert 0 < kept < table.share(1.0) == least
+    weights = sum(layer.count * (layer.weights + layer.kv) for layer in table)
+    assert kept == pytest.approx(max(weights / 2.039e12, table.estimate.math))
+    # A little cache keeps a little: as much of what is read and of what is written.
+    fewer = least - table.share(1.0, on_chip=1e3)
+    moved = sum(layer.count for layer in table if layer.activations >= 2e3)
+    assert fewer == pytest.approx(moved * 2e3 / 2.039e12, rel=0.05)
+    with pytest.raises(ValueError, match="on_chip= how many"):
+        table.share(least / 2)
 
 
 def test_a_model_has_a_share_of_all_that_overlaps():

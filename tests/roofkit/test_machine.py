@@ -653,7 +653,7 @@ def test_a_calibration_serves_what_one_of_a_gpu_does():
     assert one.seconds == fit.seconds(rk.matmul(256, 4096, 4096))
     assert one.low < one.seconds < one.high
     assert "8 points on this machine" in one.basis
-    assert fit.elementwise(256, 4096, "norm").seconds == fit.seconds(rk.Cost(0, 4 * 256 * 4096))
+    assert fit.elementwise(256, 4096, "rms_norm").seconds == fit.seconds(rk.Cost(0, 4 * 256 * 4096))
     whole = fit.total([2 * one, fit.elementwise(256, 4096)])
     assert whole.high == pytest.approx(2 * one.high + fit.elementwise(256, 4096).high)
     for call, told in (

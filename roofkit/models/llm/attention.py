@@ -86,10 +86,13 @@ def _flash(at, name, layers, window):
     flops = (4 * width + SOFTMAX_FLOPS) * heads * at.batch
     met = pairs(at.new, at.cached, window)
     read = _crossing(at, q_dim // at.shard.kv_dim, w.stream * width, window)
+    whole = window is None and at.shard.kv_cached == at.shard.kv_dim
+    sizes = at.batch, at.new, at.cached, heads, at.shard.kv_dim // width, width, w.kv
     return Operation(
         f"{name}attention", layers, flops * met, _sinks(at, heads),
         (w.stream + w.activations) * q_dim * at.tokens,
         2 * w.kv * at.shard.kv_cached * at.batch * read, at.how.attends,
+        kernel=("attention", *sizes) if whole else (),
     )  # fmt: skip
 
 

@@ -222,12 +222,12 @@ class _Plain(_Planner):
         """
         d = self.model.hidden
         self.add(name, count, *self.norm(d), (self.widths.stream + written) * d,
-                 kernel=("norm", d), on_stream=True, last=last)  # fmt: skip
+                 kernel=(f"{self.model.norm}_norm", d), on_stream=True, last=last)  # fmt: skip
 
     def residual_add(self, name, terms=1):
         d = self.model.hidden
         self.add(name, self.model.layers, terms * d, 0.0, (2 + terms) * self.widths.stream * d,
-                 kernel=("add", d), on_stream=True)  # fmt: skip
+                 kernel=("add", d) if terms == 1 else (), on_stream=True)  # fmt: skip
 
     def attention(self):
         model, n = self.model, self.model.layers
@@ -283,8 +283,9 @@ class _Plain(_Planner):
             self.linear(matrix.format("gate"), count, d, width, bias)
         self.linear(matrix.format("up"), count, d, width, bias)
         moved = (1 + self.model.gated) * w.stream + w.activations
+        kind = "gated_activation" if self.model.gated else "activation"
         self.add(act, count, self.activation_flops * width, 0.0, moved * width,
-                 kernel=("activation", width))  # fmt: skip
+                 kernel=(kind, width))  # fmt: skip
         self.linear(matrix.format("down"), count, width, d, bias)
 
     def feed_forward(self):

@@ -29,7 +29,7 @@ class Generation:
     >>> served = rk.llm("Llama-2-7B").on(a100, calibration=rk.machine.calibrate(a100))
     >>> run = served.generate(output=512)
     >>> f"{run.time:.2f} s at best, {run.prediction.seconds:.2f} s predicted"
-    '3.70 s at best, 5.03 s predicted'
+    '3.70 s at best, 5.82 s predicted'
     """
 
     served: Any
