@@ -1,11 +1,10 @@
 """What a decode step waits for, as a map over batch and context."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
 
 from roofkit import palette
-from roofkit.plot.figures import ABOVE, COLOURS, PLATE, bare, ticks
+from roofkit.plot.figures import ABOVE, COLOURS, PLATE, bare, new_axes, ticks
 from roofkit.plot.serving import BATCHES, one_deployment, rising
 from roofkit.plot.wording import listing, say
 
@@ -37,8 +36,7 @@ def waits(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
     """
     served = one_deployment(deployment)
     batches, contexts = rising(batches, "batches"), rising(contexts, "contexts")
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+    ax = ax or new_axes(4)
     xs = np.unique(np.rint(np.geomspace(batches[0], batches[-1], POINTS)))
     ys = np.unique(np.rint(np.geomspace(contexts[0], contexts[-1], POINTS)))
     at = xs[None, :], ys[:, None]
