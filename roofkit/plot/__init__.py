@@ -9,6 +9,7 @@ from roofkit.plot.figures import COLOURS, LINES, Picture, show
 from roofkit.plot.matmuls import matmul_batches, matmul_shapes, matmul_times
 from roofkit.plot.measured import measured
 from roofkit.plot.models import layers
+from roofkit.plot.regions import waits
 from roofkit.plot.rooflines import roofline, times
 from roofkit.plot.serving import kv_memory, throughput
 from roofkit.plot.sharding import matmul_cuts, matmul_pair, overlap_blocks, split_times
@@ -45,4 +46,5 @@ __all__ = [
     "times",
     "topologies",
     "traffic",
+    "waits",
 ]

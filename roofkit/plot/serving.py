@@ -41,7 +41,7 @@ def throughput(deployments, batches=BATCHES, *, context=2048, ax=None):
     ('tokens/s', 'batch')
     """
     deployments = _named(deployments)
-    batches = _rising(batches, "batches")
+    batches = rising(batches, "batches")
     if isinstance(context, bool) or not isinstance(context, (int, np.integer)) or context < 1:
         raise ValueError(f"context must be one whole number of at least 1, got {context!r}")
     if ax is None:
@@ -117,10 +117,8 @@ def kv_memory(deployment, lengths=LENGTHS, batches=(1, 8, 64), *, ax=None):
     >>> kv_memory(rk.llm("Llama-2-7B").on("H100")).get_xlabel()
     'length (tokens)'
     """
-    if isinstance(deployment, Mapping):
-        raise ValueError("deployment must be one Deployment, got a mapping; draw a figure for each")
-    (served,) = _named(deployment).values()
-    lengths, batches = _rising(lengths, "lengths"), _rising(batches, "batches", least=1)
+    served = one_deployment(deployment)
+    lengths, batches = rising(lengths, "lengths"), rising(batches, "batches", least=1)
     if len(batches) > len(STYLES):
         raise ValueError(f"give 1 to {len(STYLES)} batches, got {len(batches)}: more look alike")
     if ax is None:
@@ -192,7 +190,16 @@ def _named(deployments):
     return deployments
 
 
-def _rising(values, name, least=2):
+def one_deployment(deployment):
+    """A Deployment on one kind of chip, checked."""
+    if isinstance(deployment, Mapping):
+        raise ValueError("deployment must be one Deployment, got a mapping; draw a figure for each")
+    (served,) = _named(deployment).values()
+    return served
+
+
+def rising(values, name, least=2):
+    """Rising whole numbers as an array, checked."""
     array = np.asarray(values)
     whole = array.ndim == 1 and len(array) >= least and np.issubdtype(array.dtype, np.integer)
     if not whole or array[0] < 1 or np.any(np.diff(array) <= 0):

@@ -51,6 +51,7 @@ FIGURES = {
     "kinds": lambda: plot.breakdown({"P": SERVED.prefill(), "D": SERVED.decode(64)}),
     "throughput": lambda: plot.throughput({"A": SERVED, "C": rk.llm("Llama-2-70B").on("H100")}),
     "cache": lambda: plot.kv_memory(SERVED),
+    "regions": lambda: plot.waits(rk.llm("Llama-2-7B").on("RTX A6000")),
     "comparison": lambda: comparison.compare([1, 2], [2, 1]).plot(),
     "long comparison": lambda: comparison.compare([*range(1, 12)], [*range(2, 13)]).plot(),
     "caches": lambda: plot.kv_memory(

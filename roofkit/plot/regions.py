@@ -1,0 +1,105 @@
+"""What a decode step waits for, as a map over batch and context."""
+
+import numpy as np
+from matplotlib.lines import Line2D
+
+from roofkit import palette
+from roofkit.plot.figures import ABOVE, COLOURS, PLATE, bare, new_axes, ticks
+from roofkit.plot.serving import BATCHES, one_deployment, rising
+from roofkit.plot.wording import listing, say
+
+CONTEXTS = tuple(2**i for i in range(4, 16))
+# What a step may wait for longest, each with its colour, from pale to dark.
+REGIONS = {"weights": (COLOURS[1], 0.2), "cache": (COLOURS[2], 0.45), "compute": (COLOURS[0], 0.75)}
+POINTS = 385  # of each axis
+
+
+def waits(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
+    """Draw what a decode step spends most time on: fetching weights or KV cache, or computing.
+
+    Parameters
+    ----------
+    deployment : Deployment on one kind of chip
+    batches, contexts : two or more rising whole numbers of at least 1
+        How far the axes reach: sequences, and the tokens that each has in its cache.
+    ax : matplotlib Axes, optional
+
+    A layer that compute binds spends its time there. One that memory binds spends it on weights and
+    cache by their shares of its bytes; activations and links have no region. The cache leads where
+    it takes longer than weights and computing together. Beyond the dashed line memory does not
+    suffice, as ``deployment.memory(batch, prompt=1, output=context)`` counts it. Returns the Axes.
+    Raises ValueError for anything else.
+
+    >>> import roofkit as rk
+    >>> waits(rk.llm("Llama-2-7B").on("RTX A6000")).get_ylabel()
+    'context (tokens of each sequence)'
+    """
+    served = one_deployment(deployment)
+    batches, contexts = rising(batches, "batches"), rising(contexts, "contexts")
+    ax = ax or new_axes(4)
+    xs = np.unique(np.rint(np.geomspace(batches[0], batches[-1], POINTS)))
+    ys = np.unique(np.rint(np.geomspace(contexts[0], contexts[-1], POINTS)))
+    at = xs[None, :], ys[:, None]
+    ahead, spare = leads(served, *at), served.memory(at[0], 1, at[1]).spare
+    longest = ahead.argmax(axis=0)
+    for number, (name, (colour, alpha)) in enumerate(REGIONS.items()):
+        here = longest == number
+        if not here.any():
+            continue
+        ax.contourf(xs, ys, ahead[number], [0, np.inf], colors=colour, alpha=alpha, zorder=1)
+        # The name stands in the middle of the region, if it can where the memory suffices.
+        fits = here & (spare >= 0)
+        rows, columns = np.nonzero(fits if fits.any() else here)
+        row = int(np.median(rows))
+        column = int(np.median(columns[rows == row]))
+        ax.text(
+            xs[column], ys[row], say(f"regions.{name}"), ha="center", va="center", fontsize=9.5,
+            color=palette.colour("mark"), bbox=PLATE, zorder=4,
+        )  # fmt: skip
+    if np.nanmin(spare) < 0 < np.nanmax(spare):
+        line = {"color": palette.colour("mark"), "ls": "--", "lw": 1.5}
+        ax.contourf(xs, ys, spare, [-np.inf, 0], colors="white", alpha=0.5, zorder=1.5)
+        ax.contour(xs, ys, spare, [0], colors=line["color"], linestyles="--", linewidths=line["lw"])
+        ax.legend(handles=[Line2D([], [], label=say("regions.full"), **line)], **ABOVE)
+    ax.set(xscale="log", yscale="log", xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]))
+    ax.set_xlabel(say("serving.batch_axis"))
+    ax.set_ylabel(say("regions.context_axis"))
+    ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
+    ticks(ax.yaxis, ax.get_ylim(), lambda value: f"{value:g}")
+    bare(ax)
+    told = [_column(int(xs[i]), ys, longest[:, i]) for i in (0, -1)]
+    ax.roofkit_description = say(
+        "regions.described", model=served.model.name, chip=served.chip.name,
+        chips=served.split.chips, columns=listing(told),
+    )  # fmt: skip
+    return ax
+
+
+def leads(served, batch, context):
+    """By how many seconds of a decode step each of REGIONS is ahead; the highest is the region.
+
+    The first axis is that of REGIONS; arrays broadcast.
+    """
+    weights = cache = computing = 0.0
+    for layer in served.decode(batch, context):
+        time, bound = layer.count * layer.time, layer.bound
+        # Layers that send without touching the memory have no bytes.
+        fetching = np.where(bound == "memory", time, 0.0) / np.maximum(layer.bytes, 1.0)
+        weights = weights + fetching * layer.weights
+        cache = cache + fetching * layer.kv
+        computing = computing + np.where(bound == "compute", time, 0.0)
+    # Matrices begin to compute one after the other: they are compared with the cache together.
+    matrices = weights + computing - cache
+    return np.stack([np.minimum(matrices, weights - computing), -matrices,
+                     np.minimum(matrices, computing - weights)])  # fmt: skip
+
+
+def _column(batch, contexts, longest):
+    """What a batch waits for as its context grows, in words."""
+    names = [say(f"regions.{name}") for name in REGIONS]
+    parts = [names[longest[0]]]
+    parts += [
+        say("regions.then", name=names[longest[turn + 1]], tokens=f"{contexts[turn + 1]:.3g}")
+        for turn in np.flatnonzero(np.diff(longest))
+    ]
+    return say("regions.column", batch=batch, parts=listing(parts, "items"))
