@@ -79,7 +79,7 @@ def layers(tables, *, ax=None):
     xlim = intensities_shown(ridges, [point.intensity for point in every], above=3)
     ylim = 0.6 * min(xlim[0] * bandwidth for _, bandwidth in roofs), roofs[0][0] * 10
     if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+        _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     roofline_axes(ax, xlim, ylim)
     lines = []
     for (peak, bandwidth), line in zip(roofs, LINES, strict=False):
@@ -260,12 +260,12 @@ def _sizes(ax, colour):
         middle = left + max(across, 22) / 2
         key.add_artist(Circle((middle, 13 + across / 2), across / 2, fc=colour, alpha=0.85, lw=0))
         key.add_artist(
-            Text(middle, 0, f"{share:.0%}", ha="center", fontsize=8.5, color=palette.colour("note"))
+            Text(middle, 0, f"{share:.0%}", ha="center", fontsize=9, color=palette.colour("note"))
         )
         left = middle + max(across, 22) / 2 + 6
     key.width = left
     title = TextArea(
-        say("layers.sizes"), textprops={"fontsize": 8.5, "color": palette.colour("note")}
+        say("layers.sizes"), textprops={"fontsize": 9, "color": palette.colour("note")}
     )
     packed = VPacker(children=[key, title], align="center", pad=0, sep=3)
     box = AnchoredOffsetbox("lower right", child=packed, pad=0.3, borderpad=0.2, frameon=False)
@@ -308,7 +308,7 @@ def _name_roof(ax, roof, roofs, tables):
     names.append(
         ax.annotate(
             text, (right, peak), xytext=(-2, -4 if low else 3), textcoords="offset points",
-            ha="right", va="top" if low else "bottom", fontsize=8.5, color=palette.colour("note"),
+            ha="right", va="top" if low else "bottom", fontsize=9, color=palette.colour("note"),
         )
     )  # fmt: skip
     if roof == next(other for other in roofs if other[1] == bandwidth):
@@ -321,7 +321,7 @@ def _name_roof(ax, roof, roofs, tables):
                 f"{engineering(bandwidth)}B/s", (at, at * bandwidth),
                 xytext=(4, -4) if low else (0, 4), textcoords="offset points",
                 rotation=math.degrees(math.atan2(up, across)), rotation_mode="anchor",
-                va="top" if low else "bottom", fontsize=8.5, color=palette.colour("note"),
+                va="top" if low else "bottom", fontsize=9, color=palette.colour("note"),
             )
         )  # fmt: skip
     return names

@@ -70,6 +70,9 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
             turned = say("tokens.turn", label=label, tokens=rounded(x))
             labels.append((turned, (x, y), 6, palette.colour("mark")))
             said.append(say("tokens.from", tokens=rounded(x)))
+        if not len(turn):  # a line without a circle is named where it stands
+            middle = len(xs) // 2
+            labels.append((label, (xs[middle], ys[middle]), 3, colour))
         told.append(listing(said, "items"))
     least, most = (bound([bound(ys) for _, ys in lines]) for bound in (min, max))
     scale, prefix = prefixed(least)
