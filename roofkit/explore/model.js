@@ -1,0 +1,290 @@
+const ROOFS = {
+  wide: { left: 74, right: WIDTH - 14, top: 8, bottom: 300 },
+  narrow: { left: 62, right: 388, top: 8, bottom: 270 },
+};
+const NARROW = 520, LARGEST = 36; // pixels: of the page, and of a point that takes all the time
+const INTENSITIES = [0.3, 5e4]; // what lies beyond is drawn at the edge
+const PHASES = ["prefill", "decode"], LENGTHS = ["batch", "prompt", "answer"];
+const BOUND = { compute: "math", memory: "memory" };
+const PARTS = ["weights", "cache", "activations"];
+
+const make = (parent, tag, attributes = {}, text = "") => {
+  const node = parent.appendChild(document.createElement(tag));
+  set(node, attributes);
+  node.textContent = text;
+  return node;
+};
+const grouped = (value) => value.toLocaleString("en-US");
+const percent = (share) => `${(100 * share).toFixed(1)}%`;
+const inUnit = (value, unit) => (value ? engineering(value) + unit : "–");
+
+function readModel(model) {
+  const data = model.get("data"), state = model.get("state"), text = model.get("text");
+  const units = model.get("units"), found = figuresOf(data, state), { memory } = found;
+  const bytes = (value) => inUnit(value, units.bytes), second = (value) => inUnit(value, units.time);
+  const layers = found.passes[state.phase], taken = secondsOf(layers);
+  const known = {
+    model: state.model, chip: state.chip, n: state.n, needed: bytes(memory.needed),
+    capacity: memory.capacity === null ? "" : bytes(memory.capacity),
+    missing: memory.fits === false ? bytes(memory.needed - memory.capacity) : "",
+    spare: memory.fits ? bytes(memory.capacity - memory.needed) : "",
+    batch: grouped(state.batch), prompt: grouped(state.prompt), context: grouped(found.context),
+    longest: grouped(found.served.model.context ?? 0), time: second(taken),
+  };
+  const verdict = { true: "fits", false: "lacks", null: "unknown_capacity" }[memory.fits];
+  const words = {
+    first: second(found.first), each: second(found.each),
+    speed: grouped(Number(found.speed.toPrecision(3))), held: fill(text[verdict], known),
+    pass: fill(text[`${state.phase}_pass`], known),
+  };
+  const beyond = state.prompt + state.answer > (found.served.model.context ?? Infinity);
+  const shares = layers.map((layer) => ({ ...layer, share: (layer.count * layer.time) / taken }));
+  const note = beyond ? fill(text.beyond, known) : "";
+  return { ...found, data, state, layers: shares, taken, known, words, note };
+}
+
+// Layers that lie on one another are one point: their largest name it, and their shares add up.
+function pointsOf(layers, x, y, bandwidth) {
+  const points = [];
+  for (const layer of layers.filter(({ intensity }) => intensity)) {
+    const { intensity, bound, peak, share, name } = layer;
+    const at = { x: x(intensity), y: y(Math.min(peak, intensity * bandwidth)), bound };
+    const same = points.find((point) =>
+      point.bound === bound && Math.abs(point.x - at.x) < 7 && Math.abs(point.y - at.y) < 7);
+    const point = same ?? { ...at, share: 0, names: [] };
+    if (!same) points.push(point);
+    point.share += share;
+    point.names.push([share, name]);
+  }
+  for (const point of points) {
+    point.names = point.names.sort(([one], [other]) => other - one).map(([, name]) => name);
+    point.r = Math.max(LARGEST * Math.sqrt(point.share), 3);
+  }
+  return points.sort((one, other) => other.share - one.share);
+}
+
+const overlap = (one, other) => one.left < other.right && other.left < one.right &&
+  one.top < other.bottom && other.top < one.bottom;
+
+// Writes what takes the most time first, beside its point where nothing is written or drawn yet.
+function placeLabels(labels, points, box, drawn) {
+  const taken = points.map(({ x, y, r }) =>
+    ({ left: x - r * 0.8, right: x + r * 0.8, top: y - r * 0.8, bottom: y + r * 0.8 }));
+  taken.push(...drawn);
+  labels.forEach((label, i) => {
+    const { x, y, r } = points[i], width = label.getComputedTextLength(), near = r * 0.7 + 4;
+    const beside = [[r + 5, 5], [near, near + 10], [-width / 2, r + 15], [-width / 2, -r - 6],
+      [-r - 5 - width, 5], [-width - near, -near], [-width / 2, r + 32], [-width / 2, -r - 23]];
+    const places = beside.map(([right, down]) => ({
+      left: x + right, right: x + right + width, top: y + down - 11, bottom: y + down + 3,
+    }));
+    const free = places.find((place) => place.left > box.left && place.right < box.right &&
+      place.top > box.top && place.bottom < box.bottom && !taken.some((other) => overlap(place, other)));
+    set(label, { visibility: free ? "visible" : "hidden" });
+    if (!free) return;
+    set(label, { x: free.left, y: free.bottom - 3 });
+    taken.push(free);
+  });
+}
+
+// Draws the roof of a chip for a wide or a narrow page; returns what puts the layers on it.
+function drawLayers(svg, narrow, { bandwidth, highest }, text, units) {
+  const box = ROOFS[narrow ? "narrow" : "wide"], { left, right, top, bottom } = box;
+  svg.replaceChildren();
+  set(svg, { viewBox: `0 0 ${right + 14} ${bottom + 48}` });
+  const limits = { x: INTENSITIES, y: [bandwidth * INTENSITIES[0] * 0.5, highest * 8] };
+  // The ridge stands beside the peak.
+  const { x, y, redraw } = drawRoof(svg, box, limits, "memory", { ...text, ridge_at: "" });
+  const roofs = add(svg, "g"), points = add(svg, "g"), labels = add(svg, "g");
+  const said = add(svg, "text", { x: left + 10, y: top + 16, class: "binds" });
+  const more = add(svg, "text", { x: left + 10, y: top + 34, class: "quiet" });
+  const within = (scale, [low, high]) => (value) => scale(Math.min(Math.max(value, low), high));
+
+  return ({ served: { peaks, dtypes }, layers, words, state }) => {
+    redraw({ peak_flops: peaks.linear, bandwidth }, {});
+    // The peaks of other dtypes that some layer computes at.
+    const used = new Map([["linear", peaks.linear]].concat(
+      layers.filter(({ on }) => on).map(({ on, peak }) => [on, peak])));
+    const drawn = Array.from({ length: 40 }, (_, i) => {
+      const at = left + ((right - left) * i) / 40, intensity = limits.x[0] * (limits.x[1] / limits.x[0]) ** (i / 40);
+      const height = y(Math.min(intensity * bandwidth, peaks.linear));
+      return { left: at - 5, right: at + 20, top: height - 4, bottom: height + 4 };
+    });
+    roofs.replaceChildren();
+    const write = (words, from, height) => {
+      const label = { x: from, y: height, "text-anchor": "end", class: "quiet" };
+      const width = add(roofs, "text", label, words).getComputedTextLength();
+      drawn.push({ left: from - width, right: from, top: height - 12, bottom: height + 3 });
+    };
+    for (const [dtype, peak] of new Map([...used].map(([on, peak]) => [dtypes[on], peak]))) {
+      const height = y(peak), from = x(peak / bandwidth);
+      if (peak !== peaks.linear) {
+        add(roofs, "path", { class: "published", d: `M${from},${height}H${right}` });
+      }
+      const name = dtype === "half" ? text.half : dtype;
+      write(`${name}: ${engineering(peak)}${units.peak_flops}`, from - 8, height + 4);
+    }
+    const ridge = significant(peaks.linear / bandwidth, 4);
+    write(fill(text.ridge_at, { ridge }), x(peaks.linear / bandwidth) - 4, bottom - 30);
+    const found = pointsOf(layers, within(x, limits.x), within(y, limits.y), bandwidth);
+    points.replaceChildren();
+    for (const { bound, x: cx, y: cy, r } of found) {
+      add(points, "circle", { class: `layer ${BOUND[bound]}`, cx, cy, r });
+    }
+    labels.replaceChildren();
+    const named = found.map(({ names: [name, ...rest], share }) => {
+      const told = { name: rest.length ? `${name} + ${rest.length}` : name, share: percent(share) };
+      return add(labels, "text", {}, fill(text.point, told));
+    });
+    placeLabels(named, found, { ...box, top: top + 40, bottom: bottom - 26 }, drawn);
+    said.textContent = fill(text.pass_takes, { pass: text[state.phase], time: words.taken });
+    more.textContent = words.aside;
+  };
+}
+
+// Lists and sliders over the picture; returns what sets them to a state.
+function addControls(controls, below, data, text, change) {
+  controls.className = "controls";
+  for (const part of [controls, below]) {
+    // A notebook and a deck have keys of their own, which are not meant here.
+    part.addEventListener("keydown", (event) => event.stopPropagation());
+    part.dataset.lmSuppressShortcuts = "true";
+  }
+  const labelled = (name) => {
+    const label = make(controls, "label", { class: LENGTHS.includes(name) ? "length" : "choice" });
+    make(label, "span", {}, text[`choose_${name}`]);
+    return label;
+  };
+  const lists = Object.entries(data.choices).map(([name, values]) => {
+    const list = make(labelled(name), "select");
+    const options = values.map((value) => {
+      const shown = text[`${name}_${value}`] ?? String(value);
+      return [value, make(list, "option", { value }, shown)];
+    });
+    list.addEventListener("change", () => change({ [name]: values[list.selectedIndex] }));
+    return (state) => {
+      list.selectedIndex = values.indexOf(state[name]);
+      for (const [value, option] of options) option.disabled = !available(data, state, name, value);
+    };
+  });
+  const sliders = LENGTHS.map((name) => {
+    const stops = data.stops[name], label = labelled(name);
+    const range = { type: "range", min: 0, max: stops.length - 1, step: 1 };
+    const slider = make(label, "input", range), shown = make(label, "b");
+    slider.addEventListener("input", () => change({ [name]: stops[slider.value] }));
+    return (state) => {
+      slider.value = stops.indexOf(state[name]);
+      shown.textContent = grouped(state[name]);
+      set(slider, { "aria-valuetext": grouped(state[name]) });
+    };
+  });
+  const phases = make(below, "div", { class: "phases", role: "group", "aria-label": text.choose_phase });
+  const buttons = PHASES.map((phase) => {
+    const button = make(phases, "button", { type: "button" }, text[phase]);
+    button.addEventListener("click", () => change({ phase }));
+    return (state) => set(button, { "aria-pressed": state.phase === phase });
+  });
+  return (state) => [...lists, ...sliders, ...buttons].forEach((show) => show(state));
+}
+
+// The table of the layers, a row each; returns what fills it.
+function addTable(parent, text, units) {
+  const box = make(parent, "div", { class: "scrolls" });
+  const table = make(box, "table"), caption = make(table, "caption");
+  const heads = make(make(table, "thead"), "tr"), body = make(table, "tbody");
+  for (const name of ["layer", "flops", "bytes", "intensity", "time", "share", "bound"]) {
+    make(heads, "th", { scope: "col" }, text[`${name}_column`]);
+  }
+  return ({ layers, taken, words }) => {
+    caption.textContent = words.pass;
+    body.replaceChildren();
+    const row = (name, cells) => {
+      const line = make(body, "tr");
+      make(line, "th", { scope: "row" }, name);
+      for (const cell of cells) make(line, "td", {}, cell);
+      return line;
+    };
+    for (const { name, count, flops, bytes, link, intensity, time, share, bound } of layers) {
+      const named = count > 1 ? fill(text.times_layer, { count, name }) : name;
+      const line = row(named, [
+        inUnit(flops, ""), inUnit(bytes || link, units.bytes),
+        intensity ? significant(intensity, 4) : "–", inUnit(time, units.time),
+        percent(share), text[`${bound}_bound`],
+      ]);
+      line.className = bound;
+    }
+    const whole = (of) => total(layers, (layer) => layer.count * layer[of]);
+    const sums = [inUnit(whole("flops"), ""), inUnit(whole("bytes"), units.bytes), ""];
+    row(text.total_row, [...sums, inUnit(taken, units.time), "", ""]).className = "sum";
+  };
+}
+
+// What lies in the memory of a chip, as a bar; returns what fills it.
+function addMemory(parent, text, units) {
+  const box = make(parent, "div", { class: "held" });
+  const bar = make(box, "div", { class: "bar", role: "img" }), key = make(box, "p");
+  const parts = PARTS.map((name) => [name, make(bar, "span", { class: name })]);
+  const limit = make(bar, "i");
+  const told = PARTS.map((name) => {
+    const part = make(key, "span");
+    make(part, "i", { class: name });
+    return [name, part.appendChild(document.createTextNode(""))];
+  });
+  return ({ memory, words }) => {
+    const most = Math.max(memory.needed, memory.capacity ?? 0);
+    for (const [name, part] of parts) part.style.width = `${(100 * memory[name]) / most}%`;
+    for (const [name, node] of told) {
+      node.data = `${text[`${name}_part`]} ${inUnit(memory[name], units.bytes)}`;
+    }
+    limit.style.left = `${(100 * (memory.capacity ?? most)) / most}%`;
+    set(bar, { "aria-label": words.held });
+    box.classList.toggle("lacks", memory.fits === false);
+  };
+}
+
+function modelPicture(model, svg, readings) {
+  const text = model.get("text"), units = model.get("units"), data = model.get("data");
+  const el = svg.parentElement, before = make(el, "div"), below = make(el, "div");
+  const after = make(el, "div");
+  el.classList.add("served");
+  el.prepend(before, readings, below);
+  const showControls = addControls(before, below, data, text, (changed) => {
+    model.set("state", settle(data, { ...model.get("state"), ...changed }));
+    model.save_changes();
+  });
+  const cells = ["first", "each", "speed", "held"]
+    .map((name) => [name, addReading(readings, text[`${name}_reading`])]);
+  const showMemory = addMemory(after, text, units), note = make(after, "p", { class: "note" });
+  const fillTable = addTable(after, text, units);
+  let drawn, putLayers;
+
+  return (state) => {
+    const { words, layers, taken } = state;
+    words.taken = inUnit(taken, units.time);
+    const aside = total(layers, ({ intensity, share }) => (intensity ? 0 : share));
+    words.aside = aside >= 0.005 ? fill(text.aside, { share: percent(aside) }) : "";
+    showControls(state.state);
+    const narrow = el.clientWidth > 0 && el.clientWidth < NARROW, frame = `${state.state.chip} ${narrow}`;
+    if (frame !== drawn) {
+      const { peaks, bandwidth } = data.chips[state.state.chip];
+      const highest = Math.max(...["half", "fp8", "int8"].map((dtype) => peaks[dtype] ?? 0));
+      putLayers = drawLayers(svg, narrow, { bandwidth, highest }, text, units);
+    }
+    drawn = frame;
+    putLayers(state);
+    for (const [name, cell] of cells) cell.data = words[name];
+    showMemory(state);
+    note.textContent = state.note;
+    fillTable(state);
+    const [most] = [...layers].sort((one, other) => other.share - one.share);
+    set(svg, { "aria-label": fill(text.served, {
+      ...state.known, pass: words.pass, layer: most.name, bound: boundBy(most.bound, text),
+      share: percent(most.share),
+    }) });
+  };
+}
+
+export { figuresOf, settle };
+export default live({
+  sliders: [], choices: ["state"], read: readModel, picture: modelPicture,
+});

@@ -1,0 +1,169 @@
+// The passes of a language model on its chips, from the coefficients of roofkit/models/llm/terms.py.
+// What can cross the memory is that of roofkit/models/llm/attention.py; the way from figures to
+// seconds and bytes that of layers.py, memory.py and generation.py. tests/browser compares them all.
+const CHUNK = 8192;
+const triangle = (x) => (x > 0 ? (x * (x + 1)) / 2 : 0);
+const total = (values, of) => values.reduce((found, value) => found + of(value), 0);
+
+function pairsOf(fresh, cached, window) {
+  if (fresh === 1) return Math.min(cached + 1, window);
+  const met = triangle(cached + fresh) - triangle(cached);
+  if (window === Infinity) return met;
+  return met - triangle(cached + fresh - window) + triangle(cached - window);
+}
+
+function streamedKeys(fresh, cached, blocks, window) {
+  const rows = fresh / blocks, streamed = blocks * cached + rows * triangle(blocks);
+  if (window === Infinity) return streamed;
+  const before = window - 1 - cached;
+  const first = Math.min(Math.max(Math.floor(before / rows) + 1, 0), blocks);
+  const late = rows * (triangle(blocks - 1) - triangle(first - 1)) - (blocks - first) * before;
+  return streamed - late;
+}
+
+// Keys of a sequence that fused attention reads: once, or for each block of query rows.
+function crossingKeys({ shard, widths, onChip }, fresh, cached, keys, window) {
+  if (fresh === 1) return keys;
+  const row = widths.stream * shard.row, held = shard.head * widths.kv * Math.min(keys, window);
+  if (held <= onChip) return keys;
+  const blocks = Math.ceil((shard.group * fresh) / Math.max(Math.floor(onChip / (4 * row)), 1));
+  return Math.max(keys, streamedKeys(fresh, cached, blocks, window));
+}
+
+// Every function of the lengths that a coefficient may stand before.
+function functionsOf(served, batch, fresh, cached) {
+  const { model, n, shard, attention } = served, tokens = batch * fresh;
+  const found = {
+    one: 1, new: fresh, tokens, rows: batch, gathered: Math.min(tokens / n, shard.vocabulary),
+    touched: 1 - model.missed ** tokens,
+  };
+  for (const [name, window] of [["", Infinity], ["window ", model.window]]) {
+    if (!window) continue;
+    const keys = Math.min(cached + fresh, fresh - 1 + window);
+    const fused = attention === "flash";
+    const read = fused ? crossingKeys(served, fresh, cached, keys, window) : keys;
+    found[`${name}keys`] = batch * keys;
+    found[`${name}read`] = batch * read;
+    found[`${name}scores`] = tokens * keys;
+    found[`${name}pairs`] = batch * pairsOf(fresh, cached, window);
+  }
+  return found;
+}
+
+function sumOf(coefficients, functions) {
+  let found = 0;
+  for (const name in coefficients) found += coefficients[name] * functions[name];
+  return found;
+}
+
+function bytesOf(coefficients, functions, widths) {
+  let found = 0;
+  for (const name in coefficients) found += widths[name] * sumOf(coefficients[name], functions);
+  return found;
+}
+
+function layerOf(one, { widths, peaks, links, bandwidth }, functions) {
+  const { name, count, on, stream } = one, moved = bytesOf(one.moved, functions, widths);
+  if (on in links) {
+    const [share, egress] = links[on], link = share * moved;
+    return { name, count, flops: 0, bytes: 0, moved: 0, intensity: 0, link, time: link / egress, bound: "link" };
+  }
+  const flops = sumOf(one.flops, functions), peak = peaks[on];
+  const bytes = moved + bytesOf(one.held, functions, widths);
+  const math = flops / peak, memory = bytes / bandwidth;
+  const bound = math >= memory ? "compute" : "memory", time = Math.max(math, memory);
+  const intensity = bytes ? flops / bytes : 0;
+  return { name, count, flops, bytes, moved, intensity, link: 0, time, bound, peak, on, stream };
+}
+
+const secondsOf = (layers) => total(layers, ({ count, time }) => count * time);
+
+// The layers of attention proper: where there are two ways, those of the quicker.
+function attentionOf(served, functions) {
+  const ways = served.shard.attention[served.attention]
+    .map((way) => way.map((one) => layerOf(one, served, functions)));
+  return ways.reduce((first, other) => (secondsOf(first) <= secondsOf(other) ? first : other));
+}
+
+function layersOf(served, batch, fresh, cached) {
+  const functions = functionsOf(served, batch, fresh, cached);
+  const others = (part) => served.shard[part].map((one) => layerOf(one, served, functions));
+  return [...others("before"), ...attentionOf(served, functions), ...others("after")];
+}
+
+// The model on its chips as the state says, with the figures of its formats.
+function serve({ models, chips }, state) {
+  const model = models[state.model], chip = chips[state.chip], { n, attention } = state;
+  const { widths, peaks } = model.formats[`${state.precision} ${state.kv}`];
+  const dtypes = Object.entries(peaks);
+  return {
+    model, n, attention, widths, dtypes: peaks, shard: model.splits[n], links: chip.links[n],
+    peaks: Object.fromEntries(dtypes.map(([place, dtype]) => [place, chip.peaks[dtype]])),
+    bandwidth: chip.bandwidth, onChip: chip.on_chip, capacity: chip.capacity,
+  };
+}
+
+function decodingSeconds(served, batch, prompt, steps) {
+  if (!steps) return 0;
+  // Only attention takes longer from step to step.
+  const attends = (cached) =>
+    secondsOf(attentionOf(served, functionsOf(served, batch, 1, cached)));
+  const others = secondsOf(layersOf(served, batch, 1, prompt)) - attends(prompt);
+  let found = steps * others;
+  for (let step = 0; step < steps; step += 1) found += attends(prompt + step);
+  return found;
+}
+
+function memoryOf(served, batch, prompt, answer) {
+  const { model, shard, widths, capacity } = served, held = prompt + answer - 1;
+  const kept = (model.layers - model.windowed) * held +
+    (model.windowed ? model.windowed * Math.min(held, model.window) : 0);
+  // The hungriest operation of a pass, and the residual stream beside it.
+  const widest = (sequences, fresh, cached) => {
+    const stream = widths.stream * sequences * fresh * model.hidden;
+    return Math.max(...layersOf(served, sequences, fresh, cached)
+      .map((layer) => layer.moved + (layer.stream ? 0 : stream)));
+  };
+  const fresh = Math.min(prompt, CHUNK), sequences = Math.max(Math.min(batch, CHUNK / fresh), 1);
+  const found = {
+    weights: total(Object.keys(widths), (name) => widths[name] * shard.weights[name]),
+    cache: shard.kv * widths.kv * batch * kept,
+    activations: Math.max(widest(sequences, fresh, prompt - fresh), widest(batch, 1, held - 1)),
+  };
+  const needed = found.weights + found.cache + found.activations;
+  return { ...found, needed, capacity, fits: capacity === null ? null : needed <= capacity };
+}
+
+// All that a state comes to.
+function figuresOf(data, state) {
+  const served = serve(data, state), { batch, prompt, answer } = state;
+  const context = prompt + Math.floor(answer / 2) - 1;
+  const passes = {
+    prefill: layersOf(served, batch, prompt, 0), decode: layersOf(served, batch, 1, context),
+  };
+  const first = secondsOf(passes.prefill);
+  const decoding = decodingSeconds(served, batch, prompt, answer - 1);
+  return {
+    served, context, passes, first, decoding, each: decoding / (answer - 1),
+    speed: (batch * answer) / (first + decoding), memory: memoryOf(served, batch, prompt, answer),
+  };
+}
+
+// What there is: dtypes without a peak, numbers of chips that are not joined or not possible.
+function available(data, state, name, value) {
+  const wanted = { ...state, [name]: value };
+  const model = data.models[wanted.model], chip = data.chips[wanted.chip];
+  if (name === "n") return value in model.splits && value in chip.links;
+  if (name !== "precision" && name !== "kv") return true;
+  const format = model.formats[`${wanted.precision} ${wanted.kv}`];
+  return format && Object.values(format.peaks).every((dtype) => dtype in chip.peaks);
+}
+
+// The nearest state that there is.
+function settle(data, state) {
+  const found = { ...state };
+  if (!available(data, found, "precision", found.precision)) found.precision = "16-bit";
+  if (!available(data, found, "kv", found.kv)) found.kv = "16-bit";
+  while (!available(data, found, "n", found.n)) found.n /= 2;
+  return found;
+}

@@ -1,0 +1,165 @@
+"""What a pass asks of each chip as coefficients, for a page that cannot run count.py.
+
+A figure of an operation is a sum of a few functions of the lengths, each times a coefficient; bytes
+are such a sum for each of the Widths. The coefficients are found by counting passes of several
+lengths in several formats, and hold only if every one of these passes comes out.
+"""
+
+import math
+
+import numpy as np
+
+from roofkit.models.llm.attention import attend, keys_read, pairs
+from roofkit.models.llm.count import How, Pass, operations, plan
+from roofkit.models.llm.memory import _weight_bytes, cached_bytes
+from roofkit.models.llm.precision import Widths
+from roofkit.models.llm.rates import UNLIMITED, Rates
+from roofkit.models.llm.split import Split, shard
+from roofkit.roofline import smaller
+
+# Batches, new tokens and cached ones of the passes that are counted: on both sides of every window
+# and vocabulary, with few experts visited and with all of them.
+LENGTHS = np.array([
+    (1, 2, 3), (1, 1, 5), (1, 7, 40), (1, 9, 300), (8, 1, 5000), (5, 3, 9000), (1, 700, 100),
+    (2, 6000, 1), (7, 90, 20000), (64, 1, 70000), (1, 30000, 33), (900, 40000, 3000),
+    (2000, 90000, 60), (30, 400, 12000), (300, 2, 640),
+], dtype=float).T  # fmt: skip
+# What each figure of an operation may be made of.
+FUNCTIONS = {
+    "flops": ("tokens", "rows", "keys", "scores", "pairs"),
+    "held": ("one", "new", "gathered", "touched", "tokens", "read"),
+    "moved": ("tokens", "rows", "keys", "scores"),
+}
+EXACT = 1e-12  # of a figure; what is rounded stays far below
+PLAIN = Widths(*[2.0] * len(Widths._fields))
+WIDER = {name: PLAIN._replace(**{name: 3.0}) for name in Widths._fields}
+# Where matrices take no time, latent attention makes keys; where pairs take none, it carries
+# queries to the latent vectors.
+NO_TIME = Rates(*[None] * len(Rates._fields))._replace(bandwidth=math.inf, on_chip=UNLIMITED)
+MACHINES = [
+    NO_TIME._replace(linear=math.inf, attends=1.0), NO_TIME._replace(linear=1.0, attends=math.inf),
+]  # fmt: skip
+
+
+def terms(model, tensor=1):
+    """What the passes of a model ask of each of ``tensor`` chips, and what it holds, as plain data.
+
+    It holds on any chip and in any formats, for a model that is fused. An operation is a dict: its
+    ``flops`` are a coefficient for each function of the lengths; ``held``, the bytes of weights and
+    KV cache, and ``moved``, those of activations, are such coefficients for each of the Widths.
+    ``on`` is the peak of the Rates that it computes at, or the collective whose array is ``moved``.
+    The operations come ``before`` the attention, in the ``attention`` of each kind, and ``after``.
+    Where a kind of attention can go two ways, a pass goes the quicker.
+
+    The functions are 1 ("one"), all "tokens", the last "rows" of the sequences, "new" tokens of
+    one, rows "gathered" of the embedding, the share of the experts "touched", "keys" of all
+    sequences, "scores" (tokens times keys), "pairs" that meet, and keys that fused attention has
+    "read". Raises ValueError where the model cannot be split, or where a figure is no such sum.
+
+    >>> from roofkit.models.llm.configs import llm
+    >>> [[attention]] = terms(llm("Llama-2-7B"))["attention"]["flash"]
+    >>> attention["flops"], attention["held"]
+    ({'pairs': 16544.0}, {'kv': {'read': 8192.0}})
+    """
+    split, wide = Split(tensor=tensor), model.latent
+    on = shard(model, split)
+    how = How(model, split, on, PLAIN, "linear", "routed", "attends", "head", True, "flash", None)
+    hows = {"": how, **{name: how._replace(widths=each) for name, each in WIDER.items()}}
+    plans = {name: plan(each) for name, each in hows.items()}
+    place = plans[""].index(attend)
+    functions = _functions(Pass(how, *LENGTHS))
+
+    def counted(part, **others):
+        found = {
+            name: operations(plans[name][part], Pass(each._replace(**others), *LENGTHS))
+            for name, each in hows.items()
+        }
+        return [_told(dict(zip(found, each, strict=True)), functions)
+                for each in zip(*found.values(), strict=True)]  # fmt: skip
+
+    return {
+        "before": counted(slice(place)),
+        "attention": {
+            kind: [
+                counted(slice(place, place + 1), attention=kind, rates=each)
+                for each in MACHINES[: 2 if wide else 1]
+            ]
+            for kind in ("flash", "unfused")
+        },
+        "after": counted(slice(place + 1, None)),
+        "weights": {
+            name: _weight_bytes(hows[name], 1.0) - _weight_bytes(how, 1.0) for name in WIDER
+        },
+        "kv": cached_bytes(how) / PLAIN.kv,
+        "group": on.heads if wide else on.q_dim // on.kv_dim,
+        "row": wide.kv_rank + wide.rope if wide else model.head_dim,
+        "head": model.cached_width if wide else 2 * model.head_dim,
+        "vocabulary": on.vocabulary,
+    }  # fmt: skip
+
+
+def _functions(at):
+    """Every function of the lengths by its name."""
+    model, tokens = at.model, at.tokens
+    found = {
+        "one": np.ones_like(tokens), "new": at.new, "tokens": tokens, "rows": at.rows,
+        "gathered": smaller(tokens / at.split.tensor, float(at.shard.vocabulary)),
+    }  # fmt: skip
+    if model.experts:
+        found["touched"] = 1 - (1 - model.experts_per_token / model.experts) ** tokens
+    for name, window in {"": None, "window ": model.window}.items():
+        if not name or window:
+            keys = keys_read(at.new, at.cached, window)
+            found[f"{name}keys"] = found[f"{name}read"] = at.batch * keys
+            found[f"{name}scores"] = tokens * keys
+            found[f"{name}pairs"] = at.batch * pairs(at.new, at.cached, window)
+    return found
+
+
+def _told(found, functions):
+    """An operation, found in plain widths and with each of them wider, as data."""
+    plain = found.pop("")
+    return {
+        "name": plain.name, "count": plain.count, "on": plain.collective or plain.dtype,
+        "stream": plain.on_stream, "flops": _sum(plain.flops, "flops", functions),
+        "held": _by_width(lambda one: one.weights + one.kv, "held", plain, found, functions),
+        "moved": _by_width(lambda one: one.activations + one.array, "moved", plain, found, functions),
+    }  # fmt: skip
+
+
+def _by_width(figures_of, field, plain, wider, functions):
+    base, total, made = figures_of(plain), 0.0, {}
+    for name, each in wider.items():
+        more = figures_of(each) - base
+        if type(more) is not float or more:
+            total = total + PLAIN[0] * more
+            made[name] = _sum(more, field, functions)
+    if not _same(total, base):
+        raise ValueError(f"{plain.name}: its bytes {field} are no sum of multiples of the widths")
+    return {name: each for name, each in made.items() if each}
+
+
+def _sum(figures, field, functions):
+    """The coefficients with which functions add up to these figures."""
+    figures = np.broadcast_to(figures, LENGTHS.shape[1:])
+    if not figures.any():
+        return {}
+    known = {each: of for each, of in functions.items() if each.split()[-1] in FUNCTIONS[field]}
+    for each, of in known.items():
+        if _same(figures[0] / of[0] * of, figures):
+            return {each: float(figures[0] / of[0])}
+    # Each pass has the same weight, whatever its size, and so has each function.
+    columns = np.array(list(known.values())) / figures
+    sizes = np.linalg.norm(columns, axis=1)
+    found = np.linalg.lstsq((columns / sizes[:, None]).T, np.ones_like(figures), rcond=None)[0]
+    made = {
+        each: float(f"{value / size:.12g}")
+        for each, value, size in zip(known, found, sizes, strict=True) if abs(value) > 1e-9
+    }  # fmt: skip
+    if not _same(sum(value * functions[each] for each, value in made.items()), figures):
+        raise ValueError(f"figures {field} are no sum of {', '.join(known)}")
+    return made
+
+
+def _same(one, other):
+    return np.all(abs(one - other) <= EXACT * abs(other))

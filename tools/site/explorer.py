@@ -1,0 +1,38 @@
+"""The live picture of a language model as a part of a page that needs neither Jupyter nor a host."""
+
+import json
+
+import roofkit as rk
+
+# What anywidget gives a picture in a notebook.
+PAGE = """
+<div class="roofkit-explorer"><div id="explorer"></div></div>
+<style>{css}</style>
+<script type="application/json" class="nohighlight" id="explorer-values">{values}</script>
+<script type="module" class="nohighlight">
+{module}
+const values = JSON.parse(document.getElementById("explorer-values").textContent), handlers = {{}};
+const model = {{
+  get: (name) => values[name],
+  set(name, value) {{
+    values[name] = value;
+    for (const handler of handlers[`change:${{name}}`] ?? []) handler();
+  }},
+  on: (event, handler) => (handlers[event] ??= []).push(handler),
+  off() {{}},
+  save_changes() {{}},
+}};
+explorer.render({{ model, el: document.getElementById("explorer") }});
+</script>
+"""
+
+
+def page():
+    """The part of the page as HTML: its figures, its style and its script."""
+    picture = rk.explore.model().children[-1]
+    values = {name: getattr(picture, name) for name in ("data", "state", "limits", "text", "units")}
+    return PAGE.format(
+        css=picture._css,
+        values=json.dumps(values, separators=(",", ":")).replace("</", "<\\/"),
+        module=picture._esm.replace("export default ", "const explorer = "),
+    )
