@@ -39,7 +39,8 @@ function readModel(model) {
   };
   const beyond = state.prompt + state.answer > (found.served.model.context ?? Infinity);
   const shares = layers.map((layer) => ({ ...layer, share: (layer.count * layer.time) / taken }));
-  const note = beyond ? fill(text.beyond, known) : "";
+  const notes = [state.n > 1 && text.over_links, beyond && fill(text.beyond, known), text.greyed];
+  const note = notes.filter(Boolean).join(" ");
   return { ...found, data, state, layers: shares, taken, known, words, note };
 }
 
@@ -156,7 +157,7 @@ function addControls(controls, below, data, text, change) {
     return label;
   };
   const lists = Object.entries(data.choices).map(([name, values]) => {
-    const list = make(labelled(name), "select");
+    const list = make(labelled(name), "select", { "aria-label": text[`choose_${name}`] });
     const options = values.map((value) => {
       const shown = text[`${name}_${value}`] ?? String(value);
       return [value, make(list, "option", { value }, shown)];
@@ -170,7 +171,8 @@ function addControls(controls, below, data, text, change) {
   const sliders = LENGTHS.map((name) => {
     const stops = data.stops[name], label = labelled(name);
     const range = { type: "range", min: 0, max: stops.length - 1, step: 1 };
-    const slider = make(label, "input", range), shown = make(label, "b");
+    const slider = make(label, "input", { ...range, "aria-label": text[`choose_${name}`] });
+    const shown = make(label, "b");
     slider.addEventListener("input", () => change({ [name]: stops[slider.value] }));
     return (state) => {
       slider.value = stops.indexOf(state[name]);
@@ -199,22 +201,23 @@ function addTable(parent, text, units) {
     caption.textContent = words.pass;
     body.replaceChildren();
     const row = (name, cells) => {
-      const line = make(body, "tr");
-      make(line, "th", { scope: "row" }, name);
+      const line = make(body, "tr"), head = make(line, "th", { scope: "row" });
+      // A long name may be broken after its underscores.
+      for (const part of name.split(/(?<=_)/)) head.append(part, document.createElement("wbr"));
       for (const cell of cells) make(line, "td", {}, cell);
       return line;
     };
     for (const { name, count, flops, bytes, link, intensity, time, share, bound } of layers) {
       const named = count > 1 ? fill(text.times_layer, { count, name }) : name;
       const line = row(named, [
-        inUnit(flops, ""), inUnit(bytes || link, units.bytes),
+        inUnit(flops, ""), link ? fill(text.sent, { bytes: inUnit(link, "") }) : inUnit(bytes, ""),
         intensity ? significant(intensity, 4) : "–", inUnit(time, units.time),
-        percent(share), text[`${bound}_bound`],
+        (100 * share).toFixed(1), text[`${bound}_bound`],
       ]);
       line.className = bound;
     }
     const whole = (of) => total(layers, (layer) => layer.count * layer[of]);
-    const sums = [inUnit(whole("flops"), ""), inUnit(whole("bytes"), units.bytes), ""];
+    const sums = [inUnit(whole("flops"), ""), inUnit(whole("bytes"), ""), ""];
     row(text.total_row, [...sums, inUnit(taken, units.time), "", ""]).className = "sum";
   };
 }
@@ -222,7 +225,7 @@ function addTable(parent, text, units) {
 // What lies in the memory of a chip, as a bar; returns what fills it.
 function addMemory(parent, text, units) {
   const box = make(parent, "div", { class: "held" });
-  const bar = make(box, "div", { class: "bar", role: "img" }), key = make(box, "p");
+  const bar = make(box, "div", { class: "room", role: "img" }), key = make(box, "p");
   const parts = PARTS.map((name) => [name, make(bar, "span", { class: name })]);
   const limit = make(bar, "i");
   const told = PARTS.map((name) => {
@@ -230,15 +233,16 @@ function addMemory(parent, text, units) {
     make(part, "i", { class: name });
     return [name, part.appendChild(document.createTextNode(""))];
   });
-  return ({ memory, words }) => {
+  const room = make(key, "span");
+  return ({ memory, words, known }) => {
     const most = Math.max(memory.needed, memory.capacity ?? 0);
     for (const [name, part] of parts) part.style.width = `${(100 * memory[name]) / most}%`;
     for (const [name, node] of told) {
       node.data = `${text[`${name}_part`]} ${inUnit(memory[name], units.bytes)}`;
     }
     limit.style.left = `${(100 * (memory.capacity ?? most)) / most}%`;
+    room.textContent = memory.capacity === null ? "" : fill(text.room, known);
     set(bar, { "aria-label": words.held });
-    box.classList.toggle("lacks", memory.fits === false);
   };
 }
 
@@ -254,8 +258,8 @@ function modelPicture(model, svg, readings) {
   });
   const cells = ["first", "each", "speed", "held"]
     .map((name) => [name, addReading(readings, text[`${name}_reading`])]);
-  const showMemory = addMemory(after, text, units), note = make(after, "p", { class: "note" });
-  const fillTable = addTable(after, text, units);
+  const showMemory = addMemory(after, text, units), fillTable = addTable(after, text, units);
+  const note = make(after, "p", { class: "note" });
   let drawn, putLayers;
 
   return (state) => {

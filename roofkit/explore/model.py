@@ -1,4 +1,4 @@
-"""A language model as it is served: its layers on the roof, their table, and what they add up to."""
+"""A language model as it is served: its layers on the roof, their table, and the totals."""
 
 import functools
 
@@ -6,7 +6,7 @@ import traitlets
 
 from roofkit import plot
 from roofkit._inputs import half
-from roofkit.explore.frame import UNITS, Explorer, Picture, javascript, words
+from roofkit.explore.frame import HERE, Explorer, Picture, javascript, words
 from roofkit.hardware import chip as find_chip
 from roofkit.hardware import chips as known_chips
 from roofkit.models.llm.configs import llm, llms
@@ -31,8 +31,6 @@ FORMATS = {
 CACHES = {"16-bit": "half", "fp8": "fp8"}
 ATTENTIONS = ("flash", "unfused")
 PHASES = ("prefill", "decode")
-# Every layer of every model that is known, on every chip, lies within.
-LIMITS = {"x": [0.1, 3e5], "y": [2e10, 2e16]}
 
 
 def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answer=256,
@@ -59,7 +57,8 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
         Whether the scores stay on the chip, or are written and read again.
     phase : "prefill" or "decode"
     models, chips : lists, optional
-        What there is to choose from: all that the tables have, unless given.
+        What there is to choose from: all that the tables have, unless given. A model whose count
+        has another form, and a chip without a confirmed 16-bit peak, are left out.
     text : mapping, optional
         Replacements for entries of ``explore/words/en.toml``.
 
@@ -68,7 +67,7 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
 
     >>> live = model("Llama-3.1-8B", "H100", batch=64)
     >>> live.decode["attention"].bound, f"{live.run.tokens_per_second:.0f} tokens/s"
-    ('memory', '4660 tokens/s')
+    ('memory', '3659 tokens/s')
     """
     model, chip = model if isinstance(model, LLM) else llm(model), find_chip(chip)
     precision = precision or ("published" if model.stored else "16-bit")
@@ -88,43 +87,61 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
         raise ValueError(f"n={n!r} must be one of {', '.join(map(str, CHIPS))}")
     if precision == "published" and not model.stored:
         raise ValueError(f'{model.name} is published in 16 bits: say precision="16-bit"')
-    if _data_of_chip(chip) is None:
-        raise ValueError(f"{chip.name} has no 16-bit peak, or figures that are not confirmed")
     state = {"model": model.name, "chip": chip.name, "n": n, **chosen, **lengths}
-    models = {each.name: each for each in [*listed, model]}
-    chips = {each.name: each for each in [*filter(_data_of_chip, offered), chip]}
-    return ModelExplorer(models, chips, state, words(text))
+    return ModelExplorer([*listed, model], [*offered, chip], state, words(text))
 
 
 class ModelExplorer(Explorer):
-    """Lists and sliders over a served model; ``served`` and what follows are as these stand."""
+    """Lists and sliders over a served model; ``served`` and what follows are as these stand.
+
+    ``left_out`` says by name why a model or a chip is not in the lists.
+    """
 
     def __init__(self, models, chips, state, text):
-        self._models, self._chips = models, chips
-        self._picture = ModelPicture(limits=LIMITS, text=text, units=UNITS, state=state)
-        self.served  # noqa: B018  # raises for what cannot be served
-        self._picture.data = {
-            "models": {name: _data_of_model(each) for name, each in models.items()},
-            "chips": {name: _data_of_chip(each) for name, each in chips.items()},
+        self.left_out = {}
+        self._models, of_models = self._offered(models, _data_of_model, state["model"])
+        self._chips, of_chips = self._offered(chips, _data_of_chip, state["chip"])
+        self._served(state)  # raises for what cannot be served
+        data = {
+            "models": of_models, "chips": of_chips,
             "stops": {name: _stops(name, state[name]) for name in REACH},
             "choices": {
-                "model": list(models), "chip": list(chips), "n": CHIPS, "precision": list(FORMATS),
-                "kv": list(CACHES), "attention": ATTENTIONS,
+                "model": list(of_models), "chip": list(of_chips), "n": CHIPS,
+                "precision": list(FORMATS), "kv": list(CACHES), "attention": ATTENTIONS,
             },
         }  # fmt: skip
+        self._picture = ModelPicture(data=data, state=state, text=text)
         super().__init__(self._picture, {})
+        self.layout.max_width = "760px"
 
-    state = property(lambda self: self._picture.state)
+    def _offered(self, listed, data_of, start):
+        """What there is to choose from by name, and the data of each."""
+        offered, data = {}, {}
+        for each in listed:
+            try:
+                data[each.name], offered[each.name] = data_of(each), each
+            except ValueError as error:
+                if each.name == start:
+                    raise
+                self.left_out[each.name] = str(error)
+        return offered, data
 
-    @property
-    def served(self):
-        """The Deployment."""
-        state = self.state
+    def _served(self, state):
         chip = self._chips[state["chip"]]
         return self._models[state["model"]].on(
             chip, split=Split(tensor=state["n"]), attention=state["attention"],
             precision=_precision(state["precision"], state["kv"], half(chip.peaks)),
         )  # fmt: skip
+
+    @property
+    def state(self):
+        """Where the lists and sliders stand, by name."""
+        return self._picture.state
+
+    @property
+    def served(self):
+        """The Deployment."""
+        return self._served(self.state)
 
     @property
     def prefill(self):
@@ -160,6 +177,7 @@ class ModelExplorer(Explorer):
 
 class ModelPicture(Picture):
     _esm = javascript("marks.js", "loglog.js", "passes.js", "model.js")
+    _css = Picture._css + (HERE / "model.css").read_text(encoding="utf-8")
 
     data = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
@@ -214,10 +232,14 @@ def _data_of_model(model):
 
 @functools.cache
 def _data_of_chip(chip):
-    """What a page needs of a chip; None where it has no confirmed 16-bit peak or no bandwidth."""
-    peaks = {name: float(peak) for name, peak in chip.peaks.items() if getattr(peak, "confirmed", True)}
-    if not half(peaks) or not getattr(chip.bandwidth, "confirmed", True):
-        return None
+    """What a page needs of a chip."""
+    peaks = {
+        name: float(peak) for name, peak in chip.peaks.items() if getattr(peak, "confirmed", True)
+    }
+    if not half(peaks):
+        raise ValueError(f"{chip.name} has no confirmed peak for 16-bit matrices")
+    if not getattr(chip.bandwidth, "confirmed", True):
+        raise ValueError(f"the bandwidth of {chip.name} is not confirmed")
     tiny = LLM("tiny", hidden=64, layers=1, heads=64, vocabulary=64, mlp=64)
     links = {1: {}}
     for n in CHIPS[1:]:

@@ -38,6 +38,11 @@ MATMUL = [
     ("-", "code", "print(live.B, live.D, live.F, live.tile, live.dtype)"),
 ]
 
+MODEL = [
+    ("-", "code", "import roofkit as rk\nlive = rk.explore.model()\nlive"),
+    ("-", "code", "print(live.state['batch'], live.served.chip.name, live.decode.time)"),
+]
+
 
 @pytest.fixture(scope="session")
 def chromium():
@@ -76,6 +81,7 @@ def folder(tmp_path_factory):
     driver.write_notebook(folder / "times.ipynb", TIMES)
     driver.write_notebook(folder / "chips.ipynb", CHIPS)
     driver.write_notebook(folder / "matmul.ipynb", MATMUL)
+    driver.write_notebook(folder / "model.ipynb", MODEL)
     return folder
 
 

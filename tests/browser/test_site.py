@@ -23,7 +23,7 @@ DECKS = (LECTURES[0].stem, "talk-short")
 # One page of each kind.
 KINDS = (
     "index.html", f"lectures/{LIVE[3]}.html", f"problems/{SETS[0]}.html", "guide.html",
-    "chips.html", "api/models.html", "slides.html", "search.html?q=scratchpad",
+    "chips.html", "model.html", "api/models.html", "slides.html", "search.html?q=scratchpad",
 )  # fmt: skip
 # Colours alone differ in the dark. (To preload would be to fetch, which files cannot.)
 RULES = {

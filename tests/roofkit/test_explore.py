@@ -15,6 +15,8 @@ from nbconvert import HTMLExporter
 import roofkit as rk
 from roofkit import explore
 from roofkit.explore import frame
+from roofkit.models.llm import terms
+from roofkit.models.llm.count import Pass
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -389,3 +391,118 @@ def test_each_text_of_a_live_picture_is_one_that_it_has():
     known = set(frame.WORDS.templates())
     for path in frame.HERE.glob("*.js"):
         assert set(re.findall(r"\btext\.(\w+)", path.read_text(encoding="utf-8"))) <= known, path
+
+
+def test_a_model_starts_where_it_is_told_and_follows_its_lists():
+    live = explore.model()
+    assert repr(live).startswith("ModelExplorer(model='Llama-3.1-8B', chip='H100 SXM', n=1, ")
+    llama = rk.llm("Llama-3.1-8B")
+    plain = llama.on("H100")
+    assert live.served == plain
+    assert live.prefill.rows == plain.prefill(16, 2048).rows
+    assert live.decode.rows == plain.decode(16, 2048 + 127).rows
+    assert live.run.time == plain.generate(16, 2048, 256).time
+    assert live.memory == plain.memory(16, 2048, 256)
+    picture(live).state = {
+        **live.state, "chip": "L4", "n": 1, "precision": "W4A16", "kv": "fp8", "batch": 1
+    }  # fmt: skip
+    narrow = rk.models.Precision(weights="int4", scales=128, activations="bf16", kv="fp8")
+    assert live.served == llama.on("L4", precision=narrow)
+    eight = explore.model("Mixtral-8x7B", "A100 80GB SXM", 8, attention="unfused", batch=3)
+    assert eight.served.split.chips == 8
+    assert eight.decode["softmax"].bound == "memory"
+    assert picture(eight).data["stops"]["batch"][:4] == [1, 2, 3, 4]
+
+
+def test_a_model_that_is_published_in_fewer_bits_starts_so():
+    live = explore.model("gpt-oss-20b", "V100", models=["gpt-oss-20b"], chips=["V100"])
+    assert live.served.precision.experts == "fp4"
+    assert live.served.precision.kv == "fp16"
+    assert picture(live).data["choices"]["model"] == ["gpt-oss-20b"]
+
+
+def test_models_and_chips_of_your_own_are_among_the_others():
+    tiny = rk.models.LLM("tiny", hidden=64, layers=2, heads=4, vocabulary=100, mlp=256)
+    mine = rk.Chip("mine", peaks={"fp16": 1e12}, bandwidth=1e11)
+    live = explore.model(tiny, mine)
+    assert picture(live).data["choices"]["model"][-1] == "tiny"
+    assert picture(live).data["chips"]["mine"]["capacity"] is None
+    assert live.memory.fits is None
+    assert live.decode.time == tiny.on(mine).decode(16, 2175).time
+
+
+def test_what_is_not_in_the_lists_is_left_out_with_a_reason():
+    live = explore.model()
+    data = picture(live).data
+    assert list(data["models"]) == [row["model"] for row in rk.models.llms().rows]
+    assert {each.name for each in rk.chips()} == {*data["chips"], *live.left_out}
+    assert live.left_out["GTX 1080 Ti"] == "GTX 1080 Ti has no confirmed peak for 16-bit matrices"
+    assert len(live.left_out) < 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"model": "Llama-9"}, "no model is named 'Llama-9'"),
+        ({"chip": "TPU v9"}, "no chip is named 'TPU v9'; nearest"),
+        ({"chip": "GTX 1080 Ti"}, "GTX 1080 Ti has no confirmed peak for 16-bit matrices"),
+        ({"chip": "AGX Orin"}, "the bandwidth of AGX Orin is not confirmed"),
+        ({"n": 3}, "n=3 must be one of 1, 2, 4, 8"),
+        ({"n": 64}, "its 32 query heads cannot be split among 64 chips"),
+        ({"chip": "L4", "n": 2}, "the table does not say how several are joined"),
+        ({"batch": 0}, "batch must be a whole number of at least 1, got 0"),
+        ({"answer": 1}, "answer must be a whole number of at least 2, got 1"),
+        ({"prompt": 2048.0}, "prompt must be a whole number"),
+        ({"precision": "W2A2"}, "precision='W2A2' must be one of 16-bit, published, fp8"),
+        ({"precision": "published"}, "Llama-3.1-8B is published in 16 bits"),
+        ({"precision": "fp8", "chip": "A100 80GB SXM"}, "has no peak for dtype 'fp8'"),
+        ({"kv": "fp4"}, "kv='fp4' must be one of 16-bit, fp8"),
+        ({"attention": "fused"}, "attention='fused' must be one of flash, unfused"),
+        ({"phase": "both"}, "phase='both' must be one of prefill, decode"),
+        ({"text": {"layers": ""}}, "text has .'layers'.; the entries are"),
+    ],
+)
+def test_a_model_refuses_what_it_cannot_show(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        explore.model(**arguments)
+
+
+def test_a_model_has_a_static_picture_and_words_that_can_be_replaced():
+    live = explore.model(text={"prefill": "vorlesen"})
+    page = live._repr_mimebundle_()["text/html"]
+    assert "vorlesen" in page
+    assert "gate_up_proj" in page
+    assert picture(live).text["prefill"] == "vorlesen"
+
+
+@pytest.mark.parametrize("name", [row["model"] for row in rk.models.llms().rows])
+def test_the_coefficients_of_a_model_add_up_to_its_count(name):
+    model, lengths = rk.llm(name), (5.0, 37.0, 4321.0)
+    sixteen = rk.models.Precision(weights="bf16", experts="bf16", activations="bf16", kv="fp8")
+    passes = model.on("H100", precision=sixteen, attention="unfused")._passes
+    found, how = terms.terms(model), passes.how
+    of = terms._functions(Pass(how, *lengths))
+    widths = how.widths._asdict()
+
+    def bytes_of(coefficients):
+        return sum(
+            widths[name] * number * of[each]
+            for name, sums in coefficients.items() for each, number in sums.items()
+        )  # fmt: skip
+
+    [way, *_] = found["attention"]["unfused"]
+    for one, wanted in zip(
+        [*found["before"], *way, *found["after"]], passes.operations(*lengths), strict=True
+    ):
+        assert (one["name"], one["count"]) == (wanted.name, wanted.count)
+        if model.latent and wanted.name in ("kv_up_proj", "attention"):
+            continue  # whichever way is quicker here
+        assert sum(number * of[each] for each, number in one["flops"].items()) == wanted.flops
+        assert bytes_of(one["held"]) == pytest.approx(wanted.weights + wanted.kv, rel=1e-12)
+        assert bytes_of(one["moved"]) == pytest.approx(wanted.activations, rel=1e-12)
+
+
+def test_a_figure_of_another_form_has_no_coefficients(monkeypatch):
+    monkeypatch.setattr(terms, "FUNCTIONS", terms.FUNCTIONS | {"flops": ("rows", "pairs")})
+    with pytest.raises(ValueError, match="qkv_proj: its flops are no sum of rows, pairs"):
+        terms.terms(rk.llm("Llama-2-7B"))

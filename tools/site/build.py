@@ -25,6 +25,7 @@ ROOT = HERE.parents[1]
 sys.path.append(str(HERE.parent))
 import chips  # noqa: E402
 import downloads  # noqa: E402
+import explorer  # noqa: E402
 import folding  # noqa: E402
 from picture import draw  # noqa: E402
 from talks import read_talk  # noqa: E402
@@ -119,6 +120,8 @@ def write_pages(pages, listed, kit):
         "lectures": {path.stem: title(path) for path in lectures},
         "problems": {path.stem: title(path) for path in problems},
         "chips": chips.table(),
+        "explorer": explorer.page(),
+        "left_out": explorer.left_out(),
         "decks": listed,
         "minutes": {path.stem: minutes(path) for path in (ROOT / "course").glob("talk*.txt")},
         "kit": kit,

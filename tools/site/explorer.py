@@ -1,14 +1,18 @@
-"""The live picture of a language model as a part of a page that needs neither Jupyter nor a host."""
+"""The live picture of a language model on a page that needs neither Jupyter nor a host."""
 
 import json
 
 import roofkit as rk
 
-# What anywidget gives a picture in a notebook.
+# Markdown takes each part as it is, up to its end, if a blank line stands before it. The model is
+# what anywidget gives a picture in a notebook.
 PAGE = """
 <div class="roofkit-explorer"><div id="explorer"></div></div>
+
 <style>{css}</style>
+
 <script type="application/json" class="nohighlight" id="explorer-values">{values}</script>
+
 <script type="module" class="nohighlight">
 {module}
 const values = JSON.parse(document.getElementById("explorer-values").textContent), handlers = {{}};
@@ -27,10 +31,15 @@ explorer.render({{ model, el: document.getElementById("explorer") }});
 """
 
 
+def left_out():
+    """Why a model or a chip is not in the lists, a sentence each."""
+    return list(rk.explore.model().left_out.values())
+
+
 def page():
     """The part of the page as HTML: its figures, its style and its script."""
     picture = rk.explore.model().children[-1]
-    values = {name: getattr(picture, name) for name in ("data", "state", "limits", "text", "units")}
+    values = {name: getattr(picture, name) for name in ("data", "state", "text", "units")}
     return PAGE.format(
         css=picture._css,
         values=json.dumps(values, separators=(",", ":")).replace("</", "<\\/"),

@@ -121,25 +121,27 @@ def _told(found, functions):
     plain = found.pop("")
     return {
         "name": plain.name, "count": plain.count, "on": plain.collective or plain.dtype,
-        "stream": plain.on_stream, "flops": _sum(plain.flops, "flops", functions),
-        "held": _by_width(lambda one: one.weights + one.kv, "held", plain, found, functions),
-        "moved": _by_width(lambda one: one.activations + one.array, "moved", plain, found, functions),
+        "stream": plain.on_stream, "flops": _sum(plain.flops, "flops", functions, plain.name),
+        "held": _by_width("held", lambda one: one.weights + one.kv, plain, found, functions),
+        "moved": _by_width(
+            "moved", lambda one: one.activations + one.array, plain, found, functions
+        ),
     }  # fmt: skip
 
 
-def _by_width(figures_of, field, plain, wider, functions):
+def _by_width(field, figures_of, plain, wider, functions):
     base, total, made = figures_of(plain), 0.0, {}
     for name, each in wider.items():
         more = figures_of(each) - base
         if type(more) is not float or more:
             total = total + PLAIN[0] * more
-            made[name] = _sum(more, field, functions)
+            made[name] = _sum(more, field, functions, plain.name)
     if not _same(total, base):
         raise ValueError(f"{plain.name}: its bytes {field} are no sum of multiples of the widths")
     return {name: each for name, each in made.items() if each}
 
 
-def _sum(figures, field, functions):
+def _sum(figures, field, functions, name):
     """The coefficients with which functions add up to these figures."""
     figures = np.broadcast_to(figures, LENGTHS.shape[1:])
     if not figures.any():
@@ -157,7 +159,7 @@ def _sum(figures, field, functions):
         for each, value, size in zip(known, found, sizes, strict=True) if abs(value) > 1e-9
     }  # fmt: skip
     if not _same(sum(value * functions[each] for each, value in made.items()), figures):
-        raise ValueError(f"figures {field} are no sum of {', '.join(known)}")
+        raise ValueError(f"{name}: its {field} are no sum of {', '.join(known)}")
     return made
 
 
