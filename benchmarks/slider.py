@@ -32,6 +32,8 @@ def draw(peak):
     )
     plt.show()
 """
+# From here a slider has as many steps to its end as are pressed.
+MODEL = "live = rk.explore.model(batch=8)\nlive"
 # Resolves to the ms from the next key press on the handle to the frame with the new picture.
 WATCH = """
 ([handle, picture]) => {
@@ -40,7 +42,7 @@ WATCH = """
     const shown = () => requestAnimationFrame(() => resolve(performance.now() - pressed));
     const once = { once: true, capture: true };
     handle.addEventListener("keydown", (event) => { pressed = event.timeStamp; }, once);
-    if (picture.tagName === "path") {
+    if (picture instanceof SVGElement) {
       new MutationObserver((_, observer) => { observer.disconnect(); shown(); })
         .observe(picture, { attributes: true });
     } else {
@@ -55,7 +57,8 @@ VARIANTS = {
     "explore.roofline": (".jp-Cell >> nth=0", ".noUi-handle", "svg > path.roof"),
     "explore.matmul": (".jp-Cell >> nth=1", ".noUi-handle", "svg > path.kernel"),
     "explore.chips": (".jp-Cell >> nth=2", ".noUi-handle >> nth=1", "svg > path.math"),
-    "interact + matplotlib": (".jp-Cell >> nth=3", ".noUi-handle", ".widget-output"),
+    "explore.model": (".jp-Cell >> nth=3", "input[type=range]", ".roofkit-picture svg"),
+    "interact + matplotlib": (".jp-Cell >> nth=4", ".noUi-handle", ".widget-output"),
 }
 OURS = [name for name in VARIANTS if name.startswith("explore")]
 
@@ -68,10 +71,10 @@ def main():
         driver.jupyter_lab(folder, private) as url,
         driver.chromium(driver.find_chromium()) as browser,
     ):
-        sources = driver.WIDGET, driver.MATMUL, driver.CHIPS, PEER
+        sources = driver.WIDGET, driver.MATMUL, driver.CHIPS, MODEL, PEER
         cells = [("-", "code", source.strip()) for source in sources]
         driver.write_notebook(Path(folder, "slider.ipynb"), cells)
-        page = browser.new_page(viewport={"width": 1280, "height": 3000})
+        page = browser.new_page(viewport={"width": 1280, "height": 4200})
         driver.open_notebook(page, url, "slider.ipynb")
         driver.run_all(page)
         page.wait_for_selector(".widget-interact img")

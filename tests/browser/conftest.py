@@ -39,7 +39,7 @@ MATMUL = [
 ]
 
 MODEL = [
-    ("-", "code", "import roofkit as rk\nlive = rk.explore.model()\nlive"),
+    ("-", "code", driver.MODEL),
     ("-", "code", "print(live.state['batch'], live.served.chip.name, live.decode.time)"),
 ]
 

@@ -29,6 +29,8 @@ SCREENSHOTS = ROOT / "build/screenshots"
 WIDGET = 'import roofkit as rk\nlive = rk.explore.roofline("TPU v5e", intensity=0.5)\nlive'
 CHIPS = "import roofkit as rk\nsplit = rk.explore.chips()\nsplit"
 MATMUL = 'import roofkit as rk\nlive = rk.explore.matmul("TPU v5e", tile=128)\nlive'
+MODEL = "import roofkit as rk\nlive = rk.explore.model()\nlive"
+HANDLE = ":is(.noUi-handle, input[type=range])"
 SLIDERS = ("peak_flops", "bandwidth", "intensity")
 
 
@@ -205,7 +207,7 @@ def save(page):
 
 def slider(page, name, of=SLIDERS):
     """The handle of one of the sliders of the page's first live picture."""
-    return page.locator(".roofkit-explorer .noUi-handle").nth(of.index(name))
+    return page.locator(f".roofkit-explorer {HANDLE}").nth(of.index(name))
 
 
 def drag(page, name, distance, of=SLIDERS):

@@ -11,7 +11,17 @@ import threading
 import nbformat
 import pages
 import pytest
-from driver import LECTURES, ROOT, drag, drawn, new_context, screenshot, slider, wait_redrawn
+from driver import (
+    HANDLE,
+    LECTURES,
+    ROOT,
+    drag,
+    drawn,
+    new_context,
+    screenshot,
+    slider,
+    wait_redrawn,
+)
 from hidden import solution_lines
 
 import roofcheck
@@ -176,8 +186,9 @@ def test_a_lectures_picture_moves_by_mouse_and_by_keys(site, page, stem):
     sources = [cell.source for cell in nbformat.read(ROOT / f"course/en/{stem}.ipynb", 4).cells]
     live = sum("\nexplore." in f"\n{source}" for source in sources)
     assert page.locator(".roofkit-explorer").count() == live == 1
-    for handle in page.locator(".noUi-handle").all():
-        before, value = drawn(page), int(float(handle.get_attribute("aria-valuenow")))
+    for handle in page.locator(HANDLE).all():
+        stands = handle.get_attribute("aria-valuenow") or handle.input_value()
+        before, value = drawn(page), int(float(stands))
         handle.press("ArrowLeft" if value else "ArrowRight")
         wait_redrawn(page, before)
     before = drawn(page)
