@@ -27,7 +27,7 @@ from hidden import solution_lines
 import roofcheck
 import roofkit as rk
 
-LIVE = [path.stem for path in LECTURES if "explore." in path.read_text(encoding="utf-8")]
+LIVE = [path.stem for path in LECTURES if '"explore.' in path.read_text(encoding="utf-8")]
 SETS = sorted(path.stem for path in (ROOT / "exercises/en").glob("*/*.ipynb"))
 DECKS = (LECTURES[0].stem, "talk-short")
 # One page of each kind.
