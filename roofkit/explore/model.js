@@ -20,28 +20,28 @@ const inUnit = (value, unit) => (value ? engineering(value) + unit : "–");
 
 function readModel(model) {
   const data = model.get("data"), state = model.get("state"), text = model.get("text");
-  const units = model.get("units"), found = figuresOf(data, state), { memory } = found;
-  const bytes = (value) => inUnit(value, units.bytes), second = (value) => inUnit(value, units.time);
-  const layers = found.passes[state.phase], taken = secondsOf(layers);
+  const units = model.get("units"), found = figuresOf(data, state), { memory, served } = found;
+  const bytes = (value) => inUnit(value, units.bytes);
+  const second = (value) => inUnit(value, units.time);
+  const pass = found.passes[state.phase], taken = secondsOf(pass);
+  const layers = pass.map((layer) => ({ ...layer, share: (layer.count * layer.time) / taken }));
+  const aside = total(layers, ({ intensity, share }) => (intensity ? 0 : share));
   const known = {
     model: state.model, chip: state.chip, n: state.n, needed: bytes(memory.needed),
-    capacity: memory.capacity === null ? "" : bytes(memory.capacity),
-    missing: memory.fits === false ? bytes(memory.needed - memory.capacity) : "",
-    spare: memory.fits ? bytes(memory.capacity - memory.needed) : "",
+    capacity: bytes(memory.capacity), missing: bytes(Math.abs(memory.needed - memory.capacity)),
     batch: grouped(state.batch), prompt: grouped(state.prompt), context: grouped(found.context),
-    longest: grouped(found.served.model.context ?? 0), time: second(taken),
+    longest: grouped(served.model.context ?? 0), time: second(taken), share: percent(aside),
   };
   const verdict = { true: "fits", false: "lacks", null: "unknown_capacity" }[memory.fits];
+  const beyond = state.prompt + state.answer > (served.model.context ?? Infinity);
+  const notes = [state.n > 1 && text.over_links, beyond && fill(text.beyond, known), text.greyed];
   const words = {
     first: second(found.first), each: second(found.each),
     speed: grouped(Number(found.speed.toPrecision(3))), held: fill(text[verdict], known),
-    pass: fill(text[`${state.phase}_pass`], known),
+    pass: fill(text[`${state.phase}_pass`], known), taken: known.time,
+    aside: aside >= 0.005 ? fill(text.aside, known) : "", note: notes.filter(Boolean).join(" "),
   };
-  const beyond = state.prompt + state.answer > (found.served.model.context ?? Infinity);
-  const shares = layers.map((layer) => ({ ...layer, share: (layer.count * layer.time) / taken }));
-  const notes = [state.n > 1 && text.over_links, beyond && fill(text.beyond, known), text.greyed];
-  const note = notes.filter(Boolean).join(" ");
-  return { ...found, data, state, layers: shares, taken, known, words, note };
+  return { ...found, state, layers, known, words };
 }
 
 // Layers that lie on one another are one point: their largest name it, and their shares add up.
@@ -79,8 +79,10 @@ function placeLabels(labels, points, box, drawn) {
     const places = beside.map(([right, down]) => ({
       left: x + right, right: x + right + width, top: y + down - 11, bottom: y + down + 3,
     }));
-    const free = places.find((place) => place.left > box.left && place.right < box.right &&
-      place.top > box.top && place.bottom < box.bottom && !taken.some((other) => overlap(place, other)));
+    const inside = (place) => place.left > box.left && place.right < box.right &&
+      place.top > box.top && place.bottom < box.bottom;
+    const free = places.find((place) =>
+      inside(place) && !taken.some((other) => overlap(place, other)));
     set(label, { visibility: free ? "visible" : "hidden" });
     if (!free) return;
     set(label, { x: free.left, y: free.bottom - 3 });
@@ -106,11 +108,14 @@ function drawLayers(svg, narrow, { bandwidth, highest }, text, units) {
     // The peaks of other dtypes that some layer computes at.
     const used = new Map([["linear", peaks.linear]].concat(
       layers.filter(({ on }) => on).map(({ on, peak }) => [on, peak])));
-    const drawn = Array.from({ length: 40 }, (_, i) => {
-      const at = left + ((right - left) * i) / 40, intensity = limits.x[0] * (limits.x[1] / limits.x[0]) ** (i / 40);
+    // Where no words may stand: along the roof, in small boxes, and on other words.
+    const [low, high] = limits.x;
+    const drawn = Array.from({ length: 41 }, (_, i) => {
+      const intensity = low * (high / low) ** (i / 40), at = x(intensity);
       const height = y(Math.min(intensity * bandwidth, peaks.linear));
-      return { left: at - 5, right: at + 20, top: height - 4, bottom: height + 4 };
+      return { left: at - 9, right: at + 9, top: height - 4, bottom: height + 4 };
     });
+    drawn.push({ left, right: left + 220, top, bottom: top + 40 });
     roofs.replaceChildren();
     const write = (words, from, height) => {
       const label = { x: from, y: height, "text-anchor": "end", class: "quiet" };
@@ -137,7 +142,7 @@ function drawLayers(svg, narrow, { bandwidth, highest }, text, units) {
       const told = { name: rest.length ? `${name} + ${rest.length}` : name, share: percent(share) };
       return add(labels, "text", {}, fill(text.point, told));
     });
-    placeLabels(named, found, { ...box, top: top + 40, bottom: bottom - 26 }, drawn);
+    placeLabels(named, found, { ...box, bottom: bottom - 26 }, drawn);
     said.textContent = fill(text.pass_takes, { pass: text[state.phase], time: words.taken });
     more.textContent = words.aside;
   };
@@ -180,7 +185,8 @@ function addControls(controls, below, data, text, change) {
       set(slider, { "aria-valuetext": grouped(state[name]) });
     };
   });
-  const phases = make(below, "div", { class: "phases", role: "group", "aria-label": text.choose_phase });
+  const group = { class: "phases", role: "group", "aria-label": text.choose_phase };
+  const phases = make(below, "div", group);
   const buttons = PHASES.map((phase) => {
     const button = make(phases, "button", { type: "button" }, text[phase]);
     button.addEventListener("click", () => change({ phase }));
@@ -197,7 +203,7 @@ function addTable(parent, text, units) {
   for (const name of ["layer", "flops", "bytes", "intensity", "time", "share", "bound"]) {
     make(heads, "th", { scope: "col" }, text[`${name}_column`]);
   }
-  return ({ layers, taken, words }) => {
+  return ({ layers, words }) => {
     caption.textContent = words.pass;
     body.replaceChildren();
     const row = (name, cells) => {
@@ -209,16 +215,15 @@ function addTable(parent, text, units) {
     };
     for (const { name, count, flops, bytes, link, intensity, time, share, bound } of layers) {
       const named = count > 1 ? fill(text.times_layer, { count, name }) : name;
-      const line = row(named, [
+      row(named, [
         inUnit(flops, ""), link ? fill(text.sent, { bytes: inUnit(link, "") }) : inUnit(bytes, ""),
         intensity ? significant(intensity, 4) : "–", inUnit(time, units.time),
         (100 * share).toFixed(1), text[`${bound}_bound`],
       ]);
-      line.className = bound;
     }
     const whole = (of) => total(layers, (layer) => layer.count * layer[of]);
     const sums = [inUnit(whole("flops"), ""), inUnit(whole("bytes"), ""), ""];
-    row(text.total_row, [...sums, inUnit(taken, units.time), "", ""]).className = "sum";
+    row(text.total_row, [...sums, words.taken, "", ""]).className = "sum";
   };
 }
 
@@ -263,14 +268,10 @@ function modelPicture(model, svg, readings) {
   let drawn, putLayers;
 
   return (state) => {
-    const { words, layers, taken } = state;
-    words.taken = inUnit(taken, units.time);
-    const aside = total(layers, ({ intensity, share }) => (intensity ? 0 : share));
-    words.aside = aside >= 0.005 ? fill(text.aside, { share: percent(aside) }) : "";
+    const { words, layers, known } = state, { peaks, bandwidth } = data.chips[known.chip];
+    const narrow = el.clientWidth > 0 && el.clientWidth < NARROW, frame = `${known.chip} ${narrow}`;
     showControls(state.state);
-    const narrow = el.clientWidth > 0 && el.clientWidth < NARROW, frame = `${state.state.chip} ${narrow}`;
     if (frame !== drawn) {
-      const { peaks, bandwidth } = data.chips[state.state.chip];
       const highest = Math.max(...["half", "fp8", "int8"].map((dtype) => peaks[dtype] ?? 0));
       putLayers = drawLayers(svg, narrow, { bandwidth, highest }, text, units);
     }
@@ -278,11 +279,11 @@ function modelPicture(model, svg, readings) {
     putLayers(state);
     for (const [name, cell] of cells) cell.data = words[name];
     showMemory(state);
-    note.textContent = state.note;
     fillTable(state);
+    note.textContent = words.note;
     const [most] = [...layers].sort((one, other) => other.share - one.share);
     set(svg, { "aria-label": fill(text.served, {
-      ...state.known, pass: words.pass, layer: most.name, bound: boundBy(most.bound, text),
+      ...known, pass: words.pass, layer: most.name, bound: boundBy(most.bound, text),
       share: percent(most.share),
     }) });
   };

@@ -1,6 +1,7 @@
-// The passes of a language model on its chips, from the coefficients of roofkit/models/llm/terms.py.
-// What can cross the memory is that of roofkit/models/llm/attention.py; the way from figures to
-// seconds and bytes that of layers.py, memory.py and generation.py. tests/browser compares them all.
+// The passes of a language model on its chips. What an operation asks comes as coefficients from
+// roofkit/models/llm/terms.py; the functions they stand before are those of attention.py, and the
+// way from there to seconds and bytes is that of layers.py, generation.py and memory.py.
+// tests/browser compares every figure.
 const CHUNK = 8192;
 const triangle = (x) => (x > 0 ? (x * (x + 1)) / 2 : 0);
 const total = (values, of) => values.reduce((found, value) => found + of(value), 0);
@@ -66,7 +67,8 @@ function layerOf(one, { widths, peaks, links, bandwidth }, functions) {
   const { name, count, on, stream } = one, moved = bytesOf(one.moved, functions, widths);
   if (on in links) {
     const [share, egress] = links[on], link = share * moved;
-    return { name, count, flops: 0, bytes: 0, moved: 0, intensity: 0, link, time: link / egress, bound: "link" };
+    const none = { flops: 0, bytes: 0, moved: 0, intensity: 0 };
+    return { name, count, ...none, link, time: link / egress, bound: "link" };
   }
   const flops = sumOf(one.flops, functions), peak = peaks[on];
   const bytes = moved + bytesOf(one.held, functions, widths);

@@ -90,7 +90,7 @@ def test_what_there_is_not_gives_way_to_the_nearest(live, shown):
             live.children[-1].state = state | {name: wanted[name]}
             published = live._models[state["model"]].stored or wanted["precision"] != "published"
             if published:
-                with pytest.raises(ValueError, match=r"no peak|split|join|links"):
+                with pytest.raises(ValueError, match=r"no peak|split|join|links|slice"):
                     live.served.decode()
     assert sum(each["wanted"] != each["state"] for each in shown) > 50
 
