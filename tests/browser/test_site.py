@@ -192,7 +192,7 @@ def test_a_lectures_picture_moves_by_mouse_and_by_keys(site, page, stem):
         handle.press("ArrowLeft" if value else "ArrowRight")
         wait_redrawn(page, before)
     before = drawn(page)
-    drag(page, "first", 200, of=("first",))
+    drag(page, "first", 400, of=("first",))  # of two stops, the other is nearer then
     wait_redrawn(page, before)
 
 
