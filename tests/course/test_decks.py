@@ -178,7 +178,7 @@ def test_the_talks_of_the_course_can_be_given():
     ]
     everything = [slide for lecture in lectures for slide in decks.slides_of(lecture)]
     talks = sorted(ROOT.glob("course/talk*.txt"))
-    assert len(talks) >= 2
+    assert len(talks) >= 3
     for path in talks:
         talk = read_talk(path.name, path.read_text(encoding="utf-8"))
         chosen = talk.chosen(everything)
