@@ -140,8 +140,8 @@ QUESTIONS = {
     "ps5.config": Function(
         asks="Write sizes(hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, "
         "num_key_value_heads, head_dim, vocab_size): the parameters of a model with three matrices "
-        "in each MLP and an lm_head of its own, without norms, and the bytes that a token adds to a "
-        "bf16 KV cache.",
+        "in each MLP and an lm_head of its own, without norms, and the bytes that a token adds to "
+        "a bf16 KV cache.",
         points=4,
         arguments=(
             "hidden_size",
