@@ -13,8 +13,8 @@ PARAMETERS = Derivation(
             "attention",
             "2 * hidden_size * head_dim * (num_attention_heads + num_key_value_heads)",
             "",
-            "the weights of attention: queries and output have every head, keys and values have "
-            "fewer",
+            "the weights of attention: queries and output have num_attention_heads heads, keys and "
+            "values have num_key_value_heads",
         ),
         step(
             "mlp",
@@ -53,7 +53,7 @@ INPUTS = {
     "matrices": Input(
         3,
         "the matrices of an MLP",
-        instead=(Instead("two", 2, "That gives an MLP two matrices. With a gate it has three."),),
+        instead=(Instead("two", 2, "That gives an MLP two matrices. It has three."),),
     ),
     "ends": Input(
         2,
@@ -123,7 +123,7 @@ KEPT = 2 * 40 * 8 * 128
 REMEDIES = {
     "A": ("4-bit weights", 0.5, 2, "H100 SXM"),
     "B": ("an fp8 cache", 2, 1, "H100 SXM"),
-    "C": ("fp8 arithmetic, with weights and cache kept in bf16", 2, 2, "H100 SXM"),
+    "C": ("a prefix of all prompts that is read once, and kept", 2, 2, "H100 SXM"),
     "D": ("an H200", 2, 2, "H200"),
     "E": ("int8 weights that a kernel of its own widens to bf16, in memory", 5, 2, "H100 SXM"),
     "F": ("4-bit weights and an fp8 cache", 0.5, 1, "H100 SXM"),
@@ -139,9 +139,9 @@ def _faster(name, tokens=TOKENS):
 QUESTIONS = {
     "ps5.config": Function(
         asks="Write sizes(hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, "
-        "num_key_value_heads, head_dim, vocab_size): the parameters of a model with a gated MLP "
-        "and an lm_head of its own, without norms, and the bytes that a token adds to a bf16 KV "
-        "cache.",
+        "num_key_value_heads, head_dim, vocab_size): the parameters of a model with three matrices "
+        "in each MLP and an lm_head of its own, without norms, and the bytes that a token adds to "
+        "a bf16 KV cache.",
         points=4,
         arguments=(
             "hidden_size",
@@ -180,6 +180,18 @@ QUESTIONS = {
                 ),
                 _parameters("all square", "attention = 4 * hidden_size * hidden_size", WIDTH),
                 _parameters(
+                    "heads of a share",
+                    "attention = 2 * hidden_size * floor(hidden_size / num_attention_heads) "
+                    "* (num_attention_heads + num_key_value_heads)",
+                    WIDTH,
+                ),
+                _parameters(
+                    "queries and output square",
+                    "attention = 2 * hidden_size * hidden_size "
+                    "+ 2 * hidden_size * head_dim * num_key_value_heads",
+                    WIDTH,
+                ),
+                _parameters(
                     "one of two",
                     "attention = hidden_size * head_dim "
                     "* (num_attention_heads + 2 * num_key_value_heads)",
@@ -191,6 +203,12 @@ QUESTIONS = {
                 _cache(
                     "heads as wide as the model",
                     "numbers = pair * hidden_size * num_key_value_heads / num_attention_heads",
+                    WIDTH,
+                ),
+                _cache(
+                    "heads of a share",
+                    "numbers = pair * num_key_value_heads "
+                    "* floor(hidden_size / num_attention_heads)",
                     WIDTH,
                 ),
                 _cache("as wide as the model", "numbers = pair * hidden_size", WIDTH),
@@ -217,7 +235,7 @@ QUESTIONS = {
         needs={
             ("E", "C"): "The kernel of E reads 1 byte of each weight and writes 2, and the matmul "
             "reads these 2. How many bytes is that?",
-            ("C", "A"): "Memory binds this step. What does the higher peak of C shorten?",
+            ("C", "A"): "C spares work when a prompt is read. What does it spare in a step?",
             ("A", "B"): "Which take more bytes here, the weights or the caches?",
             ("A", "D"): "D shortens all of a step, A the part of it that fetches weights.",
             ("D", "B"): "D fetches 4.8/3.35 times as fast. How many bytes are left with B?",
