@@ -37,11 +37,16 @@ function rooflinePicture(model, svg, readings) {
     set(kernel, {
       d: bound === "compute" ? DISC : TRIANGLE, transform: `translate(${point.x},${point.y})`,
     });
-    // Below the roof and to the right, unless the frame would cut it there.
-    const fits = point.x + 12 + kernelLabel.getComputedTextLength() < BOX.right;
-    set(kernelLabel, fits
-      ? { x: point.x + 12, y: point.y + 20, "text-anchor": "start" }
-      : { x: point.x - 12, y: point.y + 36, "text-anchor": "end" });
+    // Below the roof and to the right, unless the frame would cut it there. Where it would reach
+    // into the region of compute, though something else binds the kernel, it stands on the guide.
+    const end = point.x + 12 + kernelLabel.getComputedTextLength();
+    if (bound !== "compute" && end > x(ridgeOf(roof))) {
+      set(kernelLabel, { x: BOX.left + 8, y: point.y - 5, "text-anchor": "start" });
+    } else {
+      set(kernelLabel, end < BOX.right
+        ? { x: point.x + 12, y: point.y + 20, "text-anchor": "start" }
+        : { x: point.x - 12, y: point.y + 36, "text-anchor": "end" });
+    }
     set(svg, { "aria-label": fill(text.picture, { ...words, kernel: text.kernel }) });
     for (const [key, node] of cells) node.data = words[key];
   };

@@ -27,6 +27,7 @@ from roofkit.roofline import Cost, Estimate, Roofline
 # Where the label of a kernel stands: how many points to the right of it and above, and which side
 # of the label is nearest to it.
 OVER, BELOW, BESIDE = (0, 9, "center", "bottom"), (8, -4, "left", "top"), (-8, 4, "right", "bottom")
+LEVEL = (-12, -1, "right", "center")
 # The hatches of the first bar, the second, and so on: neighbours differ in grey.
 HATCHES = ("", "//", "\\\\", "..")
 
@@ -308,7 +309,8 @@ def _legend(label, roof):
 def _label(ax, name, intensity, roofs, others):
     """Name a kernel once: above the roofs if compute binds it under each, else at the lowest.
 
-    There it stands below the roof or, if it would cover a line, to the left of the kernel.
+    There it stands below the roof or, if it would cover a line or lie beyond the only ridge, to the
+    left of the kernel.
     """
     verdicts = {_bound(intensity, roof) for roof in roofs}
     flat = verdicts == {"compute"}
@@ -319,10 +321,12 @@ def _label(ax, name, intensity, roofs, others):
         name, (intensity, max(heights) if flat else min(heights)), xytext=(0, 0),
         textcoords="offset points", fontsize=9,
     )  # fmt: skip
-    places = (OVER,) if flat else (BELOW, BESIDE)
+    places = (OVER,) if flat else (BELOW, BESIDE, LEVEL)
+    ridges = [roof.ridge for roof in roofs]
     for place in places:
         _put(ax, label, *place)
-        if not _covers(ax, label, others):
+        beyond = not flat and len(ridges) == 1 and _end(ax, label) > ridges[0]
+        if not beyond and not _covers(ax, label, others):
             return label
     # It moves away from the roof until it is free or, in a plot that is too crowded, 50 times.
     _put(ax, label, *places[0])
@@ -342,6 +346,11 @@ def _put(ax, label, x, y, across, up):
     beyond = label.get_window_extent().x1 - ax.get_window_extent().x1
     if beyond > 0:
         label.xyann = (x - 72 / ax.figure.dpi * beyond, y)
+
+
+def _end(ax, label):
+    """The intensity at which a label ends."""
+    return ax.transData.inverted().transform(label.get_window_extent().max)[0]
 
 
 def _covers(ax, label, others):

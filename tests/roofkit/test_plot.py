@@ -150,6 +150,15 @@ def test_a_label_covers_no_line_and_no_legend(intensity):
                 assert not path.intersects_bbox(box, filled=False)
 
 
+@pytest.mark.parametrize("intensity", [100, 150, 180])
+def test_a_kernel_near_the_ridge_is_named_outside_the_region_of_compute(intensity):
+    roof = rk.chip("A100 40GB SXM").roofline("bf16")
+    ax = plot.roofline({"A100 40GB SXM bf16": roof}, {"your kernel": intensity})
+    ax.figure.canvas.draw()
+    end = ax.transData.inverted().transform(ax.texts[-1].get_window_extent().max)[0]
+    assert end < roof.ridge
+
+
 def test_a_link_binds_under_its_own_name():
     ax = plot.roofline(rk.group(V5E, 2).roofline("bf16"), {"exchange": 10})
     assert "link" in ax.texts[0].get_text()
