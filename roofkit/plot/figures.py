@@ -95,6 +95,14 @@ def intensities_shown(ridges, intensities, above=2):
 EDGE = 1.3
 
 
+def limits(pair, name):
+    """Limits of an axis that a caller gives, as floats."""
+    low, high = pair
+    if not 0 < low < high < math.inf:
+        raise ValueError(f"{name} must be two rising numbers above 0, got {pair!r}")
+    return float(low), float(high)
+
+
 def roofline_axes(ax, xlim, ylim):
     """Make both axes logarithmic: intensity from left to right, FLOP/s upward."""
     ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)

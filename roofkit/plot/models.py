@@ -19,6 +19,7 @@ from roofkit.plot.figures import (
     COLOURS,
     LINES,
     intensities_shown,
+    limits,
     place_labels,
     roofline_axes,
     rounded,
@@ -47,20 +48,22 @@ SMALL = 0.005  # shares below are dots of one size
 NAMED = 0.01, 0.03  # shares from which a point has a label, alone and beside other tables
 
 
-def layers(tables, *, ax=None):
+def layers(tables, *, xlim=None, ax=None):
     """Draw a pass on the roofline: each layer a point whose area is its share of the time.
 
     Parameters
     ----------
     tables : LayerTable, or a mapping of label to LayerTable
         Such as ``deployment.decode(batch=8)``; up to four on one roofline, told apart by markers.
+    xlim : (number, number), optional
+        Arithmetic intensities at both ends of the axis.
     ax : matplotlib Axes, optional
 
     Layers of nearly one intensity, with the same peak and bound, are one point. Points below 1 % of
     the time (3 % where there are several tables) have no label, those below 0.5 % are dots. Layers
     without arithmetic, such as communication, have no place on a roofline: the figure says how much
     of the time they take. Returns the Axes. Raises ValueError for anything that is not a table of
-    single numbers.
+    single numbers, and for layers outside xlim.
 
     >>> import roofkit as rk
     >>> served = rk.llm("Llama-2-7B").on("H100")
@@ -75,8 +78,14 @@ def layers(tables, *, ax=None):
     roofs = _roofs(tables)
     every = [point for found in points.values() for point in found]
     ridges = [peak / bandwidth for peak, bandwidth in roofs]
+    intensities = [point.intensity for point in every]
     # Room for the peak's name, right of the large points of a prefill.
-    xlim = intensities_shown(ridges, [point.intensity for point in every], above=3)
+    xlim = limits(xlim or intensities_shown(ridges, intensities, above=3), "xlim")
+    if not xlim[0] <= min(intensities) <= max(intensities) <= xlim[1]:
+        raise ValueError(
+            f"the layers' intensities reach from {min(intensities):g} to {max(intensities):g}, "
+            f"outside xlim={xlim}; widen it"
+        )
     ylim = 0.6 * min(xlim[0] * bandwidth for _, bandwidth in roofs), roofs[0][0] * 10
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")

@@ -17,6 +17,7 @@ from roofkit.plot.figures import (
     PLATE,
     WITHIN,
     intensities_shown,
+    limits,
     new_axes,
     roofline_axes,
     rounded,
@@ -66,7 +67,7 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     ridges = [roof.ridge for roof in roofs.values()]
     if xlim is None:
         xlim = intensities_shown(ridges, points.values())
-    xlim = _limits(xlim, "xlim")
+    xlim = limits(xlim, "xlim")
     for label, intensity in points.items():
         if not xlim[0] <= intensity <= xlim[1]:
             raise ValueError(
@@ -74,7 +75,7 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
             )
     if ylim is None:
         ylim = _height(roofs.values(), xlim)
-    ylim = _limits(ylim, "ylim")
+    ylim = limits(ylim, "ylim")
     ax = ax or new_axes(3.8)
     roofline_axes(ax, xlim, ylim)
     for (label, roof), colour, line in zip(roofs.items(), COLOURS, LINES, strict=False):
@@ -273,13 +274,6 @@ def _roof(roof, label):
     if not isinstance(roof.ridge, (int, float)):
         raise ValueError(f"roofs[{label!r}] must hold one number each, got {roof!r}")
     return roof
-
-
-def _limits(pair, name):
-    low, high = pair
-    if not 0 < low < high < math.inf:
-        raise ValueError(f"{name} must be two rising numbers above 0, got {pair!r}")
-    return float(low), float(high)
 
 
 def _intensity(kernel, label):

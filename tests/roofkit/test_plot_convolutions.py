@@ -38,8 +38,8 @@ def test_rows_and_columns_are_to_scale_and_texts_apart(sizes, how):
     ax = plot.conv_shapes(*sizes, **how)
     stride, padding = how.get("stride", 1), how.get("padding", 0)
     rows = (H + 2 * padding - K) // stride + 1
-    x, _, z, *_ = _fronts(ax)
-    assert (x, z) == ((W, H), (rows, rows))
+    x, _, z, _, made = _fronts(ax)
+    assert (x, z, made) == ((W, H), (rows, rows), (1, 1))
     assert ax.get_aspect() == 1
     ax.figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in ax.texts]
@@ -53,16 +53,17 @@ def test_a_convolution_names_its_sizes_and_bytes():
     ax = plot.conv_shapes(56, 56, 128, 256, 3, padding=1)
     said = [text.get_text() for text in ax.texts]
     # 4 bytes each: 128 · 56 · 56, 256 · 128 · 9 and 256 · 56 · 56 numbers.
-    assert said == [
-        "X: 128 × 56 × 56\n1.61 MB",
-        "Y: 256 filters\nof 128 × 3 × 3\n1.18 MB",
-        "Z: 256 × 56 × 56\n3.21 MB",
+    assert said[-3:] == [
+        "X: 128 channels\nof 56 × 56\n1.61 MB",
+        "Y: 256 filters\nof 128 × 3 × 3\n1.18 MB in all",
+        "Z: 256 channels\nof 56 × 56\n3.21 MB",
     ]
+    assert said[:-3] == ["what one\nfilter sees", "one\nnumber", "one filter"]
 
 
 def test_a_depthwise_filter_is_one_channel_deep():
     ax = plot.conv_shapes(56, 56, 128, 128, 3, padding=1, groups=128, dtype="bf16")
-    assert ax.texts[1].get_text() == "Y: 128 filters\nof 1 × 3 × 3\n2.3 kB"
+    assert ax.texts[-2].get_text() == "Y: 128 filters\nof 1 × 3 × 3\n2.3 kB in all"
     assert "128 filters Y, each 1 by 3 by 3, 2.3 kB in all" in ax.roofkit_description
 
 

@@ -322,3 +322,9 @@ def test_the_frame_belongs_to_the_chip_and_not_to_the_layers():
     frames.append(plot.layers({"prefill": served.prefill(), "decode": served.decode()}))
     assert {ax.get_xlim() for ax in frames} == {(0.1, 1e5)}
     assert len({ax.get_ylim() for ax in frames}) == 1
+
+
+def test_given_limits_are_kept_and_have_to_hold_every_layer():
+    assert plot.layers(TABLES["convolutions"], xlim=(0.1, 1e3)).get_xlim() == (0.1, 1e3)
+    with pytest.raises(ValueError, match=r"outside xlim=\(10.0, 1000.0\); widen it"):
+        plot.layers(TABLES["convolutions"], xlim=(10, 1e3))
