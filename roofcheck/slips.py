@@ -213,7 +213,8 @@ class Slips:
 
         # A value to the last digit says more than one that rounds to the same.
         found = exactly(self.singles)
-        if tells and all(one not in self.steps for one in found):
+        # It has no words for an input beside a slip for which the table has some.
+        if tells and all(one.general for one in found):
             found += exactly(self.inputs_given)
         if digits > ROUNDED:
             found += exactly(self.rare)

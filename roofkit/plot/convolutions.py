@@ -63,14 +63,14 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
         # It lies within the array, whose faces are drawn over it.
         _box(ax, corner, (part, part, reach), colour, dark=True, zorder=0.5)
         ax.annotate(
-            name, (corner[0] + part / 2, corner[1] + part), ha="center", va="bottom", fontsize=9,
+            name, (corner[0] + part / 2, corner[1] + part), ha="center", va="bottom", fontsize=9.8,
             xytext=(left, size[1] + RAISED * width), linespacing=1.1,
             arrowprops={"arrowstyle": "-", "color": palette.colour("leader"), "lw": 0.8,
                         "shrinkA": 0, "shrinkB": 1},
         )  # fmt: skip
     ax.annotate(
         say("convolution.one"), (at[1] + thick / 2, thick), xytext=(0, 3),
-        textcoords="offset points", ha="right", va="bottom", fontsize=9,
+        textcoords="offset points", ha="right", va="bottom", fontsize=9.8,
     )  # fmt: skip
     named = (
         (at[0] + W / 2, _sizes("X", C_in, H, W, bytes_of("X"))),
