@@ -12,6 +12,7 @@ CONTEXTS = tuple(2**i for i in range(4, 16))
 # What a step may wait for longest, each with its colour, from pale to dark.
 REGIONS = {"weights": (COLOURS[1], 0.2), "cache": (COLOURS[2], 0.45), "compute": (COLOURS[0], 0.75)}
 POINTS = 385  # of each axis
+WIDE = 2.4  # a name's width over its height, each as a share of its axis
 
 
 def waits(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
@@ -47,11 +48,9 @@ def waits(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
         if not here.any():
             continue
         ax.contourf(xs, ys, ahead[number], [0, np.inf], colors=colour, alpha=alpha, zorder=1)
-        # The name stands in the middle of the region, if it can where the memory suffices.
+        # The name stands inside the region, if it can where the memory suffices.
         fits = here & (spare >= 0)
-        rows, columns = np.nonzero(fits if fits.any() else here)
-        row = int(np.median(rows))
-        column = int(np.median(columns[rows == row]))
+        row, column = _inside(fits if fits.any() else here, xs, ys)
         ax.text(
             xs[column], ys[row], say(f"regions.{name}"), ha="center", va="center", fontsize=9.5,
             color=palette.colour("mark"), bbox=PLATE, zorder=4,
@@ -92,6 +91,24 @@ def leads(served, batch, context):
     matrices = weights + computing - cache
     return np.stack([np.minimum(matrices, weights - computing), -matrices,
                      np.minimum(matrices, computing - weights)])  # fmt: skip
+
+
+def _inside(region, xs, ys):
+    """Row and column of the place in a region that leaves a name most room to the edges."""
+    step = 4 if region[::4, ::4].any() else 1  # a region is wider than that, but for few points
+    across, up = (np.log(each / each[0]) / np.log(each[-1] / each[0]) for each in (xs, ys))
+    across, up, coarse = across[::step] / WIDE, up[::step], region[::step, ::step]
+    outside = np.pad(~coarse, 1, constant_values=True)
+    beside = outside[:-2, 1:-1] | outside[2:, 1:-1] | outside[1:-1, :-2] | outside[1:-1, 2:]
+    rows, columns = np.nonzero(coarse)
+    edges = np.nonzero(coarse & beside)
+    room = np.maximum(
+        abs(up[rows, None] - up[edges[0]]), abs(across[columns, None] - across[edges[1]])
+    )
+    least = room.min(axis=1)
+    best = np.flatnonzero(least >= 0.95 * least.max())
+    middle = best[len(best) // 2]
+    return step * rows[middle], step * columns[middle]
 
 
 def _column(batch, contexts, longest):
