@@ -192,6 +192,14 @@ QUESTIONS = {
                     WIDTH,
                 ),
                 _parameters(
+                    "output square",
+                    "attention = hidden_size * head_dim * num_attention_heads "
+                    "+ 2 * hidden_size * head_dim * num_key_value_heads "
+                    "+ hidden_size * hidden_size",
+                    "That makes the matrix of the output square, or that of the queries. One of "
+                    "its sides is num_attention_heads · head_dim.",
+                ),
+                _parameters(
                     "one of two",
                     "attention = hidden_size * head_dim "
                     "* (num_attention_heads + 2 * num_key_value_heads)",
@@ -238,6 +246,7 @@ QUESTIONS = {
             ("C", "A"): "C spares work when a prompt is read. What does it spare in a step?",
             ("A", "B"): "Which take more bytes here, the weights or the caches?",
             ("A", "D"): "D shortens all of a step, A the part of it that fetches weights.",
+            ("D", "F"): "D fetches 4.8/3.35 times as fast. By what factor does F cut the bytes?",
             ("D", "B"): "D fetches 4.8/3.35 times as fast. How many bytes are left with B?",
             ("B", "F"): "F does what B does, and more.",
         },

@@ -84,3 +84,13 @@ def test_in_no_layer_of_ones_own_does_another_array_cost_what_the_weights_do():
         assert n in (4, 8)
         assert B % n == 0
         assert not {B, 2 * B} & {D, F}
+
+
+def test_of_each_pair_of_ones_own_the_depthwise_layer_alone_waits_for_memory():
+    for each in variants("ps5.mine"):
+        ratio = each.parts["ratio"]
+        of = ratio.formula.values({name: given.value for name, given in ratio.inputs.items()})
+        ridge = of["peak"] / of["bandwidth"]
+        assert of["deep"] / of["deep_moved"] < ridge / 1.2
+        assert of["point"] / of["point_moved"] > 1.2 * ridge
+        assert of["full"] / of["full_moved"] > 1.2 * ridge
