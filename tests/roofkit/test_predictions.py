@@ -209,6 +209,7 @@ def test_a_collective_sends_its_bytes_once_or_twice_and_fills_a_pipeline():
 # The fit
 
 
+@pytest.mark.slow("the constants of predicted times are those that the timings give")
 def test_the_shipped_constants_are_those_of_a_refit():
     shipped = tomllib.loads(gpus.TABLE.read_text(encoding="utf-8"))
     refitted = tomllib.loads(fit_gpus.document())
