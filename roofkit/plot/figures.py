@@ -142,13 +142,14 @@ def rounded(value):
     return f"{float(f'{value:.3g}'):.10g}"
 
 
-def place_labels(ax, labels, avoid=(), lines=()):
+def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
     """Write labels beside their points, each where it covers neither a label nor anything else.
 
     ``labels`` holds (text, (x, y) in data, radius of the point in points of type, colour);
     ``avoid`` holds artists, and ``lines`` pairs of arrays (xs, ys) in data, which are straight on
     the figure; no label should cover either. Early labels choose first. A label that finds room
-    only farther away is joined to its point by a thin line. Returns the annotations.
+    only farther away is joined to its point by a thin line; with ``nearest`` labels
+    without such a line keep off the points of others. Returns the annotations.
     """
     ax.figure.draw_without_rendering()
     point = ax.figure.dpi / 72
@@ -171,7 +172,11 @@ def place_labels(ax, labels, avoid=(), lines=()):
         half = np.array([size.width + 5 * point, size.height + 2 * point]) / 2
         ink = np.concatenate(inked)
 
-        def cost(place, centre=centre, half=half, ink=ink):
+        others = [
+            (other, far) for other, (_, at, far, _) in zip(centres, labels, strict=True) if at != xy
+        ]
+
+        def cost(place, centre=centre, half=half, ink=ink, others=others):
             """How bad a place is: its distance in points, and more for what it covers."""
             middle, gap, turn = place
             box = _box(middle, *(2 * half))
@@ -186,6 +191,9 @@ def place_labels(ax, labels, avoid=(), lines=()):
                     for other in boxes[len(avoid) : fixed]
                     if not _within(other, centre[None])[0]
                 )
+            elif nearest:
+                gaps = [np.hypot(*_off(box, other)) / point - far for other, far in others]
+                struck += 4 * (min(gaps, default=math.inf) < gap + 2)
             return gap + turn / 4 + 8 * struck + 4 * (covered + outside) / point**2
 
         places = [
@@ -233,6 +241,11 @@ def _shared(a, b):
 
 def _within(box, points):
     return ((points > box.min) & (points < box.max)).all(axis=1)
+
+
+def _off(box, place):
+    """How far a place lies from a box, across and up."""
+    return np.maximum(np.maximum(box.min - place, place - box.max), 0)
 
 
 def _sampled(corners, point):

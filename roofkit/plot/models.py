@@ -45,7 +45,7 @@ MARKERS = {"o": math.pi / 4, "s": 1.0, "D": 1.0, "^": 0.5}
 WHOLE = 1600  # area of a point that takes all the time, in square points of type
 ALIKE = 1.25  # layers whose intensities differ by no more are one point
 SMALL = 0.005  # shares below are dots of one size
-NAMED = 0.01, 0.03  # shares from which a point has a label, alone and beside other tables
+NAMED = 0.005, 0.03  # shares from which a point has a label, alone and beside other tables
 
 
 def layers(tables, *, xlim=None, ax=None):
@@ -59,11 +59,11 @@ def layers(tables, *, xlim=None, ax=None):
         Arithmetic intensities at both ends of the axis.
     ax : matplotlib Axes, optional
 
-    Layers of nearly one intensity, with the same peak and bound, are one point. Points below 1 % of
-    the time (3 % where there are several tables) have no label, those below 0.5 % are dots. Layers
-    without arithmetic, such as communication, have no place on a roofline: the figure says how much
-    of the time they take. Returns the Axes. Raises ValueError for anything that is not a table of
-    single numbers, and for layers outside xlim.
+    Layers of nearly one intensity, with the same peak and bound, are one point. Points below 0.5 %
+    of the time are dots. They have no label, nor have points below 3 % where there are several
+    tables. Layers without arithmetic, such as communication, have no place on a roofline: the
+    figure says how much of the time they take. Returns the Axes. Raises ValueError for anything
+    that is not a table of single numbers, and for layers outside xlim.
 
     >>> import roofkit as rk
     >>> served = rk.llm("Llama-2-7B").on("H100")
@@ -118,7 +118,7 @@ def layers(tables, *, xlim=None, ax=None):
     ax.figure.draw_without_rendering()
     names = [text for roof in roofs for text in _name_roof(ax, roof, roofs, tables)]
     labels.sort(key=lambda label: -label[2])
-    place_labels(ax, labels, avoid=[sizes, note, *names], lines=lines)
+    place_labels(ax, labels, avoid=[sizes, note, *names], lines=lines, nearest=True)
     ax.roofkit_description = _describe(tables, points, roofs)
     return ax
 

@@ -36,7 +36,7 @@ def over_years(families, dtype=None):
         raise ValueError(
             f"families must map 1 to {len(COLOURS)} labels to chips and years, got {families!r}"
         )
-    figure = plt.figure(figsize=(6.4, 5.4), layout="constrained")
+    figure = plt.figure(figsize=(6.4, 6.2), layout="constrained")
     axes = figure.subplot_mosaic([["peak", "bandwidth"], ["ridge", "ridge"]], height_ratios=(3, 7))
     peak, bandwidth, ridge = axes.values()
     labels, lines, told = [], [], []
@@ -78,7 +78,8 @@ def over_years(families, dtype=None):
         bare(ax)
         ax.xaxis.get_major_locator().set_params(integer=True)
     ridge.legend(ncols=len(families), **ABOVE)
-    place_labels(ridge, labels, lines=[line for line in lines if len(line[0]) > 1])
+    joined = [line for line in lines if len(line[0]) > 1]
+    place_labels(ridge, labels, lines=joined, nearest=True)
     ridge.roofkit_description = say("years.described", chips=listing(told))
     peak.roofkit_description = bandwidth.roofkit_description = ridge.roofkit_description
     return peak, bandwidth, ridge
