@@ -31,6 +31,8 @@ CHIPS = "import roofkit as rk\nsplit = rk.explore.chips()\nsplit"
 MATMUL = 'import roofkit as rk\nlive = rk.explore.matmul("TPU v5e", tile=128)\nlive'
 MODEL = "import roofkit as rk\nlive = rk.explore.model()\nlive"
 HANDLE = ":is(.noUi-handle, input[type=range])"
+DRAWN = """() => [...document.querySelectorAll(".roofkit-picture svg")]
+  .map((svg) => svg.innerHTML).join("")"""
 SLIDERS = ("peak_flops", "bandwidth", "intensity")
 
 
@@ -192,9 +194,12 @@ def show_widget(page):
             """() => {
               const widget = [...document.querySelectorAll(".roofkit-explorer")].at(-1);
               const box = widget?.getBoundingClientRect();
-              const inside = box && box.top >= 0 && box.bottom <= innerHeight;
+              // One that is taller than the window shows its top.
+              const tall = box && box.height > innerHeight / 2;
+              const inside = box && box.top >= 0
+                && (tall ? box.top : box.bottom) <= (tall ? innerHeight / 2 : innerHeight);
               window.polls = inside ? (window.polls ?? 0) + 1 : 0;
-              if (!inside) widget?.scrollIntoView({ block: "center" });
+              if (!inside) widget?.scrollIntoView({ block: tall ? "start" : "center" });
               return window.polls >= 5;
             }""",
             polling=100,
@@ -222,15 +227,12 @@ def drag(page, name, distance, of=SLIDERS):
 
 
 def drawn(page):
-    """All that the live roofline shows, as SVG."""
-    return page.locator(".roofkit-picture svg").inner_html()
+    """All that the page's live pictures show, as SVG."""
+    return page.evaluate(DRAWN)
 
 
 def wait_redrawn(page, before):
-    page.wait_for_function(
-        "before => document.querySelector('.roofkit-picture svg')?.innerHTML !== before",
-        arg=before,
-    )
+    page.wait_for_function(f"before => ({DRAWN})() !== before", arg=before)
 
 
 def screenshot(page, name):
