@@ -35,6 +35,7 @@ test: $(VENV)/ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python tools/notebooks.py --check
+	$(BIN)/python tools/contents.py --check
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(SLOW)
 
 slides: $(VENV)/ready
@@ -45,6 +46,7 @@ site: kit
 
 build: $(VENV)/ready
 	$(BIN)/python tools/notebooks.py
+	$(BIN)/python tools/contents.py
 
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/ring1.py

@@ -22,6 +22,7 @@ reason, or neither. From the question inwards:
   how far one is
 - ``answers``: the student's own file of answers; ``review``: what was missed, asked again;
   ``commands``: the same on a command line
+- ``course``: the course around a notebook, what it holds, and what a teacher set for a term
 - ``cells``: the line of a notebook by which it asks
 - ``words``: every sentence, a table a language; ``sentences``: how they are looked up
 """

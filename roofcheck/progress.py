@@ -1,9 +1,11 @@
 """How far one is with a problem set."""
 
+import contextlib
 import html
 import os
 from datetime import datetime
 
+from roofcheck import course
 from roofcheck.sentences import say
 from roofcheck.student import grades
 from roofcheck.table import questions_of
@@ -26,13 +28,14 @@ class Progress:
 def progress(name, due=None):
     """How many of a problem set's questions are answered and right, and the points so far.
 
-    ``due`` is when to hand in, such as "2027-01-31 18:00", local time unless it names an offset.
+    ``due`` is when to hand in, such as "2027-01-31 18:00", local time unless it names an offset;
+    without one it is what course/term.toml says, if the notebook lies in a course.
     Raises ValueError for an unknown set and for a time that cannot be read.
 
     >>> repr(progress("ps1")).partition("so far. ")[2]
     'What a person reads is added to that.'
     """
-    left = _time_left(due)
+    left = _time_left(name, due)
     return Progress(f"{line_of(name, grades())} {left}".strip())
 
 
@@ -50,16 +53,30 @@ def line_of(name, known):
     )
 
 
-def _time_left(due):
-    if due is None or os.environ.get("NBGRADER_EXECUTION"):
+def _time_left(name, due):
+    if os.environ.get("NBGRADER_EXECUTION"):
         return ""
-    try:
-        moment = datetime.fromisoformat(due).astimezone()
-    except (TypeError, ValueError):
-        raise ValueError(
-            f'due={due!r} is no time; write "2027-01-31 18:00", with "+01:00" behind it for a zone'
-        ) from None
+    moment = _moment(due) if due is not None else _set_for(name)
+    if moment is None:
+        return ""
     left = moment - datetime.now().astimezone()
     days, hours = abs(left).days, abs(left).seconds // 3600
     key = "progress.left" if left.total_seconds() > 0 else "progress.over"
     return say(key, days=days, hours=hours)
+
+
+def _moment(due):
+    try:
+        return datetime.fromisoformat(due).astimezone()
+    except (TypeError, ValueError):
+        raise ValueError(
+            f'due={due!r} is no time; write "2027-01-31 18:00", with "+01:00" behind it for a zone'
+        ) from None
+
+
+def _set_for(name):
+    """When a set is due by the course around; a term.toml in error is no student's affair here."""
+    with contextlib.suppress(ValueError, OSError):
+        here = course.find()
+        return here.term.due.get(name) if here else None
+    return None

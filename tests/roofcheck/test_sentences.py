@@ -24,6 +24,7 @@ from roofcheck import (
     answers,
     ask,
     chips,
+    course,
     inputs,
     kinds,
     loading,
@@ -511,6 +512,23 @@ def test_every_kind_of_question_is_asked_here():
     assert missing == {"Question", "Verdict"}, "ask a question of this kind here, in wide letters"
 
 
+def of_courses(monkeypatch, tmp_path):
+    """What is in error in a teacher's course/term.toml, and a folder that holds no course."""
+    (tmp_path / "course/en").mkdir(parents=True)
+    (tmp_path / "course/en/index.json").write_text('{"lectures": [], "sets": []}')
+    here = course.Course(tmp_path)
+    named = r"ps1|ROOFLINE_COURSE|/\S+|course/\S+"
+    for text in ("a = 1", "due.ps1 = 1", "due.ps1 = 2027-01-31T18:00:00"):
+        (tmp_path / "course/term.toml").write_text(text)
+        with pytest.raises(ValueError) as told:  # noqa: PT011  it is what is looked at
+            _ = here.term
+        yield re.sub(named, "", str(told.value))
+    monkeypatch.setenv(course.FOLDER, "/nowhere")
+    with pytest.raises(ValueError) as told:  # noqa: PT011
+        course.find()
+    yield re.sub(named, "", str(told.value))
+
+
 def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, tmp_path):
     monkeypatch.setattr("roofcheck.table._tables", lambda *asked: QUESTIONS)
     monkeypatch.setattr(student, "_guesses", {})
@@ -520,6 +538,7 @@ def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, t
     )  # fmt: skip
     shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
+    shown += of_courses(monkeypatch, tmp_path)
     monkeypatch.setattr(time_limit, "SECONDS", 0.05)
     shown += [SINGLE.judge(never).message, COPY.judge(never).message]
     assert {message for message in shown if narrow(message)} == set()

@@ -22,6 +22,7 @@ GIVEN = {
     "LICENSE": "LICENSE",
     "course/data": "course/data",
     "course/en": "course/en",
+    "course/term.toml": "course/term.toml",
     "exercises/en": "exercises/en",
     "exercises/README.md": "exercises/README.md",
 }

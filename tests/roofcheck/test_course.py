@@ -1,0 +1,111 @@
+"""The course around a notebook: its index as built, and the dates of a term."""
+
+import importlib
+import json
+import re
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from roofcheck import course, progress
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tools"))
+contents = importlib.import_module("contents")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A course that holds its index alone; a test writes its term."""
+    (tmp_path / "course/en").mkdir(parents=True)
+    (tmp_path / course.INDEX).write_bytes((ROOT / course.INDEX).read_bytes())
+
+    def term(text):
+        (tmp_path / course.TERM).write_text(text, encoding="utf-8")
+        return course.Course(tmp_path)
+
+    return term
+
+
+def test_the_index_is_what_the_texts_give():
+    assert contents.main(["--check"]) == 0, "make build"
+
+
+def test_a_changed_index_is_noticed(tmp_path, capsys):
+    for name in ("course", "exercises", "solutions"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    made = contents.contents(tmp_path)
+    assert made == json.loads((ROOT / course.INDEX).read_text(encoding="utf-8"))
+
+
+def test_every_lecture_and_set_is_found_with_its_questions():
+    here = course.Course(ROOT)
+    assert [each.number for each in here.lectures] == list(range(1, len(here.lectures) + 1))
+    for each in (*here.lectures, *here.sets):
+        assert (ROOT / each.file).is_file()
+    opened = {(name, number) for each in here.lectures
+              for name, numbers in each.opens.items() for number in numbers}  # fmt: skip
+    asked = {(each.id, question.number) for each in here.sets for question in each.questions}
+    assert opened == asked
+    for each in here.sets:
+        assert {question.lecture for question in each.questions} <= set(each.lectures)
+        assert all(question.lesson or question.paragraph for question in each.questions)
+
+
+def test_the_times_of_sets_are_those_of_the_readme():
+    rows = re.findall(
+        r"^\| \[(ps\d)\].*?\| (\d+) \| (?:(\d+) h)? ?(?:(\d+) min)? \|$",
+        (ROOT / "exercises/README.md").read_text(encoding="utf-8"),
+        re.M,
+    )
+    told = {name: (float(points), 60 * int(h or 0) + int(m or 0)) for name, points, h, m in rows}
+    assert told == {each.id: (each.points, each.minutes) for each in course.Course(ROOT).sets}
+
+
+def test_the_course_is_found_from_a_folder_below_it(folder, monkeypatch):
+    here = folder("")
+    below = here.root / "exercises/en/ps1"
+    below.mkdir(parents=True)
+    assert course.find(below) == here
+    assert course.find(here.root.parent) is None
+    monkeypatch.setenv(course.FOLDER, str(here.root))
+    assert course.find("/") == here
+    monkeypatch.setenv(course.FOLDER, str(below))
+    with pytest.raises(ValueError, match="Name the folder of the course"):
+        course.find()
+
+
+def test_a_term_gives_dates_with_a_zone(folder):
+    term = folder("due.ps1 = 2027-01-31T18:00:00+01:00\nids = 'course/ids.txt'").term
+    assert term.due["ps1"] == datetime(2027, 1, 31, 17, tzinfo=UTC)
+    assert term.due["ps1"].tzinfo
+    assert term.ids.name == "ids.txt"
+    assert folder("due.ps1 = 2027-01-31T18:00:00").term.due["ps1"].tzinfo
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("due.ps1 = '31 January'", "without quotes"),
+        ("due.ps99 = 2027-01-31T18:00:00", "There are: ps1"),
+        ("deadline = 1", "deadline is no setting"),
+        ("due.ps1 = ", "term.toml: Invalid value"),
+    ],
+)
+def test_a_term_in_error_says_where(folder, text, told):
+    with pytest.raises(ValueError, match=told):
+        _ = folder(text).term
+
+
+def test_the_terms_file_that_goes_out_sets_nothing():
+    assert course.Course(ROOT).term == course.Term()
+
+
+def test_progress_takes_the_date_from_the_term(folder, monkeypatch):
+    monkeypatch.chdir(folder("due.ps1 = 2027-01-31T18:00:00+01:00").root)
+    assert "to hand in" in repr(progress("ps1"))
+    assert "to hand in" not in repr(progress("ps2"))
+    monkeypatch.chdir(folder("due.ps1 = 'soon'").root)
+    assert "to hand in" not in repr(progress("ps1"))
