@@ -80,6 +80,7 @@ set_argument = click.argument("name", metavar="SET")
 @main.command()
 @set_argument
 @click.option("--workers", type=click.IntRange(1), help="How many at once; by default one a core.")
+@click.option("--dask", default="", metavar="ADDRESS", help="By the workers of a Dask scheduler.")
 @click.option("--again", is_flag=True, help="Run also what was graded and has not changed.")
 @click.option("--only", multiple=True, metavar="STUDENT", help="Only these; may be repeated.")
 @click.option("--unsandboxed", is_flag=True, help="Without walls: students' code has your rights.")

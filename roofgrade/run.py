@@ -29,6 +29,7 @@ from roofgrade.book.kept import (
     key_of,
 )
 from roofgrade.book.standing import max_score, standings_in, students_in
+from roofgrade.cluster import Cluster
 from roofgrade.course import Course
 from roofgrade.errors import RefusedError
 from roofgrade.intake.folders import Folder, folders, take_in
@@ -46,6 +47,7 @@ def grade(
     assignment: str,
     *,
     workers: int | None = None,
+    dask: str = "",
     unsandboxed: bool = False,
     again: bool = False,
     progress: bool = True,
@@ -56,7 +58,8 @@ def grade(
 ) -> Summary:
     """Grade a set, and say what became of each folder; the table is kept in ``autograded/`` too.
 
-    On ``workers`` processes, one a core unless given. ``again`` marks what has not changed too;
+    On ``workers`` processes, one a core unless given, or by the workers of the Dask scheduler at the
+    address ``dask``. ``again`` marks what has not changed too;
     ``only`` names the students to look at. Ctrl-C ends with a Summary of what is done.
 
     Raises ValueError if there is no release of the set, or the gradebook cannot take it;
@@ -68,7 +71,7 @@ def grade(
     kind = Bench(*bench, unsandboxed, course.private())
     with contextlib.ExitStack() as stack:
         stack.enter_context(alone(course, assignment))
-        pool = stack.enter_context(Workers(kind, count))
+        pool = stack.enter_context(Cluster(kind, dask) if dask else Workers(kind, count))
         pool.start(_at_least_to_mark(course, assignment, again))
         writer = stack.enter_context(Writer(course, assignment))
         released(writer.master)  # what is wrong with it is wrong with all

@@ -1,4 +1,4 @@
-"""Worker processes on this machine: each marks one submission at a time, in one sandbox.
+"""Worker processes on one machine: each marks one submission at a time, in one sandbox.
 
 A worker that dies takes down nobody else's work: it is replaced. The submission that it worked on
 is tried once more; if that fails, too, a person has to look. Each worker has a connection of its
@@ -123,6 +123,19 @@ class Workers:
                     lane.end(waiting)
         finally:
             self.__exit__()
+
+    def one(self, task: Task) -> Result:
+        """The result of a single task; the worker then waits for the next.
+
+        Raises MachineryError if the sandbox cannot be started; the next task tries it anew.
+        """
+        self.start(1)
+        try:
+            [(_, result)] = self._rounds(iter([task]))
+        except BaseException:
+            self.__exit__()
+            raise
+        return result
 
     def _rounds(self, tasks):
         ahead = deque()  # for whichever worker has room first

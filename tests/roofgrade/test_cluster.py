@@ -1,0 +1,134 @@
+"""A class graded by a Dask cluster: a real scheduler, real workers, the real sandbox."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import psutil
+import pytest
+from homework import ROOT, make_course
+
+from roofgrade import cluster, run
+from roofgrade.course import Course
+from roofgrade.errors import MachineryError
+from roofgrade.judge.marking import mark
+from roofgrade.results import GRADED
+from roofgrade.sandbox import Box
+from roofgrade.workers import Bench
+
+SLOW = pytest.mark.slow(
+    "Dask workers grade as those of one machine do, and one that is lost loses nothing"
+)
+SET = "ps1"
+
+
+@pytest.fixture(scope="module")
+def dask():
+    try:
+        import distributed  # noqa: F401
+    except ModuleNotFoundError:
+        pytest.skip("distributed is not installed: pip install distributed")
+    with contextlib.ExitStack() as running:
+
+        def start(*command):
+            path = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
+            environment = os.environ | {"PYTHONPATH": path}
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dask", *command],
+                env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            running.callback(end, process)
+            return process
+
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+        start("scheduler", "--host", address, "--no-dashboard")
+        worker = ("worker", address, "--no-nanny", "--nthreads", "1", "--no-dashboard")
+        yield address, [start(*worker, "--name", str(number)) for number in range(2)]
+
+
+def end(process):
+    for each in psutil.Process(process.pid).children(recursive=True) if not process.poll() else ():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            each.kill()
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture
+def course(tmp_path):
+    course = Course(make_course(tmp_path))
+    for student, source in (("ada", SOLVED), ("bob", course.release(SET)), ("cyd", SOLVED)):
+        folder = course.submitted / student / SET
+        folder.mkdir(parents=True)
+        nb = nbformat.read(source, as_version=4)
+        for cell in nb.cells:
+            if cell.source.startswith("me = "):
+                cell.source = f"me = {student!r}"
+        nbformat.write(nb, folder / f"{SET}.ipynb")
+    return course
+
+
+SOLVED = ROOT / f"solutions/en/{SET}/{SET}.ipynb"
+
+
+def points(summary):
+    return {row.student: (row.state, row.points) for row in summary.rows}
+
+
+@SLOW
+def test_a_class_gets_the_points_that_one_machine_gives_also_where_a_worker_is_lost(dask, course):
+    address, workers = dask
+    alone = points(run.grade(course, SET, workers=1, progress=False))
+    assert {state for state, _ in alone.values()} == {GRADED}
+    assert alone["ada"] > alone["bob"]
+    assert points(run.grade(course, SET, dask=address, again=True, progress=False)) == alone
+    lost, _ = workers
+    marked = cluster.Cluster.marked
+
+    def losing(self, tasks):
+        for number, done in enumerate(marked(self, tasks)):
+            if not number:
+                os.kill(lost.pid, signal.SIGKILL)
+            yield done
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster.Cluster, "marked", losing)
+        assert points(run.grade(course, SET, dask=address, again=True, progress=False)) == alone
+    assert lost.wait() == -signal.SIGKILL
+
+
+class NoWalls(Box):
+    """A sandbox that cannot be started."""
+
+    def open(self, *arguments):
+        raise MachineryError("no user namespaces here")
+
+
+@SLOW
+def test_without_a_sandbox_nothing_is_graded(dask, course):
+    with pytest.raises(MachineryError, match="no user namespaces here"):
+        run.grade(course, SET, dask=dask[0], progress=False, bench=(mark, NoWalls))
+
+
+@SLOW
+def test_a_worker_with_another_grader_is_told(dask, course, monkeypatch):
+    monkeypatch.setattr(cluster, "version", lambda: "another")
+    with pytest.raises(RuntimeError, match="another version of the grader"):
+        run.grade(course, SET, dask=dask[0], progress=False)
+
+
+@SLOW
+def test_nobody_at_the_address_is_told_in_a_sentence(dask, monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS", "1s")
+    with (
+        pytest.raises(RuntimeError, match="start a Dask scheduler"),
+        cluster.Cluster(Bench(mark, Box, False), "tcp://127.0.0.1:9"),
+    ):
+        pass
