@@ -9,8 +9,8 @@ of a submission's way:
 - ``mend``: the release's notebook with the student's words in it
 - ``sandbox``: a process that can do no harm; ``judge``: runs a notebook there and judges, outside
   it, the values that come out
-- ``run``: a whole class, on the ``workers`` of this machine or of a ``cluster``; ``task``: what one of them is given,
-  ``results``: what came of it
+- ``run``: a whole class, on the ``workers`` of this machine or of a ``cluster``; ``task``: what one
+  of them is given, ``results``: what came of it
 - ``book``: what is kept, in files and in nbgrader's gradebook
 - ``pages``: what people read; ``after``: regrading, late work, export
 - ``commands``: the command line

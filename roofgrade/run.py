@@ -58,9 +58,9 @@ def grade(
 ) -> Summary:
     """Grade a set, and say what became of each folder; the table is kept in ``autograded/`` too.
 
-    On ``workers`` processes, one a core unless given, or by the workers of the Dask scheduler at the
-    address ``dask``. ``again`` marks what has not changed too;
-    ``only`` names the students to look at. Ctrl-C ends with a Summary of what is done.
+    On ``workers`` processes, one a core unless given, or by the workers of the Dask scheduler whose
+    address is ``dask``. ``again`` marks what has not changed too; ``only`` names the students to
+    look at. Ctrl-C ends with a Summary of what is done.
 
     Raises ValueError if there is no release of the set, or the gradebook cannot take it;
     RuntimeError if another run grades it, or the gradebook is held or lost; MachineryError if the
