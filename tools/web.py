@@ -60,6 +60,11 @@ def mathjax():
 
 def npm(package, version, file):
     """The text of one file of an npm package, which comes from the registry once."""
+    return npm_bytes(package, version, file).decode()
+
+
+def npm_bytes(package, version, file):
+    """The same for a file that is no text."""
     archive = BUILD / "npm" / f"{package.lstrip('@').replace('/', '-')}-{version}.tgz"
     if not archive.exists():
         archive.parent.mkdir(parents=True, exist_ok=True)
@@ -69,4 +74,4 @@ def npm(package, version, file):
         except (OSError, subprocess.CalledProcessError) as error:
             sys.exit(f"cannot fetch {package} {version}: npm (of Node.js) is needed once; {error}")
     with tarfile.open(archive) as packed:
-        return packed.extractfile(f"package/{file}").read().decode()
+        return packed.extractfile(f"package/{file}").read()

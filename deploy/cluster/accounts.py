@@ -1,0 +1,36 @@
+"""Part of the hub's settings: each account's number, and what the teacher's server has besides.
+
+Only who has a number may sign in. On the exchange, which all servers share, a number owns a file:
+so a server runs as its own, never as another's or as root.
+"""
+
+import os
+from pathlib import Path
+
+TEACHER = os.environ["ROOFLINE_TEACHER"]
+TEACHING_IMAGE = os.environ["ROOFLINE_TEACHING_IMAGE"]
+GRADEBOOK = {"secretKeyRef": {"name": "roofline-gradebook", "key": "url"}}
+
+
+def numbers(passwd=Path("/etc/roofline/passwd")):
+    """The number of each account, by its name."""
+    rows = (line.split(":") for line in passwd.read_text().splitlines() if line)
+    return {row[0]: int(row[2]) for row in rows}
+
+
+def prepare(spawner):
+    """Give a server its owner's number; the teacher's has the solutions and the gradebook, too."""
+    name = spawner.user.name
+    spawner.uid = spawner.gid = spawner.fs_gid = numbers()[name]
+    spawner.environment = {**spawner.environment, "HOME": f"/home/{name}", "USER": name}
+    if name == TEACHER:
+        spawner.image = TEACHING_IMAGE
+        spawner.environment["ROOFLINE_GRADEBOOK"] = {"valueFrom": GRADEBOOK}
+        spawner.environment["JUPYTER_CONFIG_PATH"] = "/opt/roofline/instructor"
+        spawner.extra_labels = {**spawner.extra_labels, "roofline-role": "teacher"}
+        spawner.mem_limit = "4G"
+
+
+c = get_config()  # noqa: F821  JupyterHub provides it
+c.Authenticator.allowed_users = set(numbers())
+c.KubeSpawner.pre_spawn_hook = prepare
