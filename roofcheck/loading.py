@@ -14,7 +14,7 @@ from pathlib import Path
 import roofkit as rk
 from roofcheck import inputs as kinds_of_input
 from roofcheck import units
-from roofcheck.algebra import ExpressionError, Node, names, nearest, read
+from roofcheck.algebra import ATOM, ExpressionError, Node, Test, names, nearest, read
 from roofcheck.derivation import Derivation, Step, step
 from roofcheck.inputs import Input, Instead
 from roofcheck.kinds import Choice, Formula, Number, Question, Several
@@ -266,6 +266,17 @@ class _Condition:
     def __call__(self, **values):
         return self._tree.value(values)
 
+    def text(self, values, figures):
+        """The condition with figures put in, and the value of each side that is worked out."""
+        if not isinstance(self._tree, Test):
+            return ""
+        said = []
+        for sign, side in zip(("", *self._tree.signs), self._tree.operands, strict=True):
+            said += [sign, side.text(figures.__getitem__)]
+            if side.binds != ATOM:
+                said += ["=", units.in_units(side.value(values), "", 4)]
+        return " ".join(filter(None, said))
+
 
 class _Beyond(_Condition):
     """A sentence where a condition on inputs and ``answer`` holds, and nothing where not."""
@@ -356,6 +367,10 @@ class _First:
         self._conditions = conditions
         used = (name for each in conditions.values() for name in each.names)
         self.names = tuple(dict.fromkeys(used))
+
+    def of(self, option) -> _Condition:
+        """The condition under which an option is right."""
+        return self._conditions[option]
 
     def __call__(self, **values):
         return next(option for option, holds in self._conditions.items() if holds(**values))

@@ -56,17 +56,27 @@ def as_markdown(lines: Iterable[Line]) -> str:
 
 def as_html(lines: Iterable[Line], is_open: bool = False) -> str:
     """A derivation for a notebook or a page, folded unless ``is_open``; "" without any."""
-    said = []
-    for heading, steps in _groups(lines):
-        said += [f'<dt style="{PART}">{_marked(heading)}</dt>'] if heading else []
-        said += map(_step, steps)
-    if not said:
+    return folded(say("derivation.title"), as_list(lines), is_open)
+
+
+def folded(title: str, body: str, is_open: bool = False) -> str:
+    """HTML below its title, folded unless ``is_open``; "" without any."""
+    if not body:
         return ""
     return (
         f"<details{' open' if is_open else ''}>"
-        f'<summary style="cursor: pointer">{html.escape(say("derivation.title"))}</summary>'
-        f'<dl style="{LIST.format(line=palette.colour("line"))}">{"".join(said)}</dl></details>'
+        f'<summary style="cursor: pointer">{html.escape(title)}</summary>{body}</details>'
     )
+
+
+def as_list(lines: Iterable[Line]) -> str:
+    """The steps of a derivation as a list in HTML; "" without any."""
+    said = []
+    for heading, steps in _groups(lines):
+        said += [f'<dt style="{PART}">{marked(heading)}</dt>'] if heading else []
+        said += map(_step, steps)
+    style = LIST.format(line=palette.colour("line"))
+    return f'<dl style="{style}">{"".join(said)}</dl>' if said else ""
 
 
 def _groups(lines):
@@ -85,12 +95,12 @@ def _groups(lines):
 
 
 def _step(line):
-    *arithmetic, value = (_marked(f"= {side}") for side in line.sides)
+    *arithmetic, value = (marked(f"= {side}") for side in line.sides)
     weight = "; font-weight: bold" if line.is_answer else ""
     sides = [*arithmetic, f'<span style="display: inline-block{weight}">{value}</span>']
-    why = f'<div style="{WHY}">{_marked(_opening(line.why))}</div>' if line.why else ""
+    why = f'<div style="{WHY}">{marked(_opening(line.why))}</div>' if line.why else ""
     return (
-        f'<dt style="{STEP}">{_marked(_opening(line.what))}</dt>'
+        f'<dt style="{STEP}">{marked(_opening(line.what))}</dt>'
         f'<dd style="{STEP}">{" ".join(sides)}{why}</dd>'
     )
 
@@ -100,7 +110,7 @@ def _opening(text):
     return capital(text) if text[:2].isalpha() or text.startswith("a ") else text
 
 
-def _marked(text):
+def marked(text: str) -> str:
     """Text as HTML that is broken where a reader would."""
     return quantities(html.escape(_unbroken(text)))
 

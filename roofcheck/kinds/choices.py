@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from roofcheck.computation import apply
 from roofcheck.expressions import LONGEST
-from roofcheck.kinds.question import Question, Verdict, missing
+from roofcheck.kinds.question import Question, Verdict, missing, shown_figures
 from roofcheck.reading import is_missing
 from roofcheck.sentences import listed, say
 from roofkit.roofline import Estimate
@@ -64,6 +64,12 @@ class Choice(Question):
     @property
     def options(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys([*self.why_not, self.reference()]))
+
+    def compared(self) -> str:
+        """What decides, with figures, such as "250 ≥ 989.5 TFLOP/s / 4.8 TB/s"; "" without any."""
+        condition = getattr(self.formula, "of", lambda _: None)(self.reference())
+        values = {name: given.value for name, given in self.inputs.items()}
+        return condition.text(values, shown_figures(self.inputs)) if condition else ""
 
     def problems(self):
         # With inputs, each option is right in some draw.

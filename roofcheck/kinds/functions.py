@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from roofcheck import calling, time_limit
 from roofcheck.computation import apply
-from roofcheck.derivation import Derivation, of_parts
+from roofcheck.derivation import Derivation, Line, of_parts
 from roofcheck.diagnosis import LONGEST
 from roofcheck.expressions import evaluate
 from roofcheck.kinds.question import Question, Verdict, missing, shown_figures
@@ -26,6 +26,7 @@ from roofcheck.sentences import capital, listed, say
 from roofcheck.slips import Slip, Slips
 from roofcheck.spelling import formula
 from roofcheck.time_limit import EndlessError, TimeLimit
+from roofcheck.units import digits
 
 # A function is tried on so many cases, which is enough for every branch of it to be met.
 CASES = 12
@@ -100,6 +101,23 @@ class Function(Question):
             for name, formula in self.results.items()
         }
         return of_parts(found) if len(found) > 1 else next(iter(found.values()))
+
+    def example(self) -> tuple[str, list[Line]]:
+        """A call as one would type it, and how its results come about, in figures.
+
+        It is the first of the public cases; nothing where the results have no steps.
+        """
+        case = self.case(random.Random("public"), 0)
+        given = dict(zip(self.arguments, case, strict=True))
+        values = {name: one.value for name, one in self.inputs.items()} | given
+        shown = shown_figures(self.inputs) | {name: digits(value) for name, value in given.items()}
+        found = {
+            name: formula.lines(values, shown)
+            for name, formula in self.results.items()
+            if isinstance(formula, Derivation)
+        }
+        lines = of_parts(found) if len(found) > 1 else next(iter(found.values()), [])
+        return _calls(self.arguments, case)[0], lines
 
     def with_cases(self, seed):
         return replace(self, seed=seed)

@@ -23,7 +23,8 @@ class Order(Question):
     ``wrong`` maps the name of a slip to its key and what to say of it; ``needs`` maps two items,
     the one that comes first first, to what to say where they stand the wrong way round. ``read``
     gives an item's name for what a student wrote: an alias, or the thing itself. ``again`` draws
-    other items.
+    other items. ``shows`` says beside an item of the right order how its key comes about, or what
+    its letter stands for.
 
     The steps of a derivation are items of one letter each, so that "CAB" is an answer:
 
@@ -44,6 +45,7 @@ class Order(Question):
     needs: Mapping[tuple[str, str], str] = field(default_factory=dict)
     read: Callable = str
     again: Callable | None = None
+    shows: Callable[[str], str] | None = None
 
     def reference(self) -> tuple[str, ...]:
         """The items in order."""

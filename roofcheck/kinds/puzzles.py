@@ -10,12 +10,14 @@ import numpy as np
 
 from roofcheck import time_limit
 from roofcheck.computation import apply
+from roofcheck.derivation import Derivation, Line
 from roofcheck.kinds.question import Question, Verdict, missing
 from roofcheck.programs import Case
 from roofcheck.reading import is_missing, kind_of
 from roofcheck.sentences import say
 from roofcheck.slips import Slip
 from roofcheck.time_limit import EndlessError, TimeLimit
+from roofcheck.units import digits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,9 @@ class Puzzle(Question):
     besides: a Slip's formula takes any of the counts by name and says whether they do; its sentence
     may quote them, as in {X:g}.
 
+    ``least`` derives the least bytes, as a Derivation of the figures that ``figures`` takes from a
+    case; ``reached`` says in a sentence or two which schedule comes near them.
+
     ``judge`` does in one go what grading does in two places: ``record`` runs the function, where
     that can do no harm, and gives plain data; ``judge_programs`` judges those data.
     """
@@ -42,7 +47,21 @@ class Puzzle(Question):
     many: int = 4
     slips: Sequence[Slip] = ()
     faults: Sequence[Slip] = ()
+    least: Derivation | None = None
+    figures: Callable[[Case], Mapping[str, float]] | None = None
+    reached: str = ""
     seed: str = "public"
+
+    def derivation(self):
+        return self.least.in_symbols({}, {}, expanded=False) if self.least else []
+
+    def example(self) -> tuple[str, list[Line]]:
+        """The sizes of the first public case, and how its least bytes come about, in figures."""
+        case = self.case(random.Random("public"), 0)
+        if not self.least:
+            return case.text(), []
+        values = self.figures(case)
+        return case.text(), self.least.lines(values, {k: digits(v) for k, v in values.items()})
 
     @functools.cached_property
     def cases(self) -> tuple[Case, ...]:

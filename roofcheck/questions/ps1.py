@@ -7,12 +7,23 @@ from roofcheck.chips import course_chips
 from roofcheck.derivation import Derivation, step
 from roofcheck.kinds import Function, Order
 from roofcheck.slips import Slip
+from roofcheck.units import in_units
+from roofkit._units import quantity
 
 TO_SORT = ("H100 SXM", "TPU v5e", "A100 80GB SXM", "TPU v6e", "A100 40GB SXM")
 
 
 def _ridge(name):
     return rk.chip(name).roofline("bf16").ridge
+
+
+def _ridge_shown(name):
+    chip = rk.chip(name)
+    peak, bandwidth = (
+        quantity(float(f), u)
+        for f, u in ((chip.peak_flops("bf16"), "FLOP/s"), (chip.bandwidth, "B/s"))
+    )
+    return f"{peak} / {bandwidth} = {in_units(_ridge(name), 'FLOP/byte')}"
 
 
 def _chips_of_distinct_ridges(rng):
@@ -91,6 +102,21 @@ def _both_times_wrong(combine):
     ]
 
 
+LINES = {
+    "A": "FLOPs / bytes > peak / bandwidth",
+    "B": "T_math > T_comms",
+    "C": "FLOPs > bytes · peak / bandwidth",
+    "D": "FLOPs / peak > bytes / bandwidth",
+    "E": "intensity > ridge",
+}
+CHANGES = {
+    "B": "that is what compute-bound means",
+    "D": "each time is work over speed",
+    "C": "both sides times the peak",
+    "A": "both sides over the bytes",
+    "E": "the two sides by their names",
+}
+
 QUESTIONS = {
     "ps1.order": Order(
         asks="Order these chips by their bf16 ridge, lowest first.",
@@ -99,6 +125,7 @@ QUESTIONS = {
         key=_ridge,
         read=_one_of,
         again=_chips_of_distinct_ridges,
+        shows=_ridge_shown,
         reversed_says="Exactly reversed: the lowest ridge comes first.",
         wrong={
             "by name": (str, "That is alphabetical order."),
@@ -115,12 +142,12 @@ QUESTIONS = {
         praise="A newer chip does not always have a higher ridge: memory grows too.",
     ),
     "ps1.chain": Order(
-        asks="Order the steps from what compute-bound means to intensity > ridge. A: FLOPs / bytes "
-        "> peak / bandwidth. B: T_math > T_comms. C: FLOPs > bytes · peak / bandwidth. D: FLOPs / "
-        "peak > bytes / bandwidth. E: intensity > ridge.",
+        asks="Order the steps from what compute-bound means to intensity > ridge. "
+        + " ".join(f"{letter}: {line}." for letter, line in LINES.items()),
         points=2,
         items=("A", "B", "C", "D", "E"),
         key="BDCAE".index,
+        shows=lambda letter: f"{LINES[letter]} ({CHANGES[letter]})",
         needs={
             ("B", "D"): "D writes two times as work over speed. Which comparison of them comes "
             "first?",

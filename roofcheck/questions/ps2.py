@@ -8,6 +8,7 @@ from roofcheck.derivation import Derivation, step
 from roofcheck.inputs import Input, Instead, bandwidth, count, fma, itemsize, peak
 from roofcheck.kinds import Function, Number, Order, Several
 from roofcheck.slips import Slip
+from roofcheck.units import in_units
 
 H200, H100 = "H200", "H100 SXM"
 
@@ -24,6 +25,12 @@ FORMATS = {
 def _tokens_of(name):
     dtype, size = FORMATS[name]
     return rk.chip(H200).roofline(dtype).ridge * size / 2
+
+
+def _tokens_shown(name):
+    dtype, size = FORMATS[name]
+    ridge = in_units(rk.chip(H200).roofline(dtype).ridge, "FLOP/byte", 4)
+    return f"{ridge} · {size:g} / 2 = {in_units(_tokens_of(name), 'tokens', 4)}"
 
 
 # The roofline over B: int8 weights Y, bf16 activations X and Z.
@@ -196,6 +203,7 @@ QUESTIONS = {
         points=2,
         items=("W16A16", "fp32", "W4A16", "W32A16", "W8A16"),
         key=_tokens_of,
+        shows=_tokens_shown,
         reversed_says="Exactly reversed: the fewest tokens come first.",
         wrong={
             "by bytes": (

@@ -98,6 +98,7 @@ QUESTIONS = {
         points=2,
         items=tuple(STEPS),
         key="QMSKRPL".index,
+        shows=STEPS.get,
         needs={
             ("Q", "M"): "M speaks of each chip's FLOPs: count them before.",
             ("M", "S"): "S sends V bytes: say before which array that is.",

@@ -6,6 +6,8 @@ from roofcheck.derivation import Derivation, step
 from roofcheck.inputs import Input, Instead, itemsize, retold
 from roofcheck.kinds import Function, Order
 from roofcheck.slips import Slip
+from roofcheck.units import in_units
+from roofkit._units import quantity
 
 PARAMETERS = Derivation(
     [
@@ -136,6 +138,13 @@ def _faster(name, tokens=TOKENS):
     return float(rk.chip(chip).bandwidth) / (weight * READ + cached * KEPT * tokens)
 
 
+def _faster_shown(name):
+    moved = float(rk.chip(REMEDIES[name][3]).bandwidth) / _faster(name)
+    a_step = in_units(1 / _faster(name), "s")
+    speed = quantity(float(rk.chip(REMEDIES[name][3]).bandwidth), "B/s")
+    return f"{REMEDIES[name][0]}: {in_units(moved, 'bytes')} / {speed} = {a_step} a step"
+
+
 QUESTIONS = {
     "ps5.config": Function(
         asks="Write sizes(hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, "
@@ -233,6 +242,7 @@ QUESTIONS = {
         points=3,
         items=tuple(REMEDIES),
         key=_faster,
+        shows=_faster_shown,
         reversed_says="Exactly reversed: what buys least comes first.",
         wrong={
             "caches that hardly count": (

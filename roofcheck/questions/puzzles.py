@@ -5,10 +5,11 @@ from math import ceil, isqrt
 import numpy as np
 
 import roofkit as rk
+from roofcheck.derivation import Derivation, step
 from roofcheck.kinds import Puzzle
 from roofcheck.programs import Loops, Sends
 from roofcheck.slips import Slip
-from roofkit.network import Group
+from roofkit.network import Fabric, Group
 from roofkit.scratchpad import least_matmul_bytes
 
 SIZE = 2  # bf16
@@ -34,6 +35,28 @@ def _matmul_case(rng, number):
     )
 
 
+def _matmul_figures(case):
+    return {**case.sizes, "capacity": case.capacity, "size": SIZE}
+
+
+LEAST_MATMUL = Derivation(
+    [
+        step("room", "capacity / size", "", "the room: the elements that fast memory holds"),
+        step(
+            "once", "M * K + K * N + M * N", "",
+            "the elements of all three: each of X and Y is loaded once, each of Z stored once",
+        ),
+        step(
+            "short", "2 * M * N * K / sqrt(room)", "",
+            "the elements for so little room: while twice as many of them pass as there is "
+            "room for, a schedule does at most room · √room of the M · N · K multiply-adds",
+        ),
+        step("least", "size * max(once, short)", "bytes", "the least bytes: both bounds hold"),
+    ],
+    "bytes",
+)  # fmt: skip
+
+
 def _attend_case(rng, number):
     """Rows that do not fit, of scores whose exponentials overflow; the last is not divisible."""
     M, d = rng.randint(6, 10), rng.randint(3, 5)
@@ -55,6 +78,21 @@ def _attend_case(rng, number):
     )
 
 
+def _attend_figures(case):
+    return {**case.sizes, "size": SIZE}
+
+
+LEAST_ATTEND = Derivation(
+    [
+        step("scores", "size * M * N", "bytes", "the bytes of S: each score is loaded once"),
+        step("values", "size * N * d", "bytes", "the bytes of V: each value is loaded once"),
+        step("results", "size * M * d", "bytes", "the bytes of Z: each result is stored once"),
+        step("least", "scores + values + results", "bytes", "the least bytes"),
+    ],
+    "bytes",
+)
+
+
 def _gather_case(rng, number):
     """A ring, slices whose corners have two links, and a grid that is no slice."""
     grid = rng.choice(((2, 3), (3, 4), (2, 5), (4, 5)))
@@ -67,6 +105,26 @@ def _gather_case(rng, number):
             Group("torus", grid, 45e9),
         )[number]
     )
+
+
+def _gather_figures(case):
+    fabric = Fabric(case.group, case.group.n)
+    return {
+        "n": fabric.n,
+        "links": min(len(fabric.neighbours(chip)) for chip in range(fabric.n)),
+    }
+
+
+LEAST_GATHER = Derivation(
+    [
+        step("lacking", "n - 1", "", "the pieces that a chip lacks: it holds one of n"),
+        step(
+            "least", "ceil(lacking / links)", "",
+            "the pieces over the busiest link: those of the chip with fewest links come in over "
+            "all of its links evenly",
+        ),
+    ]
+)  # fmt: skip
 
 
 def _squares(M, N, X, Y, room):
@@ -127,6 +185,11 @@ QUESTIONS = {
         how="X crosses once for every block of columns of Z that is worked on, Y for every block "
         "of rows; what takes room in fast memory without making those blocks larger?",
         praise="The tile that stays is large, and the blocks that pass are thin.",
+        least=LEAST_MATMUL,
+        figures=_matmul_figures,
+        reached="Keep a block of Z that takes nearly all of fast memory, and add to it one column "
+        "of X times one row of Y after the other. X then crosses once for every block of columns "
+        "of Z, and Y once for every block of rows.",
     ),
     "ps2.softmax-bytes": Puzzle(
         asks="Write attend(pad, S, V, Z), which puts softmax(S) · V into Z, with the softmax taken "
@@ -196,6 +259,11 @@ QUESTIONS = {
         how="keep a maximum, a sum and a result for every row; when the maximum rises, multiply "
         "the other two by a factor before you add to them",
         praise="Scores, values and results cross once each, as in fused attention.",
+        least=LEAST_ATTEND,
+        figures=_attend_figures,
+        reached="Take a few columns of S at a time, for all rows, with their rows of V. Keep the "
+        "largest score, the sum and the result of every row. When a larger score comes, multiply "
+        "sum and result by exp(old maximum − new maximum), then add. Divide by the sum at the end.",
     ),
     "ps3.gather": Puzzle(
         asks="Write gather(fabric), which sends pieces until every chip has all of them, with as "
@@ -236,5 +304,10 @@ QUESTIONS = {
         how="every piece must reach every chip; a chip with two links has two ways in, and on a "
         "ring a piece can leave both ways",
         praise="Pieces go both ways round, so each chip receives evenly over two links.",
+        least=LEAST_GATHER,
+        figures=_gather_figures,
+        reached="Number the chips along a ring through all of them. In every step each chip passes "
+        "on what came last: to the next chip what came from the one before, and to the one before "
+        "what came from the next. Stop each way when half of the pieces have come that way.",
     ),
 }
