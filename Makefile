@@ -3,8 +3,9 @@
 # make teach   the same with the solutions and nbgrader's Formgrader
 # make grade   grade what students handed in: make grade PS=ps1 (TEACHING.md goes through a term)
 # make kit     pack what students get into build/roofline-course-VERSION.zip
+# make self-study  the same for who learns alone, with the model answers of paragraphs
 # make slides  build the decks, HTML and PDF, into build/slides
-# make site    build pages of all of it, with the kit, and the decks if they were made before
+# make site    build pages of all of it, with the kit for self-study, and the decks if they were made before
 # make build   rebuild the notebooks from their texts
 # make bench   measure the speed claims, as ratios
 # make mutants change the files of numbers in one place at a time, and see that tests notice
@@ -14,10 +15,11 @@ BIN := $(VENV)/bin
 PORT ?= 8888
 BROWSER ?= default
 
-.PHONY: lab teach grade test kit slides site build bench mutants lock clean
+.PHONY: lab teach grade test kit self-study slides site build bench mutants lock clean
 .DEFAULT_GOAL := lab
 
 lab: $(VENV)/ready
+	@$(BIN)/python tools/answers.py
 	@$(BIN)/python tools/lab.py --port $(PORT) --browser $(BROWSER)
 
 teach: $(VENV)/ready
@@ -28,6 +30,9 @@ grade: $(VENV)/ready
 
 kit: $(VENV)/ready
 	@$(BIN)/python tools/kit/build.py
+
+self-study: $(VENV)/ready
+	@$(BIN)/python tools/kit/build.py --self-study
 
 # Continuous integration sets CI.
 SLOW := $(if $(or $(CI),$(ALL)),,-m "not slow")
@@ -41,7 +46,7 @@ test: $(VENV)/ready
 slides: $(VENV)/ready
 	@$(BIN)/python tools/slides.py
 
-site: kit
+site: self-study
 	@$(BIN)/python tools/site/build.py
 
 build: $(VENV)/ready

@@ -5,8 +5,10 @@ variable ROOFKIT_ANSWERS names; where that is set to nothing, nothing is kept. T
 student's: nobody collects it, and it can be read, edited and deleted at any time.
 """
 
+import inspect
 import json
 import os
+import textwrap
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +16,8 @@ from pathlib import Path
 from roofcheck.sentences import say
 
 FILE = "ROOFKIT_ANSWERS"
-LONGEST = 200
+# A function is kept with its code: the longest schedules of the puzzles take 3,000 characters.
+LONGEST = 6_000
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Answered:
     """One answer: when, to which question, the share of the points, and what was written.
 
     ``again`` counts the reviews of that question up to this one; 0 is an answer in a notebook.
+    ``said`` is what the check said, ``me`` whose figures the question had, if they were someone's.
     """
 
     time: datetime
@@ -30,6 +34,8 @@ class Answered:
     answer: str
     slips: tuple[str, ...] = ()
     again: int = 0
+    said: str = ""
+    me: str = ""
 
 
 def path():
@@ -40,25 +46,23 @@ def path():
     return Path(named or Path.home() / ".roofkit" / "answers.jsonl")
 
 
-def keep(question_id, verdict, answer, again=0):
+def keep(question_id, verdict, answer, again=0, me=""):
     """Write an answer down, unless the latest of its question is the same.
 
     Returns what to say if it could not be written, else "".
     """
     if verdict.state not in ("right", "partly", "wrong"):
         return ""
-    try:
-        written = repr(answer)[:LONGEST]
-    except Exception:
-        written = type(answer).__name__
+    written = _written(answer)
     made = Answered(
-        datetime.now().astimezone(), question_id, verdict.credit, written, verdict.slips, again
-    )
+        datetime.now().astimezone(), question_id, verdict.credit, written, verdict.slips, again,
+        said=verdict.message, me=me,
+    )  # fmt: skip
     try:
         if (file := path()) is None:
             return ""
         latest = [each for each in read()[0] if each.question == question_id][-1:]
-        if [(each.answer, each.again) for each in latest] == [(written, again)]:
+        if [(each.answer, each.again, each.me) for each in latest] == [(written, again, me)]:
             return ""
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a", encoding="utf-8") as out:
@@ -68,6 +72,22 @@ def keep(question_id, verdict, answer, again=0):
         # RuntimeError: this user has no home folder.
         return say("grade.not-kept", error=error)
     return ""
+
+
+def _written(answer):
+    """An answer as text: a function by its code."""
+    try:
+        return _cut(textwrap.dedent(inspect.getsource(answer)).strip())
+    except Exception:  # anything but a function of the notebook
+        pass
+    try:
+        return _cut(repr(answer))
+    except Exception:
+        return type(answer).__name__
+
+
+def _cut(text):
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
 
 
 def read():

@@ -1,10 +1,19 @@
 """How the answer to a question of any kind comes about, as HTML for a page."""
 
 import html
+import math
+from collections.abc import Mapping
+from itertools import islice
+
+import numpy as np
 
 from roofcheck.kinds import Choice, Function, Order, Puzzle
 from roofcheck.sentences import say
 from roofcheck.showing import as_list, folded, marked
+from roofcheck.units import digits, with_unit
+
+# Of an answer a page shows so many items, and so many characters of each.
+MOST_ITEMS, LONGEST = 40, 300
 
 
 def explained(question, is_open: bool = False) -> str:
@@ -64,7 +73,44 @@ def _paragraph(text):
     return f"<p>{marked(text)}</p>" if text else ""
 
 
-def text(question) -> str:
-    """What is asked, with what stands beside it, as HTML."""
+def asked(question) -> str:
+    """What a question asks, with what stands beside it, as HTML."""
     beside = f"<pre>{html.escape(question.beside)}</pre>" if question.beside else ""
     return f"{_paragraph(question.text())}{beside}"
+
+
+def answered(question, value) -> str:
+    """A value that was given as an answer, as a reader sees it: "403.3 FLOP/byte".
+
+    "" for a function, whose code says it, and where there is no value.
+    """
+    if value is None or value is ... or callable(value):
+        return ""
+    parts = [*getattr(question, "parts", {}).items()]
+    if isinstance(value, Mapping):
+        units = [getattr(dict(parts).get(name), "unit", "") for name in value]
+        named = zip(value, value.values(), units, strict=True)
+        return _listed(f"{name}: {_value(each, unit)}" for name, each, unit in named)
+    if isinstance(value, (list, tuple, set, np.ndarray)):
+        value = [*np.ravel(value)] if isinstance(value, np.ndarray) else [*value]
+        if len(value) == len(parts):
+            pairs = zip(parts, value, strict=True)
+            return _listed(f"{name}: {_value(each, part.unit)}" for (name, part), each in pairs)
+        return _listed((_value(each) for each in value), ", ")
+    return _value(value, getattr(question, "unit", ""))
+
+
+def _listed(items, between="; "):
+    shown = [*islice(items, MOST_ITEMS + 1)]
+    return between.join(shown[:MOST_ITEMS]) + (" …" if len(shown) > MOST_ITEMS else "")
+
+
+def _value(value, unit=""):
+    try:
+        if not isinstance(value, (str, bool, np.bool_)) and math.isfinite(number := float(value)):
+            shown = digits(float(f"{number:.6g}"))
+            return shown if unit == "times" else with_unit(shown, unit)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"

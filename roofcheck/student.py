@@ -28,6 +28,7 @@ from roofkit._html import output, quantities
 # A message quotes what the student wrote, which has no limit of its own.
 LONGEST = 600
 LONGEST_REVEAL = 200
+LONGEST_ME = 80
 # A guess within the first factor is as good as right, one within the second is a little off, and
 # from the third on it is probably in another unit.
 CLOSE, NEAR, FAR = 1.05, 1.5, 500
@@ -108,7 +109,8 @@ def check(question_id, answer=..., me=WRITTEN):
     """
     graded = os.environ.get("NBGRADER_EXECUTION", "")
     question, verdict = judged(question_id, answer, me, SEED if graded == "autograde" else None)
-    kept = "" if graded else answers.keep(question_id, verdict, answer)
+    whose = "" if me is WRITTEN else str(me)[:LONGEST_ME]
+    kept = "" if graded else answers.keep(question_id, verdict, answer, me=whose)
     hint = _hint(question_id, question, verdict)
     grade = Grade(verdict.adding(hint).adding(kept), question.points)
     _grades[question_id] = grade

@@ -13,6 +13,7 @@ class Answer:
     ``asked`` is the probe that got the reply, so that it can be judged anew without running student
     code. ``credit`` is the share of ``points``; ``slips`` are the names of those recognised. Of the
     calls in the reply the first ``shared`` are those that every answer to the question meets.
+    ``given`` is the value that was judged, as a reader sees it.
     """
 
     question: str
@@ -24,6 +25,7 @@ class Answer:
     message: str
     slips: tuple[str, ...] = ()
     shared: int = 0
+    given: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,17 +1,20 @@
-"""Whether the answers of a set are released, so that feedback pages may hold their derivations.
+"""Whether the answers of a set are released, so that feedback pages may hold them.
 
 An empty file in the set's own folder of ``grading/`` says that they are.
 """
 
 import contextlib
 import datetime
+import re
 
+import nbformat
 from nbgrader.api import Gradebook, MissingEntry
 
 from roofgrade import safe
 from roofgrade.course import Course
 
 RELEASED = "answers-released"
+SOLUTION = re.compile(r"^### BEGIN SOLUTION$(.*?)^### END SOLUTION$", re.DOTALL | re.MULTILINE)
 
 
 def release(course: Course, assignment: str):
@@ -31,6 +34,19 @@ def withdraw(course: Course, assignment: str):
 def are_released(course: Course, assignment: str) -> bool:
     """Whether the answers of a set are released."""
     return (course.root / "grading" / assignment / RELEASED).is_file()
+
+
+def models(course: Course, assignment: str) -> dict[str, str]:
+    """The model answer of each paragraph of a set, as Markdown by grade id.
+
+    They stand between nbgrader's marks in the solution; none where there is no solution.
+    """
+    path, found = course.source(assignment), {}
+    for cell in nbformat.read(path, as_version=4).cells if path.is_file() else ():
+        marks = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "markdown" and marks.get("solution"):
+            found[marks["grade_id"]] = "\n\n".join(map(str.strip, SOLUTION.findall(cell.source)))
+    return {name: text for name, text in found.items() if text}
 
 
 def due(course: Course, assignment: str) -> datetime.datetime | None:

@@ -5,16 +5,19 @@ import hmac
 from dataclasses import replace
 
 from roofcheck.cells import Asked
+from roofcheck.explaining import answered
 from roofcheck.kinds import Puzzle, Verdict
 from roofcheck.kinds.question import lower
 from roofcheck.sentences import say
 from roofcheck.student import WRITTEN, judged, quietly
 from roofcheck.table import find_question
 from roofcheck.variants import is_nobody, same
+from roofgrade.errors import EndedError
 from roofgrade.judge import values
 from roofgrade.text import printable, words
 
 LONGEST_MESSAGE = 5_000
+LONGEST_GIVEN = 1_000
 
 
 def seed_for(secret: str, question: str) -> str:
@@ -63,6 +66,18 @@ def _judge_programs(question, programs, seed):
     return lower(
         question.judge_programs(programs[:public]), drawn.judge_programs(programs[public:])
     )
+
+
+def given(question, reply) -> str:
+    """The value of a reply as a reader sees it, as text that can be shown; "" without any."""
+    told = reply.get("value") if isinstance(reply, dict) else None
+    if values.kind_of(told) in (None, "raised"):
+        return ""
+    try:
+        text = answered(question, values.value_of(told))
+    except EndedError:  # a schedule is judged by what it does, whatever else was sent
+        return ""
+    return printable("".join(sign for sign in text[:LONGEST_GIVEN] if sign.isprintable()))
 
 
 def named(asked: Asked, reply, student: str) -> str:

@@ -14,7 +14,7 @@ from roofcheck.variants import ask, variants
 from roofgrade import roles
 from roofgrade.errors import EndedError, GoneError, RefusedError
 from roofgrade.judge import outputs, probes
-from roofgrade.judge.judging import judge, named, seed_for
+from roofgrade.judge.judging import given, judge, named, seed_for
 from roofgrade.mend.submission import mend
 from roofgrade.results import GRADED, PERSON, REFUSED, Answer, Result
 from roofgrade.task import Task
@@ -149,7 +149,7 @@ class _Marking:
             question=asked.question, asked=probes.digest(probe), reply=reply,
             credit=verdict.credit, points=question.points, state=verdict.state,
             message=verdict.message, slips=verdict.slips,
-            shared=len(getattr(question, "cases", ())),
+            shared=len(getattr(question, "cases", ())), given=given(question, reply),
         )  # fmt: skip
         cell.execution_count = count
         cell.outputs = [check_output(grade, count)]

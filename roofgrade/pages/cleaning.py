@@ -101,6 +101,8 @@ class _Page:
         for new in made:
             if comment := new["metadata"].get("nbgrader", {}).get("comment"):
                 new["metadata"]["nbgrader"]["comment"] = self._markup(clean_markdown, comment)
+            if model := new["metadata"].get("nbgrader", {}).get("model"):
+                new["metadata"]["nbgrader"]["model"] = self._markup(clean_markdown, model)
         for cell, new in pairs:
             if not _is_locked(cell):
                 new["source"] = self._source(cell)
@@ -245,8 +247,9 @@ def _marks(marks):
         value = marks.get(name, 0)
         fits = isinstance(value, int | float) and math.isfinite(value)
         kept[name] = float(value) if fits else 0.0
-    if isinstance(marks.get("comment"), str):
-        kept["comment"] = _text_of(marks["comment"])
+    for name in ("comment", "model"):
+        if isinstance(marks.get(name), str):
+            kept[name] = _text_of(marks[name])
     return kept | {"grade_id": marks["grade_id"], "by_hand": marks.get("by_hand") is True}
 
 

@@ -16,33 +16,35 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import nbformat
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from nbconvert.exporters.exporter import Exporter
 from nbgrader.api import Gradebook, MissingEntry
 from traitlets import default
 
+from roofcheck import page
 from roofcheck.cells import asked
-from roofcheck.showing import as_html
+from roofcheck.course import INDEX
+from roofcheck.course import Course as Contents
+from roofcheck.explaining import explained
+from roofcheck.sentences import say
 from roofcheck.table import tables
 from roofcheck.variants import variant
 from roofgrade import safe
-from roofgrade.book.answers import are_released
+from roofgrade.book.answers import are_released, models
 from roofgrade.book.standing import results, standings_in
 from roofgrade.course import SETTINGS, Course
 from roofgrade.pages.cleaning import Cleaning
 from roofgrade.results import PERSON, REFUSED
 from roofgrade.text import number, words
-from roofkit.palette import PREFERRED, css
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATE = Path(__file__).parent / "templates/feedback.html.j2"
 # By these files nbgrader's release_feedback finds a student's place in the exchange.
 EXCHANGED = ("timestamp.txt", "submission_secret.txt")
 LARGEST = 1_000  # bytes of one of them
 FOLLOWS = re.compile(r'<meta name="follows-from" content="([0-9a-f]{64})"')
 PLAIN = '<meta name="shown" content="plain">'
 # The sentences that a page is made of, by how their keys begin.
-SAID = ("language", "feedback.", "pages.")
+SAID = ("language", "feedback.", "pages.", "answers.")
 
 
 @dataclass(frozen=True)
@@ -72,14 +74,14 @@ def write(course, assignment, students=None):
     exporter = FeedbackExporter(config=course.config)
     with Gradebook(course.db_url) as gradebook:
         pages = [
-            _write(course, assignment, standing, gradebook, exporter)
+            _write(course, assignment, standing, gradebook, exporter, kept.get(name))
             for name, standing in standings_in(gradebook, assignment, kept).items()
             if (students is None or name in students)
             and (
                 standing.state in (REFUSED, PERSON) or _notebook(course, assignment, name).is_file()
             )
         ]
-    if students and (missing := sorted(set(students) - {page.student for page in pages})):
+    if students and (missing := sorted(set(students) - {made.student for made in pages})):
         raise ValueError(
             words("feedback.nothing_of", students=", ".join(missing), assignment=assignment)
         )
@@ -99,24 +101,24 @@ def remarks(course, assignment):
         paths = {name: path for name, path in paths.items() if path.is_file()}
         everyone = standings_in(gradebook, assignment, kept) if paths else {}
         for name, path in paths.items():
-            content = _content(course, assignment, everyone[name], gradebook)
+            content = _content(course, assignment, everyone[name], gradebook, kept[name])
             old = not _is_current(path, exporter, *content)
             said = {"summary.plain_feedback": _is_plain(path), "summary.old_feedback": old}
             found[name] = [words(key) for key, holds in said.items() if holds]
     return found
 
 
-def _write(course, assignment, standing, gradebook, exporter):
+def _write(course, assignment, standing, gradebook, exporter, result):
     path = _path(course, assignment, standing.student)
-    nb, resources = _content(course, assignment, standing, gradebook)
+    nb, resources = _content(course, assignment, standing, gradebook, result)
     for name in EXCHANGED:
         # A submission that was refused has no copy in autograded/.
         for folder in (course.submitted, course.autograded):
             _pass_on(course, folder / standing.student / assignment / name, path.with_name(name))
     if path.is_file() and _is_current(path, exporter, nb, resources):
         return Page(standing.student, path, "left", _is_plain(path))
-    page, _ = exporter.from_notebook_node(nb, resources)
-    _put(course, path, page.encode())
+    made, _ = exporter.from_notebook_node(nb, resources)
+    _put(course, path, made.encode())
     return Page(standing.student, path, "written", _is_plain(path))
 
 
@@ -124,14 +126,15 @@ def _path(course, assignment, student):
     return course.feedback / student / assignment / f"{assignment}.html"
 
 
-def _content(course, assignment, standing, gradebook):
+def _content(course, assignment, standing, gradebook, result):
     """The notebook that a page is made from, and what goes with it."""
     notebook = _notebook(course, assignment, standing.student)
     readable = standing.state != REFUSED and notebook.is_file()
     nb = nbformat.read(notebook, as_version=4) if readable else nbformat.v4.new_notebook()
     of = {"student": standing.student, "assignment": assignment, "notebook": assignment}
     known = {"gradebook": gradebook, "standing": standing}
-    return nb, {"nbgrader": of | known | {"released": are_released(course, assignment)}}
+    known |= {"course": course, "kept": result}
+    return nb, {"nbgrader": of | known}
 
 
 def _is_current(path, exporter, nb, resources):
@@ -174,22 +177,22 @@ class FeedbackExporter(Exporter):
         nb, resources = self.marked(nb, resources)
         follows = self.follows_from(nb, resources)
         nb, _ = Cleaning(parent=self, schemes=False).preprocess(nb, resources)
-        page = _template().render(
+        made = _template().render(
             said=_said,
             language=words("language"),
             standing=resources["nbgrader"]["standing"],
             assignment=resources["nbgrader"]["assignment"],
-            parts=_parts(nb, resources["nbgrader"]["derivations"]),
+            parts=_parts(nb, resources["nbgrader"]["learning"]),
             plain=nb.metadata.roofgrade.plain,
             follows=follows,
-            style=Markup(css(PREFERRED) + (TEMPLATES / "feedback.css").read_text(encoding="utf-8")),
         )
-        return page, resources
+        return made, resources
 
     def marked(self, nb, resources):
         """A copy of the notebook with all marks and comments in it, and with them the Standing.
 
-        With them go the derivations, as HTML by grade id, once the answers are released.
+        With them goes, once the answers are released, what each cell that is graded teaches: the
+        ``learning`` by grade id, and a model answer with the marks of a paragraph.
         """
         nb, resources = copy.deepcopy(nb), self._init_resources(resources)
         of = resources["nbgrader"]
@@ -202,32 +205,46 @@ class FeedbackExporter(Exporter):
         for cell in nb.cells:
             known = cell.metadata.get("nbgrader")
             name = known.get("grade_id") if isinstance(known, dict) else None
+            if isinstance(known, dict):
+                known.pop("model", None)
             if name in marks:
                 known.update(marks.pop(name))
             elif isinstance(known, dict) and (known.get("grade") or known.get("solution")):
                 del cell.metadata["nbgrader"]  # the course asked for no such cell
-        if "released" not in of:
-            of["released"] = _are_released_beside(resources["metadata"]["path"], of["assignment"])
-        of["derivations"] = _derivations(nb, of["student"]) if of["released"] else {}
+        if "course" not in of:
+            of["course"] = _course_around(resources["metadata"]["path"])
+            of["kept"] = self._kept(of["course"], of["assignment"]).get(of["student"])
+        of["learning"] = {}
+        if of["course"] and are_released(of["course"], of["assignment"]):
+            given = models(of["course"], of["assignment"])
+            for cell in nb.cells:
+                if _kind(cell, known := cell.metadata.get("nbgrader", {})) == "written":
+                    known["model"] = given.get(known["grade_id"], "")
+            of["learning"] = _learning(nb, of)
         return nb, resources
+
+    @functools.cache  # noqa: B019  an exporter lives as long as a run
+    def _kept(self, course, assignment):
+        return results(course, assignment) if course else {}
 
     def follows_from(self, nb, resources):
         """The hash of all that a page is made of."""
-        template = [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("f*.*"))]
+        template = [TEMPLATE.read_text(encoding="utf-8"), *page.sources()]
         standing = asdict(resources["nbgrader"]["standing"])
-        said = {key: text for key, text in words.templates().items() if key.startswith(SAID)}
-        derivations = resources["nbgrader"]["derivations"]
-        made_of = [nbformat.writes(nb), standing, template, said, derivations]
+        said = [
+            {key: text for key, text in table.templates().items() if key.startswith(SAID)}
+            for table in (words, say)
+        ]
+        learning = {name: vars(each) for name, each in resources["nbgrader"]["learning"].items()}
+        made_of = [nbformat.writes(nb), standing, template, said, learning]
         return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
 
 
 @functools.cache
 def _template():
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined
-    )
+    environment = page.environment(TEMPLATE.parent)
     environment.filters["number"] = number
-    return environment.get_template("feedback.html.j2")
+    return environment.get_template(TEMPLATE.name)
 
 
 def _said(name, **fields):
@@ -254,31 +271,59 @@ def _marks(gradebook, notebook, assignment, student):
     return found
 
 
-def _are_released_beside(path, assignment):
-    """Whether answers are released in the course in which a path lies, as nbgrader hands it on."""
+def _course_around(path):
+    """The course in which a path lies, as nbgrader hands it on; None outside one."""
     place = Path(path).absolute()
     roots = (each for each in (place, *place.parents) if (each / SETTINGS).is_file())
-    return any(are_released(Course(root), assignment) for root in roots)
+    return next(map(Course, roots), None)
 
 
-def _derivations(nb, student):
-    """How the answer to each check is derived, as HTML by grade id; open where points were lost.
+@dataclass(frozen=True)
+class _Learning:
+    """What a graded cell teaches: the value that was judged, the way to the answer, the lecture."""
+
+    value: str = ""
+    explained: str = ""
+    lesson: str = ""
+    address: str = ""
+
+
+def _learning(nb, of):
+    """What each graded cell teaches, by grade id; the way is open where points were lost.
 
     The figures are those of the student, where the question has such.
     """
-    found = {}
+    links, kept, found = _links(of["course"], of["assignment"]), of["kept"], {}
     for cell in nb.cells:
         marks = cell.metadata.get("nbgrader", {})
-        asks = asked(cell.source) if _kind(cell, marks) == "check" else None
+        kind, name = _kind(cell, marks), marks.get("grade_id")
+        if kind not in ("check", "written"):
+            continue
+        asks = asked(cell.source) if kind == "check" else None
+        way = value = ""
         if question := asks and tables().get(asks.question):
             if asks.me:
-                question = variant(asks.question, student)
+                question = variant(asks.question, of["student"])
             lost = marks.get("score", 0) < marks.get("points", 0)
-            found[marks["grade_id"]] = as_html(question.derivation(), is_open=lost)
+            way = explained(question, is_open=lost)
+            judged = kept.answers.get(name) if kept else None
+            value = judged.given if judged and judged.question == asks.question else ""
+        link = links.get(name, page.Link(""))
+        found[name] = _Learning(value, way, link.words, link.address)
     return found
 
 
-def _parts(nb, derivations):
+def _links(course, assignment):
+    """The lecture's section that teaches what a graded cell asks, by the cell's id."""
+    if not (course.root / INDEX).is_file():
+        return {}
+    contents = Contents(course.root)
+    sets = (each for each in contents.sets if each.id == assignment)
+    asks = (each for found in sets for each in found.questions if each.lesson)
+    return {each.cell: page.on_site(contents, each.lesson) for each in asks}
+
+
+def _parts(nb, learning):
     """The cells as the template shows them."""
     parts, heading = [], ""
     for cell in nb.cells:
@@ -293,7 +338,8 @@ def _parts(nb, derivations):
                 "comment": Markup(marks.get("comment", "")),
                 "source": Markup(cell.source),
                 "outputs": [Markup(each.data["text/html"]) for each in cell.get("outputs", [])],
-                "derivation": Markup(derivations.get(marks.get("grade_id"), "")),
+                "model": Markup(marks.get("model", "")),
+                "learning": learning.get(marks.get("grade_id")),
                 "code": cell.cell_type == "code",
             }
         )

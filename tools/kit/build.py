@@ -1,11 +1,14 @@
-"""Write what students get as one archive: build/roofline-course-VERSION.zip
+"""Write what students get as one archive.
 
-    python tools/kit/build.py
+    python tools/kit/build.py                 -> build/roofline-course-VERSION.zip, for a class
+    python tools/kit/build.py --self-study    -> build/roofline-self-study-VERSION.zip
 
 It holds only files that are listed here and under version control, so that no solution gets in,
-nor a question that an instructor keeps.
+nor a question that an instructor keeps. The one for who learns alone has the model answers of
+paragraphs too, which the home page shows once a set is finished.
 """
 
+import argparse
 import shutil
 import subprocess
 import sys
@@ -34,16 +37,26 @@ WHEELS = {
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--self-study", action="store_true", help="with the model answers")
+    self_study = parser.parse_args().self_study
     with tempfile.TemporaryDirectory() as temporary:
-        print(pack(Path(temporary), ROOT / "build"))
+        print(pack(Path(temporary), ROOT / "build", self_study))
 
 
-def pack(work, into):
+def pack(work, into, self_study=False):
     """Write the archive into a folder, by way of a folder to work in; its path."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    name = f"roofline-course-{version}"
+    name = f"roofline-{'self-study' if self_study else 'course'}-{version}"
     for given, place in GIVEN.items():
         copy(given, work / "kit" / name / place)
+    if self_study:
+        sys.path.append(str(ROOT / "tools"))
+        import answers  # what it imports belongs to grading, which a class's kit can do without
+
+        (work / "kit" / name / "course/answers.json").write_text(
+            answers.text(ROOT), encoding="utf-8"
+        )
     sources = [work / "roofkit", work / "roofcheck/roofcheck"]
     for package, files in WHEELS.items():
         for given in files:

@@ -3,7 +3,7 @@
     python tools/site/build.py        -> build/site/index.html
 
 Lectures are run once, for the state of their widgets. Decks and the kit are taken along if they
-were made before: `make slides`, `make kit`.
+were made before: `make slides`, `make self-study`.
 """
 
 import argparse
@@ -56,7 +56,7 @@ PLACES = {
 
 def main(argv=None):
     """Build the site; the exit status."""
-    kit = max(BUILD.glob("roofline-course-*.zip"), default=None)
+    kit = max(BUILD.glob("roofline-self-study-*.zip"), default=None)
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--into", type=Path, default=BUILD / "site", help="folder for the site")
     parser.add_argument("--slides", type=Path, default=BUILD / "slides", help="folder of decks")

@@ -1,0 +1,77 @@
+"""The form that pages of answers share: a student's feedback, and answers for who learns alone.
+
+Each is one file that runs nothing and asks no host.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from roofcheck.course import Course, Lesson
+from roofcheck.sentences import say
+from roofkit.palette import PREFERRED, css
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def environment(*folders: Path) -> Environment:
+    """Where templates of these folders are found that build on ``page.html.j2``."""
+    made = Environment(
+        loader=FileSystemLoader([*folders, TEMPLATES]), autoescape=True, undefined=StrictUndefined
+    )
+    made.globals |= {"say": say, "style": style}
+    return made
+
+
+def style() -> Markup:
+    """The style of a page, with the colours of light and dark."""
+    return Markup(css(PREFERRED) + (TEMPLATES / "page.css").read_text(encoding="utf-8"))
+
+
+def sources() -> list[str]:
+    """The texts of all that pages share, from which it follows whether one is out of date."""
+    return [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.iterdir())]
+
+
+@dataclass(frozen=True)
+class Link:
+    """Words, and the address that they lead to; "" where there is none."""
+
+    words: str
+    address: str = ""
+
+
+def on_site(course: Course, lesson: Lesson) -> Link:
+    """A lecture's section by name, on the pages that the teacher published, if there are such."""
+    site = course.term.site
+    page = f"{site}/lectures/{Path(_lecture(course, lesson).file).stem}.html"
+    return Link(_named(course, lesson), f"{page}#{anchor(lesson.heading)}" if site else "")
+
+
+def in_lab(course: Course, lesson: Lesson) -> Link:
+    """A lecture's cell in JupyterLab, as seen from ``/roofline/answers/psN`` of its server."""
+    file = _lecture(course, lesson).file
+    return Link(_named(course, lesson), f"../../lab/tree/{file}#cell-id={lesson.cell}")
+
+
+def anchor(heading: str) -> str:
+    """What a page of the site calls the place of a heading, as Sphinx does.
+
+    >>> anchor("Half-worked: y ← a·x + y")
+    'half-worked-y-ax-y'
+    """
+    plain = unicodedata.normalize("NFKD", heading.lower()).encode("ascii", "ignore").decode()
+    return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", plain))
+
+
+def _lecture(course, lesson):
+    return next(each for each in course.lectures if each.id == lesson.lecture)
+
+
+def _named(course, lesson):
+    number = _lecture(course, lesson).number
+    return say("answers.lesson", number=number, heading=lesson.heading)

@@ -1,0 +1,29 @@
+"""Write course/answers.json: the model answers of all paragraphs, for who learns alone.
+
+    python tools/answers.py
+
+They are read off the solutions. The file is not under version control, and no class's kit holds it.
+"""
+
+import json
+from pathlib import Path
+
+from roofgrade.book.answers import models
+from roofgrade.course import Course
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main():
+    (ROOT / "course/answers.json").write_text(text(ROOT), encoding="utf-8")
+
+
+def text(root):
+    """The model answers of each set by grade id, as JSON."""
+    course = Course(root)
+    found = {name: models(course, name) for name in course.released()}
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    main()
