@@ -22,6 +22,7 @@ from roofcheck.course import Course
 from roofcheck.explaining import answered, asked, explained
 from roofcheck.page import environment, in_lab
 from roofcheck.sentences import say
+from roofcheck.showing import marked
 from roofcheck.table import questions_of, tables
 from roofcheck.variants import variant
 from roofkit._html import quantities
@@ -29,6 +30,7 @@ from roofkit.words import LANGUAGE, WRITTEN_IN
 
 GIVEN_UP = "given-up.jsonl"
 MODELS = "answers.json"
+LAB = "../../lab/tree/"
 # What a page shows of a course's own Markdown; HTML in it stays text.
 MARKDOWN = mistune.create_markdown(escape=True)
 
@@ -59,11 +61,12 @@ def give_up(name: str):
         out.write(json.dumps({"time": f"{datetime.now().astimezone()}", "set": name}) + "\n")
 
 
-def answer_page(course: Course, name: str) -> str:
+def answer_page(course: Course, name: str, lab: str = LAB) -> str:
     """The page of a set: one file of HTML that runs nothing and asks no host.
 
-    Its links lead to JupyterLab as seen from ``/roofline/answers/psN`` of the same server. Raises
-    ValueError for an unknown set, and PermissionError while its answers may not be shown.
+    ``lab`` is the address at which JupyterLab opens the course's folder, by default as seen from
+    ``/roofline/answers/psN`` of the same server. Raises ValueError for an unknown set, and
+    PermissionError while its answers may not be shown.
     """
     found = course.set(name)
     if not may_be_shown(course, name):
@@ -72,36 +75,39 @@ def answer_page(course: Course, name: str) -> str:
     latest = {each.question: each for each in answers.read()[0] if not each.again}
     texts, models = _texts(course, found), _models(course).get(name, {})
     parts = [
-        _paragraph(course, each, texts, models) if each.paragraph
-        else _question(course, each, latest.get(each.id))
+        _paragraph(each, texts, models) if each.paragraph
+        else _question(each, latest.get(each.id))
         for each in found.questions
     ]  # fmt: skip
+    for asks, part in zip(found.questions, parts, strict=True):
+        if asks.lesson:
+            part["lesson"] = in_lab(course, asks.lesson, lab)
     language = os.environ.get(LANGUAGE, WRITTEN_IN)
     template = environment().get_template("answers.html.j2")
     return template.render(language=language, set=found, parts=parts)
 
 
-def _question(course, asks, latest):
+def _question(asks, latest):
     """A question that is checked, with the latest answer to it, if there is one."""
     question = tables()[asks.id]
     if latest and latest.me:
         question = variant(asks.id, latest.me)
     state = "none" if latest is None else _state(latest.credit)
     value, code = _given(question, latest.answer) if latest else ("", "")
-    return _part(course, asks) | {
+    return _part(asks) | {
         "state": state,
         "stands": say(f"answers.{state}"),
         "text": Markup(asked(question)),
         "value": value,
         "code": code,
-        "said": latest.said if latest else "",
+        "said": Markup(marked(latest.said)) if latest else "",
         "explained": Markup(explained(question, is_open=state != "right")),
     }
 
 
-def _paragraph(course, asks, texts, models):
+def _paragraph(asks, texts, models):
     """A paragraph that a person reads."""
-    return _part(course, asks) | {
+    return _part(asks) | {
         "state": "unread",
         "stands": say("answers.person"),
         "text": Markup(_rendered(texts.get(asks.text, ""))),
@@ -110,12 +116,12 @@ def _paragraph(course, asks, texts, models):
     }
 
 
-def _part(course, asks):
+def _part(asks):
     empty = dict.fromkeys(("value", "code", "said", "explained", "model"), "")
     return empty | {
         "cell": asks.cell,
         "title": f"{asks.number}. {asks.title}",
-        "lesson": in_lab(course, asks.lesson) if asks.lesson else None,
+        "lesson": None,
         "ungraded": False,
     }
 
@@ -126,7 +132,7 @@ def _state(credit):
 
 def _given(question, text):
     """A kept answer as a value that is read, or as code."""
-    if re.match(r"def |async def |@|.*\blambda\b", text):
+    if re.match(r"def |async def |@|[^'\"]*\blambda\b", text):
         return "", text
     try:
         # NumPy writes np.float64(1.5).

@@ -52,10 +52,10 @@ def on_site(course: Course, lesson: Lesson) -> Link:
     return Link(_named(course, lesson), f"{page}#{anchor(lesson.heading)}" if site else "")
 
 
-def in_lab(course: Course, lesson: Lesson) -> Link:
-    """A lecture's cell in JupyterLab, as seen from ``/roofline/answers/psN`` of its server."""
+def in_lab(course: Course, lesson: Lesson, lab: str) -> Link:
+    """A lecture's cell in JupyterLab; ``lab`` is where that opens the course's folder."""
     file = _lecture(course, lesson).file
-    return Link(_named(course, lesson), f"../../lab/tree/{file}#cell-id={lesson.cell}")
+    return Link(_named(course, lesson), f"{lab}{file}#cell-id={lesson.cell}")
 
 
 def anchor(heading: str) -> str:

@@ -15,8 +15,9 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import SaveAutoGrades
 
-from roofcheck import check, student
+from roofcheck import check, find_question, student
 from roofcheck.cells import asked
+from roofcheck.explaining import answered as as_read
 from roofgrade.book import kept
 from roofgrade.course import Course
 from roofgrade.results import Answer, Result
@@ -112,6 +113,7 @@ def keep(course, who, state, *, reason="", flagged=(), answers=None):
             state=verdict.state,
             message=verdict.message,
             slips=tuple(verdict.slips),
+            given=as_read(find_question(question), answer),
         )
     result = Result(
         student=who,

@@ -1,13 +1,14 @@
 """Released answers: each page derives what its student was asked, and before that says nothing."""
 
 import datetime
+import json
 import re
 import shutil
 
 import pytest
 from classroom import RIGHT, SET, WRONG, classroom, grade, keep, mark
 from click.testing import CliRunner
-from homework import plain
+from homework import ROOT, plain
 from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateFeedback
 
@@ -41,6 +42,9 @@ steps.moved = ["size * N", "bytes", "the bytes"]
 steps.time = ["moved / bandwidth", "s", "the time: each byte crosses once"]
 """
 RIDGE, MINE = "ps1-ridge-check", "ps1-mine-check"
+# Words of the model answer to the paragraph of ps1.
+MODEL = "The share of peak does not decide which roof"
+SITE = "https://example.org/roofline"
 
 
 @pytest.fixture
@@ -92,6 +96,8 @@ def test_before_the_release_a_page_holds_nothing_of_a_derivation(course):
             assert not line.why or line.why not in told(html)
     assert "<details" not in html
     assert "step by step" not in html
+    assert MODEL not in told(html)
+    assert "Read it again" not in told(html)
 
 
 def test_a_page_derives_each_answer_open_where_points_were_lost(course):
@@ -121,11 +127,57 @@ def test_a_question_of_ones_own_is_derived_with_ones_own_figures(course):
     assert bob not in told(section(page(course, "ada"), MINE))
 
 
-def test_what_has_no_steps_and_what_a_person_reads_is_shown_as_before(course):
+def test_every_question_is_explained_and_the_paragraph_has_its_model_answer(course):
     answers.release(course, SET)
     html = page(course, "bob")
-    assert "details" not in section(html, "ps1-bound-check")
-    assert "details" not in section(html, "ps1-paragraph")
+    bound, order, roof, paragraph = (
+        told(section(html, f"ps1-{name}"))
+        for name in ("bound-check", "order-check", "attainable-check", "paragraph")
+    )
+    assert "250 ≥ 989.4 TFLOP/s / 4.8 TB/s = 206.1" in bound
+    places = [order.index(name) for name in find_question("ps1.order").reference()]
+    assert places == sorted(places)
+    assert "The slope= intensity · bandwidth" in roof
+    assert "With figures, for one call (intensity=" in roof
+    assert MODEL in paragraph
+    assert "SOLUTION" not in html
+    assert MODEL not in told(html).replace(paragraph, "")
+
+
+def test_the_value_that_was_judged_stands_beside_the_verdict_as_text(course):
+    given = {"ps1.ridge": 1 / 201.6, "ps1.bound": "<script>memory</script>", "ps1.order": [1, 2]}
+    keep(course, "bob", "graded", answers=given)
+    assert "Your answer:" not in told(page(course, "bob"))
+    answers.release(course, SET)
+    html = page(course, "bob")
+    assert "Your answer: 0.00496032 FLOP/byte" in told(section(html, RIDGE))
+    assert "<b>&lt;script&gt;memory&lt;/script&gt;</b>" in section(html, "ps1-bound-check")
+    assert "Your answer: 1, 2" in told(section(html, "ps1-order-check"))
+    assert "Your answer:" not in told(section(html, MINE)), "no value was judged there"
+
+
+@pytest.mark.parametrize("site", ["", SITE])
+def test_each_question_leads_to_the_section_that_teaches_it(course, site):
+    (course.root / "course/en").mkdir(parents=True)
+    shutil.copy(ROOT / "course/en/index.json", course.root / "course/en")
+    (course.root / "course/term.toml").write_text(f'site = "{site}/"' if site else "")
+    assert "Read it again" not in page(course, "ada")
+    answers.release(course, SET)
+    html = section(page(course, "ada"), RIDGE)
+    assert "Read it again: Lecture 2, section “From two times to one comparison”" in told(html)
+    place = f"{SITE}/lectures/02-arithmetic-intensity.html#from-two-times-to-one-comparison"
+    assert re.findall(r'href="(http[^"]+)"', html) == ([place] if site else [])
+
+
+def test_a_model_answer_that_a_student_put_into_a_cell_is_not_shown(course):
+    path = course.autograded / "bob" / SET / f"{SET}.ipynb"
+    book = json.loads(path.read_text())
+    for cell in book["cells"]:
+        cell["metadata"].setdefault("nbgrader", {})["model"] = "my own model"
+    path.write_text(json.dumps(book))
+    for change in (answers.withdraw, answers.release):
+        change(course, SET)
+        assert "my own model" not in page(course, "bob")
 
 
 def test_a_release_makes_pages_old_and_so_does_its_withdrawal(course):

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from classroom import RIGHT, SET, WRONG, classroom, keep
-from homework import ROOT
+from homework import ROOT, SETS
 from matplotlib.colors import to_rgb
 
 from roofcheck.table import tables
@@ -96,7 +96,7 @@ def test_every_cell_and_question_of_the_table_of_lessons_is_there():
     assert set(LESSONS) == {"anywhere", "questions"}
     for part in LESSONS.values():
         assert set(part.values()) <= CELLS
-    assert set(LESSONS["questions"]) <= set(HOMEWORK)
+    assert set(LESSONS["questions"]) <= {*HOMEWORK, *(f"{name}-paragraph" for name in SETS)}
 
 
 def test_no_lesson_is_in_the_table_that_nobody_needs():

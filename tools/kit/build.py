@@ -48,15 +48,7 @@ def pack(work, into, self_study=False):
     """Write the archive into a folder, by way of a folder to work in; its path."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     name = f"roofline-{'self-study' if self_study else 'course'}-{version}"
-    for given, place in GIVEN.items():
-        copy(given, work / "kit" / name / place)
-    if self_study:
-        sys.path.append(str(ROOT / "tools"))
-        import answers  # what it imports belongs to grading, which a class's kit can do without
-
-        (work / "kit" / name / "course/answers.json").write_text(
-            answers.text(ROOT), encoding="utf-8"
-        )
+    gather(work / "kit" / name, self_study)
     sources = [work / "roofkit", work / "roofcheck/roofcheck"]
     for package, files in WHEELS.items():
         for given in files:
@@ -67,6 +59,17 @@ def pack(work, into, self_study=False):
     )
     into.mkdir(parents=True, exist_ok=True)
     return shutil.make_archive(into / name, "zip", work / "kit", name)
+
+
+def gather(folder, self_study):
+    """Put all of a kit but its wheels into a folder."""
+    for given, place in GIVEN.items():
+        copy(given, folder / place)
+    if self_study:
+        sys.path.append(str(ROOT / "tools"))
+        import answers  # which a class's kit can do without
+
+        (folder / "course/answers.json").write_text(answers.text(ROOT), encoding="utf-8")
 
 
 def copy(given, target):

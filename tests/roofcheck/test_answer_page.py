@@ -1,0 +1,252 @@
+"""How each kind of answer comes about, and the page of answers for who learns alone."""
+
+import importlib
+import json
+import re
+import sys
+from collections import Counter
+from datetime import datetime, timedelta
+from html import unescape
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from docutils.nodes import make_id
+
+from roofcheck import answers, check, course, find_question, page
+from roofcheck.answer_page import answer_page, give_up, may_be_shown
+from roofcheck.explaining import answered, explained
+from roofcheck.kinds import Choice, Function, Order, Puzzle
+from roofcheck.showing import SPACE
+from roofcheck.table import questions_of, tables
+from roofcheck.units import in_units
+from roofcheck.variants import variant
+
+ROOT = Path(__file__).resolve().parents[2]
+HOMEWORK = [name for name in tables() if name.startswith("ps")]
+CALLED = [name for name, each in tables().items() if isinstance(each, (Function, Puzzle))]
+SCRIPT = "<script>window.hacked = 1</script>"
+MODEL = "The share of peak does not decide"
+
+
+def plain(html):
+    return unescape(re.sub(r"<[^>]*>", "", html)).replace(SPACE, " ")
+
+
+@pytest.mark.parametrize("name", HOMEWORK)
+def test_every_question_of_homework_is_explained(name):
+    question, said = find_question(name), plain(explained(find_question(name)))
+    match question:
+        case Choice():
+            assert f"“{question.reference()}” is right" in said
+            assert all(
+                why in said for o, why in question.why_not.items() if o != question.reference()
+            )
+        case Order():
+            found = re.findall(r"<li><b>(.*?)</b>", explained(question).replace(SPACE, " "))
+            assert found == [*question.reference()]
+            assert question.shows is not None
+        case Puzzle():
+            assert question.reached in said
+        case _:
+            sides = [side for line in question.derivation() for side in line.sides]
+            assert all(side.replace("T_", "T") in said for side in sides)
+            assert question.derivation()
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_the_figures_of_a_call_come_to_what_the_check_compares_with(name):
+    question = find_question(name)
+    _, lines = question.example()
+    found = [line.value for line in lines if line.is_answer]
+    case = question.cases[0]
+    if isinstance(question, Puzzle):
+        unit = question.least.unit
+        assert found == [in_units(case.least, unit)]
+    elif lines:
+        right = np.atleast_1d(question.reference(*case))
+        assert len(found) == len(right)
+        for shown, formula, value in zip(found, question.results.values(), right, strict=True):
+            assert shown == in_units(float(value), formula.unit)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("ps1.ridge", np.float64(403.2961), "403.296 FLOP/byte"),
+        ("ps1.ridge", "about 400", "about 400"),
+        ("ps1.ridge", float("nan"), "nan"),
+        ("ps1.ridge", 10**400, f"{10**297:d} …"),
+        ("ps1.order", ["a", "b"], "a, b"),
+        ("ps1.attainable", max, ""),
+        ("ps1.ridge", ..., ""),
+        ("ps5.orin", [1.0, 2, 500], "ridge: 1 FLOP/byte; one image: 2 ms; images a second: 500"),
+        ("ps5.orin", {"ridge": 1, "x": True}, "ridge: 1 FLOP/byte; x: True"),
+        ("ps1.order", range(10**9), "range(0, 1000000000)"),
+        ("ps1.order", [*range(50)], ", ".join(map(str, range(40))) + " …"),
+    ],
+)
+def test_a_value_that_was_given_is_shown_as_a_reader_writes_it(name, value, shown):
+    assert answered(find_question(name), value) == shown
+
+
+def test_a_section_has_the_address_that_the_site_gives_it():
+    for path in (ROOT / "course/en").glob("*.ipynb"):
+        cells = nbformat.read(path, as_version=4).cells
+        found = [
+            h
+            for c in cells
+            if c.cell_type == "markdown"
+            for h in re.findall(r"(?m)^#+ (.*)", c.source)
+        ]
+        for heading in found:
+            assert page.anchor(heading) == make_id(re.sub(r"[*`]", "", heading))
+    here = course.Course(ROOT)
+    taught = {each.lesson for found in here.sets for each in found.questions}
+    assert None not in taught
+    for lecture in here.lectures:
+        cells = nbformat.read(ROOT / lecture.file, as_version=4).cells
+        headings = Counter(h for c in cells for h in re.findall(r"(?m)^#+ (.*)", c.source))
+        for lesson in taught:
+            assert lesson.lecture != lecture.id or headings[lesson.heading] == 1, lesson
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A course that a student has, and a file of answers with nothing in it."""
+    for name in ("course/en", "exercises"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.setenv("ROOFKIT_ANSWERS", str(tmp_path / "kept/answers.jsonl"))
+    return tmp_path
+
+
+def answer_all(name, but=()):
+    """Answer every question of a set right, and wrong those that are named."""
+    kept = answers.path()
+    kept.parent.mkdir(exist_ok=True)
+    with kept.open("a", encoding="utf-8") as out:
+        for each in questions_of(name):
+            line = {"time": f"{datetime.now().astimezone()}", "question": each,
+                    "credit": float(each not in but), "answer": "1", "slips": []}  # fmt: skip
+            out.write(json.dumps(line) + "\n")
+
+
+def due(folder, moment):
+    (folder / "course/term.toml").write_text(f"due.ps1 = {moment.isoformat()}", encoding="utf-8")
+
+
+def test_answers_are_shown_once_a_set_is_finished_or_given_up_and_due_no_more(folder):
+    def shown(name="ps1"):
+        return may_be_shown(course.Course(folder), name)
+
+    now = datetime.now().astimezone()
+    assert not shown()
+    answer_all("ps1", but=["ps1.mine"])
+    assert not shown()
+    with pytest.raises(PermissionError, match="The answers of ps1"):
+        answer_page(course.Course(folder), "ps1")
+    answer_all("ps1")
+    assert shown()
+    due(folder, now + timedelta(hours=1))
+    assert not shown(), "it can still be handed in"
+    due(folder, now - timedelta(hours=1))
+    assert shown()
+    give_up("ps2")
+    assert shown("ps2")
+    assert not shown("ps3")
+    give_up("ps1")
+    due(folder, now + timedelta(hours=1))
+    assert not shown(), "giving up does not end the time to hand in"
+    for unknown in (shown, give_up):
+        with pytest.raises(ValueError, match="ps99"):
+            unknown("ps99")
+
+
+def test_what_is_wrong_in_the_file_of_sets_given_up_is_passed_over(folder):
+    give_up("ps1")
+    file = answers.path().with_name("given-up.jsonl")
+    file.write_text(f'{{"set": []}}\nno JSON\n[1]\n{file.read_text()}', encoding="utf-8")
+    assert may_be_shown(course.Course(folder), "ps1")
+
+
+def test_giving_up_says_so_where_nothing_is_kept(monkeypatch):
+    monkeypatch.setenv("ROOFKIT_ANSWERS", "")
+    with pytest.raises(ValueError, match="ROOFKIT_ANSWERS"):
+        give_up("ps1")
+
+
+def attainable(intensity, peak_flops, bandwidth):
+    """</pre><script>window.hacked = 1</script>"""
+    return intensity * bandwidth
+
+
+def test_the_page_holds_answers_as_text_and_teaches_each_question(folder):
+    check("ps1.ridge", np.float64(403.3))
+    check("ps1.bound", SCRIPT)
+    check("ps1.mine", 10, SCRIPT)
+    check("ps1.attainable", attainable)
+    give_up("ps1")
+    html = answer_page(course.Course(folder), "ps1")
+    assert "<script" not in html
+    said = plain(html)
+    assert "Your answer: 403.3 FLOP/byte" in said
+    assert SCRIPT in said
+    assert f'"""</pre>{SCRIPT}"""\n    return intensity * bandwidth' in said
+    mine = variant("ps1.mine", SCRIPT)
+    assert mine.text() in said
+    assert f"= {mine.derivation()[-1].value}" in said
+    assert "That takes the peak with sparsity" in said
+    assert said.count("Read it again:") == 9
+    assert said.count("no answer kept") == 8, "in the table and in the heading of each"
+    links = re.findall(r'href="([^#"][^"]*)"', html)
+    assert "../../lab/tree/course/en/02-arithmetic-intensity.ipynb#cell-id=l02-chain" in links
+    for link in links:
+        file, cell = link.removeprefix("../../lab/tree/").split("#cell-id=")
+        cells = nbformat.read(folder / file, as_version=4).cells
+        assert cell in {each.id for each in cells}
+    moved = answer_page(course.Course(folder), "ps1", lab="/user/ada/lab/tree/roofline/")
+    assert '"/user/ada/lab/tree/roofline/course/en/02-' in moved
+
+
+def test_a_model_answer_is_shown_where_the_course_has_one(folder):
+    give_up("ps1")
+    here = course.Course(folder)
+    (folder / "course/en").unlink()
+    (folder / "course/en").mkdir()
+    (folder / course.INDEX).write_bytes((ROOT / course.INDEX).read_bytes())
+    said = plain(answer_page(here, "ps1"))
+    assert 'A colleague writes: "Our kernel reaches a quarter' in said
+    assert "ask your teacher for it" in said
+    assert MODEL not in said
+    sys.path.append(str(ROOT / "tools"))
+    models = importlib.import_module("answers").text(ROOT)
+    assert {name: len(each) for name, each in json.loads(models).items()} == dict.fromkeys(
+        (found.id for found in here.sets), 1
+    )
+    (folder / "course/answers.json").write_text(models, encoding="utf-8")
+    said = plain(answer_page(here, "ps1"))
+    assert MODEL in said
+    assert "ask your teacher" not in said
+
+
+def test_a_page_of_every_set_can_be_made(folder):
+    for found in course.Course(folder).sets:
+        give_up(found.id)
+        html = answer_page(course.Course(folder), found.id)
+        assert html.count('class="graded') == len(found.questions)
+        assert html.count("<details") >= len(found.questions) - 1
+
+
+def test_an_answer_is_kept_with_what_was_said_and_whose_figures_it_had(folder):
+    for _ in range(2):
+        check("ps1.attainable", attainable)
+        check("ps1.mine", 10, "ada")
+        check("ps1.mine", 10, "bob")
+    kept = answers.read()[0]
+    assert [each.me for each in kept] == ["", "ada", "bob", "ada", "bob"]
+    assert kept[0].answer.startswith("def attainable(intensity")
+    assert "one roof of two" in kept[0].said
+    check("ps1.ridge", "9" * 9_000)
+    assert len(answers.read()[0][-1].answer) == answers.LONGEST
