@@ -4,8 +4,10 @@ The language of these tests is English in wide letters: ａ for a. What is shown
 comes from the code.
 """
 
+import html
 import importlib
 import itertools
+import json
 import re
 import shutil
 import warnings
@@ -21,10 +23,12 @@ from schedules import gather
 
 import roofkit as rk
 from roofcheck import (
+    answer_page,
     answers,
     ask,
     chips,
     course,
+    explaining,
     inputs,
     kinds,
     loading,
@@ -514,7 +518,7 @@ def test_every_kind_of_question_is_asked_here():
 
 def of_courses(monkeypatch, tmp_path):
     """What is in error in a teacher's course/term.toml, and a folder that holds no course."""
-    (tmp_path / "course/en").mkdir(parents=True)
+    (tmp_path / "course/en").mkdir(parents=True, exist_ok=True)
     (tmp_path / "course/en/index.json").write_text('{"lectures": [], "sets": []}')
     here = course.Course(tmp_path)
     named = r"ps1|ROOFLINE_COURSE|/\S+|course/\S+"
@@ -529,6 +533,45 @@ def of_courses(monkeypatch, tmp_path):
     yield re.sub(named, "", str(told.value))
 
 
+def of_answers(monkeypatch, tmp_path):
+    """Why each kind of answer is right, and the page for who learns alone."""
+    least = Derivation([step("r", "N / 2", "bytes", wide("r"))], "bytes")
+    called = replace(SINGLE, results={"r": Derivation([step("r", "2 * x", "", wide("r"))])})
+    moved = replace(COPY, least=least, figures=lambda case: case.sizes)
+    explained = [explaining.explained(each) for each in (called, moved, NAMED, BOUND)]
+    monkeypatch.setenv(answers.FILE, "")
+    with pytest.raises(ValueError) as told:  # noqa: PT011  it is what is looked at
+        answer_page.give_up("ps9")
+    yield f"{told.value}"
+    file = tmp_path / "page" / "answers.jsonl"
+    monkeypatch.setenv(answers.FILE, str(file))
+    about = {"number": 1, "title": "", "file": "ps9", "minutes": 1, "points": 1}
+    lecture = about | {"id": "l09", "about": "", "asks": [], "guesses": [], "opens": {}}
+    del lecture["points"]
+    lesson = {"lecture": "l09", "cell": "", "heading": ""}
+    names = dict.fromkeys(("ps9.bound", "ps9.varied", "l09.add", "l09.area"), False)
+    asks = [
+        {"id": name, "number": 1, "title": "", "points": 1, "text": "", "cell": name,
+         "paragraph": paragraph, "lesson": lesson}
+        for name, paragraph in (names | {"a": True, "b": True}).items()
+    ]  # fmt: skip
+    folder = tmp_path / "course"
+    (folder / "en").mkdir(parents=True)
+    found = about | {"id": "ps9", "lectures": [], "questions": asks}
+    (folder / "en/index.json").write_text(json.dumps({"lectures": [lecture], "sets": [found]}))
+    (folder / "answers.json").write_text('{"ps9": {"a": "1"}}')
+    here = course.Course(tmp_path)
+    with pytest.raises(PermissionError) as told:
+        answer_page.answer_page(here, "ps9")
+    yield f"{told.value}".replace("ps9", "")
+    answer_page.give_up("ps9")
+    for name, credit in zip(names, (0, 0.5, 1), strict=False):
+        answers.keep(name, Verdict(credit, ""), 1)
+    page = answer_page.answer_page(here, "ps9")
+    style = r"<style>.*?</style>|<!DOCTYPE.*?>|<[^>]*>"
+    yield from (re.sub(style, " ", each, flags=re.S) for each in (*explained, html.unescape(page)))
+
+
 def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, tmp_path):
     monkeypatch.setattr("roofcheck.table._tables", lambda *asked: QUESTIONS)
     monkeypatch.setattr(student, "_guesses", {})
@@ -538,7 +581,7 @@ def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, t
     )  # fmt: skip
     shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
-    shown += of_courses(monkeypatch, tmp_path)
+    shown += [*of_answers(monkeypatch, tmp_path), *of_courses(monkeypatch, tmp_path)]
     monkeypatch.setattr(time_limit, "SECONDS", 0.05)
     shown += [SINGLE.judge(never).message, COPY.judge(never).message]
     assert {message for message in shown if narrow(message)} == set()

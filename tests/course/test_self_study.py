@@ -1,0 +1,50 @@
+"""What the kit for who learns alone has beside a class's, and what a class's has not."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tools"))
+import answers  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def kits(tmp_path_factory):
+    """Both kits without their wheels, of a clone in which `make lab` has run."""
+    spec = importlib.util.spec_from_file_location("build_kit", ROOT / "tools/kit/build.py")
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    answers.main()
+    found = []
+    for self_study in (False, True):
+        found.append(tmp_path_factory.mktemp("kit"))
+        build.gather(found[-1], self_study)
+    return found
+
+
+def held(kit):
+    return {path.relative_to(kit).as_posix() for path in kit.rglob("*") if path.is_file()}
+
+
+def test_only_the_one_for_self_study_holds_model_answers(kits):
+    plain, self_study = kits
+    assert held(self_study) - held(plain) == {"course/answers.json"}
+    assert held(plain) <= held(self_study)
+    models = json.loads((self_study / "course/answers.json").read_text(encoding="utf-8"))
+    assert sorted(models) == [f"ps{number}" for number in range(1, 6)]
+    for name, found in models.items():
+        assert [*found] == [f"{name}-paragraph"]
+        [text] = found.values()
+        assert len(text) > 500
+        assert "SOLUTION" not in text
+        for path in plain.rglob("*.*"):
+            assert text[:60] not in path.read_text(encoding="utf-8"), path
+
+
+def test_what_holds_them_stays_out_of_version_control():
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert "/course/answers.json" in ignored
