@@ -35,7 +35,7 @@ class Puzzle(Question):
     besides: a Slip's formula takes any of the counts by name and says whether they do; its sentence
     may quote them, as in {X:g}.
 
-    ``least`` derives the least bytes, as a Derivation of the figures that ``figures`` takes from a
+    ``least`` derives the least bytes, as a Derivation of the figures that ``sizes`` takes from a
     case; ``reached`` says in a sentence or two which schedule comes near them.
 
     ``judge`` does in one go what grading does in two places: ``record`` runs the function, where
@@ -48,7 +48,7 @@ class Puzzle(Question):
     slips: Sequence[Slip] = ()
     faults: Sequence[Slip] = ()
     least: Derivation | None = None
-    figures: Callable[[Case], Mapping[str, float]] | None = None
+    sizes: Callable[[Case], Mapping[str, float]] | None = None
     reached: str = ""
     seed: str = "public"
 
@@ -60,7 +60,7 @@ class Puzzle(Question):
         case = self.case(random.Random("public"), 0)
         if not self.least:
             return case.text(), []
-        values = self.figures(case)
+        values = self.sizes(case)
         return case.text(), self.least.lines(values, {k: digits(v) for k, v in values.items()})
 
     @functools.cached_property

@@ -35,7 +35,7 @@ def _matmul_case(rng, number):
     )
 
 
-def _matmul_figures(case):
+def _matmul_sizes(case):
     return {**case.sizes, "capacity": case.capacity, "size": SIZE}
 
 
@@ -78,7 +78,7 @@ def _attend_case(rng, number):
     )
 
 
-def _attend_figures(case):
+def _attend_sizes(case):
     return {**case.sizes, "size": SIZE}
 
 
@@ -107,7 +107,7 @@ def _gather_case(rng, number):
     )
 
 
-def _gather_figures(case):
+def _gather_sizes(case):
     fabric = Fabric(case.group, case.group.n)
     return {
         "n": fabric.n,
@@ -186,7 +186,7 @@ QUESTIONS = {
         "of rows; what takes room in fast memory without making those blocks larger?",
         praise="The tile that stays is large, and the blocks that pass are thin.",
         least=LEAST_MATMUL,
-        figures=_matmul_figures,
+        sizes=_matmul_sizes,
         reached="Keep a block of Z that takes nearly all of fast memory, and add to it one column "
         "of X times one row of Y after the other. X then crosses once for every block of columns "
         "of Z, and Y once for every block of rows.",
@@ -260,7 +260,7 @@ QUESTIONS = {
         "the other two by a factor before you add to them",
         praise="Scores, values and results cross once each, as in fused attention.",
         least=LEAST_ATTEND,
-        figures=_attend_figures,
+        sizes=_attend_sizes,
         reached="Take a few columns of S at a time, for all rows, with their rows of V. Keep the "
         "largest score, the sum and the result of every row. When a larger score comes, multiply "
         "sum and result by exp(old maximum − new maximum), then add. Divide by the sum at the end.",
@@ -305,7 +305,7 @@ QUESTIONS = {
         "ring a piece can leave both ways",
         praise="Pieces go both ways round, so each chip receives evenly over two links.",
         least=LEAST_GATHER,
-        figures=_gather_figures,
+        sizes=_gather_sizes,
         reached="Number the chips along a ring through all of them. In every step each chip passes "
         "on what came last: to the next chip what came from the one before, and to the one before "
         "what came from the next. Stop each way when half of the pieces have come that way.",

@@ -537,7 +537,7 @@ def of_answers(monkeypatch, tmp_path):
     """Why each kind of answer is right, and the page for who learns alone."""
     least = Derivation([step("r", "N / 2", "bytes", wide("r"))], "bytes")
     called = replace(SINGLE, results={"r": Derivation([step("r", "2 * x", "", wide("r"))])})
-    moved = replace(COPY, least=least, figures=lambda case: case.sizes)
+    moved = replace(COPY, least=least, sizes=lambda case: case.sizes)
     explained = [explaining.explained(each) for each in (called, moved, NAMED, BOUND)]
     monkeypatch.setenv(answers.FILE, "")
     with pytest.raises(ValueError) as told:  # noqa: PT011  it is what is looked at
