@@ -8,10 +8,11 @@ from driver import PATIENCE, ROOT, jupyter_lab, new_context, screenshot, until
 
 sys.path.append(str(ROOT / "tests/roofgrade"))
 import hostile
-from classroom import RIGHT, SET, WRITTEN, classroom, grade
+from classroom import RIGHT, SET, WRITTEN, classroom, grade, keep
 from nbgrader.api import Gradebook
 from playwright.sync_api import expect
 
+from roofgrade.book import answers
 from roofgrade.pages import feedback
 
 LOCAL = re.compile(r"file:|data:|http://127\.0\.0\.1")
@@ -66,6 +67,8 @@ def formgrader(course, tmp_path_factory):
 
 
 def test_a_feedback_page_runs_nothing_and_asks_nobody(course, watched):
+    keep(course, "mallory", "graded", answers={"ps1.bound": NAME})
+    answers.release(course, SET)
     [made] = feedback.write(course, SET, ["mallory"])
     watched.set_viewport_size(PHONE)
     watched.goto(made.path.as_uri())
@@ -74,6 +77,9 @@ def test_a_feedback_page_runs_nothing_and_asks_nobody(course, watched):
     top = watched.evaluate("document.elementFromPoint(30, 60).closest('header') !== null")
     assert top, "something lies over the grade"
     assert watched.locator("script, iframe, form, object, link, base, svg").count() == 0
+    assert watched.locator(".given b").inner_text() == NAME
+    assert watched.locator(".derivation details").count() == 8
+    assert watched.locator(".model").inner_text().startswith("A model answer")
     screenshot(watched, "grading-feedback")
 
 

@@ -240,3 +240,26 @@ def test_a_program_cannot_take_the_judges_memory(shape, why):
 def test_only_a_check_can_be_asked_for(source):
     with pytest.raises(ValueError, match="can be judged"):
         probes.asked(source)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "shown"),
+    [
+        ("ps1.ridge", 403.296, "403.296 FLOP/byte"),
+        ("ps1.ridge", "1.5 ms\x1b[2J\u202e", "1.5 ms[2J"),
+        ("ps1.order", ("H200", "B200"), "H200, B200"),
+        ("ps1.order", {"a": {"b": [1]}}, "a: {'b': [1]}"),
+        ("ps1.attainable", max, ""),
+        ("ps3.volume", k * D, ""),
+        ("ps1.bound", "x" * 9_000, "x" * 298 + " …"),
+        ("ps1.order", ["y" * 300] * 9_000, "too long or too deep"),
+        ("ps1.ridge", Decimal("1e999999"), "1E+999999"),
+    ],
+)
+def test_the_value_that_was_judged_is_text_of_one_line(name, answer, shown):
+    assert judging.given(tables()[name], reply_to(name, answer)) == shown
+
+
+@pytest.mark.parametrize("reply", [None, 1, {}, {"value": {"t": "int", "v": "x"}}, {"value": []}])
+def test_a_reply_that_makes_no_sense_has_no_value_to_show(reply):
+    assert judging.given(tables()["ps2.matmul-bytes"], reply) == ""
