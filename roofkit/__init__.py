@@ -13,6 +13,7 @@ The names of everyday use stand here; every other one stands in its room:
 - ``rk.models``: whole language models and convolutional networks
 - ``rk.scratchpad``: a fast and a slow memory to write loops on
 - ``rk.machine``: this machine measured and calibrated, GPUs that others timed
+- ``rk.published``: the tables of what others timed
 - ``rk.plot`` draws (needs matplotlib), ``rk.explore`` moves sliders (needs ipywidgets)
 """
 
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 # These load when first asked for, so that ``import roofkit`` takes hardly longer than NumPy's.
-_ROOMS = ("explore", "machine", "models", "network", "plot", "scratchpad")
+_ROOMS = ("explore", "machine", "models", "network", "plot", "published", "scratchpad")
 _FUNCTIONS = {
     "cnn": "models.cnn.known", "llm": "models.llm.configs", "measure": "machine",
     "critical_width": "network", "group": "network",

@@ -18,6 +18,7 @@ import roofkit as rk
 from roofkit.machine import gpus
 from roofkit.machine.predictions import Prediction
 
+PUBLISHED = Path(rk.published.__file__).parent
 DATA = Path(__file__).parents[1] / "tests/data/gpu"
 VIDUR = {"a100": "A100 80GB SXM", "h100": "H100 SXM"}
 KINDS = {"add": "add", "input_layernorm": "rms_norm", "mlp_act": "gated_activation"}
@@ -64,10 +65,10 @@ class Study(NamedTuple):
     pooled: bool = False
 
 
-def rows_of(name):
+def rows_of(file):
     """The columns of a file as arrays: numbers where they are, times in seconds."""
-    with (DATA / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
     table = {key: np.array([row[key] for row in rows]) for key in rows[0]}
     for key, values in table.items():
         if key not in ("gpu", "library", "dtype", "model", "op", "node", "pass"):
@@ -94,7 +95,7 @@ def study(label):
 
 
 def vidur_matmuls():
-    table = rows_of("gpu-matmuls")
+    table = rows_of(PUBLISHED / "matmuls.csv")
     count = len(table["seconds"])
     table |= {"chip": _vidur(table["gpu"]), "variant": np.full(count, "bf16"),
               "library": np.full(count, "PyTorch"), "fold": _models(table)}  # fmt: skip
@@ -102,7 +103,7 @@ def vidur_matmuls():
 
 
 def vidur_rows():
-    table = rows_of("gpu-elementwise")
+    table = rows_of(PUBLISHED / "elementwise.csv")
     table |= {"chip": _vidur(table["gpu"]), "fold": _models(table),
               "variant": np.array([KINDS[op] for op in table["op"]]),
               "library": np.full(len(table["seconds"]), "vLLM")}  # fmt: skip
@@ -110,7 +111,7 @@ def vidur_rows():
 
 
 def vidur_links():
-    table = rows_of("gpu-allreduce")
+    table = rows_of(PUBLISHED / "all_reduces.csv")
     table["size"] = table.pop("bytes")
     variant = [
         gpus.link_named("switch" if node.endswith("dgx") else "pairs", count, per_node)
@@ -133,14 +134,14 @@ def _models(table):
 
 
 def library_matmuls():
-    table = rows_of("library-matmuls")
+    table = rows_of(DATA / "library-matmuls.csv")
     table |= {"chip": table["gpu"], "variant": table["dtype"],
               "fold": _numbered(table["D"], table["F"])}  # fmt: skip
     return Study(NOW, "matmul", table, ("B", "D", "F"))
 
 
 def library_attention():
-    table = rows_of("library-attention")
+    table = rows_of(DATA / "library-attention.csv")
     table["new"] = table.pop("tokens")
     decoding = table["pass"] == "decode"
     table = pick(table, (table["head_dim"] <= WIDEST_HEAD) & ((table["new"] > 1) | decoding))
@@ -152,7 +153,7 @@ def library_attention():
 
 
 def library_links(kernel):
-    table = rows_of("library-collectives")
+    table = rows_of(DATA / "library-collectives.csv")
     table = pick(table, table["op"] == kernel)
     table["size"] = 2 * table.pop("message_elements")
     table |= {"chip": table["gpu"], "variant": np.full(len(table["seconds"]), "switch"),
@@ -435,9 +436,9 @@ def document():
 
 HEAD = """
 # What kernels of real GPUs take, as constants of the formulas in gpu_kernels.py. Written by
-# tools/fit_gpus.py from tests/data/gpu, whose README.md says who timed them and under which
-# licence; it reports how well they predict. Software, GPU, kernel, variant; "other" is a GPU that
-# was not timed. An interval is measured / predicted, from and to, in each regime.
+# tools/fit_gpus.py from roofkit/published and tests/data/gpu, whose README.md say who timed them
+# and under which licence; it reports how well they predict. Software, GPU, kernel, variant; "other"
+# is a GPU that was not timed. An interval is measured / predicted, from and to, in each regime.
 #
 #   peak, bandwidth     shares of the data sheet's figures that are reached
 #   write, cache        s an element written and bytes/s read by a multiprocessor of 1 TFLOP/s

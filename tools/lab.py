@@ -15,7 +15,7 @@ from built import decks  # noqa: E402
 from start import open_lab, parser  # noqa: E402
 from wording import say  # noqa: E402
 
-SERVED = ("course/en", "course/data", "course/term.toml", "exercises")
+SERVED = ("course/en", "course/term.toml", "exercises")
 
 
 def main():

@@ -31,6 +31,8 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 from runs import PICTURES, run_once
 
+from roofcheck.cells import asked
+
 ROOT = Path(__file__).resolve().parents[1]
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -170,6 +172,7 @@ def build_lecture(text: Text, path: Path, timeout: int, once: bool = False) -> s
                 cell.metadata.tags = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
         if cell.cell_type == "code":
             cell.outputs = tidy(cell.outputs)
+            as_untouched(cell)
             if once:
                 as_pngs(cell.outputs)
     inline.fill(text, probes)
@@ -226,6 +229,22 @@ def tidy(outputs: list[NotebookNode]) -> list[NotebookNode]:
         else:
             kept.append(output)
     return kept
+
+
+def as_untouched(cell: NotebookNode) -> None:
+    """Take away what would look as if a reader had run the cell: counts, and a check's complaint.
+
+    Figures and tables stay, for those who read without running.
+    """
+    cell.execution_count = None
+    for output in cell.outputs:
+        if output.output_type == "execute_result":
+            output.execution_count = None
+    found = asked(cell.source)
+    if found and found.alone and found.call != "reveal":
+        cell.outputs = []
+        # nbval would miss what the cell puts out when it runs.
+        cell.metadata.tags = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
 
 
 def as_pngs(outputs: list[NotebookNode]) -> None:

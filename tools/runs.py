@@ -95,7 +95,7 @@ def _read(file: Path) -> dict:
 
 def _key(notebook: NotebookNode, directory: Path) -> str:
     """A hash of all that the outputs follow from."""
-    files = [*MEANS, *_files(directory.parent / "data")]
+    files = [*MEANS]
     for name in PACKAGES:
         for folder in importlib.util.find_spec(name).submodule_search_locations:
             files += _files(Path(folder))

@@ -74,7 +74,6 @@ def folder(tmp_path_factory):
     course = tmp_path_factory.mktemp("course")
     folder = course / "en"
     folder.mkdir()
-    shutil.copytree(driver.ROOT / "course/data", course / "data")
     for lecture in driver.LECTURES:
         shutil.copy(lecture, folder)
     driver.write_notebook(folder / "live.ipynb", LIVE)

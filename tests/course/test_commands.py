@@ -90,7 +90,6 @@ def serves(address, solutions):
         return answers(re.sub(r"/lab/tree/[^?]*", f"/api/contents/{path}", address))
 
     assert served("course/en/06-int8-and-friends.ipynb")
-    assert served("course/data/gpu-matmuls.csv")
     assert served("exercises/en/ps1/ps1.ipynb")
     assert served("solutions/en/ps1/ps1.ipynb") == solutions
     assert served("course/text") == solutions

@@ -62,7 +62,6 @@ def test_it_holds_lectures_exercises_and_what_they_need(kit):
     names = {name for name, _ in contents(kit)}
     for folder, pattern in (
         ("course/en", "*.ipynb"),
-        ("course/data", "*"),
         ("exercises/en", "*/*"),
     ):
         for path in (ROOT / folder).glob(pattern):

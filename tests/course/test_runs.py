@@ -16,9 +16,9 @@ runs = importlib.import_module("runs")
 
 @pytest.fixture
 def lecture(tmp_path, monkeypatch):
-    """The place of a lecture that uses a small package and a file of data."""
+    """The place of a lecture that uses a small package with a file of data."""
     for name, content in {
-        "course/data/times.csv": "1",
+        "packages/small/times.csv": "1",
         "packages/small/__init__.py": "",
         "packages/small/chips.toml": "peak = 1",
         "packages/small/__pycache__/old.pyc": "",
@@ -66,7 +66,7 @@ def test_a_lecture_that_is_worded_anew_does_not_run_but_for_a_new_expression(lec
 
 @pytest.mark.parametrize(
     "changed",
-    ["course/data/times.csv", "packages/small/__init__.py", "packages/small/chips.toml",
+    ["packages/small/times.csv", "packages/small/__init__.py", "packages/small/chips.toml",
      "packages/small/new.js", "deck/matplotlibrc"],
 )  # fmt: skip
 def test_a_changed_file_is_seen(lecture, tmp_path, changed):

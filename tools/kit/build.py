@@ -23,7 +23,6 @@ GIVEN = {
     "tools/kit/start.py": "start.py",
     "tools/kit/requirements.lock": "requirements.lock",
     "LICENSE": "LICENSE",
-    "course/data": "course/data",
     "course/en": "course/en",
     "course/term.toml": "course/term.toml",
     "exercises/en": "exercises/en",
