@@ -5,7 +5,8 @@
 # make kit     pack what students get into build/roofline-course-VERSION.zip
 # make self-study  the same for who learns alone, with the model answers of paragraphs
 # make slides  build the decks, HTML and PDF, into build/slides
-# make site    build pages of all of it, with the kit for self-study, and the decks if they were made before
+# make site    build pages of all of it, with the kit for self-study, and the decks if they were made
+#              before; with SITE=https://... its notebooks know where they were downloaded
 # make build   rebuild the notebooks from their texts
 # make bench   measure the speed claims, as ratios
 # make mutants change the files of numbers in one place at a time, and see that tests notice
@@ -47,7 +48,7 @@ slides: $(VENV)/ready
 	@$(BIN)/python tools/slides.py
 
 site: self-study
-	@$(BIN)/python tools/site/build.py
+	@$(BIN)/python tools/site/build.py $(if $(SITE),--address $(SITE))
 
 build: $(VENV)/ready
 	$(BIN)/python tools/notebooks.py
@@ -68,7 +69,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-h
 lock: $(VENV)/ready
 	$(BIN)/pip install --quiet uv
 	$(COMPILE) --extra dev --upgrade pyproject.toml roofgrade/pyproject.toml -o requirements.lock
-	$(COMPILE) -c requirements.lock roofcheck/pyproject.toml -o tools/kit/requirements.lock
+	$(COMPILE) -c requirements.lock --extra lab roofcheck/pyproject.toml -o tools/kit/requirements.lock
 
 clean:
 	rm -rf $(VENV) build

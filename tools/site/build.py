@@ -7,13 +7,12 @@ were made before: `make slides`, `make self-study`.
 """
 
 import argparse
-import functools
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,11 +26,14 @@ import chips  # noqa: E402
 import downloads  # noqa: E402
 import explorer  # noqa: E402
 import folding  # noqa: E402
+from alone import NEEDS, alone  # noqa: E402
+from links import notebooks, places, relinked  # noqa: E402
 from picture import draw  # noqa: E402
 from talks import read_talk  # noqa: E402
 from web import BUILD, mathjax, run, widgets  # noqa: E402
 from wording import say  # noqa: E402
 
+from roofcheck import course  # noqa: E402
 from roofkit.palette import filled  # noqa: E402
 
 TEMPLATES = Environment(
@@ -40,18 +42,6 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
     undefined=StrictUndefined,
 )
-# What texts of the repository link to, and where that stands on the site.
-PLACES = {
-    "course/roofline.png": "roofline.png",
-    "roofkit/README.md": "guide.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "TEACHING.md": "teaching.md",
-    "PRESENTING.md": "presenting.md",
-    "roofcheck/README.md": "questions.md",
-    "roofgrade/README.md": "grading.md",
-    "course/README.md": "index.md#lectures",
-    "exercises/README.md": "index.md#problem-sets",
-}
 
 
 def main(argv=None):
@@ -61,11 +51,16 @@ def main(argv=None):
     parser.add_argument("--into", type=Path, default=BUILD / "site", help="folder for the site")
     parser.add_argument("--slides", type=Path, default=BUILD / "slides", help="folder of decks")
     parser.add_argument("--kit", type=Path, default=kit, help="archive for students")
+    parser.add_argument(
+        "--address", help="where the site will be published; else what course/term.toml says"
+    )
     args = parser.parse_args(argv)
+    site = (args.address or course.find(ROOT).term.site).rstrip("/")
     with tempfile.TemporaryDirectory() as work:
         pages, files = (Path(work, name) for name in ("pages", "files"))
-        write_files(Path(work), files, args.kit)
-        write_pages(pages, downloads.take(args.slides, files / "slides"), args.kit)
+        wheels = write_files(Path(work), files, args.kit, site)
+        decks = downloads.take(args.slides, files / "slides")
+        write_pages(pages, decks, args.kit, "" if site else wheels)
         command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet"]
         command += ["-D", f"project={say('site.title')}", "-D", f"html_title={say('site.title')}"]
         folders = ["-c", work, "-d", f"{work}/doctrees", pages, f"{work}/site"]
@@ -78,17 +73,8 @@ def main(argv=None):
     return 0
 
 
-def notebooks():
-    """The lectures and the problem sets as students get them, in order."""
-    lectures, problems = (
-        (ROOT / "course/en").glob("*.ipynb"),
-        (ROOT / "exercises/en").glob("*/*.ipynb"),
-    )
-    return sorted(lectures), sorted(problems)
-
-
-def write_files(work, files, kit):
-    """What Sphinx is set up with, and what the site passes on as it is."""
+def write_files(work, files, kit, site):
+    """What Sphinx is set up with, and what the site passes on as it is; the names of the wheels."""
     shutil.copy(HERE / "conf.py", work)
     for folder in ("static", "templates"):
         shutil.copytree(HERE / folder, work / folder)
@@ -96,17 +82,29 @@ def write_files(work, files, kit):
     icon.write_text(filled(icon.read_text(encoding="utf-8")), encoding="utf-8")
     for name, script in {"widgets.js": widgets(), "mathjax.js": mathjax()}.items():
         (work / "static" / name).write_text(script, encoding="utf-8")
-    (files / "notebooks").mkdir(parents=True)
+    wheels = unpacked(kit, files / "wheels") if kit else []
     lectures, problems = notebooks()
     for path in (*lectures, *problems):
-        shutil.copy(path, files / "notebooks")
+        text = alone(path, site, wheels) if kit else path.read_text(encoding="utf-8")
+        write(files / "notebooks" / path.name, text)
     shutil.copy(ROOT / "LICENSE", files / "LICENSE.txt")
     if kit:
         shutil.copy(kit, files)
+    return wheels
 
 
-def write_pages(pages, listed, kit):
-    """The pages as Sphinx reads them."""
+def unpacked(kit, into):
+    """Take the packages' wheels out of the kit; their names, in the order of their need."""
+    into.mkdir(parents=True)
+    with zipfile.ZipFile(kit) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".whl")]
+        for name in names:
+            (into / Path(name).name).write_bytes(archive.read(name))
+    return sorted((Path(name).name for name in names), reverse=True)
+
+
+def write_pages(pages, listed, kit, beside):
+    """The pages as Sphinx reads them; ``beside`` names what downloads need beside them."""
     lectures, problems = notebooks()
     data = {
         "readme": sections(ROOT / "README.md"),
@@ -125,6 +123,7 @@ def write_pages(pages, listed, kit):
         "decks": listed,
         "minutes": {path.stem: minutes(path) for path in (ROOT / "course").glob("talk*.txt")},
         "kit": kit,
+        "beside": beside,
     }
     for path in (HERE / "pages").rglob("[!_]*.md"):
         name = path.relative_to(HERE / "pages")
@@ -138,8 +137,7 @@ def write_pages(pages, listed, kit):
     for path in problems:
         notebook = nbformat.read(path, as_version=4)
         # A page needs nothing; headed() puts other words below the title.
-        needs = r"\n\n\*This notebook needs .*"
-        notebook.cells[0].source = re.sub(needs, "", notebook.cells[0].source)
+        notebook.cells[0].source = NEEDS.sub("", notebook.cells[0].source)
         write(pages / "problems" / path.name, headed(notebook, path, "_problems.md", data))
 
 
@@ -174,25 +172,6 @@ def linked(path):
     """A text of the repository with its links as they are on the site."""
     # The blank line at the end of a block is for doctest.
     return relinked(path.read_text(encoding="utf-8").replace("\n\n```\n", "\n```\n"), path)
-
-
-def relinked(text, source, page="index.md"):
-    """The text of a file of the repository with its links as they are on a page of the site."""
-
-    def placed(found):
-        place = places().get(os.path.relpath(source.parent / found[1], ROOT))
-        return f"]({os.path.relpath(place, Path(page).parent)}" if place else found[0]
-
-    return re.sub(r"\]\(([^)#:\s]+)(?=[)#])", placed, text)
-
-
-@functools.cache
-def places():
-    """Where on the site each file stands that a text may link to."""
-    lectures, problems = notebooks()
-    pages = {path: f"lectures/{path.name}" for path in lectures}
-    pages |= {path: f"problems/{path.name}" for path in problems}
-    return PLACES | {path.relative_to(ROOT).as_posix(): page for path, page in pages.items()}
 
 
 def sections(path):
