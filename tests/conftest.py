@@ -26,8 +26,9 @@ LONG = (
     "tests/roofkit/test_cnn.py", "tests/course/", "course/en/",
     "tests/roofkit/",
 )  # fmt: skip
-# Files that share a browser and, but for the first two, a JupyterLab.
+# Files that share a browser and, but for the first two, a JupyterLab; or a kit that is set up.
 TOGETHER = (
+    ("tests/course/test_kit.py", "tests/course/test_open.py"),
     ("tests/browser/test_site.py", "tests/browser/test_slides.py"),
     ("tests/browser/",),
 )

@@ -21,6 +21,9 @@ from roofgrade.text import words
 
 # From this many words on, text in a cell of the student's own may be the paragraph.
 FEWEST_WORDS = 8
+# What the cell defines that a notebook begins with when it was downloaded from the course's site.
+INSTALLING = "install_course"
+LINK = re.compile(r"\[([^\]]*)\]\([^)\s]+\)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,18 +212,23 @@ def _unread(cells: Sequence[Cell], where: Match, known, built):
 
 def _has_prose(cells, where, known):
     """Whether text that is not the release's stands in cells that are not for it."""
-    given = {line.strip() for cell in known.values() for line in cell.source.splitlines()}
+    given = {_said(line) for cell in known.values() for line in cell.source.splitlines()}
     answers = {at for name, at in where.found.items() if is_solution(known[name])}
     written = 0
     for at, cell in enumerate(cells):
-        if at in answers:
+        if at in answers or INSTALLING in cell.names:
             continue
         for line in cell.source.splitlines():
-            count = 0 if line.strip() in given else len(re.findall(r"[^\W\d_]{2,}", line))
+            count = 0 if _said(line) in given else len(re.findall(r"[^\W\d_]{2,}", line))
             # In code a long line of words is a comment, a string, or text in the wrong cell.
             if cell.kind != "code" or (count >= FEWEST_WORDS and line.count(" ") >= FEWEST_WORDS):
                 written += count
     return written >= FEWEST_WORDS
+
+
+def _said(line):
+    """A line of text without the places that its links lead to, which follow from where it lies."""
+    return LINK.sub(r"\1", line).strip()
 
 
 def _answers(known):

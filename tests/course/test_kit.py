@@ -1,6 +1,5 @@
 """The archive that students get: what is in it, what is not, and that it starts."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -10,41 +9,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from hidden import solution_lines
-from opening import opened
+from hidden import SECRET, solution_lines
 
 ROOT = Path(__file__).resolve().parents[2]
-SECRET = "question of an instructor's own"
-
-
-@pytest.fixture(scope="module")
-def kit(tmp_path_factory):
-    """The kit of a repository in which an instructor keeps things of their own, unpacked."""
-    repository = tmp_path_factory.mktemp("repository")
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (repository / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, repository / name)
-    for command in (["init", "-q"], ["add", "."]):
-        subprocess.run(["git", *command], cwd=repository, check=True)
-    for name in ("roofcheck/questions/exam.py", "exercises/en/exam/exam.ipynb", "exam/own.py"):
-        (repository / name).parent.mkdir(parents=True, exist_ok=True)
-        (repository / name).write_text(f"# {SECRET}\nQUESTIONS = {{}}\n", encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "tools/kit/build.py"],
-        cwd=repository,
-        env={**os.environ, "ROOFKIT_QUESTIONS": str(repository / "exam")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    archive = Path(done.stdout.split()[-1])
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(archive.parent)
-    return archive.with_suffix("")
 
 
 def contents(kit):
@@ -158,30 +125,13 @@ def test_an_archive_that_was_not_unpacked_whole_is_told_in_a_sentence(kit, tmp_p
     assert "unpack the whole archive" in done.stderr
 
 
-def printed_at_start(kit, home):
-    """What the kit prints in an empty home until its page answers."""
-    # Where packages come from is the machine's affair.
-    settings = {name: os.environ[name] for name in os.environ if name.startswith(("PIP_", "UV_"))}
-    environment = {**settings, "HOME": str(home), "PATH": os.defpath}
-    with opened([sys.executable, "start.py"], cwd=kit, env=environment) as (address, printed):
-        assert "/lab/tree/course/en/01-" in address
-        return printed
-
-
 @pytest.mark.slow("a kit sets itself up in an empty home, from its own pins alone")
-def test_it_sets_itself_up_in_an_empty_home_and_its_notebooks_run(kit, tmp_path):
-    assert "Setting up, once" in printed_at_start(kit, tmp_path)
-    # What was set up is kept.
-    assert "Setting up" not in printed_at_start(kit, tmp_path)
-    python = next(path for path in kit.glob(".venv/*/python*") if path.stem == "python")
-    for notebook in ("exercises/en/ps2/ps2.ipynb", "course/en/06-int8-and-friends.ipynb"):
-        run = ["-m", "jupyter", "nbconvert", "--to", "notebook", "--execute", "--stdout", notebook]
-        done = subprocess.run(
-            [python, *run],
-            cwd=kit,
-            env={"HOME": str(tmp_path), "PATH": os.defpath},
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        assert "No answer yet" in done.stdout
+def test_it_sets_itself_up_in_an_empty_home_and_its_problem_sets_run(kit, environment):
+    assert "/lab/tree/course/en/01-" in environment.address
+    assert "Setting up, once" in environment.printed
+    _, printed = environment.started()
+    assert "Setting up" not in printed  # what was set up is kept
+    convert = ["jupyter", "nbconvert", "--to", "notebook", "--execute", "--stdout"]
+    done = environment.run(*convert, "exercises/en/ps2/ps2.ipynb", cwd=kit)
+    assert done.returncode == 0, done.stderr
+    assert "No answer yet" in done.stdout

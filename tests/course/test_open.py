@@ -1,0 +1,142 @@
+"""A notebook of the course alone: on another machine, in a folder with nothing else in it."""
+
+import functools
+import http.server
+import importlib
+import re
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from roofgrade.mend.submission import mend
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "tools"), str(ROOT / "tools/site")]
+alone = importlib.import_module("alone")
+LECTURES, SETS = importlib.import_module("links").notebooks()
+SITE = "https://example.org/roofline"
+WHEELS = ["roofkit-0.1.0-py3-none-any.whl", "roofcheck-0.1.0-py3-none-any.whl"]
+MISSING = "nowhere_to_be_found-1.0-py3-none-any.whl"
+
+
+def started(site, wheels):
+    exec(alone.first_cell(site, wheels), {})
+
+
+def links(notebook):
+    prose = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    return [link for link in re.findall(r"\]\(([^)\s]+)\)", prose) if not link.startswith("#")]
+
+
+@pytest.mark.parametrize("path", [*LECTURES, *SETS], ids=lambda path: path.stem)
+def test_a_downloaded_notebook_is_the_courses_but_for_its_first_cell_and_its_links(path):
+    there = nbformat.read(path, as_version=4)
+    outside = [link for link in links(there) if link.startswith("http")]
+    for site in (SITE, ""):
+        taken = nbformat.reads(alone.alone(path, site, WHEELS), as_version=4)
+        nbformat.validate(taken)
+        first, *rest = taken.cells
+        assert first.cell_type == "code"
+        assert [cell.id for cell in rest] == [cell.id for cell in there.cells]
+        assert all(
+            cell == other
+            for cell, other in zip(rest, there.cells, strict=True)
+            if cell.cell_type == "code"
+        )
+        led = [link for link in links(taken) if link not in outside]
+        assert all(re.match(rf"{SITE}/\S+\.html", link) for link in led)
+        assert bool(led) == bool(site)
+    prose = "\n".join(cell.source for cell in rest if cell.cell_type == "markdown")
+    assert "start.py" not in prose
+    assert "pip install" not in prose
+
+
+@pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
+def test_a_downloaded_set_is_graded_as_the_one_of_the_kit(path):
+    mended = mend(alone.alone(path, SITE, WHEELS).encode(), nbformat.read(path, as_version=4))
+    assert (mended.lost, mended.remarks, mended.checks) == ((), (), {})
+
+
+def test_where_the_packages_are_there_the_first_cell_does_nothing(tmp_path, monkeypatch, capfd):
+    (tmp_path / WHEELS[0]).write_text("not to be installed over what is there")
+    monkeypatch.chdir(tmp_path)
+    started(SITE, WHEELS)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_any_wheel_a_sentence_says_what_to_install_and_where_it_lies(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match=f"needs {MISSING}") as raised:
+        started("", [MISSING])
+    assert raised.value._render_traceback_() == [str(raised.value)]
+
+
+def test_what_pip_refuses_is_told_in_its_words(tmp_path, monkeypatch, capfd):
+    """The wheel lies in a folder above, as the kit's do."""
+    (tmp_path / MISSING).write_text("no wheel")
+    (tmp_path / "course/en").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "course/en")
+    with pytest.raises(ModuleNotFoundError, match=f"could not be installed: .*{MISSING}"):
+        started("", [MISSING])
+    assert "are being installed" in capfd.readouterr().out
+
+
+@pytest.fixture
+def bare(environment, kit):
+    """The kit's environment as it is elsewhere: without the course's packages."""
+    done = environment.run("pip", "uninstall", "--yes", "roofkit", "roofcheck")
+    assert done.returncode == 0, done.stderr
+    yield environment
+    environment.run("pip", "install", "--no-deps", *(kit / wheel for wheel in WHEELS))
+
+
+def ran(environment, path, folder, site=""):
+    """A notebook as the site offers it, run from top to bottom in a folder; errors stay in it."""
+    place = folder / path.name
+    place.write_text(alone.alone(path, site, WHEELS), encoding="utf-8")
+    convert = ["jupyter", "nbconvert", "--to", "notebook", "--execute", "--inplace"]
+    done = environment.run(*convert, "--allow-errors", str(place), cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return nbformat.read(place, as_version=4)
+
+
+def errors(notebook):
+    outputs = [o for c in notebook.cells if c.cell_type == "code" for o in c.outputs]
+    return [each.evalue for each in outputs if each.output_type == "error"]
+
+
+@pytest.mark.slow("lectures and sets run alone, in an empty folder and a fresh environment")
+def test_every_notebook_of_the_site_runs_alone(bare, kit, tmp_path):
+    first, *rest = (*LECTURES, *SETS[:1])
+    [shown] = ran(bare, first, tmp_path).cells[0].outputs
+    assert "Download both files into the folder of this notebook" in shown.traceback[0]
+    assert len(shown.traceback) == 1
+
+    serve = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path / "site")
+    (tmp_path / "site/wheels").mkdir(parents=True)
+    for wheel in WHEELS:
+        (tmp_path / "site/wheels" / wheel).write_bytes((kit / wheel).read_bytes())
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        site = f"http://127.0.0.1:{server.server_port}"
+        installed = ran(bare, first, tmp_path, site)
+        server.shutdown()
+    assert "are being installed" in installed.cells[0].outputs[0].text
+    assert errors(installed) == []
+
+    with ThreadPoolExecutor(2) as pool:
+        for path, notebook in zip(
+            rest, pool.map(lambda path: ran(bare, path, tmp_path), rest), strict=True
+        ):
+            assert errors(notebook) == [], path
+
+
+@pytest.mark.slow("a set runs with nothing but the wheels beside it")
+def test_a_set_runs_with_the_wheels_beside_it(bare, kit, tmp_path):
+    for wheel in WHEELS:
+        (tmp_path / wheel).write_bytes((kit / wheel).read_bytes())
+    assert errors(ran(bare, SETS[1], tmp_path)) == []
