@@ -1,5 +1,6 @@
 """A notebook of the course alone: on another machine, in a folder with nothing else in it."""
 
+import contextlib
 import functools
 import http.server
 import importlib
@@ -86,11 +87,14 @@ def test_what_pip_refuses_is_told_in_its_words(tmp_path, monkeypatch, capfd):
 
 
 @pytest.fixture
-def bare(environment, kit):
-    """The kit's environment as it is elsewhere: without the course's packages."""
-    done = environment.run("pip", "uninstall", "--yes", "roofkit", "roofcheck")
-    assert done.returncode == 0, done.stderr
-    yield environment
+def elsewhere(environment, kit):
+    """The kit's environment, and how to make it one that never saw the course's packages."""
+
+    def forget():
+        done = environment.run("pip", "uninstall", "--yes", "roofkit", "roofcheck")
+        assert done.returncode == 0, done.stderr
+
+    yield environment, forget
     environment.run("pip", "install", "--no-deps", *(kit / wheel for wheel in WHEELS))
 
 
@@ -109,34 +113,46 @@ def errors(notebook):
     return [each.evalue for each in outputs if each.output_type == "error"]
 
 
-@pytest.mark.slow("lectures and sets run alone, in an empty folder and a fresh environment")
-def test_every_notebook_of_the_site_runs_alone(bare, kit, tmp_path):
-    first, *rest = (*LECTURES, *SETS[:1])
-    [shown] = ran(bare, first, tmp_path).cells[0].outputs
-    assert "Download both files into the folder of this notebook" in shown.traceback[0]
-    assert len(shown.traceback) == 1
+def installed(notebook):
+    return "are being installed" in str(notebook.cells[0].outputs)
 
-    serve = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path / "site")
-    (tmp_path / "site/wheels").mkdir(parents=True)
-    for wheel in WHEELS:
-        (tmp_path / "site/wheels" / wheel).write_bytes((kit / wheel).read_bytes())
+
+@contextlib.contextmanager
+def served(folder):
+    """The address of a folder."""
+    serve = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        site = f"http://127.0.0.1:{server.server_port}"
-        installed = ran(bare, first, tmp_path, site)
+        yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-    assert "are being installed" in installed.cells[0].outputs[0].text
-    assert errors(installed) == []
+
+
+@pytest.mark.slow("lectures and sets run alone, in an empty folder and a fresh environment")
+def test_every_notebook_of_the_site_runs_alone(elsewhere, kit, tmp_path):
+    environment, forget = elsewhere
+    first, *others = LECTURES
+    empty, beside, site = (tmp_path / name for name in ("empty", "beside", "site"))
+    empty.mkdir()
+    for folder in (beside, site / "wheels"):
+        folder.mkdir(parents=True)
+        for wheel in WHEELS:
+            (folder / wheel).write_bytes((kit / wheel).read_bytes())
+
+    forget()
+    [shown] = ran(environment, SETS[0], empty).cells[0].outputs
+    assert len(shown.traceback) == 1
+    assert "Download both files into the folder of this notebook" in shown.traceback[0]
+
+    notebook = ran(environment, SETS[0], beside)
+    assert (installed(notebook), errors(notebook)) == (True, [])
+
+    forget()
+    with served(site) as address:
+        notebook = ran(environment, first, empty, address)
+    assert (installed(notebook), errors(notebook)) == (True, [])
+
+    def failed(path):
+        return path.stem, errors(ran(environment, path, empty))
 
     with ThreadPoolExecutor(2) as pool:
-        for path, notebook in zip(
-            rest, pool.map(lambda path: ran(bare, path, tmp_path), rest), strict=True
-        ):
-            assert errors(notebook) == [], path
-
-
-@pytest.mark.slow("a set runs with nothing but the wheels beside it")
-def test_a_set_runs_with_the_wheels_beside_it(bare, kit, tmp_path):
-    for wheel in WHEELS:
-        (tmp_path / wheel).write_bytes((kit / wheel).read_bytes())
-    assert errors(ran(bare, SETS[1], tmp_path)) == []
+        assert dict(pool.map(failed, others)) == {path.stem: [] for path in others}
