@@ -55,7 +55,7 @@ def install_course(site, wheels, begin, nowhere, failed):
     if not missing:
         return
     here = pathlib.Path.cwd()
-    for folder in (here, *here.parents):
+    for folder in (here, *here.parents[:3]):  # from a set to the folder of the kit
         if all((folder / wheel).is_file() for wheel in missing):
             found = [str(folder / wheel) for wheel in missing]
             break
