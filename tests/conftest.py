@@ -47,8 +47,6 @@ def pytest_collection_modifyitems(items):
 
     items.sort(key=rank)
     for item in items:
-        if hasattr(item, "output_timeout"):  # nbval's, which gives a kernel five seconds to answer
-            item.output_timeout = 300
         for mark in item.iter_markers("slow"):
             if len(mark.args) != 1 or not isinstance(mark.args[0], str):
                 raise pytest.UsageError(
