@@ -4,9 +4,11 @@ import contextlib
 import functools
 import http.server
 import importlib
+import os
 import re
 import sys
 import threading
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -156,3 +158,14 @@ def test_every_notebook_of_the_site_runs_alone(elsewhere, kit, tmp_path):
 
     with ThreadPoolExecutor(2) as pool:
         assert dict(pool.map(failed, others)) == {path.stem: [] for path in others}
+
+
+def test_binder_finds_what_it_installs():
+    script = ROOT / "binder/postBuild"
+    assert os.access(script, os.X_OK)
+    named = re.findall(r"(?<= )(?:\./)?\w+(?:/\w+)+(?:\.\w+)?|\./\w+", script.read_text())
+    assert {"tools/kit/requirements.lock", "./roofcheck"} <= {*named}
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    asked = (ROOT / "binder/runtime.txt").read_text().strip().removeprefix("python-")
+    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert tuple(map(int, asked.split("."))) >= tuple(map(int, oldest.strip(">=").split(".")))
