@@ -3,10 +3,12 @@
 import click
 
 from roofcheck import answers
-from roofcheck.review import answer_due, due_now, schedule
-from roofcheck.review import review as missed
+from roofcheck.review import Nothing, answer_due, due_now, schedule
 from roofcheck.sentences import say
+from roofcheck.student import JUDGED
 from roofkit.commandline.errors import Sentences
+
+LEAVING = ("q", "quit", "exit")
 
 
 def main():
@@ -17,6 +19,7 @@ def main():
 def command() -> click.Group:
     """The command line, made when it is called so that its help is in the language of then."""
     flags = [
+        click.Option(["--all", "everything"], is_flag=True, help=say("command.all")),
         click.Option(["--list", "listing"], is_flag=True, help=say("command.list")),
         click.Option(["--file", "where"], is_flag=True, help=say("command.file")),
         click.Option(["--forget"], is_flag=True, help=say("command.forget")),
@@ -28,7 +31,7 @@ def command() -> click.Group:
     )
 
 
-def _review(listing, where, forget):
+def _review(everything, listing, where, forget):
     file = answers.path()
     if file is None:
         raise click.ClickException(say("command.not-kept", name=answers.FILE))
@@ -41,25 +44,46 @@ def _review(listing, where, forget):
         return
     if unreadable := answers.read()[1]:
         click.echo(say("command.unreadable", file=file, lines=unreadable), err=True)
-    if not listing:
-        _ask_again()
-    for due in schedule() if listing else ():
-        click.echo(f"{due.when}  {due.question_id}")
+    if listing:
+        for due in schedule():
+            click.echo(f"{due.when}  {due.question_id}")
+        return
+    try:
+        _ask_again(due_now(everything))
+    except click.Abort:
+        # Ctrl-C, Ctrl-D, or a q.
+        click.echo(f"\n{say('command.left')}")
 
 
-def _ask_again():
-    found = due_now()
+def _ask_again(found):
     if not found:
-        click.echo(missed())
-    typed = [due for due in found if due.can_be_typed]
-    for number, due in enumerate(typed, start=1):
-        click.echo(say("command.asks", number=number, count=len(typed), question=due))
-        while answer := click.prompt("", prompt_suffix="> ", default="", show_default=False):
+        click.echo(Nothing(schedule()))
+        return
+    click.echo(f"{say('command.opening', count=len(found))}\n")
+    for number, due in enumerate(found, start=1):
+        click.echo(say("command.asks", number=number, count=len(found), question=due))
+        while answer := _typed(due):
             grade = answer_due(due, answer)
             click.echo(f"{grade}\n")
-            if grade.verdict.state != "missing":
+            if grade.verdict.state in JUDGED:
                 break
         else:
             click.echo(f"{say('command.skipped')}\n")
-    if left := len(found) - len(typed):
-        click.echo(say("command.functions", count=left))
+    if later := len(due_now(everything=True)):
+        click.echo(say("command.later", count=later))
+
+
+def _typed(due):
+    """What is typed for a question: a line, or the lines of a function up to an empty one."""
+    if due.draft:
+        click.echo(say("command.function"))
+    lines = [_line("> ")]
+    if lines[0].strip().casefold() in LEAVING:
+        raise click.Abort
+    while due.draft and lines[-1].strip():
+        lines.append(_line(". "))
+    return "\n".join(lines).rstrip()
+
+
+def _line(sign):
+    return click.prompt("", prompt_suffix=sign, default="", show_default=False)

@@ -1,18 +1,20 @@
 """Missed questions, asked again with new figures after growing gaps."""
 
-import html
+import functools
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from roofcheck import answers
-from roofcheck.kinds import Choice, Formula, Number, Order, Question, Several
-from roofcheck.sentences import listed, say
-from roofcheck.student import Grade, quietly
+from roofcheck import answers, asking, typed
+from roofcheck.kinds import Question
+from roofcheck.sentences import say
+from roofcheck.student import JUDGED, Grade, quietly
 from roofcheck.table import tables
-from roofkit._html import output
 
 # Days until a question comes back: the next gap after a right answer, the first after a wrong one.
 GAPS = (1, 3, 7, 21, 60)
+# So many questions are asked on a day.
+MOST = 10
 
 
 @dataclass(frozen=True)
@@ -25,26 +27,34 @@ class Due:
     step: int
 
     @property
+    def seed(self) -> str:
+        """What this review's figures, and the order of its options, are drawn by."""
+        return f"{self.question_id}, review {self.reviews}"
+
+    @functools.cached_property
     def question(self) -> Question:
         """The question with this review's figures."""
-        return tables()[self.question_id].drawn(f"{self.question_id}, review {self.reviews}")
+        return tables()[self.question_id].drawn(self.seed)
 
     @property
-    def can_be_typed(self) -> bool:
-        """Whether an answer fits into a line of text."""
-        return isinstance(self.question, (Choice, Formula, Number, Order, Several))
+    def draft(self) -> str:
+        """The head of the function that is asked for, which begins an answer; "" for others."""
+        return typed.draft(self.question)
+
+    @property
+    def html(self) -> str:
+        """The question, what it needs beside it and the answer's format, for a page."""
+        return asking.as_html(self.question, self.seed)
 
     def __repr__(self):
-        return f"{self.question_id}. {prompt(self.question)}"
+        return f"{self.question_id}. {asking.as_text(self.question, self.seed)}"
 
     def _repr_html_(self):
-        text, _, beside = repr(self).partition("\n\n")
-        table = f"<pre>{html.escape(beside)}</pre>" if beside else ""
-        return output(f"<blockquote>{html.escape(text)}{table}</blockquote>")
+        return self.html
 
 
 class Nothing:
-    """Nothing is due, and when something will be."""
+    """Nothing is asked now, and when something will be."""
 
     def __init__(self, later):
         self._later = later
@@ -52,7 +62,11 @@ class Nothing:
     def __repr__(self):
         if not self._later:
             return say("review.nothing")
-        return say("review.next", day=self._later[0].when)
+        today, day = date.today(), self._later[0].when
+        if day <= today:
+            waiting = sum(due.when <= today for due in self._later)
+            return say("review.enough", most=MOST, count=waiting)
+        return say("review.next", day=day)
 
 
 def schedule():
@@ -72,9 +86,40 @@ def schedule():
     return sorted((due for due in missed.values() if due.when), key=lambda due: due.when)
 
 
-def due_now():
-    """The questions of the schedule that come back today or should have come back before."""
-    return [due for due in schedule() if due.when <= date.today()]
+def due_now(everything: bool = False) -> list[Due]:
+    """The questions that come back today or should have before, those most overdue first.
+
+    Those that were reviewed today already and these are at most MOST, or ``everything`` there is.
+    """
+    today = date.today()
+    found = [due for due in schedule() if due.when <= today]
+    if everything:
+        return found
+    done = {each.question for each in answers.read()[0] if each.again and each.time.date() == today}
+    return found[: max(MOST - len(done), 0)]
+
+
+def next_due(skipped: Collection[str] = ()) -> Due | None:
+    """The question that review asks next, without those of the ids ``skipped``; None if none is.
+
+    For a page that asks: ``question_id``, ``html`` (with the answer's format and what stands
+    beside it), and ``draft``: where it is not "", the answer is a function, for which the page has
+    a box of several lines that begins with it. ``answer_text`` takes what is typed.
+    """
+    return next((due for due in due_now() if due.question_id not in skipped), None)
+
+
+def answer_text(question_id: str, text: str) -> Grade | None:
+    """Judge a text as the answer to a question that is due, keep it, and say when it comes back.
+
+    Gives a Grade: ``verdict.state`` is right, partly or wrong where the answer counts; otherwise,
+    as for an empty text or code with a typing error, nothing is kept and the question stays due.
+    ``_repr_html_()`` shows it, with the derivation where it was not right. None if the question is
+    not due (any more), as in a page that was open for long. A function may take some seconds, in a
+    process of its own.
+    """
+    due = next((due for due in due_now() if due.question_id == question_id), None)
+    return due and answer_due(due, text)
 
 
 def review(answer=...):
@@ -98,8 +143,11 @@ def answer_due(due, answer):
     One that is not right has the derivation of this draw below it.
     """
     question = due.question
-    verdict = quietly(question.judge, answer)
-    if verdict.state == "missing":
+    if isinstance(answer, str):
+        verdict = typed.judge(due.question_id, due.seed, question, answer)
+    else:
+        verdict = quietly(question.judge, answer)
+    if verdict.state not in JUDGED:
         return Grade(verdict, 0)
     failed = answers.keep(due.question_id, verdict, answer, due.reviews + 1)
     after = [each for each in schedule() if each.question_id == due.question_id]
@@ -115,14 +163,3 @@ def _comes_back(question_id, verdict, after):
     if verdict.credit < 1 and question_id.startswith("l"):
         return say("review.lecture", number=int(question_id[1:3]), day=day)
     return say("review.again", day=day)
-
-
-def prompt(question):
-    """A question's text with what an answer may be."""
-    text = question.text()
-    if isinstance(question, Choice):
-        options = listed(sorted(question.options), "comma")
-        text = say("review.options", question=text, options=options)
-    if isinstance(question, Order):
-        text = say("review.items", question=text, items=listed(sorted(question.items)))
-    return f"{text}\n\n{question.beside}".strip()

@@ -42,6 +42,9 @@ _guesses: dict[str, Given] = {}
 _tries: dict[str, int] = {}
 _grades: dict[str, "Grade"] = {}
 
+# The states of an answer that counts; others ask for one, or for another.
+JUDGED = ("right", "partly", "wrong")
+
 
 class Grade(float):
     """Points as a float whose notebook display is the feedback.
@@ -65,7 +68,7 @@ class Grade(float):
         return "\n".join(filter(None, (said, as_text(self.derivation))))
 
     def _repr_html_(self):
-        judged = self.verdict.state in ("right", "partly", "wrong")
+        judged = self.verdict.state in JUDGED
         colour = palette.colour(self.verdict.state if judged else "unread")
         state, message = (quantities(html.escape(part)) for part in self._words())
         return (
