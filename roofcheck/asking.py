@@ -4,9 +4,9 @@ import html
 import random
 import re
 
-from roofcheck import units
+from roofcheck import beside, units
 from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Question, Several
-from roofcheck.sentences import listed, say
+from roofcheck.sentences import Sentence, listed, say
 from roofkit._html import output, quantities
 
 SIGNATURE = re.compile(r"([A-Za-z_]\w*)\([^()]*\)")
@@ -22,21 +22,22 @@ EXAMPLES = {
     "of peak": (("0.15", "15%"), ("0.65", "65%")),
 }
 OTHERS = (("12.5", "25/2"), ("730", "7.3e2"))
+# Units whose name is a whole phrase, such as "a fraction of peak", and those of what is counted.
+WHOLE, COUNTED = ("", "times", "of peak"), ("bytes", "FLOPs", "tokens")
 # An example is no closer to the answer than by this factor.
 APART = 1.3
 
 
 def as_text(question: Question, seed: str) -> str:
     """A question for a terminal; the seed decides in which order options stand."""
-    parts = (question.text(), question.beside, answer_format(question, seed))
+    parts = (question.text(), beside.as_text(question), answer_format(question, seed))
     return "\n\n".join(filter(None, parts))
 
 
 def as_html(question: Question, seed: str) -> str:
     """A question for a notebook or a page."""
-    beside = f"<pre>{html.escape(question.beside)}</pre>" if question.beside else ""
     asked, wanted = map(_marked, (question.text(), answer_format(question, seed)))
-    return output(f"<blockquote>{asked}{beside}<p>{wanted}</p></blockquote>")
+    return output(f"<p>{asked}</p>{beside.as_html(question)}<p>{wanted}</p>")
 
 
 def answer_format(question: Question, seed: str) -> str:
@@ -54,13 +55,20 @@ def answer_format(question: Question, seed: str) -> str:
             example = f"({first} + 7)/(3{last})"
             return say("format.formula", symbols=listed(question.arguments), example=example)
         case Several():
-            parts = [_part(name, part) for name, part in question.parts.items()]
-            example = ", ".join(_example(part)[0] for part in question.parts.values())
-            return say("format.several", parts=listed(parts), example=example)
+            parts = [_part(name, part.unit) for name, part in question.parts.items()]
+            examples = [
+                _example(part, number)[0] for number, part in enumerate(question.parts.values())
+            ]
+            return say(
+                "format.several",
+                count=len(parts),
+                parts=listed(parts, "comma"),
+                example=listed(examples, "comma"),
+            )
         case Number():
             number, other = _example(question)
-            unit = units.name(question.unit)
-            return say("format.number", unit=unit, example=number, other=other)
+            wanted = _wanted(question.unit)
+            return say("format.number", wanted=wanted, example=number, other=other)
         case Function() | Puzzle():
             return say("format.function", signature=signature(question))
     raise TypeError(f"review cannot ask a {type(question).__name__}")
@@ -77,17 +85,29 @@ def is_code(question: Question) -> bool:
     return isinstance(question, (Function, Puzzle)) and not isinstance(question, Formula)
 
 
-def _part(name, part):
-    return say("format.part", name=name, unit=units.name(part.unit)) if part.unit else name
+def _wanted(unit):
+    """A number of this unit as a sentence names it."""
+    if unit in WHOLE:
+        return units.name(unit)
+    return Sentence("format.of" if unit in COUNTED else "format.in", unit=units.name(unit))
 
 
-def _example(part):
-    """A number of the part's unit, in two ways to write it, that is not the answer."""
-    right = part.reference()
-    for number, other in EXAMPLES.get(part.unit, OTHERS):
-        if not 1 / APART < float(number) / right < APART:
-            break
-    return number, other
+def _part(name, unit):
+    """The name of one number of several, with its unit unless the name says it."""
+    named = units.name(unit)
+    if not unit or str(named) in name or unit in name:
+        return name
+    return Sentence("format.as" if unit in WHOLE else "format.part", name=name, unit=named)
+
+
+def _example(part, number=0):
+    """A number of the part's unit, in two ways to write it, that is not the answer.
+
+    ``number`` counts parts, which get different examples.
+    """
+    right, pairs = part.reference(), EXAMPLES.get(part.unit, OTHERS)
+    turned = pairs[number % len(pairs) :] + pairs[: number % len(pairs)]
+    return next(pair for pair in turned if not 1 / APART < float(pair[0]) / right < APART)
 
 
 def _marked(text):

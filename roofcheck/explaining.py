@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 
+from roofcheck import showing
 from roofcheck.kinds import Choice, Function, Order, Puzzle
 from roofcheck.sentences import say
 from roofcheck.showing import as_list, folded, marked
@@ -38,6 +39,36 @@ def explained(question, is_open: bool = False) -> str:
     return folded(say("derivation.title"), body, is_open)
 
 
+def as_text(question) -> str:
+    """The same for a terminal."""
+    title, body = say("derivation.title"), _steps(question.derivation())
+    match question:
+        case Choice():
+            title, body = say("explained.choice"), _reasons(question)
+        case Order():
+            shows = question.shows or (lambda _: "")
+            items = question.reference()
+            title, body = (
+                say("explained.order"),
+                [
+                    f"{n}. {item}: {shows(item)}".rstrip(": ")
+                    for n, item in enumerate(items, start=1)
+                ],
+            )
+            body += filter(None, [question.praise])
+        case Function() | Puzzle() if body:
+            key = "explained.case" if isinstance(question, Puzzle) else "explained.call"
+            case, lines = question.example()
+            body = [*body, *([say(key, case=case), *_steps(lines)] if lines else [])]
+    if isinstance(question, Puzzle):
+        title, body = say("explained.least"), [*filter(None, [question.reached]), *body]
+    return "\n".join([title, *(f"  {line}" for line in body)]) if body else ""
+
+
+def _steps(lines):
+    return [line.removeprefix("  ") for line in showing.as_text(lines).splitlines()[1:]]
+
+
 def _with_example(question, key):
     steps = as_list(question.derivation())
     if not steps:
@@ -57,16 +88,18 @@ def _order(question):
 
 
 def _choice(question):
-    right = question.reference()
-    compared = question.compared()
-    reasons = " ".join(filter(None, [f"{compared}." if compared else "", question.praise]))
-    said = [f"<b>{marked(say('explained.right', option=right))}</b> {marked(reasons)}"]
-    said += [
-        f"{marked(say('explained.not', option=option))} {marked(why)}"
-        for option, why in question.why_not.items()
-        if option != right
+    return "".join(map(_paragraph, _reasons(question)))
+
+
+def _reasons(question):
+    """Why the right option is right, and why each other is not."""
+    right, compared = question.reference(), question.compared()
+    reasons = filter(None, [f"{compared}." if compared else "", question.praise])
+    others = {option: why for option, why in question.why_not.items() if option != right}
+    return [
+        " ".join([say("explained.right", option=right), *reasons]),
+        *(f"{say('explained.not', option=option)} {why}" for option, why in others.items()),
     ]
-    return "".join(f"<p>{each}</p>" for each in said)
 
 
 def _paragraph(text):

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import roofkit as rk
+from roofcheck import beside, units
 from roofcheck import inputs as kinds_of_input
-from roofcheck import units
 from roofcheck.algebra import ATOM, ExpressionError, Node, Test, names, nearest, read
 from roofcheck.derivation import Derivation, Step, step
 from roofcheck.inputs import Input, Instead
@@ -42,7 +42,19 @@ INPUTS = {
 }
 OF_INPUTS = ("instead", "without", "two")
 # What a table may say of a question.
-SHARED = ("asks", "beside", "inputs", "how", "praise", "points", "holds", "uses", "kind")
+SHARED = (
+    "asks",
+    "beside",
+    "chips",
+    "not_reviewed",
+    "inputs",
+    "how",
+    "praise",
+    "points",
+    "holds",
+    "uses",
+    "kind",
+)
 COMPUTED = ("unit", "rtol", "steps", "slips", "half", "exact")
 KEYS = {
     "number": (*SHARED, *COMPUTED, "usual", "figure", "beyond"),
@@ -121,7 +133,10 @@ def _made(entry):
     inputs = {name: _input(name, given) for name, given in entry.pop("inputs", {}).items()}
     if "holds" in entry:
         entry["holds"] = _Condition(_known(entry["holds"], inputs))
-    return MAKERS[kind](entry, inputs)
+    made = MAKERS[kind](entry, inputs)
+    if wrong := beside.problems(made):
+        raise TableError(f"beside: {wrong[0]}")
+    return made
 
 
 def _like(entry, known):

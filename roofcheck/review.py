@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from roofcheck import answers, asking, typed
@@ -15,6 +15,8 @@ from roofcheck.table import tables
 GAPS = (1, 3, 7, 21, 60)
 # So many questions are asked on a day.
 MOST = 10
+# So many draws are tried for figures that are not the notebook's.
+TRIES = 10
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,17 @@ class Due:
     reviews: int
     step: int
 
-    @property
+    @functools.cached_property
     def seed(self) -> str:
-        """What this review's figures, and the order of its options, are drawn by."""
-        return f"{self.question_id}, review {self.reviews}"
+        """What this review's figures, and the order of its options, are drawn by.
+
+        The figures are not those of the notebook, where there are others.
+        """
+        written = tables()[self.question_id]
+        seed = f"{self.question_id}, review {self.reviews}"
+        tries = (f"{seed}, again {number}" if number else seed for number in range(TRIES))
+        fresh = (each for each in tries if written.drawn(each).text() != written.text())
+        return next(fresh, seed) if written.varies else seed
 
     @functools.cached_property
     def question(self) -> Question:
@@ -73,17 +82,25 @@ def schedule():
     """Every question that was ever missed and is not yet learned, by when it comes back."""
     missed = {}
     for each in answers.read()[0]:
-        before = missed.get(each.question)
-        if each.question not in tables() or not (each.again or before or each.credit < 1):
+        before, day = missed.get(each.question), each.time.date()
+        if not _is_asked(each.question) or not (each.again or before or each.credit < 1):
             continue
         if each.credit == 1 and not each.again:
-            # Mending a missed answer in the lecture does not count as a review.
+            # Mending a missed answer in the lecture does not count as a review. But where a
+            # question has no other figures, it would be the same question on the next morning.
+            if before.when == day + timedelta(days=GAPS[0]) and not tables()[each.question].varies:
+                missed[each.question] = replace(before, when=day + timedelta(days=GAPS[1]))
             continue
         step = before.step + 1 if before and each.credit == 1 else 0
-        when = each.time.date() + timedelta(days=GAPS[step]) if step < len(GAPS) else None
+        when = day + timedelta(days=GAPS[step]) if step < len(GAPS) else None
         reviews = each.again or (before.reviews if before else 0)
         missed[each.question] = Due(each.question, when, reviews, step)
     return sorted((due for due in missed.values() if due.when), key=lambda due: due.when)
+
+
+def _is_asked(question_id):
+    question = tables().get(question_id)
+    return question is not None and not question.not_reviewed
 
 
 def due_now(everything: bool = False) -> list[Due]:
@@ -99,14 +116,15 @@ def due_now(everything: bool = False) -> list[Due]:
     return found[: max(MOST - len(done), 0)]
 
 
-def next_due(skipped: Collection[str] = ()) -> Due | None:
+def next_due(skipped: Collection[str] = (), everything: bool = False) -> Due | None:
     """The question that review asks next, without those of the ids ``skipped``; None if none is.
 
-    For a page that asks: ``question_id``, ``html`` (with the answer's format and what stands
-    beside it), and ``draft``: where it is not "", the answer is a function, for which the page has
-    a box of several lines that begins with it. ``answer_text`` takes what is typed.
+    ``everything`` goes on when a day's questions are done. A page that asks takes of it
+    ``question_id``, ``html`` (with the answer's format and what stands beside the question), and
+    ``draft``: where it is not "", the answer is a function, for which the page has a box of several
+    lines that begins with it. ``answer_text`` takes what is typed.
     """
-    return next((due for due in due_now() if due.question_id not in skipped), None)
+    return next((due for due in due_now(everything) if due.question_id not in skipped), None)
 
 
 def answer_text(question_id: str, text: str) -> Grade | None:
@@ -118,7 +136,7 @@ def answer_text(question_id: str, text: str) -> Grade | None:
     not due (any more), as in a page that was open for long. A function may take some seconds, in a
     process of its own.
     """
-    due = next((due for due in due_now() if due.question_id == question_id), None)
+    due = next((due for due in due_now(everything=True) if due.question_id == question_id), None)
     return due and answer_due(due, text)
 
 
@@ -152,7 +170,7 @@ def answer_due(due, answer):
     failed = answers.keep(due.question_id, verdict, answer, due.reviews + 1)
     after = [each for each in schedule() if each.question_id == due.question_id]
     said = verdict.adding(failed or _comes_back(due.question_id, verdict, after))
-    return Grade(said, 0, question.derivation() if verdict.credit < 1 else ())
+    return Grade(said, 0, question if verdict.credit < 1 else None)
 
 
 def _comes_back(question_id, verdict, after):

@@ -15,11 +15,11 @@ import warnings
 
 from roofcheck import answers, units
 from roofcheck.calling import quoted, told
+from roofcheck.explaining import as_text, explained
 from roofcheck.kinds import Number, Verdict
 from roofcheck.kinds.question import unreadable
 from roofcheck.reading import Given, UnreadableError, is_missing, read_number
 from roofcheck.sentences import say, way
-from roofcheck.showing import as_html, as_text
 from roofcheck.table import find_question
 from roofcheck.variants import is_nobody, judge_variant, variant
 from roofkit import palette
@@ -50,13 +50,13 @@ class Grade(float):
     """Points as a float whose notebook display is the feedback.
 
     Its repr is a plain float, which is what nbgrader reads; its HTML is what a student sees.
-    ``verdict`` holds the credit, the message and the names of the slips. ``derivation`` are the
-    Lines that are shown below it, in a notebook folded.
+    ``verdict`` holds the credit, the message and the names of the slips. ``question``, if it has
+    one, is the question whose answer is derived below it.
     """
 
-    def __new__(cls, verdict, points, derivation=()):
+    def __new__(cls, verdict, points, question=None):
         grade = super().__new__(cls, min(max(verdict.credit, 0.0), 1.0) * points)
-        grade.verdict, grade.points, grade.derivation = verdict, float(points), tuple(derivation)
+        grade.verdict, grade.points, grade.question = verdict, float(points), question
         return grade
 
     def __repr__(self):
@@ -65,15 +65,16 @@ class Grade(float):
     def __str__(self):
         state, message = self._words()
         said = f"{state} {message}".strip()
-        return "\n".join(filter(None, (said, as_text(self.derivation))))
+        return "\n".join(filter(None, (said, self.question and as_text(self.question))))
 
     def _repr_html_(self):
         judged = self.verdict.state in JUDGED
         colour = palette.colour(self.verdict.state if judged else "unread")
         state, message = (quantities(html.escape(part)) for part in self._words())
+        below = explained(self.question, is_open=True) if self.question else ""
         return (
             f'<div style="border-left: 4px solid {colour}; padding: 0.4em 0.8em">'
-            f"<b>{state}</b> {message}{as_html(self.derivation)}</div>"
+            f"<b>{state}</b> {message}{below}</div>"
         )
 
     def _words(self):

@@ -6,6 +6,7 @@ Code runs in a process of its own, so that whatever it does ends with that proce
 import contextlib
 import json
 import math
+import os
 import subprocess
 import sys
 from dataclasses import asdict
@@ -16,7 +17,6 @@ import roofkit as rk
 from roofcheck.asking import is_code, signature
 from roofcheck.calling import told
 from roofcheck.kinds import Question, Verdict
-from roofcheck.kinds.question import missing
 from roofcheck.sentences import say
 from roofcheck.student import quietly
 from roofcheck.table import find_question
@@ -38,14 +38,21 @@ def judge(question_id: str, seed: str, question: Question, text: str) -> Verdict
     """
     code = text.strip()
     if not code or code == draft(question):
-        return missing(...)
+        return Verdict(0, say("typed.nothing"), "missing")
     if not is_code(question):
         return quietly(question.judge, code)
     asked = json.dumps({"question_id": question_id, "seed": seed, "code": text})
     command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
+    # It imports what this process would.
+    found = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         done = subprocess.run(
-            command, input=asked, capture_output=True, encoding="utf-8", timeout=SECONDS
+            command,
+            input=asked,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=SECONDS,
+            env=os.environ | found,
         )
         record = json.loads(done.stdout)
     except (subprocess.TimeoutExpired, ValueError):

@@ -16,11 +16,9 @@ from roofcheck.diagnosis import LONGEST, brief
 from roofcheck.kinds.question import (
     Question,
     Verdict,
-    chips_of,
     drawn_inputs,
     missing,
     other_chips,
-    shown,
     shown_figures,
     unreadable,
 )
@@ -284,15 +282,15 @@ class Several(Question):
     def figures(self):
         return {n: given for part in self.parts.values() for n, given in part.inputs.items()}
 
-    def text(self):
-        inputs = self.figures()
-        words = {name: shown(given) for name, given in inputs.items()}
-        return self.asks.format(**words, chip=chips_of(inputs), parts=listed(self.parts))
+    def _words(self):
+        return super()._words() | {"parts": listed(self.parts)}
 
     def problems(self):
         return [f"{n}: {problem}" for n, part in self.parts.items() for problem in part.problems()]
 
     def _drawn_once(self, rng):
+        if not self.varies:
+            return self
         inputs = [given for part in self.parts.values() for given in part.inputs.values()]
         chips, seed = other_chips(inputs, rng), rng.random()
         # The same seed for each part: what they share stays the same.

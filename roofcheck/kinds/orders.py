@@ -1,9 +1,11 @@
 """Names in order."""
 
+import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +25,9 @@ class Order(Question):
     ``wrong`` maps the name of a slip to its key and what to say of it; ``needs`` maps two items,
     the one that comes first first, to what to say where they stand the wrong way round. ``read``
     gives an item's name for what a student wrote: an alias, or the thing itself. ``again`` draws
-    other items. ``shows`` says beside an item of the right order how its key comes about, or what
-    its letter stands for.
+    what changes with new figures: fields by name. What was said of the old ones does not stay,
+    unless it draws that, too. ``shows`` says beside an item of the right order how its key comes
+    about, or what its letter stands for.
 
     The steps of a derivation are items of one letter each, so that "CAB" is an answer:
 
@@ -44,7 +47,7 @@ class Order(Question):
     reversed_says: str = ""
     needs: Mapping[tuple[str, str], str] = field(default_factory=dict)
     read: Callable = str
-    again: Callable | None = None
+    again: Callable[[random.Random], Mapping[str, Any]] | None = None
     shows: Callable[[str], str] | None = None
 
     def reference(self) -> tuple[str, ...]:
@@ -145,5 +148,11 @@ class Order(Question):
         known = {option.casefold(): option for option in self.items}
         return known.get(" ".join(str(name).split()).casefold(), item)
 
+    @property
+    def varies(self):
+        return self.again is not None
+
     def _drawn_once(self, rng):
-        return replace(self, items=self.again(rng)) if self.again else self
+        if not self.again:
+            return self
+        return replace(self, **{"needs": {}, "praise": ""} | dict(self.again(rng)))

@@ -2,7 +2,8 @@
 
 import abc
 import random
-from collections.abc import Callable, Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from roofcheck import units
@@ -59,7 +60,9 @@ class Question(abc.ABC):
     praise : what to say of a right answer beside "Right"
     points : what it is worth in a problem set
     holds : function of inputs by name that a new draw must satisfy
-    beside : the table that stands beside it in its lecture, as text, where it is needed to answer
+    beside : what its notebook has above it and an answer needs, as Markdown; {name} as in ``asks``
+    chips : further chips whose figures an answer needs, beside those of the inputs
+    not_reviewed : why review does not ask it; "" where it does
     """
 
     asks: str
@@ -69,6 +72,8 @@ class Question(abc.ABC):
     points: float = 0.0
     holds: Callable | None = None
     beside: str = ""
+    chips: Sequence[str] = ()
+    not_reviewed: str = ""
 
     @abc.abstractmethod
     def judge(self, answer) -> Verdict:
@@ -111,8 +116,23 @@ class Question(abc.ABC):
 
     def text(self) -> str:
         """What is asked, with the figures filled in."""
-        words = {name: shown(given) for name, given in self.inputs.items()}
-        return self.asks.format(**words, chip=chips_of(self.inputs))
+        return self.asks.format(**self._words())
+
+    def text_beside(self) -> str:
+        """What stands beside it, with the figures filled in; other braces stay, as in code."""
+        words = self._words()
+        filled = re.sub(r"\{(\w+)\}", lambda m: str(words.get(m[1], m[0])), self.beside)
+        return filled.strip()
+
+    def _words(self):
+        """What the names in braces stand for."""
+        inputs = self.figures()
+        return {name: shown(given) for name, given in inputs.items()} | {"chip": chips_of(inputs)}
+
+    @property
+    def varies(self) -> bool:
+        """Whether a new draw has other figures."""
+        return any(given.again for given in self.figures().values())
 
     def derivation(self) -> list[Line]:
         """How the answer is derived, with this question's own figures; empty if it has no steps."""
@@ -153,6 +173,8 @@ class Question(abc.ABC):
         return replace(self, inputs=inputs, praise="")
 
     def _drawn_once(self, rng):
+        if not self.varies:
+            return self
         chips = other_chips(self.inputs.values(), rng)
         return self.with_inputs(drawn_inputs(self.inputs, rng, chips))
 
@@ -181,9 +203,14 @@ def lower(known: Verdict, other: Verdict) -> Verdict:
 def shown(given):
     """An input's value as a sentence shows it: 3.35 TB/s, 80, 5·10¹¹."""
     if given.unit in ("FLOP/s", "byte/s"):
-        scale, prefix = prefixed(given.value)
-        return f"{given.value / scale:.5g} {prefix}{given.unit.replace('byte', 'B')}"
+        return shown_figure(given.value, given.unit.replace("byte", "B"))
     return units.digits(given.value)
+
+
+def shown_figure(value, unit):
+    """A chip's figure to five digits: 3.35 TB/s."""
+    scale, prefix = prefixed(value)
+    return f"{value / scale:.5g} {prefix}{unit}"
 
 
 def shown_figures(inputs):

@@ -34,7 +34,7 @@ def _chips_of_distinct_ridges(rng):
         names = rng.sample(known, 5)
         ridges = sorted(map(_ridge, names))
         if all(b > 1.02 * a for a, b in pairwise(ridges)):
-            return tuple(names)
+            return {"items": tuple(names)}
 
 
 def _one_of(item):
@@ -160,7 +160,8 @@ QUESTIONS = {
         praise="Every step can be undone, so the two comparisons always agree.",
     ),
     "ps1.attainable": Function(
-        asks="Write attainable(intensity, peak_flops, bandwidth), in FLOP/s.",
+        asks="Write attainable(intensity, peak_flops, bandwidth): the most FLOP/s that a kernel of "
+        "this intensity can reach.",
         points=4,
         arguments=("intensity", "peak_flops", "bandwidth"),
         results={

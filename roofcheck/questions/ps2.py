@@ -1,9 +1,12 @@
 """Problem set 2, on lectures 03, 04 and 06: its order, its function, and a data sheet to read."""
 
+import functools
 from dataclasses import replace
+from itertools import pairwise
 
 import roofkit as rk
 from roofcheck.algebra import read
+from roofcheck.chips import course_chips
 from roofcheck.derivation import Derivation, step
 from roofcheck.inputs import Input, Instead, bandwidth, count, fma, itemsize, peak
 from roofcheck.kinds import Function, Number, Order, Several
@@ -22,15 +25,48 @@ FORMATS = {
 }
 
 
-def _tokens_of(name):
-    dtype, size = FORMATS[name]
-    return rk.chip(H200).roofline(dtype).ridge * size / 2
+FORMATS_TABLE = """
+D and F are so large that only the bytes of the weights count.
+
+| name   | weights are stored in                  | multiplied in |
+|--------|----------------------------------------|---------------|
+| fp32   | fp32                                   | fp32          |
+| W32A16 | fp32, converted to bf16 on the chip    | bf16          |
+| W16A16 | bf16                                   | bf16          |
+| W8A16  | int8, converted to bf16 on the chip    | bf16          |
+| W4A16  | 4 bits, converted to bf16 on the chip  | bf16          |
+"""
 
 
-def _tokens_shown(name):
+def _tokens_of(name, chip=H200):
     dtype, size = FORMATS[name]
-    ridge = in_units(rk.chip(H200).roofline(dtype).ridge, "FLOP/byte", 4)
-    return f"{ridge} · {size:g} / 2 = {in_units(_tokens_of(name), 'tokens', 4)}"
+    return rk.chip(chip).roofline(dtype).ridge * size / 2
+
+
+def _tokens_shown(name, chip=H200):
+    dtype, size = FORMATS[name]
+    ridge = in_units(rk.chip(chip).roofline(dtype).ridge, "FLOP/byte", 4)
+    return f"{ridge} · {size:g} / 2 = {in_units(_tokens_of(name, chip), 'tokens', 4)}"
+
+
+def _formats_on(chip):
+    """What question 3 says of a chip."""
+    return {
+        "asks": "Order these formats by the tokens from which compute binds on this chip, fewest "
+        f"first: {chip}.",
+        "chips": (chip,),
+        "key": functools.partial(_tokens_of, chip=chip),
+        "shows": functools.partial(_tokens_shown, chip=chip),
+    }
+
+
+def _formats_elsewhere(rng):
+    """The same of another chip, on which no two formats need about as many tokens."""
+    while True:
+        chip = rng.choice([chip for chip in course_chips() if {"bf16", "fp32"} <= {*chip.peaks}])
+        tokens = sorted(_tokens_of(name, chip.name) for name in FORMATS)
+        if all(b > 1.1 * a for a, b in pairwise(tokens)):
+            return _formats_on(chip.name)
 
 
 # The roofline over B: int8 weights Y, bf16 activations X and Z.
@@ -199,11 +235,11 @@ MINE_PARTS = {
 
 QUESTIONS = {
     "ps2.formats": Order(
-        asks="Order these formats by the tokens from which compute binds on an H200, fewest first.",
+        **_formats_on(H200),
+        beside=FORMATS_TABLE,
         points=2,
         items=("W16A16", "fp32", "W4A16", "W32A16", "W8A16"),
-        key=_tokens_of,
-        shows=_tokens_shown,
+        again=_formats_elsewhere,
         reversed_says="Exactly reversed: the fewest tokens come first.",
         wrong={
             "by bytes": (
@@ -219,7 +255,8 @@ QUESTIONS = {
     ),
     "ps2.reached": Function(
         asks="Write reached(B, D, F, peak_flops, bandwidth): the most FLOP/s that X[B, D] · "
-        "Y[D, F] reaches with int8 weights and bf16 activations.",
+        "Y[D, F] reaches with int8 weights Y and bf16 activations X and Z. Each matrix crosses "
+        "once; peak_flops is the chip's bf16 peak.",
         points=3,
         arguments=("B", "D", "F", "peak_flops", "bandwidth"),
         inputs=W8A16,

@@ -21,11 +21,19 @@ PUBLISHED = {
     (8192, 14336, 4096): 458.75,
     (8192, 29568, 8192): 946.18,
 }
+GATHERED = (
+    "Eight GPUs multiply A[M, K] by weights [K, N] in bf16. Each starts with M/8 rows of A and "
+    "keeps N/8 columns of the weights. It gathers the rest of A from the others, over all its "
+    "links, and then multiplies all of A with its own columns. Each operand and the result cross "
+    "its memory once. With full overlap the longest of the three times decides."
+)
 TABLE = "\n".join(
     [
-        "A[M, K] is gathered by each GPU and multiplied by its N/8 columns of [K, N], all bf16.",
-        "   M      N     K      µs",
-        *(f"{M:4} {N:6} {K:5} {time:7.2f}" for (M, N, K), time in PUBLISHED.items()),
+        GATHERED,
+        "",
+        "| M    | N     | K    | µs     |",
+        "|------|-------|------|--------|",
+        *(f"| {M:4} | {N:5} | {K:4} | {time:6.2f} |" for (M, N, K), time in PUBLISHED.items()),
     ]
 )
 RIGHT_ROWS = [(64, 18432, 7168), (2048, 2880, 2880), (4096, 4096, 4096)]
@@ -237,6 +245,7 @@ QUESTIONS = {
     "ps4.light": Function(
         asks="Write light(M, N, K), in µs: the longest of the arithmetic, the memory and the link "
         "of an all-gather of A and a matmul on eight {chip}.",
+        beside=GATHERED,
         points=4,
         arguments=("M", "N", "K"),
         inputs=_all_gather(),
@@ -291,8 +300,10 @@ QUESTIONS = {
         "over the links",
     ),
     "ps4.rows": Several(
-        asks="Eight MI300X: the right times, in µs, of the rows of the table that are wrong, and "
-        "how many times too long the table makes the geometric mean of all its rows.",
+        asks="Eight MI300X: in three rows of the table the time of the links is that of the wrong "
+        "matrix. Give the right times of these rows, in µs, from top to bottom, and how many times "
+        "too long the table makes the geometric mean of all its rows.",
+        chips=(MI300X,),
         beside=TABLE,
         points=3,
         parts={

@@ -1,5 +1,8 @@
 """Problem set 5, on lectures 07 to 10: a model read from its config.json, and remedies in order."""
 
+import functools
+from itertools import pairwise
+
 import roofkit as rk
 from roofcheck.algebra import read
 from roofcheck.derivation import Derivation, step
@@ -133,16 +136,37 @@ REMEDIES = {
 
 
 def _faster(name, tokens=TOKENS):
-    """The steps a second with a remedy."""
+    """The steps a second with a remedy, with so many tokens in all caches."""
     _, weight, cached, chip = REMEDIES[name]
     return float(rk.chip(chip).bandwidth) / (weight * READ + cached * KEPT * tokens)
 
 
-def _faster_shown(name):
-    moved = float(rk.chip(REMEDIES[name][3]).bandwidth) / _faster(name)
-    a_step = in_units(1 / _faster(name), "s")
+def _faster_shown(name, tokens=TOKENS):
+    moved = float(rk.chip(REMEDIES[name][3]).bandwidth) / _faster(name, tokens)
+    a_step = in_units(1 / _faster(name, tokens), "s")
     speed = quantity(float(rk.chip(REMEDIES[name][3]).bandwidth), "B/s")
     return f"{REMEDIES[name][0]}: {in_units(moved, 'bytes')} / {speed} = {a_step} a step"
+
+
+def _for(users, context):
+    """What question 7 says of so many users with so many tokens each."""
+    return {
+        "asks": f"Mistral NeMo in bf16 on one H100 SXM: a step for {users} users with {context:,} "
+        "tokens each. Order the remedies by what they buy, least first. "
+        + " ".join(f"{letter}: {told[0]}." for letter, told in REMEDIES.items()),
+        "key": functools.partial(_faster, tokens=users * context),
+        "shows": functools.partial(_faster_shown, tokens=users * context),
+    }
+
+
+def _for_others(rng):
+    """The same of others, for whom no two remedies buy about as much."""
+    while True:
+        users, context = rng.choice((1, 2, 4, 8, 12, 20, 32)), rng.choice((2048, 4096, 8192, 16384))
+        if all(
+            b > 1.02 * a for a, b in pairwise(sorted(_faster(n, users * context) for n in REMEDIES))
+        ):
+            return _for(users, context)
 
 
 QUESTIONS = {
@@ -151,6 +175,14 @@ QUESTIONS = {
         "num_key_value_heads, head_dim, vocab_size): the parameters of a model with three matrices "
         "in each MLP and an lm_head of its own, without norms, and the bytes that a token adds to "
         "a bf16 KV cache.",
+        beside="""
+- The queries have num_attention_heads heads, keys and values num_key_value_heads each. A head has
+  head_dim numbers, which need not be hidden_size over the number of heads.
+- Attention has four matrices: for queries, keys, values, and for its output.
+- The MLP has three matrices, gate, up and down, each of hidden_size by intermediate_size.
+- The embedding and lm_head are two matrices of their own.
+- Norms are left out, and there are no biases.
+""",
         points=4,
         arguments=(
             "hidden_size",
@@ -236,13 +268,17 @@ QUESTIONS = {
         "token leaves behind in one layer",
     ),
     "ps5.remedies": Order(
-        asks="Mistral NeMo in bf16 on one H100 SXM: a step for 20 users with 16,384 tokens each. "
-        "Order the remedies by what they buy, least first. "
-        + " ".join(f"{letter}: {told[0]}." for letter, told in REMEDIES.items()),
+        **_for(20, 16384),
+        beside=f"A step fetches {READ / 1e9:.2f} · 10⁹ weights, and for each token in a cache "
+        f"{KEPT:,} numbers of keys and values. Memory binds. With C, the keys and values of the "
+        "prefix lie in the cache when a new prompt is read; in a step each user's attention reads "
+        "all tokens, as before. With E, the kernel reads the int8 weights from memory in each step "
+        "and writes them there in bf16, and the matmul reads those. A remedy that makes the step "
+        "slower buys less than nothing.",
+        chips=("H100 SXM", "H200"),
         points=3,
         items=tuple(REMEDIES),
-        key=_faster,
-        shows=_faster_shown,
+        again=_for_others,
         reversed_says="Exactly reversed: what buys least comes first.",
         wrong={
             "caches that hardly count": (

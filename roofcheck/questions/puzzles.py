@@ -13,6 +13,63 @@ from roofkit.network import Fabric, Group
 from roofkit.scratchpad import least_matmul_bytes
 
 SIZE = 2  # bf16
+PAD = """
+A Scratchpad has a large slow memory, in which arrays such as X lie, and a small fast one. To
+compute with a region of an array, load it into fast memory, where it is a block in bf16. At no time
+may blocks take more than pad.capacity bytes together.
+
+| call                              | what it does                                            |
+|-----------------------------------|---------------------------------------------------------|
+| x = pad.load(X[0:4, 8:16])        | copies a region of X into a new block; its bytes cross  |
+| pad.store(z, Z[0:4, 0:8])         | copies block z over a region of Z; its bytes cross      |
+| z = pad.zeros((4, 8))             | makes a new block of zeros                              |
+| m = pad.full((4, 1), -np.inf)     | makes a new block of 0, 1, inf or -inf                  |
+| pad.matmul(a, b, into=z)          | adds a @ b to z                                         |
+| pad.apply(np.exp, x, into=x)      | applies a NumPy ufunc to one block or two               |
+| pad.apply(np.positive, m, into=o) | copies block m over block o                             |
+| pad.sum(x, axis=1, into=s)        | adds the sum of each row of x to s                      |
+| pad.max(x, axis=1, into=m)        | replaces m where a row of x has a larger number         |
+| pad.free(x, y)                    | frees the room of blocks x and y                        |
+
+This function adds two arrays. "with" frees a block at its end, and the last block may have fewer
+rows, since a slice ends where its array does.
+
+```
+def add(pad, X, Y, Z):
+    rows, columns = X.shape
+    step = pad.capacity // 2 // (2 * columns)
+    for i in range(0, rows, step):
+        with pad.load(X[i:i+step]) as x, pad.load(Y[i:i+step]) as y:
+            pad.apply(np.add, x, y, into=x)
+            pad.store(x, Z[i:i+step])
+```
+"""
+FABRIC = """
+The array has n pieces, and chip i starts with piece i.
+
+| of a fabric             | what it is or does                                                   |
+|-------------------------|----------------------------------------------------------------------|
+| .n, .neighbours(i)      | how many chips there are; those that chip i has a link to            |
+| .ring                   | all chips, each joined to the next one, and the last to the first    |
+| .send(i, j, piece=p)    | puts piece p on the link from i to j; i must hold it                 |
+| .step()                 | ends a step: what was sent has arrived                               |
+| .holds(i, p), .lacking  | whether chip i holds piece p; which pieces chips still lack          |
+| .busiest, .carried      | bytes over the busiest link; bytes over each link                    |
+
+This sends everything among three chips in a line:
+
+```
+def gather_three(fabric):
+    fabric.send(0, 1, piece=0)
+    fabric.send(2, 1, piece=2)
+    fabric.send(1, 0, piece=1)
+    fabric.send(1, 2, piece=1)
+    fabric.step()
+    fabric.send(1, 0, piece=2)
+    fabric.send(1, 2, piece=0)
+    fabric.step()
+```
+"""
 
 
 def _matmul_case(rng, number):
@@ -138,6 +195,7 @@ QUESTIONS = {
         asks="Write matmul(pad, X, Y, Z), which puts the product of X[M, K] and Y[K, N] into Z and "
         "loads and stores as few bytes as it can. Sizes are X.shape and Y.shape, the room in fast "
         "memory pad.capacity, in bytes of bf16 elements.",
+        beside=PAD,
         points=5,
         case=_matmul_case,
         credit={1.5: 1, 2.3: 0.65, 8: 0.1},
@@ -196,6 +254,7 @@ QUESTIONS = {
         "of every row of S[M, N], and loads and stores as few bytes as it can. A row is longer "
         "than fast memory; there is room for the maxima, sums and results of all M rows, and for a "
         "few columns of S with their rows of V besides.",
+        beside=PAD,
         points=5,
         case=_attend_case,
         credit={1.05: 1, 1.7: 0.5, 2.4: 0.25, 5: 0.1},
@@ -268,6 +327,7 @@ QUESTIONS = {
     "ps3.gather": Puzzle(
         asks="Write gather(fabric), which sends pieces until every chip has all of them, with as "
         "few as possible over the busiest link. Each direction of a link is counted separately.",
+        beside=FABRIC,
         points=4,
         case=_gather_case,
         many=5,

@@ -1,5 +1,6 @@
 """What a student's file keeps, and what is asked again when."""
 
+import importlib
 import json
 from datetime import date, datetime, timedelta
 
@@ -8,8 +9,11 @@ from click.testing import CliRunner
 
 from roofcheck import answers, check, progress, review, student
 from roofcheck.commands import command
-from roofcheck.review import GAPS, answer_due, due_now, schedule
-from roofcheck.table import find_question
+from roofcheck.kinds import Number
+from roofcheck.review import GAPS, answer_due, answer_text, due_now, next_due, schedule
+from roofcheck.table import find_question, tables
+
+REVIEW = importlib.import_module("roofcheck.review")  # whose name in roofcheck is a function
 
 
 @pytest.fixture(autouse=True)
@@ -155,7 +159,7 @@ def test_a_miss_shows_the_derivation_of_this_draw_and_when_it_comes_back(file, d
     grade = review(2 * due.question.reference())
     assert f"comes back on {date.today() + timedelta(days=1)}.\n" in str(grade)
     assert str(grade).splitlines()[-2:] == [f"  {moved}", f"  {time}"]
-    assert "<details>" in grade._repr_html_()
+    assert "<details open>" in grade._repr_html_()
     days_pass(file, 1)
     assert "step" not in str(review(...))
     [due] = due_now()
@@ -167,10 +171,9 @@ def test_a_right_answer_and_no_answer_show_no_derivation(file, derived):
     check(derived, 1.0)
     days_pass(file, 1)
     [due] = due_now()
-    assert not answer_due(due, "...").derivation
-    grade = review(due.question.reference())
-    assert not grade.derivation
-    assert "details" not in grade._repr_html_()
+    for grade in (answer_due(due, "..."), review(due.question.reference())):
+        assert "details" not in grade._repr_html_()
+        assert "step" not in str(grade)
 
 
 def test_an_unanswered_review_stays_due(file):
@@ -196,19 +199,117 @@ def test_every_kind_says_what_an_answer_may_be(file, name):
     assert all(str(each) in shown for each in wanted)
 
 
+ATTAINABLE = """\
+def attainable(intensity, peak_flops, bandwidth):
+    return min(peak_flops, intensity * bandwidth)
+"""
+
+
+def asked_on_the_command_line(typed, *options):
+    return CliRunner().invoke(command(), ["review", *options], input=typed)
+
+
 def test_the_command_asks_judges_and_goes_on(file):
     check("l01.v6e-comms", 1.0)
     check("l01.v6e-bound", "compute")
     check("ps1.attainable", lambda *a: 1)
     days_pass(file, 1)
-    typed = [due for due in due_now() if due.can_be_typed]
-    replies = ["", "", *(str(due.question.reference()) for due in typed)]
-    first = CliRunner().invoke(command(), ["review"], input="\n\n").output
-    assert first.count("Skipped") == 2
-    assert "1 more ask for a function" in first
-    second = CliRunner().invoke(command(), ["review"], input="\n".join(replies[2:]) + "\n").output
-    assert second.count("Right.") == 2
+    numbers = [str(due.question.reference()) for due in due_now()[:2]]
+    skipped = asked_on_the_command_line("\n\n\n").output
+    assert skipped.count("Skipped") == 3
+    assert "Still due: 3" in skipped
+    # Code that Python cannot read is no answer; an empty line ends a function.
+    typed = "\n".join([*numbers, "def attainable(", "", ATTAINABLE, ""])
+    answered = asked_on_the_command_line(typed).output
+    assert answered.count("Right.") == 3
+    assert "Python cannot read line 1" in answered
+    assert due_now() == []
+
+
+@pytest.mark.parametrize("typed", ["q\n", "Quit\n", ""])
+def test_who_leaves_has_not_answered(file, typed):
+    check("l01.v6e-comms", 1.0)
+    check("l01.v6e-bound", "compute")
+    days_pass(file, 1)
+    before, due = lines(file), due_now()
+    left = asked_on_the_command_line(typed)
+    assert "You have left" in left.output
+    assert left.exit_code == 0
+    assert "2 of 2" not in left.output
+    assert (lines(file), due_now()) == (before, due)
+
+
+def test_ten_questions_are_enough_for_a_day(file, monkeypatch):
+    names = [name for name, question in tables().items() if isinstance(question, Number)][:13]
+    for name in names:
+        check(name, -1)
+    days_pass(file, 3)
+    check("l10.hours", -1)
+    days_pass(file, 1)
+    asked = [due.question_id for due in due_now()]
+    assert asked == names[:10]
+    assert "Still due: 13" in asked_on_the_command_line("-1\n" + "\n" * 9).output
+    assert [due.question_id for due in due_now()] == names[1:10]
+    monkeypatch.setattr(REVIEW, "MOST", 1)
+    assert due_now() == []
+    assert "You have reviewed 1 questions" in repr(review())
+    assert "1 of 13" in asked_on_the_command_line("q\n", "--all").output
+    assert next_due(everything=True).question_id == names[1]
+
+
+def test_a_page_asks_and_takes_what_is_typed(file):
+    check("ps1.attainable", lambda *a: 1)
+    check("l02.warmup-bound", "network")
+    days_pass(file, 1)
+    function = next_due()
+    assert function.draft == "def attainable(intensity, peak_flops, bandwidth):"
+    choice = next_due(skipped=["ps1.attainable"])
+    assert (choice.question_id, choice.draft) == ("l02.warmup-bound", "")
+    assert "compute" in choice.html
+    assert next_due(skipped=["ps1.attainable", "l02.warmup-bound"]) is None
+    for unread in ("", function.draft, "attained = 3"):
+        assert answer_text("ps1.attainable", unread).verdict.state in ("missing", "asked")
+    wrong = answer_text("ps1.attainable", f"print(3)\n{ATTAINABLE.replace('min', 'max')}")
+    assert wrong.verdict.state == "wrong"
+    assert "the roof = min(peak_flops, the slope)" in str(wrong)
+    assert answer_text("ps1.attainable", ATTAINABLE) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "seconds"),
+    [("import os; os._exit(0)", 60), ("import itertools; sum(itertools.count())", 0.5)],
+)
+def test_code_that_ends_its_process_or_never_ends_costs_no_page(file, monkeypatch, code, seconds):
+    check("ps1.attainable", lambda *a: 1)
+    days_pass(file, 1)
+    monkeypatch.setattr("roofcheck.typed.SECONDS", seconds)
+    assert answer_text("ps1.attainable", code).verdict.state == "asked"
     assert [due.question_id for due in due_now()] == ["ps1.attainable"]
+
+
+def test_a_mended_answer_is_not_asked_with_the_same_figures_next_morning(file):
+    fixed, drawn = "l02.axpy", "l02.ridge"
+    assert not tables()[fixed].varies
+    for name in (fixed, drawn):
+        check(name, -1)
+        check(name, tables()[name].reference())
+    days_pass(file, 1)
+    [due] = due_now()
+    assert due.question_id == drawn
+    assert due.question.text() != tables()[drawn].text()
+    days_pass(file, 2)
+    assert {due.question_id for due in due_now()} == {fixed, drawn}
+
+
+def test_a_file_of_an_older_course_is_read(file):
+    """Lines without "again", of a question that is gone, and with a time of another zone."""
+    file.parent.mkdir()
+    old = {"time": "2026-01-01T09:00:00+05:30", "credit": 0.0, "answer": "1", "slips": []}
+    for name in ("l02.ridge", "l00.gone"):
+        with file.open("a") as out:
+            out.write(json.dumps(old | {"question": name}) + "\n")
+    assert answers.read()[1] == 0
+    assert [due.question_id for due in due_now()] == ["l02.ridge"]
 
 
 def test_the_command_lists_finds_and_forgets(file):
@@ -260,7 +361,7 @@ def test_a_table_that_a_question_needs_stands_beside_it(file, tmp_path, monkeypa
 ["x.longest"]
 asks = "How many µs does the longest row of the table take?"
 beside = """
-        + "'''\nrow | µs\n  1 |  4\n  2 |  6\n'''"
+        + "'''\n| row | µs |\n|-----|----|\n| 1   |  4 |\n| 2   |  6 |\n'''"
         + """
 unit = "µs"
 steps.longest = ["max(4, 6)", "µs", "the longest row"]
@@ -270,5 +371,5 @@ steps.longest = ["max(4, 6)", "µs", "the longest row"]
     monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
     check("x.longest", 4)
     days_pass(file, 1)
-    assert repr(review()).endswith("take?\n\nrow | µs\n  1 |  4\n  2 |  6")
-    assert "<pre>row | µs\n" in review()._repr_html_()
+    assert "take?\n\n| row | µs |\n|-----|----|\n" in repr(review())
+    assert "<th>row</th>" in review()._repr_html_()

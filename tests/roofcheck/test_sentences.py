@@ -35,10 +35,12 @@ from roofcheck import (
     showing,
     student,
     time_limit,
+    typed,
     units,
 )  # fmt: skip
 from roofcheck.acts import acts
 from roofcheck.algebra import read
+from roofcheck.asking import as_text
 from roofcheck.calling import argument_names
 from roofcheck.commands import command
 from roofcheck.computation import Candidate
@@ -47,7 +49,7 @@ from roofcheck.diagnosis import told
 from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Several, Verdict
 from roofcheck.programs import Loops, Sends
 from roofcheck.progress import progress
-from roofcheck.review import answer_due, due_now, prompt, review
+from roofcheck.review import answer_due, due_now, review
 from roofcheck.sentences import Sentence, listed, say
 from roofcheck.student import Grade, check, predict, quietly, reveal
 from roofcheck.table import tables
@@ -62,7 +64,7 @@ NAMES = re.compile(
     "|".join(
         [
             *(re.escape(chip) for chip in sorted(chips.NAMES, key=len, reverse=True)),
-            r"\b(bf|fp|int)\d+\b|\bT_(math|comms)\b|\b[kMGTm]?(FLOPs?|B|b|s|bit|bytes?)(/s)?\b",
+            r"\b(bf|fp|int)\d+\b|\bT_(math|comms)\b|\b[kMGTPm]?(FLOPs?|B|b|s|bit|bytes?)(/s)?\b",
             r"FLOP/byte|ring of \d|ROOFKIT_ANSWERS",
             r"log(?=[₀-₉])|\b(max|min|sqrt|ceil|floor|if|else|inf|nan|None|int|str|dict|list|generator|Cost|Chip|UserWarning|\w+Error)\b",
             r"\.(flops|bytes|intensity|bandwidth)|\.peak_flops\(\S+\)",
@@ -354,7 +356,18 @@ def of_names():
     )
     yield from (NAMED.judge(answer).message for answer in wrong)
     yield from (LETTERS.judge(answer).message for answer in (None, "ABD"))
-    yield from map(prompt, (BOUND, NAMED))
+
+
+def of_asking():
+    """Every kind of question as review asks it, and what is said of code that cannot be read."""
+    in_units = [replace(HALF, unit=unit) for unit in units.DIMENSIONS]
+    of_parts = replace(BOTH, parts=dict(zip("ABCDEFGHIJKLMN", in_units, strict=False)))
+    for question in (*QUESTIONS.values(), NAMED, LETTERS, BOTH, COPY, of_parts, *in_units):
+        yield as_text(question, "seed")
+    yield typed.judge("ps9.sum", "", AREA, "").message
+    for code in ("(", "fail(3)", "x = 3"):
+        # What Python says of code stands between a colon and the next sentence.
+        yield re.sub(r":.*?\. ", "", typed._judge_code(AREA, code).message)
 
 
 def of_puzzles():
@@ -501,6 +514,12 @@ def of_reviews(monkeypatch, tmp_path):
     check("l09.add", "k")
     check("l09.area", 3)
     yield typed(input="\n\n\n\n")
+    monkeypatch.setattr(REVIEW, "MOST", 0)
+    yield typed()
+    monkeypatch.setattr(REVIEW, "MOST", 10)
+    monkeypatch.setattr("roofcheck.typed.SECONDS", 0)
+    area = next(due for due in due_now() if due.question_id == "l09.area")
+    yield str(answer_due(area, "k"))
     with file.open("a", encoding="utf-8") as kept:
         kept.write("?\n")
     yield from (typed("--help"), typed("--list"), typed("--forget"))
@@ -577,7 +596,7 @@ def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, t
     monkeypatch.setattr(student, "_guesses", {})
     asking = (
         of_acts, of_several_slips, of_parts, of_slips, of_numbers, of_functions, of_names,
-        of_puzzles, of_guesses, of_variants, of_derivations,
+        of_asking, of_puzzles, of_guesses, of_variants, of_derivations,
     )  # fmt: skip
     shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
