@@ -1,13 +1,12 @@
 """How the answer to a question of any kind comes about, as HTML for a page."""
 
-import html
 import math
 from collections.abc import Mapping
 from itertools import islice
 
 import numpy as np
 
-from roofcheck import showing
+from roofcheck import beside, showing
 from roofcheck.kinds import Choice, Function, Order, Puzzle
 from roofcheck.sentences import say
 from roofcheck.showing import as_list, folded, marked
@@ -44,17 +43,12 @@ def as_text(question) -> str:
     title, body = say("derivation.title"), _steps(question.derivation())
     match question:
         case Choice():
-            title, body = say("explained.choice"), _reasons(question)
+            title, body = say("explained.choice"), [" ".join(each) for each in _reasons(question)]
         case Order():
             shows = question.shows or (lambda _: "")
-            items = question.reference()
-            title, body = (
-                say("explained.order"),
-                [
-                    f"{n}. {item}: {shows(item)}".rstrip(": ")
-                    for n, item in enumerate(items, start=1)
-                ],
-            )
+            items = enumerate(question.reference(), start=1)
+            title = say("explained.order")
+            body = [f"{place}. {item}: {shows(item)}".rstrip(": ") for place, item in items]
             body += filter(None, [question.praise])
         case Function() | Puzzle() if body:
             key = "explained.case" if isinstance(question, Puzzle) else "explained.call"
@@ -88,17 +82,19 @@ def _order(question):
 
 
 def _choice(question):
-    return "".join(map(_paragraph, _reasons(question)))
+    (right, why), *others = _reasons(question)
+    said = [f"<b>{marked(right)}</b> {marked(why)}", *(marked(" ".join(each)) for each in others)]
+    return "".join(f"<p>{each}</p>" for each in said)
 
 
 def _reasons(question):
-    """Why the right option is right, and why each other is not."""
+    """That the right option is right, and why; that each other is not, and why."""
     right, compared = question.reference(), question.compared()
     reasons = filter(None, [f"{compared}." if compared else "", question.praise])
     others = {option: why for option, why in question.why_not.items() if option != right}
     return [
-        " ".join([say("explained.right", option=right), *reasons]),
-        *(f"{say('explained.not', option=option)} {why}" for option, why in others.items()),
+        (say("explained.right", option=right), " ".join(reasons)),
+        *((say("explained.not", option=option), why) for option, why in others.items()),
     ]
 
 
@@ -108,8 +104,7 @@ def _paragraph(text):
 
 def asked(question) -> str:
     """What a question asks, with what stands beside it, as HTML."""
-    beside = f"<pre>{html.escape(question.beside)}</pre>" if question.beside else ""
-    return f"{_paragraph(question.text())}{beside}"
+    return f"{_paragraph(question.text())}{beside.as_html(question)}"
 
 
 def answered(question, value) -> str:

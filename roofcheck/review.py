@@ -35,9 +35,9 @@ class Due:
         The figures are not those of the notebook, where there are others.
         """
         written = tables()[self.question_id]
-        seed = f"{self.question_id}, review {self.reviews}"
+        seed, shown = f"{self.question_id}, review {self.reviews}", asking.as_text(written, "")
         tries = (f"{seed}, again {number}" if number else seed for number in range(TRIES))
-        fresh = (each for each in tries if written.drawn(each).text() != written.text())
+        fresh = (each for each in tries if asking.as_text(written.drawn(each), "") != shown)
         return next(fresh, seed) if written.varies else seed
 
     @functools.cached_property

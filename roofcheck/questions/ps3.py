@@ -95,6 +95,8 @@ QUESTIONS = {
         asks="n chips split a bf16 matmul along D and all-reduce the sums. From which width D on "
         "are they compute-bound? Order the steps. "
         + " ".join(f"{letter}: {step}" for letter, step in STEPS.items()),
+        beside="C is the peak of one chip, in FLOP/s. W is what all links of one chip carry in one "
+        "direction, in byte/s.",
         points=2,
         items=tuple(STEPS),
         key="QMSKRPL".index,

@@ -514,6 +514,7 @@ def of_reviews(monkeypatch, tmp_path):
     check("l09.add", "k")
     check("l09.area", 3)
     yield typed(input="\n\n\n\n")
+    yield typed(input="q\n")
     monkeypatch.setattr(REVIEW, "MOST", 0)
     yield typed()
     monkeypatch.setattr(REVIEW, "MOST", 10)
