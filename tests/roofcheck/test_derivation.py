@@ -230,11 +230,11 @@ def test_steps_are_left_out_and_refused_by_name():
         Derivation(STEPS, "bytes")
 
 
-def test_a_derivation_is_shown_under_a_grade_and_folded_where_it_can_be():
-    lines = Several(
+def test_a_derivation_is_shown_under_a_grade_and_on_a_page():
+    question = Several(
         asks="{parts}", parts={"T": number("time", "µs"), "2T": number("twice", "s")}
-    ).derivation()
-    grade = Grade(Verdict(0, "Upside down."), 0, lines)
+    )
+    grade = Grade(Verdict(0, "Upside down."), 0, question)
     assert str(grade).splitlines() == [
         "Not yet. Upside down.",
         "The derivation, step by step",
@@ -245,11 +245,11 @@ def test_a_derivation_is_shown_under_a_grade_and_folded_where_it_can_be():
         "    the time of two = 2 · 2.442 µs = 4.88 µs",
     ]
     shown = grade._repr_html_()
-    assert "<details><summary" in shown
+    assert "<details open><summary" in shown
     assert "<i>T</i><sub>comms</sub>" in shown
     assert "bold" in re.search(r'<span style="([^"]*)">= 2\.44', shown)[1]
     assert "bold" not in re.search(r'<span style="([^"]*)">= 2\N{NO-BREAK SPACE}MB', shown)[1]
-    assert showing.as_html(lines, is_open=True).startswith("<details open>")
+    assert showing.as_html(question.derivation()).startswith("<details><summary")
     assert "details" not in Grade(Verdict(1, ""), 0)._repr_html_()
 
 
