@@ -21,9 +21,10 @@ reason, or neither. From the question inwards:
 - ``student``: check, predict, reveal; ``variants``: figures of each student's own; ``progress``:
   how far one is
 - ``answers``: the student's own file of answers; ``review``: what was missed, asked again;
+  ``asking``: a question as it shows it, with what stands ``beside`` it; ``typed``: answers as text;
   ``commands``: the same on a command line
 - ``course``: the course around a notebook, what it holds, and what a teacher set for a term
-- ``explaining``: how the answer of any kind comes about, as HTML; ``answer_page``: the answers of a
+- ``explaining``: how the answer of any kind comes about; ``answer_page``: the answers of a
   set as a page; ``page`` and ``templates``: its form
 - ``cells``: the line of a notebook by which it asks
 - ``words``: every sentence, a table a language; ``sentences``: how they are looked up

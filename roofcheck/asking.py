@@ -62,7 +62,7 @@ def answer_format(question: Question, seed: str) -> str:
             return say(
                 "format.several",
                 count=len(parts),
-                parts=listed(parts, "comma"),
+                parts="; ".join(parts),
                 example=listed(examples, "comma"),
             )
         case Number():
@@ -95,9 +95,9 @@ def _wanted(unit):
 def _part(name, unit):
     """The name of one number of several, with its unit unless the name says it."""
     named = units.name(unit)
-    if not unit or str(named) in name or unit in name:
+    if unit in WHOLE or str(named) in name or unit in name:
         return name
-    return Sentence("format.as" if unit in WHOLE else "format.part", name=name, unit=named)
+    return say("format.part", name=name, unit=named)
 
 
 def _example(part, number=0):

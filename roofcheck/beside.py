@@ -33,8 +33,10 @@ def as_text(question: Question) -> str:
 
 
 def as_html(question: Question) -> str:
-    """The same for a notebook or a page."""
-    return mistune.create_markdown(plugins=["table"])(as_markdown(question))
+    """The same for a notebook or a page; what is too wide for it moves by itself."""
+    written = as_markdown(question)
+    shown = mistune.create_markdown(plugins=["table"])(written)
+    return f'<div style="overflow-x: auto">{shown}</div>' if written else ""
 
 
 def as_markdown(question: Question) -> str:

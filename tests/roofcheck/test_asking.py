@@ -120,13 +120,10 @@ steps.moved = ["weights * 2", "bytes", "the bytes"]
         questions(table)
 
 
-@pytest.fixture(scope="module")
-def drawn():
-    return {name: question.drawn(f"{name}, review 1") for name, question in asked().items()}
-
-
-def test_the_format_is_said_and_its_example_is_no_answer(drawn):
-    for name, question in drawn.items():
+@pytest.mark.slow("an example of an answer that is the answer, or cannot be read")
+def test_the_format_is_said_and_its_example_is_no_answer():
+    for name, written in asked().items():
+        question = written.drawn(f"{name}, review 1")
         said = answer_format(question, "seed")
         assert said.startswith("Answer with "), name
         assert "\n" not in said

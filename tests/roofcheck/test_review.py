@@ -267,23 +267,21 @@ def test_a_page_asks_and_takes_what_is_typed(file):
     assert (choice.question_id, choice.draft) == ("l02.warmup-bound", "")
     assert "compute" in choice.html
     assert next_due(skipped=["ps1.attainable", "l02.warmup-bound"]) is None
-    for unread in ("", function.draft, "attained = 3"):
+    for unread in ("", function.draft, "import os; os._exit(0)"):
         assert answer_text("ps1.attainable", unread).verdict.state in ("missing", "asked")
     wrong = answer_text("ps1.attainable", f"print(3)\n{ATTAINABLE.replace('min', 'max')}")
     assert wrong.verdict.state == "wrong"
     assert "the roof = min(peak_flops, the slope)" in str(wrong)
+    # It comes back tomorrow: a page that was open since then cannot answer it again.
     assert answer_text("ps1.attainable", ATTAINABLE) is None
 
 
-@pytest.mark.parametrize(
-    ("code", "seconds"),
-    [("import os; os._exit(0)", 60), ("import itertools; sum(itertools.count())", 0.5)],
-)
-def test_code_that_ends_its_process_or_never_ends_costs_no_page(file, monkeypatch, code, seconds):
+def test_code_that_never_ends_costs_no_page(file, monkeypatch):
     check("ps1.attainable", lambda *a: 1)
     days_pass(file, 1)
-    monkeypatch.setattr("roofcheck.typed.SECONDS", seconds)
-    assert answer_text("ps1.attainable", code).verdict.state == "asked"
+    monkeypatch.setattr("roofcheck.typed.SECONDS", 0.5)
+    endless = "import itertools; sum(itertools.count())"
+    assert answer_text("ps1.attainable", endless).verdict.state == "asked"
     assert [due.question_id for due in due_now()] == ["ps1.attainable"]
 
 
