@@ -26,16 +26,18 @@ _mine = threading.local()
 class Cluster:
     """The workers of the Dask scheduler at ``address``, in place of Workers; a context manager.
 
-    Raises RuntimeError if nobody answers there, there is no worker, or one holds another grader;
-    ImportError where dask.distributed is not installed.
+    Raises RuntimeError if nobody answers there, there is no worker, one holds another grader, or
+    dask.distributed is not installed here.
     """
 
     def __init__(self, bench: Bench, address: str):
         self._bench, self._address = bench, address
 
     def __enter__(self) -> "Cluster":
-        from distributed import Client
-
+        try:
+            from distributed import Client
+        except ModuleNotFoundError as error:
+            raise RuntimeError(words("cluster.not_installed")) from error
         try:
             self._client = Client(self._address, timeout=SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
