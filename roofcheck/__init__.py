@@ -26,14 +26,19 @@ reason, or neither. From the question inwards:
 - ``course``: the course around a notebook, what it holds, and what a teacher set for a term
 - ``explaining``: how the answer of any kind comes about; ``answer_page``: the answers of a
   set as a page; ``page`` and ``templates``: its form
+- ``hand_in``: hand in a set in one step, after a ``rerun`` from the top; ``exchange``: nbgrader's,
+  where a class has one; ``ids``: those that a teacher gave out
 - ``cells``: the line of a notebook by which it asks
 - ``words``: every sentence, a table a language; ``sentences``: how they are looked up
 """
 
+from roofcheck.hand_in import hand_in
 from roofcheck.progress import progress
 from roofcheck.review import review
 from roofcheck.student import Grade, check, predict, reveal
 from roofcheck.table import find_question
 from roofcheck.variants import ask
 
-__all__ = ["Grade", "ask", "check", "find_question", "predict", "progress", "reveal", "review"]
+__all__ = [
+    "Grade", "ask", "check", "find_question", "hand_in", "predict", "progress", "reveal", "review",
+]  # fmt: skip

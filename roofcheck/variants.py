@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import html
+import unicodedata
 from collections.abc import Iterator
 
 import numpy as np
@@ -105,7 +106,7 @@ def variant(question_id, me):
 
 def same(me):
     """An id or a name in the one form that all ways to write it share."""
-    return " ".join(str(me).casefold().split())
+    return " ".join(unicodedata.normalize("NFKC", str(me)).casefold().split())
 
 
 def judge_variant(question_id, own, answer):

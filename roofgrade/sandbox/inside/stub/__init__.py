@@ -69,6 +69,10 @@ def progress(name, due=None):
     return Line()
 
 
+def hand_in(name, unfinished=False, path=None):
+    """Do nothing: this is handed in already."""
+
+
 def review(*arguments, **settings):
     return Line()
 
