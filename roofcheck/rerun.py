@@ -77,9 +77,7 @@ def run(notebook, folder: Path, cell_seconds=CELL_SECONDS, seconds=SECONDS) -> R
             store_widget_state=False,
             resources={"metadata": {"path": str(folder)}},
         )
-        client.log = logging.getLogger("roofcheck.rerun")
-        client.log.addHandler(logging.NullHandler())
-        client.log.propagate = False
+        client.log = kernel.log = _quiet()
         told = Path(private) / "told.json"
         environment = os.environ | {
             HAND_IN: "1",
@@ -88,6 +86,7 @@ def run(notebook, folder: Path, cell_seconds=CELL_SECONDS, seconds=SECONDS) -> R
             "ROOFKIT_ANSWERS": "",
         }
         with client.setup_kernel(env=environment):
+            client.kc.log = _quiet()
             return _run(client, notebook, told, cell_seconds, time.monotonic() + seconds)
 
 
@@ -133,6 +132,14 @@ def tell(path):
         "me_is_text": isinstance(me, str),
     }
     Path(path).write_text(json.dumps(found), encoding="utf-8")
+
+
+def _quiet():
+    """A log that nobody reads: within a kernel the usual one goes to the student's terminal."""
+    log = logging.getLogger("roofcheck.rerun")
+    log.addHandler(logging.NullHandler())
+    log.propagate = False
+    return log
 
 
 def _error(cell):

@@ -74,6 +74,7 @@ def main(ctx, course):
 
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+NEW = click.Path(path_type=Path, dir_okay=False)
 set_argument = click.argument("name", metavar="SET")
 
 
@@ -192,13 +193,20 @@ def report(course, name):
 
 
 @main.command()
-@click.argument("file", type=FILE)
+@click.argument("file", type=FILE, required=False)
+@click.option("--ids", type=NEW, help="Write the ids of all to this file, which names nobody.")
 @click.pass_obj
-def roster(course, file):
+def roster(course, file, ids):
     """Take the names of students from a CSV file: nbgrader's, Moodle's or Canvas's."""
     from roofgrade.intake import roster as rosters
 
-    _say(words("commands.roster", count=len(rosters.take(course, file))))
+    if not (file or ids):
+        raise click.UsageError(words("commands.roster_nothing"))
+    if file:
+        _say(words("commands.roster", count=len(rosters.take(course, file))))
+    if ids:
+        count = rosters.write_ids(course, ids)
+        _say(words("commands.ids", count=count, path=os.path.relpath(ids)))
 
 
 @main.command()

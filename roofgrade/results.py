@@ -38,7 +38,8 @@ class Result:
     id; ``reading`` names the paragraphs that a person has to look for elsewhere, ``flagged`` the
     graded cells that ``reason`` is about: it stands until a person has scored each of them. ``key``
     is the hash of all that the result follows from: files, release, grader. ``gone`` says that the
-    student's process ended for no known reason, so that the next run tries once more.
+    student's process ended for no known reason, so that the next run tries once more. ``alike``
+    are the other students who named the same ``me``: ``judge.alike`` says what follows from it.
     """
 
     student: str
@@ -55,6 +56,7 @@ class Result:
     key: str = ""
     sandboxed: bool = True
     gone: bool = False
+    alike: tuple[str, ...] = ()
     seconds: float = 0.0
 
     def to_json(self) -> str:
@@ -70,7 +72,7 @@ class Result:
                 name: Answer(**answer | {"slips": tuple(answer["slips"])})
                 for name, answer in plain.pop("answers").items()
             }
-            for name in ("remarks", "reading", "flagged"):
+            for name in ("remarks", "reading", "flagged", "alike"):
                 plain[name] = tuple(plain.get(name, ()))
             return cls(answers=answers, **plain)
         except (KeyError, TypeError, AttributeError) as error:

@@ -33,6 +33,7 @@ from roofgrade.cluster import Cluster
 from roofgrade.course import Course
 from roofgrade.errors import RefusedError
 from roofgrade.intake.folders import Folder, folders, take_in
+from roofgrade.judge.alike import alike, claims, told_apart
 from roofgrade.judge.marking import mark, released
 from roofgrade.pages.summary import UNGRADED, Row, Summary, summarise
 from roofgrade.results import PERSON, REFUSED, Result
@@ -90,6 +91,7 @@ def grade(
             run.grade(chosen, pool)
         except KeyboardInterrupt:
             stopped = True
+        run.tell_apart(listed)
         rest = [folder for folder in listed if folder.name not in run.rows]
         if not rest:
             _forget_moved(course, assignment, listed)
@@ -138,6 +140,7 @@ class _Run:
         self._again, self._unsandboxed = again, unsandboxed
         self._cell_seconds, self._notebook_seconds = seconds
         self._tried_again = set()
+        self._claims: dict[str, tuple[str, set[str], tuple[str, ...]]] = {}
         self.rows: dict[str, Row] = {}
 
     def grade(self, chosen, pool):
@@ -145,6 +148,25 @@ class _Run:
         with contextlib.closing(pool.marked(self._tasks(chosen))) as marked:
             for task, result in marked:
                 self._finish(result, task.files, new=True)
+
+    def tell_apart(self, listed):
+        """Tell all who name the same ``me`` of each other, and those who no longer do of nobody."""
+        for folder in listed:
+            if folder.name not in self._claims and (earlier := _kept(self._course, folder)):
+                self._note(earlier)
+        naming = alike((student, claimed) for student, claimed, _ in self._claims.values())
+        for name, (student, claimed, before) in self._claims.items():
+            others = naming.get(student, ()) if claimed else ()
+            if others == before:
+                continue
+            if (result := kept(self._course, self._assignment, student, name)) is not None:
+                result = replace(result, alike=others)
+                keep(self._course, result)
+                self._writer.put(result)
+                self.rows[name] = Row.of(told_apart(result))
+
+    def _note(self, result):
+        self._claims[result.folder] = result.student, claims(result), result.alike
 
     def _tasks(self, chosen):
         """The Tasks that have to be marked; all other folders are finished on the way."""
@@ -205,7 +227,8 @@ class _Run:
             if new:
                 keep(self._course, result)
             self._writer.put(result, beside)
-            row = Row.of(result)
+            self._note(result)
+            row = Row.of(told_apart(result))
         except GradebookError:
             raise
         except Exception as error:  # one submission stops no other
@@ -219,19 +242,23 @@ class _Run:
 
 def _of_another_grader(course, chosen):
     """How many were graded before the grader or a question table changed."""
-    found = (kept(course, folder.assignment, folder.student, folder.name) for folder in chosen)
+    found = (_kept(course, folder) for folder in chosen)
     return sum(1 for each in found if each and each.key and not is_of_this_grader(each.key))
+
+
+def _kept(course, folder: Folder):
+    return kept(course, folder.assignment, folder.student, folder.name)
 
 
 def _untouched(course, folder: Folder):
     """The row of a folder that this run did not look at."""
-    result = kept(course, folder.assignment, folder.student, folder.name)
+    result = _kept(course, folder)
     if folder.state or result is None:
         return Row(
             student=folder.student, folder=folder.name, state=folder.state or UNGRADED,
             reason=folder.why, remarks=folder.remarks,
         )  # fmt: skip
-    return Row.of(result, *([words("run.since")] if _is_newer(folder, result) else []))
+    return Row.of(told_apart(result), *([words("run.since")] if _is_newer(folder, result) else []))
 
 
 def _files(handed):

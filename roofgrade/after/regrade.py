@@ -13,6 +13,7 @@ from roofgrade.book import kept
 from roofgrade.book.gradebook import Writer
 from roofgrade.course import Course
 from roofgrade.judge import probes
+from roofgrade.judge.alike import is_ones_own
 from roofgrade.judge.judging import judge, seed_for
 from roofgrade.judge.marking import check_output
 from roofgrade.judge.outputs import written
@@ -64,9 +65,10 @@ class Regrading:
 def preview(course: Course, assignment: str, question: str) -> Regrading:
     """Tell who moves, and by how much, without changing anything.
 
-    A question whose calls changed, as new arguments of a function do, has to run again: each such
-    student is among the moves, with the reason. Raises ValueError if no answer to the question is
-    kept, or if its points changed.
+    Who names the same ``me`` as another gets nothing for it, and does not move. A question whose
+    calls changed, as new arguments of a function do, has to run again: each such student is among
+    the moves, with the reason. Raises ValueError if no answer to the question is kept, or if its
+    points changed.
     """
     points = find_question(question).points
     judged, moves, changes = 0, [], []
@@ -86,7 +88,7 @@ def preview(course: Course, assignment: str, question: str) -> Regrading:
             elif verdict != _verdict(answer):
                 after = verdict.credit * points
                 changes.append(Change(result.student, result.folder, cell, answer, verdict))
-                if after != before:
+                if after != before and not (result.alike and is_ones_own(answer)):
                     moves.append(Move(result.student, before, after, verdict.message))
     if not judged:
         named = {"question": question, "assignment": assignment}

@@ -34,6 +34,7 @@ from roofgrade.book.database import QUIET, Book, explained, lent
 from roofgrade.book.kept import HeldError, alone, files_of, hash_of, saved, unsaved
 from roofgrade.book.standing import Standing, max_score, standings_in, students_in
 from roofgrade.course import Course
+from roofgrade.judge.alike import told_apart
 from roofgrade.results import PERSON, Result
 from roofgrade.text import escaped, words
 
@@ -81,7 +82,7 @@ class Writer:
         ``beside``, the files that lie there stay. A result without a notebook leaves everything as
         it is.
         """
-        done = bool(result.notebook) and self._put(result, beside)
+        done = bool(result.notebook) and self._put(told_apart(result), beside)
         saved(self._course, result)
         return done
 

@@ -20,6 +20,7 @@ from nbgrader.api import (
 
 from roofgrade.book.kept import all_kept
 from roofgrade.course import Course
+from roofgrade.judge.alike import told_apart
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.text import words
 
@@ -81,7 +82,7 @@ def results(course: Course, assignment: str) -> dict[str, Result]:
     """
     order = (REFUSED, GRADED, PERSON)
     kept = (result for result in all_kept(course, assignment) if result.student)
-    found = [_light(result) for result in kept]
+    found = [_light(told_apart(result)) for result in kept]
     found.sort(key=lambda result: order.index(result.state))
     return {result.student: result for result in found}
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from nbgrader.api import Gradebook
 
+from roofcheck.ids import written
 from roofgrade import sheets
 from roofgrade.intake.names import fault
 from roofgrade.intake.people import Entry, Ids, People, new_id
@@ -53,6 +54,20 @@ def people(course):
         ]
     told = any(entry.name or entry.email or entry.lms_user_id for entry in entries)
     return People(entries) if told else None
+
+
+def write_ids(course, path):
+    """Write the ids of all whom the gradebook knows, as hashes, for hand_in(); how many there are.
+
+    Raises ValueError if it knows nobody.
+    """
+    with Gradebook(course.db_url) as gradebook:
+        known = [student.id for student in gradebook.students]
+    if not known:
+        raise ValueError(words("roster.nobody"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(written(known, words("roster.ids_file")), encoding="utf-8")
+    return len(known)
 
 
 def read(path):

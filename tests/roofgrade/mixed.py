@@ -624,7 +624,7 @@ def the_check_of_another_question(work):
 
 @submission(state="person", points=19, hostile=True)
 def with_a_neighbours_figures(work):
-    work.write("ps1-me", 'me = "As-Released "')
+    work.write("ps1-me", 'me = "Somebody-Else "')
 
 
 @submission(state="person", points=19, hostile=True)

@@ -2,8 +2,11 @@
 
 import pytest
 from classroom import classroom
+from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
+from roofcheck import ids
+from roofgrade.commands import main
 from roofgrade.intake import roster
 from roofgrade.intake.names import sender
 from roofgrade.intake.roster import Entry
@@ -96,3 +99,22 @@ def test_who_is_known_in_another_spelling_keeps_the_id(tmp_path):
     assert [entry.id for entry in roster.take(course, path)] == ["zoe\u0301"]
     with Gradebook(course.db_url) as gradebook:
         assert [student.email for student in gradebook.students] == ["zoe@example.edu"]
+
+
+def test_the_ids_that_a_kit_carries_name_nobody(tmp_path):
+    course = classroom(tmp_path / "course")
+    file = tmp_path / "course/course/ids.txt"
+    told = CliRunner().invoke(main, ["--course", str(course.root), "roster", "--ids", str(file)])
+    assert told.exit_code
+    assert "take in a roster first" in told.output
+    (tmp_path / "roster.csv").write_text("id,last_name\nada7,Lovelace\nzoé,Muller\n")
+    typed = ["--course", str(course.root), "roster", str(tmp_path / "roster.csv")]
+    told = CliRunner().invoke(main, [*typed, "--ids", str(file)])
+    assert "2 ids written" in told.output
+    text = file.read_text(encoding="utf-8")
+    assert not [name for name in ("ada", "zo", "Lovelace", "Muller") if name in text]
+    for me, known in {"ada7": True, " ADA7 ": True, "zoe\u0301": True, "ada": False}.items():
+        assert ids.is_known(file, me) is known
+    # What is written is tried in other forms, and nobody's else.
+    for me, near in {"ada7@example.edu": "ada7", "a da7": "ada7", "ada8": "", "zoé7": ""}.items():
+        assert ids.likely(file, me) == near
