@@ -30,6 +30,20 @@ LOGGED = re.compile(r"^\[\w+ \| (\w+)\] *")
 SERIOUS = ("ERROR", "CRITICAL")
 
 
+# nbgrader's command list says it in words alone; this is what that command does, as data.
+LIST = """
+import json, sys
+from nbgrader.apps import ListApp
+from nbgrader.auth import Authenticator
+from nbgrader.exchange import ExchangeFactory
+app = ListApp.instance()
+app.initialize(sys.argv[1:])
+app.coursedir.assignment_id = app.extra_args[0] if app.extra_args else ""
+known = {"coursedir": app.coursedir, "authenticator": Authenticator(parent=app), "parent": app}
+print(json.dumps(ExchangeFactory(parent=app).List(**known).start()))
+"""
+
+
 class ExchangeError(RuntimeError):
     """The exchange did not do what was asked; the message says why, for a student."""
 
@@ -106,9 +120,9 @@ class Exchange:
         return [each for found in listed for each in found["submissions"]]
 
     def _list(self, *arguments):
-        said = self._nbgrader("list", *arguments, "--json")
+        said = self._run("-c", LIST, *arguments)
         try:
-            return json.loads(said[said.index("[") :])
+            return json.loads(said)
         except ValueError:
             raise ExchangeError(say("exchange.failed", said=_one_line(said))) from None
 
@@ -123,8 +137,11 @@ class Exchange:
             raise ExchangeError(say("exchange.no_folder", folder=folder, why=why)) from None
 
     def _nbgrader(self, command, *arguments):
-        """What one of nbgrader's commands prints."""
-        typed = [sys.executable, "-m", "nbgrader", command, *arguments, f"--course={self.course}"]
+        return self._run("-m", "nbgrader", command, *arguments)
+
+    def _run(self, *arguments):
+        """What this Python prints, run on something of nbgrader's for this course."""
+        typed = [sys.executable, *arguments, f"--course={self.course}"]
         try:
             done = subprocess.run(
                 typed, cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE

@@ -368,7 +368,7 @@ def _write(report, path, around):
             return replace(told, next=_upload(around))
         target.parent.mkdir(exist_ok=True)
         if before:
-            kept = _free(target.parent / EARLIER, f"{target.stem} {before:%Y-%m-%d %H.%M}")
+            kept = _free(target.parent / EARLIER, f"{target.stem}-{before:%Y-%m-%d-%H.%M}")
             kept.parent.mkdir(exist_ok=True)
             target.rename(kept)
             file = os.path.relpath(kept, around.root)
@@ -398,7 +398,7 @@ def _free(folder, stem):
     found, number = folder / f"{stem}.ipynb", 1
     while found.exists():
         number += 1
-        found = folder / f"{stem} ({number}).ipynb"
+        found = folder / f"{stem}-{number}.ipynb"
     return found
 
 

@@ -8,17 +8,21 @@ import html
 import importlib
 import itertools
 import json
+import os
 import re
 import shutil
+import subprocess
 import warnings
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 import sympy
 from click.testing import CliRunner
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from schedules import gather
 
 import roofkit as rk
@@ -29,9 +33,12 @@ from roofcheck import (
     chips,
     course,
     explaining,
+    exchange,
+    ids,
     inputs,
     kinds,
     loading,
+    rerun,
     showing,
     student,
     time_limit,
@@ -46,6 +53,7 @@ from roofcheck.commands import command
 from roofcheck.computation import Candidate
 from roofcheck.derivation import Derivation, Line, step
 from roofcheck.diagnosis import told
+from roofcheck.hand_in import hand_in, hand_in_file
 from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Several, Verdict
 from roofcheck.programs import Loops, Sends
 from roofcheck.progress import progress
@@ -436,6 +444,7 @@ VARIED = Number(
 QUESTIONS = {
     "l09.varied": VARIED,
     "ps9.varied": VARIED,
+    "ps9.half": replace(HALF, points=1),
     "ps9.bound": BOUND,
     "l09.send": SEND,
     "l09.add": ADD,
@@ -592,6 +601,123 @@ def of_answers(monkeypatch, tmp_path):
     yield from (re.sub(style, " ", each, flags=re.S) for each in (*explained, html.unescape(page)))
 
 
+class Ends:
+    """A client whose kernel ends, or whose cell is stopped, at the first cell."""
+
+    def __init__(self, error=None):
+        self.error, self.timeout = error, 0
+
+    def execute_cell(self, *cell):
+        if self.error:
+            raise self.error
+
+
+class Complains:
+    """An exchange that has the set, and then fails."""
+
+    student, before = "ada", None
+
+    def __init__(self, last=None):
+        self.before = last
+
+    def last(self, name):
+        return self.before
+
+    def submit(self, path, name):
+        if not self.before:
+            raise exchange.ExchangeError("")
+        return datetime.now()
+
+    def submitted(self, name):
+        return datetime.now()
+
+
+def of_reruns(tmp_path):
+    nothing = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x")])
+    errors = CellTimeoutError("x"), DeadKernelError("x"), None
+    for error in errors:
+        yield rerun._run(Ends(error), nothing, tmp_path / "told", 1, 0).ended
+
+
+def of_hand_ins(monkeypatch, tmp_path):
+    for name in ("JUPYTERHUB_USER", "JPY_SESSION_NAME", course.FOLDER):
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / "ps9"
+    (folder / "course/en").mkdir(parents=True)
+    (folder / "course/en/index.json").write_text('{"lectures": [], "sets": [{"id": "ps9", '
+        '"file": "", "number": 9, "title": "", "minutes": 0, "points": 0, "lectures": [], '
+        '"questions": []}]}')  # fmt: skip
+    notebook, term = folder / "ps9.ipynb", folder / "course/term.toml"
+
+    def cells(*sources):
+        made = [nbformat.v4.new_code_cell(source) for source in sources]
+        nbformat.write(nbformat.v4.new_notebook(cells=made), notebook)
+        os.utime(notebook, (0, 0))
+
+    def handed(name="ps9", unfinished=True, path=notebook, **found):
+        monkeypatch.setattr(rerun, "run", lambda *a: rerun.Run(**found))
+        return str(hand_in_file(path, name, unfinished))
+
+    monkeypatch.setattr(exchange, "here", lambda *place: None)
+    cells('check("ps9.varied", 3)')
+    (folder / "1.csv").touch()
+    failed = {"ended": wide("x"), "failing": (("", wide("x")),)}
+    yield from (handed(unfinished=False, **failed), handed(), handed())  # alone, twice
+    cells('check("ps9.varied", 4)')
+    term.write_text("due.ps9 = 2020-01-01")  # in error: a day, and no time
+    yield handed()
+    term.write_text('due.ps9 = 2020-01-01T00:00:00Z\nids = "course/ids"\n')
+    yield handed(me="ada", verdicts={"ps9.varied": ("wrong", 0.0)})
+    (folder / "course/ids").write_text(ids.written(["ada"]))
+    found = ("", True), ("7", False), ("a/b", True), ("bob", True), ("ada@b", True)
+    yield from (handed(me=me, me_is_text=is_text) for me, is_text in found)
+    monkeypatch.setattr(exchange, "here", lambda *place: Complains())
+    yield from (handed(me="bob"), handed(me="ada"))
+    for last in (tmp_path, folder):
+        monkeypatch.setattr(exchange, "here", lambda *place, last=last: Complains(last))
+        shutil.copy(notebook, tmp_path / "ps9.ipynb")
+        cells(f'check("ps9.varied", {len(str(last))})')
+        yield handed()
+    monkeypatch.setattr(exchange, "here", lambda *place: None)
+    yield from (handed("ps0"), handed(path=folder / "1.csv"), handed(path=tmp_path / "0"))
+
+    def changing(*_):
+        cells('check("ps9.varied", 5)')
+        return rerun.Run()
+
+    monkeypatch.setattr(rerun, "run", changing)
+    yield str(hand_in_file(notebook, "ps9", unfinished=True))
+    shutil.rmtree(folder / "handed-in")
+    (folder / "handed-in").touch()
+    yield handed()
+    monkeypatch.chdir(tmp_path / "ps9/course")
+    yield from (str(hand_in("ps9")), str(hand_in("ps9", path=notebook)))
+    cells('check("ps1.ridge", 3)')
+    yield handed()
+    cells("x")
+    yield handed()
+
+
+def of_exchanges(monkeypatch, tmp_path):
+    """What nbgrader's commands may come to; that they do is for tests of the exchange."""
+    place = exchange.Exchange(tmp_path, tmp_path / "sets", "", "")
+    file = tmp_path / "file"
+    file.touch()
+    for ran in (
+        lambda *a, **k: subprocess.CompletedProcess(a, 1, "", "[X | ERROR] 1"),
+        lambda *a, **k: subprocess.CompletedProcess(a, 0, "?", ""),
+        lambda *a, **k: (_ for _ in ()).throw(subprocess.TimeoutExpired("", 1)),
+    ):
+        monkeypatch.setattr(subprocess, "run", ran)
+        for ask_it in (place.released, lambda: place.fetch("ps9")):
+            with pytest.raises(exchange.ExchangeError) as told:
+                ask_it()
+            yield str(told.value)
+    with pytest.raises(exchange.ExchangeError) as told:
+        replace(place, sets=file / "sets").fetch("ps9")
+    yield str(told.value).replace("Not a directory", "")
+
+
 def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, tmp_path):
     monkeypatch.setattr("roofcheck.table._tables", lambda *asked: QUESTIONS)
     monkeypatch.setattr(student, "_guesses", {})
@@ -602,6 +728,14 @@ def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, t
     shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
     shown += [*of_answers(monkeypatch, tmp_path), *of_courses(monkeypatch, tmp_path)]
+    shown += of_courses(monkeypatch, tmp_path)
+    named = (
+        r"ps\d\.?\w*|(handed-in|course)/\S*|[/\[]\S+|\b(ada|bob|a)\b|(No such|File ex).*\w"
+        r"|1.csv|\w*ids\b|due.ps9|datetime\S+"
+    )
+    told = (*of_reruns(tmp_path), *of_hand_ins(monkeypatch, tmp_path))
+    told = (*told, *of_exchanges(monkeypatch, tmp_path))
+    shown += [re.sub(named, "", each) for each in told]
     monkeypatch.setattr(time_limit, "SECONDS", 0.05)
     shown += [SINGLE.judge(never).message, COPY.judge(never).message]
     assert {message for message in shown if narrow(message)} == set()

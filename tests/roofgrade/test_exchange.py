@@ -7,9 +7,12 @@ import shutil
 import nbformat
 import pytest
 from classroom import RIGHT, SET, classroom, grade
+from homework import ROOT
 from nbgrader.apps import NbGraderApp
 from traitlets.config import Application
 
+from roofcheck import exchange, rerun
+from roofcheck.hand_in import hand_in_file
 from roofgrade.pages import feedback
 
 
@@ -53,9 +56,7 @@ def test_out_and_back_and_again(machine):
     collected = course.submitted / me / SET
     times = []
     for number, collect in enumerate(("collect", "collect --update")):
-        nb = nbformat.read(notebook, as_version=4)
-        nb.cells[-2].source = f"My paragraph, version {number}."
-        nbformat.write(nb, notebook)
+        write_paragraph(notebook, f"My paragraph, version {number}.")
         nbgrader(student, "submit", SET)
         nbgrader(course.root, *collect.split(), SET)
         assert (collected / notebook.name).read_bytes() == notebook.read_bytes()
@@ -69,3 +70,86 @@ def test_out_and_back_and_again(machine):
     nbgrader(student, "fetch_feedback", SET)
     [fetched] = student.glob(f"{SET}/feedback/*/{SET}.html")
     assert fetched.read_bytes() == page.path.read_bytes()
+
+
+@pytest.fixture
+def lab(machine, monkeypatch):
+    """The instructor's course, and the student's folder as a course with nothing fetched yet."""
+    course, student = machine
+    for name in ("JUPYTERHUB_USER", "ROOFLINE_COURSE"):
+        monkeypatch.delenv(name, raising=False)
+    (student / "course/en").mkdir(parents=True)
+    shutil.copy(ROOT / "course/en/index.json", student / "course/en")
+    return course, student
+
+
+@pytest.mark.slow("hand_in() goes through a real exchange of nbgrader, and feedback returns")
+def test_hand_in_fetches_submits_and_brings_feedback(lab, monkeypatch):
+    course, student = lab
+    me = getpass.getuser()
+    here = exchange.here(student)
+    assert (here.student, here.course) == (me, "roofline")
+    assert here.released() == []
+    with pytest.raises(exchange.ExchangeError, match=r"says: .*not found"):
+        here.fetch(SET)
+    nbgrader(course.root, "release_assignment", SET)
+    assert here.released() == [SET]
+    notebook = here.fetch(SET)
+    assert notebook == student / f"exercises/en/{SET}/{SET}.ipynb"
+    assert notebook.read_bytes() == course.release(SET).read_bytes()
+    assert here.submitted(SET) is here.feedback(SET) is None
+
+    # Its own run is what tests of hand_in are about.
+    monkeypatch.setattr(rerun, "run", lambda *given: rerun.Run(me="somebody else"))
+    write_paragraph(notebook, "My paragraph.")
+    (notebook.parent / "notes.csv").write_text("1")
+    stopped = hand_in_file(notebook, SET)
+    assert (stopped.state, here.submitted(SET)) == ("stopped", None)
+    assert f"you hand in as {me}" in str(stopped)
+    renamed = notebook.rename(notebook.with_name("my set.ipynb"))
+    report = hand_in_file(renamed, SET, unfinished=True)
+    assert (report.state, report.id, report.time) == ("submitted", me, here.submitted(SET))
+    assert not (student / "handed-in").exists()
+    nbgrader(course.root, "collect", SET)
+    collected = course.submitted / me / SET
+    assert (collected / f"{SET}.ipynb").read_bytes() == renamed.read_bytes()
+    assert (collected / "notes.csv").read_text() == "1"
+    same = hand_in_file(renamed, SET, unfinished=True)
+    assert (same.state, same.time) == ("same", report.time)
+    write_paragraph(renamed, "My paragraph, again.")
+    assert hand_in_file(renamed, SET, unfinished=True).time > report.time
+
+    # What is fetched again, and feedback, leave the student's work as it is.
+    mine = renamed.read_bytes()
+    write_paragraph(here.fetch(SET), "I began anew.")
+    begun = notebook.read_bytes()
+    made = grade(course, me, RIGHT)
+    for name in feedback.EXCHANGED:
+        shutil.copy(collected / name, made.parent)
+    [page] = feedback.write(course, SET)
+    nbgrader(course.root, "release_feedback", SET)
+    assert here.feedback(SET).read_bytes() == page.path.read_bytes()
+    assert here.fetch(SET) == notebook
+    assert (notebook.read_bytes(), renamed.read_bytes()) == (begun, mine)
+
+    # Nothing is handed in, and the student is told, where the exchange is closed.
+    inbound = student.parent / "exchange/roofline/inbound"
+    inbound.rename(inbound.with_name("closed"))
+    write_paragraph(renamed, "Too late.")
+    failed = hand_in_file(renamed, SET, unfinished=True)
+    assert failed.state == "stopped"
+    assert "The exchange of your class says: Inbound directory doesn't exist" in str(failed)
+
+
+def write_paragraph(notebook, text):
+    nb = nbformat.read(notebook, as_version=4)
+    next(cell for cell in nb.cells if cell.id == f"{SET}-paragraph").source = text
+    nbformat.write(nb, notebook)
+
+
+def test_without_a_folder_or_settings_there_is_no_exchange(machine, tmp_path):
+    _, student = machine
+    assert exchange.here(student) is not None
+    (student.parent / "exchange").rmdir()
+    assert exchange.here(student) is None
+    assert exchange.here(tmp_path) is None

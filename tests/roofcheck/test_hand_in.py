@@ -1,0 +1,233 @@
+"""A set handed in from a student's own machine: what stops it, what is written, what is kept.
+
+Every hand-in here runs the notebook in a real kernel.
+"""
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from roofcheck import ids, rerun
+from roofcheck.hand_in import hand_in_file, handed_in
+from roofcheck.student import grades
+
+ROOT = Path(__file__).resolve().parents[2]
+SET = "ps1"
+TERM = 'upload = "Moodle, Problem set 1"\nids = "course/ids.txt"\ndue.ps1 = 2020-01-31T18:00:00Z\n'
+PARAGRAPH = "Compare the intensity with the ridge."
+
+
+@pytest.fixture(scope="module")
+def solved():
+    """The notebook of somebody who has solved all of it."""
+    done = nbformat.read(ROOT / f"solutions/en/{SET}/{SET}.ipynb", as_version=4)
+    answers = {cell.id: cell.source for cell in done.cells if cell.cell_type == "code"}
+    released = nbformat.read(ROOT / f"exercises/en/{SET}/{SET}.ipynb", as_version=4)
+    for cell in released.cells:
+        cell.source = answers.get(cell.id, cell.source)
+        if cell.id == f"{SET}-paragraph":
+            cell.source = PARAGRAPH
+    return released
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch, solved):
+    """The course's folder, with a set that is solved; a test changes cells by their names."""
+    for name in ("JUPYTERHUB_USER", "ROOFLINE_COURSE", "JPY_SESSION_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("roofcheck.exchange.here", lambda *folder: None)  # an own machine
+    (tmp_path / "course/en").mkdir(parents=True)
+    shutil.copy(ROOT / "course/en/index.json", tmp_path / "course/en")
+    notebook = tmp_path / f"exercises/en/{SET}/{SET}.ipynb"
+    notebook.parent.mkdir(parents=True)
+
+    def with_cells(**changed):
+        made = nbformat.from_dict(json.loads(nbformat.writes(solved)))
+        for name, source in changed.items():
+            next(c for c in made.cells if c.id == f"{SET}-{name}").source = source
+        nbformat.write(made, notebook)
+        return notebook
+
+    with_cells()
+    return with_cells
+
+
+def course_of(notebook):
+    return notebook.parents[3]
+
+
+def parts(report):
+    return dict(report.parts)
+
+
+def test_a_finished_set_becomes_one_file_and_the_last_one_is_kept(place):
+    notebook = place(me='me = "ada"', ridge="ridge = 403.3")
+    root = course_of(notebook)
+    (root / "course/term.toml").write_text(TERM, encoding="utf-8")
+    (root / "course/ids.txt").write_text(ids.written(["Ada", "bob"]), encoding="utf-8")
+    (notebook.parent / "notes.csv").write_text("1")
+    first = hand_in_file(notebook, SET)
+    assert first.state == "written"
+    assert first.file == root / f"handed-in/{SET}-ada.ipynb"
+    assert first.file.read_bytes() == notebook.read_bytes()
+    said = str(first)
+    for told in ("Moodle, Problem set 1", "It was due at 2020-01-31", "notes.csv", "1. A spec"):
+        assert told in said
+    assert list(parts(first)) == [
+        "These answers are not fully right yet; they can be handed in as they are:"
+    ]
+    assert first.as_json()["parts"][0]["items"] == ["1. A specification"]
+    json.dumps(first.as_json())
+
+    # Other outputs, the same work.
+    other = nbformat.read(notebook, as_version=4)
+    other.cells[2].outputs = [nbformat.v4.new_output("stream", text="later")]
+    nbformat.write(other, notebook)
+    same = hand_in_file(notebook, SET)
+    assert (same.state, same.time, same.file) == ("same", first.time, first.file)
+
+    place(me='me = "ada"', ridge="ridge = 201.6")
+    better = hand_in_file(notebook, SET)
+    assert (better.state, better.parts) == ("written", ())
+    [kept] = (root / "handed-in/earlier").iterdir()
+    assert "403.3" in kept.read_text(encoding="utf-8")
+    assert kept.name in str(better)
+    assert handed_in(SET, root) == better.time
+    # One file lies there to be uploaded.
+    assert [path.name for path in (root / "handed-in").glob("*.ipynb")] == [first.file.name]
+
+
+def test_what_is_missing_or_fails_stops_it_until_the_student_says_so(place):
+    unwritten = "YOUR ANSWER HERE"
+    notebook = place(
+        me="me = ...",
+        ridge="ridge = ...",
+        time="time_us = tmie",
+        mine="saved_us = ...",
+        paragraph=unwritten,
+    )
+    before, known = notebook.read_bytes(), grades()
+    stopped = hand_in_file(notebook, SET)
+    assert stopped.state == "stopped"
+    assert parts(stopped) == {
+        "These cells fail when the notebook runs from the top:": (
+            "2. A layer on an H200: NameError: name 'tmie' is not defined",
+        ),
+        "These questions have no answer:": (
+            "1. A specification", "2. A layer on an H200", "6. What overlap saves", "9. A claim",
+        ),
+    }  # fmt: skip
+    assert stopped.can_go_on
+    assert 'hand_in("ps1", unfinished=True)' in str(stopped)
+    assert not (course_of(notebook) / "handed-in").exists()
+    assert (notebook.read_bytes(), grades()) == (before, known), "a copy ran, and not here"
+    # Who learns alone needs no id.
+    done = hand_in_file(notebook, SET, unfinished=True)
+    assert (done.state, done.file.name, done.can_go_on) == ("written", f"{SET}.ipynb", False)
+    assert "Nobody waits for this file" in str(done)
+
+
+@pytest.mark.parametrize(
+    ("me", "user", "told"),
+    [
+        ('me = "ada8"', "", "Your class has no id ada8."),
+        ('me = "ada7@example.edu"', "", 'Write me = "ada7" if that is yours.'),
+        ("me = ...", "", "Your id is missing"),
+        ("me = 7", "", 'in quotes: me = "7"'),
+        ('me = "a/b"', "", "a/b cannot be an id"),
+        ('me = "bob"', "ada7", 'you hand in as ada7. Write me = "ada7"'),
+    ],
+)
+def test_an_id_that_is_nobodys_is_told(place, monkeypatch, me, user, told):
+    notebook = place(me=me)
+    if user:
+        monkeypatch.setenv("JUPYTERHUB_USER", user)
+    listed = course_of(notebook) / "course/ids.txt"
+    listed.write_text(ids.written(["ada7", "bob"]), encoding="utf-8")
+    (listed.parent / "term.toml").write_text(TERM, encoding="utf-8")
+    # The run is that of any other test; what it found is what this is about.
+    cell = {"me": me.partition(" = ")[2].strip('"').replace("...", ""), "me_is_text": '"' in me}
+    monkeypatch.setattr(rerun, "run", lambda *a: rerun.Run(**cell, verdicts=RIGHT))
+    report = hand_in_file(notebook, SET)
+    assert report.state == "stopped"
+    assert told in str(report)
+    assert report.id == (user or cell["me"])
+
+
+RIGHT = {
+    f"ps1.{name}": ("right", 1.0)
+    for name in ("ridge", "time", "bound", "order", "chain", "mine", "attainable", "bracket")
+}
+
+
+def test_a_kernel_that_dies_and_a_cell_without_end_are_told(place, monkeypatch):
+    notebook = place(bound="import os\nos._exit(1)")
+    died = hand_in_file(notebook, SET)
+    assert "3. Which roof?: the kernel ended while a cell ran there." in str(died)
+    assert died.can_go_on
+    endless = nbformat.read(place(ridge="while True: pass"), as_version=4)
+    found = rerun.run(endless, notebook.parent, cell_seconds=1)
+    assert found.ended == "1. A specification: a cell was stopped after 1 seconds."
+
+
+def test_what_is_no_notebook_of_the_set_is_told(place, tmp_path):
+    notebook = place()
+    for path, name, told in (
+        (notebook, "ps2", "ps1.ipynb is not ps2: its questions are those of ps1."),
+        (notebook, "ps9", "There is no problem set 'ps9'."),
+        (tmp_path / "none.ipynb", SET, "cannot be read"),
+        (ROOT / "README.md", SET, "is no notebook that can be read"),
+    ):
+        report = hand_in_file(path, name)
+        assert (report.state, report.can_go_on) == ("stopped", False)
+        assert told in str(report)
+
+
+def test_a_place_that_takes_no_file_is_told(place, monkeypatch):
+    notebook = place()
+    (course_of(notebook) / "handed-in").touch()
+    monkeypatch.setattr(rerun, "run", lambda *a: rerun.Run(me="ada", verdicts=RIGHT))
+    report = hand_in_file(notebook, SET)
+    assert report.state == "stopped"
+    assert f"There can be no file in {course_of(notebook)}/handed-in: File exists." in str(report)
+
+
+@pytest.mark.slow("hand_in() finds its own notebook in a kernel, whatever it is called")
+def test_the_last_cell_hands_its_own_notebook_in(place, tmp_path):
+    renamed = place().rename(tmp_path / f"exercises/en/{SET}/my {SET} (2).ipynb")
+    shutil.copy(ROOT / "exercises/en/ps2/ps2.ipynb", renamed.parent)
+
+    own = nbformat.read(renamed, as_version=4).cells[-1].source
+    sessions = {
+        "renamed since its kernel started": f'JPY_SESSION_NAME="{renamed.parent}/{SET}.ipynb"',
+        "again": f'JPY_SESSION_NAME="{renamed}"',
+        "run to be handed in": f'{rerun.HAND_IN}="1"',
+        "graded": 'NBGRADER_EXECUTION="autograde"',
+        "one of two": f'JPY_SESSION_NAME="{renamed.parent}/{SET}.ipynb"',
+    }
+    cells = ["import os, shutil\nfrom roofcheck import hand_in"]
+    for name, session in sessions.items():
+        copy = f"shutil.copy({str(renamed)!r}, 'a copy.ipynb')\n" if name == "one of two" else ""
+        cells += [f"{copy}was = dict(os.environ)\nos.environ.update({session})", own]
+        cells += ["os.environ.clear(), os.environ.update(was)"]
+    notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, cells)])
+    client = NotebookClient(notebook, resources={"metadata": {"path": str(renamed.parent)}})
+    client.execute(env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    said = {
+        name: "".join(
+            output.get("text") or output.data["text/plain"] for output in cell.outputs
+        )
+        for name, cell in zip(sessions, notebook.cells[2::3], strict=True)
+    }  # fmt: skip
+    first = said["renamed since its kernel started"]
+    assert "ps1 runs from top to bottom in a fresh kernel now" in first
+    assert "ps1 is ready to hand in: handed-in/ps1-model.ipynb." in first
+    assert "holds exactly this since" in said["again"]
+    assert said["run to be handed in"] == said["graded"] == ""
+    assert "It is not clear which notebook" in said["one of two"]
