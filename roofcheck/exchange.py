@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,9 +38,9 @@ from nbgrader.auth import Authenticator
 from nbgrader.exchange import ExchangeFactory
 app = ListApp.instance()
 app.initialize(sys.argv[1:])
-app.coursedir.assignment_id = app.extra_args[0] if app.extra_args else ""
 known = {"coursedir": app.coursedir, "authenticator": Authenticator(parent=app), "parent": app}
-print(json.dumps(ExchangeFactory(parent=app).List(**known).start()))
+listed = [ExchangeFactory(parent=app).List(cached=each, **known).start() for each in (False, True)]
+print(json.dumps(listed))
 """
 
 
@@ -53,17 +53,20 @@ class Exchange:
     """The exchange as one student sees it.
 
     ``folder`` is where commands run, and below it lie the sets, in ``sets``; ``student`` is the
-    name under which work is handed in. Every method raises ExchangeError.
+    name under which work is handed in. It looks into the exchange once, and again after it has
+    handed something in: ``here()`` gives one that looks anew. Every method raises ExchangeError.
     """
 
     folder: Path
     sets: Path
     course: str
     student: str
+    _seen: list = field(default_factory=list, compare=False, repr=False)
 
     def released(self) -> list[str]:
         """The sets that the teacher has laid out, by name."""
-        return sorted({each["assignment_id"] for each in self._list()})
+        released, _ = self._look()
+        return sorted({each["assignment_id"] for each in released})
 
     def fetch(self, name: str) -> Path:
         """Get a set, and return its notebook. What lies there of it already stays as it is."""
@@ -86,6 +89,7 @@ class Exchange:
                 shutil.copyfile(source, staged / target)
             shutil.copyfile(path, staged / f"{name}.ipynb")
             self._nbgrader("submit", name, f"--Exchange.assignment_dir={folder}")
+        self._seen.clear()
         return self.submitted(name) or datetime.now(UTC)
 
     def submitted(self, name: str) -> datetime | None:
@@ -109,6 +113,7 @@ class Exchange:
         ):
             where = f"--Exchange.assignment_dir={self.sets}"
             self._nbgrader("fetch_feedback", name, where)
+            self._seen.clear()
         pages = self._notebook(name).parent.glob(f"feedback/*/{name}.html")
         return max(pages, key=lambda page: page.parent.name, default=None)
 
@@ -116,15 +121,19 @@ class Exchange:
         return max(self._submissions(name), key=lambda each: each["timestamp"], default=None)
 
     def _submissions(self, name):
-        listed = self._list(name, "--cached", f"--Exchange.assignment_dir={self.sets}")
-        return [each for found in listed for each in found["submissions"]]
+        _, submitted = self._look()
+        mine = (each for each in submitted if each["assignment_id"] == name)
+        return [each for found in mine for each in found["submissions"]]
 
-    def _list(self, *arguments):
-        said = self._run("-c", LIST, *arguments)
-        try:
-            return json.loads(said)
-        except ValueError:
-            raise ExchangeError(say("exchange.failed", said=_one_line(said))) from None
+    def _look(self):
+        """What is laid out, and what was handed in from here, as nbgrader lists them."""
+        if not self._seen:
+            said = self._run("-c", LIST, f"--Exchange.assignment_dir={self.sets}")
+            try:
+                self._seen.extend(json.loads(said))
+            except ValueError:
+                raise ExchangeError(say("exchange.failed", said=_one_line(said))) from None
+        return self._seen
 
     def _notebook(self, name):
         return self.sets / name / f"{name}.ipynb"

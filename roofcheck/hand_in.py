@@ -10,9 +10,9 @@ import hashlib
 import html
 import json
 import os
-import re
 import shutil
 import time
+import unicodedata
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -31,8 +31,8 @@ SUBMITTED, WRITTEN, STOPPED, SAME = "submitted", "written", "stopped", "same"
 PATIENCE, FRESH = 3.0, 5.0
 UNWRITTEN = "YOUR ANSWER HERE"
 SAVED_BY = {SUBMITTED: "right", WRITTEN: "right", SAME: "right", STOPPED: "partly"}
-# What a file's name may hold of an id.
-SIGNS = re.compile(r"[^\w .@+'-]")
+# Beside letters, marks and digits of all languages, an id may have these; grading takes no others.
+SIGNS = frozenset(" ._-@+',()’·・")
 
 
 @dataclass(frozen=True)
@@ -324,7 +324,7 @@ def _who(found, around):
         return "", [say("hand-in.no_id")] if around.has_class else []
     if not found.me_is_text:
         return me, [say("hand-in.id_in_quotes", me=me)]
-    if SIGNS.search(me):
+    if _named(me) != me:
         return me, [say("hand-in.id_signs", me=me)]
     if listed:
         try:
@@ -356,7 +356,7 @@ def _submit(report, path, around):
 
 
 def _write(report, path, around):
-    name, who = report.name, SIGNS.sub("_", report.id)
+    name, who = report.name, _named(report.id)
     target = around.folder / (f"{name}-{who}.ipynb" if who else f"{name}.ipynb")
     shown = os.path.relpath(target, around.root)
     before, said = None, list(report.said)
@@ -391,6 +391,13 @@ def _upload(around):
         return (say("hand-in.alone"),)
     where = around.term.upload or say("hand-in.anywhere")
     return (say("hand-in.upload", where=where), say("hand-in.again"))
+
+
+def _named(who):
+    """An id as it may stand in a file's name."""
+    return "".join(
+        sign if unicodedata.category(sign)[0] in "LMN" or sign in SIGNS else "_" for sign in who
+    )
 
 
 def _free(folder, stem):

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
+from roofcheck.sentences import say
 from roofcheck.variants import same
 
 # As slow as one hash for a student may be, so that guessing takes long.
@@ -35,7 +36,7 @@ def is_known(path: Path, me: str) -> bool:
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     salt, *hashes = [line for line in lines if line and not line.startswith("#")] or [""]
     if not salt or any(len(each) != DIGITS for each in (salt, *hashes)):
-        raise ValueError(f"{path} is no file of ids; python -m roofgrade roster --ids writes one")
+        raise ValueError(say("hand-in.bad_ids"))
     return _hash(salt, me) in hashes
 
 

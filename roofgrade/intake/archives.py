@@ -52,6 +52,7 @@ from roofgrade.intake.names import (
     is_notebook,
     means,
     sender,
+    signed,
     student_id,
 )
 from roofgrade.intake.people import People, UnsureError, new_id
@@ -217,7 +218,7 @@ class _Look:
         if len(parts) > 1:
             whose, inside = parts[0], parts[1:]
         else:
-            whose = author(parts[0], self._assignment) if is_notebook(parts[0]) else ""
+            whose = self._signed(parts[0]) if is_notebook(parts[0]) else ""
             inside = parts
         if not whose:
             raise _LeftError(words("intake.whose", place=self._place))
@@ -225,6 +226,11 @@ class _Look:
         if (other := means(inside[0], self._sets)) not in (None, self._assignment):
             raise _LeftError(words("archives.of_another_set", assignment=other))
         return student, inside
+
+    def _signed(self, name):
+        """Whose a file is by its own name; an id of digits counts where somebody has it."""
+        whose = signed(name, self._assignment)
+        return whose if self._ids(whose) else author(name, self._assignment)
 
     def _is_around(self, folder, around_all):
         """Whether a folder is of all students; ``ps1_bob`` and what it holds may be Bob's."""

@@ -26,6 +26,7 @@ from roofgrade.intake.names import (
     fault_of_file,
     is_notebook,
     means,
+    signed,
 )
 from roofgrade.intake.people import Ids, new_id
 from roofgrade.limits import TooMuchError, apart
@@ -167,7 +168,8 @@ class _Look:
             yield self._stray(entry)
 
     def _loose_at_top(self, entry):
-        meant, whose = self._meant(entry.name), author(entry.name, self.assignment)
+        meant, whose = self._meant(entry.name), signed(entry.name, self.assignment)
+        whose = whose if self.ids.find(whose) else author(entry.name, self.assignment)
         if meant is None:
             yield self._find("", entry, state=PERSON, why=words("intake.unknown"))
         elif meant == self.assignment and not whose:

@@ -176,6 +176,19 @@ def author(name: str, assignment: str) -> str:
     return "-".join(kept)
 
 
+def signed(name: str, assignment: str) -> str:
+    """The id in the name of a file that hand_in() wrote, or ""; a browser may have numbered it.
+
+    >>> signed("ps1-4711 (2).ipynb", "ps1"), signed("ps1_4711.ipynb", "ps1")
+    ('4711', '')
+    """
+    ending = re.escape(NOTEBOOK)
+    found = re.fullmatch(
+        rf"{re.escape(assignment)}-(.+?)(?: ?\(\d+\))?{ending}", name, re.IGNORECASE
+    )
+    return found[1] if found else ""
+
+
 def student_id(who: str, number: str) -> str:
     """A folder's name for someone that only an LMS knows: the same at every download.
 

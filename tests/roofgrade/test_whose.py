@@ -125,6 +125,10 @@ def moodle(*senders):
         ("ps1-99/Ada Lovelace/ps1/ps1.ipynb", "ada"),
         ("ps1_ada.ipynb", "ada"),
         (f"ps1_{NFD}.ipynb", "zoé"),
+        # As hand_in() names it, and a browser numbers it.
+        ("ps1-ada.ipynb", "ada"),
+        ("ps1-7001 (1).ipynb", "7001"),
+        (NAMED.replace("ps1.", "ps1-bob.").format("Ada Lovelace_5002"), "ada"),
         ("bob/Ada Lovelace_1_assignsubmission_file_/ps1.ipynb", "bob"),
         ("bob/ada/ps1.ipynb", "bob"),
     ],
@@ -145,6 +149,7 @@ def test_it_goes_to_whose_it_is(course, entry, student):
         (["7001_456_ps1.ipynb"], ["'7001' is not on the roster"]),
         (["5002/ps1.ipynb"], ["'5002' is not on the roster"]),
         (["ps1_5002.ipynb"], ["whose"]),
+        (["ps1-5002.ipynb"], ["whose"]),
         # Names that are nearly another's.
         (moodle("रमा शर्मा_1"), ["not on the roster"]),
         (moodle("Zoe Muller_1"), ["'Zoe Muller' is not on the roster"]),

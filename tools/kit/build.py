@@ -17,6 +17,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+TERM = "course/term.toml"
 # Files and folders of the repository, and where each stands in the kit.
 GIVEN = {
     "tools/kit/README.md": "README.md",
@@ -24,7 +25,7 @@ GIVEN = {
     "tools/kit/requirements.lock": "requirements.lock",
     "LICENSE": "LICENSE",
     "course/en": "course/en",
-    "course/term.toml": "course/term.toml",
+    TERM: TERM,
     "exercises/en": "exercises/en",
     "exercises/README.md": "exercises/README.md",
 }
@@ -64,11 +65,23 @@ def gather(folder, self_study):
     """Put all of a kit but its wheels into a folder."""
     for given, place in GIVEN.items():
         copy(given, folder / place)
+    give_ids(folder)
     if self_study:
         sys.path.append(str(ROOT / "tools"))
         import answers  # which a class's kit can do without
 
         (folder / "course/answers.json").write_text(answers.text(ROOT), encoding="utf-8")
+
+
+def give_ids(kit):
+    """Put in the ids that course/term.toml names: a class's own, so no version control has them."""
+    ids = tomllib.loads((ROOT / TERM).read_text(encoding="utf-8")).get("ids")
+    if not ids:
+        return
+    if not (ROOT / ids).is_file():
+        sys.exit(f"{TERM} names {ids}, which is not there: python -m roofgrade roster --ids {ids}")
+    (kit / ids).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(ROOT / ids, kit / ids)
 
 
 def copy(given, target):
