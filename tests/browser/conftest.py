@@ -9,6 +9,7 @@ from pathlib import Path
 import driver
 import pytest
 
+WINDOW = {"width": 1280, "height": 900}
 LIVE = [
     ("slide", "markdown", "# The live roofline"),
     ("slide", "markdown", "## Move the roof"),
@@ -99,6 +100,11 @@ def started(path):
     return OPEN.enter_context(driver.chromium(path))
 
 
+@functools.cache
+def page_of_lab(browser):
+    return OPEN.enter_context(driver.new_context(browser, viewport=WINDOW)).new_page()
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_teardown(item, nextitem):
     yield
@@ -106,6 +112,7 @@ def pytest_runtest_teardown(item, nextitem):
     if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
         OPEN.close()
         started.cache_clear()
+        page_of_lab.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +122,7 @@ def browser(chromium):
 
 @pytest.fixture(scope="module")
 def context(browser):
-    with driver.new_context(browser, viewport={"width": 1280, "height": 900}) as context:
+    with driver.new_context(browser, viewport=WINDOW) as context:
         yield context
 
 
@@ -127,6 +134,16 @@ def page(context):
 
 
 @pytest.fixture
-def live(page, url):
+def lab(browser, request):
+    """A page for JupyterLab, which takes seconds to load: one test after the other has it."""
+    page, failed = page_of_lab(browser), request.session.testsfailed
+    yield page
+    if request.session.testsfailed > failed:  # nobody knows how that test left it
+        page.close()
+        page_of_lab.cache_clear()
+
+
+@pytest.fixture
+def live(lab, url):
     """The page with live.ipynb open in JupyterLab, run, its roofline drawn."""
-    return driver.open_picture(page, url, "live.ipynb")
+    return driver.open_picture(lab, url, "live.ipynb")

@@ -122,7 +122,26 @@ def write_notebook(path, cells):
 
 
 def open_notebook(page, url, path):
-    page.goto(f"{url}lab/tree/{path}?reset")
+    """Open a notebook alone, as it is on disk; in the JupyterLab that the page shows, if it does.
+
+    Its kernel is the one that it had before, if it had one.
+    """
+    if page.url.startswith(f"{url}lab"):
+        page.evaluate(
+            """async (path) => {
+              const app = window.jupyterapp;
+              for (const panel of [...app.shell.widgets("main")]) {
+                if (panel.context) panel.context.model.dirty = false;
+                panel.close();
+                panel.dispose();
+              }
+              const panel = await app.commands.execute("docmanager:open", { path });
+              await panel.context.ready;
+            }""",
+            path,
+        )
+    else:
+        page.goto(f"{url}lab/tree/{path}?reset")
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
 
 
@@ -181,6 +200,7 @@ def show_widget(page):
     """Scroll to the last live picture of the notebook, if it has one."""
     found = page.evaluate(
         """async () => {
+          window.polls = 0;
           const notebook = window.jupyterapp.shell.currentWidget.content;
           const shows = (cell) => JSON.stringify(cell.model.toJSON()).includes("Explorer(");
           const index = notebook.widgets.findLastIndex(shows);
@@ -198,7 +218,7 @@ def show_widget(page):
               const tall = box && box.height > innerHeight / 2;
               const inside = box && box.top >= 0
                 && (tall ? box.top : box.bottom) <= (tall ? innerHeight / 2 : innerHeight);
-              window.polls = inside ? (window.polls ?? 0) + 1 : 0;
+              window.polls = inside ? window.polls + 1 : 0;
               if (!inside) widget?.scrollIntoView({ block: tall ? "start" : "center" });
               return window.polls >= 5;
             }""",

@@ -137,8 +137,8 @@ def test_the_strip_says_what_binds_at_every_width(picture):
 
 
 @pytest.fixture
-def chips(page, url):
-    return open_picture(page, url, "chips.ipynb")
+def chips(lab, url):
+    return open_picture(lab, url, "chips.ipynb")
 
 
 def test_one_step_wider_and_compute_binds(chips):

@@ -25,18 +25,19 @@ import roofkit as rk
 from roofkit.plot import engineering
 
 LAST_CELL = 5
+THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
 STROKE = "line => getComputedStyle(line).stroke"
 
 
 @pytest.mark.parametrize("path", [pytest.param(Path("live.ipynb"), id="live"), *EACH])
-def test_run_all(page, url, path):
-    open_notebook(page, url, path.name)
-    run_all(page)
-    for cell in code_cells(page):
+def test_run_all(lab, url, path):
+    open_notebook(lab, url, path.name)
+    run_all(lab)
+    for cell in code_cells(lab):
         assert cell["execution_count"], cell["source"]
         assert not [out for out in cell["outputs"] if out["output_type"] == "error"], cell["source"]
-    show_widget(page)
-    screenshot(page, f"lab-{path.stem}")
+    show_widget(lab)
+    screenshot(lab, f"lab-{path.stem}")
 
 
 def test_keys_move_the_picture(live):
@@ -75,10 +76,7 @@ def test_sliders_and_picture_have_names(live):
 
 def test_dark_theme(live):
     light = live.locator(".roofkit-picture svg > path.roof").evaluate(STROKE)
-    live.evaluate(
-        "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })",
-        "JupyterLab Dark",
-    )
+    live.evaluate(THEME, "JupyterLab Dark")
     live.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
     live.wait_for_function(
         f"light => ({STROKE})(document.querySelector('.roofkit-picture svg > path.roof')) != light",
@@ -86,6 +84,8 @@ def test_dark_theme(live):
     )
     live.wait_for_selector("#jupyterlab-splash", state="detached")
     screenshot(live, "widget-4-dark")
+    live.evaluate(THEME, "JupyterLab Light")
+    live.wait_for_selector("body[data-jp-theme-light=true]", state="attached")
 
 
 def assert_as_ring_1(page):

@@ -141,8 +141,8 @@ def axes(seen, limits):
 
 
 @pytest.fixture
-def tiled(page, url):
-    return open_picture(page, url, "matmul.ipynb")
+def tiled(lab, url):
+    return open_picture(lab, url, "matmul.ipynb")
 
 
 def expected(*sizes, chip="TPU v5e", **how):

@@ -173,18 +173,18 @@ def assert_shown(page, live, state):
     assert f"{state['model']} on {state['n']} × {state['chip']}" in label
 
 
-def test_in_a_notebook_it_moves_and_python_follows(page, url):
-    open_picture(page, url, "model.ipynb")
-    picture = page.locator(".roofkit-picture")
+def test_in_a_notebook_it_moves_and_python_follows(lab, url):
+    open_picture(lab, url, "model.ipynb")
+    picture = lab.locator(".roofkit-picture")
     batch = picture.get_by_role("slider", name="batch")
     batch.focus()
     batch.press("ArrowRight")
     picture.get_by_role("combobox", name="chip", exact=True).select_option("H200")
     wanted = rk.explore.model(chip="H200", batch=32).decode.time
-    until(page, lambda: run_cell(page, 1)[0]["text"].strip(), f"32 H200 {wanted}".__eq__)
+    until(lab, lambda: run_cell(lab, 1)[0]["text"].strip(), f"32 H200 {wanted}".__eq__)
     # The keys of the notebook are not those of a slider: no cell was added, cut or entered.
-    assert page.locator(".jp-NotebookPanel .jp-Cell").count() == 2
+    assert lab.locator(".jp-NotebookPanel .jp-Cell").count() == 2
     picture.get_by_role("combobox", name="model", exact=True).press("d")
     picture.get_by_role("combobox", name="model", exact=True).press("d")
-    assert page.locator(".jp-NotebookPanel .jp-Cell").count() == 2
-    screenshot(page, "model-lab")
+    assert lab.locator(".jp-NotebookPanel .jp-Cell").count() == 2
+    screenshot(lab, "model-lab")

@@ -18,33 +18,33 @@ def cells_of(lecture):
 
 
 @pytest.mark.parametrize("lecture", EACH)
-def test_a_folded_reveal_shows_nothing_of_its_answer(page, url, lecture):
+def test_a_folded_reveal_shows_nothing_of_its_answer(lab, url, lecture):
     cells = cells_of(lecture)
-    open_notebook(page, url, lecture.name)
+    open_notebook(lab, url, lecture.name)
     reveals = [i for i, cell in enumerate(cells) if "reveal" in cell.metadata.get("tags", [])]
     assert reveals
     for index in reveals:
-        page.evaluate(SHOW, index)
-        cell = page.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
+        lab.evaluate(SHOW, index)
+        cell = lab.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
         placeholder = cell.locator(".jp-OutputPlaceholder")
         placeholder.wait_for()
         assert not placeholder.inner_text().strip()
         assert not cell.locator(".jp-OutputArea-output").is_visible()
-    screenshot(page, f"reveal-folded-{lecture.stem}")
+    screenshot(lab, f"reveal-folded-{lecture.stem}")
 
 
-def test_a_reveal_says_what_was_guessed(page, url):
+def test_a_reveal_says_what_was_guessed(lab, url):
     cells = cells_of(LECTURES[0])
     index = {cell.id: place for place, cell in enumerate(cells)}
-    open_notebook(page, url, LECTURES[0].name)
+    open_notebook(lab, url, LECTURES[0].name)
     guess = index["l01-guess-math-answer"]
-    page.evaluate(SET_SOURCE, [guess, 'predict("l01.h100-math", 5)'])
+    lab.evaluate(SET_SOURCE, [guess, 'predict("l01.h100-math", 5)'])
     for name in ("l01-setup", "l01-cost"):
-        run_cell(page, index[name])
-    [noted] = run_cell(page, guess)
+        run_cell(lab, index[name])
+    [noted] = run_cell(lab, guess)
     assert "Far too large, by hundreds of times or more. Is your guess in seconds?" in str(noted)
-    [shown] = run_cell(page, index["l01-math-reveal"])
+    [shown] = run_cell(lab, index["l01-math-reveal"])
     assert "You said 5 s; it is 1.01 ms." in str(shown)
-    page.evaluate(SHOW, guess)
-    page.get_by_text("You said 5 s; it is 1.01 ms.").wait_for()
-    screenshot(page, "reveal-open")
+    lab.evaluate(SHOW, guess)
+    lab.get_by_text("You said 5 s; it is 1.01 ms.").wait_for()
+    screenshot(lab, "reveal-open")

@@ -25,8 +25,8 @@ step"""
 
 
 @pytest.fixture
-def bars(page, url):
-    return open_picture(page, url, "times.ipynb")
+def bars(lab, url):
+    return open_picture(lab, url, "times.ipynb")
 
 
 def test_halving_the_flops_moves_the_bars_as_ring_1_says(bars):
@@ -50,24 +50,24 @@ def test_halving_the_flops_moves_the_bars_as_ring_1_says(bars):
     )
 
 
-def test_sliders_that_count_tokens_and_bits_move_through_their_stops(page, url, folder):
+def test_sliders_that_count_tokens_and_bits_move_through_their_stops(lab, url, folder):
     cells = [("-", "code", STEP), ("-", "code", "print(step.cost.flops, step.cost.bytes)")]
     write_notebook(folder / "terms.ipynb", cells)
-    open_picture(page, url, "terms.ipynb")
-    assert_as_ring_1(page, rk.Cost(1e12, 1e10))
+    open_picture(lab, url, "terms.ipynb")
+    assert_as_ring_1(lab, rk.Cost(1e12, 1e10))
     for key, label, start, after in (("flops", "tokens", 100, 200), ("bytes", "bits", 16, 8)):
-        handle, before = slider(page, key, of=("flops", "bytes")), drawn(page)
+        handle, before = slider(lab, key, of=("flops", "bytes")), drawn(lab)
         said = [handle.get_attribute(name) for name in ("aria-label", "aria-valuetext")]
         assert said == [label, str(start)]
         handle.focus()
         handle.press("ArrowRight")
-        wait_redrawn(page, before)
+        wait_redrawn(lab, before)
         assert handle.get_attribute("aria-valuetext") == str(after)
-    screenshot(page, "times-terms")
-    assert_as_ring_1(page, rk.Cost(2e12, 5e9))
+    screenshot(lab, "times-terms")
+    assert_as_ring_1(lab, rk.Cost(2e12, 5e9))
     until(
-        page,
-        lambda: [float(word) for word in run_cell(page, 1)[0]["text"].split()],
+        lab,
+        lambda: [float(word) for word in run_cell(lab, 1)[0]["text"].split()],
         lambda values: values == pytest.approx([2e12, 5e9]),
     )
 
