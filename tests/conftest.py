@@ -34,6 +34,8 @@ TOGETHER = (
 )
 # Tests of files where nothing is shared and each takes long.
 APART = ("tests/roofgrade/test_kill.py",)
+# `make test` has run each lecture before, by notebooks.py --check.
+AGAIN = pytest.mark.slow("a lecture that runs a second time, from its notebook, gives the same")
 LEFT_OUT = pytest.StashKey[int]()
 
 
@@ -41,12 +43,16 @@ def pytest_configure(config):
     config.stash[LEFT_OUT] = 0
 
 
+# First, so that -m knows which of nbval's items are slow.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     def rank(item):
         return next((n for n, name in enumerate(LONG) if item.nodeid.startswith(name)), len(LONG))
 
     items.sort(key=rank)
     for item in items:
+        if hasattr(item, "output_timeout"):  # nbval's
+            item.add_marker(AGAIN)
         for mark in item.iter_markers("slow"):
             if len(mark.args) != 1 or not isinstance(mark.args[0], str):
                 raise pytest.UsageError(
