@@ -454,7 +454,8 @@ def loops_in_a_function(work):
 @submission(points=11, state="person", hostile=True)
 def loops_and_will_not_stop(work):
     work.add(
-        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass",
+        "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "while True: time.sleep(1)",
         before="ps1-mine-text",
     )
 

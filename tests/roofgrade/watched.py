@@ -18,7 +18,8 @@ COMMANDS = (
     "ps1 --cell-seconds 10", "table ps1 --all", "feedback ps1", "export ps1", "report ps1",
     "late ps1 --per-day 0.1",
 )  # fmt: skip
-PAUSE = 0.02  # seconds
+# Each look reads of every process of the machine, and what a process held at most stays told.
+PAUSE = 0.1  # seconds
 
 
 def main(course):
