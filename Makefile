@@ -74,5 +74,6 @@ lock: $(VENV)/ready
 clean:
 	rm -rf $(VENV) build
 
-$(VENV)/ready: requirements.lock pyproject.toml tools/setup.sh
+HOME_FILES := roofcheck/pyproject.toml $(wildcard roofcheck/home/lab/*.js*)
+$(VENV)/ready: requirements.lock pyproject.toml $(HOME_FILES) tools/setup.sh
 	@sh tools/setup.sh $(VENV)

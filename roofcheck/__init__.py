@@ -26,6 +26,7 @@ reason, or neither. From the question inwards:
 - ``course``: the course around a notebook, what it holds, and what a teacher set for a term
 - ``explaining``: how the answer of any kind comes about; ``answer_page``: the answers of a
   set as a page; ``page`` and ``templates``: its form
+- ``standing``: how far a student is; ``home``: the course's home in JupyterLab
 - ``hand_in``: hand in a set in one step, after a ``rerun`` from the top; ``exchange``: nbgrader's,
   where a class has one; ``ids``: those that a teacher gave out
 - ``cells``: the line of a notebook by which it asks

@@ -1,0 +1,185 @@
+"""What the server answers below ``/roofline``: data for the home page, and what its buttons do.
+
+All of it needs the server's own login, and nothing slow holds up the server.
+"""
+
+import asyncio
+from pathlib import Path
+
+from jupyter_server.base.handlers import APIHandler, FileFindHandler, JupyterHandler
+from jupyter_server.utils import to_os_path, url_path_join
+from tornado import web
+
+from roofcheck.review import answer_text, next_due, review
+from roofcheck.sentences import say
+
+STATIC = Path(__file__).parent / "static"
+# A page of answers or feedback runs nothing and asks no host.
+POLICY = (
+    "default-src 'none'; img-src 'self' data:; font-src data:; style-src 'unsafe-inline'; "
+    "form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-same-origin "
+    "allow-top-navigation-by-user-activation"
+)
+
+
+def handlers(base_url, home):
+    """The handlers of a server at ``base_url``, for a Home."""
+
+    def at(path):
+        return url_path_join(base_url, "roofline", path)
+
+    one = {"home": home, "busy": asyncio.Lock()}
+    return [
+        (at("static/(.*)"), FileFindHandler, {"path": [str(STATIC)], "no_cache_paths": ["/"]}),
+        (at("home"), HomeHandler, one),
+        (at("review"), ReviewHandler, one),
+        (at("hand-in"), HandInHandler, one),
+        (at("fetch"), FetchHandler, one),
+        (at("give-up"), GiveUpHandler, one),
+        (at(r"(answers|feedback)/(\w+)"), PageHandler, one),
+    ]
+
+
+def _aside(work, *arguments):
+    """Work in a thread. asyncio.to_thread would take the server's context along, and in it the
+    server's event loop, on which Jupyter's own libraries would then wait."""
+    return asyncio.get_running_loop().run_in_executor(None, work, *arguments)
+
+
+class _Handler(APIHandler):
+    def initialize(self, home, busy):
+        self.home, self.busy = home, busy
+
+    async def answer(self, work, *arguments):
+        """Reply with what ``work`` returns, or with the sentence of what it raises."""
+        try:
+            self.finish(await _aside(work, *arguments))
+        except (ValueError, RuntimeError, OSError) as error:
+            self.set_status(422)
+            self.finish({"message": str(error)})
+
+    def given(self, *names):
+        """What the request's body says under these names."""
+        body = self.get_json_body()
+        if not isinstance(body, dict) or not isinstance(body.get(names[0]), str):
+            raise web.HTTPError(400, f"no {names[0]}")
+        return [body.get(name) for name in names]
+
+    def course(self):
+        """The course; ValueError where there is none."""
+        if (found := self.home.course) is None:
+            raise ValueError(say("home.no-course", folder=self.home.served))
+        return found
+
+
+class HomeHandler(_Handler):
+    @web.authenticated
+    async def get(self):
+        await self.answer(self.home.data, bool(self.get_query_argument("ask_class", "")))
+
+
+class ReviewHandler(_Handler):
+    @web.authenticated
+    async def get(self):
+        await self.answer(self._next, self.get_query_arguments("skip"))
+
+    @web.authenticated
+    async def post(self):
+        await self.answer(self._judged, *self.given("question", "answer"))
+
+    def _next(self, skipped):
+        due = next_due(skipped)
+        if due is None:
+            return {"said": say("home.skipped") if skipped else str(review())}
+        return {"question": due.question_id, "html": due.html, "draft": due.draft}
+
+    def _judged(self, question, answer):
+        grade = answer_text(question, str(answer or ""))
+        if grade is None:
+            return {"said": say("home.not-due")}
+        counts = grade.verdict.state in ("right", "partly", "wrong")
+        return {"html": grade._repr_html_(), "counts": counts}
+
+
+class HandInHandler(_Handler):
+    @web.authenticated
+    async def post(self):
+        name, path, unfinished = self.given("name", "path", "unfinished")
+        async with self.busy:
+            await self.answer(self._hand_in, name, path, unfinished is True)
+
+    def _hand_in(self, name, path, unfinished):
+        from roofcheck.hand_in import hand_in_file
+
+        path = path or self.home.path(self.course().set(name).file)
+        whole = Path(to_os_path(str(path), str(self.home.served)))
+        try:
+            return hand_in_file(whole, name, unfinished).as_json()
+        finally:
+            self.home.changed()
+
+
+class FetchHandler(_Handler):
+    @web.authenticated
+    async def post(self):
+        async with self.busy:
+            await self.answer(self._fetch, *self.given("name"))
+
+    def _fetch(self, name):
+        self.course().set(name)
+        try:
+            return {"path": self.home.path(str(_exchange(self.course()).fetch(name)))}
+        finally:
+            self.home.changed()
+
+
+class GiveUpHandler(_Handler):
+    @web.authenticated
+    async def post(self):
+        await self.answer(self._give_up, *self.given("name"))
+
+    def _give_up(self, name):
+        from roofcheck.answer_page import give_up
+
+        give_up(self.course().set(name).id)
+        return {}
+
+
+class PageHandler(JupyterHandler):
+    """A page of HTML: the answers to a set, or the feedback on it."""
+
+    def initialize(self, home, busy):
+        self.home = home
+
+    @web.authenticated
+    async def get(self, kind, name):
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.set_header("Content-Security-Policy", POLICY)
+        self.set_header("Cache-Control", "no-store")
+        try:
+            self.finish(await _aside(self._page, kind, name))
+        except (ValueError, RuntimeError, OSError) as error:
+            # PermissionError among them: the answers are not to be shown yet.
+            raise web.HTTPError(404, reason=" ".join(str(error).split())) from None
+
+    def _page(self, kind, name):
+        course = self.home.course
+        if course is None:
+            raise ValueError(say("home.no-course", folder=self.home.served))
+        course.set(name)
+        if kind == "answers":
+            from roofcheck.answer_page import answer_page
+
+            return answer_page(course, name)
+        page = _exchange(course).feedback(name)
+        if page is None:
+            raise ValueError(say("home.no-feedback", number=course.set(name).number))
+        return page.read_text(encoding="utf-8")
+
+
+def _exchange(course):
+    from roofcheck import exchange
+
+    if (found := exchange.here(course.root)) is None:
+        raise ValueError(say("home.no-class"))
+    return found

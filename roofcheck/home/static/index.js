@@ -1,0 +1,7 @@
+// Every plugin of the extension. The `make(shared)` of a file gives its plugin; `shared` loads a
+// package that JupyterLab shares, such as @jupyterlab/notebook.
+import { make as handIn } from "./hand_in.js";
+import { make as home } from "./home.js";
+import { make as saving } from "./saving.js";
+
+export const plugins = (shared) => Promise.all([handIn, home, saving].map((make) => make(shared)));
