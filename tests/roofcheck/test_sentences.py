@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 import sympy
 from click.testing import CliRunner
+from home_said import of_home
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from schedules import gather
 
@@ -729,6 +730,7 @@ def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, t
     )  # fmt: skip
     shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
+    shown += of_home(tmp_path, wide)
     shown += [*of_answers(monkeypatch, tmp_path), *of_courses(monkeypatch, tmp_path)]
     named = (
         r"ps\d\.?\w*|(handed-in|course)/\S*|[/\[]\S+|\b(ada|bob|a)\b|(No such|File ex).*\w"

@@ -1,0 +1,212 @@
+"""The course home in a real JupyterLab: what a student meets first, does there, and finds again."""
+
+import json
+import shutil
+from datetime import datetime, timedelta
+
+import driver
+import pytest
+from driver import ROOT, run_cell, screenshot, until
+
+from roofcheck import answers, course
+from roofcheck.table import find_question
+
+COURSE = course.Course(ROOT)
+FIRST, SECOND = COURSE.lectures[:2]
+HOME = ".roofline-home"
+# As the page says it once a check in lecture 1 was answered right.
+ONE_RIGHT = f"1 of {len(FIRST.asks)} answered, all right."
+
+
+@pytest.fixture(scope="module")
+def lab(chromium, tmp_path_factory):
+    """JupyterLab over a course where one question was missed: its address, and the answers."""
+    place = tmp_path_factory.mktemp("home")
+    (place / "course/en").mkdir(parents=True)
+    for each in (course.INDEX, FIRST.file, SECOND.file):
+        shutil.copy(ROOT / each, place / each)
+    problem_set = COURSE.set("ps1").file
+    (place / problem_set).parent.mkdir(parents=True)
+    shutil.copy(ROOT / problem_set, place / problem_set)
+    missed = {
+        "time": f"{datetime.now().astimezone() - timedelta(days=2)}",
+        "question": SECOND.asks[0], "credit": 0, "answer": "1", "slips": [], "again": 0,
+    }  # fmt: skip
+    kept = place / "answers.jsonl"
+    kept.write_text(json.dumps(missed) + "\n", encoding="utf-8")
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setenv(answers.FILE, str(kept))
+        changed.setenv("ROOFLINE_PAGES", '[{"text": "Slides", "url": "static/01.html"}]')
+        changed.delenv(course.FOLDER, raising=False)
+        private = tmp_path_factory.mktemp("jupyter")
+        with driver.jupyter_lab(place, private) as url:
+            yield url, kept
+
+
+def opened(page, url):
+    """The page once the home stands there whole."""
+    page.goto(f"{url}lab?reset")
+    page.wait_for_selector(f"{HOME} [data-id=ps5]")
+    until(page, lambda: page.locator(".roofline-status").inner_text(), lambda said: not said)
+    return page
+
+
+def source(page):
+    return page.evaluate(
+        "() => jupyterapp.shell.currentWidget.content.activeCell?.model.sharedModel.getSource()"
+    )
+
+
+def test_the_first_page_is_the_home_with_menu_and_card(page, lab):
+    url, _ = lab
+    opened(page, url)
+    assert page.locator(f"{HOME} h1").inner_text() == "Roofline"
+    titles = page.locator(f"{HOME} .roofline-lectures h3").all_inner_texts()
+    assert titles == [f"{each.number}. {each.title}" for each in COURSE.lectures]
+    screenshot(page, "home-light")
+    page.locator(".lm-MenuBar-itemLabel", has_text="Course").click()
+    items = page.locator(".lm-Menu-itemLabel").all_inner_texts()
+    assert [each for each in items if each] == ["Course home", "Review", "Slides"]
+    page.keyboard.press("Escape")
+    page.evaluate("() => { jupyterapp.commands.execute('launcher:create') }")
+    card = page.locator(".jp-LauncherCard", has_text="Course home")
+    assert card.locator("svg").count() == 1
+    card.click()
+    page.locator(HOME).wait_for()
+    assert page.locator(".jp-LauncherCard").count() == 0
+
+
+def test_an_answer_in_a_lecture_is_found_again_on_the_page(page, lab):
+    url, _ = lab
+    opened(page, url)
+    page.get_by_role("button", name=FIRST.title).click()
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+    setup, index = page.evaluate(
+        """async ([asked, answer]) => {
+          const panel = jupyterapp.shell.currentWidget;
+          await panel.context.ready;
+          await panel.sessionContext.ready;
+          const cells = panel.content.widgets.map((each) => each.model.sharedModel);
+          const setup = cells.findIndex((each) => each.cell_type === "code");
+          const index = cells.findIndex((each) => each.getSource().startsWith(`check("${asked}"`));
+          cells[setup].setSource("from roofcheck import check");
+          cells[index].setSource(`check("${asked}", ${answer})`);
+          return [setup, index];
+        }""",
+        [FIRST.asks[0], repr(find_question(FIRST.asks[0]).reference())],
+    )
+    run_cell(page, setup)
+    assert "Right" in json.dumps(run_cell(page, index))
+    page.evaluate("() => { jupyterapp.commands.execute('roofline:home') }")
+    row = page.locator("[data-id=l01] .roofline-stands")
+    until(page, row.inner_text, lambda said: ONE_RIGHT in said)
+    assert "lecture 1" in page.locator(".roofline-now").inner_text()
+
+
+def test_go_on_opens_the_notebook_at_the_cell(page, lab):
+    url, kept = lab
+    before = kept.read_text(encoding="utf-8")
+    last = {
+        "time": f"{datetime.now().astimezone()}", "question": SECOND.asks[3], "credit": 1,
+        "answer": "1", "slips": [], "again": 0,
+    }  # fmt: skip
+    kept.write_text(before + json.dumps(last) + "\n", encoding="utf-8")
+    opened(page, url)
+    page.get_by_role("button", name="Go on there").click()
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+    wanted = f'check("{SECOND.asks[3]}"'
+    until(page, lambda: source(page) or "", lambda found: found.startswith(wanted))
+
+
+def test_review_is_done_on_the_page(page, lab):
+    url, kept = lab
+    opened(page, url)
+    page.locator(".roofline-now").get_by_role("button", name="Review").click()
+    question = page.locator(".roofline-question")
+    question.wait_for()
+    assert "Answer with" in question.inner_text()
+    page.get_by_label("Your answer").fill("1e30 s")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Next question").wait_for()
+    assert "Not yet." in page.locator(".roofline-review").inner_text()
+    last = json.loads(kept.read_text(encoding="utf-8").splitlines()[-1])
+    assert (last["question"], last["again"]) == (SECOND.asks[0], 1)
+    page.keyboard.press("Enter")
+    end = page.locator(".roofline-review").get_by_role("status")
+    until(page, end.inner_text, lambda said: "comes back on" in said)
+
+
+def test_a_set_is_handed_in_from_the_page_and_from_its_toolbar(page, lab):
+    url, _ = lab
+    opened(page, url)
+    page.get_by_role("button", name="Hand in problem set 1").click()
+    report = page.locator(".roofline-report")
+    report.wait_for()
+    assert "A specification" in report.inner_text()
+    screenshot(page, "home-report")
+    page.get_by_role("button", name="Close", exact=True).click()
+    page.locator("[data-key=open-ps1]").click()
+    page.locator(".jp-NotebookPanel-toolbar").get_by_role("button", name="Hand in").click()
+    report.wait_for()
+    assert "A specification" in report.inner_text()
+
+
+def test_a_cell_that_hands_in_saves_its_notebook(page, lab):
+    url, kept = lab
+    opened(page, url)
+    page.locator("[data-key=open-ps1]").click()
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+    page.evaluate(
+        """async () => {
+          const panel = jupyterapp.shell.currentWidget;
+          await panel.context.ready;
+          await panel.sessionContext.ready;
+          const last = panel.content.widgets.length - 1;
+          panel.content.activeCellIndex = last;
+          panel.content.widgets[last].model.sharedModel.setSource("'hand_in(saved)'");
+          jupyterapp.commands.execute("notebook:run-cell");
+        }"""
+    )
+    file = kept.parent / COURSE.set("ps1").file
+    until(page, lambda: file.read_text(encoding="utf-8"), lambda text: "hand_in(saved)" in text)
+
+
+def test_the_home_is_there_again_after_a_restart_and_without_answers(page, lab):
+    url, kept = lab
+    opened(page, url)
+    page.evaluate("() => jupyterapp.commands.execute('application:close-all')")
+    page.evaluate("() => { jupyterapp.commands.execute('roofline:home') }")
+    page.locator(HOME).wait_for()
+    before = kept.read_bytes()
+    kept.unlink()
+    try:
+        page.reload()
+        page.wait_for_selector(f"{HOME} [data-id=ps5]")
+        assert "Begin with lecture 1" in page.locator(".roofline-now").inner_text()
+        kept.mkdir()
+        page.reload()
+        page.locator(".roofline-note").wait_for()
+        assert f"{kept} is a folder" in page.locator(".roofline-note").inner_text()
+        kept.rmdir()
+    finally:
+        kept.write_bytes(before)
+
+
+@pytest.mark.parametrize("theme", ["Light", "Dark"])
+def test_everybody_can_use_the_page(page, lab, axe, theme):
+    url, _ = lab
+    opened(page, url)
+    page.evaluate(
+        f"() => jupyterapp.commands.execute('apputils:change-theme', "
+        f"{{theme: 'JupyterLab {theme}'}})"
+    )
+    page.wait_for_function(f"document.body.dataset.jpThemeName === 'JupyterLab {theme}'")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.evaluate("() => { jupyterapp.commands.execute('roofline:home') }")
+    until(page, lambda: page.locator(HOME).bounding_box()["width"], lambda width: width > 280)
+    assert page.evaluate("() => { const it = document.querySelector('.roofline-home'); "
+                         "return it.scrollWidth <= it.clientWidth }")  # fmt: skip
+    screenshot(page, f"home-phone-{theme.lower()}")
+    page.evaluate(axe)
+    found = page.evaluate("async () => (await axe.run('.roofline-home')).violations")
+    assert not [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]

@@ -1,0 +1,361 @@
+"""The home page's data, how far a student is, and the server that gives them: no browser."""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+import urllib.error
+import urllib.request
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from roofcheck import answers, course, standing
+from roofcheck.answers import Answered
+from roofcheck.home import sets
+from roofcheck.home.page import PAGES, Home
+from roofcheck.home.sets import Status, actions, told
+from roofcheck.sentences import say
+
+ROOT = Path(__file__).resolve().parents[2]
+COURSE = course.Course(ROOT)
+L01, PS1 = COURSE.lectures[0], COURSE.set("ps1")
+DAY = datetime(2026, 11, 20, 12).astimezone()
+
+
+def given(*credits, questions=L01.asks, again=0):
+    """Answers to the first questions of a lecture, a minute apart."""
+    return [
+        Answered(DAY + timedelta(minutes=number), question, credit, "1", again=again)
+        for number, (question, credit) in enumerate(zip(questions, credits, strict=False))
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A course of its own: the first lecture, two sets, no answers yet."""
+    (tmp_path / "course/en").mkdir(parents=True)
+    for name in (str(course.INDEX), L01.file):
+        shutil.copy(ROOT / name, tmp_path / name)
+    for each in COURSE.sets[:2]:
+        (tmp_path / each.file).parent.mkdir(parents=True)
+        shutil.copy(ROOT / each.file, tmp_path / each.file)
+    monkeypatch.setenv(answers.FILE, str(tmp_path / "kept/answers.jsonl"))
+    monkeypatch.delenv(PAGES, raising=False)
+    return tmp_path
+
+
+def keep(folder, found):
+    """Write answers down as a check does."""
+    file = folder / "kept/answers.jsonl"
+    file.parent.mkdir(exist_ok=True)
+    lines = [
+        {"time": f"{each.time}", "question": each.question, "credit": each.credit,
+         "answer": each.answer, "slips": [], "again": each.again}
+        for each in found
+    ]  # fmt: skip
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return file
+
+
+def test_the_latest_answer_in_a_notebook_counts():
+    latest = standing.in_notebooks([*given(0, 1, 0.5), *given(1), *given(0, 0, again=1)])
+    found = standing.of_lecture(L01, latest)
+    assert found.marks[:4] == ("right", "right", "missed", "open")
+    assert (found.answered, found.right, found.missed, found.asked) == (3, 2, 1, len(L01.asks))
+    assert found.touched == DAY + timedelta(minutes=2)
+
+
+def test_a_set_has_points_and_its_paragraph_is_not_counted():
+    asked = [each for each in PS1.questions if not each.paragraph]
+    latest = standing.in_notebooks(given(1, 0.5, questions=[each.id for each in asked]))
+    found = standing.of_set(PS1, latest)
+    assert found.earned == asked[0].points + asked[1].points / 2
+    assert found.points == sum(each.points for each in asked) < PS1.points
+
+
+def test_the_last_place_is_the_cell_of_the_last_answer(folder):
+    here = course.Course(folder)
+    found = standing.last_place(here, standing.in_notebooks(given(1, 0)))
+    notebook = json.loads((folder / L01.file).read_text(encoding="utf-8"))
+    source = {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
+    assert found.part == L01
+    assert f'check("{L01.asks[1]}"' in source[found.cell]
+    (folder / L01.file).write_text("{", encoding="utf-8")
+    assert standing.last_place(here, standing.in_notebooks(given(1))).cell == ""
+    assert standing.last_place(here, {}) is None
+
+
+def test_the_page_says_where_one_is(folder):
+    home = Home(folder)
+    begin = home.data()
+    assert (begin["notes"], begin["ask_class"]) == ([], True)
+    assert begin["go_on"]["path"] == L01.file
+    assert "lecture 1" in begin["go_on"]["said"]
+    assert begin["lectures"][0]["standing"] == f"{len(L01.asks)} questions."
+    assert [each["id"] for each in begin["lectures"]] == [each.id for each in COURSE.lectures]
+    assert [bool(each["path"]) for each in begin["sets"]] == [True, True, False, False, False]
+    keep(folder, given(1, 0))
+    after = home.data(ask_class=True)
+    assert "not in this folder" in after["sets"][2]["said"][0]
+    assert after["go_on"]["cell"]
+    assert after["lectures"][0]["standing"] == "2 of 8 answered, 1 right, 1 missed."
+    assert after["review"]["count"] == 1
+    assert not after["ask_class"]
+    assert json.loads(json.dumps(after)) == after
+
+
+def test_what_is_due_and_handed_in_stands_there(folder):
+    soon = datetime.now().astimezone() + timedelta(days=2, hours=1)
+    term = folder / course.TERM
+    term.write_text(f"due.ps1 = {soon.isoformat(timespec='seconds')}\n")
+    home = Home(folder)
+    assert home.data()["due"][0].endswith("2 days are left.")
+    (folder / "handed-in").mkdir()
+    shutil.copy(folder / PS1.file, folder / "handed-in/ps1-ada.ipynb")
+    data = home.data()
+    assert data["due"] == []
+    assert "the file to hand in" in data["sets"][0]["said"][1]
+    term.write_text("due.ps1 = 'soon'")
+    assert "without quotes" in home.data()["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("file", "told_"),
+    [
+        ("", "ROOFKIT_ANSWERS is empty"),
+        ("{folder}/course/en/index.json/answers.jsonl", "is a file and no folder"),
+        ("{folder}/course", "is a folder"),
+    ],
+)
+def test_what_is_not_kept_is_said(folder, monkeypatch, file, told_):
+    monkeypatch.setenv(answers.FILE, file.format(folder=folder))
+    data = Home(folder).data()
+    assert told_ in " ".join(data["notes"])
+    assert len(data["lectures"]) == len(COURSE.lectures)
+
+
+def test_a_damaged_file_of_answers_counts_as_far_as_it_can_be_read(folder):
+    file = keep(folder, given(1))
+    with file.open("ab") as out:
+        out.write(b'{"time": 3}\n\xff\xfe\n')
+    data = Home(folder).data()
+    assert "2 lines" in data["notes"][0]
+    assert data["lectures"][0]["marks"][0] == "right"
+
+
+def test_a_folder_without_a_course_has_no_home(tmp_path, monkeypatch):
+    monkeypatch.delenv(course.FOLDER, raising=False)
+    home = Home(tmp_path)
+    assert home.begin() is None
+    assert "There is no course" in home.data()["notes"][0]
+    (tmp_path / "course/en").mkdir(parents=True)
+    (tmp_path / course.INDEX).write_text("[")
+    assert home.begin()["sets"] == {}
+    assert "table of contents" in home.data()["notes"][0]
+    monkeypatch.setenv(course.FOLDER, str(tmp_path / "nowhere"))
+    assert "nowhere" in home.data()["notes"][0]
+
+
+def test_a_course_elsewhere_is_served_under_the_servers_names(folder, monkeypatch, tmp_path):
+    """As with `make lab`, which serves a folder of links."""
+    served = tmp_path / "served"
+    (served / "course").mkdir(parents=True)
+    (served / "course/en").symlink_to(folder / "course/en")
+    monkeypatch.setenv(course.FOLDER, str(folder))
+    home = Home(served)
+    assert home.path(L01.file) == L01.file
+    assert home.path(PS1.file) == ""
+    assert Home(folder.parent).path(L01.file) == f"{folder.name}/{L01.file}"
+
+
+def test_an_installation_brings_what_jupyterlab_loads():
+    settings = tomllib.loads((ROOT / "roofcheck/pyproject.toml").read_text(encoding="utf-8"))
+    brought = {
+        f"{folder}/{Path(file).name}": ROOT / "roofcheck" / file
+        for folder, files in settings["tool"]["setuptools"]["data-files"].items()
+        for file in files
+    }
+    assert all(file.is_file() for file in brought.values())
+    extension = "share/jupyter/labextensions/roofcheck"
+    package = json.loads(brought[f"{extension}/package.json"].read_text(encoding="utf-8"))
+    assert f"{extension}/{package['jupyterlab']['_build']['load']}" in brought
+    assert package["version"] == settings["project"]["version"]
+    enabled = brought["etc/jupyter/jupyter_server_config.d/roofcheck.json"]
+    assert "roofcheck.home" in enabled.read_text(encoding="utf-8")
+
+
+LATER, BEFORE = DAY + timedelta(days=36500), DAY - timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("status", "is_here", "due", "wanted"),
+    [
+        (None, False, None, []),
+        (Status(), False, None, []),
+        (Status(released=True), False, None, ["fetch"]),
+        (Status(released=True), True, None, ["hand-in", "give-up"]),
+        (Status(handed_in=DAY), True, LATER, ["hand-in"]),
+        (Status(handed_in=DAY, feedback=True), True, BEFORE, ["hand-in", "feedback", "give-up"]),
+    ],
+)
+def test_the_buttons_of_a_set_follow_its_state(folder, status, is_here, due, wanted):
+    here = course.Course(folder)
+    stands = standing.of_set(PS1, {PS1.questions[0].id: given(1, questions=["ps1.ridge"])[0]})
+    found = actions(here, PS1, status, is_here, stands, due)
+    assert [each["do"] for each in found] == wanted
+    assert all("1" in each["name"] for each in found)
+    said = " ".join(told(status, is_here, due, has_class=True))
+    assert ("Fetch it" in said) == ("fetch" in wanted)
+    assert ("handed it in" in said) == bool(status and status.handed_in)
+
+
+class Exchange:
+    """An exchange that remembers which sets it was asked about."""
+
+    def __init__(self):
+        self.asked = []
+
+    def released(self):
+        return ["ps1", "ps3"]
+
+    def submitted(self, name):
+        self.asked.append(name)
+        return DAY if name == "ps1" else None
+
+    def feedback(self, name):
+        return Path("feedback.html")
+
+
+def test_only_what_was_fetched_is_asked_about(folder):
+    place = Exchange()
+    found = sets.ask(place, course.Course(folder))
+    assert place.asked == ["ps1", "ps2"]
+    assert found["ps1"] == Status(True, DAY, True)
+    assert found["ps3"] == Status(released=True)
+
+
+def test_pages_come_from_the_environment_and_the_term(folder, monkeypatch):
+    monkeypatch.setenv(PAGES, '[{"text": "Slides", "url": "static/01.html"}]')
+    (folder / course.TERM).write_text('site = "https://example.org/"')
+    assert [each["url"] for each in Home(folder).data()["pages"]] == [
+        "static/01.html", "https://example.org/",
+    ]  # fmt: skip
+    monkeypatch.setenv(PAGES, "[{")
+    assert Home(folder).begin()["pages"] == []
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A Jupyter server over a course of its own, with its token; gives a function that asks it."""
+    place = tmp_path_factory.mktemp("server")
+    (place / "course/en").mkdir(parents=True)
+    shutil.copy(ROOT / course.INDEX, place / course.INDEX)
+    (place / PS1.file).parent.mkdir(parents=True)
+    shutil.copy(ROOT / PS1.file, place / PS1.file)
+    kept = keep(place, given(1, 0))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = os.environ | {
+        answers.FILE: str(kept),
+        "JUPYTER_CONFIG_DIR": str(place / "config"),
+        "JUPYTER_RUNTIME_DIR": str(place / "runtime"),
+        "HOME": str(place),
+        "PYTHONPATH": str(ROOT),
+    }
+    # No other extension is looked for: they take seconds.
+    alone = "from jupyter_server.serverapp import ServerApp\n"
+    alone += "app = ServerApp()\napp.initialize(find_extensions=False)\napp.start()"
+    command = [
+        sys.executable, "-c", alone, "--no-browser", "--allow-root",
+        f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={place}",
+        "--ServerApp.jpserver_extensions={'roofcheck.home': True}", "--IdentityProvider.token=t",
+    ]  # fmt: skip
+    running = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+
+    def ask(path, body=None, token="t"):
+        url = f"http://127.0.0.1:{port}/roofline/{path}"
+        headers = {"Authorization": f"token {token}"} if token else {}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(url, data, headers)
+        try:
+            with urllib.request.urlopen(request) as reply:
+                return reply.status, reply.headers, reply.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, error.read().decode()
+
+    try:
+        while running.poll() is None:
+            with contextlib.suppress(OSError):
+                ask("static/index.js")
+                break
+            time.sleep(0.1)
+        assert running.poll() is None, "the server did not start"
+        yield ask
+    finally:
+        running.terminate()
+        running.wait()
+
+
+def test_the_server_gives_the_page_to_who_may_see_it(server):
+    status, _, text = server("home")
+    assert status == 200
+    assert json.loads(text)["lectures"][0]["marks"][:2] == ["right", "missed"]
+    for path, body in (
+        ("home", None), ("review", None), ("answers/ps1", None),
+        ("review", {}), ("hand-in", {"name": "ps1"}), ("fetch", {"name": "ps1"}),
+        ("give-up", {"name": "ps1"}),
+    ):  # fmt: skip
+        status, _, text = server(path, body, token="")
+        assert status == 403 or "password" in text  # the login's page, to which it leads
+    status, headers, _ = server("static/home.js")
+    assert (status, headers["Cache-Control"]) == (200, "no-cache")
+
+
+def test_review_asks_and_judges(server):
+    due = json.loads(server("review")[2])
+    assert due["question"] == L01.asks[1]
+    assert "skipped" in json.loads(server(f"review?skip={due['question']}")[2])["said"]
+    unread = json.loads(server("review", {"question": due["question"], "answer": ""})[2])
+    assert not unread["counts"]
+    judged = json.loads(server("review", {"question": due["question"], "answer": "1e30"})[2])
+    assert judged["counts"]
+    assert "Not yet" in judged["html"]
+    again = json.loads(server("review", {"question": due["question"], "answer": "1"})[2])
+    assert "no longer due" in again["said"]
+    assert server("review", {})[0] == 400
+
+
+def test_giving_up_shows_the_answers_on_a_page_that_runs_nothing(server):
+    assert server("answers/ps1")[0] == 404
+    assert server("answers/ps99")[0] == 404
+    assert server("give-up", {"name": "ps1"})[0] == 200
+    status, headers, text = server("answers/ps1")
+    assert status == 200
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "script" not in policy
+    assert "A specification" in text
+
+
+def test_without_a_class_nothing_is_fetched(server):
+    status, _, text = server("fetch", {"name": "ps1"})
+    assert (status, json.loads(text)["message"]) == (422, say("home.no-class"))
+    assert server("feedback/ps1")[0] == 404
+
+
+@pytest.mark.slow("handing in from the page does what hand_in() does")
+def test_handing_in_reports_what_is_unanswered(server):
+    status, _, text = server("hand-in", {"name": "ps1"})
+    report = json.loads(text)
+    assert status == 200, report
+    assert (report["state"], report["can_go_on"]) == ("stopped", True)
+    assert "A specification" in report["html"]
+    assert json.loads(server("hand-in", {"name": "ps99"})[2])["message"].startswith("There is no")
