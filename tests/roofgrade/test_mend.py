@@ -180,7 +180,7 @@ def test_an_answer_below_its_check_is_looked_at():
 
 
 def test_what_uses_one_answer_keeps_its_order_behind_it():
-    found = mended(lambda nb: move_below(nb, "ps1-me", behind="ps1-paragraph-rubric"))
+    found = mended(lambda nb: move_below(nb, "ps1-me", behind="ps1-hand-in"))
     assert order(found.notebook)[-2:] == ["ps1-mine-given", "ps1-mine-check"]
 
 
