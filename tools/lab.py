@@ -1,6 +1,6 @@
 """Open the course in JupyterLab: lectures and exercises, or with --all the whole repository.
 
-A student meets what the kit holds; who teaches needs the solutions and nbgrader's Formgrader too.
+A student meets what the kit holds; who teaches needs the solutions and nbgrader's menus too.
 Decks and pages that have been built stand in a menu of their own.
 """
 
@@ -12,9 +12,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tools/kit"))
 from built import decks  # noqa: E402
-from start import open_lab, parser  # noqa: E402
+from start import open_lab, parser, settings, trust  # noqa: E402
 from wording import say  # noqa: E402
 
+NBGRADER = "@jupyter/nbgrader"
+# Who teaches edits what students need not see, such as term.toml.
+EVERY_FILE = [f"--ContentsManager.hide_globs={name}" for name in ("__pycache__", "*.pyc", "*~")]
 SERVED = ("course/en", "course/term.toml", "exercises")
 
 
@@ -28,8 +31,19 @@ def main():
     # nbgrader looks for its configuration in the working directory.
     os.chdir(ROOT)
     # The root stays the repository: nbgrader's Validate looks for the notebooks below it.
-    files = [] if options.all else [f"--FileContentsManager.root_dir={served()}"]
-    open_lab(sys.executable, ROOT, options, *files, *offered(options.built))
+    files = EVERY_FILE if options.all else [f"--FileContentsManager.root_dir={served()}"]
+    config = options.built / "config"
+    write(config / "labconfig/default_setting_overrides.json", menu(options.built))
+    write(
+        config / "labconfig/page_config.json", {"disabledExtensions": {NBGRADER: not options.all}}
+    )
+    write(config / "jupyter_server_config.json", served_by_nbgrader(options.all))
+    settings(config, ROOT / "tools/kit/jupyter")
+    pages = [
+        f"--ServerApp.extra_static_paths={options.built / name}" for name in ("slides", "site")
+    ]
+    trust(sys.executable, ROOT)
+    open_lab(sys.executable, ROOT, options, *files, *pages)
 
 
 def served():
@@ -44,8 +58,8 @@ def served():
     return folder
 
 
-def offered(built):
-    """Options that serve the decks and pages there are, and a menu that names them."""
+def menu(built):
+    """The menu that names the decks and pages there are, as settings of JupyterLab."""
     site, slides = built / "site", built / "slides"
     items = [(say("menu.pages"), "index.html")] if (site / "index.html").exists() else []
     items += [(say("menu.deck", title=title), deck.name) for deck, title in decks(slides).items()]
@@ -58,14 +72,19 @@ def offered(built):
         for text, name in items
     ]
     menu = {"id": "jp-mainmenu-course", "label": say("menu.title"), "rank": 900, "items": entries}
-    config = built / "config"
-    settings = config / "labconfig/default_setting_overrides.json"
-    settings.parent.mkdir(parents=True, exist_ok=True)
-    plugin = {"@jupyterlab/mainmenu-extension:plugin": {"menus": [menu] if entries else []}}
-    settings.write_text(json.dumps(plugin), encoding="utf-8")
-    paths = filter(None, [str(config), os.environ.get("JUPYTER_CONFIG_PATH")])
-    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
-    return [f"--ServerApp.extra_static_paths={folder}" for folder in (slides, site)]
+    return {"@jupyterlab/mainmenu-extension:plugin": {"menus": [menu] if entries else []}}
+
+
+def served_by_nbgrader(teaching):
+    """Whether JupyterLab's server shall answer for nbgrader, as its settings."""
+    parts = ("assignment_list", "course_list", "formgrader", "validate_assignment")
+    extensions = {f"nbgrader.server_extensions.{part}": teaching for part in parts}
+    return {"ServerApp": {"jpserver_extensions": extensions}}
+
+
+def write(path, settings):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(settings), encoding="utf-8")
 
 
 if __name__ == "__main__":

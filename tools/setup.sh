@@ -27,7 +27,4 @@ rm -rf "$venv"
 "$venv/bin/pip" install --quiet --disable-pip-version-check -r requirements.lock
 "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
     -e . -e ./roofcheck -e ./roofgrade
-# JupyterLab would ask every newcomer about news, over a corner of the page.
-"$venv/bin/jupyter" labextension disable --level=sys_prefix \
-    "@jupyterlab/apputils-extension:announcements" 2>/dev/null
 touch "$venv/ready"

@@ -23,6 +23,7 @@ GIVEN = {
     "tools/kit/README.md": "README.md",
     "tools/kit/start.py": "start.py",
     "tools/kit/requirements.lock": "requirements.lock",
+    "tools/kit/jupyter": ".jupyter",
     "LICENSE": "LICENSE",
     "course/en": "course/en",
     TERM: TERM,

@@ -14,8 +14,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 OLDEST = (3, 11)
-FIRST_LECTURE = "course/en/01-where-does-the-time-go.ipynb"
-NEWS = "@jupyterlab/apputils-extension:announcements"
+FIRST_LECTURE = "/lab/tree/course/en/01-where-does-the-time-go.ipynb"
+# How the course sets up JupyterLab: no question about news, text that opens as one reads it,
+# kernels that talk in cipher, and a file browser without what the set-up needs.
+SETTINGS = HERE / ".jupyter"
 
 
 def main():
@@ -25,6 +27,7 @@ def main():
             "(python.org has installers) and start with that one."
         )
     options = parser(__doc__).parse_args()
+    settings(SETTINGS)
     open_lab(set_up(HERE), HERE, options)
 
 
@@ -60,20 +63,33 @@ def set_up(folder):
             f"The set-up failed: {error}\nIs there a network? On Debian and Ubuntu the package "
             "python3-venv is needed too. Then start again."
         )
-    # JupyterLab would ask every newcomer about news, over a corner of the page.
-    disable = ["labextension", "disable", "--level=sys_prefix", NEWS]
-    subprocess.run([python, "-m", "jupyter", *disable], stderr=subprocess.DEVNULL)
+    trust(python, folder)
     ready.write_text(state)
     return python
 
 
-def open_lab(python, folder, options, *settings):
-    """Become JupyterLab, serving a folder, with its first lecture open."""
+def trust(python, folder):
+    """Tell Jupyter that the course's notebooks are from who opens them, as they come."""
+    notebooks = [*folder.glob("course/*/*.ipynb"), *folder.glob("exercises/*/*/*.ipynb")]
+    subprocess.run([python, "-m", "jupyter", "trust", *notebooks], stdout=subprocess.DEVNULL)
+
+
+def settings(*folders):
+    """Let Jupyter read its settings in these folders before any others."""
+    paths = [*map(str, folders), os.environ.get("JUPYTER_CONFIG_PATH")]
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
+
+
+def open_lab(python, folder, options, *more):
+    """Become JupyterLab, serving a folder, with the course's home open."""
     command = [
         str(python), "-m", "jupyterlab", f"--ServerApp.root_dir={folder}",
-        f"--ServerApp.port={options.port}", f"--LabApp.default_url=/lab/tree/{FIRST_LECTURE}",
-        "--log-level=WARN", *settings,
+        f"--ServerApp.port={options.port}", "--log-level=WARN", *more,
     ]  # fmt: skip
+    # The home is an extension; whatever keeps it from being there keeps nobody from the course.
+    environment = Path(python).parents[1]
+    if not (environment / "share/jupyter/labextensions/roofcheck").is_dir():
+        command.append(f"--LabApp.default_url={FIRST_LECTURE}")
     if options.browser == "none":
         command.append("--no-browser")
     elif options.browser != "default":
