@@ -29,7 +29,8 @@ reason, or neither. From the question inwards:
 - ``standing``: how far a student is; ``home``: the course's home in JupyterLab
 - ``hand_in``: hand in a set in one step, after a ``rerun`` from the top; ``exchange``: nbgrader's,
   where a class has one; ``ids``: those that a teacher gave out
-- ``cells``: the line of a notebook by which it asks
+- ``cells``: the line of a notebook by which it asks; ``first_cell``: what is said of a cell that is
+  run before the set-up
 - ``words``: every sentence, a table a language; ``sentences``: how they are looked up
 """
 

@@ -11,7 +11,7 @@ import urllib.request
 
 @contextlib.contextmanager
 def opened(command, **options):
-    """The address of a notebook that the command opens, and what it printed until then."""
+    """The address that the command opens, and what it printed until then."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -21,7 +21,7 @@ def opened(command, **options):
     )  # fmt: skip
     printed = ""
     try:
-        while not (address := re.search(rf"http://\S+:{port}/lab/tree/\S+", printed)):
+        while not (address := re.search(rf"http://\S+:{port}/lab\S+", printed)):
             line = lab.stdout.readline()
             assert line, printed
             printed += line

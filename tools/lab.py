@@ -1,7 +1,7 @@
 """Open the course in JupyterLab: lectures and exercises, or with --all the whole repository.
 
 A student meets what the kit holds; who teaches needs the solutions and nbgrader's menus too.
-Decks and pages that have been built stand in a menu of their own.
+Decks and pages that have been built stand in the menu Course.
 """
 
 import json
@@ -15,7 +15,7 @@ from built import decks  # noqa: E402
 from start import open_lab, parser, settings, trust  # noqa: E402
 from wording import say  # noqa: E402
 
-NBGRADER = "@jupyter/nbgrader"
+NBGRADER = ("assignment_list", "course_list", "formgrader", "validate_assignment")
 # Who teaches edits what students need not see, such as term.toml.
 EVERY_FILE = [f"--ContentsManager.hide_globs={name}" for name in ("__pycache__", "*.pyc", "*~")]
 SERVED = ("course/en", "course/term.toml", "exercises")
@@ -31,19 +31,14 @@ def main():
     # nbgrader looks for its configuration in the working directory.
     os.chdir(ROOT)
     # The root stays the repository: nbgrader's Validate looks for the notebooks below it.
-    files = EVERY_FILE if options.all else [f"--FileContentsManager.root_dir={served()}"]
-    config = options.built / "config"
-    write(config / "labconfig/default_setting_overrides.json", menu(options.built))
-    write(
-        config / "labconfig/page_config.json", {"disabledExtensions": {NBGRADER: not options.all}}
-    )
-    write(config / "jupyter_server_config.json", served_by_nbgrader(options.all))
-    settings(config, ROOT / "tools/kit/jupyter")
-    pages = [
+    files = [*EVERY_FILE] if options.all else [f"--FileContentsManager.root_dir={served()}"]
+    settings(grading_menus(options.built / "jupyter", options.all), ROOT / "tools/kit/jupyter")
+    os.environ["ROOFLINE_PAGES"] = json.dumps(pages(options.built))
+    files += [
         f"--ServerApp.extra_static_paths={options.built / name}" for name in ("slides", "site")
     ]
     trust(sys.executable, ROOT)
-    open_lab(sys.executable, ROOT, options, *files, *pages)
+    open_lab(sys.executable, ROOT, options, *files)
 
 
 def served():
@@ -58,33 +53,25 @@ def served():
     return folder
 
 
-def menu(built):
-    """The menu that names the decks and pages there are, as settings of JupyterLab."""
+def pages(built):
+    """The built pages and decks there are, for the course's home and its menu."""
     site, slides = built / "site", built / "slides"
     items = [(say("menu.pages"), "index.html")] if (site / "index.html").exists() else []
     items += [(say("menu.deck", title=title), deck.name) for deck, title in decks(slides).items()]
     # These are links, since a page that the file browser opens may run no script.
-    entries = [
-        {
-            "command": "help:open",
-            "args": {"text": text, "url": f"/static/{name}", "newBrowserTab": True},
-        }
-        for text, name in items
-    ]
-    menu = {"id": "jp-mainmenu-course", "label": say("menu.title"), "rank": 900, "items": entries}
-    return {"@jupyterlab/mainmenu-extension:plugin": {"menus": [menu] if entries else []}}
+    return [{"text": text, "url": f"static/{name}"} for text, name in items]
 
 
-def served_by_nbgrader(teaching):
-    """Whether JupyterLab's server shall answer for nbgrader, as its settings."""
-    parts = ("assignment_list", "course_list", "formgrader", "validate_assignment")
-    extensions = {f"nbgrader.server_extensions.{part}": teaching for part in parts}
-    return {"ServerApp": {"jpserver_extensions": extensions}}
-
-
-def write(path, settings):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(settings), encoding="utf-8")
+def grading_menus(folder, teaching):
+    """A folder of settings that turn nbgrader's menus, and what answers them, on or off."""
+    extensions = {f"nbgrader.server_extensions.{part}": teaching for part in NBGRADER}
+    for name, content in (
+        ("jupyter_server_config.json", {"ServerApp": {"jpserver_extensions": extensions}}),
+        ("labconfig/page_config.json", {"disabledExtensions": {"@jupyter/nbgrader": not teaching}}),
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    return folder
 
 
 if __name__ == "__main__":

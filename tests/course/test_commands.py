@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -69,8 +70,9 @@ def lab(private, *options):
 
 @pytest.fixture(scope="module")
 def students(tmp_path_factory):
-    """Of a JupyterLab as students have it."""
-    with lab(tmp_path_factory.mktemp("lab")) as address:
+    """The address of a JupyterLab as students have it."""
+    built = tmp_path_factory.mktemp("built")
+    with lab(tmp_path_factory.mktemp("lab"), "--built", built) as address:
         yield address
 
 
@@ -78,21 +80,89 @@ def test_the_course_opens_and_serves_what_is_for_students(students):
     serves(students, solutions=False)
 
 
-def test_who_teaches_gets_the_solutions_too(tmp_path):
-    with lab(tmp_path, "--all") as address:
-        serves(address, solutions=True)
+@pytest.fixture(scope="module")
+def teaching(tmp_path_factory):
+    """The address of a JupyterLab as who teaches has it."""
+    built = tmp_path_factory.mktemp("built")
+    with lab(tmp_path_factory.mktemp("lab"), "--all", "--built", built) as address:
+        yield address
+
+
+def test_who_teaches_gets_the_solutions_too(teaching):
+    serves(teaching, solutions=True)
+
+
+def asked(address, path, **options):
+    """What the server says at a path below its root."""
+    root, token = re.match(r"(http://[^/]+/).*token=(\w+)", address).groups()
+    request = urllib.request.Request(
+        root + path, headers={"Authorization": f"token {token}"}, **options
+    )
+    return urllib.request.urlopen(request, timeout=300).read().decode()
+
+
+def listed(address, path):
+    """What the file browser shows of a folder."""
+    return {each["name"] for each in json.loads(asked(address, f"api/contents/{path}"))["content"]}
 
 
 def serves(address, solutions):
-    assert "/lab/tree/course/en/01-" in address
+    # The home opens by itself where no notebook is named.
+    assert re.search(r"\d/lab\?token", address)
 
     def served(path):
-        return answers(re.sub(r"/lab/tree/[^?]*", f"/api/contents/{path}", address))
+        return answers(re.sub(r"/lab\?", f"/api/contents/{path}?", address))
 
     assert served("course/en/06-int8-and-friends.ipynb")
     assert served("exercises/en/ps1/ps1.ipynb")
     assert served("solutions/en/ps1/ps1.ipynb") == solutions
     assert served("course/text") == solutions
+    assert ("term.toml" in listed(address, "course")) == solutions
+
+
+def test_the_file_browser_shows_lectures_and_exercises(students):
+    assert listed(students, "") == {"course", "exercises"}
+    assert listed(students, "course") <= {"en", "data", "text"}
+    assert all(name.endswith(".ipynb") for name in listed(students, "course/en"))
+
+
+def test_text_opens_to_be_read_and_no_news_are_asked_about(students):
+    docs = asked(students, "lab/api/settings/@jupyterlab/docmanager-extension:plugin")
+    assert json.loads(docs)["schema"]["properties"]["defaultViewers"]["default"] == {
+        "markdown": "Markdown Preview"
+    }
+    assert "@jupyterlab/apputils-extension:announcements" in given(students)["disabledExtensions"]
+
+
+def given(address):
+    """What JupyterLab's page holds for its extensions."""
+    page = re.search(r'id="jupyter-config-data"[^>]*>(.*?)</script>', asked(address, "lab"), re.S)
+    return json.loads(page[1])
+
+
+def test_only_who_teaches_meets_the_grading_menus(students, teaching):
+    assert "@jupyter/nbgrader" in given(students)["disabledExtensions"]
+    assert "@jupyter/nbgrader" not in given(teaching)["disabledExtensions"]
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        asked(students, "assignments/validate?path=exercises/en/ps1/ps1.ipynb", data=b"")
+
+
+def test_without_the_homes_extension_the_first_lecture_opens(tmp_path):
+    bare = tmp_path / "env/bin/python"
+    bare.parent.mkdir(parents=True)
+    script(bare, 'printf "%s\\n" "$@"')
+    code = (
+        "import argparse, start;"
+        "start.open_lab(__import__('sys').argv[1], '.', argparse.Namespace(port=1, browser='none'))"
+    )
+    run = [sys.executable, "-c", code, str(bare)]
+    said = subprocess.run(run, cwd=ROOT / "tools/kit", capture_output=True, text=True).stdout
+    [address] = re.findall(r"default_url=/lab/tree/(\S+)", said)
+    assert (ROOT / address).is_file()
+    (bare.parents[1] / "share/jupyter/labextensions/roofcheck").mkdir(parents=True)
+    said = subprocess.run(run, cwd=ROOT / "tools/kit", capture_output=True, text=True).stdout
+    assert "jupyterlab" in said
+    assert "default_url" not in said
 
 
 def test_decks_that_are_built_stand_in_a_menu_and_run_their_scripts(tmp_path):
@@ -100,26 +170,17 @@ def test_decks_that_are_built_stand_in_a_menu_and_run_their_scripts(tmp_path):
     deck.parent.mkdir(parents=True)
     deck.write_text("<title>B &gt; 240</title>", encoding="utf-8")
     with lab(tmp_path, "--built", tmp_path / "built") as address:
-
-        def asked(path):
-            return urllib.request.urlopen(re.sub(r"/lab/tree/[^?]*", path, address), timeout=300)
-
-        menu = asked("/lab/api/settings/@jupyterlab/mainmenu-extension:plugin").read().decode()
-        served = asked("/static/talk.html")
+        [page] = json.loads(given(address)["roofline"])["pages"]
+        root = address.partition("/lab")[0]
+        served = urllib.request.urlopen(f"{root}/{page['url']}", timeout=300)
         assert served.read() == deck.read_bytes()
-    assert "Slides: B > 240" in menu
-    assert "/static/talk.html" in menu
+    assert page["text"] == "Slides: B > 240"
     # A sandboxed page has no scripts of its own origin and opens no speaker's window.
     assert "sandbox" not in served.headers["Content-Security-Policy"]
 
 
-def test_nbgraders_validate_button_finds_a_problem_set(students):
-    root, token = re.match(r"(http://[^/]+/).*token=(\w+)", students).groups()
-    asked = urllib.request.Request(
-        f"{root}assignments/validate?path=exercises/en/ps1/ps1.ipynb",
-        data=b"",
-        headers={"Authorization": f"token {token}"},
-    )
-    reply = json.loads(urllib.request.urlopen(asked, timeout=300).read())
+def test_nbgraders_validate_button_finds_a_problem_set(teaching):
+    path = "assignments/validate?path=exercises/en/ps1/ps1.ipynb"
+    reply = json.loads(asked(teaching, path, data=b""))
     assert reply["success"], reply
     assert 'check("ps1.ridge", ridge)' in str(reply["value"])

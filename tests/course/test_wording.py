@@ -33,19 +33,11 @@ def _translated(tmp_path, monkeypatch):
     monkeypatch.setattr(wording.say, "folder", folder)
 
 
-def test_the_menu_of_the_course(tmp_path, monkeypatch):
-    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "")
+def test_the_menu_of_the_course(tmp_path):
     for name in ("site/index.html", "slides/one.html"):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text("<title>One</title>")
-    lab.offered(tmp_path)
-    settings = json.loads(
-        (tmp_path / "config/labconfig/default_setting_overrides.json").read_text(encoding="utf-8")
-    )
-    [menu] = settings["@jupyterlab/mainmenu-extension:plugin"]["menus"]
-    assert menu["label"] == "«Course»"
-    items = [entry["args"]["text"] for entry in menu["items"]]
-    assert items == ["«Pages»", "«Slides: One»"]
+    assert [page["text"] for page in lab.pages(tmp_path)] == ["«Pages»", "«Slides: One»"]
 
 
 def test_the_decks_of_the_site(tmp_path):
