@@ -11,7 +11,7 @@ import urllib.request
 
 @contextlib.contextmanager
 def opened(command, **options):
-    """The address that the command opens, and what it printed until then."""
+    """The address that the command opens, and the lines that it prints: in the end, all of them."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -19,18 +19,22 @@ def opened(command, **options):
         [*command, "--browser", "none", "--port", str(port)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options,
     )  # fmt: skip
-    printed = ""
+    printed = []
     try:
-        while not (address := re.search(rf"http://\S+:{port}/lab\S+", printed)):
+        while not (address := re.search(rf"http://\S+:{port}/lab\S+", "".join(printed[-1:]))):
             line = lab.stdout.readline()
-            assert line, printed
-            printed += line
+            assert line, "".join(printed)
+            printed.append(line)
         assert answers(address[0]), "printed its address and then did not answer"
         yield address[0], printed
     finally:
-        # No kernel runs yet, so there is nothing to end in good order.
-        lab.kill()
-        lab.communicate()
+        lab.terminate()  # which ends its kernels first
+        try:
+            rest, _ = lab.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            lab.kill()
+            rest, _ = lab.communicate()
+        printed += rest.splitlines(keepends=True)
 
 
 def answers(address, patience=300):
@@ -44,3 +48,8 @@ def answers(address, patience=300):
         except urllib.error.URLError:
             time.sleep(0.1)
     return False
+
+
+def noise(printed):
+    """Lines of a terminal that a person would take for a warning or an error, or need not read."""
+    return re.findall(r"^\[(?!C )\w.*|.*(?i:warning|error|traceback).*", printed, re.M)

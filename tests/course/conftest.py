@@ -58,7 +58,8 @@ def environment(kit, tmp_path_factory):
 
     def started():
         with opened([sys.executable, "start.py"], cwd=kit, env=own) as (address, printed):
-            return address, printed
+            pass
+        return address, "".join(printed)
 
     address, printed = started()
     python = next(path for path in kit.glob(".venv/*/python*") if path.stem == "python")

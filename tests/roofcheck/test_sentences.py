@@ -4,8 +4,10 @@ The language of these tests is English in wide letters: ａ for a. What is shown
 comes from the code.
 """
 
+import contextlib
 import html
 import importlib
+import io
 import itertools
 import json
 import os
@@ -23,8 +25,10 @@ import pytest
 import sympy
 from click.testing import CliRunner
 from home_said import of_home
+from IPython.core.interactiveshell import InteractiveShell
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from schedules import gather
+from traitlets.config import Config
 
 import roofkit as rk
 from roofcheck import (
@@ -35,6 +39,7 @@ from roofcheck import (
     course,
     exchange,
     explaining,
+    first_cell,
     ids,
     inputs,
     kinds,
@@ -721,6 +726,18 @@ def of_exchanges(monkeypatch, tmp_path):
     yield str(told.value).replace("Not a directory", "")
 
 
+def of_first_cell(monkeypatch, tmp_path):
+    """What a cell says that is run before the one that loads its names."""
+    cells = [{"cell_type": "code", "source": ["import numpy as NP"]}]
+    (tmp_path / "one.ipynb").write_text(json.dumps({"cells": cells}))
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "one.ipynb"))
+    shell = InteractiveShell(config=Config(HistoryManager={"enabled": False}))
+    first_cell.load_ipython_extension(shell)
+    with contextlib.redirect_stdout(shown := io.StringIO()):
+        shell.run_cell("NP")
+    yield shown.getvalue().replace("NP", "")
+
+
 def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, tmp_path):
     monkeypatch.setattr("roofcheck.table._tables", lambda *asked: QUESTIONS)
     monkeypatch.setattr(student, "_guesses", {})
@@ -731,6 +748,7 @@ def test_every_sentence_that_is_shown_comes_from_the_table(asked, monkeypatch, t
     shown = [message for ask_them in asking for message in ask_them()]
     shown += [*of_grades(monkeypatch, tmp_path), *of_reviews(monkeypatch, tmp_path)]
     shown += of_home(tmp_path, wide)
+    shown += of_first_cell(monkeypatch, tmp_path)
     shown += [*of_answers(monkeypatch, tmp_path), *of_courses(monkeypatch, tmp_path)]
     named = (
         r"ps\d\.?\w*|(handed-in|course)/\S*|[/\[]\S+|\b(ada|bob|a)\b|(No such|File ex).*\w"

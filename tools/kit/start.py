@@ -71,7 +71,10 @@ def set_up(folder):
 def trust(python, folder):
     """Tell Jupyter that the course's notebooks are from who opens them, as they come."""
     notebooks = [*folder.glob("course/*/*.ipynb"), *folder.glob("exercises/*/*/*.ipynb")]
-    subprocess.run([python, "-m", "jupyter", "trust", *notebooks], stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [python, "-m", "jupyter", "trust", "--log-level=WARN", *notebooks],
+        stdout=subprocess.DEVNULL,
+    )
 
 
 def settings(*folders):
