@@ -18,7 +18,7 @@ from wording import say  # noqa: E402
 NBGRADER = ("assignment_list", "course_list", "formgrader", "validate_assignment")
 # Who teaches edits what students need not see, such as term.toml.
 EVERY_FILE = [f"--ContentsManager.hide_globs={name}" for name in ("__pycache__", "*.pyc", "*~")]
-SERVED = ("course/en", "course/term.toml", "exercises")
+SERVED = ("course/en", "course/term.toml", "course/ids.txt", "course/answers.json", "exercises")
 
 
 def main():
@@ -49,7 +49,8 @@ def served():
         link.parent.mkdir(parents=True, exist_ok=True)
         # A repository that was moved brings links to where it was.
         link.unlink(missing_ok=True)
-        link.symlink_to(ROOT / name)
+        if (ROOT / name).exists():  # some a teacher makes, or a tool
+            link.symlink_to(ROOT / name)
     return folder
 
 
