@@ -10,6 +10,8 @@ from jupyter_server.base.handlers import APIHandler, FileFindHandler, JupyterHan
 from jupyter_server.utils import to_os_path, url_path_join
 from tornado import web
 
+from roofcheck import answer_page, exchange
+from roofcheck.hand_in import hand_in_file
 from roofcheck.review import answer_text, next_due, review
 from roofcheck.sentences import say
 
@@ -109,8 +111,6 @@ class HandInHandler(_Handler):
             await self.answer(self._hand_in, name, path, unfinished is True)
 
     def _hand_in(self, name, path, unfinished):
-        from roofcheck.hand_in import hand_in_file
-
         path = path or self.home.path(self.course().set(name).file)
         whole = Path(to_os_path(str(path), str(self.home.served)))
         try:
@@ -139,9 +139,7 @@ class GiveUpHandler(_Handler):
         await self.answer(self._give_up, *self.given("name"))
 
     def _give_up(self, name):
-        from roofcheck.answer_page import give_up
-
-        give_up(self.course().set(name).id)
+        answer_page.give_up(self.course().set(name).id)
         return {}
 
 
@@ -168,9 +166,7 @@ class PageHandler(JupyterHandler):
             raise ValueError(say("home.no-course", folder=self.home.served))
         course.set(name)
         if kind == "answers":
-            from roofcheck.answer_page import answer_page
-
-            return answer_page(course, name)
+            return answer_page.answer_page(course, name)
         page = _exchange(course).feedback(name)
         if page is None:
             raise ValueError(say("home.no-feedback", number=course.set(name).number))
@@ -178,8 +174,6 @@ class PageHandler(JupyterHandler):
 
 
 def _exchange(course):
-    from roofcheck import exchange
-
     if (found := exchange.here(course.root)) is None:
         raise ValueError(say("home.no-class"))
     return found

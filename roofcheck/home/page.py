@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from roofcheck import answers, course, standing
+from roofcheck import answers, course, exchange, standing
 from roofcheck.home import sets as problem_sets
 from roofcheck.home.sets import Status
 from roofcheck.home.times import left, length, shown
@@ -113,8 +113,6 @@ class Home:
 
     def _ask(self, found):
         """Ask the class's exchange, if there is one; sentences on what it did not say."""
-        from roofcheck import exchange
-
         place = exchange.here(found.root)
         self.has_class = place is not None
         try:

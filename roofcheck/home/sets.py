@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from roofcheck import answer_page
 from roofcheck.course import Course, ProblemSet
+from roofcheck.hand_in import handed_in as written
 from roofcheck.home.times import shown
 from roofcheck.sentences import say
 from roofcheck.standing import Standing
@@ -35,8 +37,6 @@ def ask(place, course: Course) -> dict[str, Status]:
 
 def handed_in(course: Course) -> dict[str, Status]:
     """The Status of every set where there is no exchange: whether its file was written."""
-    from roofcheck.hand_in import handed_in as written
-
     return {each.id: Status(handed_in=written(each.id, course.root)) for each in course.sets}
 
 
@@ -88,8 +88,6 @@ def actions(
 
 
 def _answers_may_be_shown(course, found):
-    from roofcheck import answer_page
-
     try:
         return answer_page.may_be_shown(course, found.id)
     except (OSError, ValueError):
