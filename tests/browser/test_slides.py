@@ -1,5 +1,6 @@
 """Every slide of every deck in a real browser, without a network: fit to show, alive, printable."""
 
+import contextlib
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 import slides
 from driver import EACH, FIRST, LECTURES, ROOT, new_context, screenshot
 
+BUTTONS = ROOT / "course/en/05-several-chips.ipynb"
 SHORT = ROOT / "course/talk-why-slow.txt"
 TALKS = sorted({*(ROOT / "course").glob("talk*.txt")} - {SHORT})
 OTHERS = pytest.mark.slow("every deck is fit to show, not only the first and the short talk")
@@ -71,21 +73,40 @@ def build(folder, *options):
 
 
 @pytest.fixture(scope="module")
-def built(npm, chromium, tmp_path_factory):
-    """A folder with every deck."""
+def built(request, npm, chromium, tmp_path_factory):
+    """A folder with every deck, or with those alone that tests need where no slow ones run."""
     folder = tmp_path_factory.mktemp("slides")
-    build(folder, "--no-pdf")
+    ours = [item for item in request.session.items if item.path == Path(__file__)]
+    every = any(item.get_closest_marker("slow") for item in ours)
+    build(folder, "--no-pdf", *(() if every else (FIRST, BUTTONS, SHORT)))
     return folder
+
+
+def room(browser):
+    return new_context(browser, offline=True, viewport={"width": 1280, "height": 720})
 
 
 @pytest.fixture
 def context(browser):
-    with new_context(browser, offline=True, viewport={"width": 1280, "height": 720}) as context:
+    with room(browser) as context:
         yield context
 
 
 @pytest.fixture
 def deck(context, built):
+    with opening(context, built) as deck:
+        yield deck
+
+
+@pytest.fixture(scope="module", params=DECKS)
+def whole(request, browser, built):
+    """A deck that is opened once for all who look at each of its slides."""
+    with room(browser) as context, opening(context, built) as deck:
+        yield deck(request.param)
+
+
+@contextlib.contextmanager
+def opening(context, built):
     """Opens a deck, which must do without errors and without a network."""
     asked, errors = [], []
     context.on("request", lambda request: asked.append(request.url))
@@ -120,10 +141,8 @@ def live_slides(name):
     ]
 
 
-@pytest.mark.parametrize("name", DECKS)
-def test_every_slide_is_fit_to_show(deck, name):
-    page = deck(name)
-    faults = []
+def test_every_slide_is_fit_to_show(whole):
+    page, faults = whole, []
     for width, height in SCREENS:
         page.set_viewport_size({"width": width, "height": height})
         for number in range(page.evaluate("Reveal.getTotalSlides()")):
@@ -143,11 +162,9 @@ def test_every_slide_is_fit_to_show(deck, name):
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize("name", DECKS)
-def test_code_lies_over_the_slide_and_moves_nothing(deck, name):
-    page = deck(name)
+def test_code_lies_over_the_slide_and_moves_nothing(whole):
+    page, faults = whole, []
     panel = page.locator("#code")
-    faults = []
     for width, height in SCREENS:
         page.set_viewport_size({"width": width, "height": height})
         for number in range(page.evaluate("Reveal.getTotalSlides()")):
@@ -207,8 +224,8 @@ def test_sliders_move_by_keys_and_mouse_and_keep_their_keys(deck, lecture):
 
 
 def test_a_button_that_was_clicked_gives_the_space_bar_back(deck):
-    [cell] = live_slides("05-several-chips")
-    page = deck("05-several-chips", cell)
+    [cell] = live_slides(BUTTONS.stem)
+    page = deck(BUTTONS.stem, cell)
     buttons = page.locator(f"section#{cell} .widget-toggle-button")
     buttons.last.click()
     page.wait_for_function("() => document.querySelector('[aria-pressed=true]:last-child')")
