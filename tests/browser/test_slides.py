@@ -100,9 +100,13 @@ def deck(context, built):
 
 @pytest.fixture(scope="module", params=DECKS)
 def whole(request, browser, built):
-    """A deck that is opened once for all who look at each of its slides."""
+    """A deck, opened once for all who look at each of its slides, and the screens to see it on.
+
+    A screen scales what was laid out without it; two decks show that, and stand for the others.
+    """
+    screens = SCREENS if request.param in (FIRST.stem, SHORT.stem) else SCREENS[:1]
     with room(browser) as context, opening(context, built) as deck:
-        yield deck(request.param)
+        yield deck(request.param), screens
 
 
 @contextlib.contextmanager
@@ -142,8 +146,8 @@ def live_slides(name):
 
 
 def test_every_slide_is_fit_to_show(whole):
-    page, faults = whole, []
-    for width, height in SCREENS:
+    (page, screens), faults = whole, []
+    for width, height in screens:
         page.set_viewport_size({"width": width, "height": height})
         for number in range(page.evaluate("Reveal.getTotalSlides()")):
             page.evaluate(SHOW, number)
@@ -163,9 +167,9 @@ def test_every_slide_is_fit_to_show(whole):
 
 
 def test_code_lies_over_the_slide_and_moves_nothing(whole):
-    page, faults = whole, []
+    (page, screens), faults = whole, []
     panel = page.locator("#code")
-    for width, height in SCREENS:
+    for width, height in screens:
         page.set_viewport_size({"width": width, "height": height})
         for number in range(page.evaluate("Reveal.getTotalSlides()")):
             page.evaluate(SHOW, number)
