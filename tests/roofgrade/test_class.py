@@ -86,7 +86,7 @@ def test_nobody_sees_what_lies_beside(graded):
 @pytest.mark.parametrize(
     ("who", "me"),
     [
-        ("with-a-neighbours-figures", "'As-Released '"),
+        ("with-a-neighbours-figures", "'Somebody-Else '"),
         ("with-something-like-a-neighbours-id", "Like 'as-released'"),
     ],
 )
