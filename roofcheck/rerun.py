@@ -85,7 +85,7 @@ def run(notebook, folder: Path, cell_seconds=CELL_SECONDS, seconds=SECONDS) -> R
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
             "ROOFKIT_ANSWERS": "",
         }
-        with client.setup_kernel(env=environment):
+        with client.setup_kernel(env=environment, cleanup_kc=True):
             client.kc.log = _quiet()
             return _run(client, notebook, told, cell_seconds, time.monotonic() + seconds)
 

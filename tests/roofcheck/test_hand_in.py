@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+import psutil
 import pytest
 from nbclient import NotebookClient
 
@@ -60,6 +61,12 @@ def place(tmp_path, monkeypatch, solved):
 
 def course_of(notebook):
     return notebook.parents[3]
+
+
+def running():
+    """The processes that this one has started and that still run."""
+    found = psutil.Process().children(recursive=True)
+    return {each.pid for each in found if each.status() != psutil.STATUS_ZOMBIE}
 
 
 def parts(report):
@@ -128,7 +135,9 @@ def test_what_is_missing_or_fails_stops_it_until_the_student_says_so(place):
     assert not (course_of(notebook) / "handed-in").exists()
     assert (notebook.read_bytes(), grades()) == (before, known), "a copy ran, and not here"
     # Who learns alone needs no id.
+    before = running()
     done = hand_in_file(notebook, SET, unfinished=True)
+    assert running() == before, "its kernel has ended"
     assert (done.state, done.file.name, done.can_go_on) == ("written", f"{SET}.ipynb", False)
     assert "Nobody waits for this file" in str(done)
 
@@ -167,12 +176,13 @@ RIGHT = {
 
 
 def test_a_kernel_that_dies_and_a_cell_without_end_are_told(place, monkeypatch):
-    notebook = place(bound="import os\nos._exit(1)")
+    notebook, before = place(bound="import os\nos._exit(1)"), running()
     died = hand_in_file(notebook, SET)
     assert "3. Which roof?: the kernel ended while a cell ran there." in str(died)
     assert died.can_go_on
     endless = nbformat.read(place(ridge="while True: pass"), as_version=4)
     found = rerun.run(endless, notebook.parent, cell_seconds=1)
+    assert running() == before, "no kernel goes on"
     assert found.ended == "1. A specification: a cell was stopped after 1 seconds."
 
 
