@@ -1,0 +1,254 @@
+"""Make a hub of this clone, for one class on one server; run again after each change.
+
+    sudo python3 deploy/machine/install.py --instructor prof --students students.csv
+
+README.md beside this file says what comes where, and what to do next.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.append(str(ROOT / "tools/kit"))
+import build  # noqa: E402
+
+# What has to be there, and the package of Debian and Ubuntu that brings it.
+PROGRAMS = {"bwrap": "bubblewrap", "setpriv": "util-linux", "git": "git"}
+UNIT = Path("/etc/systemd/system/roofline.service")
+# What only who teaches gets of the clone.
+TEACHING = ("nbgrader_config.py", "solutions/en", "exercises/en", "course")
+
+
+def main():
+    options = parsed()
+    if os.geteuid() != 0:
+        sys.exit("This makes accounts and a service, so it has to run as root: use sudo.")
+    if open_to_all(ROOT):
+        sys.exit(
+            f"The clone holds the solutions, and every account of this machine can read it. First "
+            f"close it: chmod 700 {ROOT}"
+        )
+    interpreter = Path(sys.executable).resolve()
+    if sys.version_info < (3, 11) or not open_to_all(interpreter):
+        sys.exit(
+            f"{interpreter} is older than Python 3.11, or lies where no student can run it: start "
+            "this with the system's own, such as /usr/bin/python3."
+        )
+    os.umask(0o022)
+    # Git reads a clone that belongs to somebody else only if told so.
+    os.environ |= {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.directory",
+        "GIT_CONFIG_VALUE_0": str(ROOT),
+    }
+    python = options.prefix / "environment/bin/python"
+    try:
+        say("system packages")
+        install_packages(options)
+        say("the environment: the course's packages and JupyterHub")
+        make_environment(options.prefix, python)
+        say("the proxy")
+        make_proxy(options.prefix, python)
+        say("the course")
+        lay_course(options)
+        write_settings(options)
+        say("accounts, exchange and gradebook")
+        run(python, "-I", HERE / "people.py", options.prefix, options.students)
+        say("the service")
+        start_service(options)
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"{error}\nNothing is lost: run this again once that is mended.")
+
+
+def parsed():
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition(";")[0])
+    parser.add_argument("--instructor", required=True, help="the account of who teaches")
+    parser.add_argument(
+        "--students", type=Path, required=True, help="the roster, a CSV file as TEACHING.md says"
+    )
+    parser.add_argument("--prefix", type=Path, default=Path("/opt/roofline"), help="for software")
+    parser.add_argument("--data", type=Path, default=Path("/srv/roofline"), help="for what grows")
+    parser.add_argument("--gradebook", choices=("sqlite", "postgresql"), default="sqlite")
+    parser.add_argument("--address", default="127.0.0.1", help="where the hub listens")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--memory", default="2G", help="limit for each student's server")
+    parser.add_argument("--cores", type=float, default=2.0, help="limit for each student's server")
+    options = parser.parse_args()
+    if not options.students.is_file():
+        parser.error(f"there is no file {options.students}")
+    for name in ("prefix", "data", "students"):
+        setattr(options, name, getattr(options, name).resolve())
+    return options
+
+
+def open_to_all(path):
+    """Whether accounts other than root's can read a file, or look into a folder."""
+    return path.stat().st_mode & 0o005 == 0o005 and all(
+        above.stat().st_mode & 0o001 for above in path.parents
+    )
+
+
+def say(step):
+    print(f"- {step}", flush=True)
+
+
+def run(*command, **options):
+    """Run a command; CalledProcessError if it fails."""
+    subprocess.run([str(part) for part in command], check=True, **options)
+
+
+def install_packages(options):
+    """Install what the system lacks, where it knows apt."""
+    missing = [package for program, package in PROGRAMS.items() if not shutil.which(program)]
+    if subprocess.run([sys.executable, "-c", "import ensurepip"], capture_output=True).returncode:
+        missing.append("python3-venv")
+    libraries = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+    if "libseccomp.so.2" not in libraries:
+        missing.append("libseccomp2")
+    if options.gradebook == "postgresql" and not shutil.which("psql"):
+        missing.append("postgresql")
+    if not missing:
+        return
+    if not shutil.which("apt-get"):
+        sys.exit(f"missing: {', '.join(missing)}; install them with your system's package manager")
+    run("apt-get", "update", "-qq")
+    quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    run("apt-get", "install", "-y", "-qq", *missing, env=quiet)
+
+
+def changed(stamp, *files):
+    """Whether a step has to be done anew, and what to write into its stamp afterwards."""
+    parts = [f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes() for file in files]
+    state = hashlib.sha256(b"\0".join(parts)).hexdigest()
+    return not (stamp.is_file() and stamp.read_text() == state), state
+
+
+def make_environment(prefix, python):
+    """The virtual environment, in place: who works meanwhile goes on."""
+    packages = build.WHEELS | {"roofgrade": ("roofgrade",)}
+    given = sorted({name for files in packages.values() for name in files})
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--", *given],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    sources = [ROOT / name for name in listed.stdout.split("\0") if name]
+    stamp = prefix / "environment/ready"
+    anew, state = changed(stamp, HERE / "requirements.lock", *sources)
+    if anew:
+        if not python.exists():
+            run(sys.executable, "-m", "venv", prefix / "environment")
+        pip = (python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install")
+        os.environ["PIP_ROOT_USER_ACTION"] = "ignore"
+        run(*pip, "-r", HERE / "requirements.lock")
+        with tempfile.TemporaryDirectory() as temporary:
+            work = Path(temporary)
+            for package, files in packages.items():
+                for name in files:
+                    build.copy(name, work / package / name)
+            # These two lie in a folder of their name beside their own pyproject.toml.
+            folders = [work / "roofkit", work / "roofcheck/roofcheck", work / "roofgrade/roofgrade"]
+            run(*pip, "--no-deps", "--force-reinstall", "--no-build-isolation", *folders)
+        stamp.write_text(state)
+    settings = prefix / "environment/etc/jupyter"
+    shutil.copytree(HERE / "jupyter", settings, dirs_exist_ok=True)
+    shutil.copytree(HERE / "instructor", prefix / "instructor", dirs_exist_ok=True)
+    shutil.copytree(HERE / "hub", prefix / "hub", dirs_exist_ok=True)
+
+
+def make_proxy(prefix, python):
+    """The proxy, a program for Node.js, which comes with the environment."""
+    folder = prefix / "proxy"
+    folder.mkdir(exist_ok=True)
+    files = [HERE / "proxy" / name for name in ("package.json", "package-lock.json")]
+    anew, state = changed(folder / "ready", *files)
+    if anew:
+        for file in files:
+            shutil.copyfile(file, folder / file.name)
+        path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+        npm = (python.with_name("npm"), "ci", "--omit=dev", "--no-audit", "--no-fund", "--silent")
+        run(*npm, cwd=folder, env=os.environ | {"PATH": path})
+        (folder / "ready").write_text(state)
+
+
+def lay_course(options):
+    """What each server lays into its owner's folder when it starts."""
+    new = options.prefix / "new"
+    shutil.rmtree(new, ignore_errors=True)
+    for given, place in build.GIVEN.items():
+        if place.startswith("course/"):
+            build.copy(given, new / "course" / place)
+    # The solutions lie below it; people.py lets one account in.
+    (new / "teaching").mkdir(mode=0o700)
+    for given in TEACHING:
+        build.copy(given, new / "teaching" / given)
+    with (new / "teaching/nbgrader_config.py").open("a") as settings:
+        settings.write(own_settings(options))
+    for name in ("course", "teaching"):
+        if (options.prefix / name).exists():
+            (options.prefix / name).rename(new / f"old-{name}")
+        (new / name).rename(options.prefix / name)
+    shutil.rmtree(new)
+
+
+def own_settings(options):
+    """What nbgrader and roofgrade have to know of this machine, as lines of nbgrader_config.py."""
+    lines = ["", "# This machine.", f"c.Exchange.root = {str(options.data / 'exchange')!r}"]
+    if options.gradebook == "postgresql":
+        url = "postgresql+psycopg:///roofline?host=/var/run/postgresql"
+        lines.append(f"c.CourseDirectory.db_url = {url!r}")
+    return "\n".join(lines) + "\n"
+
+
+def write_settings(options):
+    """What the hub, nbgrader and people.py have to know of this machine."""
+    systemd = Path("/run/systemd/system").is_dir()
+    settings = {
+        "instructor": options.instructor,
+        "exchange": str(options.data / "exchange"),
+        "state": str(options.data / "hub"),
+        "gradebook": options.gradebook,
+        "address": options.address,
+        "port": options.port,
+        "memory": options.memory,
+        "cores": options.cores,
+        "systemd": systemd,
+    }
+    (options.prefix / "settings.json").write_text(json.dumps(settings, indent=1) + "\n")
+    # A login shell starts with a path of its own, and a terminal of the hub is one.
+    Path("/etc/profile.d/roofline.sh").write_text(
+        f'[ -z "$JUPYTERHUB_USER" ] || PATH="{options.prefix}/environment/bin:$PATH"\n'
+    )
+
+
+def start_service(options):
+    """Start the hub with the machine; where it runs already, take in what is new."""
+    hub = options.prefix / "hub"
+    command = f"{options.prefix}/environment/bin/jupyterhub --config {hub}/jupyterhub_config.py"
+    UNIT.parent.mkdir(parents=True, exist_ok=True)
+    UNIT.write_text((HERE / "roofline.service").read_text().format(
+        command=command, state=options.data / "hub"
+    ))  # fmt: skip
+    if Path("/run/systemd/system").is_dir():
+        run("systemctl", "daemon-reload")
+        run("systemctl", "enable", "--quiet", UNIT.name)
+        run("systemctl", "restart", UNIT.name)
+        print(f"The hub runs at http://{options.address}:{options.port}")
+    else:
+        print(f"No systemd runs here. This starts the hub:\n  cd {options.data}/hub && {command}")
+    print(f"First passwords: {options.data}/hub/first-passwords.csv, for root alone")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""Accounts, first passwords, exchange and gradebook for a roster; install.py runs it as root.
+
+It runs in the new environment, which knows rosters. What is there already stays.
+"""
+
+import csv
+import grp
+import json
+import os
+import pwd
+import re
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+
+from roofgrade.intake import roster
+
+COURSE, STUDENTS, SERVICE = "roofline", "roofline-students", "roofline"
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
+# Without signs that look like others.
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+
+
+def main():
+    prefix, file = map(Path, sys.argv[1:])
+    settings = json.loads((prefix / "settings.json").read_text())
+    try:
+        entries = roster.read(file)
+    except ValueError as error:
+        sys.exit(str(error))
+    names = [entry.id.lower() for entry in entries]
+    instructor = settings["instructor"]
+    refuse(names, instructor)
+
+    if not exists(SERVICE):
+        run("useradd", "--system", "--home-dir", prefix, "--shell", "/usr/sbin/nologin", SERVICE)
+    run("groupadd", "--force", STUDENTS)
+    made = [name for name in names if not exists(name)]
+    for name in made:
+        add(name, "--groups", STUDENTS)
+    if not exists(instructor):
+        add(instructor)
+    give_passwords(Path(settings["state"]), instructor, entries)
+    make_exchange(Path(settings["exchange"]), instructor)
+    # The solutions: root's, so that who teaches changes a copy, and for that one account.
+    os.chown(prefix / "teaching", 0, pwd.getpwnam(instructor).pw_gid)
+    (prefix / "teaching").chmod(0o750)
+    if settings["gradebook"] == "postgresql":
+        make_database(instructor)
+    fill_gradebook(prefix, instructor, file)
+    print(f"  {len(names)} students, {len(made)} of them new")
+
+
+def refuse(names, instructor):
+    """Stop at ids that can be no account here; nothing was done yet."""
+    for name in [*names, instructor]:
+        if not NAME.fullmatch(name):
+            sys.exit(
+                f"{name!r} can be no account. On a hub an id is the name of an account: a letter "
+                'a-z, then letters, digits, "-" and "_", 31 signs at most. Change the id in the '
+                'roster, as in "s1234567".'
+            )
+    if instructor in names:
+        sys.exit(f"{instructor} teaches and stands in the roster, too: take that line out.")
+    for name in names:
+        if exists(name) and name not in members(STUDENTS):
+            sys.exit(
+                f"There is an account {name} that this recipe did not make. If it is this "
+                f"student's, let it in: usermod --append --groups {STUDENTS} {name}"
+            )
+    if exists(instructor) and pwd.getpwnam(instructor).pw_uid < 1000:
+        sys.exit(f"{instructor} is an account of the system: name one of a person.")
+
+
+def exists(name):
+    try:
+        return bool(pwd.getpwnam(name))
+    except KeyError:
+        return False
+
+
+def members(group):
+    try:
+        return set(grp.getgrnam(group).gr_mem)
+    except KeyError:
+        return set()
+
+
+def run(*command, **options):
+    """Run a command; CalledProcessError if it fails."""
+    subprocess.run([str(part) for part in command], check=True, **options)
+
+
+def add(name, *options):
+    """Make an account that nobody else can look into, without a password for the system."""
+    run(
+        "useradd", "--create-home", "--key", "HOME_MODE=0700", "--user-group", *options,
+        "--shell", "/bin/bash", "--password", "!", name,
+    )  # fmt: skip
+
+
+def give_passwords(state, instructor, entries):
+    """A first password for each who has none yet, in a file for root alone."""
+    state.mkdir(parents=True, exist_ok=True)
+    state.chmod(0o700)
+    file = state / "first-passwords.csv"
+    rows = []
+    if file.exists():
+        with file.open(newline="", encoding="utf-8") as opened:
+            rows = list(csv.DictReader(opened))
+    known = {row["id"] for row in rows}
+    people = [(instructor, "", ""), *((one.id.lower(), one.name, one.email) for one in entries)]
+    for name, full, email in people:
+        if name not in known:
+            password = "-".join("".join(secrets.choice(LETTERS) for _ in "1234") for _ in "123")
+            rows.append({"id": name, "name": full, "email": email, "password": password})
+    new = file.with_suffix(".new")
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", newline="",
+              encoding="utf-8") as opened:  # fmt: skip
+        table = csv.DictWriter(opened, ["id", "name", "email", "password"])
+        table.writeheader()
+        table.writerows(rows)
+    new.replace(file)
+
+
+def make_exchange(root, instructor):
+    """The exchange, its folders already there: else whoever comes first would own them.
+
+    The modes are nbgrader's, and the sticky bit: nobody moves or deletes what another handed in.
+    """
+    owner = pwd.getpwnam(instructor)
+    folders = (("", 0o1777), ("outbound", 0o755), ("inbound", 0o3733), ("feedback", 0o711))
+    root.mkdir(parents=True, exist_ok=True)
+    root.chmod(0o1777)
+    for name, mode in folders:
+        folder = root / COURSE / name
+        folder.mkdir(exist_ok=True)
+        os.chown(folder, owner.pw_uid, owner.pw_gid)
+        folder.chmod(mode if name else 0o755)
+
+
+def make_database(instructor):
+    """A database in PostgreSQL that belongs to who teaches, who needs no password for it."""
+    as_postgres = ("runuser", "-u", "postgres", "--")
+
+    def asked(sql):
+        found = subprocess.run(
+            [*as_postgres, "psql", "-tAc", sql], check=True, capture_output=True, text=True, cwd="/"
+        )
+        return found.stdout.strip()
+
+    if not asked(f"SELECT 1 FROM pg_roles WHERE rolname = '{instructor}'"):
+        run(*as_postgres, "createuser", instructor, cwd="/")
+    if not asked(f"SELECT 1 FROM pg_database WHERE datname = '{COURSE}'"):
+        run(*as_postgres, "createdb", "--owner", instructor, COURSE, cwd="/")
+
+
+def fill_gradebook(prefix, instructor, file):
+    """Lay out the folder of who teaches and take in the roster, with that account's rights."""
+    home = pwd.getpwnam(instructor).pw_dir
+    environment = {
+        "HOME": home, "USER": instructor, "LOGNAME": instructor, "LANG": "C.UTF-8",
+        "PATH": f"{prefix}/environment/bin:/usr/bin:/bin",
+        "JUPYTER_CONFIG_PATH": str(prefix / "instructor"),
+    }  # fmt: skip
+    become = (
+        "setpriv", "--reuid", instructor, "--regid", str(pwd.getpwnam(instructor).pw_gid),
+        "--init-groups", "--",
+    )  # fmt: skip
+    python = prefix / "environment/bin/python"
+    options = {"cwd": home, "env": environment}
+    run(*become, python, "-I", prefix / "hub/start_server.py", "--only-fill", **options)
+    with file.open("rb") as opened:  # the roster may lie where that account cannot read
+        text = opened.read()
+    given = Path(home) / "roofline/teaching/students.csv"
+    run(
+        *become,
+        python,
+        "-I",
+        "-c",
+        "import sys; open(sys.argv[1], 'wb').write(sys.stdin.buffer.read())",
+        given,
+        input=text,
+        **options,
+    )
+    course = ("--course", given.parent, "roster", given)
+    run(*become, python, "-m", "roofgrade", *course, stdout=subprocess.DEVNULL, **options)
+
+
+if __name__ == "__main__":
+    main()
