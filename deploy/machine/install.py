@@ -204,7 +204,12 @@ def lay_course(options):
 
 def own_settings(options):
     """What nbgrader and roofgrade have to know of this machine, as lines of nbgrader_config.py."""
-    lines = ["", "# This machine.", f"c.Exchange.root = {str(options.data / 'exchange')!r}"]
+    lines = [
+        "",
+        "# This machine.",
+        f"c.Exchange.root = {str(options.data / 'exchange')!r}",
+        'c.ExchangeFactory.collect = "roofgrade.intake.exchange.Collect"',
+    ]
     if options.gradebook == "postgresql":
         url = "postgresql+psycopg:///roofline?host=/var/run/postgresql"
         lines.append(f"c.CourseDirectory.db_url = {url!r}")

@@ -171,19 +171,10 @@ def fill_gradebook(prefix, instructor, file):
     python = prefix / "environment/bin/python"
     options = {"cwd": home, "env": environment}
     run(*become, python, "-I", prefix / "hub/start_server.py", "--only-fill", **options)
-    with file.open("rb") as opened:  # the roster may lie where that account cannot read
-        text = opened.read()
+    # The list may lie where that account cannot read, so it is handed over open.
     given = Path(home) / "roofline/teaching/students.csv"
-    run(
-        *become,
-        python,
-        "-I",
-        "-c",
-        "import sys; open(sys.argv[1], 'wb').write(sys.stdin.buffer.read())",
-        given,
-        input=text,
-        **options,
-    )
+    with file.open("rb") as opened:
+        run(*become, "dd", f"of={given}", "status=none", stdin=opened, **options)
     course = ("--course", given.parent, "roster", given)
     run(*become, python, "-m", "roofgrade", *course, stdout=subprocess.DEVNULL, **options)
 

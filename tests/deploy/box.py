@@ -46,7 +46,10 @@ class Box:
     """The machine; ``close`` ends all that runs in it."""
 
     def __init__(self):
-        command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        command = [
+            "setpriv", "--pdeathsig", "KILL",
+            "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+        ]  # fmt: skip
         self.process = subprocess.Popen(
             [*command, "bash", "-c", BUILD],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import bcrypt
 from nativeauthenticator import NativeAuthenticator
+from nativeauthenticator.handlers import ChangePasswordAdminHandler, ChangePasswordHandler
 from nativeauthenticator.orm import UserInfo
 
 PREFIX = Path(__file__).resolve().parents[1]
@@ -36,6 +37,11 @@ class FirstPasswords(NativeAuthenticator):
         self.db.add(user)
         self.db.commit()
         return user
+
+    def get_handlers(self, app):
+        """Of its pages those that change a password: the others do not run on JupyterHub 6."""
+        wanted = (ChangePasswordHandler, ChangePasswordAdminHandler)
+        return [route for route in super().get_handlers(app) if route[1] in wanted]
 
 
 c.JupyterHub.authenticator_class = FirstPasswords
