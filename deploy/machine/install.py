@@ -161,8 +161,10 @@ def make_environment(prefix, python):
             folders = [work / "roofkit", work / "roofcheck/roofcheck", work / "roofgrade/roofgrade"]
             run(*pip, "--no-deps", "--force-reinstall", "--no-build-isolation", *folders)
         stamp.write_text(state)
-    settings = prefix / "environment/etc/jupyter"
-    shutil.copytree(HERE / "jupyter", settings, dirs_exist_ok=True)
+    # A student's settings as in the kit, and what a machine with many people needs besides.
+    for given in (ROOT / "tools/kit/jupyter", HERE / "jupyter"):
+        if given.is_dir():
+            shutil.copytree(given, prefix / "environment/etc/jupyter", dirs_exist_ok=True)
     shutil.copytree(HERE / "instructor", prefix / "instructor", dirs_exist_ok=True)
     shutil.copytree(HERE / "hub", prefix / "hub", dirs_exist_ok=True)
 

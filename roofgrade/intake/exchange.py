@@ -1,8 +1,8 @@
 """Collecting from nbgrader's exchange, on a machine where students have accounts.
 
 ``c.ExchangeFactory.collect = "roofgrade.intake.exchange.Collect"`` in nbgrader_config.py puts it in
-the place of nbgrader's own. That one reads where a link in a submission leads, so that a link to the
-solutions is the solutions, and only warns of work in another's name.
+the place of nbgrader's own. That one reads where a link in a submission leads, so that a link to
+the solutions is the solutions, and only warns of work in another's name.
 """
 
 import os
@@ -19,10 +19,11 @@ from roofgrade.text import escaped, words
 
 # How long after its time a submission may still be written to.
 COPYING = timedelta(minutes=10)
+REFUSED = (RefusedError, MachineryError)
 
 
 class Collect(ExchangeCollect):
-    """Takes from each account what it handed in itself: files within bounds, and through no link."""
+    """Takes from each account what it handed in itself: files within bounds, through no link."""
 
     def init_src(self):
         """Find the latest that each student handed in; what cannot be taken is named."""
