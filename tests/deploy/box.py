@@ -4,10 +4,15 @@ Mounts and processes live in namespaces of their own, the network is shared. Wha
 goes with the last process.
 """
 
+import contextlib
+import csv
 import os
 import shlex
 import signal
+import socket
 import subprocess
+import time
+import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,12 +31,12 @@ mkdir $aside/clone $aside/kept
 mount --bind {ROOT} $aside/clone
 mount --bind {KEPT} $aside/kept
 mount --bind $aside/etc /etc
-# No account reads the clone, from which everything comes, nor what a systemd there is.
+# No account reads the clone, from which everything comes, nor asks a systemd there is.
 mkdir -p /run/systemd
-for place in {ROOT} /run/systemd /home /srv /tmp /root; do mount -t tmpfs tmpfs $place; done
-chmod 700 /root {ROOT}
-chmod 1777 /tmp
-chmod 755 /home /srv
+mount -t tmpfs -o mode=700 tmpfs {ROOT}
+for place in /run/systemd /home /srv; do mount -t tmpfs -o mode=755 tmpfs $place; done
+mount -t tmpfs -o mode=1777 tmpfs /tmp
+mount -t tmpfs -o mode=700 tmpfs /root
 mkdir -p {CLONE} {PREFIX} {DATA}
 mount --bind $aside/clone {CLONE}
 mount --bind $aside/kept {PREFIX}
@@ -99,3 +104,83 @@ class Box:
             self.command(*command, **options), stdout=output, stderr=output,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
+
+
+class Hub:
+    """A hub on a machine of its own, made by the one command for a teacher and some students.
+
+    ``url`` ends in a slash; ``passwords`` holds everybody's first one; ``log`` is a file.
+    """
+
+    teacher = "prof"
+
+    def __init__(self, folder, students):
+        self.box, self.process = Box(), None
+        self.log = folder / "hub.log"
+        self.ports = free_ports(3)
+        self.url = f"http://127.0.0.1:{self.ports[0]}/"
+        try:
+            self.install(students)
+            self._settle()
+            with self.log.open("w") as output:
+                self.process = self.box.start(
+                    PREFIX / "environment/bin/jupyterhub", "--config",
+                    PREFIX / "hub/jupyterhub_config.py", output=output, cwd=DATA / "hub",
+                )  # fmt: skip
+            self._wait()
+        except BaseException:
+            self.close()
+            raise
+
+    def install(self, students):
+        """The one command, for these ids; what it printed."""
+        roster = "id,first_name,last_name,email\n" + "".join(
+            f"{name},{name.title()},Student,{name}@example.org\n" for name in students
+        )
+        self.box.run("bash", "-c", "umask 077; cat > /root/students.csv", input=roster)
+        kept = ("HOME", "PATH", "USER", "LOGNAME", "PYTHONPATH", "VIRTUAL_ENV")
+        done = self.box.run(
+            "/usr/bin/python3", CLONE / "deploy/machine/install.py", "--instructor", self.teacher,
+            "--students", "/root/students.csv", "--prefix", PREFIX, "--data", DATA,
+            "--port", self.ports[0],
+            env={name: value for name, value in os.environ.items() if name not in kept},
+        )  # fmt: skip
+        file = self.box.run("cat", DATA / "hub/first-passwords.csv").stdout
+        self.passwords = {row["id"]: row["password"] for row in csv.DictReader(file.splitlines())}
+        return done.stdout
+
+    def _settle(self):
+        """What differs from a real machine: free ports, and a window into JupyterLab for tests."""
+        _, hub, proxy = self.ports
+        own = (
+            f"c.JupyterHub.hub_port = {hub}\n"
+            f"c.ConfigurableHTTPProxy.api_url = 'http://127.0.0.1:{proxy}'\n"
+        )
+        lab = "c.LabApp.expose_app_in_browser = True\n"
+        write = "mkdir -p $(dirname $0) && cat > $0"
+        self.box.run("bash", "-c", write, "/etc/roofline/hub.py", input=own)
+        self.box.run("bash", "-c", write, "/etc/jupyter/jupyter_server_config.py", input=lab)
+
+    def _wait(self):
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                urllib.request.urlopen(f"{self.url}hub/health", timeout=30).close()
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise RuntimeError(f"the hub did not start:\n{self.log.read_text()[-3000:]}")
+
+    def close(self):
+        self.box.close()
+        if self.process:
+            self.process.wait()
+
+
+def free_ports(number):
+    """Ports of 127.0.0.1 that nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        found = [stack.enter_context(socket.socket()) for _ in range(number)]
+        for each in found:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in found]

@@ -1,0 +1,396 @@
+"""A class on one machine: the real hub, its proxy, accounts of the system, and real browsers."""
+
+import contextlib
+import csv
+import importlib.util
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/browser"), str(ROOT / "tests/deploy")]
+import driver  # noqa: E402
+from box import CLONE, DATA, PREFIX, Hub  # noqa: E402
+
+SLOW = pytest.mark.slow("a class can work on a hub, and nobody reads what is another's")
+STUDENTS = ("ada", "bob", "cyd")
+SET = "ps1"
+LECTURE = "course/en/01-where-does-the-time-go.ipynb"
+# What stands in the place of a few answers; all others are left out.
+WRONG = {"ps1-ridge": "ridge = 309.7e12 / 768e9"}
+PARAGRAPH = "The share of peak says nothing; intensity and ridge do."
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory):
+    lacking = [name for name in ("unshare", "nsenter", "bwrap", "git") if not shutil.which(name)]
+    if os.name != "posix" or os.geteuid() != 0 or lacking:
+        pytest.skip(f"a hub of its own needs root and Linux with {', '.join(lacking) or 'mounts'}")
+    made = Hub(tmp_path_factory.mktemp("hub"), STUDENTS)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def labs(hub):
+    """Everybody's JupyterLab in a browser of their own, signed in, by name."""
+    try:
+        found = driver.find_chromium()
+    except driver.NoBrowserError as error:
+        pytest.skip(str(error))
+    with driver.chromium(found) as browser, contextlib.ExitStack() as stack:
+        pages = {}
+        for name in (hub.teacher, *STUDENTS):
+            context = driver.new_context(browser, viewport={"width": 1280, "height": 900})
+            page = stack.enter_context(context).new_page()
+            page.goto(hub.url)
+            page.get_by_label("Username").fill(name)
+            page.get_by_label("Password").fill(hub.passwords[name])
+            # Servers start side by side.
+            page.get_by_role("button", name="Sign in").click(no_wait_after=True)
+            pages[name] = page
+        for page in pages.values():
+            page.wait_for_function("() => window.jupyterapp?.restored")
+            page.evaluate("() => window.jupyterapp.restored.then(() => true)")
+        yield pages
+
+
+def typed(page, *lines):
+    """What a terminal of JupyterLab prints for lines of commands that have to succeed."""
+    return page.evaluate(
+        """async (lines) => {
+          const terminal = await window.jupyterapp.serviceManager.terminals.startNew();
+          let said = "";
+          const done = new Promise((resolve) => terminal.messageReceived.connect((_, message) => {
+            if (message.type !== "stdout") return;
+            said += message.content[0];
+            if (/ended with \\d+/.test(said)) resolve();
+          }));
+          const line = `${lines.join(" && ")}; echo ended "with $?"\\r`;
+          terminal.send({ type: "stdin", content: [line] });
+          await done;
+          await terminal.shutdown();
+          if (!said.includes("ended with 0")) throw new Error(said);
+          return said;
+        }""",
+        list(lines),
+    )
+
+
+def fill(page, answers):
+    """Write answers into the cells of the open notebook, by their names, and run all of it."""
+    page.evaluate(
+        """async (answers) => {
+          const panel = window.jupyterapp.shell.currentWidget;
+          await panel.context.ready;
+          for (const cell of panel.content.model.cells) {
+            const name = cell.getMetadata("nbgrader")?.grade_id;
+            if (name in answers) cell.sharedModel.setSource(answers[name]);
+          }
+        }""",
+        answers,
+    )
+
+
+def model_answers():
+    """The teacher's own answers to the set, by the names of their cells."""
+    begin, end = "### BEGIN SOLUTION", "### END SOLUTION"
+    found = {}
+    for cell in nbformat.read(ROOT / f"solutions/en/{SET}/{SET}.ipynb", as_version=4).cells:
+        if cell.metadata.get("nbgrader", {}).get("solution") and cell.cell_type == "code":
+            lines = [line for line in cell.source.splitlines() if line.strip() not in (begin, end)]
+            found[cell.metadata.nbgrader.grade_id] = "\n".join(lines)
+    return found
+
+
+def home(page):
+    """The course's home, up to date with the class."""
+    page.evaluate("() => window.jupyterapp.commands.execute('roofline:home')")
+    page.locator(".roofline-home .roofline-status:text-is('')").wait_for(state="attached")
+    return page.locator(".roofline-home")
+
+
+def first_code(page):
+    """Where the first cell with code stands in the open notebook."""
+    return page.evaluate(
+        """() => window.jupyterapp.shell.currentWidget.content.widgets
+          .findIndex((cell) => cell.model.type === "code")"""
+    )
+
+
+def points(hub, page):
+    """Everybody's points so far, as the teacher exports them."""
+    typed(
+        page, "cd teaching", f"python -m roofgrade export {SET} --for plain --provisional > p.csv"
+    )
+    text = hub.box.run("cat", f"/home/{hub.teacher}/roofline/teaching/p.csv").stdout
+    rows = csv.DictReader(text.splitlines())
+    return {row["student"]: float(row["points"]) for row in rows}
+
+
+def read_paragraphs(hub, page, given):
+    """Mark each paragraph in Formgrader."""
+    reader = page.context.new_page()
+    grader = f"{hub.url}user/{hub.teacher}/formgrader"
+    reader.goto(f"{grader}/gradebook/{SET}/{SET}")
+    links = reader.locator("a[href*='/formgrader/submissions/']")
+    links.first.wait_for()
+    books = {link.get_attribute("href").partition("submissions/")[2].split("/")[0].split("?")[0]
+             for link in links.all()}  # fmt: skip
+    for book in sorted(books):
+        reader.goto(f"{grader}/submissions/{book}/?index=0")
+        reader.wait_for_function(
+            "() => formgrader.loaded && formgrader.grades.loaded && formgrader.comments.loaded"
+        )
+        field = reader.locator(f"#{SET}-paragraph")
+        field.fill(str(given))
+        field.press("Tab")
+        driver.screenshot(reader, "hub-formgrader")
+        address = f"{grader}/api/grades?submission_id={book}"
+        driver.until(
+            reader,
+            lambda address=address: [
+                one["manual_score"] for one in reader.request.get(address).json()
+            ],
+            lambda scores: given in scores,
+        )
+    reader.close()
+
+
+def open_by(button, page, path):
+    button.click()
+    page.wait_for_function(
+        "path => window.jupyterapp.shell.currentWidget?.context?.path === path", arg=path
+    )
+    page.wait_for_selector(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell")
+
+
+def hand_in(page, all_the_same):
+    """Press the button of the set, and go on where it asks; what it says in the end."""
+    home(page).locator(f'[data-key="hand-in-{SET}"]').click()
+    said = page.locator(".jp-Dialog .roofline-report")
+    said.wait_for()
+    if all_the_same:
+        first = said.inner_text()
+        page.locator(".jp-Dialog .jp-mod-warn").click()
+        driver.until(page, lambda: said.inner_text() if said.count() else first, first.__ne__)
+    text = said.inner_text()
+    page.locator(".jp-Dialog-button").last.click()
+    said.wait_for(state="detached")
+    return text
+
+
+@SLOW
+def test_a_term_from_signing_in_to_feedback_with_answers(hub, labs):
+    teacher = labs[hub.teacher]
+    typed(teacher, "cd teaching", f"nbgrader release_assignment {SET}")
+    right = model_answers()
+    handed = {
+        "ada": right | {"ps1-me": 'me = "ada"', "ps1-paragraph": PARAGRAPH},
+        "bob": right | {"ps1-me": 'me = "bob"', "ps1-paragraph": PARAGRAPH} | WRONG,
+        "cyd": {name: right[name] for name in ("ps1-ridge", "ps1-time")} | {"ps1-me": 'me = "cyd"'},
+    }
+    for name, answers in handed.items():
+        page = labs[name]
+        open_by(home(page).locator('[data-key="open-l01"]'), page, LECTURE)
+        assert driver.run_cell(page, first_code(page)) is not None
+        place = f"exercises/en/{SET}/{SET}.ipynb"
+        open_by(home(page).locator(f'[data-key="fetch-{SET}"]'), page, place)
+        fill(page, answers)
+        driver.screenshot(page, f"hub-{name}")
+        said = hand_in(page, all_the_same=name != "ada")
+        assert name in said
+    said = typed(
+        teacher, "cd teaching", f"nbgrader collect {SET} --update", f"python -m roofgrade {SET}",
+        f"python -m roofgrade table {SET} --all",
+    )  # fmt: skip
+    assert all(name in said for name in STUDENTS)
+    assert points(hub, teacher) == {"ada": 22, "bob": 20, "cyd": 4}
+    read_paragraphs(hub, teacher, 3)
+    typed(
+        teacher, "cd teaching", f"python -m roofgrade answers {SET} --yes",
+        f"python -m roofgrade feedback {SET}", f"nbgrader release_feedback {SET}",
+    )  # fmt: skip
+    assert points(hub, teacher) == {"ada": 25, "bob": 23, "cyd": 4}
+    for name in STUDENTS:
+        with labs[name].expect_popup() as opened:
+            home(labs[name]).locator(f'[data-key="feedback-{SET}"]').click()
+        page = opened.value
+        page.wait_for_load_state()
+        driver.screenshot(page, f"hub-feedback-{name}")
+        assert name in page.content()
+        page.close()
+
+
+@pytest.fixture
+def bobs(hub, labs):
+    """The port of Bob's server, on which a kernel of his runs."""
+    labs["bob"].evaluate(
+        """async () => {
+          const { sessions } = window.jupyterapp.serviceManager;
+          const [name, path, type] = ["secret", "secret.ipynb", "notebook"];
+          const session = await sessions.startNew({ name, path, type, kernel: { name: "python3" } });
+          await session.kernel.info;
+        }"""
+    )
+    [port] = listening(hub.box.run("id", "-u", "bob").stdout.strip())
+    return port
+
+
+def listening(user):
+    """The TCP ports on which an account of the machine listens."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    rows += [line.split() for line in Path("/proc/net/tcp6").read_text().splitlines()[1:]]
+    return {int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and row[7] == user}
+
+
+@SLOW
+def test_no_student_reads_what_is_anothers(hub, labs):
+    typed(labs["bob"], "echo secret > mine.txt")
+    typed(labs[hub.teacher], "cd teaching", "python -m roofgrade roster students.csv")
+    exchange = DATA / "exchange/roofline"
+    private = [
+        "/home/bob/roofline/mine.txt", f"/home/{hub.teacher}/roofline/teaching/gradebook.db",
+        f"/home/{hub.teacher}/roofline/teaching/solutions/en/{SET}/{SET}.ipynb",
+        PREFIX / f"teaching/solutions/en/{SET}/{SET}.ipynb",
+        CLONE / f"solutions/en/{SET}/{SET}.ipynb",
+        DATA / "hub/jupyterhub.sqlite", DATA / "hub/jupyterhub_cookie_secret",
+        DATA / "hub/first-passwords.csv", exchange / "inbound", exchange / "feedback",
+        f"/proc/{hub_process(hub)}/environ",
+    ]  # fmt: skip
+    look = "import os, sys; p = sys.argv[1]; os.listdir(p) if os.path.isdir(p) else open(p).read(1)"
+    for place in private:
+        hub.box.run("/usr/bin/python3", "-c", look.replace("open(p)", "open(p, 'rb')"), place)
+        tried = hub.box.run("/usr/bin/python3", "-c", look, place, user="ada", check=False)
+        assert "PermissionError" in tried.stderr, place
+    for folder in (PREFIX, PREFIX / "course/course/en", exchange / "outbound", DATA / "hub"):
+        tried = hub.box.run("touch", folder / "ada", user="ada", check=False)
+        assert tried.returncode, f"Ada may write to {folder}"
+
+
+def hub_process(hub):
+    found = hub.box.run("pgrep", "-f", "bin/jupyterhub --config").stdout.split()
+    return found[0]
+
+
+@SLOW
+def test_no_student_reaches_anothers_server(hub, labs, bobs):
+    _, own, proxy = hub.ports
+    asked = {
+        f"http://127.0.0.1:{bobs}/user/bob/api/contents": {403},
+        f"http://127.0.0.1:{bobs}/user/bob/roofline/home": {403},
+        f"{hub.url}user/bob/api/contents": {403},
+        f"{hub.url}hub/api/users/bob": {403, 404},
+        f"http://127.0.0.1:{own}/hub/api/users/bob/server": {403, 404, 405},
+        f"http://127.0.0.1:{proxy}/api/routes": {403},
+    }
+    script = (
+        "import json, os, sys, urllib.error, urllib.request as r\n"
+        "found = []\n"
+        "for address in sys.argv[1:]:\n"
+        "    for head in ({}, {'Authorization': 'token ' + os.environ['JUPYTERHUB_API_TOKEN']}):\n"
+        "        try: found.append(r.urlopen(r.Request(address, headers=head)).status)\n"
+        "        except urllib.error.HTTPError as error: found.append(error.code)\n"
+        "open('asked.json', 'w').write(json.dumps(found))\n"
+    )
+    hub.box.run("bash", "-c", "cat > /home/ada/ask.py", input=script)
+    typed(labs["ada"], f"python ~/ask.py {' '.join(asked)}")
+    found = json.loads(hub.box.run("cat", "/home/ada/roofline/asked.json").stdout)
+    for address, allowed in asked.items():
+        plain, token = found.pop(0), found.pop(0)
+        assert {plain, token} <= allowed, f"{address}: {plain}, {token}"
+    visitor = labs["ada"].context.new_page()
+    for path in ("user/bob/lab", "user/bob/files/mine.txt", f"user/{hub.teacher}/formgrader",
+                 "hub/admin", "hub/spawn/bob", "hub/change-password/bob"):  # fmt: skip
+        answer = visitor.goto(hub.url + path)
+        assert answer.status in (403, 404), f"{path}: {answer.status}"
+    visitor.close()
+
+
+@SLOW
+def test_nobody_hands_in_for_another_nor_by_a_link(hub, labs):
+    inbound = DATA / "exchange/roofline/inbound"
+    later = "2999-01-01 00:00:00.000000 UTC"
+    solution = f"/home/{hub.teacher}/roofline/teaching/solutions/en/{SET}/{SET}.ipynb"
+    hub.box.run("bash", "-ec", f"""
+        cd {inbound}
+        mkdir 'bob+{SET}+{later}+x' 'ada+{SET}+{later}+y' 'ada+{SET}+never+z'
+        echo '{{}}' > 'bob+{SET}+{later}+x/{SET}.ipynb'
+        ln -s {solution} 'ada+{SET}+{later}+y/{SET}.ipynb'
+    """, user="ada")  # fmt: skip
+    mine = f"cyd+{SET}+2026-01-01 00:00:00.000000 UTC+w"
+    hub.box.run("bash", "-ec", f"cd {inbound}; mkdir '{mine}'; echo '{{}}' > '{mine}/{SET}.ipynb'",
+                user="cyd")  # fmt: skip
+    stolen = hub.box.run("mv", inbound / mine, inbound / "gone", user="ada", check=False)
+    assert stolen.returncode, "Ada may move what Cyd handed in"
+
+    submitted = f"/home/{hub.teacher}/roofline/teaching/submitted"
+    sums = f"mkdir -p {submitted}; cd {submitted}; find ada bob -type f | sort | xargs -r sha256sum"
+    before = hub.box.run("bash", "-c", sums).stdout
+    said = typed(
+        labs[hub.teacher], "cd teaching", f"stty cols 500; nbgrader collect {SET} --update"
+    )
+    assert hub.box.run("bash", "-c", sums).stdout == before
+    assert said.count("is not collected") == 3
+    assert "it was put there by ada" in said
+    hub.box.run("test", "-f", f"{submitted}/cyd/{SET}/{SET}.ipynb")
+    hub.box.run("bash", "-c", f"rm -r {inbound}/*never* {inbound}/*2999* '{inbound}/{mine}'")
+
+
+@SLOW
+def test_the_same_command_again_lets_more_students_in(hub, labs):
+    passwords = dict(hub.passwords)
+    hub.install((*STUDENTS, "dan"))
+    assert hub.passwords.items() > passwords.items()
+    page = labs["ada"].context.browser.new_page()
+    assert page.goto(f"{hub.url}hub/signup").status == 404
+    for password, status in (("wrong", 403), (hub.passwords["dan"], 302)):
+        page.goto(f"{hub.url}hub/login")
+        form = {"username": "dan", "password": password,
+                "_xsrf": page.locator("[name=_xsrf]").get_attribute("value")}  # fmt: skip
+        answer = page.request.post(f"{hub.url}hub/login", form=form, max_redirects=0)
+        assert answer.status == status
+    page.goto(f"{hub.url}hub/change-password")
+    assert "dan" in page.content()
+    page.close()
+
+
+def module(name):
+    """A file of deploy/machine, as a module."""
+    path = ROOT / "deploy/machine" / name
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_what_a_student_changed_stays_and_all_else_is_as_it_comes(tmp_path):
+    fill = module("hub/start_server.py").fill
+    given, folder = tmp_path / "given", tmp_path / "folder"
+    given.mkdir()
+    for name in ("changed", "left", "deleted"):
+        (given / name).write_text("old")
+    fill(given, folder)
+    (folder / "changed").write_text("mine")
+    (folder / "deleted").unlink()
+    (given / "sub").mkdir()
+    (given / "sub/new").write_text("new")
+    for name in ("changed", "left"):
+        (given / name).write_text("new")
+    for _ in "again":
+        fill(given, folder)
+    found = {
+        name: (folder / name).read_text() for name in ("changed", "left", "deleted", "sub/new")
+    }
+    assert found == {"changed": "mine", "left": "new", "deleted": "old", "sub/new": "new"}
+
+
+@pytest.mark.parametrize("name", ["root", "daemon", "1234567", "ada lovelace", "prof", "ada,sudo"])
+def test_no_account_of_the_system_becomes_a_students(name):
+    with pytest.raises(SystemExit, match=name):
+        module("people.py").refuse([name], "prof")
