@@ -55,7 +55,7 @@ def labs(hub):
             page.get_by_role("button", name="Sign in").click(no_wait_after=True)
             pages[name] = page
         for page in pages.values():
-            page.wait_for_function("() => window.jupyterapp?.restored")
+            page.wait_for_function("() => window.jupyterapp?.commands.hasCommand('roofline:home')")
             page.evaluate("() => window.jupyterapp.restored.then(() => true)")
         yield pages
 
@@ -234,7 +234,8 @@ def bobs(hub, labs):
         """async () => {
           const { sessions } = window.jupyterapp.serviceManager;
           const [name, path, type] = ["secret", "secret.ipynb", "notebook"];
-          const session = await sessions.startNew({ name, path, type, kernel: { name: "python3" } });
+          const kernel = { name: "python3" };
+          const session = await sessions.startNew({ name, path, type, kernel });
           await session.kernel.info;
         }"""
     )

@@ -21,6 +21,7 @@ def main():
     if os.access(PREFIX / "teaching", os.R_OK):
         fill(PREFIX / "teaching", folder / "teaching")
         (folder / "teaching").chmod(0o700)
+    os.chdir(folder)  # where terminals start
     if "--only-fill" not in sys.argv:
         server = str(PREFIX / "environment/bin/jupyterhub-singleuser")
         os.execv(server, [server, *sys.argv[1:]])
