@@ -70,6 +70,8 @@ lock: $(VENV)/ready
 	$(BIN)/pip install --quiet uv
 	$(COMPILE) --extra dev --upgrade pyproject.toml roofgrade/pyproject.toml -o requirements.lock
 	$(COMPILE) -c requirements.lock --extra lab roofcheck/pyproject.toml -o tools/kit/requirements.lock
+	$(COMPILE) -c requirements.lock --extra lab deploy/machine/requirements.in \
+	    roofcheck/pyproject.toml roofgrade/pyproject.toml -o deploy/machine/requirements.lock
 
 clean:
 	rm -rf $(VENV) build
