@@ -17,7 +17,7 @@ from roofcheck.home import sets as problem_sets
 from roofcheck.home.sets import Status
 from roofcheck.home.times import left, length, shown
 from roofcheck.review import Nothing, due_now, schedule
-from roofcheck.sentences import say
+from roofcheck.sentences import listed, say
 
 # JSON, a list of {"text": ..., "url": ...}: decks and pages that this server offers.
 PAGES = "ROOFLINE_PAGES"
@@ -156,6 +156,7 @@ class Home:
             "id": each.id,
             "title": say("home.set-title", number=each.number, title=each.title),
             "path": path,
+            "about": on_lectures(found, each),
             "time": length(each.minutes),
             "points": say("home.points", points=each.points),
             "marks": list(stands_at.marks),
@@ -192,6 +193,13 @@ def named(part):
     is_lecture = isinstance(part, course.Lecture)
     key = "home.lecture" if is_lecture else "home.set"
     return say(key, number=part.number, title=part.title)
+
+
+def on_lectures(found, problem_set):
+    """The lectures that a problem set is on, in a sentence."""
+    numbers = [each.number for each in found.lectures if each.id in problem_set.lectures]
+    key = "home.on-lectures" if len(numbers) > 1 else "home.on-lecture"
+    return say(key, numbers=listed(map(str, numbers))) if numbers else ""
 
 
 def stands(found):

@@ -25,7 +25,7 @@ def of_home(tmp_path, wide):
 
 
 def of_page(monkeypatch, tmp_path, wide):
-    """A course of one lecture and a set for each time that may be left."""
+    """A course of two lectures and a set for each time that may be left."""
     monkeypatch.delenv(course.FOLDER, raising=False)
     folder, kept = tmp_path / "home", tmp_path / "home/kept.jsonl"
     monkeypatch.setenv(answers.FILE, str(kept))
@@ -54,7 +54,10 @@ def of_page(monkeypatch, tmp_path, wide):
     minutes = {"ps9": 60, "ps8": 90, "ps7": 30, "ps6": 30, "ps5": 30}
     sets = [a_set | {"id": each, "number": int(each[2]), "minutes": minutes[each]}
             for each in minutes]  # fmt: skip
-    index.write_text(json.dumps({"lectures": [lecture], "sets": sets}))
+    sets[0] |= {"lectures": ["l09"]}
+    sets[1] |= {"lectures": ["l09", "l10"]}
+    lectures = [lecture, lecture | {"id": "l10", "number": 10}]
+    index.write_text(json.dumps({"lectures": lectures, "sets": sets}))
     yield from texts(page.data())
     now, left = datetime.now().astimezone(), (73, 25, 5, 1, -1)
     due = zip(minutes, (now + timedelta(hours=hours, minutes=5) for hours in left), strict=True)
