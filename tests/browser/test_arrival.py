@@ -66,7 +66,7 @@ def test_the_first_minutes_of_make_lab(context, tmp_path):
         assert "Nbgrader" not in menus
         page.goto(address.replace("/lab?", "/lab/tree/exercises/README.md?"))
         page.locator(".jp-MarkdownViewer h1", has_text="The homework").wait_for()
-        open_notebook(page, address.partition("lab?")[0], FIRST.relative_to(ROOT))
+        open_notebook(page, address.partition("lab?")[0], FIRST.relative_to(ROOT).as_posix())
         run_all(page)
         screenshot(page, "arrival-lecture")
         page.close()
