@@ -56,11 +56,11 @@ def test_the_first_minutes_of_make_lab(context, tmp_path):
     page = context.new_page()
     with opened(command, env={**os.environ, **own}) as (address, printed):
         page.goto(address)
-        page.wait_for_selector("#roofline-home")
-        screenshot(page, "arrival")
+        page.locator("#roofline-home").get_by_text("Where does the time go?").first.wait_for()
         items = page.locator(".jp-DirListing-item")
         items.nth(1).wait_for()
         assert [text.strip() for text in items.all_inner_texts()] == ["course", "exercises"]
+        screenshot(page, "arrival")
         menus = page.locator(".lm-MenuBar-itemLabel").all_inner_texts()
         assert {"File", "Run", "Course"} <= set(menus)
         assert "Nbgrader" not in menus
