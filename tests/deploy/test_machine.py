@@ -170,6 +170,18 @@ def read_paragraphs(hub, page, given):
     reader.close()
 
 
+def feedback_link(page):
+    """The home page's link to the feedback; the page asks the class at most once a minute."""
+    link = home(page).locator(f'[data-key="feedback-{SET}"]')
+
+    def looked():
+        page.evaluate("() => window.dispatchEvent(new Event('focus'))")
+        return link.count()
+
+    driver.until(page, looked, bool)
+    return link
+
+
 def open_by(button, page, path):
     button.click()
     page.wait_for_function(
@@ -233,12 +245,8 @@ def test_a_term_from_signing_in_to_feedback_with_answers(hub, labs):
     )  # fmt: skip
     assert points(hub, teacher) == {"ada": 25, "bob": 23, "cyd": 4}
     for name in STUDENTS:
-        link = home(labs[name]).locator(f'[data-key="feedback-{SET}"]')
-        # The home asks the class at most once a minute.
-        look = "() => window.dispatchEvent(new Event('focus'))"
-        driver.until(labs[name], lambda: labs[name].evaluate(look) or link.count(), bool)
         with labs[name].expect_popup() as opened:
-            link.click()
+            feedback_link(labs[name]).click()
         page = opened.value
         page.wait_for_load_state()
         driver.screenshot(page, f"hub-feedback-{name}")
