@@ -72,7 +72,7 @@ class Home:
 
     def path(self, file: str) -> str:
         """A file of the course as the server names it, or "" if it does not serve it."""
-        if (self.served / file).exists():
+        if not os.path.isabs(file) and (self.served / file).exists():
             return file
         whole = Path(os.path.abspath(self.course.root / file))
         inside = whole.exists() and whole.is_relative_to(self.served)
