@@ -114,6 +114,8 @@ def write_pages(pages, listed, kit, beside):
         "presenting": linked(ROOT / "PRESENTING.md"),
         "questions": linked(ROOT / "roofcheck/README.md"),
         "grading": linked(ROOT / "roofgrade/README.md"),
+        "hub": linked(ROOT / "deploy/machine/README.md"),
+        "cluster": linked(ROOT / "deploy/cluster/README.md"),
         "picture": draw().alt,
         "lectures": {path.stem: title(path) for path in lectures},
         "problems": {path.stem: title(path) for path in problems},

@@ -14,6 +14,8 @@ PLACES = {
     "PRESENTING.md": "presenting.md",
     "roofcheck/README.md": "questions.md",
     "roofgrade/README.md": "grading.md",
+    "deploy/machine/README.md": "hub.md",
+    "deploy/cluster/README.md": "cluster.md",
     "course/README.md": "index.md#lectures",
     "exercises/README.md": "index.md#problem-sets",
 }
