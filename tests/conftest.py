@@ -20,18 +20,21 @@ settings.load_profile("course")
 # The longest come first, or one worker would be left with them in the end.
 LONG = (
     "tests/deploy/test_machine.py",
-    "tests/browser/test_site.py", "tests/browser/test_slides.py", "tests/browser/",
+    "tests/browser/test_slides.py", "tests/browser/test_site.py", "tests/browser/",
     "tests/course/test_kit.py", "tests/roofgrade/test_fidelity.py", "tests/roofgrade/test_class.py",
-    "tests/roofgrade/test_round_trip.py", "tests/roofgrade/test_kill.py",
+    "tests/roofgrade/test_round_trip.py", "tests/roofgrade/test_kill",
+    "tests/roofgrade/test_hundred.py",
     "tests/roofgrade/sandbox/", "tests/roofgrade/test_stock.py", "tests/roofcheck/",
     "tests/roofkit/test_cnn.py", "tests/course/", "course/en/",
     "tests/roofkit/",
 )  # fmt: skip
-# Files that share a browser and, but for the first two, a JupyterLab; or a kit that is set up.
+# Files that share a kit that is set up, or a JupyterLab and the page that shows it.
 TOGETHER = (
     ("tests/course/test_kit.py", "tests/course/test_open.py"),
-    ("tests/browser/test_site.py", "tests/browser/test_slides.py"),
-    ("tests/browser/",),
+    tuple(
+        f"tests/browser/test_{name}.py"
+        for name in ("arrival", "chips", "lab", "matmul", "model", "reveals", "times")
+    ),
 )
 # Tests of files where nothing is shared and each takes long.
 APART = ("tests/roofgrade/test_kill.py",)
