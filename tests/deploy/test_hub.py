@@ -138,7 +138,7 @@ def points(hub, page):
     )
     text = hub.box.run("cat", f"/home/{hub.teacher}/roofline/teaching/p.csv").stdout
     rows = csv.DictReader(text.splitlines())
-    return {row["student"]: float(row["points"]) for row in rows}
+    return {row["student"]: float(row["grade"]) for row in rows}
 
 
 def read_paragraphs(hub, page, given):

@@ -1,0 +1,211 @@
+"""What a class costs a server: people who all sign in, open a set and hand it in within a minute.
+
+``sudo python benchmarks/hub.py --users 50`` makes a hub of its own, as tests/deploy does, with real
+accounts and servers, and lets scripts take the people's part: sign in, wait for JupyterLab, fetch
+the set, start its kernel and run the first cell, save it with answers, hand it in by the home
+page's own request. It reports times and memory, and fails only if a hand-in is lost. All of it
+talks to this machine alone, and ends by itself.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections import defaultdict
+from pathlib import Path
+
+import httpx
+import websocket
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests/deploy"))
+from box import DATA, Hub  # noqa: E402
+
+SET = "ps1"
+PLACE = f"exercises/en/{SET}/{SET}.ipynb"
+MINUTE = 60
+PATIENCE = 600  # seconds that one person waits for anything
+
+
+class Person(threading.Thread):
+    """Somebody who signs in at a moment and hands in; ``times`` says how long each step took."""
+
+    def __init__(self, hub, name, begins):
+        super().__init__(daemon=True)
+        self.hub, self.name_, self.begins, self.times, self.error = hub, name, begins, {}, None
+        self.home = f"{hub.url}user/{name}/"
+        self.client = httpx.Client(timeout=PATIENCE, follow_redirects=True)
+
+    def run(self):
+        try:
+            time.sleep(max(0.0, self.begins - time.monotonic()))
+            for step in (self.sign_in, self.open_set, self.run_cell, self.hand_in):
+                before = time.monotonic()
+                step()
+                self.times[step.__name__] = time.monotonic() - before
+        except Exception as error:
+            self.error = error
+
+    def sign_in(self):
+        """From the sign-in page to JupyterLab's own page."""
+        self.client.get(f"{self.hub.url}hub/login")
+        form = {"username": self.name_, "password": self.hub.passwords[self.name_],
+                "_xsrf": self.token("/hub/")}  # fmt: skip
+        self.client.post(f"{self.hub.url}hub/login", data=form).raise_for_status()
+        deadline = time.monotonic() + PATIENCE
+        while "jupyter-config-data" not in (page := self.client.get(f"{self.home}lab")).text:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"no JupyterLab for {self.name_}: {page.status_code}")
+            time.sleep(0.5)
+
+    def token(self, path):
+        found = [each for each in self.client.cookies.jar if each.name == "_xsrf"]
+        return max(found, key=lambda each: each.path == path).value
+
+    def asked(self, method, path, body=None):
+        head = {"X-XSRFToken": self.token(f"/user/{self.name_}/")}
+        answer = self.client.request(method, self.home + path, json=body, headers=head)
+        if answer.is_error:
+            raise RuntimeError(f"{method} {path}: {answer.status_code} {answer.text[:300]}")
+        return answer.json()
+
+    def open_set(self):
+        self.asked("GET", "roofline/home?ask_class=1")
+        self.asked("POST", "roofline/fetch", {"name": SET})
+        self.notebook = self.asked("GET", f"api/contents/{PLACE}?content=1")
+
+    def run_cell(self):
+        """Start the set's kernel, and run its first cell."""
+        kernel = self.asked("POST", "api/sessions", {
+            "path": PLACE, "name": SET, "type": "notebook", "kernel": {"name": "python3"},
+        })["kernel"]["id"]  # fmt: skip
+        session = uuid.uuid4().hex
+        address = f"{self.home}api/kernels/{kernel}/channels?session_id={session}"
+        cookies = self.client.build_request("GET", address).headers["Cookie"]
+        cells = self.notebook["content"]["cells"]
+        code = next(cell["source"] for cell in cells if cell["cell_type"] == "code")
+        message = {
+            "header": {"msg_id": uuid.uuid4().hex, "msg_type": "execute_request", "username": "",
+                       "session": session, "version": "5.3", "date": ""},
+            "parent_header": {}, "metadata": {}, "channel": "shell", "buffers": [],
+            "content": {"code": code, "silent": False, "store_history": True,
+                        "user_expressions": {}, "allow_stdin": False, "stop_on_error": True},
+        }  # fmt: skip
+        self.socket = websocket.create_connection(
+            address.replace("http:", "ws:"), cookie=cookies, timeout=PATIENCE,
+            origin=self.hub.url.rstrip("/"),
+        )  # fmt: skip
+        self.socket.send(json.dumps(message))
+        while (reply := json.loads(self.socket.recv()))["msg_type"] != "execute_reply":
+            pass
+        if reply["content"]["status"] != "ok":
+            raise RuntimeError(f"the first cell failed: {reply['content']}")
+
+    def hand_in(self):
+        cells = self.notebook["content"]["cells"]
+        me = next(cell for cell in cells if cell["source"].startswith("me = "))
+        me["source"] = f'me = "{self.name_}"'
+        self.asked("PUT", f"api/contents/{PLACE}", {
+            "type": "notebook", "format": "json", "content": self.notebook["content"],
+        })  # fmt: skip
+        body = {"name": SET, "path": PLACE, "unfinished": True}
+        report = self.asked("POST", "roofline/hand-in", body)
+        if report["state"] != "submitted":
+            raise RuntimeError(f"not handed in: {report}")
+
+
+def memory(hub):
+    """PSS of each account's processes in the hub's machine, by account and kind, in bytes."""
+    found = defaultdict(lambda: defaultdict(int))
+    listed = hub.box.run("ps", "-eo", "pid=,user:32=,args=").stdout
+    for line in listed.splitlines():
+        pid, user, command = line.split(None, 2)
+        said = hub.box.run("cat", f"/proc/{pid}/smaps_rollup", check=False).stdout
+        pss = [int(row.split()[1]) * 1024 for row in said.splitlines() if row.startswith("Pss:")]
+        if "ipykernel" in command:
+            kind = "kernel"
+        elif "jupyterhub-singleuser" in command:
+            kind = "server"
+        else:
+            kind = "other"
+        found[user][kind] += sum(pss)
+    return found
+
+
+def busy():
+    """Seconds for which this machine's cores have worked, whoever it was for."""
+    user, nice, system, *_ = map(int, Path("/proc/stat").read_text().split()[1:5])
+    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
+
+
+def lost(hub, names):
+    """Who has no hand-in in the exchange, or one that is not theirs."""
+    inbound = DATA / "exchange/roofline/inbound"
+    command = f"cd {inbound} && grep -l 'me = ' */{SET}.ipynb; grep -ho 'me = [^ ,]*' */{SET}.ipynb"
+    said = hub.box.run("bash", "-c", command).stdout
+    return [
+        name for name in names
+        if said.count(f"{name}+{SET}+") != 1 or said.count(f'me = \\"{name}\\"') != 1
+    ]  # fmt: skip
+
+
+def spread(values):
+    """Median, the value that nine of ten stay below, and the most."""
+    ordered = sorted(values)
+    return statistics.median(ordered), ordered[int(0.9 * (len(ordered) - 1))], ordered[-1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--users", type=int, default=10, choices=range(1, 101), metavar="1-100")
+    users = parser.parse_args().users
+    if os.geteuid() != 0:
+        sys.exit("accounts of its own need root")
+    names = [f"student{number:03}" for number in range(users)]
+    print(f"load of this machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    with tempfile.TemporaryDirectory() as folder:
+        hub = Hub(Path(folder), names)
+        try:
+            report(hub, names)
+        finally:
+            hub.close()
+
+
+def report(hub, names):
+    teaching = f"/home/{hub.teacher}/roofline/teaching"
+    hub.box.run("nbgrader", "release_assignment", SET, user=hub.teacher, cwd=teaching)
+    start, worked = time.monotonic() + 1, busy()
+    people = [Person(hub, name, start + MINUTE * n / len(names)) for n, name in enumerate(names)]
+    for person in people:
+        person.start()
+    for person in people:
+        person.join(4 * PATIENCE)
+    print(f"all done after {time.monotonic() - start:.0f} s; load {os.getloadavg()[0]:.1f}")
+    print(f"{(busy() - worked) / len(names):.1f} s of processor time a user, of all that ran here")
+    failed = [f"{each.name_}: {each.error!r}" for each in people if each.error or each.is_alive()]
+    for step in ("sign_in", "open_set", "run_cell", "hand_in"):
+        took = [each.times[step] for each in people if step in each.times]
+        if took:
+            middle, nine, most = spread(took)
+            print(f"{step:9} median {middle:6.1f} s, 9 of 10 below {nine:6.1f}, most {most:6.1f}")
+    found = memory(hub)
+    for kind in ("server", "kernel", "other"):
+        each = [found[name][kind] / 1e6 for name in names]
+        print(f"{kind:9} median {statistics.median(each):6.0f} MB a user")
+    whole = [sum(found[name].values()) / 1e6 for name in names]
+    print(f"a user    median {statistics.median(whole):6.0f} MB, most {max(whole):.0f}")
+    print(f"hub {sum(found['root'].values()) / 1e6:.0f} MB, "
+          f"proxy {sum(found['roofline'].values()) / 1e6:.0f} MB")  # fmt: skip
+    missing = lost(hub, names)
+    print(f"{len(names) - len(missing)} of {len(names)} hand-ins are in the exchange, each whole")
+    if failed or missing:
+        sys.exit("\n".join([*failed, f"lost: {missing}"]))
+
+
+if __name__ == "__main__":
+    main()
