@@ -5,7 +5,7 @@
 
 It holds only files that are listed here and under version control, so that no solution gets in,
 nor a question that an instructor keeps. The one for who learns alone has the model answers of
-paragraphs too, which the home page shows once a set is finished.
+paragraphs too, which the home page shows once a set is finished, and no dates or ids of a class.
 """
 
 import argparse
@@ -65,9 +65,11 @@ def pack(work, into, self_study=False):
 def gather(folder, self_study):
     """Put all of a kit but its wheels into a folder."""
     for given, place in GIVEN.items():
-        copy(given, folder / place)
-    give_ids(folder)
-    if self_study:
+        if not (self_study and given == TERM):
+            copy(given, folder / place)
+    if not self_study:
+        give_ids(folder)
+    else:
         sys.path.append(str(ROOT / "tools"))
         import answers  # which a class's kit can do without
 
