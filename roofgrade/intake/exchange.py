@@ -19,7 +19,6 @@ from roofgrade.text import escaped, words
 
 # How long after its time a submission may still be written to.
 COPYING = timedelta(minutes=10)
-REFUSED = (RefusedError, MachineryError)
 
 
 class Collect(ExchangeCollect):
