@@ -14,10 +14,12 @@ HOUSE = ROOT / "roofgrade"
 # Who else reads JSON, a notebook or a pickle, and what: nothing there is as a student made it.
 OTHERS = {
     "after/regrade.py": "a graded notebook, written by outputs.written",
+    "book/answers.py": "the solutions",
     "book/database.py": "a note of this package in the gradebook",
     "book/gradebook.py": "a graded notebook, written by outputs.written",
     "book/register.py": "the release",
     "intake/folders.py": "the release",
+    "judge/alike.py": "a graded notebook, written by outputs.written",
     "judge/marking.py": "the release",
     "limits.py": "what a process of this package found",
     "mend/stock.py": "the release",

@@ -9,8 +9,8 @@ const PAGE = "roofline:page";
 // On a phone the file browser would leave no room for the page, in pixels.
 const NARROW = 600;
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
-  <path class="jp-icon3" fill="#616161" d="M3 3h2v16h16v2H3z"/>
-  <path class="jp-icon3" fill="#616161" d="m6.2 15.8 6-8.800H21v2.200h-7.700l-5.300 7.800z"/></svg>`;
+  <path class="jp-icon3" fill="currentColor" d="M3 3h2v16h16v2H3z"/>
+  <path class="jp-icon3" fill="currentColor" d="m6.2 15.8 6-8.800H21v2.200h-7.700l-5.300 7.800z"/></svg>`;
 
 export async function make(shared) {
   const the = await server(shared);
