@@ -4,7 +4,7 @@ import inspect
 import re
 
 import nbformat
-from links import carried
+from linking import carried
 from wording import say
 
 # A set says in words what the first cell does.

@@ -27,7 +27,7 @@ import downloads  # noqa: E402
 import explorer  # noqa: E402
 import folding  # noqa: E402
 from alone import NEEDS, alone  # noqa: E402
-from links import notebooks, places, relinked  # noqa: E402
+from linking import notebooks, places, relinked  # noqa: E402
 from picture import draw  # noqa: E402
 from talks import read_talk  # noqa: E402
 from web import BUILD, mathjax, run, widgets  # noqa: E402
