@@ -20,7 +20,7 @@ from roofgrade.mend.submission import mend
 ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tools"), str(ROOT / "tools/site")]
 alone = importlib.import_module("alone")
-LECTURES, SETS = importlib.import_module("links").notebooks()
+LECTURES, SETS = importlib.import_module("linking").notebooks()
 SITE = "https://example.org/roofline"
 WHEELS = ["roofkit-0.1.0-py3-none-any.whl", "roofcheck-0.1.0-py3-none-any.whl"]
 MISSING = "nowhere_to_be_found-1.0-py3-none-any.whl"
