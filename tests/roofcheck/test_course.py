@@ -1,8 +1,8 @@
 """The course around a notebook: its index as built, and the dates of a term."""
 
 import importlib
-import json
 import re
+import shutil
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,11 +33,18 @@ def test_the_index_is_what_the_texts_give():
     assert contents.main(["--check"]) == 0, "make build"
 
 
-def test_a_changed_index_is_noticed(tmp_path, capsys):
-    for name in ("course", "exercises", "solutions"):
+def test_an_index_that_differs_is_noticed_and_written_anew(tmp_path, capsys):
+    (tmp_path / "course").mkdir()
+    for name in ("course/text", "course/coverage.toml", "course/lessons.toml", "exercises"):
         (tmp_path / name).symlink_to(ROOT / name)
-    made = contents.contents(tmp_path)
-    assert made == json.loads((ROOT / course.INDEX).read_text(encoding="utf-8"))
+    (tmp_path / "solutions").symlink_to(ROOT / "solutions")
+    shutil.copytree(ROOT / "course/en", tmp_path / "course/en")
+    made = (ROOT / course.INDEX).read_text(encoding="utf-8")
+    (tmp_path / course.INDEX).write_text(made.replace("The dot product", "Dots"), encoding="utf-8")
+    assert contents.main(["--check"], tmp_path) == 1
+    assert "make build" in capsys.readouterr().err
+    assert contents.main([], tmp_path) == 0
+    assert (tmp_path / course.INDEX).read_text(encoding="utf-8") == made
 
 
 def test_every_lecture_and_set_is_found_with_its_questions():
