@@ -86,7 +86,8 @@ def test_nothing_that_is_printed_moves_the_cursor(course, command, monkeypatch):
     assert said
     for line in said.split("\n"):
         assert line.isprintable(), line
-    assert not re.search(r"(?<![\d.])-0(?![\d.])", said)
+    # A path may hold one, such as that of pytest's first folder, pytest-0.
+    assert not re.search(r"(?<![\d.])-0(?![\d.])", said.replace(str(course.root), ""))
 
 
 def test_the_cost_of_nothing_is_told_without_a_sign(course, monkeypatch):

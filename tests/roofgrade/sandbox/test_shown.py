@@ -21,6 +21,7 @@ from roofgrade.sandbox import Box, layout, shown
 
 # The system's folders can be filled by root alone.
 AS_ROOT = os.geteuid() == 0
+needs_sandbox = pytest.mark.usefixtures("sandbox")
 SECRET = "a-word-of-this-course"
 # It reads all that may be text or a database, under /proc too, and says where a word is.
 # The words come in halves, as the cell's own source holds them otherwise.
@@ -105,6 +106,7 @@ def test_only_what_python_needs_is_there(child):
     assert local == "False"
 
 
+@needs_sandbox
 @pytest.mark.slow("nothing that a submission can read holds a solution, a question or others' work")
 def test_no_file_holds_a_word_of_what_is_private(course):
     places = ["/usr/local/src", "/usr/src", "/srv"] if AS_ROOT else []
@@ -127,6 +129,7 @@ def test_a_walk_finds_what_lies_there(tmp_path, course):
     assert paths >= {"solutions", "submitted", "gradebook.db", "ps1.ipynb"}
 
 
+@needs_sandbox
 @pytest.mark.parametrize("part", ["", "submitted", "gradebook.db", "grading", "solutions/en"])
 def test_what_would_be_shown_is_named_and_nothing_starts(course, part, monkeypatch):
     lying = course.root / part
@@ -136,6 +139,7 @@ def test_what_would_be_shown_is_named_and_nothing_starts(course, part, monkeypat
     assert "Move" in str(refused.value)
 
 
+@needs_sandbox
 def test_a_link_to_a_folder_that_is_shown_is_followed(course, tmp_path, monkeypatch):
     monkeypatch.setattr(shown, "folders", lambda: {Path("/usr/lib"): tmp_path / "shown"})
     (course.root / "submitted").rename(tmp_path / "shown")
@@ -194,6 +198,7 @@ def test_which_folders_a_python_needs(kind, monkeypatch):
 
 if AS_ROOT:
 
+    @needs_sandbox
     def test_a_course_below_a_folder_that_is_shown_is_not_graded():
         with folder_in("/usr/lib") as folder:
             course = filled(make_course(folder))
@@ -202,6 +207,7 @@ if AS_ROOT:
                 grade(course, "ps1", workers=1, progress=False)
             assert not [*folder.glob("grading/ps1/results/*"), *folder.glob("autograded/*")]
 
+    @needs_sandbox
     @pytest.mark.parametrize("place", ["site-packages", "lib/python3/dist-packages"])
     def test_copies_of_the_packages_are_covered(place):
         with folder_in("/usr/lib") as folder:

@@ -35,6 +35,7 @@ print(json.dumps(found))
 DONE = ["1", True, "[Errno 101] Network is unreachable"]
 # Only root can become another, and only root's tests are here then.
 AS_ROOT = os.geteuid() == 0
+needs_sandbox = pytest.mark.usefixtures("sandbox")
 
 
 def test_no_two_sandboxes_have_the_same_core_while_there_are_enough(box):
@@ -93,9 +94,11 @@ if AS_ROOT:
         assert identity.FIRST <= owner <= identity.LAST
         assert os.stat(f"/proc/{box._process.pid}").st_uid == owner
 
+    @needs_sandbox
     def test_an_ordinary_user_needs_nothing_more():
         assert json.loads(run_as(NOBODY, PROGRAM.replace("{boxes}", "1"))) == [[NOBODY, *DONE]]
 
+    @needs_sandbox
     def test_a_user_with_a_range_has_a_user_for_each():
         found = json.loads(
             run_as(NOBODY, PROGRAM.replace("{boxes}", "2"), subuids=(3_000_000, 100))
@@ -113,6 +116,7 @@ if AS_ROOT:
         assert str(host.explained(done.stderr)).endswith("chmod -R go+rX")
         assert str(tmp_path) in done.stderr
 
+    @needs_sandbox
     def test_root_without_roots_rights_is_told_so():
         command = ["setpriv", "--bounding-set", "-sys_admin", sys.executable, "-c"]
         opening = "from roofgrade.sandbox import Box; Box().open({})"
