@@ -1,5 +1,6 @@
 # make lab     set up once, then open the course in JupyterLab (PORT=8888, BROWSER=none for no window)
 # make test    set up once, then run every test but the slow ones; with ALL=1 those too
+# make weekly  run the tests that protect against changes in other projects
 # make teach   the same with the solutions and nbgrader's Formgrader
 # make grade   grade what students handed in: make grade PS=ps1 (TEACHING.md goes through a term)
 # make kit     pack what students get into build/roofline-course-VERSION.zip
@@ -16,7 +17,7 @@ BIN := $(VENV)/bin
 PORT ?= 8888
 BROWSER ?= default
 
-.PHONY: lab teach grade test kit self-study slides site build bench mutants lock clean
+.PHONY: lab teach grade test weekly kit self-study slides site build bench mutants lock clean
 .DEFAULT_GOAL := lab
 
 lab: $(VENV)/ready
@@ -35,14 +36,19 @@ kit: $(VENV)/ready
 self-study: $(VENV)/ready
 	@$(BIN)/python tools/kit/build.py --self-study
 
-# Continuous integration sets CI.
-SLOW := $(if $(or $(CI),$(ALL)),,-m "not slow")
+# Continuous integration sets CI. A worker more costs what collecting the tests costs.
+LEFT_OUT := not weekly$(if $(or $(CI),$(ALL)),, and not slow)
+WORKERS ?= 2
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rs
 test: $(VENV)/ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python tools/notebooks.py --check
 	$(BIN)/python tools/contents.py --check
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(SLOW)
+	$(PYTEST) -m "$(LEFT_OUT)"
+
+weekly: $(VENV)/ready
+	$(PYTEST) -m weekly
 
 slides: $(VENV)/ready
 	@$(BIN)/python tools/slides.py

@@ -1,13 +1,15 @@
-"""What all tests share: slow ones, skips, and how a run is spread over the cores.
+"""What all tests share: which run when, skips, costs, and how a run is spread over the cores.
 
-A slow test is marked with what it protects, `@pytest.mark.slow("a kit sets itself up")`. `make
-test` leaves it out and says so; continuous integration and `make test ALL=1` run it. In continuous
-integration a skipped test is a failed one.
+A slow test is marked with what it protects, `@pytest.mark.slow("a deck prints as PDF")`. `make
+test` leaves it out and says so; continuous integration and `make test ALL=1` run it. A weekly test,
+marked in the same way, protects against changes that others make; `make weekly` alone runs it. In
+continuous integration a skipped test is a failed one.
 """
 
 import os
 
 import pytest
+from file_costs import ROOT, FileCosts
 from hypothesis import settings
 
 # What tests answer is not the tester's own.
@@ -45,6 +47,7 @@ LEFT_OUT = pytest.StashKey[int]()
 
 def pytest_configure(config):
     config.stash[LEFT_OUT] = 0
+    config.pluginmanager.register(FileCosts(compare="CI" in os.environ))
 
 
 # First, so that -m knows which of nbval's items are slow.
@@ -57,16 +60,18 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if hasattr(item, "output_timeout"):  # nbval's
             item.add_marker(AGAIN)
-        for mark in item.iter_markers("slow"):
+        for mark in (mark for name in ("slow", "weekly") for mark in item.iter_markers(name)):
             if len(mark.args) != 1 or not isinstance(mark.args[0], str):
                 raise pytest.UsageError(
-                    f'{item.nodeid}: the mark slow says what the test protects: slow("a kit ...")'
+                    f"{item.nodeid}: the mark {mark.name} says what the test protects: "
+                    f'{mark.name}("a kit ...")'
                 )
 
 
 def pytest_deselected(items):
     for item in items:
-        item.config.stash[LEFT_OUT] += item.get_closest_marker("slow") is not None
+        slow, weekly = map(item.get_closest_marker, ("slow", "weekly"))
+        item.config.stash[LEFT_OUT] += slow is not None and weekly is None
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -90,6 +95,11 @@ def pytest_testnodedown(node):
 
 
 def pytest_terminal_summary(terminalreporter, config):
+    # Continuous integration runs these again, once the tools that they want are there.
+    skipped = ROOT / "build/skipped.txt"
+    skipped.parent.mkdir(exist_ok=True)
+    reports = terminalreporter.stats.get("skipped", [])
+    skipped.write_text("".join(f"{report.nodeid}\n" for report in reports), encoding="utf-8")
     if count := config.stash[LEFT_OUT]:
         terminalreporter.write_line(
             f"{count} slow tests were left out: CI runs them, and so does make test ALL=1."

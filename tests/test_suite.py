@@ -1,42 +1,13 @@
-"""What `make test` leaves out on a laptop, and what it must not."""
+"""The suite itself: no test of the mutants is left out, and a file that grows is noticed."""
 
-import os
-import runpy
-import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
-import pytest
+from file_costs import grown_files
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tools"))
 import mutants  # noqa: E402
-
-
-def commands(**settings):
-    """What make would do."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("CI", "ALL")}
-    return subprocess.run(
-        ["make", "-n", "test"], cwd=ROOT, env=kept | settings, capture_output=True, text=True
-    ).stdout
-
-
-def test_a_laptop_leaves_slow_tests_out_and_continuous_integration_does_not():
-    assert '-m "not slow"' in commands()
-    for settings in ({"CI": "true"}, {"ALL": "1"}):
-        assert "pytest -n" in commands(**settings)
-        assert "slow" not in commands(**settings)
-
-
-@pytest.mark.parametrize(
-    "mark", [pytest.mark.slow, pytest.mark.slow(3), pytest.mark.slow(protects="a kit")]
-)
-def test_a_slow_test_says_what_it_protects(mark):
-    conftest = runpy.run_path(str(ROOT / "tests/conftest.py"))
-    item = SimpleNamespace(nodeid="tests/test_x.py::test_x", iter_markers=lambda name: [mark.mark])
-    with pytest.raises(pytest.UsageError, match="test_x: the mark slow says what the test protect"):
-        conftest["pytest_collection_modifyitems"]([item])
 
 
 def test_no_test_that_kills_mutants_is_slow():
@@ -47,7 +18,13 @@ def test_no_test_that_kills_mutants_is_slow():
         assert "mark.slow" not in path.read_text(encoding="utf-8"), path
 
 
-def test_no_two_test_files_have_the_same_name():
-    # pytest knows a file by its bare name, and stops at the second of one name.
-    names = [path.name for path in ROOT.glob("tests/**/test_*.py")]
-    assert sorted(names) == sorted(set(names))
+def test_a_file_that_doubles_is_noticed_on_a_machine_of_any_speed():
+    before = {"tests/a.py": 10.0, "tests/b.py": 20.0, "tests/c.py": 6.0, "tests/d.py": 0.5}
+    for slower in (0.5, 1, 3):
+        now = {name: slower * seconds for name, seconds in before.items()}
+        assert grown_files(now, before) == []
+        (complaint,) = grown_files(now | {"tests/c.py": slower * 12.5}, before)
+        assert "tests/c.py" in complaint
+        (complaint,) = grown_files(now | {"tests/new.py": slower * 5}, before)
+        assert "tests/new.py" in complaint
+        assert grown_files(now | {"tests/d.py": slower * 2}, before) == []
