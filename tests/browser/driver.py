@@ -18,9 +18,9 @@ sys.path.append(str(ROOT / "tools"))
 from chromium import FLAGS, PATIENCE, NoBrowserError, find_chromium  # noqa: E402, F401
 
 LECTURES = sorted((ROOT / "course/en").glob("*.ipynb"))
-# For tests that take long with each lecture: the first, and the others where slow tests run.
+# For tests that take long with each lecture: the first, and every week the others.
 FIRST, *OTHERS = LECTURES
-ALL = pytest.mark.slow("every lecture works in a real JupyterLab, not only the first")
+ALL = pytest.mark.weekly("every lecture works in a real JupyterLab, not only the first")
 EACH = [
     pytest.param(FIRST, id=FIRST.stem),
     *(pytest.param(path, id=path.stem, marks=ALL) for path in OTHERS),

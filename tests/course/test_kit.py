@@ -126,7 +126,7 @@ def test_an_archive_that_was_not_unpacked_whole_is_told_in_a_sentence(kit, tmp_p
     assert "unpack the whole archive" in done.stderr
 
 
-@pytest.mark.slow("a kit sets itself up in an empty home, from its own pins alone")
+@pytest.mark.weekly("a kit sets itself up in an empty home, from its own pins alone")
 def test_it_sets_itself_up_in_an_empty_home_and_its_problem_sets_run(kit, environment):
     # It opens on the home, which needs no notebook in the address.
     assert re.search(r"\d/lab\?token", environment.address)

@@ -129,7 +129,7 @@ def served(folder):
         server.shutdown()
 
 
-@pytest.mark.slow("lectures and sets run alone, in an empty folder and a fresh environment")
+@pytest.mark.weekly("lectures and sets run alone, in an empty folder and a fresh environment")
 def test_every_notebook_of_the_site_runs_alone(elsewhere, kit, tmp_path):
     environment, forget = elsewhere
     first, *others = LECTURES

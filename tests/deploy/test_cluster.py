@@ -124,10 +124,10 @@ def rendered(tmp_path_factory):
     return list(yaml.safe_load_all(done.stdout))
 
 
-SLOW = pytest.mark.slow("the chart for Kubernetes renders, and every object of it is valid")
+WEEKLY = pytest.mark.weekly("the chart for Kubernetes renders, and every object of it is valid")
 
 
-@SLOW
+@WEEKLY
 def test_every_object_is_valid(rendered):
     import kubernetes_validate
 
@@ -141,7 +141,7 @@ def test_every_object_is_valid(rendered):
         )
 
 
-@SLOW
+@WEEKLY
 def test_what_the_parts_call_each_other_fits(rendered):
     """Services, secrets, claims and labels that one object or the hub names are those there are."""
     names = {(each["kind"], each["metadata"]["name"]) for each in rendered}

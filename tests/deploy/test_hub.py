@@ -18,7 +18,7 @@ sys.path[:0] = [str(ROOT / "tests/browser"), str(ROOT / "tests/deploy")]
 import driver  # noqa: E402
 from box import CLONE, DATA, PREFIX, Hub  # noqa: E402
 
-SLOW = pytest.mark.slow("a class can work on a hub, and nobody reads what is another's")
+WEEKLY = pytest.mark.weekly("a class can work on a hub, and nobody reads what is another's")
 STUDENTS = ("ada", "bob", "cyd")
 SET = "ps1"
 LECTURE = "course/en/01-where-does-the-time-go.ipynb"
@@ -233,7 +233,7 @@ def hand_in(page, all_the_same):
     return text
 
 
-@SLOW
+@WEEKLY
 def test_a_term_from_signing_in_to_feedback_with_answers(hub, labs):
     teacher = labs[hub.teacher]
     right = model_answers()
@@ -290,7 +290,7 @@ def bobs(hub, labs):
     return hub.box.run("cat", "/home/bob/roofline/address.txt").stdout.strip()
 
 
-@SLOW
+@WEEKLY
 def test_no_student_reads_what_is_anothers(hub, labs):
     typed(labs["bob"], "echo secret > mine.txt")
     typed(labs[hub.teacher], "cd teaching", "python -m roofgrade roster students.csv")
@@ -319,7 +319,7 @@ def hub_process(hub):
     return found[0]
 
 
-@SLOW
+@WEEKLY
 def test_no_student_reaches_anothers_server(hub, labs, bobs):
     _, own, proxy = hub.ports
     asked = {
@@ -357,7 +357,7 @@ def test_no_student_reaches_anothers_server(hub, labs, bobs):
     visitor.close()
 
 
-@SLOW
+@WEEKLY
 def test_nobody_hands_in_for_another_nor_by_a_link(hub, labs):
     inbound = DATA / "exchange/roofline/inbound"
     later = "2999-01-01 00:00:00.000000 UTC"
@@ -390,7 +390,7 @@ def test_nobody_hands_in_for_another_nor_by_a_link(hub, labs):
     hub.box.run("bash", "-c", f"rm -r {inbound}/*never* {inbound}/*2999* '{inbound}/{mine}'")
 
 
-@SLOW
+@WEEKLY
 def test_the_same_command_again_lets_more_students_in(hub, labs):
     passwords = dict(hub.passwords)
     hub.install((*STUDENTS, "dan"))

@@ -21,7 +21,7 @@ from roofgrade.results import GRADED
 from roofgrade.sandbox import Box
 from roofgrade.workers import Bench
 
-SLOW = pytest.mark.slow(
+WEEKLY = pytest.mark.weekly(
     "Dask workers grade as those of one machine do, and one that is lost loses nothing"
 )
 SET = "ps1"
@@ -82,7 +82,7 @@ def points(summary):
     return {row.student: (row.state, row.points) for row in summary.rows}
 
 
-@SLOW
+@WEEKLY
 def test_a_class_gets_the_points_that_one_machine_gives_also_where_a_worker_is_lost(dask, course):
     address, workers = dask
     alone = points(run.grade(course, SET, workers=1, progress=False))
@@ -111,20 +111,20 @@ class NoWalls(Box):
         raise MachineryError("no user namespaces here")
 
 
-@SLOW
+@WEEKLY
 def test_without_a_sandbox_nothing_is_graded(dask, course):
     with pytest.raises(MachineryError, match="no user namespaces here"):
         run.grade(course, SET, dask=dask[0], progress=False, bench=(mark, NoWalls))
 
 
-@SLOW
+@WEEKLY
 def test_a_worker_with_another_grader_is_told(dask, course, monkeypatch):
     monkeypatch.setattr(cluster, "version", lambda: "another")
     with pytest.raises(RuntimeError, match="another version of the grader"):
         run.grade(course, SET, dask=dask[0], progress=False)
 
 
-@SLOW
+@WEEKLY
 def test_nobody_at_the_address_is_told_in_a_sentence(dask, monkeypatch):
     monkeypatch.setattr(cluster, "SECONDS", "1s")
     with (

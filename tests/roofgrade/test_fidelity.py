@@ -4,7 +4,7 @@ import mixed
 import pytest
 from homework import make_course, nbgrader, scores
 
-pytestmark = pytest.mark.slow("honest work gets the same under nbgrader's own autograde")
+pytestmark = pytest.mark.weekly("honest work gets the same under nbgrader's own autograde")
 
 # What these do changes nothing but a cell of their own or one answer each, and costs no points: one
 # notebook holds all of it, since each further one takes a kernel. By themselves they are graded

@@ -41,11 +41,13 @@ COMMANDS = {
 }
 
 
-OTHERS = pytest.mark.slow("a full disk is told by each command, not only by a run")
+RUN = pytest.mark.slow("a run says that the disk is full, and loses nothing")
+OTHERS = pytest.mark.weekly("a full disk is told by each command, not only by a run")
 
 
 @pytest.mark.parametrize(
-    "command", [name if name == "run" else pytest.param(name, marks=OTHERS) for name in COMMANDS]
+    "command",
+    [pytest.param(name, marks=RUN if name == "run" else OTHERS) for name in COMMANDS],
 )
 def test_a_full_disk_is_told_and_the_next_run_goes_on(command, tmp_path):
     (disk := tmp_path / "disk").mkdir()

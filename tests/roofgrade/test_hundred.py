@@ -16,7 +16,7 @@ sys.path.append(str(Path(__file__).with_name("sandbox")))
 from users import run_as
 
 pytestmark = [
-    pytest.mark.slow("a class with attackers is graded within a gigabyte, also without root"),
+    pytest.mark.weekly("a class with attackers is graded within a gigabyte, also without root"),
     pytest.mark.usefixtures("sandbox"),
 ]
 

@@ -1,9 +1,9 @@
 """Killed at any moment, a run loses nothing and counts nothing twice: the same command goes on.
 
-Three runs of a class are killed, and fifty where slow tests run: a worker, the coordinator with
-its writer, or both, some time between the start and the end. Then a last run ends undisturbed, and
-all is as if no other had been. Where slow tests run, so it is with three runs in the sandbox, of
-which nothing goes on running.
+Every week fifty runs of a class are killed: a worker, the coordinator with its writer, or both, at
+a random time between the start and the end. Then a last run ends undisturbed, and all is as if no
+other had been. So it is with three runs in the sandbox, of which nothing goes on running.
+`test_kill_commands.py` kills a run at chosen moments in every continuous integration.
 """
 
 import itertools
@@ -25,7 +25,6 @@ from roofgrade.run import grade
 COURSES, KILLS = 5, 10
 WHOM = "worker", "coordinator", "both"
 PATIENCE = 300  # seconds that no machine needs
-MORE_MOMENTS = pytest.mark.slow("nothing is lost at rarer moments of a kill")
 STUDENTS = [f"s{number}" for number in range(10)]
 
 
@@ -72,18 +71,13 @@ def saved(course):
     return contents(course.db_url), autograded(course), kept
 
 
-@pytest.mark.parametrize(
-    ("which", "kills"),
-    [
-        (0, len(WHOM)),
-        *(pytest.param(which, KILLS, marks=MORE_MOMENTS) for which in range(COURSES)),
-    ],
-)
-def test_killed_runs_leave_what_an_undisturbed_one_leaves(which, kills, tmp_path):
+@pytest.mark.weekly("nothing is lost, whenever a run is killed")
+@pytest.mark.parametrize("which", range(COURSES))
+def test_killed_runs_leave_what_an_undisturbed_one_leaves(which, tmp_path):
     draw = random.Random(which)
     course, undisturbed = new_course(tmp_path / "killed"), new_course(tmp_path / "undisturbed")
     longest, runs, killed = 1.0, itertools.count(), 0
-    while killed < kills:
+    while killed < KILLS:
         run = next(runs)
         for student, answer in answers(which, run).items():
             hand_in(course, student, answer)
@@ -106,7 +100,7 @@ def grade_in_sandbox(course):
     return grade(course, SET, workers=2, progress=False)
 
 
-@pytest.mark.slow("a killed run leaves no process of a sandbox behind, and no half grade")
+@pytest.mark.weekly("a killed run leaves no process of a sandbox behind, and no half grade")
 @pytest.mark.usefixtures("sandbox")
 def test_killed_sandboxes_leave_what_undisturbed_ones_leave(tmp_path):
     course, undisturbed = new_course(tmp_path / "killed"), new_course(tmp_path / "undisturbed")

@@ -1,8 +1,9 @@
-"""Killed at any moment, the commands after a run lose nothing either: typed again, they go on.
+"""Killed at any write, a command loses nothing: typed again, it goes on.
 
-Each is killed at one moment, and at ten where slow tests run. After each kill the same command
-is typed again; gradebook, kept results, graded notebooks and pages are then those of a course in
-which nothing was killed.
+A command is killed just before it writes a file, changes folders or commits to the gradebook: at
+two such moments in continuous integration, at each of them every week. The same command is then
+typed again; gradebook, kept results, graded notebooks and pages are those of a course in which
+nothing was killed.
 """
 
 import contextlib
@@ -10,58 +11,81 @@ import datetime
 import itertools
 import multiprocessing
 import os
-import random
 import shutil
 import signal
-import time
 import zipfile
 
 import pytest
 from answered import RIDGE, SPARSE, graded_class, ridge_within
 from click.testing import CliRunner
+from marks import NoBox, mark
 from nbgrader.api import Gradebook
-from standin import SET, autograded, contents
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+from standin import SET, autograded, contents, hand_in
 
+from roofgrade import run, safe
 from roofgrade.after import regrade
 from roofgrade.book import kept
 from roofgrade.book.gradebook import Writer
 from roofgrade.commands import main
 from roofgrade.course import Course
 
-STUDENTS = [f"s{number}" for number in range(8)]
-TEN = pytest.mark.slow("nothing is lost at rarer moments of a kill")
-MOMENTS = pytest.mark.parametrize("kills", [1, pytest.param(10, marks=TEN)])
+STUDENTS = [f"s{number}" for number in range(4)]
+MOMENTS = pytest.mark.parametrize(
+    "moments",
+    [
+        pytest.param((1, 6), marks=pytest.mark.slow("a killed command loses nothing")),
+        pytest.param(range(1000), marks=pytest.mark.weekly("nor does one killed at any write")),
+    ],
+    ids=["two moments", "every moment"],
+)
 
 
-def ask(course, *arguments):
-    said = CliRunner().invoke(main, ["--course", str(course.root), *map(str, arguments)])
-    assert said.exit_code == 0, said.output
+def run_command(course, *arguments):
+    done = CliRunner().invoke(main, ["--course", str(course.root), *map(str, arguments)])
+    assert done.exit_code == 0, done.output
 
 
-def killed(draw, longest, course, *arguments):
-    """Whether the command was still at work when it was killed, some time after its start."""
-    process = multiprocessing.get_context("fork").Process(target=ask, args=[course, *arguments])
+def run_until(moment, course, *arguments):
+    """Run a command in a process that is killed before its write number ``moment``."""
+    writes = itertools.count()
+
+    def count_write(*arguments):
+        if next(writes) == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def counting(write):
+        return lambda *given, **options: (count_write(), write(*given, **options))[1]
+
+    for name in ("write", "touch", "exchange"):
+        setattr(safe, name, counting(getattr(safe, name)))
+    event.listen(Engine, "commit", count_write)
+    run_command(course, *arguments)
+
+
+def kill_at(moment, course, *arguments):
+    """Whether the command had as many writes as that, and so was killed."""
+    process = multiprocessing.get_context("fork").Process(
+        target=run_until, args=[moment, course, *arguments]
+    )
     process.start()
-    time.sleep(draw.uniform(0, longest))
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(process.pid, signal.SIGKILL)
     process.join()
-    return process.exitcode == -signal.SIGKILL
+    assert process.exitcode in (0, -signal.SIGKILL)
+    return process.exitcode != 0
 
 
-def kill_often(courses, kills, change):
-    """Kill what ``change`` says to ask for; ``courses`` are the killed and the undisturbed one."""
-    draw, longest, hits = random.Random(kills), 1.0, 0
-    for number in itertools.count():
+def kill_at_each(moments, courses, change):
+    """Kill what ``change`` says to run; ``courses`` are the killed and the undisturbed one."""
+    for number, moment in enumerate(moments):
         arguments = change(number)
-        hit = killed(draw, longest, courses[0], *arguments)
-        hits += hit
-        longest *= 1 if hit else 0.8  # it was over sooner
+        killed = kill_at(moment, courses[0], *arguments)
         for course in courses:
-            ask(course, *arguments)
-        assert state(courses[0]) == state(courses[1])
-        if hits == kills:
-            return
+            run_command(course, *arguments)
+        assert state(courses[0]) == state(courses[1]), f"killed at write {moment}"
+        if not killed:
+            break
+    assert number, "no write was reached at all"
 
 
 def state(course):
@@ -83,7 +107,7 @@ def handed_in(tmp_path_factory):
         book.update_or_create_assignment(SET, duedate=late - datetime.timedelta(days=1))
         for student in STUDENTS:
             book.update_or_create_submission(SET, student, timestamp=late)
-    mark(course, 1)
+    mark_paragraphs(course, 1)
     return course
 
 
@@ -94,7 +118,7 @@ def courses(handed_in, tmp_path):
     return [Course(shutil.copytree(handed_in.root, folder)) for folder in folders]
 
 
-def mark(course, points):
+def mark_paragraphs(course, points):
     """Score all paragraphs by hand."""
     with Gradebook(course.db_url) as book:
         for student in STUDENTS:
@@ -104,7 +128,19 @@ def mark(course, points):
 
 
 @MOMENTS
-def test_a_killed_regrading_goes_on(courses, kills, monkeypatch):
+def test_a_killed_run_goes_on(courses, moments, monkeypatch):
+    monkeypatch.setitem(run.grade.__kwdefaults__, "bench", (mark, NoBox))
+
+    def change(number):
+        for course, student in itertools.product(courses, STUDENTS[:2]):
+            hand_in(course, student, answer=str(number))
+        return SET, "--workers", "1"
+
+    kill_at_each(moments, courses, change)
+
+
+@MOMENTS
+def test_a_killed_regrading_goes_on(courses, moments, monkeypatch):
     with contextlib.ExitStack() as tables:
 
         def change(number):
@@ -112,27 +148,29 @@ def test_a_killed_regrading_goes_on(courses, kills, monkeypatch):
             tables.enter_context(ridge_within(monkeypatch, rtol=(1.5, 0.01)[number % 2]))
             return "regrade", SET, RIDGE, "--yes"
 
-        kill_often(courses, kills, change)
+        kill_at_each(moments, courses, change)
 
 
 @MOMENTS
-def test_killed_penalties_are_all_there_or_none(courses, kills):
-    kill_often(courses, kills, lambda number: ("late", SET, "--per-day", 0.1 * (number % 5)))
+def test_killed_penalties_are_all_there_or_none(courses, moments):
+    kill_at_each(
+        moments, courses, lambda number: ("late", SET, "--per-day", 0.1 * ((number + 1) % 5))
+    )
 
 
 @MOMENTS
-def test_killed_pages_are_written_by_the_next_command(courses, kills):
+def test_killed_pages_are_written_by_the_next_command(courses, moments):
     def change(number):
         for course in courses:
-            mark(course, number % 4)
+            mark_paragraphs(course, number % 4)
         return "feedback", SET
 
-    kill_often(courses, kills, change)
+    kill_at_each(moments, courses, change)
 
 
 @MOMENTS
 def test_an_export_that_is_killed_while_it_saves_what_a_run_left_goes_on(
-    courses, kills, monkeypatch
+    courses, moments, monkeypatch
 ):
     def change(number):
         rtol = (1.5, 0.01)[number % 2]
@@ -143,11 +181,11 @@ def test_an_export_that_is_killed_while_it_saves_what_a_run_left_goes_on(
                 assert len(kept.unsaved(course, SET)) == len(STUDENTS)
         return "export", SET
 
-    kill_often(courses, kills, change)
+    kill_at_each(moments, courses, change)
 
 
 @MOMENTS
-def test_a_killed_unpacking_leaves_each_student_a_whole_folder(courses, kills, tmp_path):
+def test_a_killed_unpacking_leaves_each_student_a_whole_folder(courses, moments, tmp_path):
     archive = tmp_path / "class.zip"
     release = courses[0].release(SET).read_bytes()
 
@@ -176,16 +214,17 @@ def test_a_killed_unpacking_leaves_each_student_a_whole_folder(courses, kills, t
             assert {path.name for path in folder.iterdir()} == wanted
             yield int(number)
 
-    draw, longest, hits = random.Random(kills), 1.0, 0
-    for number in itertools.count():
+    command = "unpack", archive, SET
+    pack(0)
+    for course in courses:
+        run_command(course, *command)
+    for number, moment in enumerate(moments, start=1):
         pack(number)
-        if number:
-            hit = killed(draw, longest, courses[0], "unpack", archive, SET)
-            hits += hit
-            longest *= 1 if hit else 0.8
-            assert set(versions(courses[0])) <= {number, number - 1}
+        killed = kill_at(moment, courses[0], *command)
+        assert set(versions(courses[0])) <= {number, number - 1}
         for course in courses:
-            ask(course, "unpack", archive, SET)
+            run_command(course, *command)
         assert files(courses[0]) == files(courses[1])
-        if hits == kills:
-            return
+        if not killed:
+            break
+    assert number > 1

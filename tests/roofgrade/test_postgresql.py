@@ -25,9 +25,10 @@ STUDENTS = [f"s{number}" for number in range(6)]
 # No test cuts the power, so the server need not wait for the disk.
 FAST = "-c fsync=off -c listen_addresses="
 
-pytestmark = pytest.mark.skipif(
-    not COMMANDS, reason="no PostgreSQL: on Debian, apt-get install postgresql"
-)
+pytestmark = [
+    pytest.mark.weekly("a gradebook in PostgreSQL holds what one in SQLite does"),
+    pytest.mark.skipif(not COMMANDS, reason="no PostgreSQL: on Debian, apt-get install postgresql"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -216,7 +216,7 @@ def test_each_mistake_gets_the_message_and_the_points_that_it_got_at_home(graded
     assert told >= 30
 
 
-@pytest.mark.slow("nbgrader's own autograde gives the points and messages that roofgrade gives")
+@pytest.mark.weekly("nbgrader's own autograde gives the points and messages that roofgrade gives")
 def test_stock_gives_the_same_points_and_messages(graded, stock):
     for who in ("author", "mistake-0"):
         assert outputs(stock, graded[1], who) == outputs(*graded, who)

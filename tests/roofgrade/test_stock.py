@@ -54,7 +54,7 @@ CLASS = {
 }
 
 
-pytestmark = pytest.mark.slow("nbgrader's own autograde, too, gets through damaged notebooks")
+pytestmark = pytest.mark.weekly("nbgrader's own autograde, too, gets through damaged notebooks")
 
 
 @pytest.fixture(scope="module")
