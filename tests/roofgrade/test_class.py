@@ -9,7 +9,10 @@ import pytest
 from homework import grade, make_course, scores
 from nbgrader.api import Gradebook
 
-pytestmark = pytest.mark.usefixtures("sandbox")
+pytestmark = [
+    pytest.mark.slow("a class of many styles, accidents and attacks gets what it deserves"),
+    pytest.mark.usefixtures("sandbox"),
+]
 
 # Loops that end by a limit alone; no honest cell may meet one, however busy the machine.
 LOOPS = [name for name in mixed.CLASS if name.startswith("loops-")]
@@ -128,7 +131,6 @@ def test_what_a_student_names_is_not_written_over(graded, course):
     assert sorted(path.name for path in folder.iterdir()) == ["later.txt", "ps1.ipynb"]
 
 
-@pytest.mark.slow("a run of which nothing changed writes nothing, whatever was handed in")
 def test_the_second_time_nothing_runs_again(graded, course):
     def written():
         kept = (course / "grading/ps1/results").glob("*.json")
