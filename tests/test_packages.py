@@ -34,8 +34,8 @@ PYPROJECTS = {
 RING_2 = {"explore", "machine", "plot"}
 # What an engineer asks for by name, as in rk.network.
 ROOMS = (
-    "explore", "hardware", "kernels", "machine", "models", "network", "plot", "published",
-    "scratchpad",
+    "hardware", "kernels", "machine", "models", "network", "published", "scratchpad", "explore",
+    "plot",
 )  # fmt: skip
 # The command line puts everything together, so it stands outermost.
 RING_3 = {"__main__", "commandline"}
@@ -104,13 +104,21 @@ def test_an_outer_ring_without_its_packages_says_what_to_install(monkeypatch):
         _ = rk.plot
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_is_an_attribute_and_loads_by_itself(room):
-    loaded = _loaded_by(f"import roofkit; roofkit.{room}")
-    assert f"roofkit.{room}" in loaded
-    assert room in dir(rk)
-    if room not in ("plot", "explore"):
-        assert not {"scipy", "matplotlib", "ipywidgets"} & loaded
+def test_each_room_is_an_attribute_and_loads_by_itself():
+    code = f"""
+import sys, roofkit
+start = {{name for name in sys.modules if name.startswith("roofkit")}}
+for room in {ROOMS!r}:
+    for name in [name for name in sys.modules if name.startswith("roofkit.")]:
+        if name not in start:
+            del sys.modules[name]
+    if "roofkit." + room not in start:
+        vars(roofkit).pop(room, None)
+    assert getattr(roofkit, room) is sys.modules["roofkit." + room] and room in dir(roofkit)
+    # The rooms that draw come last.
+    assert "matplotlib" not in sys.modules or room in ("explore", "plot"), room
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,9 @@ def test_the_course_opens_and_serves_what_is_for_students(students):
     serves(students, solutions=False)
 
 
+TEACHING = pytest.mark.slow("make teach opens, with nbgrader's menus")
+
+
 @pytest.fixture(scope="module")
 def teaching(tmp_path_factory):
     """The address of a JupyterLab as who teaches has it."""
@@ -88,6 +91,7 @@ def teaching(tmp_path_factory):
         yield address
 
 
+@TEACHING
 def test_who_teaches_gets_the_solutions_too(teaching):
     serves(teaching, solutions=True)
 
@@ -140,6 +144,7 @@ def given(address):
     return json.loads(page[1])
 
 
+@TEACHING
 def test_only_who_teaches_meets_the_grading_menus(students, teaching):
     assert "@jupyter/nbgrader" in given(students)["disabledExtensions"]
     assert "@jupyter/nbgrader" not in given(teaching)["disabledExtensions"]
@@ -165,6 +170,7 @@ def test_without_the_homes_extension_the_first_lecture_opens(tmp_path):
     assert "default_url" not in said
 
 
+@pytest.mark.slow("decks are opened from the menu Course")
 def test_decks_that_are_built_stand_in_a_menu_and_run_their_scripts(tmp_path):
     deck = tmp_path / "built/slides/talk.html"
     deck.parent.mkdir(parents=True)
@@ -179,6 +185,7 @@ def test_decks_that_are_built_stand_in_a_menu_and_run_their_scripts(tmp_path):
     assert "sandbox" not in served.headers["Content-Security-Policy"]
 
 
+@TEACHING
 def test_nbgraders_validate_button_finds_a_problem_set(teaching):
     path = "assignments/validate?path=exercises/en/ps1/ps1.ipynb"
     reply = json.loads(asked(teaching, path, data=b""))

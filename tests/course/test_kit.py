@@ -14,6 +14,8 @@ from opening import noise
 
 ROOT = Path(__file__).resolve().parents[2]
 
+pytestmark = pytest.mark.slow("a kit holds all that students need, and no solution")
+
 
 def contents(kit):
     """Every file of the kit by its name, and those within the wheel."""

@@ -272,6 +272,7 @@ def test_a_question_that_takes_a_slip_for_right_stops_the_build(monkeypatch):
 # Building
 
 
+@pytest.mark.slow("the same texts give the same notebooks, to the byte")
 def test_a_rebuild_is_identical_and_the_check_passes(built, tmp_path, monkeypatch, capsys):
     home = course(
         tmp_path / "home",
@@ -556,6 +557,7 @@ def failures(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow("an author is told the line of a cell that fails")
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_failing_cell_is_reported_at_its_line(failures, name):
     text = f"course/text/{name}.md"
