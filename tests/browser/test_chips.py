@@ -70,9 +70,7 @@ def picture(request, context):
     """A picture and, for each of many places of its buttons and sliders, what it shows."""
     live = rk.explore.chips(**PICTURES[request.param])
     widget = live.children[-1]
-    widths, batches = (
-        [0, end // 3, end // 2, end] for end in (len(widget.widths) - 1, len(widget.batches) - 1)
-    )
+    widths, batches = ([0, len(stops) - 1] for stops in (widget.widths, widget.batches))
     # The first width above D* is where the verdict turns.
     widths.append(bisect.bisect(widget.widths, live.critical_width))
     settings = [
@@ -149,6 +147,7 @@ def test_one_step_wider_and_compute_binds(chips):
     wait_kernel(chips, "2 9216 1024 compute")
 
 
+@pytest.mark.slow("the buttons of live chips choose, and have names")
 def test_buttons_keep_the_number_of_chips_where_such_a_group_exists(chips):
     press(chips, "n", "End")
     assert slider(chips, "n", of=SLIDERS).get_attribute("aria-valuetext") == "256"
@@ -166,6 +165,7 @@ def test_buttons_keep_the_number_of_chips_where_such_a_group_exists(chips):
     wait_kernel(chips, "2 8192 1024 link")
 
 
+@pytest.mark.slow("the buttons of live chips choose, and have names")
 def test_controls_have_names(chips):
     for name, word in zip(SLIDERS, ("n", "D", "B"), strict=True):
         assert slider(chips, name, of=SLIDERS).get_attribute("aria-label") == word

@@ -76,6 +76,7 @@ def test_the_first_page_is_the_home_with_menu_and_card(page, lab):
     assert page.locator(".jp-LauncherCard").count() == 0
 
 
+@pytest.mark.slow("an answer in a lecture counts on the home page")
 def test_an_answer_in_a_lecture_is_found_again_on_the_page(page, lab):
     url, _ = lab
     opened(page, url)

@@ -13,7 +13,7 @@ from roofkit.plot import engineering
 
 PHONE = {"width": 390, "height": 844}
 LAYER = ("count", "flops", "bytes", "intensity", "time", "link")
-STATES = 12  # of each model
+STATES = 4  # of each model
 # What the picture draws from, without a page: the nearest states that there are, and their figures.
 FIGURES = """
 async ([source, data, states]) => {
@@ -92,7 +92,7 @@ def test_what_there_is_not_gives_way_to_the_nearest(live, shown):
             if published:
                 with pytest.raises(ValueError, match=r"no peak|split|join|links|slice"):
                     live.served.decode()
-    assert sum(each["wanted"] != each["state"] for each in shown) > 50
+    assert sum(each["wanted"] != each["state"] for each in shown) > 15
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +173,7 @@ def assert_shown(page, live, state):
     assert f"{state['model']} on {state['n']} × {state['chip']}" in label
 
 
+@pytest.mark.slow("the live model moves in a notebook, and Python follows")
 def test_in_a_notebook_it_moves_and_python_follows(lab, url):
     open_picture(lab, url, "model.ipynb")
     picture = lab.locator(".roofkit-picture")

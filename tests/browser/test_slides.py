@@ -78,7 +78,7 @@ def built(request, npm, chromium, tmp_path_factory):
     folder = tmp_path_factory.mktemp("slides")
     ours = [item for item in request.session.items if item.path == Path(__file__)]
     every = any(item.get_closest_marker("slow") for item in ours)
-    build(folder, "--no-pdf", *(() if every else (FIRST, BUTTONS, SHORT)))
+    build(folder, "--no-pdf", *(() if every else (FIRST, SHORT)))
     return folder
 
 
@@ -102,9 +102,9 @@ def deck(context, built):
 def whole(request, browser, built):
     """A deck, opened once for all who look at each of its slides, and the screens to see it on.
 
-    A screen scales what was laid out without it; two decks show that, and stand for the others.
+    A screen scales what was laid out without it; one deck shows that, and stands for the others.
     """
-    screens = SCREENS if request.param in (FIRST.stem, SHORT.stem) else SCREENS[:1]
+    screens = SCREENS if request.param == SHORT.stem else SCREENS[:1]
     with room(browser) as context, opening(context, built) as deck:
         yield deck(request.param), screens
 
@@ -227,6 +227,7 @@ def test_sliders_move_by_keys_and_mouse_and_keep_their_keys(deck, lecture):
         page.close()
 
 
+@pytest.mark.slow("a speaker can click a button and go on by the space bar")
 def test_a_button_that_was_clicked_gives_the_space_bar_back(deck):
     [cell] = live_slides(BUTTONS.stem)
     page = deck(BUTTONS.stem, cell)
