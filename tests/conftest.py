@@ -40,8 +40,6 @@ TOGETHER = (
 )
 # Tests of files where nothing is shared and each takes long.
 APART = ("tests/roofgrade/test_kill.py",)
-# `make test` has run each lecture before, by notebooks.py --check.
-AGAIN = pytest.mark.slow("a lecture that runs a second time, from its notebook, gives the same")
 LEFT_OUT = pytest.StashKey[int]()
 
 
@@ -50,16 +48,12 @@ def pytest_configure(config):
     config.pluginmanager.register(FileCosts(compare="CI" in os.environ))
 
 
-# First, so that -m knows which of nbval's items are slow.
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     def rank(item):
         return next((n for n, name in enumerate(LONG) if item.nodeid.startswith(name)), len(LONG))
 
     items.sort(key=rank)
     for item in items:
-        if hasattr(item, "output_timeout"):  # nbval's
-            item.add_marker(AGAIN)
         for mark in (mark for name in ("slow", "weekly") for mark in item.iter_markers(name)):
             if len(mark.args) != 1 or not isinstance(mark.args[0], str):
                 raise pytest.UsageError(
