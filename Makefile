@@ -75,7 +75,8 @@ mutants: $(VENV)/ready
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
     --no-emit-package roofkit --no-emit-package roofcheck
 lock: $(VENV)/ready
-	$(BIN)/pip install --quiet uv
+	$(BIN)/pip install --quiet --upgrade uv
+	echo uv | $(COMPILE) --upgrade - -o tools/packages/requirements.lock
 	$(COMPILE) --extra dev --upgrade pyproject.toml roofgrade/pyproject.toml -o requirements.lock
 	$(COMPILE) -c requirements.lock --extra lab roofcheck/pyproject.toml -o tools/kit/requirements.lock
 	$(COMPILE) -c requirements.lock --extra lab deploy/machine/requirements.in \
@@ -85,5 +86,5 @@ clean:
 	rm -rf $(VENV) build
 
 HOME_FILES := roofcheck/pyproject.toml $(wildcard roofcheck/home/lab/*.js*)
-$(VENV)/ready: requirements.lock pyproject.toml $(HOME_FILES) tools/setup.sh
+$(VENV)/ready: requirements.lock pyproject.toml $(HOME_FILES) tools/setup.sh tools/packages/install.py
 	@sh tools/setup.sh $(VENV)

@@ -21,10 +21,11 @@ if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
     exit 1
 fi
 
-echo "Setting up $venv with $("$python" --version), once; this takes a minute or two."
+echo "Setting up $venv with $("$python" --version), once; this takes about 15 seconds."
 rm -rf "$venv"
 "$python" -m venv "$venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check -r requirements.lock
-"$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
+"$venv/bin/python" tools/packages/install.py --no-deps -r requirements.lock \
     -e . -e ./roofcheck -e ./roofgrade
+# Compile what the sandbox imports at each start, since it can't write there itself.
+"$venv/bin/python" -c 'import anywidget, ipywidgets, matplotlib.pyplot, roofkit.explore'
 touch "$venv/ready"

@@ -149,9 +149,14 @@ def make_environment(prefix, python):
     if anew:
         if not python.exists():
             run(sys.executable, "-m", "venv", prefix / "environment")
-        pip = (python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install")
         os.environ["PIP_ROOT_USER_ACTION"] = "ignore"
-        run(*pip, "-r", HERE / "requirements.lock")
+        # uv links files to its cache. In root's own cache, some may be closed to other accounts.
+        with tempfile.TemporaryDirectory(dir=prefix, prefix="cache-") as cache:
+            # Accounts can't write here, so Python would compile modules again at each start.
+            options = ("--compile", "--no-deps", "-r", HERE / "requirements.lock")
+            installer = ROOT / "tools/packages/install.py"
+            run(python, installer, *options, env=os.environ | {"UV_CACHE_DIR": cache})
+        pip = (python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install")
         with tempfile.TemporaryDirectory() as temporary:
             work = Path(temporary)
             for package, files in packages.items():

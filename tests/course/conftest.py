@@ -51,10 +51,10 @@ def kit(tmp_path_factory):
 @pytest.fixture(scope="session")
 def environment(kit, tmp_path_factory):
     """The environment that the kit made for itself in an empty home: what it said, how it runs."""
-    # Where packages come from is the machine's affair; that pip compiles none saves half a minute.
+    # Where packages come from is the machine's affair.
     machine = {name: os.environ[name] for name in os.environ if name.startswith(("PIP_", "UV_"))}
     home = tmp_path_factory.mktemp("home")
-    own = {**machine, "PIP_NO_COMPILE": "0", "HOME": str(home), "PATH": os.defpath}
+    own = {**machine, "HOME": str(home), "PATH": os.defpath}
 
     def started():
         with opened([sys.executable, "start.py"], cwd=kit, env=own) as (address, printed):

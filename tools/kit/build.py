@@ -24,6 +24,7 @@ GIVEN = {
     "tools/kit/start.py": "start.py",
     "tools/kit/requirements.lock": "requirements.lock",
     "tools/kit/jupyter": ".jupyter",
+    "tools/packages": ".packages",
     "LICENSE": "LICENSE",
     "course/en": "course/en",
     TERM: TERM,

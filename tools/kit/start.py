@@ -42,22 +42,24 @@ def parser(description):
 def set_up(folder):
     """The Python of the folder's virtual environment, made anew if what it holds has changed."""
     wheels, lock = sorted(folder.glob("roof*.whl")), folder / "requirements.lock"
-    if len(wheels) < 2 or not lock.is_file():
-        sys.exit(f"{folder} lacks a wheel or requirements.lock: unpack the whole archive again.")
+    installer = folder / ".packages/install.py"
+    if len(wheels) < 2 or not lock.is_file() or not installer.is_file():
+        sys.exit(
+            f"{folder} lacks a wheel, requirements.lock or the folder .packages: unpack the whole "
+            "archive again."
+        )
     environment = folder / ".venv"
     python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     ready = environment / "ready"
     state = hashlib.sha256(b"".join(each.read_bytes() for each in (lock, *wheels))).hexdigest()
     if ready.is_file() and ready.read_text() == state:
         return python
-    print("Setting up, once; this takes a minute or two.", flush=True)
+    print("Setting up, once; this takes about 15 seconds.", flush=True)
     if environment.exists():
         shutil.rmtree(environment)
     try:
         venv.create(environment, with_pip=True)
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "-r", lock], check=True)
-        subprocess.run([*pip, "--no-deps", *wheels], check=True)
+        subprocess.run([python, installer, "--no-deps", "-r", lock, *wheels], check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         sys.exit(
             f"The set-up failed: {error}\nIs there a network? On Debian and Ubuntu the package "
