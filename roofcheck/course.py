@@ -23,8 +23,7 @@ class Lecture:
     """A lecture, as the index has it.
 
     ``file`` is its path from the course's folder; ``asks`` and ``guesses`` are the ids of the
-    questions that it checks and that it has guessed; ``opens`` the numbers of questions in problem
-    sets that one can do after it, by set.
+    questions that it checks and that it has guessed.
     """
 
     id: str
@@ -35,7 +34,6 @@ class Lecture:
     minutes: int
     asks: tuple[str, ...]
     guesses: tuple[str, ...]
-    opens: dict[str, list[int]]
 
 
 @dataclass(frozen=True)

@@ -1,72 +1,96 @@
-"""Write course/en/index.json: what the course holds, for the home page, hand-in and answers.
+"""Write what course/en/index.json, course/README.md and exercises/README.md list of the course.
 
     python tools/contents.py            write it
     python tools/contents.py --check    exit 1 unless it is up to date
 
-It is read off the built notebooks and the texts, so nothing in it is typed twice. How long a
+The index is for the home page, hand-in and answers. Nothing in it or in the tables of the READMEs
+is typed twice: they are read off the built lectures and the texts of the problem sets. How long a
 lecture takes is reckoned from what stands in it; how long a set takes stands in its text.
 """
 
 import argparse
-import itertools
 import json
 import re
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import nbformat
-import yaml
+from problem_sets import homework, ranges, read_sets
 
 from roofcheck.cells import asked
+from roofcheck.home.times import length
 from roofgrade.pages.lessons import Lessons
 
 ROOT = Path(__file__).resolve().parents[1]
 INDEX = "course/en/index.json"
 # A reader's pace, in words and minutes; lectures are rounded to STEP minutes.
 WORDS_A_MINUTE, A_GUESS, A_CHECK, A_FIGURE, STEP = 140, 1, 2, 0.5, 5
-NUMBERS = r"\d+(?:(?:, | and | to )\d+)*"
-OPENED = re.compile(rf"\b(?:questions? ({NUMBERS})|all \w+ questions) of \[problem set (\d+)\]")
+LECTURES = ("lecture", "its question", "opens")
+SETS = ("set", "after lectures", "about", "questions", "points", "time")
+TABLE = re.compile(r"(?<=<!-- made by make build -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
 def main(argv=None, root=ROOT):
-    """Write or check the index of the course under ``root``; the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if it differs")
+    """Write or check what lists the course under ``root``; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if any differs")
     check = parser.parse_args(argv).check
-    path, made = root / INDEX, json.dumps(contents(root), indent=1, ensure_ascii=False) + "\n"
-    if path.is_file() and path.read_text(encoding="utf-8") == made:
-        return 0
-    if check:
-        print(f"{INDEX} is not what the texts give; to fix: make build", file=sys.stderr)
-        return 1
-    path.write_text(made, encoding="utf-8")
-    print(f"{INDEX}: written")
-    return 0
+    sets = read_sets(root)
+    found = contents(root, sets)
+    lectures = [_row_of_lecture(each, sets) for each in found["lectures"]]
+    made = {
+        INDEX: json.dumps(found, indent=1, ensure_ascii=False) + "\n",
+        "course/README.md": _with_table(root / "course/README.md", LECTURES, lectures),
+        "exercises/README.md": _with_table(
+            root / "exercises/README.md", SETS, map(_row_of_set, sets)
+        ),
+    }
+    stale = [name for name, text in made.items() if not _holds(root / name, text)]
+    for name in stale:
+        if check:
+            print(f"{name} is not what the texts give; to fix: make build", file=sys.stderr)
+        else:
+            (root / name).write_text(made[name], encoding="utf-8")
+            print(f"{name}: written")
+    return int(check and bool(stale))
 
 
-def contents(root):
+def _holds(path, text):
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+def contents(root, sets):
     """Every lecture and problem set in its order, as JSON has it."""
     lectures = [_lecture(path, root) for path in sorted((root / "course/en").glob("*.ipynb"))]
     headings = {cell: place for each in lectures for cell, place in each.pop("headings").items()}
     lessons = Lessons(root)
-    sets = [
-        _problem_set(path, root, headings, lessons)
-        for path in sorted((root / "exercises/en").glob("*/*.ipynb"))
-    ]
-    for lecture, found in itertools.product(lectures, sets):
-        numbers = lecture["opens"].get(found["id"])
-        for question in found["questions"] if numbers is not None else ():
-            # "All ten questions" stands without their numbers.
-            if not numbers or question["number"] in numbers:
-                question["lecture"] = lecture["id"]
-    for lecture in lectures:
-        lecture["opens"] = {
-            found["id"]: numbers
-            for found in sets
-            if (numbers := sorted(question["number"] for question in found["questions"]
-                                  if question.get("lecture") == lecture["id"]))
-        }  # fmt: skip
+    sets = [asdict(each) for each in sets]
+    for question in (question for each in sets for question in each["questions"]):
+        question["lesson"] = headings.get(lessons.against(question["id"]))
     return {"lectures": lectures, "sets": sets}
+
+
+def _with_table(path, head, rows):
+    """A document with this table between its two marks."""
+    text = path.read_text(encoding="utf-8")
+    if len(TABLE.findall(text)) != 1:
+        sys.exit(f"{path}: needs one <!-- made by make build --> with <!-- end --> below its table")
+    lines = [head, ["---"] * len(head), *rows]
+    table = "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+    return TABLE.sub(lambda _: table, text)
+
+
+def _row_of_lecture(lecture, sets):
+    link = f"[{lecture['number']}. {lecture['title']}]({lecture['file'].removeprefix('course/')})"
+    question = lecture["about"].rpartition("?")[0] + "?"
+    return link, question, homework(lecture["number"], sets, "..")
+
+
+def _row_of_set(each):
+    link = f"[{each.id}]({each.file.removeprefix('exercises/')})"
+    lectures = ranges([int(name.removeprefix("l")) for name in each.lectures])
+    return link, lectures, each.title, len(each.questions), each.points, length(each.minutes)
 
 
 def _lecture(path, root):
@@ -83,13 +107,8 @@ def _lecture(path, root):
         "minutes": _minutes(cells, asks),
         "asks": list(dict.fromkeys(found.question for found in asks if found.call == "check")),
         "guesses": list(dict.fromkeys(found.question for found in asks if found.call == "predict")),
-        "opens": {
-            f"ps{each}": _counted(numbers)
-            for cell in cells if cell.id == f"{name}-homework"
-            for numbers, each in OPENED.findall(cell.source)
-        },
         "headings": _headings(cells, name),
-    }  # fmt: skip
+    }
 
 
 def _minutes(cells, asks):
@@ -111,58 +130,6 @@ def _headings(cells, name):
     return found
 
 
-def _problem_set(path, root, headings, lessons):
-    cells = nbformat.read(path, as_version=4).cells
-    name = path.stem
-    title, _ = _opening(cells[0].source)
-    header = yaml.safe_load(_text(root, name).split("---\n")[1])
-    questions = [
-        found | {"lesson": headings.get(lessons.against(found["id"]))}
-        for found in _questions(cells)
-    ]
-    return {
-        "id": name,
-        "file": path.relative_to(root).as_posix(),
-        "number": int(name.removeprefix("ps")),
-        "title": title.partition(": ")[2] or title,
-        "minutes": header["minutes"],
-        "points": sum(found["points"] for found in questions),
-        "lectures": _lectures(cells[0].source),
-        "questions": questions,
-    }
-
-
-def _lectures(source):
-    """The lectures that a set's first sentence names and links, some as a range."""
-    sentence = re.sub(r"\]\([^)]*\)|\[", "", re.search(r"^On lectures? .*", source, re.M)[0])
-    return [f"l{number:02}" for number in _counted(sentence.partition(". ")[0])]
-
-
-def _questions(cells):
-    """The questions of a set: those that are checked, and paragraphs, which have no id."""
-    number, title, place = 0, "", ""
-    for cell in cells:
-        heading = re.match(r"## (\d+)\. (.*?) \(", cell.source)
-        if cell.cell_type == "markdown" and heading:
-            number, title, place = int(heading[1]), heading[2], cell.id
-        known = cell.metadata.get("nbgrader", {})
-        if known.get("grade"):
-            found = _asked(cell)
-            yield {
-                "id": found.question if found else cell.id,
-                "number": number,
-                "title": title,
-                "points": known["points"],
-                "text": place,
-                "cell": cell.id,
-                "paragraph": not found,
-            }
-
-
-def _text(root, name):
-    return next((root / "solutions/text").glob(f"{name}-*.md")).read_text(encoding="utf-8")
-
-
 def _asked(cell):
     return asked(cell.source) if cell.cell_type == "code" else None
 
@@ -171,14 +138,6 @@ def _opening(source):
     """A title and the paragraph below it."""
     heading, _, text = source.partition("\n\n")
     return heading.removeprefix("# "), text.partition("\n\n")[0]
-
-
-def _counted(numbers):
-    """The numbers of "1, 3 and 5 to 7" in order; none of "", which stands for all."""
-    found = []
-    for first, last in re.findall(r"(\d+)(?: to (\d+))?", numbers):
-        found += range(int(first), int(last or first) + 1)
-    return found
 
 
 if __name__ == "__main__":

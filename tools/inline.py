@@ -78,12 +78,13 @@ def fill(text: Text, run: list[NotebookNode]) -> None:
         cell.source = ROLE.sub(lambda role: _placed(role, next(values)), cell.source)
 
 
-def refuse(text: Text) -> None:
-    """Raise BuildError if the prose of a problem set holds an expression."""
+def place(text: Text, facts: dict[str, str]) -> None:
+    """Put facts by their names into the prose of a problem set, which is not run."""
     for cell in _prose(text):
+        cell.source = ROLE.sub(lambda role: facts.get(role[2], role[0]), cell.source)
         if "{eval}" in cell.source:
             line = _line(cell, cell.source.index("{eval}"))
-            reason = "a problem set is built without being run: write the figure for {eval}"
+            reason = "a problem set is not run: write a figure, or a name of tools/problem_sets.py"
             raise text.error(cell, reason, line)
 
 

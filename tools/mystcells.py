@@ -8,9 +8,9 @@ Markdown cells begin with `+++ {"id": "l01-hook"}`; code cells are fences:
     roof.ridge
     ```
 
-Every cell has an id, unique in its text. `tags` and `jupyter` (`{"source_hidden": true}`) go
-through to the notebook. A YAML header is optional; only its `title` is kept. `inline.py` says what
-expressions a lecture's prose may hold.
+Every cell has an id, unique in its text. `tags`, `jupyter` (`{"source_hidden": true}`) and
+`lectures` go through to the notebook, and so do `title` and `minutes` of the optional YAML header.
+`inline.py` says what expressions a lecture's prose may hold, `problem_sets.py` those of a set.
 
 Slides. In a lecture the slide type follows from the cell; the option `slide` overrides it
 (slide, subslide, fragment, skip, notes, or "-" to continue the slide):
@@ -48,7 +48,7 @@ from nbformat import NotebookNode
 from roofcheck.cells import Asked, asked, calls
 
 SLIDE_TYPES = ("slide", "subslide", "fragment", "skip", "notes", "-")
-PASSED_ON = {"tags", "jupyter"}
+PASSED_ON = {"tags", "jupyter", "lectures"}
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
 
 
@@ -181,7 +181,11 @@ def _read(name: str, source: str) -> Text:
             },
             # Without Python's version, so that a build does not depend on it.
             "language_info": {"name": "python"},
-            **{key: notebook.metadata[key] for key in ["title"] if key in notebook.metadata},
+            **{
+                key: notebook.metadata[key]
+                for key in ("title", "minutes")
+                if key in notebook.metadata
+            },
         }
     )
     return Text(name, notebook, first_lines)

@@ -8,12 +8,14 @@
     python tools/notebooks.py course/text/01-x.md     build this one
     python tools/notebooks.py --check                 exit 1 unless all are as built
 
-`mystcells.py` says how a text is written, and how slide types and grading follow from it.
+`mystcells.py` says how a text is written, and how slide types and grading follow from it;
+`problem_sets.py`, what the builder says of a problem set.
 Pictures are compared without their bytes, which differ between platforms. A check runs only those
 lectures that `runs.py` keeps no run of.
 """
 
 import argparse
+import functools
 import json
 import os
 import re
@@ -29,11 +31,13 @@ from kernel import private_client
 from mystcells import BuildError, Text, read_lecture, read_problem_set
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
+from problem_sets import fill, homework, read_sets
 from runs import PICTURES, run_once
 
 from roofcheck.cells import asked
 
 ROOT = Path(__file__).resolve().parents[1]
+HOMEWORK = "{eval}`homework`"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -54,7 +58,8 @@ def main(
         built = build(root, texts, points or question_points, timeout, once=args.check)
         for text, notebooks in built:
             if isinstance(notebooks, BuildError):
-                problems.append(str(notebooks))
+                # An error in a problem set stops every lecture that names its questions.
+                problems += {str(notebooks)} - {*problems}
                 print(f"{text}: failed", flush=True)
                 continue
             for target, content in notebooks.items():
@@ -123,10 +128,15 @@ def build(
     A lecture runs, unless it may run ``once`` for all and has: its pictures are then no PNGs.
     """
 
+    sets = functools.cache(lambda: read_sets(root))
+
     def attempt(text: str) -> tuple[str, dict[str, str] | BuildError]:
         try:
             source = (root / text).read_text(encoding="utf-8")
             if text.startswith("course/"):
+                if HOMEWORK in source:
+                    opened = homework(int(Path(text).name[:2]), sets(), "../..")
+                    source = source.replace(HOMEWORK, opened)
                 lecture = read_lecture(text, source, points)
                 contents = [build_lecture(lecture, root / targets(text)[0], timeout, once)]
             else:
@@ -263,7 +273,7 @@ def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
     from nbgrader.utils import capture_log
     from traitlets.config import PyFileConfigLoader
 
-    inline.refuse(text)
+    fill(text, root)
     source = serialise(text)
     source_path, release_path = targets(text.name)
     with tempfile.TemporaryDirectory() as course:

@@ -14,6 +14,7 @@ sys.path.append(str(Path(__file__).parents[2] / "tools"))
 inline = importlib.import_module("inline")
 notebooks = importlib.import_module("notebooks")
 mystcells = importlib.import_module("mystcells")
+problem_sets = importlib.import_module("problem_sets")
 
 LECTURE = """\
 ---
@@ -60,6 +61,9 @@ os.path.basename(os.getcwd()), sys.executable
 :id: t02-check
 check("ps1.ridge", ...)
 ```
+
++++ {"id": "t02-homework"}
+It opens {eval}`homework`.
 """
 EXPRESSIONS = """\
 +++ {"id": "t03-title"}
@@ -94,8 +98,16 @@ total
 ```
 """
 PROBLEM_SET = """\
+---
+title: "Problem set 1: problems"
+minutes: 90
+---
 +++ {"id": "ps1-title"}
 # Problems
+On {eval}`lectures`: {eval}`points`, {eval}`time`, {eval}`questions` asked, {eval}`ps1-why` read.
+
++++ {"id": "ps1-ridge-text", "lectures": [2]}
+## The ridge
 
 ```{code-cell}
 :id: ps1-solve
@@ -109,6 +121,11 @@ ridge = 240
 :id: ps1-check
 check("ps1.ridge", ridge)
 ```
+
++++ {"id": "ps1-why-text", "lectures": [2, 3]}
+## A reason
+
+As in question {eval}`ps1.ridge`.
 
 +++ {"id": "ps1-why", "points": 4}
 Why?
@@ -420,18 +437,46 @@ def of_cells(cells):
     return mystcells.read_lecture("a.md", "\n".join(named), points)
 
 
-def test_a_problem_set_takes_no_expressions(tmp_path, capsys):
-    source = PROBLEM_SET.replace("Why?", "Why\n{eval}`ridge`?")
-    root = course(tmp_path, {"solutions/text/ps1-a.md": source, "nbgrader_config.py": CONFIG})
-    assert build(root) == 1
-    message = capsys.readouterr().err
-    assert "ps1-a.md:19: cell ps1-why: a problem set is built without being run" in message
+def test_lectures_and_problem_sets_say_what_their_texts_give(built):
+    release = cells(built, "exercises/en/ps1/ps1.ipynb")
+    assert release["ps1-title"].source.split("\n")[1] == (
+        "On lectures [2](../../../course/en/02-b.ipynb) and [3](../../../course/en/03-c.ipynb): "
+        "6, 1 h 30 min, 2 asked, 2 read."
+    )
+    assert release["ps1-ridge-text"].source == "## 1. The ridge (2 points)"
+    assert release["ps1-why-text"].source == (
+        "## 2. A reason (4 points, read by a person)\n\nAs in question 1."
+    )
+    assert cells(built, "course/en/02-b.ipynb")["t02-homework"].source == (
+        "It opens question 1 of [problem set 1](../../exercises/en/ps1/ps1.ipynb)."
+    )
+
+
+def test_numbers_are_written_with_their_ranges():
+    written = [problem_sets.ranges(each) for each in ([3], [1, 2], [1, 3, 4, 5, 7, 8], [7, 8, 9])]
+    assert written == ["3", "1 and 2", "1, 3 to 5, 7 and 8", "7 to 9"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Why?", "Why\n{eval}`ridge`?", "md:32: cell ps1-why: a problem set is not run"),
+        ("minutes: 90\n", "", "md: its header needs a title and minutes"),
+        ("[2, 3]", "[2, 9]", "md: course/text has no lecture 09"),
+        (', "lectures": [2]', "", "md:22: cell ps1-check: a heading with"),
+    ],
+)
+def test_a_text_that_lacks_a_fact_is_reported(tmp_path, capsys, old, new, message):
+    name = "solutions/text/ps1-first.md"
+    root = course(tmp_path, TEXTS | {name: PROBLEM_SET.replace(old, new, 1)})
+    assert build(root, root / name) == 1
+    assert message in capsys.readouterr().err
 
 
 def test_a_problem_set_carries_nbgrader_metadata(built):
     source = cells(built, "solutions/en/ps1/ps1.ipynb")
     assert all(not cell.get("outputs") for cell in source.values())
-    roles = {i: dict(cell.metadata.nbgrader) for i, cell in source.items()}
+    roles = {i: dict(cell.metadata.nbgrader) for i, cell in source.items() if "-text" not in i}
     common = {"schema_version": 3, "task": False}
     assert roles == {
         "ps1-title": common
@@ -496,10 +541,10 @@ def test_who_marks_sees_rubric_and_model_answer_and_students_its_first_paragraph
 
 def test_a_problem_set_that_nbgrader_refuses_is_reported(tmp_path, capsys):
     source = PROBLEM_SET.replace("### END SOLUTION", "", 1)
-    root = course(tmp_path, {"solutions/text/ps1-a.md": source, "nbgrader_config.py": CONFIG})
-    assert build(root) == 1
+    root = course(tmp_path, TEXTS | {"solutions/text/ps1-first.md": source})
+    assert build(root, root / "solutions/text/ps1-first.md") == 1
     message = capsys.readouterr().err
-    assert "solutions/text/ps1-a.md: nbgrader refuses it:\n[ERROR] No end solution" in message
+    assert "solutions/text/ps1-first.md: nbgrader refuses it:\n[ERROR] No end solution" in message
     assert "Traceback" not in message
     assert not (root / "exercises").exists()
 

@@ -25,26 +25,6 @@ def test_the_readmes_picture_shows_what_roofkit_draws_today(monkeypatch):
     assert np.abs(plt.imread(io.BytesIO(drawn.content)) - kept).mean() < 0.01
 
 
-NUMBERS = (
-    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-    "twelve",
-)  # fmt: skip
-
-
-def test_the_homeworks_readme_lists_every_problem_set_with_its_questions_and_points():
-    text = (ROOT / "exercises/README.md").read_text(encoding="utf-8")
-    row = r"^\| \[(ps\d)\].*\| (\d+) and a paragraph \| (\d+) \|.*\|$"
-    listed = {name: (int(asked), points) for name, asked, points in re.findall(row, text, re.M)}
-    said = {}
-    for path in ROOT.glob("solutions/text/*.md"):
-        text = path.read_text(encoding="utf-8")
-        name = re.search(r"ps\d", text)[0]
-        checked = len(re.findall(r"^check\(", text, re.M))
-        said[name] = checked, re.search(r"Total: (\d+) points", text)[1]
-        assert f"{NUMBERS[checked].capitalize()} questions are checked at once" in text, name
-    assert listed == said
-
-
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_link_between_documents_leads_somewhere(path):
     for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", path.read_text(encoding="utf-8")):

@@ -47,7 +47,7 @@ def of_page(monkeypatch, tmp_path, wide):
     yield texts(page.data()).__next__().partition(wide(":"))[0]  # the rest is an error of Python
     name = wide("a")
     lecture = {"id": "l09", "file": "a.ipynb", "number": 9, "title": name, "about": name,
-               "minutes": 50, "asks": ["l09.add"], "guesses": [], "opens": {}}  # fmt: skip
+               "minutes": 50, "asks": ["l09.add"], "guesses": []}  # fmt: skip
     asked = {"id": "ps9.bound", "number": 1, "title": name, "points": 2, "text": "", "cell": "",
              "paragraph": False, "lecture": "l09", "lesson": None}  # fmt: skip
     a_set = {"file": "a.ipynb", "title": name, "points": 2, "lectures": [], "questions": [asked]}

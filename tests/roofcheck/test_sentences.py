@@ -581,7 +581,7 @@ def of_answers(monkeypatch, tmp_path):
     file = tmp_path / "page" / "answers.jsonl"
     monkeypatch.setenv(answers.FILE, str(file))
     about = {"number": 1, "title": "", "file": "ps9", "minutes": 1, "points": 1}
-    lecture = about | {"id": "l09", "about": "", "asks": [], "guesses": [], "opens": {}}
+    lecture = about | {"id": "l09", "about": "", "asks": [], "guesses": []}
     del lecture["points"]
     lesson = {"lecture": "l09", "cell": "", "heading": ""}
     names = dict.fromkeys(("ps9.bound", "ps9.varied", "l09.add", "l09.area"), False)

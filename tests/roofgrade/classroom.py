@@ -10,13 +10,14 @@ import tempfile
 from pathlib import Path
 
 import nbformat
-from homework import make_course
+from homework import ROOT, make_course
 from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import SaveAutoGrades
 
 from roofcheck import check, find_question, student
 from roofcheck.cells import asked
+from roofcheck.course import Course as Contents
 from roofcheck.explaining import answered as as_read
 from roofgrade.book import kept
 from roofgrade.course import Course
@@ -26,6 +27,7 @@ from roofgrade.results import Answer, Result
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 SET = "ps1"
+WORTH = Contents(ROOT).set(SET).points
 WRITTEN = "The intensity decides, $I = 250$, against the ridge."
 RIGHT = {"ps1.ridge": 201.6, "ps1.bound": "compute"}
 # The ridge of the sparse peak, and the name of the other roof.

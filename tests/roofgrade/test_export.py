@@ -5,7 +5,7 @@ import io
 from dataclasses import replace
 
 import pytest
-from classroom import RIGHT, SET, classroom, grade, keep, mark
+from classroom import RIGHT, SET, WORTH, classroom, grade, keep, mark
 from nbgrader.api import Gradebook
 
 from roofgrade.after import export, late
@@ -116,7 +116,7 @@ def test_moodles_grade_import(course):
 def test_canvass_gradebook(course):
     head, possible, *rows = lines(export.canvas(course, SET, column="ps1 (4711)"))
     assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "ps1 (4711)"]
-    assert possible == ["    Points Possible", "", "", "", "", "26"]
+    assert possible == ["    Points Possible", "", "", "", "", f"{WORTH:g}"]
     [read] = [row for row in rows if row[3] == "read"]
     assert read[1:] == ["901", "", "read", "", "7.5"]
     assert {row[3]: row[5] for row in rows if row[5]} == {"read": "7.5", "settled": "8.5"}

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import hostile
 import nbformat
 import pytest
-from classroom import RIGHT, SET, WRITTEN, WRONG, classroom, grade, keep, mark
+from classroom import RIGHT, SET, WORTH, WRITTEN, WRONG, classroom, grade, keep, mark
 from homework import plain
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from nbgrader.converters import GenerateFeedback
@@ -40,7 +40,7 @@ def said(html):
 def test_what_is_unread_is_no_zero(course):
     grade(course, "ada", RIGHT, written=WRITTEN)
     text = said(page(course, "ada"))
-    assert "4 of 22 points so far" in text
+    assert f"4 of {WORTH - 4} points so far" in text
     assert "4 further points are not yet read by a person." in text
     assert "9. A claim 4, not yet read" in text
     assert "0 of 4" not in text.split("9. A claim")[1].split("Problem set")[0]
@@ -57,11 +57,11 @@ def test_a_page_is_written_anew_when_marks_change_and_left_otherwise(course):
     assert done() == {"ada": "left", "bob": "left"}
     mark(course, "ada", 3.5, "Say where $I$ comes from. <script>1</script>")
     assert done() == {"ada": "written", "bob": "left"}
-    assert "7.5 of 26 points" in said(page(course, "ada"))
+    assert f"7.5 of {WORTH} points" in said(page(course, "ada"))
     assert "Say where I comes from." in said(page(course, "ada"))
     late.apply(course, SET, late.Policy(per_day=0.2))
     assert done() == {"ada": "written", "bob": "left"}
-    assert "6 of 26 points" in said(page(course, "ada"))
+    assert f"6 of {WORTH} points" in said(page(course, "ada"))
     assert "Handed in late −1.5" in said(page(course, "ada"))
     mark(course, "bob", 2, cell="ps1-time-check")
     assert "A person set these points." in said(page(course, "bob"))

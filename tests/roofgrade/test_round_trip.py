@@ -3,7 +3,6 @@
 import csv
 import functools
 import itertools
-import re
 import shutil
 
 import pytest
@@ -166,15 +165,9 @@ def test_the_committed_release_is_what_nbgrader_generates(graded, tmp_path):
         assert path.read_bytes() == (committed / path.name).read_bytes()
 
 
-def test_the_prompts_promise_the_points_of_the_question_table(graded):
+def test_every_question_of_the_table_is_asked(graded):
     course, name = graded
-    cells = notebook(course, "solutions", name).cells
-    texts = "\n".join(cell.source for cell in cells)
-    promised = [float(points) for points in re.findall(r"^## .*\((\d+) points", texts, re.M)]
-    asked = [question for _, question, _ in checks(cells)]
-    [paragraph] = [c.metadata.nbgrader.points for c in cells if c.id == f"{name}-paragraph"]
-    assert promised == [*(find_question(each).points for each in asked), paragraph]
-    assert f"Total: {sum(promised):g} points" in texts
+    asked = [question for _, question, _ in checks(notebook(course, "solutions", name).cells)]
     assert sorted(asked) == sorted(questions_of(name))
 
 
