@@ -31,7 +31,7 @@ class Lessons:
             for cell, found in in_text(path.read_text(encoding="utf-8"))
             if found.call in ("check", "predict") and found.question.startswith("l")
         }
-        self._items = _table(Path(root) / "course/coverage.toml")
+        self._topics = _table(Path(root) / "course/coverage.toml")
         by_hand = _table(Path(root) / "course/lessons.toml")
         self._anywhere = by_hand.get("anywhere", {})
         for pattern in self._anywhere:
@@ -54,9 +54,9 @@ class Lessons:
         return next(self._covering(question), self._questions.get(question, ""))
 
     def _covering(self, question):
-        for item in self._items.values():
-            if question in item["where"]:
-                yield from (cell for cell in item["where"] if re.match(r"l\d\d-", cell))
+        for where in (where for topic in self._topics.values() for where in topic.values()):
+            if question in where:
+                yield from (cell for cell in where if re.match(r"l\d\d-", cell))
 
 
 def _checked(pattern):
