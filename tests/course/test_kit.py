@@ -36,7 +36,7 @@ def test_it_holds_lectures_exercises_and_what_they_need(kit):
     ):
         for path in (ROOT / folder).glob(pattern):
             assert path.relative_to(ROOT).as_posix() in names
-    assert {"README.md", "LICENSE", "start.py", "requirements.lock"} <= names
+    assert {"README.md", "AGENTS.md", "LICENSE", "start.py", "requirements.lock"} <= names
     assert {"course/term.toml", "course/ids.txt"} <= names
     for package in ("roofkit", "roofcheck"):
         for path in (ROOT / package).rglob("*.py"):

@@ -4,12 +4,14 @@ import io
 import re
 import runpy
 import subprocess
+import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = subprocess.run(
@@ -42,6 +44,15 @@ def test_the_readmes_picture_shows_what_roofkit_draws_today(monkeypatch):
     drawn = runpy.run_path(str(ROOT / "tools" / "picture.py"))["draw"]()
     kept = plt.imread(ROOT / target)
     assert np.abs(plt.imread(io.BytesIO(drawn.content)) - kept).mean() < 0.01
+
+
+def test_changelog_and_citation_have_the_packages_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version, day = re.search(r"^## \[(\d[^]]*)\] - (\S+)$", changes, re.M).groups()
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert version == str(citation["version"]) == project["version"]
+    assert day == str(citation["date-released"])
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

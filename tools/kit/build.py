@@ -21,6 +21,7 @@ TERM = "course/term.toml"
 # Files and folders of the repository, and where each stands in the kit.
 GIVEN = {
     "tools/kit/README.md": "README.md",
+    "tools/kit/AGENTS.md": "AGENTS.md",
     "tools/kit/start.py": "start.py",
     "tools/kit/requirements.lock": "requirements.lock",
     "tools/kit/jupyter": ".jupyter",
