@@ -1,6 +1,7 @@
 """What can go wrong in a step: each change by what it gives and what is said of it."""
 
 import pytest
+from cases import cases
 
 from roofcheck.acts import acts, changes
 from roofcheck.algebra import read
@@ -40,7 +41,7 @@ def named(change):
     )
 
 
-@pytest.mark.parametrize("text", CHANGES)
+@cases("text", CHANGES)
 def test_each_place_of_an_expression_can_go_wrong(text):
     found = {named(each): each.tree.value(VALUES) for each in changes(read(text))}
     for name, value in CHANGES[text].items():

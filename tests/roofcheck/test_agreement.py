@@ -1,12 +1,12 @@
 """What counts as a rounding of a value."""
 
-import pytest
+from cases import cases
 
 from roofcheck.agreement import agrees
 from roofcheck.reading import read_number
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "value", "fits"),
     [
         (0.0012, 0.00122, True),

@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+from cases import cases
 from docutils.nodes import make_id
 
 from roofcheck import answers, check, course, find_question, page
@@ -34,7 +35,7 @@ def plain(html):
     return unescape(re.sub(r"<[^>]*>", "", html)).replace(SPACE, " ")
 
 
-@pytest.mark.parametrize("name", HOMEWORK)
+@cases("name", HOMEWORK)
 def test_every_question_of_homework_is_explained(name):
     question, said = find_question(name), plain(explained(find_question(name)))
     match question:
@@ -55,7 +56,7 @@ def test_every_question_of_homework_is_explained(name):
             assert question.derivation()
 
 
-@pytest.mark.parametrize("name", CALLED)
+@cases("name", CALLED)
 def test_the_figures_of_a_call_come_to_what_the_check_compares_with(name):
     question = find_question(name)
     _, lines = question.example()
@@ -71,7 +72,7 @@ def test_the_figures_of_a_call_come_to_what_the_check_compares_with(name):
             assert shown == in_units(float(value), formula.unit)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "value", "shown"),
     [
         ("ps1.ridge", np.float64(403.2961), "403.296 FLOP/byte"),

@@ -4,6 +4,7 @@ import re
 from string import Formatter
 
 import pytest
+from cases import cases
 
 from roofcheck import beside
 from roofcheck.asking import answer_format, as_html, as_text, is_code, signature
@@ -97,7 +98,7 @@ def test_what_stands_beside_questions_is_well_written():
         assert beside.problems(question) == [], name
 
 
-@pytest.mark.parametrize(
+@cases(
     ("written", "says"),
     [
         ("| a | b |\n|---|---|\n| 10 | 2 |", "do not stand below each other"),

@@ -1,11 +1,11 @@
 """The line that asks a question, as notebooks have it and as students edit it."""
 
-import pytest
+from cases import cases
 
 from roofcheck.cells import Asked, asked, calls, in_text
 
 
-@pytest.mark.parametrize(
+@cases(
     ("source", "found"),
     [
         ('check("q", x)', Asked("check", "q", "x")),
@@ -36,7 +36,7 @@ def test_a_call_is_read_as_it_stands(source, found):
     assert asked(source) == found
 
 
-@pytest.mark.parametrize(
+@cases(
     "source", ["", "1", 'chuck("q", x)', 'y = check("q", x)', 'checked("q", x)', "\0", "x = = 1",
                'check("q", x) + 1', 'def check(q): pass', 'print()\ncheck("q", x)'],
 )  # fmt: skip

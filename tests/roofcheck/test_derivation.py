@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from cases import cases
 
 from roofcheck import find_question, showing, units
 from roofcheck.algebra import ExpressionError, Name, names, put_in, read
@@ -55,7 +56,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("expression", SHOWN)
+@cases("expression", SHOWN)
 def test_an_expression_is_shown_as_on_paper_and_gives_what_it_says(expression):
     tree = read(expression)
     assert tree.text(str) == SHOWN[expression]
@@ -77,7 +78,7 @@ def test_the_plain_text_that_acts_go_by_is_the_same_in_every_language(
     assert (read(text).text(str) == "(?) + 1") is (language == "zz")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("expression", "shown"),
     [
         ("a * b", "3 · 10⁹ · 2 ms"),
@@ -100,9 +101,7 @@ def test_a_figure_with_a_sign_a_power_or_a_unit_has_parentheses_where_it_needs_t
     assert read(expression).text(figures.__getitem__) == shown
 
 
-@pytest.mark.parametrize(
-    "expression", ["b / c", "a - b + c", "b ** 2 * a", "a / (b * c)", "max(b, c) - b", "-b"]
-)
+@cases("expression", ["b / c", "a - b + c", "b ** 2 * a", "a / (b * c)", "max(b, c) - b", "-b"])
 def test_what_is_put_in_for_a_name_changes_no_value(expression):
     trees = {"b": read("a / n - 1"), "c": read("(a + n) / (2 * a)")}
     whole = put_in(read(expression), trees)
@@ -123,7 +122,7 @@ def test_sums_and_products_stay_flat_when_others_are_put_in():
     assert put_in(Name("other"), trees) == Name("other")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "unit", "shown"),
     [
         (299, "FLOPs", "299 FLOPs"), (1, "FLOPs", "1 FLOP"), (1, "bytes", "1 byte"),

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import schedules
+from cases import cases
 from schedules import GOOD, MATMUL, SOFTMAX, matmul
 
 from roofcheck import check
@@ -73,8 +74,8 @@ def written(which):
     return name, eval(code, vars(schedules))
 
 
-@pytest.mark.parametrize("name", PUZZLES)
-@pytest.mark.parametrize("seed", [None, *SEEDS])
+@cases("name", PUZZLES)
+@cases("seed", [None, *SEEDS])
 def test_a_good_schedule_gets_all_points(name, seed):
     question = PUZZLES[name] if seed is None else PUZZLES[name].drawn(seed)
     verdict = question.judge(GOOD[name])
@@ -83,8 +84,8 @@ def test_a_good_schedule_gets_all_points(name, seed):
     assert question.praise in verdict.message
 
 
-@pytest.mark.parametrize("which", POOR)
-@pytest.mark.parametrize("seed", [None, *SEEDS])
+@cases("which", POOR)
+@cases("seed", [None, *SEEDS])
 def test_a_poor_schedule_gets_its_share_and_is_told_why(which, seed):
     (credit, slips, says), (name, function) = POOR[which], written(which)
     question = PUZZLES[name] if seed is None else PUZZLES[name].drawn(seed)
@@ -95,7 +96,7 @@ def test_a_poor_schedule_gets_its_share_and_is_told_why(which, seed):
     assert "times the least bytes" in verdict.message
 
 
-@pytest.mark.parametrize("which", WRONG)
+@cases("which", WRONG)
 def test_a_wrong_schedule_gets_nothing_and_is_told_where(which):
     (slips, says), (name, function) = WRONG[which], written(which)
     verdict = PUZZLES[name].judge(function)
@@ -114,7 +115,7 @@ def test_every_slip_is_met_by_some_schedule():
     }
 
 
-@pytest.mark.parametrize("name", PUZZLES)
+@cases("name", PUZZLES)
 def test_what_is_recorded_is_plain_data_and_says_it_all(name):
     question = PUZZLES[name]
     programs = question.record(GOOD[name])
@@ -215,7 +216,7 @@ def _hostile():
     yield [matmul], "a value of type list"
 
 
-@pytest.mark.parametrize(("answer", "says"), [*_hostile()])
+@cases(("answer", "says"), [*_hostile()])
 def test_a_function_that_means_no_good_gets_nothing_and_a_message(answer, says):
     verdict = PUZZLES[MATMUL].judge(answer)
     assert verdict.credit == 0
@@ -227,7 +228,7 @@ def test_a_function_that_means_no_good_gets_nothing_and_a_message(answer, says):
 LOAD = ["load", [0, [[0, 1, None], [0, 1, None]]]]
 
 
-@pytest.mark.parametrize(
+@cases(
     "program",
     [
         None, 3, {}, [None], [[]], ["load"], [["load"]], [["load", 0]], [["load", [0]]],
@@ -241,7 +242,6 @@ LOAD = ["load", [0, [[0, 1, None], [0, 1, None]]]]
         [LOAD, ["store", [3], [2]]], [LOAD, ["store", [0], [2]]], [LOAD] * (LONGEST + 1),
         [["load", [0, *["T"] * 10**5]]], [LOAD, ["matmul", [3], [3], [3]]], [["step"]], 1e308,
     ],
-    ids=lambda program: repr(program)[:40],
 )  # fmt: skip
 def test_a_malformed_program_is_refused(program):
     for name, question in PUZZLES.items():
@@ -251,7 +251,7 @@ def test_a_malformed_program_is_refused(program):
         assert len(verdict.message) < 1000
 
 
-@pytest.mark.parametrize("programs", [None, 3, "right", {}, {"credit": 1}], ids=repr)
+@cases("programs", [None, 3, "right", {}, {"credit": 1}])
 def test_what_is_no_list_of_programs_is_refused(programs):
     verdict = PUZZLES[MATMUL].judge_programs(programs)
     assert verdict.credit == 0

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from cases import cases
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -124,7 +125,7 @@ FORMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@cases(
     ("unit", "text", "value"),
     [(unit, text, value) for unit, forms in FORMS.items() for text, value in forms.items()],
 )
@@ -136,7 +137,7 @@ def test_enough_forms_are_read():
     assert sum(map(len, FORMS.values())) >= 250
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "unit", "digits"),
     [
         ("1.22 ms", "s", 3), ("1.220 ms", "s", 4), ("about 5 ms", "s", 1), ("8.76k", "", 3),
@@ -243,7 +244,7 @@ def is_plain(message):
     return len(message) <= 200 and not INTERNALS.search(message)
 
 
-@pytest.mark.parametrize(("answer", "unit"), ASKED, ids=lambda value: str(value)[:30])
+@cases(("answer", "unit"), ASKED)
 def test_what_cannot_be_decided_is_asked_in_a_sentence(answer, unit):
     with pytest.raises(UnreadableError) as error:
         read_number(answer, unit)
@@ -373,7 +374,7 @@ def test_reading_takes_few_steps_however_strange_the_text():
         assert steps < 100 * LONGEST, text
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
     [
         [3e9, 2e6], (3e9, 2e6), np.array([3e9, 2e6]), "3e9, 2e6", "3e9; 2e6", "3e9 and 2e6",
@@ -384,14 +385,13 @@ def test_reading_takes_few_steps_however_strange_the_text():
         {"bytes (in all)": 2e6, "FLOP": 3e9}, {"x": 3e9, "y": 2e6}, {"b": 2e6, "f": 3e9},
         ["bytes: 2e6", "FLOPs = 3e9"], [("bytes", 2e6), ("FLOPs", 3e9)],
     ],
-    ids=str,
 )  # fmt: skip
 def test_several_numbers_go_by_their_labels(answer):
     values = [read_number(value).value for value in in_order(answer, NAMES)]
     assert values == [3e9, 2e6]
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
     [
         lambda: (value for value in (3e9, 2e6)),
@@ -406,7 +406,7 @@ def test_several_numbers_may_come_one_by_one(answer):
     assert values == [3e9, 2e6]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "says"),
     [
         ({3e9, 2e6}, "A set has no order"),
@@ -417,7 +417,6 @@ def test_several_numbers_may_come_one_by_one(answer):
         (5, "Give 2 values"),
         ("x" * 1000, "more than 300 characters"),
     ],
-    ids=lambda value: str(value)[:30],
 )
 def test_several_numbers_that_cannot_be_told_apart_are_asked_for(answer, says):
     with pytest.raises(UnreadableError) as error:
@@ -480,7 +479,7 @@ AROUND = Formula(
 )
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "2V(1-1/n^2)", "2v(1-1/N^2)", "2·V·(1−1/n²)", "２Ｖ（１－１／ｎ²）", "2 x V x (1 - 1/n^2)",
@@ -495,7 +494,7 @@ def test_a_formula_as_people_write_it(text):
     assert AROUND.judge(text).credit == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "says"),
     [
         ("2V(1-1/m^2)", "'m' is not among its symbols (n, V, B)"),
@@ -520,7 +519,7 @@ def test_a_formula_that_cannot_be_read_is_told_why(text, says):
     assert is_plain(verdict.message)
 
 
-@pytest.mark.parametrize("text", ["3-4", "5 or 6", "291 (3.4e12)", "1,234e9"])
+@cases("text", ["3-4", "5 or 6", "291 (3.4e12)", "1,234e9"])
 def test_what_may_mean_two_numbers_is_asked_about_and_not_judged(text):
     grade = check("ps1.ridge", text)
     assert (grade.verdict.state, grade.verdict.slips) == ("asked", ())

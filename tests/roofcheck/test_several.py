@@ -1,6 +1,7 @@
 """Several numbers: what follows from what, and what is said once."""
 
 import pytest
+from cases import cases
 
 from roofcheck.inputs import count
 from roofcheck.kinds import Number, Several
@@ -39,7 +40,7 @@ def test_what_is_said_of_two_parts_is_said_once():
     assert "The work and the bytes: A negative value" in verdict.message
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
     [
         {"the intensity": 3, "the work": 6e9, "the bytes": 2e9},

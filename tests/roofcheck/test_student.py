@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 
 import roofkit as rk
 from roofcheck import check, find_question, predict, reveal, student
@@ -30,7 +31,7 @@ def _new_student():
     student._guesses.clear()
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
     [
         RIDGE,
@@ -45,7 +46,6 @@ def _new_student():
         sympy.Rational(154_800, 768),
         sympy.Float(RIDGE),
     ],
-    ids=lambda answer: f"{type(answer).__name__}",
 )
 def test_every_form_of_the_right_number_is_right(answer):
     grade = check("ps1.ridge", answer)
@@ -53,7 +53,7 @@ def test_every_form_of_the_right_number_is_right(answer):
     assert str(grade).startswith("Right.")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "says"),
     [
         (..., "No answer yet."),
@@ -80,7 +80,6 @@ def test_every_form_of_the_right_number_is_right(answer):
         (312e12 / 1.555e12, "40 GB A100"),
         (123.0, "divided by what"),
     ],
-    ids=str,
 )
 def test_every_other_answer_is_told_why_and_never_the_solution(answer, says):
     grade = check("ps1.ridge", answer)
@@ -127,7 +126,7 @@ def test_nothing_a_students_function_prints_as_an_error_or_warns_reaches_stderr(
     assert "careful" in str(grade)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("function", "says"),
     [
         (lambda i, p, b: None, "returned None"),
@@ -140,7 +139,6 @@ def test_nothing_a_students_function_prints_as_an_error_or_warns_reaches_stderr(
         (lambda i, p, b: 2 * min(p, i * b), "Too large by a factor of 2."),
         (lambda i, p, b: i * b, "That is intensity times bandwidth alone"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "f",
 )
 def test_a_wrong_function_is_told_for_which_call_and_why(function, says):
     grade = check("ps1.attainable", function)
@@ -156,8 +154,8 @@ def test_a_keyboard_interrupt_is_not_swallowed():
         check("ps1.attainable", interrupted)
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-@pytest.mark.parametrize("answer", [..., None], ids=["ellipsis", "none"])
+@cases("name", QUESTIONS)
+@cases("answer", [..., None])
 def test_an_unanswered_question_earns_nothing_and_says_so(name, answer):
     grade = check(name, answer)
     assert grade == 0
@@ -240,9 +238,7 @@ def test_a_reveal_says_which_mistake_gives_the_guess():
         assert len(said) <= 200
 
 
-@pytest.mark.parametrize(
-    "guess", [240, 0.97 * RIDGE_V5E, 500, 1, 2e5], ids=["right", "close", "near a slip", "1", "far"]
-)
+@cases("guess", [240, 0.97 * RIDGE_V5E, 500, 1, 2e5])
 def test_a_reveal_names_no_mistake_where_none_is_sure(guess):
     predict("l02.ridge", guess)
     assert repr(reveal("l02.ridge", RIDGE_V5E)).endswith(" FLOP/byte; it is 240.5 FLOP/byte.")
@@ -271,7 +267,7 @@ def test_a_reveal_refuses_what_its_question_does_not_compute():
         reveal("ps1.bound", 1)
 
 
-@pytest.mark.parametrize("answers", [(123, 124, 125), (123, 123, 123)])
+@cases("answers", [(123, 124, 125), (123, 123, 123)])
 def test_hints_come_in_steps_for_wrong_answers_the_same_or_not(answers):
     first, second, third = (str(check("ps1.ridge", answer)) for answer in answers)
     assert "Hint" not in first
@@ -306,7 +302,7 @@ def test_one_digit_is_too_few_and_two_are_enough():
     assert not str(check("l02.a100-80-ridge", 150.5)).startswith("Right.")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("lower", "upper"),
     [
         (lambda a, b: a, lambda a, b: a + b),
@@ -324,7 +320,7 @@ def test_one_right_half_keeps_half_whichever_it_is(lower, upper):
     assert check("ps1.bracket", bracket) == 2
 
 
-@pytest.mark.parametrize("side", ["left", "right", "neither"])
+@cases("side", ["left", "right", "neither"])
 def test_one_branch_keeps_half_whichever_it_is(side):
     def attainable(intensity, peak, bandwidth):
         if intensity < peak / bandwidth:
@@ -345,7 +341,7 @@ def test_a_partial_answer_says_which_half_is_right():
     assert "it gives 0.1566; it should give 0.2396." in str(grade)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "says"),
     [
         (None, "list.sort() sorts in place"),
@@ -375,7 +371,7 @@ def test_an_order_takes_names_aliases_chips_and_pairs():
         assert check("ps1.order", answer) == 3
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer", ["HBM", "memory bandwidth", '"memory"', "Memory-bound", "It's the memory", ["memory"]]
 )
 def test_a_choice_in_usual_words(answer):
@@ -411,7 +407,7 @@ def test_no_message_quotes_arguments_that_were_drawn_for_grading(monkeypatch):
     assert "it should give" in str(graded)
 
 
-@pytest.mark.parametrize(
+@cases(
     "answer",
     [
         "B D C A E",
@@ -422,7 +418,6 @@ def test_no_message_quotes_arguments_that_were_drawn_for_grading(monkeypatch):
         ["BDCAE"],
         ["B", "D", "C", "A", "E"],
     ],
-    ids=str,
 )
 def test_letters_in_order_however_they_are_set_apart(answer):
     assert check("ps1.chain", answer) == 2
@@ -441,7 +436,7 @@ def test_what_holds_from_so_many_tokens_on_may_be_a_whole_number():
     assert not str(check("l04.fp32", 21)).startswith("Right")
 
 
-@pytest.mark.parametrize("rounding", [lambda v: round(v, 1), lambda v: float(f"{v:.1e}")])
+@cases("rounding", [lambda v: round(v, 1), lambda v: float(f"{v:.1e}")])
 def test_rounded_results_keep_half_and_are_told_so(rounding):
     question = find_question("ps4.light")
     grade = check("ps4.light", lambda *case: rounding(question.reference(*case)))
@@ -453,14 +448,12 @@ def test_a_function_of_nothing_but_zeros_is_told_of_whole_divisions():
     assert "rounded down by //" in str(check("ps1.attainable", lambda *case: 0))
 
 
-@pytest.mark.parametrize(
-    "text", ["D > (n-1)*C/W", r"\frac{(n-1)C}{W}", "(n-1)C/{W}", "D ≥ (n-1)C/W"]
-)
+@cases("text", ["D > (n-1)*C/W", r"\frac{(n-1)C}{W}", "(n-1)C/{W}", "D ≥ (n-1)C/W"])
 def test_a_formula_as_people_write_it(text):
     assert check("ps4.width", text) == 3
 
 
-@pytest.mark.parametrize("answer", ["D > 40856", ">40856", "40 856", "D ≥ 40,856"])
+@cases("answer", ["D > 40856", ">40856", "40 856", "D ≥ 40,856"])
 def test_a_bound_as_people_write_it(answer):
     assert check("ps3.pairs", answer) == 3
 
@@ -472,7 +465,7 @@ def test_a_draw_that_never_binds_is_refused_and_raises_nothing():
     assert never.judge(20).credit == 0
 
 
-@pytest.mark.parametrize("name", [name for name, q in QUESTIONS.items() if isinstance(q, Function)])
+@cases("name", [name for name, q in QUESTIONS.items() if isinstance(q, Function)])
 def test_a_wrong_function_is_told_what_it_gives_and_should_give_in_at_most_200_characters(name):
     question = QUESTIONS[name]
 
@@ -547,9 +540,7 @@ def _raising():
     yield lambda i, p, b: (_ for _ in ()).throw(AssertionError), "raised AssertionError for"
 
 
-@pytest.mark.parametrize(
-    ("function", "says"), [*_raising()], ids=lambda value: value if isinstance(value, str) else "f"
-)
+@cases(("function", "says"), [*_raising()])
 def test_what_a_function_raises_keeps_its_type_and_text_and_shows_nothing_of_pythons_own(
     function, says
 ):
@@ -559,7 +550,7 @@ def test_what_a_function_raises_keeps_its_type_and_text_and_shows_nothing_of_pyt
     assert not any(each in verdict.message for each in ("<", "(34", "builtin_function", "locals"))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "says"),
     [
         ("C**(30*n/2)", "it has a number in it that is too large to be computed with."),

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import pytest
+from cases import cases
 
 from roofcheck import ask, check
 from roofcheck.kinds import Number
@@ -51,7 +52,7 @@ def test_a_slip_in_ones_own_variant_is_told_as_always():
         assert set(slip.names) & set(grade.verdict.slips) or slip.credit
 
 
-@pytest.mark.parametrize("me", [..., None, "", "  ", "..."])
+@cases("me", [..., None, "", "  ", "..."])
 def test_without_an_id_there_is_no_answer_yet(me):
     grade = check(NAME, 500, me)
     assert (grade, grade.verdict.state) == (0, "missing")
@@ -68,7 +69,7 @@ def test_a_question_with_few_draws_has_no_variants():
         variants("ps1.bound")
 
 
-@pytest.mark.parametrize("name", [name for name in tables() if name.endswith(".mine")])
+@cases("name", [name for name in tables() if name.endswith(".mine")])
 def test_every_question_of_ones_own_has_variants_enough(name):
     found = variants(name)
     assert len({each.text() for each in found}) == len(found)

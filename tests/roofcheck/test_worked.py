@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from cases import cases
 
 from roofcheck.kinds import Choice, Number
 from roofcheck.reading import read_number
@@ -12,12 +13,12 @@ from roofcheck.worked import worked
 LECTURES = {name: question for name, question in tables().items() if re.match(r"l\d\d\.", name)}
 
 
-@pytest.mark.parametrize("name", tables())
+@cases("name", tables())
 def test_every_question_has_an_answer_to_show(name):
     assert worked(tables()[name]).answer.strip("$ ")
 
 
-@pytest.mark.parametrize("name", LECTURES)
+@cases("name", LECTURES)
 def test_an_answer_shown_is_right_and_its_slip_is_told_so(name):
     question, told = LECTURES[name], worked(LECTURES[name])
     if isinstance(question, Number):

@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 
 import click
 import pytest
+from cases import cases
 from click.testing import CliRunner
 
 import roofkit as rk
@@ -250,7 +251,7 @@ def test_a_load_is_answered_with_replicas_and_a_price():
     assert "no deployment fits and meets per_token" in ask(*SERVED, "--per-token", 1e-6, code=1)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "said"),
     [
         (["--batch", "1,x"], "'1,x' must be a number, or several as in 1,8,64"),
@@ -289,7 +290,7 @@ def test_cnn_counts_in_the_convention_asked_for():
     assert len(as_csv(*CNN)) == len(rk.cnn("vgg16").forward("1080 ti"))
 
 
-@pytest.mark.parametrize("arguments", LISTS, ids=" ".join)
+@cases("arguments", LISTS)
 def test_lists_come_in_every_form(arguments):
     rows = as_csv(*arguments)
     assert len(rows) == len(as_json(*arguments)) > 2
@@ -359,7 +360,7 @@ def test_measure_prints_this_machine_and_keeps_what_it_measured(measured):
     assert measurements.Measurements.load(path).ceilings.peaks == document["peak_flops_per_s"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         (["matmul", 0, 1, 1, "--chip", "h100"], "B must be finite and above 0, got 0"),
@@ -377,7 +378,6 @@ def test_measure_prints_this_machine_and_keeps_what_it_measured(measured):
         (["cnn", "lenet", "--chip", "h100"], "no network is named 'lenet'"),
         (["measure", "--device", "abacus"], "device='abacus' is not known"),
     ],
-    ids=lambda value: str(value)[:30],
 )
 def test_a_question_without_an_answer_ends_with_1_and_a_sentence(arguments, message):
     output = ask(*arguments, code=1)
@@ -386,18 +386,17 @@ def test_a_question_without_an_answer_ends_with_1_and_a_sentence(arguments, mess
     assert "Traceback" not in output
 
 
-@pytest.mark.parametrize(
+@cases(
     "arguments",
     [["matmul", 1, 2], ["matmul", "x", 1, 1, "--chip", "h100"], ["llm", "llama-2-7b"],
      ["cnn", "vgg16"], [*MATMUL, "--json", "--csv"], ["nonsense"], ["llm", "--must-fit"],
      [*LLM, "--attention", "fast"]],
-    ids=str,
 )  # fmt: skip
 def test_a_wrong_command_line_ends_with_2(arguments):
     assert "Usage:" in ask(*arguments, code=2)
 
 
-@pytest.mark.parametrize("command", sorted(main.commands))
+@cases("command", sorted(main.commands))
 def test_every_command_explains_itself_and_takes_both_forms(command):
     text = ask(command, "--help")
     assert "--json" in text

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,7 +49,7 @@ def _bytes(table):
     return sum(layer.weights for layer in table), sum(layer.activations for layer in table)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "parameters", "statistics"),
     [
         ("VGG16", 138_357_544, 0),
@@ -66,9 +67,7 @@ def test_keras_counts_the_moving_statistics_of_mobilenet_too():
     assert network.parameters + network.moving_statistics == 4_253_864
 
 
-@pytest.mark.parametrize(
-    ("name", "macs"), [("VGG16", 15.470e9), ("MobileNetV1", 0.5687e9), ("ResNet-50", 4.089e9)]
-)
+@cases(("name", "macs"), [("VGG16", 15.470e9), ("MobileNetV1", 0.5687e9), ("ResNet-50", 4.089e9)])
 def test_multiply_adds_are_the_published_ones_and_flops_twice_as_many(name, macs):
     network = cnn(name)
     assert network.macs() == pytest.approx(macs, abs=5e5)
@@ -76,7 +75,7 @@ def test_multiply_adds_are_the_published_ones_and_flops_twice_as_many(name, macs
     assert network.cost(fma=1).flops == network.macs()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "convention", "megabytes", "macs_a_byte", "flops_a_byte"),
     [
         ("VGG16", PUBLISHED, 607.7, 25.46, 50.9),
@@ -110,14 +109,14 @@ def test_mobilenet_moves_4_232_million_parameters_and_5_045_million_outputs():
     assert activations / 4 == 5_044_712
 
 
-@pytest.mark.parametrize(("name", "outputs"), [("VGG16", 13.6e6), ("ResNet-50", 11.1e6)])
+@cases(("name", "outputs"), [("VGG16", 13.6e6), ("ResNet-50", 11.1e6)])
 def test_convolutions_write_as_many_elements_as_model_cards_say(name, outputs):
     table = cnn(name).forward(GTX, **PUBLISHED)
     written = sum(layer.activations for layer in table if layer.flops) / 4
     assert written == pytest.approx(outputs, abs=5e4)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("convention", "flops_per_second", "bound"),
     [
         ({"inputs_read": False}, 11.3e12, "compute"),
@@ -133,9 +132,7 @@ def test_what_binds_mobilenet_on_a_gtx_1080_ti_depends_on_the_convention(
     assert GTX.estimate(cost).bound == bound
 
 
-@pytest.mark.parametrize(
-    ("name", "milliseconds", "teraflops"), [("MobileNetV1", 0.157, 7.2), ("VGG16", 3.81, 8.1)]
-)
+@cases(("name", "milliseconds", "teraflops"), [("MobileNetV1", 0.157, 7.2), ("VGG16", 3.81, 8.1)])
 def test_layer_by_layer_a_gtx_1080_ti_is_slower_than_the_whole_net_suggests(
     name, milliseconds, teraflops
 ):
@@ -215,7 +212,7 @@ def test_a_fully_connected_layer_is_a_matmul_over_all_features(C, side, units, b
     assert CNN("one", [Dense(units)], (C, side, side)).parameters == (C * side * side + 1) * units
 
 
-@pytest.mark.parametrize(
+@cases(
     ("layer", "read", "written", "parameters"),
     [
         (Pool(2, 2), 64 * 56 * 56, 64 * 28 * 28, 0),
@@ -268,7 +265,7 @@ def test_resnet_50_has_53_convolutions_16_additions_and_its_stride_in_the_3_by_3
     assert plain["layer2.0.add"].activations == 3 * 4 * 28 * 28 * 512
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "rows"),
     [
         ("VGG16", 13 + 5 + 3 + 15),
@@ -280,9 +277,9 @@ def test_unfused_every_batch_norm_and_relu_is_a_row(name, rows):
     assert len(cnn(name).forward(GTX, fused=False)) == rows
 
 
-@pytest.mark.parametrize("fused", [True, False])
-@pytest.mark.parametrize(("weight_dtype", "size"), [(None, 2), ("fp32", 4), ("int4", 0.5)])
-@pytest.mark.parametrize("name", ["VGG16", "MobileNetV1", "ResNet-50"])
+@cases("fused", [True, False])
+@cases(("weight_dtype", "size"), [(None, 2), ("fp32", 4), ("int4", 0.5)])
+@cases("name", ["VGG16", "MobileNetV1", "ResNet-50"])
 def test_every_parameter_is_read_once_at_the_precision_it_is_stored_in(
     name, weight_dtype, size, fused
 ):
@@ -395,7 +392,7 @@ def test_a_title_says_what_was_counted_and_how():
         assert part in said
 
 
-@pytest.mark.parametrize(
+@cases(
     ("written", "name"),
     [
         ("vgg16", "VGG16"),
@@ -410,7 +407,7 @@ def test_names_are_found_however_they_are_written(written, name):
     assert cnn(written).name == name
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "nearest"),
     [
         ("vgg19", "nearest: VGG16"),
@@ -424,7 +421,7 @@ def test_an_unknown_network_is_answered_with_the_nearest(name, nearest):
         cnn(name)
 
 
-@pytest.mark.parametrize("bad", [None, 16, ["VGG16"]])
+@cases("bad", [None, 16, ["VGG16"]])
 def test_a_name_must_be_text(bad):
     with pytest.raises(ValueError, match="a network's name must be text"):
         cnn(bad)
@@ -444,30 +441,30 @@ def test_networks_are_values():
     assert "layers" not in repr(network)
 
 
-@pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, True, "1", None, np.array([1, 0])])
-@pytest.mark.parametrize("ask", ["macs", "cost", "forward"])
+@cases("bad", [0, -1, math.nan, math.inf, True, "1", None, np.array([1, 0])])
+@cases("ask", ["macs", "cost", "forward"])
 def test_a_bad_batch_is_refused_by_name(ask, bad):
     call = getattr(cnn("VGG16"), ask)
     with pytest.raises(ValueError, match=r"^batch must be"):
         call(GTX, bad) if ask == "forward" else call(bad)
 
 
-@pytest.mark.parametrize("name", ["inputs_read", "fused", "pooling"])
-@pytest.mark.parametrize("bad", [None, 1, "yes"])
+@cases("name", ["inputs_read", "fused", "pooling"])
+@cases("bad", [None, 1, "yes"])
 def test_a_convention_is_true_or_false(name, bad):
     with pytest.raises(ValueError, match=f"{name}={bad!r} must be True or False"):
         cnn("VGG16").cost(**{name: bad})
 
 
-@pytest.mark.parametrize("bad", [0, 3, None, "2", True])
+@cases("bad", [0, 3, None, "2", True])
 def test_a_multiply_add_counts_1_or_2(bad):
     for network in (cnn("VGG16"), CNN("pool", [GlobalPool()])):
         with pytest.raises(ValueError, match=r"fma=.* must be 2"):
             network.forward(GTX, fma=bad)
 
 
-@pytest.mark.parametrize("name", ["dtype", "weight_dtype"])
-@pytest.mark.parametrize("bad", ["fp31", "", 32])
+@cases("name", ["dtype", "weight_dtype"])
+@cases("bad", ["fp31", "", 32])
 def test_an_unknown_dtype_is_answered_with_those_there_are(name, bad):
     for network in (cnn("VGG16"), CNN("norm", [BatchNorm()])):
         with pytest.raises(ValueError, match=f"^{name}={bad!r} is not known; use one of fp64"):
@@ -511,28 +508,28 @@ def test_what_the_chip_keeps_of_a_tensor_between_layers_moves_nowhere():
         network.forward(GTX, on_chip=-1)
 
 
-@pytest.mark.parametrize("bad", [None, 11.3e12, (11.3e12, 484e9), rk.Cost(1, 1)])
+@cases("bad", [None, 11.3e12, (11.3e12, 484e9), rk.Cost(1, 1)])
 def test_what_is_no_machine_is_refused(bad):
     with pytest.raises(ValueError, match="chip must be a Chip, its name or a Roofline"):
         cnn("VGG16").forward(bad)
 
 
-@pytest.mark.parametrize("field", ["channels", "kernel", "stride", "padding", "groups"])
-@pytest.mark.parametrize("bad", [-1, 0.5, 2.0, "3", None, True])
+@cases("field", ["channels", "kernel", "stride", "padding", "groups"])
+@cases("bad", [-1, 0.5, 2.0, "3", None, True])
 def test_a_bad_size_of_a_layer_is_named(field, bad):
     sizes = {"channels": 8, "kernel": 3} | {field: bad}
     with pytest.raises(ValueError, match=f"Conv: {field} must be a whole number of at least"):
         Conv(**sizes)
 
 
-@pytest.mark.parametrize("field", ["channels", "kernel", "stride", "groups"])
+@cases("field", ["channels", "kernel", "stride", "groups"])
 def test_of_a_layer_only_the_padding_may_be_zero(field):
     assert Conv(8, 3, padding=0).padding == 0
     with pytest.raises(ValueError, match=f"Conv: {field} must be .* at least 1, got 0"):
         Conv(**{"channels": 8, "kernel": 3} | {field: 0})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("layers", "parts"),
     [
         ([], ("net has no layers",)),
@@ -554,7 +551,7 @@ def test_layers_that_do_not_fit_are_named(layers, parts):
         assert part in str(refusal.value)
 
 
-@pytest.mark.parametrize("bad", [(3, 32), (3, 0, 32), (3, 32.0, 32), (True, 32, 32), 3, "abc"])
+@cases("bad", [(3, 32), (3, 0, 32), (3, 32.0, 32), (True, 32, 32), 3, "abc"])
 def test_a_bad_input_is_named(bad):
     with pytest.raises(ValueError, match=r"net: .*input must be"):
         CNN("net", [ReLU()], bad)

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from cases import cases
 
 import roofkit as rk
 from roofkit.models import Precision
@@ -23,7 +23,7 @@ def test_the_table_has_every_difference_in_order():
     assert [name for name, *_ in ROWS] == list(DEPARTURES)
 
 
-@pytest.mark.parametrize(("name", "prefill", "decode"), ROWS)
+@cases(("name", "prefill", "decode"), ROWS)
 def test_each_difference_changes_times_as_the_table_says(name, prefill, decode):
     choices = CHOICES.get(name, {})
     usual, changed = (

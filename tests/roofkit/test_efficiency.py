@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 
 import roofkit as rk
 from roofkit.models import mbu, mfu
@@ -45,7 +46,7 @@ def test_everything_broadcasts():
         ROOF.share(WORK * np.ones(2), seconds)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("ask", "reasons"),
     [
         (
@@ -67,7 +68,7 @@ def test_more_than_all_is_refused_with_the_likely_reasons(ask, reasons):
             assert reason in str(told.value)
 
 
-@pytest.mark.parametrize("label", ["vLLM 2026: matmuls", "PyTorch 2024: norms, adds, activations"])
+@cases("label", ["vLLM 2026: matmuls", "PyTorch 2024: norms, adds, activations"])
 def test_no_timed_kernel_beats_the_roof_but_by_arrays_in_the_cache(label):
     """With the cache's bytes left out every one is slower; some adds and matmuls beat memory."""
     table, faster = fit_gpus.study(label).table, 0
@@ -145,7 +146,7 @@ def test_a_share_far_above_all_is_one_of_units():
             ask()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "told"),
     [
         ((-1, 1, 1), "flops must be"),

@@ -10,6 +10,7 @@ from itertools import pairwise
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
+from cases import cases
 from nbconvert import HTMLExporter
 
 import roofkit as rk
@@ -44,7 +45,7 @@ def test_moving_a_slider_changes_the_values_and_not_what_was_published():
     assert live.published.peak_flops == 1.97e14
 
 
-@pytest.mark.parametrize("intensity", [1e-3, 0.5, 240, 1e5])
+@cases("intensity", [1e-3, 0.5, 240, 1e5])
 def test_the_picture_holds_all_that_the_controls_reach(intensity):
     live = explore.roofline(intensity=intensity)
     peak, bandwidth, kernel = [row.children[0] for row in live.children[:-1]]
@@ -73,7 +74,7 @@ def test_text_can_be_replaced():
     assert text["x_axis"] == "arithmetic intensity (FLOP/byte)"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ({"chip": "TPU v9"}, "no chip is named 'TPU v9'; nearest"),
@@ -124,7 +125,7 @@ def test_time_bars_have_a_static_picture_and_take_rooflines_of_your_own():
     assert "mine: T_math 5 ps, T_comms 20 ps" in live._repr_mimebundle_()["text/html"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("cost", "chips", "message"),
     [
         (1e12, ["H100"], "cost must be a Cost"),
@@ -163,7 +164,7 @@ def test_one_slider_of_time_bars_may_keep_its_own_terms():
     assert live.cost == rk.Cost(5e11, 1e9)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("terms", "message"),
     [
         ({"time": STEP["flops"]}, "terms must map"),
@@ -258,7 +259,7 @@ def test_words_of_chips_can_be_replaced():
     assert live._controls["n"].description == "芯片数 n"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ({"chips": []}, "chips is empty"),
@@ -315,7 +316,7 @@ def test_sizes_that_are_no_powers_of_two_are_stops_among_them():
     assert picture(explore.matmul(D=3)).stops["D"][:4] == [2, 3, 4, 8]
 
 
-@pytest.mark.parametrize("chip", ["TPU v5e", "H100", "GTX 1080 Ti"])
+@cases("chip", ["TPU v5e", "H100", "GTX 1080 Ti"])
 def test_the_axes_of_a_matmul_hold_all_that_the_controls_reach(chip):
     dtypes = list(rk.chip(chip).peaks)
     live = explore.matmul(chip, dtype=dtypes[0])
@@ -338,7 +339,7 @@ def test_a_matmul_has_a_static_picture():
     assert "b = " not in explore.matmul()._repr_mimebundle_()["text/html"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ({"chip": "TPU v9"}, "no chip is named 'TPU v9'; nearest"),
@@ -440,7 +441,7 @@ def test_what_is_not_in_the_lists_is_left_out_with_a_reason():
     assert len(live.left_out) < 6
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ({"model": "Llama-9"}, "no model is named 'Llama-9'"),
@@ -475,7 +476,7 @@ def test_a_model_has_a_static_picture_and_words_that_can_be_replaced():
     assert picture(live).text["prefill"] == "vorlesen"
 
 
-@pytest.mark.parametrize("name", [row["model"] for row in rk.models.llms().rows])
+@cases("name", [row["model"] for row in rk.models.llms().rows])
 def test_the_coefficients_of_a_model_add_up_to_its_count(name):
     model, lengths = rk.llm(name), (5.0, 37.0, 4321.0)
     sixteen = rk.models.Precision(weights="bf16", experts="bf16", activations="bf16", kv="fp8")

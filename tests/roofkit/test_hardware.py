@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from cases import cases
 
 import roofkit as rk
 from roofkit.hardware import ChipTable, Interconnect
@@ -169,7 +170,7 @@ def _write(folder, text):
     return path
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@cases("name", PUBLISHED)
 def test_every_chip_is_in_the_table_with_the_published_figures(name):
     half, fp8, int8, fp32, capacity, bandwidth, link = PUBLISHED[name]
     chip = rk.chip(name)
@@ -189,7 +190,7 @@ def test_every_chip_is_in_the_table_with_the_published_figures(name):
     }
 
 
-@pytest.mark.parametrize("chip", rk.chips(), ids=lambda chip: chip.name)
+@cases("chip", rk.chips())
 def test_every_figure_has_its_unit_kind_and_source(chip):
     assert chip.sku
     units = dict.fromkeys(("bandwidth", "link"), "byte/s") | {"latency": "s"}
@@ -279,7 +280,7 @@ def test_rings_of_cubes_close_together_and_those_of_a_pod_each_alone():
     assert v5p.rings((4, 4, 8)) == (True, True, True)
 
 
-@pytest.mark.parametrize(("name", "held"), ALLOCATABLE.items())
+@cases(("name", "held"), ALLOCATABLE.items())
 def test_what_can_be_allocated_is_what_the_driver_reports(name, held):
     chip = rk.chip(name)
     assert chip.usable == chip.allocatable == held
@@ -310,7 +311,7 @@ def test_threads_of_a_multiprocessor_follow_the_architecture():
             assert chip.threads == (1024 if chip.name in turing else 1536)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "dtype", "ridge"),
     [
         ("V100", "fp16", 138.9),
@@ -346,7 +347,7 @@ def test_ridges_are_the_published_ones(name, dtype, ridge):
     assert rk.chip(name).roofline(dtype).ridge == pytest.approx(ridge, rel=4e-4)
 
 
-@pytest.mark.parametrize(("name", "times"), [("H100", 7.4), ("v5e", 18.2 / 4), ("v5p", 30.7 / 6)])
+@cases(("name", "times"), [("H100", 7.4), ("v5e", 18.2 / 4), ("v5p", 30.7 / 6)])
 def test_memory_is_so_many_times_faster_than_all_links(name, times):
     chip = rk.chip(name)
     assert chip.bandwidth / chip.interconnect.total == pytest.approx(times, rel=0.01)
@@ -362,7 +363,7 @@ def test_rooflines_hold_plain_floats():
     assert {type(roof.peak_flops), type(roof.bandwidth), type(roof.ridge)} == {float}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("asked", "found"),
     [
         ("TPU v5e", "TPU v5e"),
@@ -388,7 +389,7 @@ def test_every_chip_is_found_by_its_name_and_by_every_alias():
             assert rk.chip(name) is rk.chip(name.upper()) is rk.chip(name.lower()) is chip
 
 
-@pytest.mark.parametrize(
+@cases(
     ("asked", "nearest"),
     [
         ("A100", ("A100 40GB SXM", "A100 80GB SXM", "A100 80GB PCIe")),
@@ -405,7 +406,7 @@ def test_an_unknown_chip_is_answered_with_the_nearest_names(asked, nearest):
         assert name in str(refusal.value)
 
 
-@pytest.mark.parametrize("asked", ["", "zzzz"])
+@cases("asked", ["", "zzzz"])
 def test_a_name_near_no_chip_is_answered_with_all_of_them(asked):
     with pytest.raises(ValueError, match="the table has: ") as refusal:
         rk.chip(asked)
@@ -418,13 +419,13 @@ def test_a_chip_is_itself():
     assert rk.chip(h100) is h100
 
 
-@pytest.mark.parametrize("asked", [None, 100, ["H100"]])
+@cases("asked", [None, 100, ["H100"]])
 def test_a_chip_is_asked_for_by_text(asked):
     with pytest.raises(ValueError, match="a chip's name must be text, got"):
         rk.chip(asked)
 
 
-@pytest.mark.parametrize("dtype", ["fp64", "fp7", None, ["bf16"], 16])
+@cases("dtype", ["fp64", "fp7", None, ["bf16"], 16])
 def test_a_peak_the_table_does_not_have_is_refused_with_those_it_has(dtype):
     with pytest.raises(ValueError, match=r"H100 SXM has no peak for dtype") as refusal:
         rk.chip("H100").roofline(dtype)
@@ -432,7 +433,7 @@ def test_a_peak_the_table_does_not_have_is_refused_with_those_it_has(dtype):
     assert "the table has: bf16, fp16, fp8, int8, fp32" in str(refusal.value)
 
 
-@pytest.mark.parametrize("dtype", ["FP8", "float8_e4m3fn", "e4m3", "fp8"])
+@cases("dtype", ["FP8", "float8_e4m3fn", "e4m3", "fp8"])
 def test_a_peak_is_found_in_any_spelling_of_its_dtype(dtype):
     assert rk.chip("H100").peak_flops(dtype) == 1978.9e12
     assert rk.Chip("mine", {dtype: 1e12}).peaks == {"fp8": 1e12}
@@ -458,7 +459,7 @@ def test_an_unconfirmed_figure_is_refused_unless_asked_for():
     assert orin.roofline("int8", unconfirmed=True).bandwidth == 204.8e9
 
 
-@pytest.mark.parametrize("show", [repr, lambda table: table._repr_html_()])
+@cases("show", [repr, lambda table: table._repr_html_()])
 def test_the_table_shows_every_chip_and_marks_what_is_unconfirmed(show):
     shown = show(rk.chips())
     for chip in rk.chips():
@@ -507,7 +508,7 @@ def test_your_own_chip_works_like_those_of_the_table():
     assert "my laptop" in repr(ChipTable([mine]))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "figure"),
     [
         ({"peaks": {"fp32": -1}}, "peaks['fp32']"),
@@ -633,7 +634,7 @@ def test_a_flaw_in_your_own_table_is_refused(tmp_path, old, new, told):
     assert told in str(refusal.value)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "told"),
     [
         ((4, 1e9, "ring"), "topology='ring' is not known; use one of torus, switch, all-pairs"),
@@ -658,7 +659,7 @@ def test_your_own_chip_may_say_how_it_is_joined_and_need_not():
     assert rk.Chip("mine", {"fp32": 1e12}, 1e11).interconnect is None
 
 
-@pytest.mark.parametrize("chip", rk.chips(), ids=lambda chip: chip.name)
+@cases("chip", rk.chips())
 def test_a_chip_shows_in_a_few_words_with_units(chip):
     shown = repr(chip)
     assert shown.startswith(f"Chip({chip.name}: ")

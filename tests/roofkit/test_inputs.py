@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 
 import roofkit as rk
 from roofkit._inputs import ITEMSIZE, dtype_named, itemsize, whole
@@ -10,7 +11,7 @@ from roofkit._inputs import ITEMSIZE, dtype_named, itemsize, whole
 EMPTY = np.array([])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("spelled", "name"),
     [
         ("FP8", "fp8"),
@@ -38,7 +39,7 @@ def test_a_dtype_is_known_in_any_spelling(spelled, name):
     assert rk.matmul(8, 8, 8, spelled) == rk.matmul(8, 8, 8, name)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("bad", "nearest"), [("fp9", "fp8"), ("bflot16", "bf16"), ("int16", "int8"), ("nvfp4", "fp4")]
 )
 def test_an_unknown_dtype_is_answered_with_the_nearest(bad, nearest):
@@ -47,20 +48,19 @@ def test_an_unknown_dtype_is_answered_with_the_nearest(bad, nearest):
     assert nearest in str(refusal.value).partition("; nearest: ")[2]
 
 
-@pytest.mark.parametrize("bad", ["float", "", "zzzz", None, 16, ["fp8"], np.float32])
+@cases("bad", ["float", "", "zzzz", None, 16, ["fp8"], np.float32])
 def test_what_is_no_dtype_is_refused(bad):
     with pytest.raises(ValueError, match=r"^dtype=.* is not known; use one of"):
         dtype_named(bad)
 
 
-@pytest.mark.parametrize(
+@cases(
     "bad",
     [
         10**400, np.array(["3"], dtype=object), np.array([True, 2], dtype=object),
         np.array([None, 1.0], dtype=object), np.ma.masked_array([1, 2], mask=[True, False]),
         True, np.bool_(True), "3", None, 1j,
     ],
-    ids=repr,
 )  # fmt: skip
 def test_what_only_looks_like_numbers_is_refused(bad):
     with pytest.raises(ValueError, match=r"^B must be a number or an array of numbers, got"):
@@ -85,7 +85,7 @@ def test_a_count_is_whole():
         whole(0, "K")
 
 
-@pytest.mark.parametrize("name", ["H", "W", "C_in", "C_out", "K", "stride", "groups", "padding"])
+@cases("name", ["H", "W", "C_in", "C_out", "K", "stride", "groups", "padding"])
 def test_a_convolution_is_made_of_whole_numbers_and_its_batch_may_be_an_average(name):
     sizes = {"N": 1.5, "H": 8, "W": 8, "C_in": 4, "C_out": 4, "K": 3}
     assert rk.kernels.conv2d(**sizes).flops == 1.5 * rk.kernels.conv2d(**sizes | {"N": 1}).flops

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -97,7 +98,7 @@ def test_a_weight_of_its_own_for_every_example_holds_int8_intensity_at_2():
         assert batched_matmul(N, 1, 4096, 4096, "int8").intensity == pytest.approx(2, rel=1e-3)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("cost", "flops", "moved"),
     [
         # Llama-2-7B on an A6000, prefill of 2048 tokens.
@@ -289,7 +290,7 @@ def test_a_tile_has_the_published_intensity():
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("tile", "message"),
     [
         (128, "tile must be a pair, rows and columns of the result, got 128"),
@@ -305,7 +306,7 @@ def test_a_tile_that_cannot_be_is_named(tile, message):
         rk.matmul([1, 2, 3], 4, 5, tile=tile)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kernel", "operands"),
     [(rk.dot, "xyz"), (axpy, "xyz"), (rk.matmul, "XYZ"), (batched_matmul, "XYZ"),
      (conv2d, "XYZ")],
@@ -318,7 +319,7 @@ def test_operands_left_on_the_chip_are_not_moved(kernel, operands):
     assert kernel(**sizes, moves="") == rk.Cost(kernel(**sizes).flops, 0)
 
 
-@pytest.mark.parametrize("kernel", [axpy, rk.matmul, batched_matmul, conv2d])
+@cases("kernel", [axpy, rk.matmul, batched_matmul, conv2d])
 def test_counting_multiply_adds_halves_the_flops_and_moves_as_much(kernel):
     macs, flops = kernel(**KERNELS[kernel], fma=1), kernel(**KERNELS[kernel])
     assert _pair(flops) == (2 * macs.flops, macs.bytes)
@@ -346,7 +347,7 @@ def test_matmul_of_fractional_sizes_agrees_to_the_last_bit_in_arrays(B, D, F, dt
     assert (swept.flops.item(), swept.bytes.item()) == _pair(alone)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@cases("kernel", KERNELS)
 def test_every_size_may_be_an_axis_of_a_sweep(kernel):
     names = list(KERNELS[kernel])
     swept = {}
@@ -382,8 +383,8 @@ def test_symbolic_convolutions_stay_plain_where_stride_is_1():
     assert conv2d(N, H, W, C, E, K, groups=2).flops == cost.flops / 2
 
 
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64])
-@pytest.mark.parametrize("kernel", KERNELS)
+@cases("kind", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64])
+@cases("kernel", KERNELS)
 def test_no_numpy_integer_overflows(kernel, kind):
     large = 120 if kind in (np.int8, np.uint8) else 32_760 if kind == np.int16 else 2**30
     huge = {name: large for name in KERNELS[kernel] if name not in ("K", "stride", "groups")}
@@ -396,7 +397,7 @@ def test_no_numpy_integer_overflows(kernel, kind):
     assert swept.bytes.item() == pytest.approx(exact.bytes, rel=1e-14)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("bad", "shown"),
     [
         (-1, "-1"),
@@ -417,14 +418,14 @@ def test_no_numpy_integer_overflows(kernel, kind):
         ((8, "8"), "'8'"),
     ],
 )
-@pytest.mark.parametrize(("kernel", "name"), SIZES)
+@cases(("kernel", "name"), SIZES)
 def test_a_bad_size_is_named_shown_and_told_what_it_must_be(kernel, name, bad, shown):
     with pytest.raises(ValueError, match=f"^{name} must be ") as refusal:
         kernel(**KERNELS[kernel] | {name: bad})
     assert shown in str(refusal.value)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kernel", "name", "bad"),
     [
         (*amount, bad)
@@ -440,8 +441,8 @@ def test_a_bad_amount_is_named_but_zero_is_fine(kernel, name, bad):
         kernel(**KERNELS[kernel], **{name: bad})
 
 
-@pytest.mark.parametrize("bad", ["bf61", "BF61", "", 16, np.float32, ["bf16"]])
-@pytest.mark.parametrize(("kernel", "name"), DTYPES)
+@cases("bad", ["bf61", "BF61", "", 16, np.float32, ["bf16"]])
+@cases(("kernel", "name"), DTYPES)
 def test_an_unknown_dtype_is_answered_with_those_there_are(kernel, name, bad):
     with pytest.raises(ValueError, match="is not known; use one of") as refusal:
         kernel(**KERNELS[kernel], **{name: bad})
@@ -449,13 +450,13 @@ def test_an_unknown_dtype_is_answered_with_those_there_are(kernel, name, bad):
         assert part in str(refusal.value)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@cases("kernel", KERNELS)
 def test_a_kernel_without_a_dtype_is_refused(kernel):
     with pytest.raises(ValueError, match="dtype=None is not known"):
         kernel(**KERNELS[kernel], dtype=None)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kernel", "first", "second"),
     [
         (kernel, *names)
@@ -474,27 +475,27 @@ def test_shapes_that_do_not_fit_are_named_with_the_way_out(kernel, first, second
         assert part in str(refusal.value)
 
 
-@pytest.mark.parametrize("bad", [0, 3, "2", None, True, np.array([1, 2])])
-@pytest.mark.parametrize("kernel", [rk.dot, axpy, rk.matmul, batched_matmul, conv2d])
+@cases("bad", [0, 3, "2", None, True, np.array([1, 2])])
+@cases("kernel", [rk.dot, axpy, rk.matmul, batched_matmul, conv2d])
 def test_a_multiply_add_counts_1_or_2(kernel, bad):
     with pytest.raises(ValueError, match=r"fma=.* must be 2"):
         kernel(**KERNELS[kernel], fma=bad)
 
 
-@pytest.mark.parametrize("bad", ["W", "XYw", None, 3])
-@pytest.mark.parametrize("kernel", [rk.dot, axpy, rk.matmul, batched_matmul, conv2d])
+@cases("bad", ["W", "XYw", None, 3])
+@cases("kernel", [rk.dot, axpy, rk.matmul, batched_matmul, conv2d])
 def test_only_operands_of_the_kernel_move(kernel, bad):
     with pytest.raises(ValueError, match=f"moves={bad!r} must be letters of '[xX][yY][zZ]'"):
         kernel(**KERNELS[kernel], moves=bad)
 
 
-@pytest.mark.parametrize("bad", ["batch", None, ["rms"]])
+@cases("bad", ["batch", None, ["rms"]])
 def test_an_unknown_norm_is_answered_with_those_there_are(bad):
     with pytest.raises(ValueError, match="is not known; use one of layer, rms"):
         rk.norm(2, 3, kind=bad)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "parts"),
     [
         ({"H": 2}, ("H=2", "K=3", "pad more")),
@@ -510,7 +511,7 @@ def test_a_convolution_that_cannot_be_is_refused(change, parts):
         assert part in str(refusal.value)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("size", "batch"),
     [(512, 3902), (1024, 453), (2048, 314), (4096, 272), (8192, 255), (16384, 247)],
 )
@@ -522,7 +523,7 @@ def test_an_h100_is_never_reached_by_512_wide_layers():
     assert rk.critical_batch(rk.Roofline(9.894e14, 3.35e12), 512, 512) == math.inf
 
 
-@pytest.mark.parametrize(
+@cases(
     ("roof", "dtype", "weight_dtype", "batch"),
     [
         (rk.Roofline(1.97e14, 8.2e11), "bf16", None, 240.24),
@@ -577,8 +578,8 @@ def test_critical_batch_in_symbols_is_the_formula_of_the_lecture():
     assert sympy.simplify(rk.critical_batch(rk.Roofline(R, 1)) - R) == 0
 
 
-@pytest.mark.parametrize("name", ["D", "F"])
-@pytest.mark.parametrize("bad", [-1, 0, math.nan, True, "8192", None])
+@cases("name", ["D", "F"])
+@cases("bad", [-1, 0, math.nan, True, "8192", None])
 def test_critical_batch_refuses_bad_sizes_but_not_infinite_ones(name, bad):
     roof = rk.Roofline(240, 1)
     assert rk.critical_batch(roof, **{name: math.inf}) == 240

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -161,7 +162,7 @@ def test_right_counts_where_llm_viewer_differs():
     assert batched.activations == 8 * decode["lm_head"].activations
 
 
-@pytest.mark.parametrize("name", DEPARTURES)
+@cases("name", DEPARTURES)
 def test_every_departure_changes_a_count(name):
     """Each choice of LLM-Viewer, taken alone, must show in some table of some model."""
     narrow = {"weights": "int8", "activations": "int8"}
@@ -199,7 +200,7 @@ def test_all_departures_together_are_llm_viewers_count():
     assert viewer().prefill(2, 99).rows == viewer(convention=list(DEPARTURES)).prefill(2, 99).rows
 
 
-@pytest.mark.parametrize("count", COUNTS, ids=lambda count: count["model"])
+@cases("count", COUNTS)
 def test_parameters_are_the_published_ones_to_the_digit(count):
     if count["model"] in {model.name for model in rk.models.llms()}:
         assert rk.llm(count["model"]).parameters == count["parameters"]
@@ -219,28 +220,26 @@ PRINTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@cases("name", PRINTED)
 def test_a_model_has_the_parameters_that_its_maker_prints(name):
     assert rk.llm(name).parameters == pytest.approx(PRINTED[name], rel=1e-2)
 
 
-@pytest.mark.parametrize(("name", "gibibytes"), [("gpt-oss-20b", 12.8), ("gpt-oss-120b", 60.8)])
+@cases(("name", "gibibytes"), [("gpt-oss-20b", 12.8), ("gpt-oss-120b", 60.8)])
 def test_a_checkpoint_of_narrow_experts_has_the_size_that_its_maker_prints(name, gibibytes):
     """OpenAI, gpt-oss model card, arXiv:2508.10925, section 2."""
     stored = rk.llm(name).on("H100").memory().weights / 2**30
     assert stored == pytest.approx(gibibytes, abs=0.05)
 
 
-@pytest.mark.parametrize(
-    ("name", "active"), [("Mixtral-8x7B", 12.9e9), ("DeepSeek-MoE-16B", 2.83e9)]
-)
+@cases(("name", "active"), [("Mixtral-8x7B", 12.9e9), ("DeepSeek-MoE-16B", 2.83e9)])
 def test_a_mixture_of_experts_meets_only_some_of_its_parameters(name, active):
     assert rk.llm(name).active_parameters == pytest.approx(active, rel=3e-3)
     assert rk.llm("Llama-2-7B").active_parameters == LLAMA.parameters
 
 
-@pytest.mark.parametrize("model", rk.models.llms(), ids=lambda model: model.name)
-@pytest.mark.parametrize("chips", [1, 2, 4])
+@cases("model", rk.models.llms())
+@cases("chips", [1, 2, 4])
 def test_a_step_for_ever_more_sequences_reads_every_parameter_once(model, chips):
     """The table's weights are the parameters, but for the embedding, read by row."""
     if model.kv_heads % chips and chips % model.kv_heads:
@@ -281,7 +280,7 @@ def test_memory_says_by_how_much_a_model_does_not_fit():
 # Precisions
 
 
-@pytest.mark.parametrize(
+@cases(
     ("weights", "activations", "kv", "linear", "attention"),
     [
         (None, None, None, 312e12, 312e12),
@@ -349,7 +348,7 @@ def test_choices_of_format_reach_what_they_name():
     assert wide == 8 * (2 * 2048 + 2 * 4 * 4096)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("formats", "message"),
     [
         ({"weights": "fp8"}, None),
@@ -382,7 +381,7 @@ def test_formats_that_cannot_be_are_refused(formats, message):
             use()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("ways", "links", "message"),
     [
         ({"tensor": 0}, {}, "tensor=0 must be a whole number of at least 1"),
@@ -410,7 +409,7 @@ def test_splits_and_links_that_cannot_be_are_refused(ways, links, message):
         LLAMA.on("A100 80GB SXM", split=Split(**ways), links=Links(**links))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("choices", "message"),
     [
         ({"attention": "fast"}, 'attention=\'fast\' must be "flash" or "unfused"'),
@@ -442,7 +441,7 @@ GPT_2 = {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "voca
 MIXED = {"experts": 8, "experts_per_token": 2, "expert_width": 64}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sizes", "message"),
     [
         ({"expert_width": 64}, "expert_width, shared_width and dense_layers need experts"),
@@ -485,16 +484,14 @@ def test_what_a_token_takes_of_the_cache():
     assert rk.llm("DeepSeek-V3").cached_width == 512 + 64
 
 
-@pytest.mark.parametrize(
-    ("model", "turned"), [(GPT_2, False), ("OPT-6.7B", False), ("Llama-2-7B", True)]
-)
+@cases(("model", "turned"), [(GPT_2, False), ("OPT-6.7B", False), ("Llama-2-7B", True)])
 def test_learned_positions_are_not_turned(model, turned):
     step = rk.llm(model).on("H100", fused=False).decode()
     assert ("rotary" in [layer.name for layer in step]) == turned
 
 
-@pytest.mark.parametrize("name", ["batch", "prompt", "output"])
-@pytest.mark.parametrize("value", [0, -1, 0.5, math.nan, "many", None, [], sympy.Symbol("B")])
+@cases("name", ["batch", "prompt", "output"])
+@cases("value", [0, -1, 0.5, math.nan, "many", None, [], sympy.Symbol("B")])
 def test_lengths_that_cannot_be_are_refused_by_name(name, value):
     served = LLAMA.on("H100")
     with pytest.raises(ValueError, match=name):
@@ -564,13 +561,13 @@ def test_a_config_is_read_from_a_dict_and_from_a_file(tmp_path):
     assert rk.llm(TINY).parameters == rk.llm(path).parameters == rk.llm(str(path)).parameters
 
 
-@pytest.mark.parametrize("field", sorted(TINY.keys() - {"model_type", "num_key_value_heads"}))
+@cases("field", sorted(TINY.keys() - {"model_type", "num_key_value_heads"}))
 def test_a_config_that_lacks_a_field_says_which(field):
     with pytest.raises(ValueError, match=f"the config has no '{field}'"):
         rk.llm({key: value for key, value in TINY.items() if key != field})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changed", "message"),
     [
         ({"model_type": "rwkv"}, "model_type='rwkv' is not modelled; known: llama"),
@@ -812,8 +809,8 @@ def test_on_chip_memory_decides_how_often_k_and_v_are_read():
     assert (several.kv / (2 * 2 * np.array([1024, 2048]) * 4096)).tolist() == [1, 2.5]
 
 
-@pytest.mark.parametrize("window", [None, 1, 16, 37, 64, 200])
-@pytest.mark.parametrize(("new", "cached"), [(64, 0), (96, 33), (1, 50), (200, 64)])
+@cases("window", [None, 1, 16, 37, 64, 200])
+@cases(("new", "cached"), [(64, 0), (96, 33), (1, 50), (200, 64)])
 def test_keys_that_cross_are_those_that_each_block_of_rows_meets(new, cached, window):
     """Counted key by key; blocks of 8 rows, of one head and of two that share K and V."""
     for group in (1, 2):
@@ -923,7 +920,7 @@ def test_rows_name_their_units():
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("convention", ["roofkit", "llm-viewer"])
+@cases("convention", ["roofkit", "llm-viewer"])
 def test_a_chip_of_unknown_on_chip_memory_gives_times_and_no_warning(convention):
     chips = ["H100", "H200"]
     alone = [LLAMA.on(chip, convention=convention).time_to_first_token() for chip in chips]

@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -187,7 +188,7 @@ def test_a_disturbed_run_says_so(measured):
 # Plans and budgets
 
 
-@pytest.mark.parametrize(("kind", "quick"), plans.PLANS)
+@cases(("kind", "quick"), plans.PLANS)
 def test_a_plans_budgets_add_up_to_less_than_its_limit_and_that_to_less_than_promised(kind, quick):
     plan = plans.PLANS[kind, quick]
     dtypes = ("bf16", "fp16", "fp32", "tf32", "fp8") if kind == "gpu" else ("fp32", "fp64")
@@ -379,7 +380,7 @@ def test_without_a_gpu_auto_is_numpy_and_cuda_is_refused(monkeypatch):
         backends.find_backend("torch-cpu", 1)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "told"),
     [
         ({"device": "tpu"}, "device='tpu' is not known; use one of auto, cpu, cuda, torch-cpu"),
@@ -700,7 +701,7 @@ def test_a_real_sweep_calibrates_or_says_why_not(measured):
         assert fit.points == len(measured.select(part="sweep"))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("pairs", "roof", "dtype", "told"),
     [
         ([(rk.Cost(1e12, [1.0, 2, 3]), 1e-3)], ROOF, None, "3 memory-bound points and got 0 of 3"),
@@ -797,7 +798,7 @@ def test_a_long_description_names_the_worst():
     assert "case 3" not in ax.roofkit_description
 
 
-@pytest.mark.parametrize(
+@cases(
     ("predicted", "measured", "told"),
     [
         ({"a": 1}, {"b": 1}, "'a' is not in measured"),

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from cases import cases
 
 from roofkit import palette
 
@@ -71,7 +72,7 @@ def test_no_name_stands_twice():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@cases("dark", [False, True])
 def test_words_can_be_read_on_what_they_stand_on(dark):
     for text, on in READ:
         assert contrast(palette.colour(text, dark), palette.colour(on, dark)) >= 4.5, (text, on)

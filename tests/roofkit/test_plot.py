@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 from matplotlib.colors import to_rgb
 
 import roofkit as rk
@@ -137,7 +138,7 @@ def test_one_dark_marker_stands_for_a_kernel_where_roofs_coincide():
     assert [low.get_color(), high.get_color()] == colours
 
 
-@pytest.mark.parametrize("intensity", [1, 64, 150, 512])
+@cases("intensity", [1, 64, 150, 512])
 def test_a_label_covers_no_line_and_no_legend(intensity):
     for drawn in (V5E, {"bf16": V5E, "int8": V5E.roofline("int8")}):
         ax = plot.roofline(drawn, {"X · Y, B = 64": intensity})
@@ -150,7 +151,7 @@ def test_a_label_covers_no_line_and_no_legend(intensity):
                 assert not path.intersects_bbox(box, filled=False)
 
 
-@pytest.mark.parametrize("intensity", [100, 150, 180])
+@cases("intensity", [100, 150, 180])
 def test_a_kernel_near_the_ridge_is_named_outside_the_region_of_compute(intensity):
     roof = rk.chip("A100 40GB SXM").roofline("bf16")
     ax = plot.roofline({"A100 40GB SXM bf16": roof}, {"your kernel": intensity})
@@ -217,7 +218,7 @@ def test_the_description_says_in_words_what_the_figure_shows():
     assert "e+" not in said
 
 
-@pytest.mark.parametrize(
+@cases(
     ("roofs", "told"),
     [
         (None, "NoneType"),
@@ -236,7 +237,7 @@ def test_what_is_no_roof_is_refused(roofs, told):
     assert not plt.get_fignums()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kernel", "told"),
     [
         ("dot", "'dot'"),
@@ -259,7 +260,7 @@ def test_what_is_no_kernel_is_refused(kernel, told):
     assert not plt.get_fignums()
 
 
-@pytest.mark.parametrize("limits", [(10, 1e4), (0.01, 0.1)])
+@cases("limits", [(10, 1e4), (0.01, 0.1)])
 def test_a_kernel_outside_the_given_limits_is_refused(limits):
     with pytest.raises(ValueError, match=r"kernels\['dot'\] has intensity 0.49\d*, outside xlim"):
         plot.roofline(V5E, {"dot": DOT}, xlim=limits)
@@ -329,13 +330,13 @@ def test_times_are_drawn_on_your_axes():
     assert plt.get_fignums() == before
 
 
-@pytest.mark.parametrize("bad", [{}, None, [1e-3], 1e-3])
+@cases("bad", [{}, None, [1e-3], 1e-3])
 def test_what_is_no_mapping_of_estimates_is_refused(bad):
     with pytest.raises(ValueError, match="estimates must map labels to Estimates"):
         plot.times(bad)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "written"),
     [
         (0, "0 "),
@@ -353,7 +354,7 @@ def test_engineering_writes_three_digits_and_the_si_prefix(value, written):
     assert plot.engineering(value) == written
 
 
-@pytest.mark.parametrize(
+@cases(
     ("roofs", "kernels", "limits", "told"),
     [
         ([V5E, V5E], None, {}, 'two roofs are named "TPU v5e"; say which is which'),
@@ -375,13 +376,13 @@ def test_a_plot_that_would_mislead_is_refused(roofs, kernels, limits, told):
     assert not plt.get_fignums()
 
 
-@pytest.mark.parametrize("estimates", [{}, [1], {"a": 3}, {"a": rk.Estimate(np.ones(2), 1)}])
+@cases("estimates", [{}, [1], {"a": 3}, {"a": rk.Estimate(np.ones(2), 1)}])
 def test_times_refuses_what_is_not_one_estimate_a_bar(estimates):
     with pytest.raises(ValueError, match="estimates"):
         plot.times(estimates)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "text"),
     [
         (999.6, "1 k"), (999.4, "999 "), (1e-3, "1 m"), (0, "0 "), (4.2e-13, "0.42 p"),
@@ -429,7 +430,7 @@ def test_measured_times_stand_beside_the_bracket():
     assert ax.roofkit_description.endswith("1.38 times in the median, 33% above the sum.")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("groups", "message"),
     [
         ({}, "must map 1 to 5 labels"),
@@ -492,7 +493,7 @@ def test_traffic_is_told_apart_in_grey_and_drawn_on_your_axes():
     assert len({line.get_marker() for line in named}) == 3
 
 
-@pytest.mark.parametrize(
+@cases(
     ("groups", "bandwidth", "message"),
     [
         ({}, 1e12, "must map 1 to 5 labels"),

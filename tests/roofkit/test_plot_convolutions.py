@@ -4,6 +4,7 @@ from itertools import combinations
 
 import matplotlib.pyplot as plt
 import pytest
+from cases import cases
 
 from roofkit import plot
 
@@ -32,7 +33,7 @@ def _fronts(ax):
     ]
 
 
-@pytest.mark.parametrize(("sizes", "how"), LAYERS)
+@cases(("sizes", "how"), LAYERS)
 def test_rows_and_columns_are_to_scale_and_texts_apart(sizes, how):
     H, W, _, _, K = sizes
     ax = plot.conv_shapes(*sizes, **how)

@@ -6,6 +6,7 @@ from itertools import combinations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from cases import cases
 from matplotlib.patches import Rectangle
 
 import roofkit as rk
@@ -49,7 +50,7 @@ def _reads_well(ax):
 SHAPES = [(512, 4096, 4096), (64, 8192, 2560), (4096, 2048, 8192), (3000, 1024, 1024)]
 
 
-@pytest.mark.parametrize(("B", "D", "F"), SHAPES)
+@cases(("B", "D", "F"), SHAPES)
 def test_shapes_are_drawn_to_scale_and_meet_in_z(B, D, F):
     ax = plot.matmul_shapes(B, D, F)
     x, y, z = _frames(ax)
@@ -82,7 +83,7 @@ def test_the_share_of_one_chip_says_what_it_is_a_share_of():
         plot.matmul_shapes(1024, 4096, 8192, chips=3)
 
 
-@pytest.mark.parametrize("tile", [(128, 128), (256, 64), (1024, 2048)])
+@cases("tile", [(128, 128), (256, 64), (1024, 2048)])
 def test_a_tile_is_where_its_rows_meet_its_columns(tile):
     ax = plot.matmul_shapes(1024, 4096, 2048, tile=tile)
     (_, _, z) = _frames(ax)
@@ -96,7 +97,7 @@ def test_a_tile_is_where_its_rows_meet_its_columns(tile):
     assert 0 <= block[1] <= z[3] - block[3]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sizes", "tile", "message"),
     [
         ((0, 4, 4), None, "B must be a whole number of at least 1, got 0"),
@@ -140,7 +141,7 @@ def test_wider_numbers_move_the_rule_with_their_peak():
     assert labels == ["D, F → ∞: B = 19.13", "8k: B = 19.22"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("chip", "layers", "message"),
     [
         (3, LAYERS, "chip must be a Chip or a Roofline"),
@@ -174,7 +175,7 @@ def test_labels_are_said_without_their_type():
     assert ax.roofkit_description.endswith("; ⌈n⌉ · T_tile: 1 s at 1 to 1 s at 1.")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("batches", "seconds", "models", "message"),
     [
         ([1, 2], [1], {}, "measured batches and seconds must be lists of the same length"),

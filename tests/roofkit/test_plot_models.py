@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from cases import cases
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.markers import MarkerStyle
@@ -108,7 +109,7 @@ def test_areas_are_shares_of_the_time():
     assert {dot.get_sizes()[0] for dot in dots} == {9}
 
 
-@pytest.mark.parametrize("name", TABLES)
+@cases("name", TABLES)
 def test_points_lie_on_the_roof_and_take_what_is_not_left_out(name):
     table = TABLES[name]
     points = [p for p in _points(_layers(name)) if p.get_sizes()[0] != 9]
@@ -122,7 +123,7 @@ def test_points_lie_on_the_roof_and_take_what_is_not_left_out(name):
         assert any(y == pytest.approx(min(p, x * computing[0].bandwidth)) for p in peaks)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@cases("name", TABLES)
 def test_labels_of_layers_keep_apart_and_whole(name):
     ax = _layers(name)
     assert not _overlaps(ax)
@@ -178,7 +179,7 @@ def test_what_has_no_intensity_is_said_to_be_left_out():
     assert "logits_all_gather, 24.9%." in said
 
 
-@pytest.mark.parametrize("name", [name for name in TABLES if name != "convolutions"])
+@cases("name", [name for name in TABLES if name != "convolutions"])
 def test_the_description_names_every_layer(name):
     said = _layers(name).roofkit_description
     for layer in TABLES[name]:
@@ -194,7 +195,7 @@ def test_a_layer_that_waits_for_the_link_is_called_link_bound():
 # Time by kinds of layers
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+@cases("table", TABLES.values())
 def test_segments_add_up_to_the_time(table):
     ax = plot.breakdown({"": table})
     scale = {"ms": 1e-3, "µs": 1e-6}[ax.get_xlabel()[6:-1]]
@@ -213,7 +214,7 @@ def test_each_segment_is_the_time_of_its_kind():
     assert widths == pytest.approx([seconds for seconds in expected.values() if seconds])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "kind"),
     [
         ("k_proj", "attention projections"), ("gate_proj", "MLP"), ("experts_down", "experts"),
@@ -267,8 +268,8 @@ def test_kinds_can_be_told_apart_in_grey():
 # What is refused
 
 
-@pytest.mark.parametrize("draw", [plot.layers, plot.breakdown])
-@pytest.mark.parametrize(
+@cases("draw", [plot.layers, plot.breakdown])
+@cases(
     ("tables", "told"),
     [
         (None, "tables must be a LayerTable or map labels to them"),
@@ -284,7 +285,7 @@ def test_what_is_no_table_is_refused(draw, tables, told):
     assert not plt.get_fignums()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("tables", "told"),
     [
         ({str(i): H100.decode() for i in range(5)}, "give 1 to 4 tables, got 5"),
@@ -306,7 +307,7 @@ def test_a_roofline_of_layers_that_would_mislead_is_refused(tables, told):
     assert not plt.get_fignums()
 
 
-@pytest.mark.parametrize("draw", [plot.layers, plot.breakdown])
+@cases("draw", [plot.layers, plot.breakdown])
 def test_they_are_drawn_on_your_axes_and_shown(draw):
     _, (left, right) = plt.subplots(1, 2, figsize=(12, 4))
     before = plt.get_fignums()

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from cases import cases
 
 import roofkit as rk
 from roofkit import plot
@@ -28,7 +29,7 @@ def _region(served, batch, context):
     return leads(served, batch, context).argmax(axis=0)
 
 
-@pytest.mark.parametrize("batch", [1, 4, 32, 128])
+@cases("batch", [1, 4, 32, 128])
 def test_the_cache_takes_over_where_it_weighs_as_much_as_the_weights(batch):
     # lm_head is fetched, too: 2% more.
     assert _region(A6000, batch, 0.97 * CROSSING / batch) == WEIGHTS
@@ -46,14 +47,13 @@ def test_a_region_is_where_it_is_ahead():
     assert ((ahead > 0).sum(axis=0) == 1).all()
 
 
-@pytest.mark.parametrize(
+@cases(
     "served",
     [
         A6000,
         rk.llm("Qwen3-30B-A3B").on("H100"),
         rk.llm("DeepSeek-V3").on("H200", split=Split(tensor=8)),
     ],
-    ids=lambda served: served.model.name,
 )
 def test_each_region_has_its_name_in_it(served):
     ax = plot.waits(served)

@@ -6,6 +6,7 @@ from itertools import combinations
 
 import matplotlib.pyplot as plt
 import pytest
+from cases import cases
 from matplotlib.text import Text
 
 import roofkit as rk
@@ -53,7 +54,7 @@ def _reads_well(ax):
     )
 
 
-@pytest.mark.parametrize("served", SERVED.values(), ids=SERVED)
+@cases("served", SERVED.values())
 def test_lines_are_tokens_per_second_and_seconds(served):
     top, bottom = plot.throughput(served, BATCHES, context=1024)
     for panel, expected in (
@@ -68,7 +69,7 @@ def test_lines_are_tokens_per_second_and_seconds(served):
     assert _reads_well(bottom)
 
 
-@pytest.mark.parametrize("served", SERVED.values(), ids=SERVED)
+@cases("served", SERVED.values())
 def test_the_cross_is_at_the_largest_batch_that_fits(served):
     top, bottom = plot.throughput(served)
     (full,) = _marked(top, "X")
@@ -80,7 +81,7 @@ def test_the_cross_is_at_the_largest_batch_that_fits(served):
     assert min(line.get_xdata()[0] for line in dotted) == full
 
 
-@pytest.mark.parametrize("served", [H100, V5E, LARGE])
+@cases("served", [H100, V5E, LARGE])
 def test_the_circle_is_where_compute_begins_to_bind_the_weights(served):
     top, _ = plot.throughput(served)
     (knee,) = _marked(top, "o")
@@ -140,7 +141,7 @@ def test_two_panels_are_shown_as_one_picture_or_drawn_on_yours():
     assert [ax.get_xlabel() for ax in axes] == ["batch", "batch"]
 
 
-@pytest.mark.parametrize("served", [*SERVED.values(), WINDOWED], ids=[*SERVED, "window"])
+@cases("served", [*SERVED.values(), WINDOWED])
 def test_lines_are_the_bytes_of_the_cache(served):
     ax = plot.kv_memory(served)
     found = {}
@@ -155,7 +156,7 @@ def test_lines_are_the_bytes_of_the_cache(served):
     assert _reads_well(ax)
 
 
-@pytest.mark.parametrize("served", SERVED.values(), ids=SERVED)
+@cases("served", SERVED.values())
 def test_marks_are_where_memory_is_full_and_weights_are_outgrown(served):
     ax = plot.kv_memory(served, batches=[8])
     for length in _marked(ax, "X"):
@@ -191,7 +192,7 @@ def test_lengths_none_of_which_fits():
     assert "batch 64: 17.2 GB to 4.4 TB, no length fits into memory" in said
 
 
-@pytest.mark.parametrize(
+@cases(
     ("deployment", "choices", "told"),
     [
         (None, {}, "must be a Deployment"),
@@ -207,14 +208,14 @@ def test_lengths_none_of_which_fits():
         (H100, {"batches": 8}, "batches must be (one|two) or more"),
     ],
 )
-@pytest.mark.parametrize("draw", [plot.throughput, plot.kv_memory])
+@cases("draw", [plot.throughput, plot.kv_memory])
 def test_what_cannot_be_drawn_is_refused(draw, deployment, choices, told):
     with pytest.raises(ValueError, match=told):
         draw(deployment, **choices)
     assert not plt.get_fignums()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("draw", "told"),
     [
         (lambda: plot.throughput({}), "give 1 to 4 deployments, got 0"),

@@ -4,6 +4,7 @@ import re
 
 import matplotlib.pyplot as plt
 import pytest
+from cases import cases
 
 import roofkit as rk
 from roofkit import plot
@@ -29,7 +30,7 @@ def _states(axes):
         }
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5])
+@cases("n", [2, 3, 4, 5])
 def test_a_gather_hands_every_chip_one_piece_a_step(n):
     states = list(_states(plot.collective("all-gather", n)))
     assert len(states) == n
@@ -37,7 +38,7 @@ def test_a_gather_hands_every_chip_one_piece_a_step(n):
         assert [len(pieces) for pieces in state.values()] == [step + 1] * n
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5])
+@cases("n", [2, 3, 4, 5])
 def test_a_reduce_scatter_leaves_each_chip_its_own_whole_sum(n):
     axes = plot.collective("reduce-scatter", n)
     assert len(axes) == n
@@ -49,7 +50,7 @@ def test_a_reduce_scatter_leaves_each_chip_its_own_whole_sum(n):
             assert sum(pieces.get(piece, 0) for pieces in state.values()) == n
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5])
+@cases("n", [2, 3, 4, 5])
 def test_an_all_reduce_is_both_in_as_many_steps(n):
     axes = plot.collective("all-reduce", n)
     assert len(axes) == 2 * n - 1
@@ -67,13 +68,13 @@ def test_an_all_to_all_transposes():
     assert letters == [list("ABCD" * 4), [letter for letter in "ABCD" for _ in range(4)]]
 
 
-@pytest.mark.parametrize(("name", "n"), [("gather", 4), ("all-gather", 1), ("all-gather", 6)])
+@cases(("name", "n"), [("gather", 4), ("all-gather", 1), ("all-gather", 6)])
 def test_a_collective_that_cannot_be_drawn_is_refused(name, n):
     with pytest.raises(ValueError, match=r"no collective is named 'gather'|n must be a whole"):
         plot.collective(name, n)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("made", "links", "dark"),
     [
         (line(3, 1), 2, 1), (ring(5, 1), 5, 2), (group("TPU v5e", 8), 10, 2),
@@ -141,7 +142,7 @@ def test_the_middle_of_a_pair_lies_where_it_is_needed():
     assert names[-6:] == ["B", "D", "D", "F", "F", "D"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("math", "link", "blocks", "end"),
     [(2, 2, 1, "4 s"), (2, 2, 4, "2.5 s"), (1, 3, 2, "3.5 s"), (3, 1, 2, "3.5 s")],
 )

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from cases import cases
 
 import roofkit as rk
 from roofkit import plot
@@ -34,7 +35,7 @@ def _circles(ax):
     return [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"]
 
 
-@pytest.mark.parametrize("flops", [None, 2 * N * B])
+@cases("flops", [None, 2 * N * B])
 def test_a_line_turns_where_weights_and_peak_say(flops):
     ax = plot.over_tokens(B, STEPS, flops=flops)
     for (x, y), (dtype, size, tokens) in zip(_circles(ax), FORMATS.values(), strict=True):
@@ -91,7 +92,7 @@ def test_lines_that_run_together_stay_visible_and_labels_apart():
             assert not any(box.overlaps(other) for other in boxes[number + 1 :])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("tokens", "estimates", "flops", "says"),
     [
         ([1], STEPS, None, "tokens must be two or more rising numbers"),

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import pytest
+from cases import cases
 
 import roofkit as rk
 from roofkit import plot
@@ -52,7 +53,7 @@ def test_every_panel_tells_years_and_figures():
         assert ax.roofkit_description.endswith(said)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("families", "said"),
     [
         ({}, "families must map 1 to 5 labels"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import cases
 
 import roofkit as rk
 from roofkit.machine import calibrate, gpu_kernels
@@ -137,7 +138,7 @@ def test_rows_of_a_norm_come_in_waves_and_of_an_add_do_not():
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "passes"),
     [("add", 3), ("rms_norm", 2), ("layer_norm", 2), ("gated_activation", 3), ("activation", 2)],
 )
@@ -254,7 +255,7 @@ def test_libraries_of_today_are_faster_and_the_older_constants_do_not_cover_them
 BEST = list(csv.DictReader((fit_gpus.DATA / "best-matmuls.csv").open(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("row", BEST, ids=lambda row: f"{row['gpu']} {row['dtype']}")
+@cases("row", BEST)
 def test_the_fastest_matmuls_that_others_found_are_near_and_above_the_bound(row):
     chip, dtype = rk.chip(row["chip"]), row["dtype"]
     M, N, K = (int(row[size]) for size in "MNK")
@@ -346,7 +347,7 @@ def test_more_shapes_than_fit_at_once_are_predicted_in_pieces(monkeypatch):
     assert np.array_equal(A100.matmul(B, D, 8192).high, at_once.high)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("told", "ask"),
     [
         ("no H200 was timed", lambda: calibrate("H200").matmul(64, 8192, 8192)),
@@ -436,7 +437,7 @@ def test_a_kernel_that_was_never_timed_claims_no_coverage():
     assert whole.coverage is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "told"),
     [
         (lambda: calibrate("TPU v5e"), "TPU v5e is none"),

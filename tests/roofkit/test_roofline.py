@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ costs = st.builds(rk.Cost, work, work)
 whole_costs = st.builds(rk.Cost, st.integers(0, 2**80), st.integers(0, 2**80))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("peak", "bandwidth", "ridge"),
     [
         (1.97e14, 8.2e11, 240.24),
@@ -47,7 +48,7 @@ def test_1e12_flops_take_an_h100_1011_microseconds_and_a_v6e_1099():
     assert rk.Roofline(9.1e14, 1.6e12).estimate(cost).lower == pytest.approx(1.099e-3, rel=5e-4)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("roof", "intensity", "attainable"),
     [
         (A6000, 1024, 154.8385e12),
@@ -177,7 +178,7 @@ def test_arrays_scale_costs_from_either_side():
     assert np.float64(2) * rk.Cost(2, 3) == np.int8(2) * rk.Cost(2, 3) == rk.Cost(4, 6)
 
 
-@pytest.mark.parametrize("other", [1, 1.5, None])
+@cases("other", [1, 1.5, None])
 def test_a_cost_adds_to_nothing_but_a_cost(other):
     with pytest.raises(TypeError, match="unsupported operand"):
         rk.Cost(1, 2) + other
@@ -199,7 +200,7 @@ def test_everything_broadcasts():
     assert roof.attainable(cost.intensity).shape == (2, 3, 4)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "names"),
     [
         (lambda: rk.Cost(np.ones(2), np.ones(3)), ("flops[2]", "bytes[3]")),
@@ -222,7 +223,7 @@ def test_shapes_that_do_not_fit_are_named_with_the_way_out(call, names):
         assert name in str(refusal.value)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "name"),
     [
         (lambda bad: rk.Cost(bad, 1), "flops"),
@@ -232,7 +233,7 @@ def test_shapes_that_do_not_fit_are_named_with_the_way_out(call, names):
         (lambda bad: rk.Roofline(1, bad), "bandwidth"),
     ],
 )
-@pytest.mark.parametrize(
+@cases(
     ("bad", "shown"),
     [
         (-1, "-1"),
@@ -262,7 +263,7 @@ def test_a_bad_number_is_named_shown_and_told_what_it_must_be(call, name, bad, s
     assert shown in str(refusal.value)
 
 
-@pytest.mark.parametrize("zero", [0, 0.0, np.zeros(3), np.int64(0)])
+@cases("zero", [0, 0.0, np.zeros(3), np.int64(0)])
 def test_a_cost_may_be_zero_but_a_speed_may_not(zero):
     rk.Cost(zero, zero)
     for speeds in ((zero, 1), (1, zero)):
@@ -270,13 +271,13 @@ def test_a_cost_may_be_zero_but_a_speed_may_not(zero):
             rk.Roofline(*speeds)
 
 
-@pytest.mark.parametrize("bad", [-1, math.nan, "240", None, True])
+@cases("bad", [-1, math.nan, "240", None, True])
 def test_attainable_refuses_a_bad_intensity(bad):
     with pytest.raises(ValueError, match=f"intensity must be .*{bad}"):
         V5E.attainable(bad)
 
 
-@pytest.mark.parametrize("bad", [1e12, None, (1e12, 1e9), V5E])
+@cases("bad", [1e12, None, (1e12, 1e9), V5E])
 def test_estimate_refuses_what_is_no_cost(bad):
     with pytest.raises(ValueError, match=r"cost must be a Cost\(flops, bytes\), got"):
         V5E.estimate(bad)
@@ -294,14 +295,14 @@ def test_symbols_give_the_formulas_of_the_lecture():
     assert (cost + cost).bytes == 2 * cost.bytes
 
 
-@pytest.mark.parametrize("undecided", ["lower", "bound"])
+@cases("undecided", ["lower", "bound"])
 def test_the_larger_of_two_formulas_is_refused_until_symbols_have_values(undecided):
     estimate = V5E.estimate(rk.Cost(sympy.Symbol("x"), sympy.Symbol("y")))
     with pytest.raises(ValueError, match="symbols have values"):
         getattr(estimate, undecided)
 
 
-@pytest.mark.parametrize("value", [rk.Cost(1, 2), V5E, V5E.estimate(rk.Cost(1, 2))])
+@cases("value", [rk.Cost(1, 2), V5E, V5E.estimate(rk.Cost(1, 2))])
 def test_values_are_frozen_and_survive_copying_and_pickling(value):
     field = dataclasses.fields(value)[0].name
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -152,7 +153,7 @@ def test_any_tiling_counts_as_its_formula_says_and_never_beats_the_bound(shape, 
     assert run.pad.cost.bytes >= least_matmul_bytes(*shape, capacity=2 * elements)
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(16, 16), (32, 8), (128, 256)])
+@cases(("rows", "columns"), [(16, 16), (32, 8), (128, 256)])
 def test_one_tile_has_the_intensity_of_its_edges(rows, columns):
     run = Run((rows, columns, 2000), tiles_room(rows, columns, 2000, rows, columns, 1))
     tiles(run, rows, columns, 1)
@@ -305,7 +306,7 @@ def replayed(run, moves):
         evict(name)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("shape", "elements", "least"),
     [
         ((1, 1, 4), 3, 9),  # a dot product: nothing to reuse
@@ -451,9 +452,7 @@ def test_apply_counts_one_flop_an_element_of_the_result():
     assert pad.cost.flops == 12
 
 
-@pytest.mark.parametrize(
-    ("dtype", "size"), [("fp64", 8), ("fp32", 4), ("bf16", 2), ("fp8", 1), ("int4", 0.5)]
-)
+@cases(("dtype", "size"), [("fp64", 8), ("fp32", 4), ("bf16", 2), ("fp8", 1), ("int4", 0.5)])
 def test_the_dtype_sets_the_bytes_and_not_the_numbers(dtype, size):
     pad = Scratchpad(6 * size, dtype)
     X, Z = pad.array([[1 / 3, 1e-30, 1e30]]), pad.array(shape=(1, 3))

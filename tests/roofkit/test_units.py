@@ -1,12 +1,12 @@
 """Numbers with their units, as people write them."""
 
 import numpy as np
-import pytest
+from cases import cases
 
 from roofkit._units import quantity
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "unit", "said"),
     [
         (3.35e12, "byte/s", "3.35 TB/s"),

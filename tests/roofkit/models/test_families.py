@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from cases import cases
 
 import roofkit as rk
 from roofkit.models import Precision, Split
@@ -53,7 +54,7 @@ PUBLISHED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@cases("name", PUBLISHED)
 def test_parameters_are_those_of_the_checkpoint(name):
     config, parameters = PUBLISHED[name]
     assert rk.llm(config).parameters == parameters
@@ -84,7 +85,7 @@ QWEN_MOE = {**QWEN, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediat
             "shared_expert_intermediate_size": 64}  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changed", "window", "windowed"),
     [
         ({"model_type": "mistral"}, 4096, 32),
@@ -122,7 +123,7 @@ def test_an_absent_rank_is_that_of_the_family_and_null_is_none():
     assert rk.llm(config_of("DeepSeek-V3", q_lora_rank=None)).latent.q_rank == 0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changed", "message"),
     [
         ({"model_type": "llama", "gated_mlp": False}, "gated_mlp=False"),
@@ -155,7 +156,7 @@ GEMMA_3 = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("size", GEMMA_3)
+@cases("size", GEMMA_3)
 def test_the_language_model_in_one_that_sees(size):
     text, parameters = GEMMA_3[size]
     seeing = {
@@ -228,9 +229,9 @@ def _attention(table):
     return table["kv_up_proj"].time + table["attention"].time
 
 
-@pytest.mark.parametrize("name", ["DeepSeek-V3", "DeepSeek-V2-Lite"])
-@pytest.mark.parametrize("weights", ["bf16", "fp8"])
-@pytest.mark.parametrize("attention", ["flash", "unfused"])
+@cases("name", ["DeepSeek-V3", "DeepSeek-V2-Lite"])
+@cases("weights", ["bf16", "fp8"])
+@cases("attention", ["flash", "unfused"])
 def test_more_tokens_never_take_latent_attention_less_time(name, weights, attention):
     served = rk.llm(config_of(name)).on(
         "H100", precision=Precision(weights=weights, activations=weights), attention=attention
@@ -290,7 +291,7 @@ def test_latent_vectors_are_not_split_among_chips():
         rk.llm(config_of("DeepSeek-V3")).on("H200", split=Split(tensor=8, kv_heads="split"))
 
 
-@pytest.mark.parametrize("name", ["phi-2", "falcon-7b"])
+@cases("name", ["phi-2", "falcon-7b"])
 def test_blocks_whose_halves_stand_side_by_side_read_and_write_the_stream_once(name):
     model = rk.llm(config_of(name))
     table = model.on("H100").prefill(1, 100)
@@ -333,7 +334,7 @@ BLOCKS = {"quant_method": "fp8", "weight_block_size": [128, 128]}
 KEPT = ("weights", "experts", "activations", "scales", "expert_scales")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "stored", "given", "expected"),
     [
         ("gpt-oss-120b", MXFP4, {}, ("bf16", "fp4", "bf16", 0, (32, "fp8"))),
@@ -385,7 +386,7 @@ def compressed(weights, inputs=None, **others):
             "ignore": ["lm_head"], **others}  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@cases(
     ("how", "expected"),
     [
         ({"quant_method": "bitsandbytes", "load_in_4bit": True},
@@ -421,7 +422,7 @@ def test_the_formats_of_a_checkpoint_are_read(how, expected):
     assert rk.llm(config_of("phi-2", quantization_config=how)).stored == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     ("how", "named"),
     [
         ({"quant_method": "gptq", "bits": 3}, "'bits': 3"),
@@ -481,7 +482,7 @@ def test_chips_together_take_the_16_bits_that_all_have():
     assert phi.on(["H100", "A100 80GB SXM"]).precision.activations == "bf16"
 
 
-@pytest.mark.parametrize(
+@cases(
     "field",
     [
         {"num_local_experts": 8}, {"vision_config": {"hidden_size": 8}}, {"kv_lora_rank": 64},
@@ -489,7 +490,6 @@ def test_chips_together_take_the_16_bits_that_all_have():
         {"num_experts_steps": 2}, {"attention_window_scale": 2}, {"use_bias": False},
         {"use_bidirectional_attention": True},
     ],
-    ids=str,
 )  # fmt: skip
 def test_a_field_that_changes_costs_is_refused_by_name(field):
     (name,) = field
@@ -497,7 +497,7 @@ def test_a_field_that_changes_costs_is_refused_by_name(field):
         rk.llm(config_of("phi-2", **field))
 
 
-@pytest.mark.parametrize(
+@cases(
     "field",
     [
         {"rope_theta": 1e6}, {"attention_dropout": 0.1}, {"rope_scaling": {"factor": 8}},
@@ -506,7 +506,6 @@ def test_a_field_that_changes_costs_is_refused_by_name(field):
         {"my_own_note": "hello"}, {"num_local_experts": 0}, {"router_aux_loss_coef": 0.1},
         {"gated_mlp": False}, {"properties": "many"}, {"rope_scaling_layers": 3},
     ],
-    ids=str,
 )  # fmt: skip
 def test_a_field_that_changes_no_cost_is_passed_over(field):
     assert rk.llm(config_of("phi-2", **field)).parameters == PUBLISHED["phi-2"][1]
@@ -520,7 +519,7 @@ def test_a_folder_of_a_checkpoint_is_read(tmp_path):
         assert rk.llm(where).parameters == PUBLISHED["phi-2"][1]
 
 
-@pytest.mark.parametrize(("changed", "heads"), [({}, 1), ({"multi_query": False}, 6)])
+@cases(("changed", "heads"), [({}, 1), ({"multi_query": False}, 6)])
 def test_a_falcon_shares_one_key_among_its_heads_unless_told_otherwise(changed, heads):
     falcon = {
         "model_type": "falcon", "hidden_size": 48, "num_hidden_layers": 2, "vocab_size": 96,

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from cases import cases
 
 import roofkit as rk
 from roofkit.models import Links, Precision, Split
@@ -20,7 +21,7 @@ SERVED = LLAMA.on(
 EVERY = [chip.name for chip in rk.chips() if {"bf16"} <= set(chip.peaks) and chip.bandwidth]
 
 
-@pytest.mark.parametrize(
+@cases(
     "shown",
     [
         SERVED, SERVED.model, rk.llm("DeepSeek-V3"), SERVED.precision, SERVED.split, SERVED.links,
@@ -30,7 +31,6 @@ EVERY = [chip.name for chip in rk.chips() if {"bf16"} <= set(chip.peaks) and chi
         rk.models.cheapest(MIXTRAL.on("H100", split=Split(tensor=2))), rk.cnn("ResNet-50"),
         rk.cnn("ResNet-50").forward("H100")[0],
     ],
-    ids=lambda each: type(each).__name__,
 )  # fmt: skip
 def test_every_object_fits_on_a_screen(shown):
     lines = repr(shown).splitlines()
@@ -94,7 +94,7 @@ def test_a_group_is_kept_as_it_is():
     assert len({Split(2), Split(tensor=2), Split(3)}) == 2
 
 
-@pytest.mark.parametrize("convention", ["roofkit", "llm-viewer"])
+@cases("convention", ["roofkit", "llm-viewer"])
 def test_a_sweep_over_chips_and_many_points_is_that_of_each_chip(convention):
     """More points than are worked on at a time, with an on-chip memory of each chip's own."""
     names, contexts = ["H100", "L40S", "TPU v5e"], np.arange(1, 9001)[:, None]

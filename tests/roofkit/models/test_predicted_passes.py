@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cases import cases
 
 import roofkit as rk
 from roofkit.machine.calibration import Calibration
@@ -19,7 +20,7 @@ def served(model="Llama-2-7B", **choices):
     return rk.llm(model).on("A100 80GB SXM", calibration=A100, **choices)
 
 
-@pytest.mark.parametrize("fused", [True, False])
+@cases("fused", [True, False])
 def test_matmuls_are_predicted_as_matmuls_of_their_shape(fused):
     table = served(fused=fused).decode(7, 100)
     name, width = ("gate_up_proj", 22016) if fused else ("gate_proj", 11008)
@@ -35,7 +36,7 @@ def test_kernels_of_rows_are_predicted_as_such():
     assert table["mlp_act"].predicted(A100) == gated
 
 
-@pytest.mark.parametrize("parallel", [False, True])
+@cases("parallel", [False, True])
 def test_layer_norms_and_activations_without_a_gate_claim_no_coverage(parallel):
     """OPT has both; phi and Falcon add attention and MLP to the stream together."""
     before = rk.machine.calibrate("H100", software="PyTorch 2024")
@@ -50,7 +51,7 @@ def test_layer_norms_and_activations_without_a_gate_claim_no_coverage(parallel):
     assert add.coverage == (None if parallel else 0.9)
 
 
-@pytest.mark.parametrize("scales", [None, 32])
+@cases("scales", [None, 32])
 def test_narrow_weights_are_moved_as_they_are_stored(scales):
     """And no kernel that widens them was timed: the interval begins at the bound."""
     whole, narrow = (
@@ -83,8 +84,8 @@ MODELS = [
 ONE = {"gate_up": ("gate", "up"), "qkv": ("q", "k", "v"), "qkv_down": ("q_down", "kv_down")}
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
-@pytest.mark.parametrize("chips", [1, 2])
+@cases("model", MODELS)
+@cases("chips", [1, 2])
 def test_kernels_have_the_sizes_that_their_counts_follow_from(model, chips):
     fused, plain = (
         model.on("H100", split=Split(tensor=chips), fused=fused).forward(3, 5, 7)
@@ -146,8 +147,8 @@ OVER = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("over", OVER, ids=repr)
-@pytest.mark.parametrize("latency", [False, True])
+@cases("over", OVER)
+@cases("latency", [False, True])
 def test_nothing_is_predicted_to_be_sent_faster_than_its_links_allow(over, latency):
     own = over.chip is not None and over.card is None
     served = rk.llm("Llama-3-70B").on(
@@ -204,7 +205,7 @@ def test_fused_attention_is_predicted_as_it_was_timed():
         assert "A100 80GB SXM, 2026" in table.prediction.basis
 
 
-@pytest.mark.parametrize(
+@cases(
     ("model", "choices"),
     [
         ("Llama-2-7B", {"attention": "unfused"}),
@@ -243,7 +244,7 @@ def test_a_pass_is_the_sum_of_its_layers_and_above_its_bound():
     assert "predicted: " in table._repr_html_()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("model", "chips", "batch", "prompt", "published"),
     [("Llama-2-7B", 1, 1, 2048, 133e-3), ("Llama-2-70B", 4, 1, 2048, 377e-3)],
 )
@@ -256,7 +257,7 @@ def test_a_published_prefill_lies_in_the_interval(model, chips, batch, prompt, p
     assert prediction.seconds == pytest.approx(published, rel=0.1)
 
 
-@pytest.mark.parametrize("choices", [{}, {"split": Split(pipeline=2), "fused": False}])
+@cases("choices", [{}, {"split": Split(pipeline=2), "fused": False}])
 def test_a_generation_is_predicted_as_all_of_its_steps(choices):
     llama = served(**choices)
     run = llama.generate(8, 1000, 101)
@@ -296,7 +297,7 @@ def test_without_a_calibration_there_is_no_prediction():
         _ = rk.llm("Llama-2-7B").on("A100 80GB SXM").prefill().prediction
 
 
-@pytest.mark.parametrize(
+@cases(
     ("chip", "formats"),
     [("L40S", {}), ("L40S", {"precision": Precision(weights="fp8", activations="fp8")}),
      ("H100", {"precision": Precision(weights="int4")})],

@@ -9,7 +9,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
-import pytest
+from cases import cases
 from test_families import config_of
 
 import roofkit as rk
@@ -40,7 +40,7 @@ def speed(run, batch):
     return speeds.get(run["quantity"], made.tokens_per_second) / share
 
 
-@pytest.mark.parametrize("run", LANGUAGE, ids=lambda run: f"{run['model']} {run['quantity']}")
+@cases("run", LANGUAGE)
 def test_no_run_beats_the_bound(run):
     # Engines admit sequences as others end: the most that fit, where no batch is given.
     batch = run["batch"] or served(run).largest_batch(int(run["prompt"]), int(run["output"]))
@@ -51,13 +51,13 @@ def test_no_run_beats_the_bound(run):
     assert published < bound < 4 * published
 
 
-@pytest.mark.parametrize("run", [run for run in LANGUAGE if run["batch"]], ids=str)
+@cases("run", [run for run in LANGUAGE if run["batch"]])
 def test_every_batch_that_was_run_fits(run):
     lengths = (int(run[name]) for name in ("batch", "prompt", "output"))
     assert served(run).memory(*lengths).fits
 
 
-@pytest.mark.parametrize("run", [run for run in RUNS if run["unit"] == "images/s"], ids=str)
+@cases("run", [run for run in RUNS if run["unit"] == "images/s"])
 def test_no_images_are_classified_faster_than_the_bound(run):
     batch = int(run["batch"])
     bound = batch / rk.cnn(run["model"]).forward(run["chip"], batch, run["weights"]).time
@@ -81,7 +81,7 @@ def test_what_stays_in_the_cache_is_what_the_bound_was_short_of():
     assert max(n / resnet.forward("L4", n, "int8").time for n in (32, 256)) > logged
 
 
-@pytest.mark.parametrize(("prompt", "a_node"), [(1024, 57674), (2048, 54543), (4096, 50302)])
+@cases(("prompt", "a_node"), [(1024, 57674), (2048, 54543), (4096, 50302)])
 def test_no_prefill_on_many_nodes_beats_the_bound(prompt, a_node):
     """DeepSeek-V3 on 4 nodes of 8 H100, input tokens/s a node, 16,384 tokens a chip at a time.
 

@@ -7,6 +7,7 @@ import types
 
 import numpy as np
 import pytest
+from cases import cases
 
 import roofkit as rk
 from roofkit.models import Links, Precision, Split
@@ -18,15 +19,15 @@ MIXTRAL = rk.llm("Mixtral-8x7B")
 # Passes
 
 
-@pytest.mark.parametrize("model", [LLAMA, MISTRAL, MIXTRAL], ids=lambda model: model.name)
+@cases("model", [LLAMA, MISTRAL, MIXTRAL])
 def test_prefill_and_decode_are_passes_of_one_kind(model):
     served = model.on("H100")
     assert served.forward(3, 500).rows == served.prefill(3, 500).rows
     assert served.forward(3, 1, cached=500).rows == served.decode(3, 500).rows
 
 
-@pytest.mark.parametrize("window", [None, 1, 300, 700])
-@pytest.mark.parametrize("chunks", [(400, 600), (1, 999), (250, 250, 250, 250), (999, 1)])
+@cases("window", [None, 1, 300, 700])
+@cases("chunks", [(400, 600), (1, 999), (250, 250, 250, 250), (999, 1)])
 def test_chunks_of_a_prefill_meet_the_pairs_of_the_whole(window, chunks):
     served = dataclasses.replace(LLAMA, window=window).on("H100")
     done = flops = 0
@@ -36,7 +37,7 @@ def test_chunks_of_a_prefill_meet_the_pairs_of_the_whole(window, chunks):
     assert flops == served.prefill(2, sum(chunks))["attention"].flops
 
 
-@pytest.mark.parametrize("attention", ["flash", "unfused"])
+@cases("attention", ["flash", "unfused"])
 def test_several_new_tokens_read_a_cached_prefix_once(attention):
     table = LLAMA.on("H100", attention=attention).forward(2, 5, cached=1000)
     read = sum(layer.kv for layer in table if layer.name in ("attention", "qk_matmul", "sv_matmul"))
@@ -63,7 +64,7 @@ def test_passes_broadcast():
         assert time == one.time
 
 
-@pytest.mark.parametrize(
+@cases(
     ("lengths", "message"),
     [
         ({"batch": 1.5}, "batch must be a whole number, got 1.5"),
@@ -91,8 +92,8 @@ def test_a_title_says_where_a_sequence_outgrows_the_model():
 # Fusion
 
 
-@pytest.mark.parametrize("model", rk.models.llms(), ids=lambda model: model.name)
-@pytest.mark.parametrize("cached", [0, 1000])
+@cases("model", rk.models.llms())
+@cases("cached", [0, 1000])
 def test_fusion_saves_bytes_and_no_work(model, cached):
     fused, plain = (model.on("H200", fused=fused).forward(4, 64, cached) for fused in (True, False))
     assert plain.flops == pytest.approx(fused.flops, rel=1e-12)
@@ -114,7 +115,7 @@ def test_a_chunk_bounds_the_activations():
     assert served.memory(8, 4096) == served.memory(8, 4096, chunk=8192)
 
 
-@pytest.mark.parametrize("output", [1, 512])
+@cases("output", [1, 512])
 def test_the_logits_of_every_sequence_need_room(output):
     """A step of so many sequences is hungrier than a chunk of a few prompts."""
     served = rk.llm("Llama-3-8B").on("H100")
@@ -200,7 +201,7 @@ DEFAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", DEFAULTS)
+@cases("name", DEFAULTS)
 def test_unless_told_otherwise_it_is_one_sequence_of_2048_tokens(name):
     ask = getattr(LLAMA.on("H100"), name)
     usual, told = ask(), ask(*DEFAULTS[name])
@@ -252,7 +253,7 @@ def test_experts_within_a_replica_are_held_whole():
     assert "dispatch" not in {layer.name for layer in split.decode(1, 100)}
 
 
-@pytest.mark.parametrize(
+@cases(
     "split",
     [
         Split(tensor=8, expert=8),
@@ -298,9 +299,9 @@ def test_a_shared_expert_goes_with_the_router_and_takes_the_sum_along():
     assert alone == 4 * 2 * (2 * MIXTRAL.expert_width + 2 * MIXTRAL.hidden)
 
 
-@pytest.mark.parametrize("activations", ["fp8", "bf16"])
-@pytest.mark.parametrize("stream", ["bf16", "fp32", "fp64"])
-@pytest.mark.parametrize("share", [1, 4, 8])
+@cases("activations", ["fp8", "bf16"])
+@cases("stream", ["bf16", "fp32", "fp64"])
+@cases("share", [1, 4, 8])
 def test_experts_read_the_stream_or_what_the_router_left_of_it(stream, share, activations):
     chip = rk.Chip("any", dict.fromkeys(("fp8", "bf16", "fp32", "fp64"), 1e15), bandwidth=1e12)
     joined = rk.network.switch(share, 1e11) if share > 1 else None
@@ -384,7 +385,7 @@ def _arrivals(experts, chosen, chips, nodes, tensor):
     return over_links / len(choices) / chips, over_cards / len(choices) / chips
 
 
-@pytest.mark.parametrize(
+@cases(
     ("experts", "chosen", "chips", "nodes", "tensor"),
     [
         (8, 2, 8, 1, 1), (8, 2, 8, 1, 4), (8, 3, 4, 1, 2), (8, 8, 4, 1, 1), (12, 3, 6, 3, 1),
@@ -492,7 +493,7 @@ def test_a_stage_waits_for_the_hop_to_the_next_only_if_asked():
     assert flowing.decode(8, 100)["send"].time == pytest.approx(2 * 4 * 4096 / 450e9)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("tensor", "pipeline", "links", "message"),
     [
         (8, 4, {}, "4 stages of 8 are 32 chips, and nothing says what joins"),
@@ -530,7 +531,7 @@ def test_kv_heads_are_replicated_or_split_where_there_are_more_chips():
         assert sum(step[name].kv for name in rows) == 8 * served.kv_bytes_per_token / 80
 
 
-@pytest.mark.parametrize(
+@cases(
     ("split", "links", "message"),
     [
         (Split(expert=3), None, "expert=3 must divide the 1 chips of a replica"),

@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import pytest
+from cases import cases
 
 import roofkit as rk
 from roofkit.models import Links, Precision, Split
@@ -12,8 +13,8 @@ LLAMA = rk.llm("Llama-3-8B")
 H100 = LLAMA.on("H100")
 
 
-@pytest.mark.parametrize("room", [{}, {"chunk": None}, {"chunk": 16}, {"reserve": 0.1}])
-@pytest.mark.parametrize(("prompt", "output"), [(1, 1), (2048, 1), (512, 4096)])
+@cases("room", [{}, {"chunk": None}, {"chunk": 16}, {"reserve": 0.1}])
+@cases(("prompt", "output"), [(1, 1), (2048, 1), (512, 4096)])
 def test_the_largest_batch_fits_and_one_more_does_not(prompt, output, room):
     batch = H100.largest_batch(prompt, output, **room)
     held = H100.memory(batch, prompt, output, **room)
@@ -24,7 +25,7 @@ def test_the_largest_batch_fits_and_one_more_does_not(prompt, output, room):
     assert held.weights + held.kv + step <= held.capacity - held.reserve
 
 
-@pytest.mark.parametrize("batch", [1, 7])
+@cases("batch", [1, 7])
 def test_the_longest_prompt_fits_and_one_more_does_not(batch):
     prompt = H100.longest_prompt(batch, output=100)
     assert H100.memory(batch, prompt, 100).fits
@@ -82,7 +83,7 @@ def test_compute_binds_from_there_on():
     assert LLAMA.on(slow).compute_bound_batch() is None
 
 
-@pytest.mark.parametrize(("weights", "chips"), [("bf16", 2), ("int4", 1)])
+@cases(("weights", "chips"), [("bf16", 2), ("int4", 1)])
 def test_the_fewest_chips_hold_it_and_one_less_does_not(weights, chips):
     served = rk.llm("Llama-3-70B").fewest_chips(
         "H100", precision=Precision(weights=weights), batch=4
@@ -158,7 +159,7 @@ def test_the_cheapest_point_meets_what_is_asked():
         assert rk.models.cheapest([each], 512, 128, **limits).price >= point.price
 
 
-@pytest.mark.parametrize("prompt", [1, 128, 512])
+@cases("prompt", [1, 128, 512])
 def test_without_a_load_no_larger_batch_gives_a_hundredth_more(prompt):
     """Where computing binds, more sequences only wait longer: 330 of them do, and not 1390."""
     point = rk.models.cheapest(H100, prompt, 128, per_token=0.025)
@@ -171,7 +172,7 @@ def test_without_a_load_no_larger_batch_gives_a_hundredth_more(prompt):
         assert point.time_per_token < 0.4 * 0.025
 
 
-@pytest.mark.parametrize("load", [100, 10_000, 1e6])
+@cases("load", [100, 10_000, 1e6])
 def test_a_load_takes_the_fewest_replicas_and_on_these_the_smallest_batch(load):
     asked = {"per_token": 0.02, "tokens_per_second": load, "prices": PRICES}
     point = rk.models.cheapest(OFFERS, 512, 128, **asked)
@@ -205,7 +206,7 @@ def test_without_prices_a_token_costs_chip_seconds():
     assert point.price_per_hour == 2
 
 
-@pytest.mark.parametrize(
+@cases(
     ("offers", "asked", "message"),
     [
         ([], {}, "no deployment fits"),

@@ -6,6 +6,7 @@ import links
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,8 +37,8 @@ collectives, makers = st.sampled_from(COLLECTIVES), st.sampled_from(list(MAKERS.
 sizes, counts = st.floats(1, 1e15), st.integers(3, 2**12)
 
 
-@pytest.mark.parametrize("n", [4, 8, 16, 64])
-@pytest.mark.parametrize(
+@cases("n", [4, 8, 16, 64])
+@cases(
     ("collective", "one_way", "both_ways", "many"),
     [
         (all_gather, lambda n: (n - 1) / n, lambda n: (n - 1) / n / 2, 1 / 2),
@@ -71,7 +72,7 @@ TORI = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("axes", "rings"), TORI)
+@cases(("axes", "rings"), TORI)
 def test_no_cut_of_a_torus_lets_a_gather_be_faster_or_forces_it_to_be_slower(axes, rings):
     """The slowest cut is a lower bound; fractional trees reach it (Edmonds 1973)."""
     group, n = Group("torus", axes, 1.0, rings), math.prod(axes)
@@ -80,7 +81,7 @@ def test_no_cut_of_a_torus_lets_a_gather_be_faster_or_forces_it_to_be_slower(axe
     assert reduce_scatter(n, group).seconds == pytest.approx(slowest, rel=1e-12)
 
 
-@pytest.mark.parametrize(("axes", "rings"), TORI)
+@cases(("axes", "rings"), TORI)
 def test_an_all_to_all_loads_the_busiest_link_of_a_torus_so(axes, rings):
     group, n = Group("torus", axes, 1.0, rings), math.prod(axes)
     found = all_to_all(n**2, group).seconds
@@ -91,7 +92,7 @@ def test_an_all_to_all_loads_the_busiest_link_of_a_torus_so(axes, rings):
         assert found == pytest.approx(slowest, rel=1e-12)
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 8])
+@cases("n", [3, 4, 5, 8])
 def test_a_one_way_ring_takes_what_its_cuts_ask(n):
     capacity = links.torus((n,), (True,), both_ways=False)
     one_way = ring(n, 1.0, bidirectional=False)
@@ -100,10 +101,8 @@ def test_a_one_way_ring_takes_what_its_cuts_ask(n):
     assert all_to_all(n**2, one_way).seconds == pytest.approx(routed)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 8])
-@pytest.mark.parametrize(
-    ("capacity", "made"), [(links.switch, switch), (links.all_pairs, all_pairs)]
-)
+@cases("n", [2, 3, 5, 8])
+@cases(("capacity", "made"), [(links.switch, switch), (links.all_pairs, all_pairs)])
 def test_switches_and_all_pairs_take_what_their_cuts_ask(n, capacity, made):
     group = made(n, 1.0)
     gather = links.slowest_cut(capacity(n), links.gather)
@@ -112,8 +111,8 @@ def test_switches_and_all_pairs_take_what_their_cuts_ask(n, capacity, made):
     assert all_to_all(n**2, group).seconds == pytest.approx(exchange, rel=1e-12)
 
 
-@pytest.mark.parametrize(("count", "chips"), [(2, 1), (2, 2), (2, 3), (3, 2), (2, 4), (4, 1)])
-@pytest.mark.parametrize("card", [1, 2, 9])
+@cases(("count", "chips"), [(2, 1), (2, 2), (2, 3), (3, 2), (2, 4), (4, 1)])
+@cases("card", [1, 2, 9])
 def test_two_levels_take_what_the_cuts_ask_where_the_outer_one_binds(count, chips, card):
     width, n = 18, count * chips
     group = Group("switch", (chips,), width, nodes=count, card=card)
@@ -149,8 +148,8 @@ def test_an_all_reduce_in_the_network_sends_the_array_once():
     assert (found.bytes, found.between) == (16e6, without.between)
 
 
-@pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize("chip", ["H100", "A100 80GB SXM", "TPU v5e"])
+@cases("exact", [True, False])
+@cases("chip", ["H100", "A100 80GB SXM", "TPU v5e"])
 def test_a_switch_adds_up_wherever_it_can_unless_told_otherwise(chip, exact):
     eight = rk.group(chip, 8)
     found = all_reduce(16e6, eight, exact=exact)
@@ -165,9 +164,9 @@ def test_more_bytes_never_take_less(collective, size, more, n, make, exact):
     assert collective(size + more, group, exact=exact, with_latency=True).bytes >= least
 
 
-@pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize("make", MAKERS.values(), ids=list(MAKERS))
-@pytest.mark.parametrize("collective", COLLECTIVES)
+@cases("exact", [True, False])
+@cases("make", MAKERS.values())
+@cases("collective", COLLECTIVES)
 def test_one_chip_alone_communicates_nothing(collective, make, exact):
     how = {"exact": exact, "with_latency": True}
     assert collective(1e9, make(1, latency=1e-6), **how).bytes == 0
@@ -202,7 +201,7 @@ def test_collectives_in_symbols_are_the_formulas_of_the_table():
         assert sympy.simplify(transfer.seconds - formula) == 0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("group", "hops"),
     [
         (ring(16, W, latency=1e-6), 8),
@@ -215,7 +214,6 @@ def test_collectives_in_symbols_are_the_formulas_of_the_table():
         (torus((4, 8, 12), W, latency=1e-6), 12),
         (rk.group("TPU v5e", 8), 4),
     ],
-    ids=repr,
 )
 def test_small_arrays_wait_for_one_hop_after_another(group, hops):
     for collective in COLLECTIVES:
@@ -233,15 +231,15 @@ def test_v5e_waits_under_45_kilobytes_a_hop():
     assert all_gather(2 * 2048 * 8192, four).seconds == pytest.approx(560e-6, rel=2e-3)
 
 
-@pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, "1e6", None, True])
-@pytest.mark.parametrize("collective", COLLECTIVES)
+@cases("bad", [0, -1, math.nan, math.inf, "1e6", None, True])
+@cases("collective", COLLECTIVES)
 def test_a_bad_amount_of_bytes_is_named_and_shown(collective, bad):
     with pytest.raises(ValueError, match=rf"^size must be .*{bad}"):
         collective(bad, ring(4, W))
 
 
-@pytest.mark.parametrize("bad", ["yes", 1, 0, None, np.ones(2)])
-@pytest.mark.parametrize("name", ["with_latency", "exact"])
+@cases("bad", ["yes", 1, 0, None, np.ones(2)])
+@cases("name", ["with_latency", "exact"])
 def test_a_choice_is_true_or_false(name, bad):
     with pytest.raises(ValueError, match=rf"^{name}=.* must be True or False"):
         all_gather(1e6, ring(4, W, latency=1e-6), **{name: bad})
@@ -280,7 +278,7 @@ def test_a_sum_in_the_switch_has_no_approximation():
         all_reduce(1e6, rk.group("H100", 8), in_network=True, exact=False)
 
 
-@pytest.mark.parametrize("bad", [8, "ring", rk.chip("TPU v5e")])
+@cases("bad", [8, "ring", rk.chip("TPU v5e")])
 def test_a_collective_runs_over_a_group(bad):
     with pytest.raises(ValueError, match="group must be a Group, got"):
         all_gather(1e6, bad)

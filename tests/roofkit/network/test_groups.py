@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 
 import roofkit as rk
 from roofkit.hardware import Interconnect
@@ -15,7 +16,7 @@ from roofkit.network import Group, all_pairs, group, line, ring, switch, torus
 from roofkit.network.sharding import group_sizes
 
 
-@pytest.mark.parametrize(
+@cases(
     ("chip", "n", "shape", "egress"),
     [
         ("TPU v5e", 1, "line of 1", 45e9),
@@ -50,7 +51,7 @@ def test_chips_of_the_table_are_joined_as_they_are(chip, n, shape, egress):
     assert made.chip is rk.chip(chip)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("chip", "n", "told"),
     [
         ("TPU v5e", 3, "has no slice of n=3 chips; slices are 2x2, 2x4"),
@@ -106,7 +107,7 @@ def test_what_a_group_would_ignore_is_refused():
             Group("torus", (4,), 1e9, reduces=reduces)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "told"),
     [
         ({"rings": ("no",)}, r"rings=\('no',\) must say of each of 1 axes"),
@@ -156,24 +157,24 @@ def test_two_levels_need_a_card():
         group("H100", 8, nodes=4, card=-1)
 
 
-@pytest.mark.parametrize("made", [ring, lambda n, w: torus((4, n), w)])
+@cases("made", [ring, lambda n, w: torus((4, n), w)])
 def test_two_chips_are_no_ring(made):
     with pytest.raises(ValueError, match="=2 is no ring: two chips share one link"):
         made(2, 45e9)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("bad", "shown"),
     [(0, "at least 1, got 0"), (2.5, "got 2.5"), (math.nan, "nan"), ("8", "'8'"), (True, "True")],
 )
-@pytest.mark.parametrize("made", [ring, line, switch, all_pairs])
+@cases("made", [ring, line, switch, all_pairs])
 def test_a_bad_number_of_chips_is_named(made, bad, shown):
     with pytest.raises(ValueError, match=r"^axes\[0\] must be ") as refusal:
         made(bad, 45e9)
     assert shown in str(refusal.value)
 
 
-@pytest.mark.parametrize("made", [ring, line, switch, all_pairs])
+@cases("made", [ring, line, switch, all_pairs])
 def test_a_bad_bandwidth_is_named(made):
     with pytest.raises(ValueError, match="bandwidth must be"):
         made(4, 0)

@@ -7,6 +7,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from cases import cases
 
 import roofkit as rk
 from roofkit.network import Group, all_gather, all_reduce, all_to_all, reduce_scatter
@@ -103,8 +104,8 @@ def _seconds(bus, size, chips):
 
 
 # Bus bandwidths above the 450 GB/s that go out of an H100 or an H200 over its links.
-@pytest.mark.parametrize("bus", [475, 476, 480])
-@pytest.mark.parametrize("chip", ["H100", "H200"])
+@cases("bus", [475, 476, 480])
+@cases("chip", ["H100", "H200"])
 def test_bus_bandwidths_of_sums_in_the_switch_beat_the_links_alone_and_not_the_bound(chip, bus):
     """What maintainers of NCCL expect of eight: NVIDIA/nccl-tests, issues 212 (480), 290 (476)."""
     eight, size = rk.group(chip, 8), 8 * 2**30

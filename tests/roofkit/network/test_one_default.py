@@ -4,6 +4,7 @@ import inspect
 import json
 
 import pytest
+from cases import cases
 from click.testing import CliRunner
 
 import roofkit as rk
@@ -65,7 +66,7 @@ def _ways(chip, nodes=1, card=None, in_network=None):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", GROUPS)
+@cases("name", GROUPS)
 def test_whoever_is_asked_names_the_same_time(name):
     chip, several = GROUPS[name]
     found = _ways(chip, **several)
@@ -78,8 +79,8 @@ def test_whoever_is_asked_names_the_same_time(name):
         assert found["network"] == pytest.approx(2 * 7 / 8 * least)
 
 
-@pytest.mark.parametrize("name", ["eight H100", "two nodes of H100"])
-@pytest.mark.parametrize("in_network", [True, False])
+@cases("name", ["eight H100", "two nodes of H100"])
+@cases("in_network", [True, False])
 def test_whoever_is_told_where_sums_are_made_names_the_same_time(name, in_network):
     chip, several = GROUPS[name]
     found = _ways(chip, **several, in_network=in_network)
@@ -106,7 +107,7 @@ def test_in_network_is_none_unless_given():
     assert all(option.default is None for option in options)
 
 
-@pytest.mark.parametrize("chip", ["H100", "H200", "B200", "A100 80GB SXM", "A40", "A30"])
+@cases("chip", ["H100", "H200", "B200", "A100 80GB SXM", "A40", "A30"])
 def test_no_prediction_of_an_all_reduce_begins_before_that_time(chip):
     sizes = [2.0**power for power in range(10, 36)]
     calibration = rk.machine.calibrate(chip)

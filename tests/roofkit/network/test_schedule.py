@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 import sympy
+from cases import cases
 from links import torus
 
 import roofkit as rk
@@ -18,7 +19,7 @@ def grid(axes, rings=None):
     return Group("torus", axes, 45e9, rings or (False,) * len(axes))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("axes", "rings", "both_ways"),
     [
         ((4,), (False,), True), ((5,), (True,), True), ((5,), (True,), False),
@@ -41,14 +42,14 @@ def test_all_pairs_are_all_joined():
     assert Fabric(all_pairs(3, 64e9)).links == tuple(itertools.permutations(range(3), 2))
 
 
-@pytest.mark.parametrize("axes", GRIDS)
+@cases("axes", GRIDS)
 def test_a_ring_goes_through_all_chips_along_links(axes):
     fabric = Fabric(grid(axes))
     assert sorted(fabric.ring) == list(range(fabric.n))
     assert {*itertools.pairwise(fabric.ring), (fabric.ring[-1], fabric.ring[0])} <= {*fabric.links}
 
 
-@pytest.mark.parametrize("group", [line(4, 45e9), grid((3, 3)), grid((1, 4))], ids=repr)
+@cases("group", [line(4, 45e9), grid((3, 3)), grid((1, 4))])
 def test_no_ring_is_made_up(group):
     with pytest.raises(ValueError, match="no ring through the chips"):
         _ = Fabric(group).ring
@@ -72,7 +73,7 @@ def test_what_was_sent_arrives_when_the_step_ends_and_is_counted():
     assert fabric.lacking == {0: [1, 2], 1: [2], 2: [1]}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("send", "says"),
     [
         ((0, 2, 0), "no link leads from chip 0 to chip 2; its neighbours: 1"),
@@ -89,27 +90,25 @@ def test_a_send_that_cannot_be_is_refused_and_not_counted(send, says):
     assert fabric.sent == fabric.busiest == 0
 
 
-@pytest.mark.parametrize(
+@cases(
     "group",
     [
         switched(8, 450e9), rk.group("H100", 8, nodes=2, card=50e9), "ring",
         ring(sympy.Symbol("n"), 45e9),
     ],
-    ids=repr,
 )  # fmt: skip
 def test_a_group_without_links_from_chip_to_chip_is_refused(group):
     with pytest.raises(ValueError, match=r"no links from chip to chip|whole numbers"):
         Fabric(group)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("group", "pieces"),
     [
         (ring(4, 45e9), 2), (ring(5, 45e9), 2), (ring(5, 45e9, bidirectional=False), 4),
         (line(4, 45e9), 3), (grid((2, 4)), 4), (grid((4, 4)), 8), (all_pairs(8, 64e9), 1),
         (grid((1,)), 0),
     ],
-    ids=repr,
 )  # fmt: skip
 def test_the_least_is_in_whole_pieces_what_the_collective_costs(group, pieces):
     size = 16.0 * group.n

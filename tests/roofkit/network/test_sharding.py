@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import sympy
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,7 +44,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("n", "ar_one_way", "rs_one_way", "ar", "rs", "many"), TABLE)
+@cases(("n", "ar_one_way", "rs_one_way", "ar", "rs", "many"), TABLE)
 def test_critical_widths_are_the_published_ones(n, ar_one_way, rs_one_way, ar, rs, many):
     scatter = {"collective": "reduce-scatter"}
     for chain in (line(n, W), switch(n, W), *([ring(n, W, bidirectional=False)] if ar else [])):
@@ -55,9 +56,7 @@ def test_critical_widths_are_the_published_ones(n, ar_one_way, rs_one_way, ar, r
         assert round(width(ring(n, W), exact=False)) == many
 
 
-@pytest.mark.parametrize(
-    ("n", "wide"), [(2, 8_756), (4, 13_133), (8, 30_644), ((16,), 65_667), ((4,), 26_267)]
-)
+@cases(("n", "wide"), [(2, 8_756), (4, 13_133), (8, 30_644), ((16,), 65_667), ((4,), 26_267)])
 def test_slices_of_v5e_have_the_widths_of_the_rings_they_contain(n, wide):
     assert round(critical_width(rk.group("TPU v5e", n))) == wide
 
@@ -69,7 +68,7 @@ def test_two_v5e_need_a_width_of_8755_6_and_not_twice_that():
     assert found != pytest.approx(17_511, rel=0.4)
 
 
-@pytest.mark.parametrize(("n", "wide"), [(2, 4_397), (8, 30_781)])
+@cases(("n", "wide"), [(2, 4_397), (8, 30_781)])
 def test_critical_widths_of_an_h100_are_the_published_ones(n, wide):
     # Published for 989e12; the table has 989.4e12.
     assert round(critical_width(rk.group("H100", n), in_network=False)) == wide
@@ -154,7 +153,7 @@ def test_a_width_of_1024_on_two_v5e_is_8_6_times_too_narrow():
     assert estimate.bound == "link"
 
 
-@pytest.mark.parametrize("along", ["B", "D", "F"])
+@cases("along", ["B", "D", "F"])
 def test_one_chip_does_the_whole_matmul_and_sends_nothing(along):
     whole = MEMORY.estimate(rk.matmul(300, 500, 700))
     for collective in COLLECTIVES[along]:
@@ -194,7 +193,7 @@ def test_swapping_b_and_f_is_transposing_the_product(B, D, F, n, make):
 SIZES = {"X": 4 * 10 * 20, "Y": 1 * 20 * 30, "Z": 2 * 10 * 30}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("along", "collective", "collect", "array", "lengths"),
     [
         ("D", None, all_reduce, "Z", (10, 4, 30)),
@@ -210,7 +209,7 @@ SIZES = {"X": 4 * 10 * 20, "Y": 1 * 20 * 30, "Z": 2 * 10 * 30}
         ("F", "all-gather Z", all_gather, "Z", (10, 20, 6)),
     ],
 )
-@pytest.mark.parametrize("latency", [False, True])
+@cases("latency", [False, True])
 def test_each_way_to_split_sends_the_array_it_says_in_that_arrays_dtype(
     along, collective, collect, array, lengths, latency
 ):
@@ -235,7 +234,7 @@ def test_sharded_matmuls_broadcast_over_shapes_and_chips():
     assert part.estimate(MEMORY).lower[1, 2] == alone.estimate(MEMORY).lower
 
 
-@pytest.mark.parametrize("odd", ["B", "D", "F", "n"])
+@cases("odd", ["B", "D", "F", "n"])
 def test_lengths_that_do_not_broadcast_are_named(odd):
     sizes = dict.fromkeys("BDFn", np.full(2, 8.0)) | {odd: np.full(3, 8.0)}
     with pytest.raises(ValueError, match=rf"shapes do not broadcast: .*{odd}\[3\]"):
@@ -250,7 +249,7 @@ def test_upper_is_at_most_three_times_lower_under_two_channels(B, D, F, n, make,
     assert set(estimate.times) <= {"compute", "memory", "link"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("B", "D", "bound"), [(8, 65_536, "memory"), (1024, 8_000, "link"), (1024, 65_536, "compute")]
 )
 def test_each_of_the_three_roofs_can_bind(B, D, bound):
@@ -264,7 +263,7 @@ def test_between_nodes_the_network_can_bind():
     assert list(estimate.times) == ["compute", "memory", "link", "network"]
 
 
-@pytest.mark.parametrize(("n", "batch"), [(1, 255), (2, 263), (4, 282), (8, 326)])
+@cases(("n", "batch"), [(1, 255), (2, 263), (4, 282), (8, 326)])
 def test_each_chips_memory_asks_for_a_larger_batch(n, batch):
     """Splitting D leaves Z whole: a chip's critical batch is that of a matmul of width D / n."""
     critical = rk.critical_batch(MEMORY, D=8192 / n, F=8192)
@@ -286,20 +285,20 @@ def test_sums_travel_in_a_dtype_of_their_own():
         width(group, out_dtype="bf61")
 
 
-@pytest.mark.parametrize("name", ["B", "D", "F"])
-@pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, "8", None, True])
+@cases("name", ["B", "D", "F"])
+@cases("bad", [0, -1, math.nan, math.inf, "8", None, True])
 def test_a_bad_length_is_named_and_shown(name, bad):
     with pytest.raises(ValueError, match=rf"^{name} must be .*{bad}"):
         sharded_matmul(**{"B": 8, "D": 8, "F": 8, "group": line(4, W), name: bad})
 
 
-@pytest.mark.parametrize("bad", ["X", "d", "", None, 1, ["D"]])
+@cases("bad", ["X", "d", "", None, 1, ["D"]])
 def test_only_b_d_and_f_can_be_split(bad):
     with pytest.raises(ValueError, match="must be the dimension to split: B, D or F"):
         sharded_matmul(8, 8, 8, line(4, W), along=bad)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("along", "collective", "known"),
     [
         ("D", "all-gather Z", "all-reduce, reduce-scatter"),
@@ -319,10 +318,8 @@ def test_a_collective_that_does_not_fit_the_split_is_answered_with_those_that_do
             width(line(4, W), collective=collective)
 
 
-@pytest.mark.parametrize(
-    "ask", [lambda bad: sharded_matmul(8, 8, 8, bad), lambda bad: critical_width(bad)]
-)
-@pytest.mark.parametrize("bad", [2, "TPU v5e", MEMORY])
+@cases("ask", [lambda bad: sharded_matmul(8, 8, 8, bad), lambda bad: critical_width(bad)])
+@cases("bad", [2, "TPU v5e", MEMORY])
 def test_a_split_is_over_a_group(ask, bad):
     with pytest.raises(ValueError, match="group must be a Group, got"):
         ask(bad)
@@ -352,7 +349,7 @@ def test_a_chip_that_is_joined_to_none_works_alone():
     assert most_chips("GTX 1080 Ti", 1e9, peak_flops=1e12) == 1
 
 
-@pytest.mark.parametrize("bad", [0, -1, math.nan, "8192", None, np.ones(2)])
+@cases("bad", [0, -1, math.nan, "8192", None, np.ones(2)])
 def test_most_chips_refuses_a_bad_width(bad):
     with pytest.raises(ValueError, match=r"D must be|one number for D"):
         most_chips("TPU v5e", bad)

@@ -2,8 +2,8 @@
 
 import adapter
 import numpy as np
-import pytest
 import tiny_cnn
+from cases import cases
 
 CONV = ("conv", 6, 3, 1, 1)
 NETWORKS = {
@@ -26,8 +26,8 @@ NETWORKS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("fused", [False, True])
-@pytest.mark.parametrize("name", NETWORKS)
+@cases("fused", [False, True])
+@cases("name", NETWORKS)
 def test_every_layer_does_and_moves_what_a_counted_run_does(name, fused):
     layers, shape, batch = NETWORKS[name], (4, 6, 8), 2
     _, tape = tiny_cnn.run(layers, np.random.default_rng(1).normal(size=(batch, *shape)))

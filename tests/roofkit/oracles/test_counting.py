@@ -10,6 +10,7 @@ import adapter
 import numpy as np
 import pytest
 import tiny_transformer as tiny
+from cases import cases
 
 WIDTHS = adapter.WIDTHS
 # What no layer of a table is: taking a token, making a few gates of a token's scores, and the
@@ -63,9 +64,9 @@ def compare(model, chips, how, batch, new, cached):
     return run
 
 
-@pytest.mark.parametrize("how", ["fused", "unfused"])
-@pytest.mark.parametrize("passed", PASSES)
-@pytest.mark.parametrize("name", MODELS)
+@cases("how", ["fused", "unfused"])
+@cases("passed", PASSES)
+@cases("name", MODELS)
 def test_every_layer_does_and_moves_what_a_counted_run_does(name, passed, how):
     compare(tiny.changed(**MODELS[name]), 1, how, *PASSES[passed])
 
@@ -79,8 +80,8 @@ RIDING = {
 }
 
 
-@pytest.mark.parametrize("passed", PASSES)
-@pytest.mark.parametrize("name", MODELS)
+@cases("passed", PASSES)
+@cases("name", MODELS)
 def test_what_rides_along_moves_what_goes_in_and_comes_out(name, passed):
     model, (batch, new, cached) = tiny.changed(**MODELS[name]), PASSES[passed]
     run = tiny.run(model, tiny.tokens_of(model, batch, cached + new), cached=cached)
@@ -101,13 +102,13 @@ SIDE_BY_SIDE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("how", ["fused", "unfused"])
-@pytest.mark.parametrize("name", SIDE_BY_SIDE)
+@cases("how", ["fused", "unfused"])
+@cases("name", SIDE_BY_SIDE)
 def test_halves_side_by_side_are_added_together(name, how):
     compare(tiny.changed(**SIDE_BY_SIDE[name]), 1, how, *PASSES["chunk"])
 
 
-@pytest.mark.parametrize("name", SIDE_BY_SIDE)
+@cases("name", SIDE_BY_SIDE)
 def test_halves_side_by_side_take_what_the_whole_takes(name):
     """As one matmul of their input, and one onto the stream."""
     model, (batch, new, cached) = tiny.changed(**SIDE_BY_SIDE[name]), PASSES["chunk"]
@@ -124,12 +125,12 @@ def test_halves_side_by_side_take_what_the_whole_takes(name):
             assert total == getattr(found[first], field), (first, field)
 
 
-@pytest.mark.parametrize("rotary", [True, False])
+@cases("rotary", [True, False])
 def test_normed_keys_go_to_the_cache(rotary):
     compare(tiny.changed(qk_norm=True, rotary=rotary), 1, "fused", *PASSES["prefill"])
 
 
-@pytest.mark.parametrize("seed", range(20))
+@cases("seed", range(20))
 def test_flags_do_not_disturb_each_other(seed):
     draw = random.Random(seed)
     kv_heads, rotary = draw.choice([1, 2, 4]), draw.random() < 0.5
@@ -145,7 +146,7 @@ def test_flags_do_not_disturb_each_other(seed):
     compare(model, draw.choice([1, 2, 4]), draw.choice(["fused", "unfused"]), *passed)
 
 
-@pytest.mark.parametrize(("window", "rows"), [(None, 100), (None, 4), (5, 4), (7, 6)])
+@cases(("window", "rows"), [(None, 100), (None, 4), (5, 4), (7, 6)])
 def test_keys_pass_again_for_the_rows_that_see_them(window, rows):
     model, (batch, new) = tiny.changed(kv_heads=2, window=window), (2, 12)
     run = tiny.run(model, tiny.tokens_of(model, batch, new), rows=rows)
@@ -158,7 +159,7 @@ def test_keys_pass_again_for_the_rows_that_see_them(window, rows):
     assert said["attention"].flops == found["attention"].flops
 
 
-@pytest.mark.parametrize("name", MODELS)
+@cases("name", MODELS)
 def test_a_cached_prefix_changes_no_logits(name):
     """So the run that counts computes what it should."""
     model = tiny.changed(**MODELS[name])
@@ -170,8 +171,8 @@ def test_a_cached_prefix_changes_no_logits(name):
         )
 
 
-@pytest.mark.parametrize("passed", ["prefill", "decode"])
-@pytest.mark.parametrize(("name", "chips"), [
+@cases("passed", ["prefill", "decode"])
+@cases(("name", "chips"), [
     ("plain", 2), ("plain", 4), ("grouped", 4), ("one KV head", 2), ("all biases", 2),
     ("normed heads", 4), ("as GPT-2", 2), ("window", 2),
 ])  # fmt: skip
@@ -227,7 +228,7 @@ def mean_over_routings(model, batch, new, cached, chips, data=1, expert=1):
     return {key: amount / len(every) for key, amount in total.items()}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("batch", "new", "cached", "chips", "name"),
     [
         *[(batch, 1, 2, 1, name) for batch in (1, 2) for name in MIXTURES],
@@ -251,8 +252,8 @@ def compare_on_average(model, batch, new, cached, chips, aside=(), **ways):
             assert getattr(said[layer], field) == pytest.approx(amount, rel=1e-12), (layer, field)
 
 
-@pytest.mark.parametrize("name", ["every block", "a shared expert", "biases"])
-@pytest.mark.parametrize(("chips", "expert"), [(2, 2), (4, 2), (4, 4)])
+@cases("name", ["every block", "a shared expert", "biases"])
+@cases(("chips", "expert"), [(2, 2), (4, 2), (4, 4)])
 def test_experts_dealt_out_within_a_replica_cost_this_on_average(chips, expert, name):
     # Each chip adds biases of its own experts here, whose sum one of several parts may add.
     aside = ("experts_down",) if name == "biases" and chips > expert else ()
@@ -310,10 +311,10 @@ def latent_runs(model, chips, how, batch, new, cached):
     return runs
 
 
-@pytest.mark.parametrize("chips", [1, 2])
-@pytest.mark.parametrize("how", ["fused", "unfused"])
-@pytest.mark.parametrize("passed", PASSES)
-@pytest.mark.parametrize("name", LATENTS)
+@cases("chips", [1, 2])
+@cases("how", ["fused", "unfused"])
+@cases("passed", PASSES)
+@cases("name", LATENTS)
 def test_latent_attention_does_and_moves_what_the_quicker_way_does(name, passed, how, chips):
     model, sizes = tiny.changed(**LATENTS[name]), PASSES[passed]
     together = [ROTATED, *([CORE] if how == "fused" else [])]
@@ -343,7 +344,7 @@ def test_latent_attention_does_and_moves_what_the_quicker_way_does(name, passed,
                 }, layer
 
 
-@pytest.mark.parametrize("name", LATENTS)
+@cases("name", LATENTS)
 def test_what_rides_along_with_latent_projections_moves_what_goes_in_and_comes_out(name):
     model, sizes = tiny.changed(**LATENTS[name]), PASSES["chunk"]
     run, _ = latent_runs(model, 1, "fused", *sizes)
@@ -373,8 +374,8 @@ def held_bytes(held):
     return sum(WIDTHS[tiny.role_of(name)] * values.size for name, values in held.items())
 
 
-@pytest.mark.parametrize("chips", [1, 2, 4])
-@pytest.mark.parametrize("name", [*EVERY, *SIDE_BY_SIDE])
+@cases("chips", [1, 2, 4])
+@cases("name", [*EVERY, *SIDE_BY_SIDE])
 def test_a_chip_holds_these_weights_and_this_cache(name, chips):
     model = tiny.changed(**{**EVERY, **SIDE_BY_SIDE}[name])
     run = tiny.run(model, tiny.tokens_of(model, 2, 5), cached=4, chips=chips)
@@ -385,7 +386,7 @@ def test_a_chip_holds_these_weights_and_this_cache(name, chips):
     assert said["cache"] == first.tape.asked(widths=WIDTHS)["attention"].cache
 
 
-@pytest.mark.parametrize("chips", [2, 4])
+@cases("chips", [2, 4])
 def test_chips_send_what_they_add_up_and_the_logits(chips):
     model = tiny.changed(kv_heads=2)
     for batch, new, cached in PASSES.values():
@@ -401,8 +402,8 @@ def test_chips_send_what_they_add_up_and_the_logits(chips):
         assert {name: layer.sent for name, layer in said.items() if layer.sent} == found
 
 
-@pytest.mark.parametrize("passed", ["prefill", "decode"])
-@pytest.mark.parametrize("chips", [1, 2])
+@cases("passed", ["prefill", "decode"])
+@cases("chips", [1, 2])
 def test_times_follow_from_the_counts(chips, passed):
     model = dataclasses.asdict(tiny.changed(kv_heads=2, hidden=48, mlp=512))
     served = adapter.served(model, chips)
@@ -421,8 +422,8 @@ def test_times_follow_from_the_counts(chips, passed):
     assert whole == pytest.approx((total, worst))
 
 
-@pytest.mark.parametrize("name", LATENTS)
-@pytest.mark.parametrize("chips", [1, 2])
+@cases("name", LATENTS)
+@cases("chips", [1, 2])
 def test_a_chip_holds_latent_vectors_and_what_makes_k_and_v_of_them(chips, name):
     model = tiny.changed(**LATENTS[name])
     run = tiny.run(model, tiny.tokens_of(model, 2, 5), cached=4, chips=chips)
@@ -432,9 +433,7 @@ def test_a_chip_holds_latent_vectors_and_what_makes_k_and_v_of_them(chips, name)
     assert said["cache"] == sum(WIDTHS["cache"] * cache.size for cache in first.caches)
 
 
-@pytest.mark.parametrize(
-    ("chips", "data", "expert", "changes"), [(4, 1, 2, {}), (4, 1, 4, {}), *ACROSS]
-)
+@cases(("chips", "data", "expert", "changes"), [(4, 1, 2, {}), (4, 1, 4, {}), *ACROSS])
 def test_a_chip_holds_the_experts_that_are_dealt_to_it(chips, data, expert, changes):
     model, ways = tiny.changed(**MIXTURES["biases"] | changes), {"data": data, "expert": expert}
     tokens = tiny.tokens_of(model, 2 * data, 5)
@@ -444,8 +443,8 @@ def test_a_chip_holds_the_experts_that_are_dealt_to_it(chips, data, expert, chan
             assert said["weight"] == held_bytes(chip.held)
 
 
-@pytest.mark.parametrize("chips", [1, 2])
-@pytest.mark.parametrize("stages", [2, 4])
+@cases("chips", [1, 2])
+@cases("stages", [2, 4])
 def test_stages_hand_on_the_stream_and_share_layers(chips, stages):
     """A stage works on a part of the batch; a chip hands its part of the stream to its like."""
     model, (batch, new, cached) = tiny.changed(layers=4), PASSES["chunk"]
@@ -481,8 +480,8 @@ HUNGRY = {
 }
 
 
-@pytest.mark.parametrize("how", ["fused", "unfused"])
-@pytest.mark.parametrize("name", HUNGRY)
+@cases("how", ["fused", "unfused"])
+@cases("name", HUNGRY)
 def test_activations_take_at_most_this_much_memory(name, how):
     model = tiny.changed(**HUNGRY[name])
     peak = tiny.run(model, tiny.tokens_of(model, 2, 6), how=how).chips[0].tape.peak(WIDTHS)

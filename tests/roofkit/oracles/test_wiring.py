@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import wiring
+from cases import cases
 
 import roofkit as rk
 from roofkit.network import (
@@ -35,7 +36,7 @@ CHAINS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("axes", "rings", "both_ways"), CHAINS)
+@cases(("axes", "rings", "both_ways"), CHAINS)
 def test_a_torus_has_the_links_and_hops_of_its_graph(axes, rings, both_ways):
     wires = wiring.Wires(wiring.chain(axes, rings, both_ways))
     group = Group("torus", axes, SPEED, rings, bidirectional=both_ways, latency=LATE)
@@ -52,7 +53,7 @@ def test_a_torus_has_the_links_and_hops_of_its_graph(axes, rings, both_ways):
     assert all_to_all(SIZE, group, with_latency=True).seconds == pytest.approx(group.hops * LATE)
 
 
-@pytest.mark.parametrize("n", [2, 3, 7])
+@cases("n", [2, 3, 7])
 def test_pairs_and_switches_take_one_hop(n):
     wires = wiring.Wires(wiring.pairs(n))
     assert all_pairs(n, SPEED).hops == wires.flood() == 1
@@ -67,8 +68,8 @@ def over_a_link(transfer):
     return transfer.bytes / transfer.group.links
 
 
-@pytest.mark.parametrize("both_ways", [True, False])
-@pytest.mark.parametrize("n", [3, 4, 5, 8])
+@cases("both_ways", [True, False])
+@cases("n", [3, 4, 5, 8])
 def test_rings_carry_what_is_said(n, both_ways):
     group = ring(n, SPEED, bidirectional=both_ways)
     links = wiring.chain((n,), (True,), both_ways)
@@ -93,7 +94,7 @@ def test_rings_carry_what_is_said(n, both_ways):
     assert over_a_link(all_reduce(SIZE, group)) == pytest.approx(both)
 
 
-@pytest.mark.parametrize("n", [2, 3, 6])
+@cases("n", [2, 3, 6])
 def test_a_line_carries_what_is_said_in_as_many_steps_as_hops(n):
     wires = wiring.Wires(wiring.chain((n,), (False,)))
     wiring.line_gather(wires, n, SIZE)
@@ -102,7 +103,7 @@ def test_a_line_carries_what_is_said_in_as_many_steps_as_hops(n):
     assert wires.steps == line(n, SPEED).hops
 
 
-@pytest.mark.parametrize(("length", "dimensions"), [(3, 2), (4, 2), (3, 3)])
+@cases(("length", "dimensions"), [(3, 2), (4, 2), (3, 3)])
 def test_a_torus_keeps_all_of_its_links_busy(length, dimensions):
     axes = (length,) * dimensions
     wires = wiring.Wires(wiring.chain(axes, (True,) * dimensions))
@@ -114,7 +115,7 @@ def test_a_torus_keeps_all_of_its_links_busy(length, dimensions):
     assert over_a_link(all_gather(SIZE, group)) == pytest.approx(float(wires.busiest()))
 
 
-@pytest.mark.parametrize("n", [2, 5])
+@cases("n", [2, 5])
 def test_pairs_and_switches_send_straight(n):
     through = {
         "pairs": (wiring.pairs(n), lambda a, b: (a, b), all_pairs(n, SPEED)),
@@ -136,7 +137,7 @@ def test_pairs_and_switches_send_straight(n):
     assert late.seconds == pytest.approx(2 * LATE)
 
 
-@pytest.mark.parametrize(("count", "n"), [(2, 2), (3, 2), (2, 4)])
+@cases(("count", "n"), [(2, 2), (3, 2), (2, 4)])
 def test_two_levels_carry_what_is_said(count, n):
     group = Group("switch", (n,), SPEED, nodes=count, card=2.0)
     assert group.n == count * n
@@ -166,10 +167,8 @@ def test_two_levels_carry_what_is_said(count, n):
     )
 
 
-@pytest.mark.parametrize(
-    ("axes", "rings"), [((4,), (True,)), ((2, 3), (False, False)), ((3, 3), (True, True))]
-)
-@pytest.mark.parametrize("seed", range(3))
+@cases(("axes", "rings"), [((4,), (True,)), ((2, 3), (False, False)), ((3, 3), (True, True))])
+@cases("seed", range(3))
 def test_a_fabric_counts_what_the_links_carry(axes, rings, seed):
     """Pieces sent at random, told to both."""
     draw = random.Random(seed)
@@ -209,7 +208,7 @@ def test_a_fabric_counts_what_the_links_carry(axes, rings, seed):
     assert least_gather_bytes(SIZE, group) == SIZE / group.n * math.ceil((group.n - 1) / into)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("along", "collective"),
     [
         ("D", None), ("D", "reduce-scatter"), ("B", None), ("B", "all-gather Y"),
