@@ -76,25 +76,11 @@ def plain(x):
         pass
 
 
-def counting(x):
-    n = 0
-    while n >= 0:
-        n += 1
-
-
 def bare(x):
     while True:
         try:
             while True:
                 pass
-        except:  # noqa: E722
-            pass
-
-
-def bare_twice(x):
-    while True:
-        try:  # noqa: SIM105
-            bare(x)
         except:  # noqa: E722
             pass
 
@@ -105,64 +91,8 @@ def suppressing(x):
             plain(x)
 
 
-def in_finally(x):
-    try:
-        plain(x)
-    finally:
-        plain(x)
-
-
-def finally_again(x):
-    while True:
-        try:
-            pass
-        finally:
-            continue  # noqa: B012
-
-
-def returning_from_finally(x):
-    while True:
-        try:
-            plain(x)
-        finally:
-            break  # noqa: B012
-    plain(x)
-
-
-def catching_interrupts(x):
-    while True:
-        try:  # noqa: SIM105
-            plain(x)
-        except (KeyboardInterrupt, SystemExit, Exception):
-            pass
-
-
-def looking_for(x):
-    while x != 10:
-        x += 0.3
-
-
 def of_generator(x):
     return sum(1 for _ in itertools.count())
-
-
-def all_of(x):
-    return all(each >= 0 for each in itertools.count())
-
-
-def generator_with_finally(x):
-    def endless():
-        try:
-            while True:
-                yield 1
-        finally:
-            pass
-
-    return max(endless())
-
-
-def sorted_by(x):
-    return sorted([2, 1], key=plain)
 
 
 def twofold_recursion(x):
@@ -172,39 +102,8 @@ def twofold_recursion(x):
         twofold_recursion(x)
 
 
-def mutual(x):
-    def odd(x):
-        return even(x + 1)
-
-    def even(x):
-        with contextlib.suppress(RecursionError):
-            return odd(x + 1)
-        return odd(0)
-
-    while True:
-        even(x)
-
-
-def comparing(x):
-    class Never:
-        def __eq__(self, other):
-            return plain(x)
-
-        __hash__ = None
-
-    return Never() == 3
-
-
 def prime(x):
     return next(n for n in itertools.count(4, 2) if all(n % d for d in range(2, n)))
-
-
-def number_that_loops(x):
-    class Number:
-        def __float__(self):
-            plain(x)
-
-    return Number()
 
 
 def list_that_loops(x):
@@ -222,12 +121,7 @@ def after_another(x):
     return x * x if x < 2 else plain(x)
 
 
-LOOPS = [
-    plain, counting, bare, bare_twice, suppressing, in_finally, finally_again,
-    returning_from_finally, catching_interrupts, looking_for, of_generator, all_of,
-    generator_with_finally, sorted_by, mutual, comparing, prime, number_that_loops, list_that_loops,
-    after_another,
-]  # fmt: skip
+LOOPS = [plain, bare, suppressing, of_generator, prime, list_that_loops, after_another]
 
 
 @pytest.mark.parametrize("function", LOOPS, ids=lambda function: function.__name__)
@@ -253,51 +147,21 @@ def power(x):
     return 10**10**10
 
 
-def power_again(x):
-    return (10**10**9) % 7
-
-
-def sleeping(x):
-    time.sleep(10**6)
-
-
 def sleeping_on(x):
     while True:
         with contextlib.suppress(BaseException):
             time.sleep(10**6)
 
 
-def locked(x):
-    lock = threading.Lock()
-    with lock, lock:
-        pass
-
-
 def waiting(x):
     threading.Event().wait()
-
-
-def joining(x):
-    beside = threading.Thread(target=time.sleep, args=[5], name="student", daemon=True)
-    beside.start()
-    beside.join()
 
 
 def spaces(x):
     return re.match(r"(a+)+$", "a" * 40 + "b")
 
 
-IN_C = [
-    power,
-    power_again,
-    sleeping,
-    sleeping_on,
-    locked,
-    waiting,
-    joining,
-    spaces,
-    twofold_recursion,
-]
+IN_C = [power, sleeping_on, waiting, spaces, twofold_recursion]
 
 
 @pytest.mark.skipif(not time_limit._alarms(), reason="needs alarms")
@@ -313,16 +177,8 @@ def recursion(x):
     return recursion(x - 1)
 
 
-def huge(x):
-    return 7**10**5
-
-
 def long_text(x):
     return "9" * 10**7
-
-
-def long_list(x):
-    return [1] * 10**6
 
 
 def asking(x):
@@ -333,12 +189,8 @@ def asking(x):
     ("function", "says"),
     [
         (recursion, "For (x=2.1) your function calls itself again and again."),
-        (huge, "it gives inf; it should give 4.41"),
         (long_text, "it has more than 300 characters."),
-        (long_list, "your function returned 1000000 value(s), not 1."),
         (lambda x: itertools.count(), "your function returned more than 1 value(s)."),
-        (lambda x: (n for n in itertools.count()), "returned more than 1 value(s)."),
-        (lambda x: iter(int, 1), "your function returned more than 1 value(s)."),
         (lambda x: lambda: 3, "a function (call it, with parentheses), not a number"),
         (asking, "our function raised OSError"),
         (lambda x: sys.exit("over"), "our function raised SystemExit: over for (x=2.1)."),
@@ -360,9 +212,7 @@ X = sympy.Symbol("x")
 @pytest.mark.parametrize(
     "formula",
     [
-        X ** (10**12), sympy.factorial(X * 10**6), sympy.Sum(1 / X, (sympy.Symbol("n"), 1, 10**9)),
-        sympy.binomial(10**7 * X, X), (X + 1) ** X**X**X,
-        sympy.exp(sympy.exp(sympy.exp(sympy.exp(X)))),
+        X ** (10**12), sympy.factorial(X * 10**6), (X + 1) ** X**X**X,
     ],
     ids=str,
 )  # fmt: skip
@@ -372,7 +222,7 @@ def test_a_huge_expression_is_told_shortly(formula):
     assert len(verdict.message) <= 200
 
 
-@pytest.mark.parametrize("text", ["x**x**x**x**x", "9**9**9**9", "x^(10^400)", "(" * 90 + "x"])
+@pytest.mark.parametrize("text", ["9**9**9**9", "x^(10^400)", "(" * 90 + "x"])
 def test_a_huge_text_is_told_shortly(text):
     verdict = TEXT.judge(text)
     assert verdict.credit == 0
@@ -391,12 +241,6 @@ def holding_nothing(pad, *arrays):
         pass
 
 
-def freeing(pad, *arrays):
-    while True:
-        with contextlib.suppress(BaseException):
-            pad.free(pad.zeros((1, 1)))
-
-
 class Finalised:
     """Works whenever one of it is thrown away, which is where a strike goes nowhere."""
 
@@ -410,7 +254,7 @@ def finalising(pad, *arrays):
         Finalised()
 
 
-@pytest.mark.parametrize("schedule", [holding_nothing, freeing, finalising])
+@pytest.mark.parametrize("schedule", [holding_nothing, finalising])
 def test_a_schedule_that_loops_is_stopped_with_a_sentence(schedule, by):
     question = find_question(MATMUL)
     assert isinstance(question, Puzzle)

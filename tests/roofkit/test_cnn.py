@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy
 from cases import cases
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import roofkit as rk
@@ -31,6 +31,7 @@ GTX = rk.Roofline(11.3e12, 484e9)
 PUBLISHED = {"inputs_read": False, "pooling": False}
 
 names = st.sampled_from([network.name for network in cnns()])
+few = settings(max_examples=12, derandomize=True)  # each example counts a whole network
 batches = st.integers(1, 2**15)
 dtypes = st.sampled_from(["fp32", "bf16", "int8", "int4"])
 conventions = st.fixed_dictionaries(
@@ -293,6 +294,7 @@ def test_every_layer_list_names_its_paper_and_its_framework_file():
         assert network.source.endswith(".py")
 
 
+@few
 @given(names, batches, conventions)
 def test_a_table_adds_up_to_the_cost_of_the_whole(name, batch, convention):
     network = cnn(name)
@@ -302,6 +304,7 @@ def test_a_table_adds_up_to_the_cost_of_the_whole(name, batch, convention):
     assert all(layer.kv == layer.link == 0 and layer.count == 1 for layer in table)
 
 
+@few
 @given(names, batches, conventions)
 def test_images_add_activations_and_flops_but_no_weights(name, batch, convention):
     one, many = (cnn(name).forward(GTX, n, **convention) for n in (1, batch))
@@ -311,6 +314,7 @@ def test_images_add_activations_and_flops_but_no_weights(name, batch, convention
         assert together.weights == alone.weights
 
 
+@few
 @given(names, batches, batches, conventions)
 def test_more_images_take_longer_but_not_longer_each(name, few, more, convention):
     network, many = cnn(name), few + more
@@ -319,6 +323,7 @@ def test_more_images_take_longer_but_not_longer_each(name, few, more, convention
     assert long / many <= short / few * (1 + 1e-12)
 
 
+@few
 @given(names, st.lists(batches, min_size=1, max_size=4), conventions)
 def test_batches_in_an_array_agree_with_single_ones_to_the_last_bit(name, several, convention):
     network = cnn(name)
@@ -330,6 +335,7 @@ def test_batches_in_an_array_agree_with_single_ones_to_the_last_bit(name, severa
     assert network.macs(np.array(several)).tolist() == [network.macs(batch) for batch in several]
 
 
+@few
 @given(names, batches, conventions)
 def test_no_convention_moves_less_by_moving_more(name, batch, convention):
     def moved(**changed):
@@ -340,6 +346,7 @@ def test_no_convention_moves_less_by_moving_more(name, batch, convention):
     assert moved(pooling=False) < moved(pooling=True)
 
 
+@few
 @given(names, batches, conventions)
 def test_layer_by_layer_is_never_faster_than_the_whole_suggests(name, batch, convention):
     table = cnn(name).forward(GTX, batch, **convention | {"fma": 2})
@@ -348,6 +355,7 @@ def test_layer_by_layer_is_never_faster_than_the_whole_suggests(name, batch, con
     assert table.time <= table.upper <= whole.upper * (1 + 1e-12)
 
 
+@few
 @given(names, batches, conventions)
 def test_counting_macs_changes_neither_times_nor_bounds(name, batch, convention):
     macs, flops = (cnn(name).forward(GTX, batch, **convention | {"fma": fma}) for fma in (1, 2))
