@@ -45,8 +45,8 @@ ROOMS = {
     "roofkit/roofline.py": [f"{TESTS}test_roofline.py", f"{TESTS}test_kernels.py"],
     "roofkit/kernels.py": [f"{TESTS}test_kernels.py"],
     "roofkit/machine/calibration.py": [f"{TESTS}test_machine.py"],
-    "roofkit/machine/predictions.py": [f"{TESTS}test_predictions.py"],
-    "roofkit/machine/gpu": [f"{TESTS}test_predictions.py"],
+    "roofkit/machine/predictions.py": [f"{TESTS}test_predictions.py", f"{TESTS}test_gpu_fit.py"],
+    "roofkit/machine/gpu": [f"{TESTS}test_predictions.py", f"{TESTS}test_gpu_fit.py"],
 }  # fmt: skip
 # Lines and functions of the models where a wrong count is easily made and hardly noticed.
 TARGETED = re.compile(

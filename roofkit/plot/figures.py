@@ -235,8 +235,12 @@ def _box(middle, width, height):
 
 
 def _shared(a, b):
-    both = Bbox.intersection(a, b)
-    return both.width * both.height if both else 0.0
+    # Bbox.intersection takes twenty times as long, and a figure asks thousands of times.
+    (left, low), (right, top) = a.get_points().tolist()
+    (other_left, other_low), (other_right, other_top) = b.get_points().tolist()
+    across = min(right, other_right) - max(left, other_left)
+    up = min(top, other_top) - max(low, other_low)
+    return across * up if across > 0 and up > 0 else 0.0
 
 
 def _within(box, points):

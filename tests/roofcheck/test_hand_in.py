@@ -175,15 +175,16 @@ RIGHT = {
 }
 
 
-def test_a_kernel_that_dies_and_a_cell_without_end_are_told(place, monkeypatch):
+def test_a_kernel_that_dies_and_a_cell_without_end_are_told(place):
     notebook, before = place(bound="import os\nos._exit(1)"), running()
     died = hand_in_file(notebook, SET)
     assert "3. Which roof?: the kernel ended while a cell ran there." in str(died)
     assert died.can_go_on
-    endless = nbformat.read(place(ridge="while True: pass"), as_version=4)
+    # Its first cell has no end: a busy machine may take longer than a second for any other one.
+    endless = nbformat.read(place(setup="while True: pass"), as_version=4)
     found = rerun.run(endless, notebook.parent, cell_seconds=1)
     assert running() == before, "no kernel goes on"
-    assert found.ended == "1. A specification: a cell was stopped after 1 seconds."
+    assert found.ended.endswith("ridge: a cell was stopped after 1 seconds.")
 
 
 def test_what_is_no_notebook_of_the_set_is_told(place, tmp_path):

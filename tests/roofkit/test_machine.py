@@ -241,8 +241,7 @@ def _simulate(monkeypatch, backend, plan):
     return events
 
 
-@pytest.mark.parametrize("quick", [True, False])
-@pytest.mark.parametrize("speed", [1e9, 1e10, 1e12])
+@pytest.mark.parametrize(("speed", "quick"), [(1e9, True), (1e10, False), (1e12, True)])
 def test_a_slow_machine_measures_less_and_takes_no_longer(monkeypatch, quick, speed):
     backend = Simulated(speed, speed)
     plan = plans.PLANS["cpu", quick]
@@ -560,7 +559,7 @@ def test_a_bad_or_foreign_file_is_refused(measured, tmp_path, rewrite, told):
     overhead=st.floats(2e-6, 5e-5),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=60)
+@settings(max_examples=20, derandomize=True)
 def test_known_efficiencies_are_found_again_through_noise_and_outliers(
     eff_flops, eff_bw, overhead, seed
 ):

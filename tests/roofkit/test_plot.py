@@ -138,7 +138,7 @@ def test_one_dark_marker_stands_for_a_kernel_where_roofs_coincide():
     assert [low.get_color(), high.get_color()] == colours
 
 
-@cases("intensity", [1, 64, 150, 512])
+@cases("intensity", [1, 150])
 def test_a_label_covers_no_line_and_no_legend(intensity):
     for drawn in (V5E, {"bf16": V5E, "int8": V5E.roofline("int8")}):
         ax = plot.roofline(drawn, {"X · Y, B = 64": intensity})
@@ -151,7 +151,7 @@ def test_a_label_covers_no_line_and_no_legend(intensity):
                 assert not path.intersects_bbox(box, filled=False)
 
 
-@cases("intensity", [100, 150, 180])
+@cases("intensity", [100, 180])
 def test_a_kernel_near_the_ridge_is_named_outside_the_region_of_compute(intensity):
     roof = rk.chip("A100 40GB SXM").roofline("bf16")
     ax = plot.roofline({"A100 40GB SXM bf16": roof}, {"your kernel": intensity})

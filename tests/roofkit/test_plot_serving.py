@@ -1,6 +1,7 @@
 """Figures of a served model: lines are the deployment's numbers, marks stand where they belong."""
 
 import dataclasses
+import functools
 import re
 from itertools import combinations
 
@@ -21,6 +22,8 @@ MIXTRAL = rk.llm("Mixtral-8x7B").on("H100", split=Split(tensor=2))
 WINDOWED = rk.llm("Mistral-7B-v0.1").on("L40S")
 SERVED = {"H100": H100, "TPU v5e": V5E, "A6000": A6000, "eight": LARGE, "experts": MIXTRAL}
 BATCHES = [2**i for i in range(11)]
+# One figure of each, since drawing takes its time.
+throughput, kv_memory = functools.cache(plot.throughput), functools.cache(plot.kv_memory)
 
 
 @pytest.fixture(autouse=True)
@@ -56,10 +59,10 @@ def _reads_well(ax):
 
 @cases("served", SERVED.values())
 def test_lines_are_tokens_per_second_and_seconds(served):
-    top, bottom = plot.throughput(served, BATCHES, context=1024)
+    top, bottom = throughput(served)
     for panel, expected in (
-        (top, lambda xs: xs / served.time_per_token(xs, 1024)),
-        (bottom, lambda xs: served.time_per_token(xs, 1024)),
+        (top, lambda xs: xs / served.time_per_token(xs, 2048)),
+        (bottom, lambda xs: served.time_per_token(xs, 2048)),
     ):
         for line in _curves(panel):
             assert line.get_ydata().tolist() == expected(line.get_xdata()).tolist()
@@ -71,7 +74,7 @@ def test_lines_are_tokens_per_second_and_seconds(served):
 
 @cases("served", SERVED.values())
 def test_the_cross_is_at_the_largest_batch_that_fits(served):
-    top, bottom = plot.throughput(served)
+    top, bottom = throughput(served)
     (full,) = _marked(top, "X")
     assert served.memory(full, 1, 2048).fits
     assert not served.memory(full + 1, 1, 2048).fits
@@ -83,7 +86,7 @@ def test_the_cross_is_at_the_largest_batch_that_fits(served):
 
 @cases("served", [H100, V5E, LARGE])
 def test_the_circle_is_where_compute_begins_to_bind_the_weights(served):
-    top, _ = plot.throughput(served)
+    top, _ = throughput(served)
     (knee,) = _marked(top, "o")
     assert knee == served.compute_bound_batch(2048)
     assert f"compute binds from batch {knee}" in top.roofkit_description
@@ -91,7 +94,7 @@ def test_the_circle_is_where_compute_begins_to_bind_the_weights(served):
 
 
 def test_experts_need_a_larger_batch_than_the_figure_shows():
-    top, _ = plot.throughput(MIXTRAL)
+    top, _ = throughput(MIXTRAL)
     assert not _marked(top, "o")
     assert "compute binds" not in top.roofkit_description
     (knee,) = _marked(plot.throughput(MIXTRAL, [2**i for i in range(14)])[0], "o")
@@ -143,7 +146,7 @@ def test_two_panels_are_shown_as_one_picture_or_drawn_on_yours():
 
 @cases("served", [*SERVED.values(), WINDOWED])
 def test_lines_are_the_bytes_of_the_cache(served):
-    ax = plot.kv_memory(served)
+    ax = kv_memory(served)
     found = {}
     for line in _curves(ax):
         for x, y in zip(*line.get_data(), strict=True):
@@ -179,12 +182,12 @@ def test_a_window_keeps_the_cache_from_growing():
 
 
 def test_the_memory_of_each_of_several_chips_is_meant():
-    ax = plot.kv_memory(LARGE)
+    ax = kv_memory(LARGE)
     assert ax.get_ylabel() == "KV cache on each chip (bytes)"
     assert (
         "Llama-2-70B on 8 × H100 SXM; weights 17.2 GB, capacity 85.5 GB" in ax.roofkit_description
     )
-    assert plot.kv_memory(H100).get_ylabel() == "KV cache (bytes)"
+    assert kv_memory(H100).get_ylabel() == "KV cache (bytes)"
 
 
 def test_lengths_none_of_which_fits():

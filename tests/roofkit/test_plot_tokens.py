@@ -1,5 +1,7 @@
 """Formats over tokens: where lines turn, what is said of them, and that they stay apart."""
 
+import functools
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -20,6 +22,12 @@ STEPS = {
 }
 
 
+@functools.cache
+def drawn(speed):
+    """Times, or speeds, of every format: one figure of each, since drawing takes its time."""
+    return plot.over_tokens(B, STEPS, flops=2 * N * B if speed else None)
+
+
 @pytest.fixture(autouse=True)
 def _no_windows_and_no_leftovers():
     plt.switch_backend("Agg")
@@ -35,13 +43,13 @@ def _circles(ax):
     return [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"]
 
 
-@cases("flops", [None, 2 * N * B])
-def test_a_line_turns_where_weights_and_peak_say(flops):
-    ax = plot.over_tokens(B, STEPS, flops=flops)
+@cases("speed", [False, True])
+def test_a_line_turns_where_weights_and_peak_say(speed):
+    ax = drawn(speed)
     for (x, y), (dtype, size, tokens) in zip(_circles(ax), FORMATS.values(), strict=True):
         assert x == pytest.approx(tokens, rel=1e-4)
         assert x == pytest.approx(A100.roofline(dtype).ridge * size / 2)
-        at_turn = A100.peak_flops(dtype) if flops is not None else N * size / A100.bandwidth
+        at_turn = A100.peak_flops(dtype) if speed else N * size / A100.bandwidth
         assert y == pytest.approx(at_turn)
 
 
@@ -54,11 +62,11 @@ def test_a_turn_is_exact_with_activations_counted():
 
 def test_times_and_speeds_are_those_of_the_estimate():
     flops = 2 * N * B
-    times, speeds = plot.over_tokens(B, STEPS), plot.over_tokens(B, STEPS, flops=flops)
+    times, speeds = drawn(False), drawn(True)
     for time, speed, step in zip(_curves(times), _curves(speeds), STEPS.values(), strict=True):
-        drawn = np.isin(time.get_xdata(), B)
-        np.testing.assert_allclose(time.get_ydata()[drawn], step.lower)
-        np.testing.assert_allclose(speed.get_ydata()[drawn], flops / step.lower)
+        given = np.isin(time.get_xdata(), B)
+        np.testing.assert_allclose(time.get_ydata()[given], step.lower)
+        np.testing.assert_allclose(speed.get_ydata()[given], flops / step.lower)
     assert times.get_ylabel().endswith("(ms)")
     assert speeds.get_ylabel() == "attainable (FLOP/s)"
     assert (times.get_xscale(), times.get_yscale()) == ("log", "log")
@@ -72,15 +80,15 @@ def test_a_line_that_never_turns_has_no_circle():
 
 
 def test_what_is_drawn_is_said():
-    said = plot.over_tokens(B, STEPS).roofkit_description
+    said = drawn(False).roofkit_description
     assert "W4A16: 1.72 ms at 1, 45.9 ms at 1024, compute-bound from 38.3" in said
-    said = plot.over_tokens(B, STEPS, flops=2 * N * B).roofkit_description
+    said = drawn(True).roofkit_description
     assert "W8A8: 4.08 TFLOP/s at 1, 624 TFLOP/s at 1024, compute-bound from 153" in said
 
 
 def test_lines_that_run_together_stay_visible_and_labels_apart():
-    for flops in (None, 2 * N * B):
-        ax = plot.over_tokens(B, STEPS, flops=flops)
+    for speed in (False, True):
+        ax = drawn(speed)
         solid, *with_gaps = _curves(ax)
         assert solid.get_linestyle() == "-"
         assert "-" not in {line.get_linestyle() for line in with_gaps}

@@ -4,8 +4,10 @@ import adapter
 import families
 import pytest
 import torch_model
-from cases import cases
 
+pytestmark = pytest.mark.weekly(
+    "transformers builds the models that roofkit counts, in the same sizes"
+)
 CLAIMED = [family for family in adapter.families() if family in families.SMALL]
 CONFIGS = [
     pytest.param({"model_type": family, **fields}, id=f"{family}-{number}")
@@ -21,12 +23,12 @@ def test_every_family_that_is_claimed_has_a_config_here():
     assert set(adapter.families()) <= families.SMALL.keys()
 
 
-@cases("fields", CONFIGS)
+@pytest.mark.parametrize("fields", CONFIGS)
 def test_parameters_are_the_same(fields):
     assert adapter.parameters(fields) == torch_model.parameters(fields)
 
 
-@cases("fields", CONFIGS)
+@pytest.mark.parametrize("fields", CONFIGS)
 def test_a_config_is_read_as_transformers_writes_it(fields):
     """With every key there is, most of which change no cost."""
     written = {**torch_model.config_of(fields).to_dict(), "model_type": fields["model_type"]}
@@ -34,7 +36,7 @@ def test_a_config_is_read_as_transformers_writes_it(fields):
 
 
 # For the first DeepSeek another family stands in, with defaults of its own.
-@cases("fields", [each for each in CONFIGS if each.id != "deepseek-0"])
+@pytest.mark.parametrize("fields", [each for each in CONFIGS if each.id != "deepseek-0"])
 def test_a_key_that_is_absent_means_what_transformers_takes_it_for(fields):
     """Left out one by one: refused, or read as if what transformers fills in were there."""
     for key in set(fields) - {"model_type"}:
@@ -47,7 +49,9 @@ def test_a_key_that_is_absent_means_what_transformers_takes_it_for(fields):
         assert said == adapter.shape({**written, "model_type": fields["model_type"]}), key
 
 
-@cases(("config", "said"), adapter.published().values())
+@pytest.mark.parametrize(
+    ("config", "said"), adapter.published().values(), ids=adapter.published().keys()
+)
 def test_published_shapes_have_the_parameters_of_the_model(config, said):
     assert said == torch_model.parameters(config)
 
@@ -65,13 +69,13 @@ def compare_flops(fields, passed):
     assert said == {place: getattr(found, place) for place in said}
 
 
-@cases("passed", PASSES)
-@cases("fields", CONFIGS)
+@pytest.mark.parametrize("passed", PASSES)
+@pytest.mark.parametrize("fields", CONFIGS)
 def test_products_of_matrices_are_the_same(fields, passed):
     compare_flops(fields, passed)
 
 
-@cases("fields", CONFIGS)
+@pytest.mark.parametrize("fields", CONFIGS)
 def test_a_cache_holds_the_same(fields):
     batch, new, cached = PASSES["decode"]
     found = torch_model.counted(fields, batch, new, cached).cached
