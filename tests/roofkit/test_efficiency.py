@@ -49,10 +49,7 @@ def test_everything_broadcasts():
 @cases(
     ("ask", "reasons"),
     [
-        (
-            lambda t: mfu(1e12, t, 1e12),
-            ("fewer FLOPs", "causal", "wider dtype", "one chip"),
-        ),
+        (lambda t: mfu(1e12, t, 1e12), ("fewer FLOPs", "causal", "wider dtype", "one chip")),
         (lambda t: mbu(1e11, t, 1e11), ("cache", "fewer bytes", "one chip")),
         (lambda t: ROOF.share(WORK, t), ("cache", "sparsity", "wider dtype", "clock")),
     ],

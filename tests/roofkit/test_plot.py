@@ -290,10 +290,7 @@ def test_times_are_bars_with_the_bracket_between_maximum_and_sum():
     ax = plot.times({"a": roof.estimate(rk.Cost(2e9, 3e6)), "b": roof.estimate(rk.Cost(4e9, 1e6))})
     assert ax.get_xlabel() == "time (ms)"
     assert sorted(round(bar.get_width(), 9) for bar in ax.patches) == [1, 2, 3, 4]
-    assert [line.get_xdata() for line in ax.lines] == [
-        pytest.approx([3, 5]),
-        pytest.approx([4, 5]),
-    ]
+    assert [line.get_xdata() for line in ax.lines] == [pytest.approx([3, 5]), pytest.approx([4, 5])]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b"]
     assert sorted(text.get_text() for text in ax.texts) == ["1", "2", "3", "4"]
 

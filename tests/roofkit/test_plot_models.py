@@ -291,12 +291,7 @@ def test_what_is_no_table_is_refused(draw, tables, told):
         ({str(i): H100.decode() for i in range(5)}, "give 1 to 4 tables, got 5"),
         (_table(_layer("send", 0.0, 0.0, link=1e9)), "three layers: no layer computes"),
         (
-            {
-                "": LayerTable(
-                    "six",
-                    [_layer("a", 1e9, peak=10.0**i) for i in range(6)],
-                )
-            },
+            {"": LayerTable("six", [_layer("a", 1e9, peak=10.0**i) for i in range(6)])},
             "6 different roofs",
         ),
     ],

@@ -400,10 +400,7 @@ def test_a_kernel_that_was_never_timed_claims_no_coverage():
         (lambda: calibrate("H100", dtype="bf16"), "leave out roof= and dtype="),
         (lambda: calibrate(rk.chip("H100"), rk.Roofline(1e14, 1e12)), "leave out roof= and dtype="),
         (lambda: calibrate("Snapdragon"), "Snapdragon"),
-        (
-            lambda: calibrate("AGX Orin"),
-            "AGX Orin that predictions rest on is not confirmed",
-        ),
+        (lambda: calibrate("AGX Orin"), "AGX Orin that predictions rest on is not confirmed"),
         (lambda: calibrate(rk.Chip("mine", {"bf16": 1e14}, 1e12)), "'multiprocessors'"),
         (lambda: calibrate(replace(H100.chip, threads=None)), "'threads'"),
         (lambda: A100.matmul(0, 1, 1), "B must be finite and above 0"),

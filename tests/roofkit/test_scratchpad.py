@@ -96,16 +96,8 @@ def tiles_room(M, N, K, rows, columns, depth):
 
 
 SCHEDULES = {
-    "naive": (
-        naive,
-        lambda M, N, K: (2 * M * N * K, M * N),
-        lambda M, N, K: 3,
-    ),
-    "row kept": (
-        row_kept,
-        lambda M, N, K: (M * K + M * N * K, M * N),
-        lambda M, N, K: K + 2,
-    ),
+    "naive": (naive, lambda M, N, K: (2 * M * N * K, M * N), lambda M, N, K: 3),
+    "row kept": (row_kept, lambda M, N, K: (M * K + M * N * K, M * N), lambda M, N, K: K + 2),
     "square tiles of 3": (
         lambda run: tiles(run, 3, 3, 3),
         lambda M, N, K: tiles_formula(M, N, K, 3, 3),

@@ -133,14 +133,7 @@ def forward(network, batch, **how):
     """The layers of a forward pass of a CNN, as {name: Said}, but elements."""
     table = network.forward(CHIP, batch, "fp32", **how)
     return {
-        layer.name: Said(
-            layer.count,
-            layer.flops,
-            layer.weights / 4,
-            layer.activations / 4,
-            0,
-            0,
-        )
+        layer.name: Said(layer.count, layer.flops, layer.weights / 4, layer.activations / 4, 0, 0)
         for layer in table
     }
 
