@@ -156,64 +156,6 @@ def test_one_tile_has_the_intensity_of_its_edges(rows, columns):
     assert run.pad.cost.intensity == pytest.approx(edges, rel=0.05)
 
 
-def cached(run, order):
-    """Multiply-adds in any order, element by element, evicting what was used longest ago."""
-    pad, held = run.pad, {}
-    fresh = set(itertools.product(range(run.M), range(run.N)))
-
-    def evict(name):
-        block = held.pop(name)
-        if name[0] == "Z":
-            pad.store(block, run.Z[name[1] : name[1] + 1, name[2] : name[2] + 1])
-        pad.free(block)
-
-    def fetch(name, *keep):
-        if name not in held:
-            if pad.capacity - pad.used < 2:
-                evict(next(each for each in held if each not in keep))
-            operand, row, column = name
-            if operand == "Z" and (row, column) in fresh:
-                fresh.remove((row, column))
-                held[name] = pad.zeros((1, 1))
-            else:
-                array = getattr(run, operand)
-                held[name] = pad.load(array[row : row + 1, column : column + 1])
-        held[name] = held.pop(name)
-        return held[name]
-
-    for i, j, k in order:
-        names = ("X", i, k), ("Y", k, j), ("Z", i, j)
-        x, y, z = (fetch(name, *names) for name in names)
-        pad.matmul(x, y, into=z)
-    for name in list(held):
-        evict(name)
-
-
-def halves(box):
-    """A cache-oblivious order: the longest side is halved until single multiply-adds are left."""
-    longest = max(range(3), key=lambda axis: len(box[axis]))
-    side = box[longest]
-    if len(side) == 1:
-        yield tuple(each[0] for each in box)
-        return
-    for part in (side[: len(side) // 2], side[len(side) // 2 :]):
-        yield from halves((*box[:longest], part, *box[longest + 1 :]))
-
-
-@given(shape=shapes, elements=st.integers(3, 120), order=st.permutations("ijk"), seed=seeds)
-@settings(max_examples=60)
-def test_no_order_of_multiply_adds_beats_the_bound(shape, elements, order, seed):
-    box = tuple(range(length) for length in shape)
-    nest = list(itertools.product(*(box["ijk".index(axis)] for axis in order)))
-    loops = [tuple(point[order.index(axis)] for axis in "ijk") for point in nest]
-    shuffled = np.random.default_rng(seed).permutation(loops).tolist()
-    for points in (loops, shuffled, list(halves(box))):
-        run = Run(shape, elements, seed)
-        cached(run, points)
-        run.counts()
-        assert run.pad.cost.bytes >= least_matmul_bytes(*shape, capacity=2 * elements)
-
-
 def least_traffic(shape, elements):
     """The best of all schedules: its traffic, and its moves as pairs of evicted and fetched.
 
