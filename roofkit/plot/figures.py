@@ -196,12 +196,14 @@ def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
                 struck += 4 * (min(gaps, default=math.inf) < gap + 2)
             return gap + turn / 4 + 8 * struck + 4 * (covered + outside) / point**2
 
-        places = [
-            (centre + way * (radius + gap) * point + np.clip(1.42 * way, -1, 1) * half, gap, turn)
-            for gap in (3, 7, 12, 18, 26, 36, 48, 62, 78, 96)
-            for turn, way in enumerate(WAYS)
-        ]
-        middle, gap, _ = min(places, key=cost)
+        least, (middle, gap) = math.inf, (centre, 0)
+        for tried in (3, 7, 12, 18, 26, 36, 48, 62, 78, 96):
+            for turn, way in enumerate(WAYS):
+                if tried + turn / 4 >= least:
+                    continue  # its distance alone costs more than the best place
+                place = centre + way * (radius + tried) * point + np.clip(1.42 * way, -1, 1) * half
+                if (found := cost((place, tried, turn))) < least:
+                    least, middle, gap = found, place, tried
         label.xyann = (middle - centre) / point
         # The lines of a label beside its point start or end at the point.
         aside = int(np.sign((middle - centre)[0]) * (abs(middle - centre)[0] > half[0]))
