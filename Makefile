@@ -41,7 +41,7 @@ LEFT_OUT := not weekly$(if $(or $(CI),$(ALL)),, and not slow)
 # notebooks.py --check has run each lecture before.
 NBVAL := $(if $(or $(CI),$(ALL)),--nbval)
 WORKERS ?= 2
-PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -rs
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: $(VENV)/ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

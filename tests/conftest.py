@@ -7,6 +7,7 @@ continuous integration a skipped test is a failed one.
 """
 
 import os
+from collections import Counter
 
 import pytest
 from file_costs import ROOT, FileCosts
@@ -94,6 +95,9 @@ def pytest_terminal_summary(terminalreporter, config):
     skipped.parent.mkdir(exist_ok=True)
     reports = terminalreporter.stats.get("skipped", [])
     skipped.write_text("".join(f"{report.nodeid}\n" for report in reports), encoding="utf-8")
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in reports)
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)
     if count := config.stash[LEFT_OUT]:
         terminalreporter.write_line(
             f"{count} slow tests were left out: CI runs them, and so does make test ALL=1."
