@@ -29,15 +29,11 @@ from roofcheck.table import find_question
 
 def read_sets(root: Path) -> list[ProblemSet]:
     """Every problem set under `root`, in order."""
-    texts = (
-        read_problem_set(
-            path.relative_to(root).as_posix(),
-            path.read_text(encoding="utf-8"),
-            lambda question: find_question(question).points,
-        )
-        for path in root.glob("solutions/text/*.md")
-    )
-    return sorted(map(describe, texts), key=lambda each: each.number)
+    sets = []
+    for path in root.glob("solutions/text/*.md"):
+        name, source = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+        sets.append(describe(read_problem_set(name, source, lambda q: find_question(q).points)))
+    return sorted(sets, key=lambda each: each.number)
 
 
 def describe(text: Text) -> ProblemSet:
@@ -61,11 +57,8 @@ def describe(text: Text) -> ProblemSet:
 
 
 def _questions(text: Text) -> Iterator[Asked]:
-    cells = [
-        cell
-        for cell in text.notebook.cells
-        if "lectures" in cell.metadata or cell.metadata.nbgrader.grade
-    ]
+    data = ((cell, cell.metadata) for cell in text.notebook.cells)
+    cells = [cell for cell, each in data if "lectures" in each or each.nbgrader.grade]
     for number, (heading, graded) in enumerate(zip_longest(cells[::2], cells[1::2]), 1):
         lectures = heading.metadata.get("lectures")
         if not (lectures and graded and graded.metadata.nbgrader.grade):
@@ -90,10 +83,9 @@ def fill(text: Text, root: Path) -> None:
     about = describe(text)
     cells = {cell.id: cell for cell in text.notebook.cells}
     for each in about.questions:
-        key = "set.points-read" if each.paragraph else "set.points"
-        heading = f"## {each.number}. {each.title} {say(key, points=each.points)}"
-        _, line, rest = cells[each.text].source.partition("\n")
-        cells[each.text].source = heading + line + rest
+        points = say("set.points-read" if each.paragraph else "set.points", points=each.points)
+        heading = f"{each.number}. {each.title} {points}"
+        cells[each.text].source = cells[each.text].source.replace(each.title, heading, 1)
     files = {path.name[:2]: path.stem for path in root.glob("course/text/*.md")}
     if missing := {each[1:] for each in about.lectures} - {*files}:
         raise BuildError(f"{text.name}: course/text has no lecture {min(missing)}")
@@ -111,11 +103,10 @@ def homework(lecture: int, sets: Sequence[ProblemSet], folder: str) -> str:
     """The questions that a lecture opens, in words with links; `folder` leads to exercises."""
     parts = []
     for each in sets:
-        numbers = [asked.number for asked in each.questions if asked.lecture == f"l{lecture:02}"]
-        key = "set.questions" if len(numbers) > 1 else "set.question"
-        file = f"{folder}/{each.file}"
-        if numbers:
-            parts.append(say(key, numbers=ranges(numbers), set=each.number, file=file))
+        if opened := [one.number for one in each.questions if one.lecture == f"l{lecture:02}"]:
+            key = "set.questions" if len(opened) > 1 else "set.question"
+            named = {"set": each.number, "file": f"{folder}/{each.file}"}
+            parts.append(say(key, numbers=ranges(opened), **named))
     return str(listed(parts))
 
 

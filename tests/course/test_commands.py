@@ -126,7 +126,7 @@ def serves(address, solutions):
 
 def test_the_file_browser_shows_lectures_and_exercises(students):
     assert listed(students, "") == {"course", "exercises"}
-    assert listed(students, "course") <= {"en", "data", "text"}
+    assert listed(students, "course") <= {"en", "text"}
     assert all(name.endswith(".ipynb") for name in listed(students, "course/en"))
 
 
