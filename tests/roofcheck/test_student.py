@@ -267,7 +267,7 @@ def test_a_reveal_refuses_what_its_question_does_not_compute():
         reveal("ps1.bound", 1)
 
 
-@cases("answers", [(123, 124, 125), (123, 123, 123)])
+@pytest.mark.parametrize("answers", [(123, 124, 125), (123, 123, 123)])
 def test_hints_come_in_steps_for_wrong_answers_the_same_or_not(answers):
     first, second, third = (str(check("ps1.ridge", answer)) for answer in answers)
     assert "Hint" not in first

@@ -76,6 +76,7 @@ def test_every_question_of_ones_own_has_variants_enough(name):
     for each in found:
         parts = getattr(each, "parts", {"": each})
         assert all(isinstance(part, Number) for part in parts.values())
+    for each in found[::5]:
         assert each.judge(each.reference()).credit == 1
 
 
