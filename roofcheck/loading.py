@@ -57,8 +57,8 @@ SHARED = (
 )
 COMPUTED = ("unit", "rtol", "steps", "slips", "half", "exact")
 KEYS = {
-    "number": (*SHARED, *COMPUTED, "usual", "figure", "beyond"),
-    "several": (*SHARED, "steps", "slips", "parts"),
+    "number": (*SHARED, *COMPUTED, "usual", "figure", "beyond", "symbols"),
+    "several": (*SHARED, "steps", "slips", "parts", "swapped"),
     "formula": (*SHARED, *COMPUTED, "arguments", "cancels"),
     "choice": (*SHARED, "right", "why_not", "also"),
 }
@@ -333,6 +333,8 @@ def _made_number(entry, inputs, steps=()):
     if "beyond" in entry:
         expression, says = entry["beyond"]
         entry["beyond"] = _Beyond(_known(expression, (*inputs, "answer")), says)
+    for name in entry.get("symbols", {}).values():
+        _known(name, inputs)
     return Number(**{"asks": ""} | entry, inputs=inputs, formula=derivation, slips=own, words=words)
 
 

@@ -13,6 +13,7 @@ from roofcheck.algebra import names as names_in
 from roofcheck.computation import apply
 from roofcheck.derivation import Derivation, of_parts
 from roofcheck.diagnosis import LONGEST, brief
+from roofcheck.expressions import evaluate
 from roofcheck.kinds.question import (
     Question,
     Verdict,
@@ -27,6 +28,7 @@ from roofcheck.reading import UnreadableError, is_missing, read_number
 from roofcheck.scales import HALF
 from roofcheck.sentences import capital, listed, say, way
 from roofcheck.slips import Slip, Slips
+from roofcheck.spelling import formula
 
 # A question that is so wide asks for a value that was measured.
 MEASURED = 0.1
@@ -42,7 +44,8 @@ class Number(Question):
     credit, ``usual`` the one that a slide shows, by default the first of its own. ``figure`` is the
     attribute that the question means of an Estimate. ``beyond``, a function of inputs and of
     ``answer``, says why such an answer is impossible, or gives nothing. ``exact`` says that all
-    numbers in it are small and whole, so that two slips at once would fit every answer.
+    numbers in it are small and whole, so that two slips at once would fit every answer. ``symbols``
+    maps the symbols that an answer may use, as in "2C/W", to the inputs that they stand for.
 
     >>> from roofcheck.inputs import bandwidth, peak
     >>> ridge = Number(
@@ -65,6 +68,7 @@ class Number(Question):
     figure: str = ""
     beyond: Callable | None = None
     exact: bool = False
+    symbols: Mapping[str, str] = field(default_factory=dict)
 
     @functools.cached_property
     def known(self) -> Slips:
@@ -124,6 +128,19 @@ class Number(Question):
         right = self.reference()
         return math.ceil(right) if math.isfinite(right) else right
 
+    def _worked_out(self, answer):
+        """The value of a formula of the question's symbols; any other answer as it is."""
+        if not (isinstance(answer, str) and self.symbols):
+            return answer
+        text = formula(answer)
+        values = {symbol: self.inputs[name].value for symbol, name in self.symbols.items()}
+        # A number keeps its digits, which a value would lose.
+        if not any(symbol in text.upper() for symbol in values):
+            return answer
+        with contextlib.suppress(ValueError):
+            return evaluate(text, values)
+        return answer
+
     def problems(self):
         found = [f"the slip {name!r} lies within the tolerance" for name in self.known.too_close()]
         if self.usual and not any(self.usual in slip.names for slip in self.known.singles):
@@ -145,6 +162,7 @@ class Number(Question):
 
     def judge(self, answer, settled: Collection[str] = ()):
         """A Verdict; ``settled`` names inputs and steps that are right in other parts of it."""
+        answer = self._worked_out(answer)
         try:
             given = read_number(answer, self.unit, self.figure)
         except UnreadableError as error:
@@ -186,7 +204,8 @@ class Number(Question):
 class Several(Question):
     """Asks for several numbers, as a list, tuple, array or mapping; each part is a Number.
 
-    A part's points are its weight. The right values in another order keep half the credit.
+    A part's points are its weight. The right values in another order keep half the credit;
+    ``swapped`` is what to say of them in place of the general sentence.
 
     So does a wrong part that follows from the student's other answers: from those that are steps
     of its own derivation. ``follows`` maps the name of a part with no such steps to a function,
@@ -195,6 +214,7 @@ class Several(Question):
     """
 
     parts: Mapping[str, Number]
+    swapped: str = ""
     follows: Mapping[str, Callable] = field(default_factory=dict)
 
     def reference(self) -> dict[str, float]:
@@ -227,7 +247,8 @@ class Several(Question):
         weights = {name: part.points or 1.0 for name, part in self.parts.items()}
         credit = sum(weights[n] * v.credit for n, v in verdicts.items()) / sum(weights.values())
         if credit < HALF and _in_another_order(list(self.parts.values()), found):
-            return Verdict(HALF, say("parts.swapped", names=names), slips=("order",))
+            message = self.swapped or say("parts.swapped", names=names)
+            return Verdict(HALF, message, slips=("order",))
         if credit == 1:
             return Verdict(1, self.praise)
         said: dict[str, list[str]] = {}

@@ -50,7 +50,7 @@ def _tokens_shown(name, chip=H200):
 
 
 def _formats_on(chip):
-    """What question 3 says of a chip."""
+    """What ps2.formats says of a chip."""
     return {
         "asks": "Order these formats by the tokens from which compute binds on this chip, fewest "
         f"first: {chip}.",
