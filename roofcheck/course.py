@@ -85,12 +85,14 @@ class Term:
 
     ``due`` holds a time with its zone for each set that has one, ``upload`` says where files are
     handed in, ``site`` is the address of the published pages, ``ids`` the file of known ids.
+    ``own_figures`` are the sets whose questions of numbers have figures of each student's own.
     """
 
     due: dict[str, datetime] = field(default_factory=dict)
     upload: str = ""
     site: str = ""
     ids: Path | None = None
+    own_figures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ class Course:
             given = tomllib.loads(path.read_text(encoding="utf-8"))
         except tomllib.TOMLDecodeError as error:
             raise ValueError(f"{path}: {error}") from None
-        if unknown := set(given) - {"due", "upload", "site", "ids"}:
+        if unknown := set(given) - {"due", "upload", "site", "ids", "own_figures"}:
             raise ValueError(say("course.unknown", file=path, setting=min(unknown)))
         due = given.get("due", {})
         for name, moment in due.items():
@@ -151,6 +153,7 @@ class Course:
             upload=str(given.get("upload", "")),
             site=str(given.get("site", "")).rstrip("/"),
             ids=self.root / given["ids"] if given.get("ids") else None,
+            own_figures=tuple(self.set(name).id for name in given.get("own_figures", ())),
         )
 
 

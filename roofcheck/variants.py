@@ -5,9 +5,11 @@ import hashlib
 import html
 import unicodedata
 from collections.abc import Iterator
+from string import Formatter
 
 import numpy as np
 
+from roofcheck import asking
 from roofcheck.agreement import agrees, agrees_exactly, telling
 from roofcheck.inputs import GIVEN
 from roofcheck.kinds import Number, Several, Verdict
@@ -19,7 +21,7 @@ from roofkit._html import output
 
 # So many variants that two students seldom share one, and so few that a wrong answer is seldom the
 # answer to another by chance.
-FEWEST, MOST = 10, 20
+FEWEST, MOST = 8, 20
 # The answers to two variants differ by more than this, which is more than any question tolerates.
 APART = 0.03
 
@@ -27,11 +29,12 @@ APART = 0.03
 class Variant:
     """A student's own variant: the question as text, the figures it gives as attributes.
 
-    ``chip`` is the chip that it is about. Raises AttributeError for a figure it does not give.
+    ``chip`` is the chip that it is about, ``chips`` are those if there are several. A notebook also
+    shows what one needs beside the text. Raises AttributeError for a figure it does not give.
     """
 
-    def __init__(self, text, figures):
-        self._text, self._figures = text, figures
+    def __init__(self, text, figures, shown=""):
+        self._text, self._figures, self._shown = text, figures, shown
 
     def __getattr__(self, name):
         if name.startswith("_") or name not in self._figures:
@@ -46,7 +49,7 @@ class Variant:
         return self._text
 
     def _repr_html_(self):
-        return output(f"<blockquote>{html.escape(self._text)}</blockquote>")
+        return output(f"<blockquote>{self._shown or html.escape(self._text)}</blockquote>")
 
 
 def ask(question_id, me=...):
@@ -62,14 +65,17 @@ how many microseconds does it take?
     if is_nobody(me):
         return Variant(say("variant.nobody"), {})
     question = variant(question_id, me)
-    inputs = {name: given for part in _parts(question) for name, given in part.inputs.items()}
+    inputs = question.figures()
+    # Inputs that the text does not print are steps of the answer, such as the links of a corner.
+    printed = {name for _, name, *_ in Formatter().parse(question.asks)}
     figures = {
         name: int(given.value) if given.value % 1 == 0 else given.value
         for name, given in inputs.items()
-        if given.source == GIVEN
+        if given.source == GIVEN and (name in printed or f"{{{name}}}" in question.beside)
     }
-    chips = [given.chips[0] for given in inputs.values() if given.chips]
-    return Variant(question.text(), figures | ({"chip": chips[0]} if chips else {}))
+    chips = list(dict.fromkeys(given.chips[0] for given in inputs.values() if given.chips))
+    about = {"chip": chips[0]} if len(chips) == 1 else {"chips": chips} if chips else {}
+    return Variant(question.text(), figures | about, asking.as_html(question, question_id))
 
 
 @functools.cache
@@ -79,7 +85,8 @@ def variants(question_id):
     Raises ValueError for a question that does not ask for numbers, or has too few.
     """
     drawn = {}
-    for seed in range(10 * MOST):
+    # A question that has few different draws would be drawn for long.
+    for seed in range(2 * MOST):
         question = find_question(question_id).drawn(f"{question_id}, variant {seed}")
         if not isinstance(question, (Number, Several)):
             break
@@ -91,6 +98,14 @@ def variants(question_id):
     if len(drawn) < FEWEST:
         raise ValueError(f"{question_id} has {len(drawn)} variants; {FEWEST} are needed")
     return tuple(drawn.values())
+
+
+def varies(question_id):
+    """Whether a question has enough variants for a class."""
+    try:
+        return bool(variants(question_id))
+    except ValueError:
+        return False
 
 
 def is_nobody(me):

@@ -9,7 +9,8 @@
     python tools/notebooks.py --check                 exit 1 unless all are as built
 
 `mystcells.py` says how a text is written, and how slide types and grading follow from it;
-`problem_sets.py`, what the builder says of a problem set.
+`problem_sets.py`, what the builder says of a problem set; `own_figures.py`, what becomes of the sets
+that course/term.toml names for figures of one's own.
 Pictures are compared without their bytes, which differ between platforms. A check runs only those
 lectures that `runs.py` keeps no run of.
 """
@@ -31,10 +32,12 @@ from kernel import private_client
 from mystcells import BuildError, Text, read_lecture, read_problem_set
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
+from own_figures import give_own_figures
 from problem_sets import fill, homework, read_sets
 from runs import PICTURES, run_once
 
 from roofcheck.cells import asked
+from roofcheck.course import Course
 
 ROOT = Path(__file__).resolve().parents[1]
 HOMEWORK = "{eval}`homework`"
@@ -140,7 +143,10 @@ def build(
                 lecture = read_lecture(text, source, points)
                 contents = [build_lecture(lecture, root / targets(text)[0], timeout, once)]
             else:
-                contents = build_problem_set(read_problem_set(text, source, points), root)
+                problems = read_problem_set(text, source, points)
+                if Path(targets(text)[0]).stem in Course(root).term.own_figures:
+                    print(f"{text}: own figures in {', '.join(give_own_figures(problems))}")
+                contents = build_problem_set(problems, root)
             return text, dict(zip(targets(text), contents, strict=True))
         except BuildError as error:
             return text, error

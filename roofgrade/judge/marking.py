@@ -209,9 +209,10 @@ class _Marking:
 
 
 def _variant(message):
-    """What ``ask`` returns in the sandbox: the text and figures of one student's variant."""
+    """What ``ask`` returns in the sandbox: one student's variant as text, as HTML, its figures."""
     try:
         given = ask(str(message.get("question"))[:80], message.get("me"))
     except ValueError as error:
-        return {"text": str(error), "figures": {}}
-    return {"text": repr(given), "figures": {name: getattr(given, name) for name in dir(given)}}
+        return {"text": str(error), "figures": {}, "shown": ""}
+    figures = {name: getattr(given, name) for name in dir(given)}
+    return {"text": repr(given), "figures": figures, "shown": given._repr_html_()}

@@ -37,11 +37,14 @@ class Line:
 
 
 class Variant(Line):
-    """A student's own variant: its text, and its figures as attributes."""
+    """A student's own variant: its text, how a notebook shows it, its figures as attributes."""
 
-    def __init__(self, text, figures):
+    def __init__(self, text, figures, shown):
         super().__init__(text)
-        self._figures = figures
+        self._figures, self._shown = figures, shown
+
+    def _repr_html_(self):
+        return self._shown or super()._repr_html_()
 
     def __getattr__(self, name):
         if name.startswith("_") or name not in self._figures:
@@ -88,4 +91,4 @@ def find_question(question_id):
 def ask(question_id, me=...):
     """The variant of ``me``, as the grader gives it."""
     given = request({"question": str(question_id), "me": None if me in (None, ...) else str(me)})
-    return Variant(given["text"], given["figures"])
+    return Variant(given["text"], given["figures"], given["shown"])
