@@ -9,8 +9,8 @@
     python tools/notebooks.py --check                 exit 1 unless all are as built
 
 `mystcells.py` says how a text is written, and how slide types and grading follow from it;
-`problem_sets.py`, what the builder says of a problem set; `own_figures.py`, what becomes of the sets
-that course/term.toml names for figures of one's own.
+`problem_sets.py`, what the builder says of a problem set; `own_figures.py`, what becomes of a set
+with figures of each student's own.
 Pictures are compared without their bytes, which differ between platforms. A check runs only those
 lectures that `runs.py` keeps no run of.
 """
@@ -144,6 +144,7 @@ def build(
                 contents = [build_lecture(lecture, root / targets(text)[0], timeout, once)]
             else:
                 problems = read_problem_set(text, source, points)
+                fill(problems, root)
                 if Path(targets(text)[0]).stem in Course(root).term.own_figures:
                     print(f"{text}: own figures in {', '.join(give_own_figures(problems))}")
                 contents = build_problem_set(problems, root)
@@ -279,7 +280,6 @@ def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
     from nbgrader.utils import capture_log
     from traitlets.config import PyFileConfigLoader
 
-    fill(text, root)
     source = serialise(text)
     source_path, release_path = targets(text.name)
     with tempfile.TemporaryDirectory() as course:

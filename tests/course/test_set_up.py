@@ -28,7 +28,7 @@ if arguments[-2:] == ["config", "list"]:
 """
 UV = """#!/bin/sh
 echo uv "$@" "index $UV_DEFAULT_INDEX links $UV_FIND_LINKS" >> "$CALLS"
-[ "$1" = cache ] && exec echo /
+[ "$1" = cache ] && { echo /; exit; }
 """
 WORKS, FAILS = f"{UV}exit 0\n", f"{UV}echo no such wheel >&2; exit 2\n"
 

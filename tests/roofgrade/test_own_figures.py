@@ -1,5 +1,6 @@
 """The round trip of a set with figures of each student's own, and of two questions as printed."""
 
+import re
 import shutil
 import sys
 
@@ -17,6 +18,7 @@ sys.path.append(str(ROOT / "tools"))
 import notebooks
 from mystcells import read_problem_set
 from own_figures import give_own_figures
+from problem_sets import fill
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -26,6 +28,7 @@ ANSWERS = {
     "swapped": ("[255, 240]", "4378"),
     "wrong": ("[295, 240]", "481"),
 }
+HEADER = '---\ntitle: "Problem set 0: a part"\nminutes: 5\n---\n\n'
 TIME = """
 import roofkit
 chip = roofkit.chip(given_time.chip)
@@ -37,8 +40,9 @@ def text_of(name, first, last):
     """A set's text from one Markdown cell up to another."""
     [path] = (ROOT / "solutions/text").glob(f"{name}-*.md")
     text = path.read_text(encoding="utf-8")
-    start, end = (text.index(f'+++ {{"id": "{cell}"}}') for cell in (first, last))
-    return text[start:end]
+    start, end = (text.index(f'+++ {{"id": "{cell}"') for cell in (first, last))
+    # Numbers of questions and totals are those of the whole set.
+    return re.sub(r"{eval}`[^`]*`", "1", text[start:end])
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +56,16 @@ def course(tmp_path_factory):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
     (root / "course/term.toml").write_text('own_figures = ["ps1"]')
+    (root / "course/text").symlink_to(ROOT / "course/text")
     texts = root / "solutions/text"
     texts.mkdir(parents=True)
-    (texts / "ps1-own.md").write_text(text_of("ps1", "ps1-title", "ps1-bound-text"))
+    (texts / "ps1-own.md").write_text(HEADER + text_of("ps1", "ps1-title", "ps1-bound-text"))
     (texts / "ps2-two.md").write_text(
-        text_of("ps2", "ps2-title", "ps2-int8-text")
+        HEADER
+        + text_of("ps2", "ps2-title", "ps2-int8-text")
         + text_of("ps3", "ps3-two-text", "ps3-narrow-text")
     )
-    assert notebooks.main([], root) == 0
+    assert notebooks.main([str(path) for path in texts.glob("*.md")], root) == 0
     for name in ("ps1", "ps2"):
         hand_in(root, name, "untouched", {})
         hand_in(root, name, "model", {}, kind="solutions")
@@ -131,6 +137,7 @@ def test_the_width_is_right_as_a_number_a_bound_and_a_formula(course):
 def test_the_solution_of_every_set_is_right_with_own_figures(path):
     source = path.read_text(encoding="utf-8")
     text = read_problem_set(path.name, source, notebooks.question_points)
+    fill(text, ROOT)
     changed, names = give_own_figures(text), {}
     assert f"{path.name[:3]}.mine" in changed
     for cell in text.notebook.cells:
