@@ -21,6 +21,8 @@ from roofgrade.commands import main
 from roofgrade.pages import feedback
 from roofgrade.text import words
 
+pytestmark = pytest.mark.slow("released answers derive what each student was asked")
+
 # Two questions of ps1 in steps, one of them with figures of each student's own.
 TABLE = """
 ["ps1.ridge"]

@@ -18,6 +18,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from roofgrade.pages import cleaning, feedback, markup
 from roofgrade.pages.cleaning import Cleaning
 
+pytestmark = pytest.mark.slow("no page runs, loads or hides anything, whatever a student wrote")
+
 SLOW = "what takes for ever to render"
 TOLD = "could not be shown within the limits"
 MESSAGE = "Dense peak over memory bandwidth"

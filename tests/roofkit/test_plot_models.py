@@ -23,6 +23,8 @@ from roofkit.models.operations import Operation
 from roofkit.plot.models import KINDS, MARKERS, SMALL, WHOLE, kind_of
 from roofkit.plot.stacks import STYLES
 
+pytestmark = pytest.mark.slow("figures of models read well and say what the tables say")
+
 LLAMA = rk.llm("Llama-2-7B")
 H100, V5E = LLAMA.on("H100"), LLAMA.on("TPU v5e")
 LARGE = rk.llm("Llama-2-70B").on("H100", split=Split(tensor=8))

@@ -15,6 +15,8 @@ from roofkit import plot
 from roofkit.models import Precision, Split
 from roofkit.plot.serving import STYLES
 
+pytestmark = pytest.mark.slow("figures of serving read well and say what the tables say")
+
 LLAMA = rk.llm("Llama-2-7B")
 H100, V5E, A6000 = LLAMA.on("H100"), LLAMA.on("TPU v5e"), LLAMA.on("RTX A6000")
 LARGE = rk.llm("Llama-2-70B").on("H100", split=Split(tensor=8))
