@@ -295,6 +295,7 @@ def test_each_call_of_a_matmul_takes_another_weight():
 # Backends
 
 
+@pytest.mark.weekly("measuring through PyTorch gives what NumPy gives")
 def test_torch_on_the_cpu_gives_the_same_structure(measured):
     pytest.importorskip("torch")
     other = measurements._measure(_asked("torch-cpu"))
@@ -310,6 +311,7 @@ def test_torch_on_the_cpu_gives_the_same_structure(measured):
         assert by_shape.get(key, timing.cost) == timing.cost
 
 
+@pytest.mark.weekly("measuring through PyTorch gives what NumPy gives")
 def test_torch_multiplies_in_every_dtype_it_offers():
     torch = pytest.importorskip("torch")
     backend = backends.Torch(torch, "torch-cpu", threads=torch.get_num_threads())
