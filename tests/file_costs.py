@@ -86,10 +86,10 @@ def grown_files(now, before):
     ]
     speed = statistics.median(ratios) if ratios else 1.0
     return [
-        f"{name} took {seconds:.0f} CPU-seconds; {before.get(name, 0) * speed:.0f} were expected "
-        f"on this machine."
+        f"{name} took {seconds:.0f} CPU-seconds; {before[name] * speed:.0f} were expected on this "
+        f"machine."
         for name, seconds in sorted(now.items())
-        if seconds > (2 * before.get(name, 0) + SHARED) * speed
+        if name in before and seconds > (2 * before[name] + SHARED) * speed
     ]
 
 

@@ -46,7 +46,7 @@ def test_a_cell_that_is_run_before_the_set_up_says_which_to_run(lecture):
     assert lecture.evaluate(DIRTY)
 
 
-@pytest.mark.slow("make lab opens on the home, shows what a student needs, and prints no noise")
+@pytest.mark.weekly("make lab opens on the home, shows what a student needs, and prints no noise")
 def test_the_first_minutes_of_make_lab(context, tmp_path):
     own = {name: str(tmp_path) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR")}
     own["JUPYTER_RUNTIME_DIR"] = str(tmp_path / "runtime")

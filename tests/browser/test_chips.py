@@ -147,7 +147,7 @@ def test_one_step_wider_and_compute_binds(chips):
     wait_kernel(chips, "2 9216 1024 compute")
 
 
-@pytest.mark.slow("the buttons of live chips choose, and have names")
+@pytest.mark.weekly("the buttons of live chips choose, and have names")
 def test_buttons_keep_the_number_of_chips_where_such_a_group_exists(chips):
     press(chips, "n", "End")
     assert slider(chips, "n", of=SLIDERS).get_attribute("aria-valuetext") == "256"
@@ -165,7 +165,7 @@ def test_buttons_keep_the_number_of_chips_where_such_a_group_exists(chips):
     wait_kernel(chips, "2 8192 1024 link")
 
 
-@pytest.mark.slow("the buttons of live chips choose, and have names")
+@pytest.mark.weekly("the buttons of live chips choose, and have names")
 def test_controls_have_names(chips):
     for name, word in zip(SLIDERS, ("n", "D", "B"), strict=True):
         assert slider(chips, name, of=SLIDERS).get_attribute("aria-label") == word

@@ -83,7 +83,7 @@ def test_a_feedback_page_runs_nothing_and_asks_nobody(course, watched):
     screenshot(watched, "grading-feedback")
 
 
-@pytest.mark.slow("Formgrader shows work that attacks it, and runs none of it")
+@pytest.mark.weekly("Formgrader shows work that attacks it, and runs none of it")
 def test_formgrader_runs_nothing_of_a_student_and_marks_as_ever(course, formgrader, watched):
     with Gradebook(course.db_url) as gradebook:
         book = gradebook.find_submission_notebook(SET, SET, "mallory").id
@@ -110,7 +110,7 @@ def test_formgrader_runs_nothing_of_a_student_and_marks_as_ever(course, formgrad
     assert "Say where the ridge comes from." in made.path.read_text(encoding="utf-8")
 
 
-@pytest.mark.slow("paragraphs are marked in Formgrader by keys alone")
+@pytest.mark.weekly("paragraphs are marked in Formgrader by keys alone")
 def test_who_marks_goes_from_one_paragraph_to_the_next_by_keys(course, formgrader, watched):
     with Gradebook(course.db_url) as gradebook:
         books = sorted(book.id for book in gradebook.notebook_submissions(SET, SET))

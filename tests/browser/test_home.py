@@ -76,7 +76,7 @@ def test_the_first_page_is_the_home_with_menu_and_card(page, lab):
     assert page.locator(".jp-LauncherCard").count() == 0
 
 
-@pytest.mark.slow("an answer in a lecture counts on the home page")
+@pytest.mark.weekly("an answer in a lecture counts on the home page")
 def test_an_answer_in_a_lecture_is_found_again_on_the_page(page, lab):
     url, _ = lab
     opened(page, url)
@@ -104,7 +104,7 @@ def test_an_answer_in_a_lecture_is_found_again_on_the_page(page, lab):
     assert "lecture 1" in page.locator(".roofline-now").inner_text()
 
 
-@pytest.mark.slow("a student finds again where they were")
+@pytest.mark.weekly("a student finds again where they were")
 def test_go_on_opens_the_notebook_at_the_cell(page, lab):
     url, kept = lab
     before = kept.read_text(encoding="utf-8")
@@ -120,7 +120,7 @@ def test_go_on_opens_the_notebook_at_the_cell(page, lab):
     until(page, lambda: source(page) or "", lambda found: found.startswith(wanted))
 
 
-@pytest.mark.slow("review works on the page, by the keyboard alone")
+@pytest.mark.weekly("review works on the page, by the keyboard alone")
 def test_review_is_done_on_the_page(page, lab):
     url, kept = lab
     opened(page, url)
@@ -139,7 +139,7 @@ def test_review_is_done_on_the_page(page, lab):
     until(page, end.inner_text, lambda said: "comes back on" in said)
 
 
-@pytest.mark.slow("both buttons hand in")
+@pytest.mark.weekly("both buttons hand in")
 def test_a_set_is_handed_in_from_the_page_and_from_its_toolbar(page, lab):
     url, _ = lab
     opened(page, url)
@@ -155,7 +155,7 @@ def test_a_set_is_handed_in_from_the_page_and_from_its_toolbar(page, lab):
     assert "A specification" in report.inner_text()
 
 
-@pytest.mark.slow("what is handed in is what is on the screen")
+@pytest.mark.weekly("what is handed in is what is on the screen")
 def test_a_cell_that_hands_in_saves_its_notebook(page, lab):
     url, kept = lab
     opened(page, url)
@@ -176,7 +176,7 @@ def test_a_cell_that_hands_in_saves_its_notebook(page, lab):
     until(page, lambda: file.read_text(encoding="utf-8"), lambda text: "hand_in(saved)" in text)
 
 
-@pytest.mark.slow("the home survives a restart and a damaged file")
+@pytest.mark.weekly("the home survives a restart and a damaged file")
 def test_the_home_is_there_again_after_a_restart_and_without_answers(page, lab):
     url, kept = lab
     opened(page, url)
@@ -198,7 +198,7 @@ def test_the_home_is_there_again_after_a_restart_and_without_answers(page, lab):
         kept.write_bytes(before)
 
 
-@pytest.mark.slow("the home has no fault of accessibility, and room on a phone")
+@pytest.mark.weekly("the home has no fault of accessibility, and room on a phone")
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_everybody_can_use_the_page(page, lab, axe, theme):
     url, _ = lab

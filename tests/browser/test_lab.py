@@ -57,7 +57,7 @@ def test_keys_move_the_picture(live):
     assert intensity == pytest.approx(1.0, rel=1e-6)
 
 
-@pytest.mark.slow("a live roofline obeys the mouse, has names, and fits a dark theme")
+@pytest.mark.weekly("a live roofline obeys the mouse, has names, and fits a dark theme")
 def test_mouse_moves_the_picture(live):
     before = drawn(live)
     drag(live, "intensity", 300)
@@ -67,7 +67,7 @@ def test_mouse_moves_the_picture(live):
     assert "compute-bound" in live.get_by_role("status").inner_text()
 
 
-@pytest.mark.slow("a live roofline obeys the mouse, has names, and fits a dark theme")
+@pytest.mark.weekly("a live roofline obeys the mouse, has names, and fits a dark theme")
 def test_sliders_and_picture_have_names(live):
     assert slider(live, "peak_flops").get_attribute("aria-valuetext") == "197 TFLOP/s"
     for name, word in zip(SLIDERS, ("peak", "bandwidth", "intensity"), strict=True):
@@ -76,7 +76,7 @@ def test_sliders_and_picture_have_names(live):
     assert "ridge is at 240.5 FLOP/byte" in label
 
 
-@pytest.mark.slow("a live roofline obeys the mouse, has names, and fits a dark theme")
+@pytest.mark.weekly("a live roofline obeys the mouse, has names, and fits a dark theme")
 def test_dark_theme(live):
     light = live.locator(".roofkit-picture svg > path.roof").evaluate(STROKE)
     live.evaluate(THEME, "JupyterLab Dark")

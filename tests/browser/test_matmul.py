@@ -61,7 +61,7 @@ def value(shown):
     "chip",
     [
         "TPU v5e",
-        pytest.param("RTX 4090", marks=pytest.mark.slow("the picture is right on every chip")),
+        pytest.param("RTX 4090", marks=pytest.mark.weekly("the picture is right on every chip")),
     ],
 )
 def test_all_settings_show_what_ring_1_counts(page, chip):
@@ -189,7 +189,7 @@ def test_keys_and_buttons_move_picture_and_kernel(tiled):
     until(tiled, lambda: run_cell(tiled, 1)[0]["text"].split(), told.__eq__)
 
 
-@pytest.mark.slow("the sliders of a live matmul have names")
+@pytest.mark.weekly("the sliders of a live matmul have names")
 def test_sliders_have_names_and_values(tiled):
     for name, told in zip(SLIDERS, ("256", "8192", "8192", "128 × 128"), strict=True):
         handle = slider(tiled, name, of=SLIDERS)

@@ -173,7 +173,7 @@ def assert_shown(page, live, state):
     assert f"{state['model']} on {state['n']} × {state['chip']}" in label
 
 
-@pytest.mark.slow("the live model moves in a notebook, and Python follows")
+@pytest.mark.weekly("the live model moves in a notebook, and Python follows")
 def test_in_a_notebook_it_moves_and_python_follows(lab, url):
     open_picture(lab, url, "model.ipynb")
     picture = lab.locator(".roofkit-picture")

@@ -45,7 +45,7 @@ RULES = {
 }
 PHONE = {"width": 390, "height": 844}
 
-pytestmark = pytest.mark.slow("the site: links, search, pictures without a kernel, phones")
+pytestmark = pytest.mark.weekly("the site: links, search, pictures without a kernel, phones")
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from driver import EACH, FIRST, LECTURES, ROOT, new_context, screenshot
 BUTTONS = ROOT / "course/en/05-several-chips.ipynb"
 SHORT = ROOT / "course/talk-why-slow.txt"
 TALKS = sorted({*(ROOT / "course").glob("talk*.txt")} - {SHORT})
-OTHERS = pytest.mark.slow("every deck is fit to show, not only the first and the short talk")
+OTHERS = pytest.mark.weekly("every deck is fit to show, not only the first and the short talk")
 DECKS = [
     FIRST.stem,
     SHORT.stem,
@@ -77,7 +77,7 @@ def built(request, npm, chromium, tmp_path_factory):
     """A folder with every deck, or with those alone that tests need where no slow ones run."""
     folder = tmp_path_factory.mktemp("slides")
     ours = [item for item in request.session.items if item.path == Path(__file__)]
-    every = any(item.get_closest_marker("slow") for item in ours)
+    every = any(item.get_closest_marker("weekly") for item in ours)
     build(folder, "--no-pdf", *(() if every else (FIRST, SHORT)))
     return folder
 
@@ -227,7 +227,7 @@ def test_sliders_move_by_keys_and_mouse_and_keep_their_keys(deck, lecture):
         page.close()
 
 
-@pytest.mark.slow("a speaker can click a button and go on by the space bar")
+@pytest.mark.weekly("a speaker can click a button and go on by the space bar")
 def test_a_button_that_was_clicked_gives_the_space_bar_back(deck):
     [cell] = live_slides(BUTTONS.stem)
     page = deck(BUTTONS.stem, cell)
@@ -294,7 +294,7 @@ def test_the_speakers_window_has_script_clock_pace_and_next_slide(deck, context)
     screenshot(window, "slide-speaker")
 
 
-@pytest.mark.slow("every slide of a talk can be read by a screen reader and in the dark")
+@pytest.mark.weekly("every slide of a talk can be read by a screen reader and in the dark")
 def test_no_slide_keeps_people_out(deck, axe):
     page = deck("talk")
     page.evaluate(axe)
@@ -338,7 +338,7 @@ def test_every_printed_page_holds_its_slide_or_its_script(deck, name):
     assert not lost
 
 
-@pytest.mark.slow("a deck prints as PDF, with a page a slide and one for each script")
+@pytest.mark.weekly("a deck prints as PDF, with a page a slide and one for each script")
 def test_pdfs_have_a_page_a_slide_and_one_for_each_script(npm, chromium, tmp_path):
     build(tmp_path, LECTURES[0])
     every = shown(FIRST)

@@ -50,7 +50,7 @@ def test_halving_the_flops_moves_the_bars_as_ring_1_says(bars):
     )
 
 
-@pytest.mark.slow("a slider over tokens and bits moves through its stops")
+@pytest.mark.weekly("a slider over tokens and bits moves through its stops")
 def test_sliders_that_count_tokens_and_bits_move_through_their_stops(lab, url, folder):
     cells = [("-", "code", STEP), ("-", "code", "print(step.cost.flops, step.cost.bytes)")]
     write_notebook(folder / "terms.ipynb", cells)
