@@ -21,7 +21,7 @@ if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
     exit 1
 fi
 
-echo "Setting up $venv with $("$python" --version), once; this takes about 15 seconds."
+echo "Setting up $venv with $("$python" --version), once; this takes about half a minute."
 rm -rf "$venv"
 "$python" -m venv "$venv"
 "$venv/bin/python" tools/packages/install.py --no-deps -r requirements.lock \

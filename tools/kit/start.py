@@ -54,7 +54,7 @@ def set_up(folder):
     state = hashlib.sha256(b"".join(each.read_bytes() for each in (lock, *wheels))).hexdigest()
     if ready.is_file() and ready.read_text() == state:
         return python
-    print("Setting up, once; this takes about 15 seconds.", flush=True)
+    print("Setting up, once; this takes about half a minute.", flush=True)
     if environment.exists():
         shutil.rmtree(environment)
     try:
