@@ -67,7 +67,7 @@ def hold(rule, kind, draw):
     assert not broken, "\n\n".join(f"{name}: {error}" for name, error in broken.items())
 
 
-@pytest.mark.weekly("a question with figures drawn anew tells slips apart, too")
+@pytest.mark.slow("a question with figures drawn anew tells slips apart, too")
 def test_another_draw_keeps_every_rule():
     for rule, kind in RULES:
         hold(rule, kind, draw=1)
