@@ -1,8 +1,9 @@
 """What each test file costs in CPU-seconds, and which of them has grown.
 
 Every run writes `build/cpu-seconds.csv`. In continuous integration a file that costs twice what
-`tests/cpu-seconds.csv` says, and `SHARED` more, fails the run. Both sides are CPU-seconds, child processes included,
-and are compared after the speed of this machine is taken out, so a slow or busy one fails nothing.
+`tests/cpu-seconds.csv` says, and `SHARED` more, fails the run. Both sides are CPU-seconds, child
+processes included, and are compared after the speed of this machine is taken out, so a slow or busy
+one fails nothing.
 """
 
 import csv
