@@ -189,6 +189,10 @@ def test_an_installation_needs_numpy_alone():
     assert [re.match(r"[\w-]+", need)[0] for need in needs] == ["numpy"]
 
 
+# The Makefile says why.
+NOT_INSTALLED = {"rfc3987-syntax"}
+
+
 def _needed():
     """The distributions that the packages need, as far as they are installed; each by its name."""
     waiting = [
@@ -212,7 +216,7 @@ def _needed():
                 one = Requirement(line)
                 if not one.marker or any(one.marker.evaluate({"extra": each}) for each in extras):
                     waiting.append(one)
-    return {name for name, *_ in met}
+    return {name for name, *_ in met} - NOT_INSTALLED
 
 
 def test_the_lock_pins_what_the_packages_need_and_nothing_else():
