@@ -38,19 +38,16 @@ self-study: $(VENV)/ready
 
 # Continuous integration sets CI. A worker more costs what collecting the tests costs.
 LEFT_OUT := not weekly$(if $(or $(CI),$(ALL)),, and not slow)
-# notebooks.py --check has run each lecture before.
-NBVAL := $(if $(or $(CI),$(ALL)),--nbval)
 WORKERS ?= 2
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: $(VENV)/ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/python tools/notebooks.py --check
-	$(BIN)/python tools/contents.py --check
-	$(PYTEST) $(NBVAL) -m "$(LEFT_OUT)"
+	$(PYTEST) $(if $(ALL),--nbval) -m "$(LEFT_OUT)"
 
 weekly: $(VENV)/ready
 	$(PYTEST) -m weekly
+	$(PYTEST) --nbval course/en
 
 slides: $(VENV)/ready
 	@$(BIN)/python tools/slides.py

@@ -22,7 +22,7 @@ settings.load_profile("course")
 
 # The longest come first, or one worker would be left with them in the end.
 LONG = (
-    "tests/deploy/test_hub.py",
+    "tests/deploy/test_hub.py", "tests/course/test_as_built.py",
     "tests/browser/test_slides.py", "tests/browser/test_site.py", "tests/browser/",
     "tests/course/test_kit.py", "tests/roofgrade/test_fidelity.py", "tests/roofgrade/test_class.py",
     "tests/roofgrade/test_round_trip.py", "tests/roofgrade/test_kill",

@@ -33,11 +33,28 @@ class FileCosts:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item):
-        before = cpu_seconds()
+        self.last = cpu_seconds()
         try:
             return (yield)
         finally:
-            self.seconds[item.nodeid.partition("::")[0]] += cpu_seconds() - before
+            self.count(item.nodeid.partition("::")[0])
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item, nextitem):
+        self.count(item.nodeid.partition("::")[0])
+        try:
+            return (yield)
+        finally:
+            # A process counts once it has ended: after its last test a worker ends the servers
+            # that many files have used.
+            if nextitem is None:
+                self.count("servers of several files")
+
+    def count(self, file):
+        """Add what it cost since the last count to ``file``."""
+        now = cpu_seconds()
+        self.seconds[file] += now - self.last
+        self.last = now
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node):

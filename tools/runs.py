@@ -2,8 +2,8 @@
 
 `notebooks.py --check`, decks, PDFs and the site show the same run of a lecture. The first of them
 that needs it runs the lecture and keeps its outputs in build/runs; the others wait for that and
-take them from there. In continuous integration nbval runs every committed notebook anew beside it,
-so a kept run hides nothing: what is wrong with the outputs that are committed, nbval still sees.
+take them from there. Continuous integration starts without a kept run, and each week nbval runs
+every committed notebook beside it.
 
 Pictures of such a run are SVGs, which stay sharp on every screen.
 """

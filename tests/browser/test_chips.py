@@ -12,6 +12,8 @@ import roofkit as rk
 from roofkit.plot import engineering
 from roofkit.plot.figures import rounded
 
+pytestmark = pytest.mark.slow("live chips show what roofkit counts")
+
 SLIDERS = ("n", "D", "B")
 SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 PICTURES = {

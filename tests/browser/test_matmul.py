@@ -12,6 +12,8 @@ import roofkit as rk
 from roofkit import explore
 from roofkit.plot import engineering
 
+pytestmark = pytest.mark.slow("a live matmul shows what roofkit counts")
+
 SLIDERS = ("B", "D", "F", "tile")
 PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 # Draws each setting in turn, as the browser would when a slider moves, and tells what is shown.

@@ -11,6 +11,8 @@ from driver import ROOT, open_picture, run_cell, screenshot, until
 import roofkit as rk
 from roofkit.plot import engineering
 
+pytestmark = pytest.mark.slow("a live model shows what roofkit counts")
+
 PHONE = {"width": 390, "height": 844}
 LAYER = ("count", "flops", "bytes", "intensity", "time", "link")
 STATES = 4  # of each model

@@ -17,6 +17,7 @@ def cells_of(lecture):
     return nbformat.read(lecture, as_version=4).cells
 
 
+@pytest.mark.slow("a reveal that is folded shows nothing of its answer")
 @pytest.mark.parametrize("lecture", EACH)
 def test_a_folded_reveal_shows_nothing_of_its_answer(lab, url, lecture):
     cells = cells_of(lecture)

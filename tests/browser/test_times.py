@@ -17,6 +17,8 @@ from driver import (
 import roofkit as rk
 from roofkit.plot import engineering
 
+pytestmark = pytest.mark.slow("live time bars show what roofkit counts")
+
 CHIPS = ("H100 SXM", "TPU v6e")
 STEP = """import roofkit as rk
 terms = {"flops": ("tokens", 100, [50, 100, 200]), "bytes": ("bits", 16, [16, 8, 4])}

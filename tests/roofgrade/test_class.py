@@ -16,7 +16,7 @@ pytestmark = [
 
 # Loops that end by a limit alone; no honest cell may meet one, however busy the machine.
 LOOPS = [name for name in mixed.CLASS if name.startswith("loops-")]
-SOON = ["--cell-seconds", "10", *(word for name in LOOPS for word in ("--only", name))]
+SOON = ["--cell-seconds", "4", *(word for name in LOOPS for word in ("--only", name))]
 PATIENCE = ["--cell-seconds", "600", "--notebook-seconds", "3600"]
 
 

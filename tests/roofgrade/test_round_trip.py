@@ -38,7 +38,9 @@ from roofgrade.results import GRADED
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
-OTHERS = pytest.mark.slow("each mistake in each question of every set, not only of the first")
+OTHERS = pytest.mark.slow("mistakes in each question of every set, not only of the first")
+# How many students hand in mistakes; those that only others would make are judged at home alone.
+WRONG = 3
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,8 @@ def course(tmp_path_factory):
 def graded(request, course):
     """A course, and a problem set that a class has handed in there and that has been graded.
 
-    "untouched" is the release, "author" the solution; student N makes mistake N in each question.
+    "untouched" is the release, "author" the solution; student mistake-N makes mistake N in each
+    question.
     """
     name = request.param
     hand_in(course, name, "untouched", {})
@@ -96,7 +99,7 @@ def wrong_answers(course, name):
     signs = f"{name}-me" in {cell.id for cell in cells}
     students = []
     for cell_id, question, variable in checks(cells):
-        for place, _ in made(question):
+        for place, _ in itertools.islice(made(question), WRONG):
             if place == len(students):
                 students.append({f"{name}-me": f'me = "mistake-{place}"'} if signs else {})
             secret = course.secret(name, f"mistake-{place}", "")
@@ -194,12 +197,13 @@ def test_each_mistake_gets_the_message_and_the_points_that_it_got_at_home(graded
         for place, answer in made(question):
             who = f"mistake-{place}"
             grade = judged_at_home(question, answer, who, monkeypatch)
-            found = outputs(course, name, who)[cell_id]
             shown = plain(grade._repr_html_())
-            assert found == (float(grade), shown), f"{question}, {who}"
             assert grade.verdict.slips, f"{question}, {who}: {shown}"
-            assert shown.split(". ", 1)[1] in page(course, name, who)
             messages[grade.verdict.slips] = shown
+            if place < WRONG:
+                found = outputs(course, name, who)[cell_id]
+                assert found == (float(grade), shown), f"{question}, {who}"
+                assert shown.split(". ", 1)[1] in page(course, name, who)
         # A few have the same to say: the sparse peak is twice the dense one, and so is the fp8 one.
         # Of several parts that are wrong in a long way only the first is told.
         first = isinstance(find_question(question), Several)

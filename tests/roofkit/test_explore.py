@@ -5,6 +5,7 @@ What they draw is tested in a real browser, in tests/browser.
 
 import json
 import re
+from collections import ChainMap
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
@@ -482,7 +483,7 @@ def test_the_coefficients_of_a_model_add_up_to_its_count(name):
     sixteen = rk.models.Precision(weights="bf16", experts="bf16", activations="bf16", kv="fp8")
     passes = model.on("H100", precision=sixteen, attention="unfused")._passes
     found, how = terms.terms(model), passes.how
-    of = terms._functions(Pass(how, *lengths))
+    of = dict(ChainMap(*terms._functions(Pass(how, *lengths)).values()))
     widths = how.widths._asdict()
 
     def bytes_of(coefficients):

@@ -11,7 +11,7 @@ from roofkit.machine import gpus
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 import fit_gpus
 
-pytestmark = pytest.mark.slow("the constants of predicted times are those that the timings give")
+pytestmark = pytest.mark.weekly("the constants of predicted times are those that the timings give")
 
 
 def test_the_shipped_constants_are_those_of_a_refit():

@@ -99,7 +99,7 @@ def terms(model, tensor=1):
 
 
 def _functions(at):
-    """Every function of the lengths by its name."""
+    """For each figure the functions of the lengths that it may be made of, by their names."""
     model, tokens = at.model, at.tokens
     found = {
         "one": np.ones_like(tokens), "new": at.new, "tokens": tokens, "rows": at.rows,
@@ -113,7 +113,10 @@ def _functions(at):
             found[f"{name}keys"] = found[f"{name}read"] = at.batch * keys
             found[f"{name}scores"] = tokens * keys
             found[f"{name}pairs"] = at.batch * pairs(at.new, at.cached, window)
-    return found
+    return {
+        field: {name: of for name, of in found.items() if name.split()[-1] in names}
+        for field, names in FUNCTIONS.items()
+    }
 
 
 def _told(found, functions):
@@ -133,7 +136,7 @@ def _by_width(field, figures_of, plain, wider, functions):
     base, total, made = figures_of(plain), 0.0, {}
     for name, each in wider.items():
         more = figures_of(each) - base
-        if type(more) is not float or more:
+        if np.count_nonzero(more):
             total = total + PLAIN[0] * more
             made[name] = _sum(more, field, functions, plain.name)
     if not _same(total, base):
@@ -142,11 +145,11 @@ def _by_width(field, figures_of, plain, wider, functions):
 
 
 def _sum(figures, field, functions, name):
-    """The coefficients with which functions add up to these figures."""
-    figures = np.broadcast_to(figures, LENGTHS.shape[1:])
-    if not figures.any():
+    """The coefficients with which the functions of a field add up to these figures."""
+    if not np.count_nonzero(figures):
         return {}
-    known = {each: of for each, of in functions.items() if each.split()[-1] in FUNCTIONS[field]}
+    figures = np.broadcast_to(figures, LENGTHS.shape[1:])
+    known = functions[field]
     for each, of in known.items():
         if _same(figures[0] / of[0] * of, figures):
             return {each: float(figures[0] / of[0])}
@@ -158,7 +161,7 @@ def _sum(figures, field, functions, name):
         each: float(f"{value / size:.12g}")
         for each, value, size in zip(known, found, sizes, strict=True) if abs(value) > 1e-9
     }  # fmt: skip
-    if not _same(sum(value * functions[each] for each, value in made.items()), figures):
+    if not _same(sum(value * known[each] for each, value in made.items()), figures):
         raise ValueError(f"{name}: its {field} are no sum of {', '.join(known)}")
     return made
 

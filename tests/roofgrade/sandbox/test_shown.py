@@ -107,7 +107,7 @@ def test_only_what_python_needs_is_there(child):
 
 
 @needs_sandbox
-@pytest.mark.slow("nothing that a submission can read holds a solution, a question or others' work")
+@pytest.mark.weekly("no file that a submission can read holds a solution, or others' work")
 def test_no_file_holds_a_word_of_what_is_private(course):
     places = ["/usr/local/src", "/usr/src", "/srv"] if AS_ROOT else []
     box = Box(private=course.private())
