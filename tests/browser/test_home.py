@@ -12,6 +12,8 @@ from playwright.sync_api import expect
 from roofcheck import answers, course
 from roofcheck.table import find_question
 
+pytestmark = pytest.mark.slow("the home is the first page, with its menu")
+
 COURSE = course.Course(ROOT)
 FIRST, SECOND = COURSE.lectures[:2]
 HOME = ".roofline-home"

@@ -84,6 +84,7 @@ def test_a_good_schedule_gets_all_points(name, seed):
     assert question.praise in verdict.message
 
 
+@pytest.mark.slow("a poor schedule gets its share")
 @cases("which", POOR)
 def test_a_poor_schedule_gets_its_share_and_is_told_why(which):
     (credit, slips, says), (name, function) = POOR[which], written(which)

@@ -69,6 +69,7 @@ def test_a_question_with_few_draws_has_no_variants():
         variants("ps1.bound")
 
 
+@pytest.mark.slow("a class of hundreds gets figures of its own")
 @cases("name", [name for name in tables() if name.endswith(".mine")])
 def test_every_question_of_ones_own_has_variants_enough(name):
     found = variants(name)

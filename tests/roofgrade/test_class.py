@@ -10,7 +10,7 @@ from homework import grade, make_course, scores
 from nbgrader.api import Gradebook
 
 pytestmark = [
-    pytest.mark.slow("a class of many styles, accidents and attacks gets what it deserves"),
+    pytest.mark.weekly("a class of many styles, accidents and attacks gets what it deserves"),
     pytest.mark.usefixtures("sandbox"),
 ]
 

@@ -397,6 +397,7 @@ def mutated(nb, rng):
     return json.dumps(nb).encode()
 
 
+@pytest.mark.slow("damage of any kind is mended or refused")
 @pytest.mark.parametrize("name", SETS)
 def test_mutants_of_each_release_are_mended_or_refused(name):
     release = notebook(ROOT, "exercises", name)

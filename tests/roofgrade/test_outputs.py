@@ -54,8 +54,8 @@ def test_thousands_of_updates_of_thousands_of_displays_take_no_time():
     cleaner = Cleaner()
     shown = {"outputs": [display("text/plain", "x") | {"display_id": "a"}] * 1000, "count": 1}
     update = {"output_type": "update", "display_id": "a", "data": {"text/html": "y" * 10_000}}
-    made = [output for _ in range(10) for output in cleaner.clean(shown)]
-    for _ in range(10):
+    made = [output for _ in range(4) for output in cleaner.clean(shown)]
+    for _ in range(4):
         cleaner.clean({"outputs": [update] * 1000, "count": 1})
     assert made[0].data == made[-1].data == update["data"]
     cell = new_code_cell(outputs=made)

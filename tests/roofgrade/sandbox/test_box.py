@@ -91,6 +91,7 @@ def test_an_answer_that_takes_too_long_is_none(child):
     assert child.probe({"expression": "Slow()"}, seconds=0.2) == ({"answer": {}, "count": 2}, True)
 
 
+@pytest.mark.slow("what a submission started ends with it")
 def test_what_does_not_obey_is_ended(any_box, monkeypatch):
     monkeypatch.setattr("roofgrade.sandbox.child.GRACE", 0.5)
     # The limit leaves it ample time to close its ears.
@@ -154,6 +155,7 @@ def test_files_lie_below_the_notebook(any_box):
             any_box.open({name: b""})
 
 
+@pytest.mark.slow("what a submission started ends with it")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_killed_worker_takes_everything_along(box, kind, tmp_path):
     worker = (

@@ -152,6 +152,7 @@ box.stop()
 """
 
 
+@pytest.mark.slow("a worker's own limits are not a student's")
 @pytest.mark.parametrize("unsandboxed", [False, True])
 def test_bounds_that_a_worker_sets_for_itself_are_not_the_students(box, unsandboxed):
     hard = [resource.getrlimit(which)[1] for which in (resource.RLIMIT_CPU, resource.RLIMIT_DATA)]

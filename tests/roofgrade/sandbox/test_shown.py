@@ -208,6 +208,7 @@ if AS_ROOT:
             assert not [*folder.glob("grading/ps1/results/*"), *folder.glob("autograded/*")]
 
     @needs_sandbox
+    @pytest.mark.slow("no copy of the packages shows a submission the questions")
     @pytest.mark.parametrize("place", ["site-packages", "lib/python3/dist-packages"])
     def test_copies_of_the_packages_are_covered(place):
         with folder_in("/usr/lib") as folder:

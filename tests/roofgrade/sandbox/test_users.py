@@ -13,6 +13,8 @@ from roofgrade.errors import MachineryError
 from roofgrade.sandbox import host, identity
 from roofgrade.sandbox.bubblewrap import LAUNCH
 
+pytestmark = pytest.mark.slow("the sandbox has users of its own, whoever grades")
+
 NOBODY = 54321
 PROGRAM = """
 import json, os
