@@ -8,6 +8,8 @@ import pytest
 from driver import FIRST, ROOT, open_notebook, run_all, run_cell, screenshot
 from opening import noise, opened
 
+pytestmark = pytest.mark.slow("a notebook that is opened says what to run first")
+
 # Once the kernel has written its version of Python into the notebook.
 STARTED = """() => window.jupyterapp.shell.currentWidget.model.sharedModel
   .getMetadata("language_info").version"""

@@ -16,11 +16,10 @@ from driver import EACH, FIRST, LECTURES, ROOT, new_context, screenshot
 BUTTONS = ROOT / "course/en/05-several-chips.ipynb"
 SHORT = ROOT / "course/talk-why-slow.txt"
 TALKS = sorted({*(ROOT / "course").glob("talk*.txt")} - {SHORT})
-OTHERS = pytest.mark.weekly("every deck is fit to show, not only the first and the short talk")
+OTHERS = pytest.mark.weekly("every deck is fit to show, not only the first")
 DECKS = [
     FIRST.stem,
-    pytest.param(SHORT.stem, marks=pytest.mark.slow("the short talk is fit to show")),
-    *(pytest.param(path.stem, marks=OTHERS) for path in (*LECTURES[1:], *TALKS)),
+    *(pytest.param(path.stem, marks=OTHERS) for path in (*LECTURES[1:], SHORT, *TALKS)),
 ]
 SCREENS = ((1280, 720), (1280, 800), (1920, 1080))
 READY = "() => window.Reveal?.isReady()"
@@ -276,7 +275,7 @@ def test_keys_of_the_presenter(deck):
     assert page.locator(".slide-number").inner_text().split()[0] == "3"
 
 
-@pytest.mark.slow("the speaker's window has all that a speaker needs")
+@pytest.mark.weekly("the speaker's window has all that a speaker needs")
 def test_the_speakers_window_has_script_clock_pace_and_next_slide(deck, context):
     page = deck(FIRST.stem, "l01-overlap")
     with context.expect_page() as opened:

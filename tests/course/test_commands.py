@@ -170,7 +170,7 @@ def test_without_the_homes_extension_the_first_lecture_opens(tmp_path):
     assert "default_url" not in said
 
 
-@pytest.mark.slow("decks are opened from the menu Course")
+@pytest.mark.weekly("decks are opened from the menu Course")
 def test_decks_that_are_built_stand_in_a_menu_and_run_their_scripts(tmp_path):
     deck = tmp_path / "built/slides/talk.html"
     deck.parent.mkdir(parents=True)

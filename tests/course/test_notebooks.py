@@ -10,6 +10,8 @@ import pytest
 
 from roofcheck.table import find_question, tables
 
+pytestmark = pytest.mark.slow("notebooks are built as their texts say, and mistakes are told")
+
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 inline = importlib.import_module("inline")
 notebooks = importlib.import_module("notebooks")

@@ -20,7 +20,7 @@ from roofgrade.run import grade, overview
 
 pytestmark = [
     pytest.mark.usefixtures("sandbox"),
-    pytest.mark.slow("who writes another's id is told from who has it"),
+    pytest.mark.weekly("who writes another's id is told from who has it"),
 ]
 
 SET, MINE = "ps1", "ps1-mine-check"

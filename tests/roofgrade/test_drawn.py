@@ -31,7 +31,7 @@ def graded(course, source, **options):
     return result.answers["ps1-attainable-check"], ast.literal_eval(printed)
 
 
-@pytest.mark.slow("a function that tells its cases helps nobody")
+@pytest.mark.weekly("a function that tells its cases helps nobody")
 def test_a_function_that_tells_its_arguments_helps_nobody(tmp_path):
     course = Course(make_course(tmp_path))
     first, seen = graded(course, PRINTING)

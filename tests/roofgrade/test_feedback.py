@@ -16,6 +16,8 @@ from roofgrade.pages import feedback
 from roofgrade.pages.cleaning import Cleaning
 from roofgrade.pages.markup import LONGEST, clean_html, clean_markdown
 
+pytestmark = pytest.mark.slow("a feedback page shows all that a student is told, and nothing else")
+
 # Attributes and their values that load or run something; data: is the picture itself.
 LOADS = re.compile(r"\s*(?!data:image/|#|https?://[^\s\"]*$)\S", re.IGNORECASE)
 

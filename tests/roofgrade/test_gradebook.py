@@ -20,6 +20,8 @@ from roofgrade.book.standing import standings
 from roofgrade.course import Course
 from roofgrade.results import PERSON
 
+pytestmark = pytest.mark.slow("the gradebook holds what was judged, and keeps what a person gave")
+
 NOTEBOOK = f"{SET}.ipynb"
 
 

@@ -20,6 +20,8 @@ from roofgrade.errors import EndedError
 from roofgrade.judge import judging, probes
 from roofgrade.sandbox.inside import answers
 
+pytestmark = pytest.mark.slow("an answer is judged as at home, and no reply breaks the judge")
+
 SETS = [f"ps{number}" for number in (1, 2, 3, 4)]
 NUMBERS = [name for name, question in tables().items() if isinstance(question, Number)]
 H200 = rk.chip("H200")

@@ -38,7 +38,12 @@ from roofgrade.results import GRADED
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
-OTHERS = pytest.mark.slow("mistakes in each question of every set, not only of the first")
+MISTAKES = "mistakes in each question get at home and in grading the same points and message"
+PARAMS = [
+    SETS[0],
+    *(pytest.param(name, marks=pytest.mark.slow(MISTAKES)) for name in SETS[1:3]),
+    *(pytest.param(name, marks=pytest.mark.weekly(MISTAKES)) for name in SETS[3:]),
+]
 # How many students hand in mistakes; those that only others would make are judged at home alone.
 WRONG = 3
 
@@ -48,10 +53,7 @@ def course(tmp_path_factory):
     return make_course(tmp_path_factory.mktemp("course"))
 
 
-@pytest.fixture(
-    scope="module",
-    params=[SETS[0], *(pytest.param(name, marks=OTHERS) for name in SETS[1:])],
-)
+@pytest.fixture(scope="module", params=PARAMS)
 def graded(request, course):
     """A course, and a problem set that a class has handed in there and that has been graded.
 

@@ -23,6 +23,8 @@ from roofgrade.pages.summary import UNGRADED
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.run import grade, overview
 
+pytestmark = pytest.mark.slow("each folder ends with one result, whatever happens in a run")
+
 
 @pytest.fixture
 def course(tmp_path):

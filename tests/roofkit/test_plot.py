@@ -18,6 +18,8 @@ from matplotlib.colors import to_rgb
 import roofkit as rk
 from roofkit import plot
 
+pytestmark = pytest.mark.slow("rooflines read well and say what the models say")
+
 V5E, H100 = rk.chip("TPU v5e"), rk.chip("H100")
 DOT, LARGE = rk.dot(1024), rk.matmul(4096, 4096, 4096)
 
