@@ -31,8 +31,9 @@ LONG = (
     "tests/roofkit/test_cnn.py", "tests/course/", "course/en/",
     "tests/roofkit/",
 )  # fmt: skip
-# Files that share a kit that is set up, or a JupyterLab and the page that shows it.
+# Files that share a kit that is set up, the runs of lectures, or a JupyterLab and its page.
 TOGETHER = (
+    ("tests/course/test_as_built.py", "tests/browser/test_slides.py"),
     ("tests/course/test_kit.py", "tests/course/test_open.py"),
     tuple(
         f"tests/browser/test_{name}.py"

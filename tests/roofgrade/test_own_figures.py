@@ -28,17 +28,6 @@ ANSWERS = {
     "swapped": ("[255, 240]", "4378"),
     "wrong": ("[295, 240]", "481"),
 }
-# Drawing each question of a long set takes half a minute.
-TEXTS = [
-    pytest.param(
-        path,
-        id=path.stem,
-        marks=getattr(pytest.mark, "slow" if path.stem.startswith(("ps2", "ps3")) else "weekly")(
-            "each set with figures of one's own"
-        ),
-    )
-    for path in sorted((ROOT / "solutions/text").glob("*.md"))
-]
 HEADER = '---\ntitle: "Problem set 0: a part"\nminutes: 5\n---\n\n'
 TIME = """
 import roofkit
@@ -141,7 +130,10 @@ def test_the_width_is_right_as_a_number_a_bound_and_a_formula(course):
     assert "the memory's bandwidth" in graded["wrong"][1]
 
 
-@pytest.mark.parametrize("path", TEXTS)
+@pytest.mark.weekly("each set with figures of one's own")
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "solutions/text").glob("*.md")), ids=lambda p: p.stem
+)
 def test_the_solution_of_every_set_is_right_with_own_figures(path):
     source = path.read_text(encoding="utf-8")
     text = read_problem_set(path.name, source, notebooks.question_points)
