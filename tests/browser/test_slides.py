@@ -15,11 +15,11 @@ from driver import EACH, FIRST, LECTURES, ROOT, new_context, screenshot
 
 BUTTONS = ROOT / "course/en/05-several-chips.ipynb"
 SHORT = ROOT / "course/talk-why-slow.txt"
-TALKS = sorted({*(ROOT / "course").glob("talk*.txt")} - {SHORT})
+TALKS = sorted((ROOT / "course").glob("talk*.txt"))
 OTHERS = pytest.mark.weekly("every deck is fit to show, not only the first")
 DECKS = [
     FIRST.stem,
-    *(pytest.param(path.stem, marks=OTHERS) for path in (*LECTURES[1:], SHORT, *TALKS)),
+    *(pytest.param(path.stem, marks=OTHERS) for path in (*LECTURES[1:], *TALKS)),
 ]
 SCREENS = ((1280, 720), (1280, 800), (1920, 1080))
 READY = "() => window.Reveal?.isReady()"
@@ -73,11 +73,11 @@ def build(folder, *options):
 
 @pytest.fixture(scope="module")
 def built(request, npm, chromium, tmp_path_factory):
-    """A folder with every deck, or with those alone that tests need where no slow ones run."""
+    """A folder with every deck, or with the first alone where no weekly tests run."""
     folder = tmp_path_factory.mktemp("slides")
     ours = [item for item in request.session.items if item.path == Path(__file__)]
     every = any(item.get_closest_marker("weekly") for item in ours)
-    build(folder, "--no-pdf", *(() if every else (FIRST, SHORT)))
+    build(folder, "--no-pdf", *(() if every else (FIRST,)))
     return folder
 
 
