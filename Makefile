@@ -1,7 +1,7 @@
 # make lab     set up once, then open the course in JupyterLab (PORT=8888, BROWSER=none for no window)
 # make test    set up once, then run every test but the slow ones; with ALL=1 those too
-# make weekly  run the tests of changes in other projects, and of every page and deck
-# make teach   the same with the solutions and nbgrader's Formgrader
+# make weekly  run the tests of changes in other projects, of every page and deck, and the dearest
+# make teach   open the course with the solutions and nbgrader's Formgrader
 # make grade   grade what students handed in: make grade PS=ps1 (TEACHING.md goes through a term)
 # make kit     pack what students get into build/roofline-course-VERSION.zip
 # make self-study  the same for who learns alone, with the model answers of paragraphs

@@ -2,8 +2,9 @@
 
 A slow test is marked with what it protects, `@pytest.mark.slow("a deck prints as PDF")`. `make
 test` leaves it out and says so; continuous integration and `make test ALL=1` run it. A weekly test,
-marked in the same way, protects against changes that others make, or looks at every page in a
-browser; `make weekly` alone runs it. In continuous integration a skipped test is a failed one.
+marked in the same way, protects against changes that others make, looks at every page in a
+browser, or costs much and rarely fails; `make weekly` alone runs it. In continuous integration a
+skipped test is a failed one.
 """
 
 import os
