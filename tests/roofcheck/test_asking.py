@@ -15,9 +15,9 @@ from roofcheck.kinds import Choice, Formula, Number, Order, Several
 from roofcheck.loading import TableError, questions
 from roofcheck.table import tables
 
-# What points to a place outside the question. "Above which D" and "above the ridge" do not.
+# What points to a place outside the question. "Above what D" and "above the ridge" do not.
 POINTING = re.compile(
-    r"\b(?:[Aa]bove|[Bb]elow)(?! which| its| the ridge| [BDF]\b)|"
+    r"\b(?:[Aa]bove|[Bb]elow)(?! which| what| how many| its| the ridge| [BDF]\b)|"
     r"\b[Tt]he (?:table|sheet|picture|next cell)\b|[Tt]he text\b|\b[Ll]ecture|"
     r"[Qq]uestion \d"
 )
@@ -56,7 +56,7 @@ def test_only_what_somebody_measured_is_never_asked_again():
 
 def test_what_a_question_points_to_stands_beside_it():
     assert POINTING.search("Which of the table's rows?")
-    assert not POINTING.search("Above which D?")
+    assert not POINTING.search("Above what D?")
     found = {name for name, each in asked().items() if POINTING.search(each.text())}
     assert {name for name in found if not tables()[name].beside} == set()
 
