@@ -72,7 +72,7 @@ mutants: $(VENV)/ready
 # Jupyter's packages ask for rfc3987-syntax to check addresses of a kind that none of its schemas
 # has. Building its grammar takes two seconds at each start of JupyterLab and of nbgrader.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
-    --no-emit-package roofkit --no-emit-package roofcheck \
+    --no-emit-package roofkit --no-emit-package rooflab --no-emit-package roofcheck \
     --no-emit-package rfc3987-syntax --no-emit-package lark
 lock: $(VENV)/ready
 	$(BIN)/pip install --quiet --upgrade uv

@@ -19,6 +19,7 @@ PEER = """
 import math
 import matplotlib.pyplot as plt
 from ipywidgets import FloatLogSlider, interact
+from rooflab import plot
 published = rk.chip("TPU v5e").roofline("bf16")
 start = math.log2(published.peak_flops)
 @interact(
@@ -26,14 +27,14 @@ start = math.log2(published.peak_flops)
 )
 def draw(peak):
     yours = rk.Roofline(peak, published.bandwidth)
-    rk.plot.roofline(
+    plot.roofline(
         {"TPU v5e bf16": published, "your roof": yours}, {"your kernel": 0.5},
         xlim=(0.0625, 16384), ylim=(1.6e9, 2.5e15),
     )
     plt.show()
 """
 # From here a slider has as many steps to its end as are pressed.
-MODEL = "live = rk.explore.model(batch=8)\nlive"
+MODEL = "from rooflab import explore\nlive = explore.model(batch=8)\nlive"
 # Resolves to the ms from the next key press on the handle to the frame with the new picture.
 WATCH = """
 ([handle, picture]) => {

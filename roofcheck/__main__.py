@@ -7,7 +7,7 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "click":
         raise
-    sys.exit('python -m roofcheck needs click: pip install "roofkit[cli]"')
+    sys.exit("python -m roofcheck needs click: pip install click")
 
 if __name__ == "__main__":
     main()

@@ -26,7 +26,7 @@ from roofcheck.showing import marked
 from roofcheck.table import questions_of, tables
 from roofcheck.variants import variant
 from roofkit._html import quantities
-from roofkit.words import LANGUAGE, WRITTEN_IN
+from rooflab.words import LANGUAGE, WRITTEN_IN
 
 GIVEN_UP = "given-up.jsonl"
 MODELS = "answers.json"

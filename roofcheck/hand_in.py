@@ -22,7 +22,7 @@ from roofcheck.cells import asked
 from roofcheck.sentences import say
 from roofcheck.table import questions_of
 from roofcheck.variants import same
-from roofkit import palette
+from rooflab import palette
 
 INERT = (rerun.HAND_IN, "NBGRADER_EXECUTION")
 FOLDER, EARLIER = "handed-in", "earlier"

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from roofcheck.course import Course, Lesson
 from roofcheck.sentences import say
-from roofkit.palette import PREFERRED, css
+from rooflab.palette import PREFERRED, css
 
 TEMPLATES = Path(__file__).parent / "templates"
 

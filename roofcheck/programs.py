@@ -21,7 +21,7 @@ from roofcheck.calling import quoted, told
 from roofcheck.sentences import listed, say
 from roofkit._units import quantity
 from roofkit.network import Fabric, Group, least_gather_bytes
-from roofkit.scratchpad import Scratchpad
+from rooflab.scratchpad import Scratchpad
 
 # The most operations of a program.
 LONGEST = 20_000

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from roofkit.words import Words
+from rooflab.words import Words
 
 say = Words(Path(__file__).parent / "words")
 

@@ -8,8 +8,8 @@ from operator import attrgetter
 
 from roofcheck.derivation import Line
 from roofcheck.sentences import capital, say
-from roofkit import palette
 from roofkit._html import quantities
+from rooflab import palette
 
 SPACE = "\N{NO-BREAK SPACE}"
 # A line is not broken within a figure, and not after an operator.

@@ -22,8 +22,8 @@ from roofcheck.reading import Given, UnreadableError, is_missing, read_number
 from roofcheck.sentences import say, way
 from roofcheck.table import find_question
 from roofcheck.variants import is_nobody, judge_variant, variant
-from roofkit import palette
 from roofkit._html import output, quantities
+from rooflab import palette
 
 # A message quotes what the student wrote, which has no limit of its own.
 LONGEST = 600

@@ -17,7 +17,7 @@ import pkgutil
 from pathlib import Path
 
 from roofcheck import loading, questions
-from roofkit.words import LANGUAGE, WRITTEN_IN
+from rooflab.words import LANGUAGE, WRITTEN_IN
 
 OWN_FOLDER = "ROOFKIT_QUESTIONS"
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from roofkit.words import Words
+from rooflab.words import Words
 
 # Whoever says something to a student or a teacher looks it up here, when it is shown.
 words = Words(Path(__file__).parent / "words")

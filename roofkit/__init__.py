@@ -11,10 +11,8 @@ The names of everyday use stand here; every other one stands in its room:
 - ``rk.kernels``: what a matmul, a softmax or a convolution costs
 - ``rk.network``: groups of chips, and what they send each other
 - ``rk.models``: whole language models and convolutional networks
-- ``rk.scratchpad``: a fast and a slow memory to write loops on
-- ``rk.machine``: this machine measured and calibrated, GPUs that others timed
-- ``rk.published``: the tables of what others timed
-- ``rk.plot`` draws (needs matplotlib), ``rk.explore`` moves sliders (needs ipywidgets)
+
+The package ``rooflab`` draws what this one counts, and measures machines.
 """
 
 import importlib
@@ -38,15 +36,14 @@ __all__ = [
     "group",
     "llm",
     "matmul",
-    "measure",
     "norm",
     "softmax",
 ]
 
 # These load when first asked for, so that ``import roofkit`` takes hardly longer than NumPy's.
-_ROOMS = ("explore", "machine", "models", "network", "plot", "published", "scratchpad")
+_ROOMS = ("models", "network")
 _FUNCTIONS = {
-    "cnn": "models.cnn.known", "llm": "models.llm.configs", "measure": "machine",
+    "cnn": "models.cnn.known", "llm": "models.llm.configs",
     "critical_width": "network", "group": "network",
 }  # fmt: skip
 
@@ -57,13 +54,7 @@ def __getattr__(name):
         return globals().setdefault(name, found)
     if name not in _ROOMS:
         raise AttributeError(f"module 'roofkit' has no attribute {name!r}")
-    try:
-        return importlib.import_module(f"roofkit.{name}")
-    except ModuleNotFoundError as error:
-        package = error.name.partition(".")[0]
-        raise ModuleNotFoundError(
-            f'roofkit.{name} needs {package}: pip install "roofkit[{name}]"', name=package
-        ) from error
+    return importlib.import_module(f"roofkit.{name}")
 
 
 def __dir__():

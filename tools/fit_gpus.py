@@ -1,4 +1,4 @@
-"""Fit the constants of roofkit/machine/gpus.toml to timed kernels, and say how well they do.
+"""Fit the constants of rooflab/machine/gpus.toml to timed kernels, and say how well they do.
 
 ``python tools/fit_gpus.py`` prints the report: errors, coverage and width of the intervals on
 models, shapes and sizes that were left out of the fit. ``--write`` renews gpus.toml. Needs SciPy.
@@ -15,10 +15,11 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import roofkit as rk
-from roofkit.machine import gpus
-from roofkit.machine.predictions import Prediction
+from rooflab import published
+from rooflab.machine import gpus
+from rooflab.machine.predictions import Prediction
 
-PUBLISHED = Path(rk.published.__file__).parent
+PUBLISHED = Path(published.__file__).parent
 DATA = Path(__file__).parents[1] / "tests/data/gpu"
 VIDUR = {"a100": "A100 80GB SXM", "h100": "H100 SXM"}
 KINDS = {"add": "add", "input_layernorm": "rms_norm", "mlp_act": "gated_activation"}
@@ -436,7 +437,7 @@ def document():
 
 HEAD = """
 # What kernels of real GPUs take, as constants of the formulas in gpu_kernels.py. Written by
-# tools/fit_gpus.py from roofkit/published and tests/data/gpu, whose README.md say who timed them
+# tools/fit_gpus.py from rooflab/published and tests/data/gpu, whose README.md say who timed them
 # and under which licence; it reports how well they predict. Software, GPU, kernel, variant; "other"
 # is a GPU that was not timed. An interval is measured / predicted, from and to, in each regime.
 #

@@ -25,7 +25,7 @@ from mutations import mutants
 
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
-TESTS = "tests/roofkit/"
+TESTS, LAB = "tests/roofkit/", "tests/rooflab/"
 ORACLES = f"{TESTS}oracles/test_"
 # Each folder or file of numbers and the tests of it, those that fail soonest first.
 ROOMS = {
@@ -44,9 +44,9 @@ ROOMS = {
     "roofkit/hardware": [f"{TESTS}test_hardware.py", f"{TESTS}network/test_groups.py"],
     "roofkit/roofline.py": [f"{TESTS}test_roofline.py", f"{TESTS}test_kernels.py"],
     "roofkit/kernels.py": [f"{TESTS}test_kernels.py"],
-    "roofkit/machine/calibration.py": [f"{TESTS}test_machine.py"],
-    "roofkit/machine/predictions.py": [f"{TESTS}test_predictions.py", f"{TESTS}test_gpu_fit.py"],
-    "roofkit/machine/gpu": [f"{TESTS}test_predictions.py", f"{TESTS}test_gpu_fit.py"],
+    "rooflab/machine/calibration.py": [f"{LAB}test_machine.py"],
+    "rooflab/machine/predictions.py": [f"{LAB}test_predictions.py", f"{LAB}test_gpu_fit.py"],
+    "rooflab/machine/gpu": [f"{LAB}test_predictions.py", f"{LAB}test_gpu_fit.py"],
 }  # fmt: skip
 # Lines and functions of the models where a wrong count is easily made and hardly noticed.
 TARGETED = re.compile(
@@ -67,7 +67,7 @@ def drawn(asked):
     listed = EQUIVALENT.read_text(encoding="utf-8") if EQUIVALENT.exists() else ""
     known = {tuple(row.splitlines()[-3:]) for row in listed.split("\n\n") if row.strip()}
     found = []
-    for path in sorted(ROOT.glob("roofkit/**/*.py")):
+    for path in sorted(ROOT.glob("roof[kl]*/**/*.py")):
         name = str(path.relative_to(ROOT))
         if name.startswith(tuple(asked.files)):
             found += mutants(name, path.read_bytes())

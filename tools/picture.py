@@ -5,7 +5,7 @@ from pathlib import Path
 from wording import say
 
 import roofkit as rk
-from roofkit.plot import roofline, show
+from rooflab.plot import roofline, show
 
 TARGET = Path(__file__).resolve().parents[1] / "course" / "roofline.png"
 

@@ -24,7 +24,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from roofkit.words import LANGUAGE
+from rooflab.words import LANGUAGE
 
 TOOLS = Path(__file__).resolve().parent
 PICTURES = TOOLS / "deck/matplotlibrc"

@@ -25,7 +25,7 @@ echo "Setting up $venv with $("$python" --version), once; this takes about half 
 rm -rf "$venv"
 "$python" -m venv "$venv"
 "$venv/bin/python" tools/packages/install.py --no-deps -r requirements.lock \
-    -e . -e ./roofcheck -e ./roofgrade
+    -e . -e ./rooflab -e ./roofcheck -e ./roofgrade
 # Compile what the sandbox imports at each start, since it can't write there itself.
-"$venv/bin/python" -c 'import anywidget, ipywidgets, matplotlib.pyplot, roofkit.explore'
+"$venv/bin/python" -c 'import anywidget, ipywidgets, matplotlib.pyplot, rooflab.explore'
 touch "$venv/ready"

@@ -28,7 +28,7 @@ from talks import read_talk
 from web import BUILD, mathjax, npm, run, widgets
 from wording import say
 
-from roofkit import palette
+from rooflab import palette
 
 ROOT = Path(__file__).resolve().parents[1]
 DECK = Path(__file__).with_name("deck")

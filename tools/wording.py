@@ -5,6 +5,6 @@ Whole pages, such as those of the site and the kit's README, are texts of their 
 
 from pathlib import Path
 
-from roofkit.words import Words
+from rooflab.words import Words
 
 say = Words(Path(__file__).with_name("words"))

@@ -162,8 +162,9 @@ def make_environment(prefix, python):
             for package, files in packages.items():
                 for name in files:
                     build.copy(name, work / package / name)
-            # These two lie in a folder of their name beside their own pyproject.toml.
-            folders = [work / "roofkit", work / "roofcheck/roofcheck", work / "roofgrade/roofgrade"]
+            # These lie in a folder of their name beside their own pyproject.toml.
+            parts = ("rooflab", "roofcheck", "roofgrade")
+            folders = [work / "roofkit", *(work / part / part for part in parts)]
             run(*pip, "--no-deps", "--force-reinstall", "--no-build-isolation", *folders)
         stamp.write_text(state)
     # A student's settings as in the kit, and what a machine with many people needs besides.

@@ -10,7 +10,7 @@ from roofcheck.kinds import Puzzle
 from roofcheck.programs import Loops, Sends
 from roofcheck.slips import Slip
 from roofkit.network import Fabric, Group
-from roofkit.scratchpad import least_matmul_bytes
+from rooflab.scratchpad import least_matmul_bytes
 
 SIZE = 2  # bf16
 PAD = """

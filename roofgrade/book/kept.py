@@ -24,6 +24,7 @@ import numpy as np
 import roofcheck
 import roofgrade
 import roofkit
+import rooflab
 from roofcheck.table import OWN_FOLDER
 from roofgrade import safe
 from roofgrade.course import Course
@@ -35,7 +36,7 @@ RESULTS, LOCK, UNSAVED = "results", "lock", ".unsaved"
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 PATIENCE = 5  # seconds for the lock of a run that has ended
 SOURCES = (".py", ".toml", ".js")
-PACKAGES = [Path(package.__file__).parent for package in (roofkit, roofcheck, roofgrade)]
+PACKAGES = [Path(package.__file__).parent for package in (roofkit, rooflab, roofcheck, roofgrade)]
 
 
 class HeldError(RuntimeError):

@@ -16,7 +16,7 @@ from roofgrade.book.standing import results
 from roofgrade.pages.lessons import Lessons
 from roofgrade.text import words
 from roofkit._tables import text_table
-from roofkit.palette import colour
+from rooflab.palette import colour
 
 RIGHT, PARTLY, SLIP, WRONG, MISSING = "right", "partly", "slip", "wrong", "missing"
 # Neighbours differ in lightness and in hatch, so that grey paper keeps them apart.

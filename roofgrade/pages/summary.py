@@ -15,7 +15,7 @@ from types import MappingProxyType
 from roofgrade.book.standing import NOTHING, Standing, is_settled
 from roofgrade.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.text import escaped, number, words
-from roofkit.palette import colour
+from rooflab.palette import colour
 
 UNGRADED = "ungraded"
 STATES = (GRADED, REFUSED, PERSON, UNGRADED)

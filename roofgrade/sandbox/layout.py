@@ -6,11 +6,12 @@ from pathlib import Path
 import roofcheck
 import roofgrade
 import roofkit
+import rooflab
 from roofgrade.errors import MachineryError
-from roofkit.words import LANGUAGE, WRITTEN_IN
+from rooflab.words import LANGUAGE, WRITTEN_IN
 
-ROOFKIT, ROOFCHECK, ROOFGRADE = PACKAGES = [
-    Path(package.__file__).resolve().parent for package in (roofkit, roofcheck, roofgrade)
+ROOFKIT, ROOFLAB, ROOFCHECK, ROOFGRADE = PACKAGES = [
+    Path(package.__file__).resolve().parent for package in (roofkit, rooflab, roofcheck, roofgrade)
 ]
 INSIDE = Path("sandbox/inside")
 STUB = ROOFGRADE / INSIDE / "stub"
@@ -24,12 +25,13 @@ START = (
 
 
 def course() -> dict[Path, Path]:
-    """What a notebook can import of the three packages, and where each part really lies.
+    """What a notebook can import of the packages, and where each part really lies.
 
-    ``roofkit`` is there as it is, ``roofcheck`` as a stub that judges nothing, and of ``roofgrade``
-    only what runs inside.
+    ``roofkit`` and ``rooflab`` are there as they are, ``roofcheck`` as a stub that judges nothing,
+    and of ``roofgrade`` only what runs inside.
     """
-    found = {Path("roofkit"): ROOFKIT, "roofgrade" / INSIDE: ROOFGRADE / INSIDE}
+    found = {Path("roofkit"): ROOFKIT, Path("rooflab"): ROOFLAB}
+    found |= {"roofgrade" / INSIDE: ROOFGRADE / INSIDE}
     # Python prefers a folder with this file to any without, wherever it stands on the path.
     found[Path("roofgrade/__init__.py")] = ROOFGRADE / INSIDE / "__init__.py"
     found |= {Path("roofcheck", path.name): path for path in sorted(STUB.iterdir())}

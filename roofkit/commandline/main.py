@@ -4,7 +4,6 @@ import click
 
 from roofkit.commandline.chips import chips
 from roofkit.commandline.errors import Sentences
-from roofkit.commandline.machine import measure
 from roofkit.commandline.matmuls import matmul, shard
 from roofkit.commandline.models import cnn, llm
 
@@ -17,5 +16,5 @@ def main():
     """
 
 
-for command in (chips, matmul, shard, llm, cnn, measure):
+for command in (chips, matmul, shard, llm, cnn):
     main.add_command(command)

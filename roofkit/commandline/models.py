@@ -67,7 +67,6 @@ DOES_NOT_FIT = 3
               help="Memory left to others: bytes, or a share below 1.")  # fmt: skip
 @click.option("--chunk", type=float, default=8192, show_default=True,
               help="Prefill at most so many tokens at a time, for memory.")  # fmt: skip
-@click.option("--predict", is_flag=True, help="By timings of the GPU, or of one like it.")
 @click.option("--must-fit", is_flag=True, help=f"Exit with {DOES_NOT_FIT} if memory is too small.")
 @click.option(
     "--tokens-per-second",
@@ -78,7 +77,7 @@ DOES_NOT_FIT = 3
 @click.option("--first-token", type=float, help="And of seconds to the first token.")
 @click.option("--price", type=float, help="Of a chip-hour; then the answer has a price too.")
 @answers
-def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, reserve, predict,
+def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, reserve,
         tokens_per_second, per_token, first_token, price, **given):  # fmt: skip
     """A language model layer by layer: prefill, decode, generation and memory.
 
@@ -97,15 +96,16 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         return
     if chip is None:
         raise click.UsageError("give a chip with --chip, such as --chip a6000")
-    served = rk.llm(model).on(chip, calibration=rk.machine.calibrate(chip) if predict else None,
+    calibrate = click.get_current_context().obj  # rooflab's commands set it
+    served = rk.llm(model).on(chip, calibration=calibrate and calibrate(chip),
                               **_options(chip, **given))  # fmt: skip
     room = {"chunk": chunk, "reserve": reserve}
     limits = {"tokens_per_second": tokens_per_second, "per_token": per_token,
               "first_token": first_token}  # fmt: skip
     asked = price is not None or any(each is not None for each in limits.values())
     several = len(batch) * len(prompt) > 1
-    if (asked or several) and (predict or new is not None or cached is not None):
-        raise click.UsageError("--predict, --new and --cached are of one batch and one prompt")
+    if (asked or several) and (calibrate or new is not None or cached is not None):
+        raise click.UsageError("predictions, --new and --cached are of one batch and one prompt")
     if asked:
         if len(prompt) > 1 or batch != [1]:
             raise click.UsageError("give one --prompt and no --batch, which is what this finds")
@@ -137,7 +137,7 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         ("memory in all", "memory_bytes", memory.total, "B"),
         *_room(memory),
     ]
-    for name, table in tables.items() if predict else ():
+    for name, table in tables.items() if calibrate else ():
         figures += _predicted(name, table.prediction)
     rows = [{"pass": name, **row} for name, table in tables.items() for row in table.rows]
     document = {

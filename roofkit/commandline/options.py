@@ -5,23 +5,20 @@ import functools
 import click
 
 import roofkit as rk
-from roofkit.machine.measurements import Measurements
 
 
 class ChipType(click.ParamType):
-    """A chip by name, of a TOML file of the reader's own, or of a saved measurement (JSON)."""
+    """A chip by name, or of a TOML file of the reader's own."""
 
     name = "chip"
 
     def convert(self, value, param, ctx):
-        if value.casefold().endswith(".json"):
-            return Measurements.load(value).chip()
         return rk.chip(value)
 
 
 chip_option = click.option(
     "--chip", type=ChipType(), required=True,
-    help="A chip's name or alias, such as h100; a TOML of your own, or a measurement (JSON).",
+    help="A chip's name or alias, such as h100; or a TOML file of your own.",
 )  # fmt: skip
 dtype_option = click.option("--dtype", default="bf16", show_default=True)
 topology_option = click.option(

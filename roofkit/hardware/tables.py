@@ -41,8 +41,8 @@ def chip(name):
         return _chip_of_file(told["path"], told["name"])
     if isinstance(name, str) and name.casefold().endswith(".json"):
         raise ValueError(
-            f"{name} is no table of chips (TOML); the chip of a saved measurement is "
-            "roofkit.machine.Measurements.load(path).chip()"
+            f"{name} is no table of chips (TOML); a saved measurement (JSON) becomes one by "
+            "rooflab.machine.Measurements.load(path).save_chip(table)"
         )
     return look_up(name, _index(), "chip")
 

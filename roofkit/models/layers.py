@@ -130,7 +130,7 @@ class Layer(NamedTuple):
     def predicted(self, calibration):
         """The time of one occurrence as a calibration predicts it, as a Prediction.
 
-        ``calibration`` is what ``rk.machine.calibrate`` gives. Where it has no kernel for a layer,
+        ``calibration`` is a TimePredictor. Where it has no kernel for a layer,
         such as a rotation, it predicts by FLOPs and bytes and claims no coverage. The timed kernel
         moves less than a layer that writes wider results, and may find its weights in a cache, so
         no prediction begins below the layer's bound; one that would have been shorter claims no
@@ -241,7 +241,7 @@ class LayerTable(Sequence):
         if self.calibration is None:
             raise ValueError(
                 f"{self.title}: no calibration was given; serve the model with calibration=, such "
-                'as calibration=rk.machine.calibrate("H100")'
+                'as calibration=rooflab.machine.calibrate("H100")'
             )
         return self.calibration.total(
             layer.count * layer.predicted(self.calibration) for layer in self.layers

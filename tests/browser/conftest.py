@@ -23,8 +23,8 @@ TIMES = [
     (
         "-",
         "code",
-        "import roofkit as rk\n"
-        'bars = rk.explore.times(rk.Cost(1e12, 2e9), ["H100 SXM", "TPU v6e"])\nbars',
+        "import roofkit as rk\nfrom rooflab import explore\n"
+        'bars = explore.times(rk.Cost(1e12, 2e9), ["H100 SXM", "TPU v6e"])\nbars',
     ),
     ("-", "code", "print(bars.cost.flops, bars.cost.bytes)"),
 ]

@@ -26,10 +26,10 @@ EACH = [
     *(pytest.param(path, id=path.stem, marks=ALL) for path in OTHERS),
 ]
 SCREENSHOTS = ROOT / "build/screenshots"
-WIDGET = 'import roofkit as rk\nlive = rk.explore.roofline("TPU v5e", intensity=0.5)\nlive'
-CHIPS = "import roofkit as rk\nsplit = rk.explore.chips()\nsplit"
-MATMUL = 'import roofkit as rk\nlive = rk.explore.matmul("TPU v5e", tile=128)\nlive'
-MODEL = "import roofkit as rk\nlive = rk.explore.model()\nlive"
+WIDGET = 'from rooflab import explore\nlive = explore.roofline("TPU v5e", intensity=0.5)\nlive'
+CHIPS = "from rooflab import explore\nsplit = explore.chips()\nsplit"
+MATMUL = 'from rooflab import explore\nlive = explore.matmul("TPU v5e", tile=128)\nlive'
+MODEL = "from rooflab import explore\nlive = explore.model()\nlive"
 HANDLE = ":is(.noUi-handle, input[type=range])"
 DRAWN = """() => [...document.querySelectorAll(".roofkit-picture svg")]
   .map((svg) => svg.innerHTML).join("")"""

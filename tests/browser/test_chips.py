@@ -9,8 +9,9 @@ import pytest
 from driver import drawn, open_picture, readings, run_cell, screenshot, slider, until, wait_redrawn
 
 import roofkit as rk
-from roofkit.plot import engineering
-from roofkit.plot.figures import rounded
+from rooflab import explore
+from rooflab.plot import engineering
+from rooflab.plot.figures import rounded
 
 pytestmark = pytest.mark.slow("live chips show what roofkit counts")
 
@@ -70,7 +71,7 @@ async ([source, state, settings]) => {
 @pytest.fixture(scope="module", params=PICTURES)
 def picture(request, context):
     """A picture and, for each of many places of its buttons and sliders, what it shows."""
-    live = rk.explore.chips(**PICTURES[request.param])
+    live = explore.chips(**PICTURES[request.param])
     widget = live.children[-1]
     widths, batches = ([0, len(stops) - 1] for stops in (widget.widths, widget.batches))
     # The first width above D* is where the verdict turns.

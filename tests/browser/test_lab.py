@@ -22,7 +22,7 @@ from driver import (
 )
 
 import roofkit as rk
-from roofkit.plot import engineering
+from rooflab.plot import engineering
 
 LAST_CELL = 5
 THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"

@@ -9,8 +9,8 @@ import pytest
 from driver import drawn, open_picture, readings, run_cell, screenshot, slider, until, wait_redrawn
 
 import roofkit as rk
-from roofkit import explore
-from roofkit.plot import engineering
+from rooflab import explore
+from rooflab.plot import engineering
 
 pytestmark = pytest.mark.slow("a live matmul shows what roofkit counts")
 

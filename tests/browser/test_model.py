@@ -9,7 +9,8 @@ import pytest
 from driver import ROOT, open_picture, run_cell, screenshot, until
 
 import roofkit as rk
-from roofkit.plot import engineering
+from rooflab import explore
+from rooflab.plot import engineering
 
 pytestmark = pytest.mark.slow("a live model shows what roofkit counts")
 
@@ -31,7 +32,7 @@ async ([source, data, states]) => {
 
 @pytest.fixture(scope="module")
 def live():
-    return rk.explore.model()
+    return explore.model()
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +121,7 @@ def test_a_page_without_a_kernel_moves_and_fits(alone, context, size, live):
     page.set_viewport_size(size)
     page.goto(alone)
     page.wait_for_selector(".roofkit-picture circle")
-    state = dict(rk.explore.model().state)
+    state = dict(explore.model().state)
     assert_shown(page, live, state)
     for name in ("batch", "prompt", "answer"):
         page.get_by_role("slider", name=name).press("ArrowRight")
@@ -183,7 +184,7 @@ def test_in_a_notebook_it_moves_and_python_follows(lab, url):
     batch.focus()
     batch.press("ArrowRight")
     picture.get_by_role("combobox", name="chip", exact=True).select_option("H200")
-    wanted = rk.explore.model(chip="H200", batch=32).decode.time
+    wanted = explore.model(chip="H200", batch=32).decode.time
     until(lab, lambda: run_cell(lab, 1)[0]["text"].strip(), f"32 H200 {wanted}".__eq__)
     # The keys of the notebook are not those of a slider: no cell was added, cut or entered.
     assert lab.locator(".jp-NotebookPanel .jp-Cell").count() == 2

@@ -27,6 +27,7 @@ from hidden import solution_lines
 
 import roofcheck
 import roofkit as rk
+from rooflab import explore, plot
 
 LIVE = [path.stem for path in LECTURES if '"explore.' in path.read_text(encoding="utf-8")]
 SETS = sorted(path.stem for path in (ROOT / "exercises/en").glob("*/*.ipynb"))
@@ -141,7 +142,7 @@ def test_the_site_holds_every_lecture_set_deck_and_chip(site):
 
 def test_the_api_has_every_public_name(site):
     ids = set().union(*(pages.read(path).ids for path in site.glob("api/*.html")))
-    for module in (rk, rk.network, rk.plot, rk.explore, roofcheck):
+    for module in (rk, rk.network, plot, explore, roofcheck):
         for name in {*module.__all__} - {"COLOURS", "LINES"}:
             homes = {module.__name__, "roofkit.network"}
             assert {f"{home}.{name}" for home in homes} & ids, f"{module.__name__}.{name}"

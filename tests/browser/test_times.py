@@ -15,14 +15,15 @@ from driver import (
 )
 
 import roofkit as rk
-from roofkit.plot import engineering
+from rooflab.plot import engineering
 
 pytestmark = pytest.mark.slow("live time bars show what roofkit counts")
 
 CHIPS = ("H100 SXM", "TPU v6e")
 STEP = """import roofkit as rk
+from rooflab import explore
 terms = {"flops": ("tokens", 100, [50, 100, 200]), "bytes": ("bits", 16, [16, 8, 4])}
-step = rk.explore.times(rk.Cost(1e12, 1e10), ["H100 SXM", "TPU v6e"], terms=terms)
+step = explore.times(rk.Cost(1e12, 1e10), ["H100 SXM", "TPU v6e"], terms=terms)
 step"""
 
 

@@ -161,11 +161,11 @@ def test_every_notebook_of_the_site_runs_alone(elsewhere, kit, tmp_path):
 
 
 def test_binder_finds_what_it_installs():
-    script = ROOT / "binder/postBuild"
+    script = ROOT / ".binder/postBuild"
     assert os.access(script, os.X_OK)
     named = re.findall(r"(?<= )(?:\./)?\w+(?:/\w+)+(?:\.\w+)?|\./\w+", script.read_text())
     assert {"tools/kit/requirements.lock", "./roofcheck"} <= {*named}
     assert [name for name in named if not (ROOT / name).exists()] == []
-    asked = (ROOT / "binder/runtime.txt").read_text().strip().removeprefix("python-")
+    asked = (ROOT / ".binder/runtime.txt").read_text().strip().removeprefix("python-")
     oldest = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     assert tuple(map(int, asked.split("."))) >= tuple(map(int, oldest.strip(">=").split(".")))

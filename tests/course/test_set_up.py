@@ -70,7 +70,7 @@ def run_setup(machine):
     return done.stdout, (machine / "calls").read_text(encoding="utf-8").splitlines()
 
 
-WANTED = "--no-deps -r requirements.lock -e . -e ./roofcheck -e ./roofgrade"
+WANTED = "--no-deps -r requirements.lock -e . -e ./rooflab -e ./roofcheck -e ./roofgrade"
 
 
 def test_uv_installs_from_where_pip_would(machine, monkeypatch):
@@ -102,13 +102,15 @@ def test_pip_installs_the_kit_where_uv_fails(machine, monkeypatch, capfd):
     )
     kit = machine / "kit"
     shutil.copytree(ROOT / "tools/packages", kit / ".packages")
-    for name in ("requirements.lock", "roofkit.whl", "roofcheck.whl"):
+    for name in ("requirements.lock", "roofkit.whl", "rooflab.whl", "roofcheck.whl"):
         (kit / name).write_text("numpy==2.0\n", encoding="utf-8")
     python = start.set_up(kit)
     printed = capfd.readouterr().out
-    assert "Installing the packages, up to 3 of them." in printed
+    assert "Installing the packages, up to 4 of them." in printed
     assert "uv failed (its message is above), so pip installs the packages" in printed
     assert "no such wheel" not in printed  # it is on stderr
     last = (machine / "calls").read_text(encoding="utf-8").splitlines()[-1]
-    assert last.endswith(f"-r {kit}/requirements.lock {kit}/roofcheck.whl {kit}/roofkit.whl")
+    assert last.endswith(
+        f"-r {kit}/requirements.lock {kit}/roofcheck.whl {kit}/roofkit.whl {kit}/rooflab.whl"
+    )
     assert python == kit / ".venv/bin/python"

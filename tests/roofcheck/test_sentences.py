@@ -7,17 +7,17 @@ from pathlib import Path
 from cases import cases
 
 from roofcheck.sentences import listed, say
-from roofkit.explore.frame import WORDS
-from roofkit.machine import comparison
-from roofkit.plot import wording
+from rooflab.explore.frame import WORDS
+from rooflab.machine import comparison
+from rooflab.plot import wording
 
 ROOT = Path(__file__).parents[2]
 # Each table and the code that speaks from it.
 ROOMS = {
     "roofcheck": (say, "roofcheck"),
-    "figures": (wording.say, "roofkit/plot"),
-    "comparison": (comparison.say, "roofkit/machine/comparison.py"),
-    "live pictures": (WORDS, "roofkit/explore", "roofkit/network/groups.py"),
+    "figures": (wording.say, "rooflab/plot"),
+    "comparison": (comparison.say, "rooflab/machine/comparison.py"),
+    "live pictures": (WORDS, "rooflab/explore", "roofkit/network/groups.py"),
 }
 PROSE = re.compile(r"[A-Za-z][a-z']+,? [a-z]+,? [a-z]+")
 # Functions that speak to whoever writes a question, in English like every other error.

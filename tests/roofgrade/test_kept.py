@@ -94,7 +94,7 @@ def test_a_key_does_not_go_by_the_order_of_files():
         ("roofcheck/calling.py", True),
         ("roofcheck/words/en.toml", True),
         ("roofkit/hardware/chips.toml", True),
-        ("roofkit/explore/loglog.js", True),
+        ("rooflab/explore/loglog.js", True),
         ("roofcheck/questions/ps1.py", True),
         ("roofcheck/kinds/numbers.py", True),
         ("roofkit/README.md", False),

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import asdict, replace
 
 import click
 import pytest
@@ -15,8 +14,6 @@ from click.testing import CliRunner
 
 import roofkit as rk
 from roofkit.__main__ import main
-from roofkit.machine import measurements
-from roofkit.machine.plans import PLANS
 from roofkit.models import Links, Precision, Split
 
 LLM = ["llm", "llama-2-7b", "--chip", "a6000", "--prompt", "2048"]
@@ -24,7 +21,6 @@ CNN = ["cnn", "vgg16", "--chip", "1080 ti"]
 SHARD = ["shard", "256", "8192", "8192", "2", "--chip", "v5e"]
 MATMUL = ["matmul", "256", "8192", "8192", "--chip", "v5e"]
 LISTS = [["chips"], ["chips", "h100", "v5e"], ["llm"], ["cnn"]]
-MEASURE = ["measure", "--quick", "--device", "cpu"]
 
 
 def ask(*arguments, code=0):
@@ -133,22 +129,6 @@ def test_llm_takes_splits_formats_and_fusion():
     assert [row["layer"] for row in answer["decode"]] == [layer.name for layer in served.decode()]
 
 
-def test_llm_predicts_by_timings_of_the_gpu():
-    answer = as_json("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
-    served = rk.llm("Llama-2-7B").on(
-        "A100 80GB SXM", calibration=rk.machine.calibrate("A100 80GB SXM")
-    )
-    expected = served.prefill().prediction
-    totals = answer["totals"]
-    assert totals["prefill_predicted_seconds"] == expected.seconds
-    assert totals["prefill_predicted_low_seconds"] == expected.low < expected.high
-    text = ask("llm", "llama-2-7b", "--chip", "a100-80", "--predict")
-    assert "decode, predicted" in text
-    # Attention was not timed.
-    assert totals["decode_predicted_coverage"] == "not known"
-    assert re.search("share of measurements in it +not known", text)
-
-
 def test_llm_takes_ends_nodes_and_another_pass():
     options = ["--lm-head", "fp8", "--embedding", "fp8", "--tensor", 16, "--nodes", 2,
                "--card", 25e9, "--new", 5, "--cached", 1000]  # fmt: skip
@@ -255,7 +235,6 @@ def test_a_load_is_answered_with_replicas_and_a_price():
     ("options", "said"),
     [
         (["--batch", "1,x"], "'1,x' must be a number, or several as in 1,8,64"),
-        (["--batch", "1,2", "--predict"], "are of one batch and one prompt"),
         (["--prompt", "1,2", "--new", 5], "are of one batch and one prompt"),
         (["--per-token", 1, "--cached", 5], "are of one batch and one prompt"),
         (["--per-token", 1, "--batch", 8], "no --batch, which is what this finds"),
@@ -326,40 +305,6 @@ def test_a_chip_may_be_a_file_of_ones_own(tmp_path):
     assert "cannot read" in ask("matmul", 1, 1, 1, "--chip", tmp_path / "none.toml", code=1)
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    """What `measure` printed of this machine, and where it saved that."""
-    path = tmp_path_factory.mktemp("measured") / "mine.json"
-    measure = measurements._measure
-
-    def patiently(asked, progress):
-        assert asked["quick"]
-        # On a busy machine the seconds of a quick measurement end before its first peak.
-        plan = replace(PLANS[asked["device"], True], squares=(64,), sizes=(2**14, 2**17), limit=600)
-        return measure(asked | {"plan": asdict(plan)}, progress)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measurements, "_measure", patiently)
-        return as_json(*MEASURE, "--save", path), path
-
-
-def test_a_chip_may_be_a_saved_measurement(measured, tmp_path):
-    _, path = measured
-    figures = as_json("matmul", 64, 64, 64, "--chip", path, "--dtype", "fp32")
-    mine = measurements.Measurements.load(path).chip()
-    assert figures["ridge_flops_per_byte"] == mine.roofline("fp32").ridge
-    assert mine.name in ask("chips", path)
-    absent = tmp_path / "absent.json"
-    assert f"cannot read {absent}" in ask("matmul", 1, 1, 1, "--chip", absent, code=1)
-
-
-def test_measure_prints_this_machine_and_keeps_what_it_measured(measured):
-    document, path = measured
-    assert document["peak_flops_per_s"]["fp32"] > 0
-    assert document["machine"]["device"] == "cpu"
-    assert measurements.Measurements.load(path).ceilings.peaks == document["peak_flops_per_s"]
-
-
 @cases(
     ("arguments", "message"),
     [
@@ -376,7 +321,6 @@ def test_measure_prints_this_machine_and_keeps_what_it_measured(measured):
         ),
         (["shard", 1, 1, 1, 2, "--chip", "l40"], "the table does not say how several are joined"),
         (["cnn", "lenet", "--chip", "h100"], "no network is named 'lenet'"),
-        (["measure", "--device", "abacus"], "device='abacus' is not known"),
     ],
 )
 def test_a_question_without_an_answer_ends_with_1_and_a_sentence(arguments, message):

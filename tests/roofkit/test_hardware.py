@@ -584,7 +584,10 @@ def test_a_file_stands_for_the_chip_in_it(tmp_path):
     ("asked", "told"),
     [
         ("none.toml", "cannot read .*none.toml: No such file or directory"),
-        ("mine.json", r"mine.json is no table of chips.*Measurements\.load\(path\)\.chip\(\)"),
+        (
+            "mine.json",
+            r"mine.json is no table of chips.*Measurements\.load\(path\)\.save_chip\(table\)",
+        ),
         ("mine.toml", 'has 2 chips: toy, toy too; say which: ".*mine.toml:toy"'),
         ("mine.toml:tor", "no chip of mine.toml is named 'tor'; nearest: toy"),
     ],

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import roofkit as rk
 from roofkit.models import Links, Precision, Split
 from roofkit.models.llm.llm_viewer import DEPARTURES
+from rooflab.machine import calibrate
 
 LLAMA = rk.llm("Llama-2-7B")
 COUNTS = tomllib.loads(
@@ -424,8 +425,8 @@ def test_splits_and_links_that_cannot_be_are_refused(ways, links, message):
         ({"split": 8}, "split=8 must be a Split: say split=rk.models.Split(tensor=8)"),
         ({"links": "ring"}, 'say links=rk.models.Links(tensor="switch")'),
         ({"fused": 1}, "fused=1 must be True or False"),
-        ({"calibration": "H100"}, "calibration='H100' must be what rk.machine.calibrate"),
-        ({"calibration": rk.machine.calibrate("H100")}, "calibration is of H100 SXM"),
+        ({"calibration": "H100"}, "calibration='H100' must predict times"),
+        ({"calibration": calibrate("H100")}, "calibration is of H100 SXM"),
         ({"fused": True, "convention": "llm-viewer"}, "counts without fusion"),
         ({"convention": ["mine"]}, "convention=['mine'] is not known"),
         ({"on_chip": 0}, "on_chip must be finite and above 0"),

@@ -35,6 +35,7 @@ GIVEN = {
 # What each wheel is made from. There is none of roofgrade: students get nothing of grading.
 WHEELS = {
     "roofkit": ("roofkit", "pyproject.toml", "LICENSE"),
+    "rooflab": ("rooflab",),
     "roofcheck": ("roofcheck",),
 }
 
@@ -52,7 +53,7 @@ def pack(work, into, self_study=False):
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     name = f"roofline-{'self-study' if self_study else 'course'}-{version}"
     gather(work / "kit" / name, self_study)
-    sources = [work / "roofkit", work / "roofcheck/roofcheck"]
+    sources = [work / "roofkit", work / "rooflab/rooflab", work / "roofcheck/roofcheck"]
     for package, files in WHEELS.items():
         for given in files:
             copy(given, work / package / given)

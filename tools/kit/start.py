@@ -43,7 +43,7 @@ def set_up(folder):
     """The Python of the folder's virtual environment, made anew if what it holds has changed."""
     wheels, lock = sorted(folder.glob("roof*.whl")), folder / "requirements.lock"
     installer = folder / ".packages/install.py"
-    if len(wheels) < 2 or not lock.is_file() or not installer.is_file():
+    if len(wheels) < 3 or not lock.is_file() or not installer.is_file():
         sys.exit(
             f"{folder} lacks a wheel, requirements.lock or the folder .packages: unpack the whole "
             "archive again."

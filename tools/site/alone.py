@@ -31,7 +31,7 @@ def alone(path, site, wheels):
 def first_cell(site, wheels):
     """The code of that cell: the function below, and a call of it with its sentences."""
     sentences = {
-        name: say(f"alone.{name}", wheels=" and ".join(wheels), found="{found}")
+        name: say(f"alone.{name}", wheels=", ".join(wheels), found="{found}")
         for name in ("begin", "nowhere", "failed")
     }
     given = [repr(f"{site}/wheels" if site else ""), repr(list(wheels))]

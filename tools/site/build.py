@@ -34,7 +34,7 @@ from web import BUILD, mathjax, run, widgets  # noqa: E402
 from wording import say  # noqa: E402
 
 from roofcheck import course  # noqa: E402
-from roofkit.palette import filled  # noqa: E402
+from rooflab.palette import filled  # noqa: E402
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(HERE / "pages"),
@@ -109,6 +109,7 @@ def write_pages(pages, listed, kit, beside):
     data = {
         "readme": sections(ROOT / "README.md"),
         "guide": linked(ROOT / "roofkit/README.md"),
+        "lab": linked(ROOT / "rooflab/README.md"),
         "contributing": linked(ROOT / "CONTRIBUTING.md"),
         "teaching": linked(ROOT / "TEACHING.md"),
         "presenting": linked(ROOT / "PRESENTING.md"),

@@ -1,6 +1,6 @@
 """Sphinx's settings; build.py writes what it reads. No page asks another host for anything."""
 
-from roofkit import palette
+from rooflab import palette
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.githubpages", "sphinx.ext.mathjax"]
 language = "en"

@@ -2,7 +2,7 @@
 
 import json
 
-import roofkit as rk
+from rooflab import explore
 
 # Markdown takes each part as it is, up to its end, if a blank line stands before it. The model is
 # what anywidget gives a picture in a notebook.
@@ -33,12 +33,12 @@ explorer.render({{ model, el: document.getElementById("explorer") }});
 
 def left_out():
     """Why a model or a chip is not in the lists, a sentence each."""
-    return list(rk.explore.model().left_out.values())
+    return list(explore.model().left_out.values())
 
 
 def page():
     """The part of the page as HTML: its figures, its style and its script."""
-    picture = rk.explore.model().children[-1]
+    picture = explore.model().children[-1]
     values = {name: getattr(picture, name) for name in ("data", "state", "text", "units")}
     return PAGE.format(
         css=picture._css,

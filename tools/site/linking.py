@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACES = {
     "course/roofline.png": "roofline.png",
     "roofkit/README.md": "guide.md",
+    "rooflab/README.md": "lab.md",
     "CONTRIBUTING.md": "contributing.md",
     "TEACHING.md": "teaching.md",
     "PRESENTING.md": "presenting.md",

@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-from roofkit.words import Words
+from rooflab.words import Words
 
 words = Words(Path(__file__).parent / "words")

@@ -24,7 +24,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 
-import roofkit.explore  # noqa: F401
+import rooflab.explore  # noqa: F401
 from roofgrade.sandbox.inside import seal
 from roofgrade.sandbox.inside.channel import Channel
 from roofgrade.sandbox.inside.notebook import Notebook, deafen

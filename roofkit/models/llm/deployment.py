@@ -21,6 +21,7 @@ from roofkit.models.llm.options import checked
 from roofkit.models.llm.passes import Passes
 from roofkit.models.llm.precision import Precision, settled
 from roofkit.models.llm.split import Split
+from roofkit.models.predictor import TimePredictor
 from roofkit.roofline import larger
 
 # Tokens of a prefill that serving engines work on at a time.
@@ -62,7 +63,8 @@ class Deployment:
     unconfirmed : bool
         Whether to use figures of the chip that no second look confirmed.
     calibration : optional
-        What ``rk.machine.calibrate`` gives: tables and generations then have a ``prediction``.
+        A TimePredictor, as ``rooflab.machine.calibrate`` gives: tables and generations then have a
+        ``prediction``.
     convention : "roofkit", "llm-viewer", or a list of departures
         Whose count: see ``roofkit.models.llm.llm_viewer.DEPARTURES``. Any departure is from the
         count without fusion.
@@ -139,10 +141,10 @@ class Deployment:
     def _check_calibration(self):
         if self.calibration is None:
             return
-        if not hasattr(self.calibration, "total"):
+        if not isinstance(self.calibration, TimePredictor):
             raise ValueError(
-                f"calibration={self.calibration!r} must be what rk.machine.calibrate gives, as in "
-                'calibration=rk.machine.calibrate("H100")'
+                f"calibration={self.calibration!r} must predict times, as what "
+                'rooflab.machine.calibrate("H100") gives does'
             )
         of = getattr(self.calibration, "chip", self.chip)
         if of != self.chip:

@@ -25,8 +25,9 @@ class Generation:
     Made by ``Deployment.generate``, whose ``batch``, ``prompt`` and ``output`` it keeps.
 
     >>> import roofkit as rk
+    >>> from rooflab.machine import calibrate
     >>> a100 = rk.chip("A100 80GB SXM")
-    >>> served = rk.llm("Llama-2-7B").on(a100, calibration=rk.machine.calibrate(a100))
+    >>> served = rk.llm("Llama-2-7B").on(a100, calibration=calibrate(a100))
     >>> run = served.generate(output=512)
     >>> f"{run.time:.2f} s at best, {run.prediction.seconds:.2f} s predicted"
     '3.70 s at best, 5.82 s predicted'

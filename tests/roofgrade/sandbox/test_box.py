@@ -13,7 +13,7 @@ from words import answer, said
 from roofgrade.errors import EndedError, MachineryError
 from roofgrade.sandbox import Box, host, layout, syscalls, walls
 from roofgrade.sandbox.bubblewrap import TMPFS, Bubblewrap
-from roofkit.words import LANGUAGE
+from rooflab.words import LANGUAGE
 
 KINDS = {"in the sandbox": False, "without walls": True}
 

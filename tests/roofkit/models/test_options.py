@@ -8,6 +8,7 @@ from cases import cases
 
 import roofkit as rk
 from roofkit.models import Links, Precision, Split
+from rooflab.machine import calibrate
 
 LLAMA, MIXTRAL = rk.llm("Llama-3-70B"), rk.llm("Mixtral-8x7B")
 SERVED = LLAMA.on(
@@ -16,7 +17,7 @@ SERVED = LLAMA.on(
     split=Split(tensor=8, pipeline=2),
     links=Links(tensor=rk.group("H100", 8), pipeline=50e9, with_latency=True),
     attention="unfused", fused=False, on_chip=1e6, convention=["causal"],
-    calibration=rk.machine.calibrate("H100"),
+    calibration=calibrate("H100"),
 )  # fmt: skip
 EVERY = [chip.name for chip in rk.chips() if {"bf16"} <= set(chip.peaks) and chip.bandwidth]
 

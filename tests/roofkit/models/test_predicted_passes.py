@@ -8,12 +8,13 @@ import pytest
 from cases import cases
 
 import roofkit as rk
-from roofkit.machine.calibration import Calibration
-from roofkit.machine.predictions import Prediction
 from roofkit.models import Links, Precision, Split
 from roofkit.models.llm.model import Latent
+from rooflab.machine import calibrate
+from rooflab.machine.calibration import Calibration
+from rooflab.machine.predictions import Prediction
 
-A100 = rk.machine.calibrate("A100 80GB SXM")
+A100 = calibrate("A100 80GB SXM")
 
 
 def served(model="Llama-2-7B", **choices):
@@ -39,7 +40,7 @@ def test_kernels_of_rows_are_predicted_as_such():
 @cases("parallel", [False, True])
 def test_layer_norms_and_activations_without_a_gate_claim_no_coverage(parallel):
     """OPT has both; phi and Falcon add attention and MLP to the stream together."""
-    before = rk.machine.calibrate("H100", software="PyTorch 2024")
+    before = calibrate("H100", software="PyTorch 2024")
     opt = replace(rk.llm("OPT-6.7B"), parallel=parallel)
     table = opt.on("H100", calibration=before, fused=False).prefill(2, 100)
     norm, act, add = (
@@ -137,7 +138,7 @@ def test_what_chips_send_is_predicted_by_collectives_that_were_timed():
     assert table["logits_all_gather"].predicted(A100) == A100.all_gather(2 * 8 * 32000, 4)
 
 
-H100 = rk.machine.calibrate("H100")
+H100 = calibrate("H100")
 OVER = [
     *(rk.group("H100", chips) for chips in (2, 4, 8)),
     rk.group("H100", 8, nodes=2, card=50e9), rk.group("H100", 1, nodes=8, card=25e9),
@@ -216,7 +217,7 @@ def test_fused_attention_is_predicted_as_it_was_timed():
 )
 def test_other_attention_claims_no_coverage(model, choices):
     model = replace(rk.llm(model), window=512) if model == "Mistral-7B" else rk.llm(model)
-    served = model.on("H200", calibration=rk.machine.calibrate("H200"), **choices)
+    served = model.on("H200", calibration=calibrate("H200"), **choices)
     for layer in served.decode(8, 1000):
         if "attention" in layer.name or layer.name in ("qk_matmul", "softmax", "sv_matmul"):
             found = layer.predicted(served.calibration)
@@ -226,7 +227,7 @@ def test_other_attention_claims_no_coverage(model, choices):
 
 def test_a_prediction_from_a_cache_is_lifted_to_the_bound_and_claims_no_coverage():
     """Six of these weights lie in the cache of an L40S, where they were timed; a model's do not."""
-    l40s = rk.machine.calibrate("L40S")
+    l40s = calibrate("L40S")
     small = rk.llm("Llama-3.2-1B").on("L40S", calibration=l40s)
     layer = small.decode(1, 100)["o_proj"]
     timed, found = l40s.matmul(1, 2048, 2048), layer.predicted(l40s)
@@ -282,7 +283,7 @@ def test_a_readers_own_calibration_serves_too():
     roof = rk.Roofline(312e12, 2.039e12)
     truth = Calibration(roof, eff_flops=0.7, eff_bw=0.8, overhead=1e-5)
     cost = rk.matmul(np.geomspace(1, 1e4, 20), 4096, np.array([[4096], [16384]]))
-    fit = rk.machine.calibrate([(cost, truth.seconds(cost))], roof, dtype="bf16")
+    fit = calibrate([(cost, truth.seconds(cost))], roof, dtype="bf16")
     table = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibration=fit).decode(1, 100)
     assert table["o_proj"].predicted(fit) == fit.matmul(1, 4096, 4096)
     assert table.prediction.seconds > table.time
@@ -303,7 +304,7 @@ def test_without_a_calibration_there_is_no_prediction():
      ("H100", {"precision": Precision(weights="int4")})],
 )  # fmt: skip
 def test_no_layer_is_predicted_below_its_bound(chip, formats):
-    calibration = rk.machine.calibrate(chip)
+    calibration = calibrate(chip)
     links = Links(tensor=rk.network.ring(8, 32e9) if chip == "L40S" else None)
     for fused in (True, False):
         served = rk.llm("Llama-2-13B").on(

@@ -40,7 +40,7 @@ def _group_of(node, gpus, per_node):
 def _profiled(**how):
     """Seconds and the bound's of the published all-reduces, in order, by node and GPUs."""
     found = {}
-    for row in _rows("roofkit/published/all_reduces.csv"):
+    for row in _rows("rooflab/published/all_reduces.csv"):
         key = (row["node"], int(row["gpus"]), int(row["gpus_per_node"]))
         bound = all_reduce(float(row["bytes"]), _group_of(*key), **how).seconds
         found.setdefault(key, []).append((float(row["microseconds"]) * 1e-6, bound))

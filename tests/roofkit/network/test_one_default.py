@@ -11,6 +11,7 @@ import roofkit as rk
 from roofkit import network
 from roofkit.__main__ import main
 from roofkit.models import Links, Split
+from rooflab.machine import calibrate
 
 # Partial sums of one matmul of Llama 2 70B: 64 tokens of width 8,192 in 16 bits.
 TOKENS, WIDTH = 64, 8192
@@ -110,7 +111,7 @@ def test_in_network_is_none_unless_given():
 @cases("chip", ["H100", "H200", "B200", "A100 80GB SXM", "A40", "A30"])
 def test_no_prediction_of_an_all_reduce_begins_before_that_time(chip):
     sizes = [2.0**power for power in range(10, 36)]
-    calibration = rk.machine.calibrate(chip)
+    calibration = calibrate(chip)
     layout = rk.chip(chip).interconnect
     topology = {"switch": "switch", "all-pairs": "pairs"}[layout.topology]
     for gpus in (2, 4, 8):

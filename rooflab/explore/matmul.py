@@ -1,0 +1,179 @@
+"""A matmul on the roof, and what each operand moves, by its sizes, its tile and its dtype."""
+
+import math
+
+import ipywidgets
+import traitlets
+
+from roofkit import kernels
+from roofkit._inputs import itemsize
+from roofkit.hardware import chip as find_chip
+from rooflab import plot
+from rooflab.explore.frame import Explorer, Picture, javascript, selection, words
+
+# Sliders stop at the powers of two between these exponents, and at the value where they start.
+REACH = {"B": (0, 16), "D": (7, 16), "F": (7, 16), "tile": (0, 10)}
+WHOLE = "whole"
+
+
+def matmul(chip="TPU v5e", B=256, D=8192, F=8192, dtype="bf16", *, tile=None, text=None):
+    """X[B, D] · Y[D, F] on a chip's roof, with the bytes of each operand, under sliders.
+
+    Parameters
+    ----------
+    chip : name of a chip, or Chip
+        Its peaks are what there is to choose from.
+    B, D, F : whole numbers
+        The sizes at the start; sliders double and halve them.
+    dtype : str
+        Of all three operands, at the start.
+    tile : whole number, optional
+        The edge b of square tiles of the result at the start, as in ``kernels.matmul`` with
+        ``tile=(b, b)``; without it everything fits on the chip and crosses once.
+    text : mapping, optional
+        Replacements for entries of ``explore/words/en.toml``.
+
+    Returns a MatmulExplorer, to end a notebook cell on. Raises ValueError for a chip or dtype that
+    the table does not have, a size that is not a whole number above 0, and an unknown text.
+
+    >>> live = matmul("TPU v5e", B=256, tile=128)
+    >>> live.estimate.bound, round(live.cost.intensity, 1)
+    ('memory', 63.5)
+    """
+    chip = find_chip(chip)
+    chip.roofline(dtype)  # raises if the table has no peak for it
+    start = {"B": B, "D": D, "F": F, "tile": tile}
+    for name, value in start.items():
+        if name == "tile" and value is None:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name} must be a whole number above 0, got {value!r}")
+    return MatmulExplorer(chip, start, dtype, words(text))
+
+
+class MatmulExplorer(Explorer):
+    """Four sliders and a choice of dtype over a roofline and the bytes of three operands.
+
+    ``B``, ``D``, ``F``, ``tile`` (None where everything fits) and ``dtype`` are where they stand,
+    ``cost``, ``roof`` and ``estimate`` what follows.
+    """
+
+    def __init__(self, chip, start, dtype, text):
+        self.chip = chip
+        # A peak that is not confirmed is left out, so that nobody chooses it by accident.
+        roofs = {each: chip.roofline(each) for each, peak in chip.peaks.items() if peak.confirmed}
+        stops = {name: _stops(name, value) for name, value in start.items()}
+        sliders = {
+            name: selection(
+                # ipywidgets takes None to mean that nothing is selected.
+                [WHOLE if stop is None else stop for stop in values],
+                values.index(start[name]),
+                text[name],
+            )
+            for name, values in stops.items()
+        }
+        dtypes = ipywidgets.ToggleButtons(
+            options=list(roofs), value=dtype, description=text["dtype"],
+            style={"description_width": "40px", "button_width": "64px"},
+        )  # fmt: skip
+        dtypes.add_class("widget-inline-hbox")  # puts the label beside the buttons
+        picture = MatmulPicture(
+            stops=stops,
+            peaks=[
+                {"dtype": name, "peak_flops": float(roof.peak_flops), "itemsize": itemsize(name)}
+                for name, roof in roofs.items()
+            ],
+            bandwidth=float(roofs[dtype].bandwidth),
+            channel=roofs[dtype].channel,
+            limits=_limits(roofs, stops),
+            text=text,
+            dtype=dtypes.index,
+            **{name: each.index for name, each in sliders.items()},
+        )
+        super().__init__(picture, {**sliders, "dtype": dtypes})
+        # Two sliders stand side by side where there is room for them.
+        self.layout.flex_flow = "row wrap"
+        *rows, choice, _ = self.children
+        for row in rows:
+            row.layout.flex = "1 1 300px"
+        for whole in (choice, picture):
+            whole.layout.flex = "1 1 100%"
+
+    B = property(lambda self: self._controls["B"].value)
+    D = property(lambda self: self._controls["D"].value)
+    F = property(lambda self: self._controls["F"].value)
+    dtype = property(lambda self: self._controls["dtype"].value)
+
+    @property
+    def tile(self):
+        edge = self._controls["tile"].value
+        return None if edge == WHOLE else edge
+
+    @property
+    def cost(self):
+        return _cost(self.B, self.D, self.F, self.dtype, self.tile)
+
+    @property
+    def roof(self):
+        return self.chip.roofline(self.dtype)
+
+    @property
+    def estimate(self):
+        return self.roof.estimate(self.cost)
+
+    def _figure(self):
+        text = self.text
+        points = {text["product"]: self.cost}
+        if self.tile is not None:
+            once = _cost(self.B, self.D, self.F, self.dtype)
+            tiled = text["tiled"].format(product=text["product"], tile=self.tile)
+            points = {tiled: self.cost, text["product"]: once}
+        return plot.roofline({f"{self.chip.name} {self.dtype}": self.roof}, points)
+
+
+class MatmulPicture(Picture):
+    _esm = javascript("marks.js", "loglog.js", "matmul.js")
+
+    # Where the controls stand, as places in ``stops`` and ``peaks``.
+    B = traitlets.Int().tag(sync=True)
+    D = traitlets.Int().tag(sync=True)
+    F = traitlets.Int().tag(sync=True)
+    tile = traitlets.Int().tag(sync=True)
+    dtype = traitlets.Int().tag(sync=True)
+    stops = traitlets.Dict().tag(sync=True)
+    peaks = traitlets.List().tag(sync=True)
+    bandwidth = traitlets.Float().tag(sync=True)
+    channel = traitlets.Unicode().tag(sync=True)
+    B_readout = traitlets.Unicode().tag(sync=True)
+    D_readout = traitlets.Unicode().tag(sync=True)
+    F_readout = traitlets.Unicode().tag(sync=True)
+    tile_readout = traitlets.Unicode().tag(sync=True)
+
+
+def _cost(B, D, F, dtype, tile=None):
+    return kernels.matmul(B, D, F, dtype, tile=None if tile is None else (tile, tile))
+
+
+def _stops(name, value):
+    """Where a slider stops: powers of two, the value among them; the tile's last stop is None."""
+    first, last = REACH[name]
+    if value is not None:
+        first, last = (
+            min(first, math.floor(math.log2(value))),
+            max(last, math.ceil(math.log2(value))),
+        )
+    powers = {2**exponent for exponent in range(first, last + 1)}
+    if name == "tile":
+        return [*sorted(powers | {value} - {None}), None]
+    return sorted(powers | {value})
+
+
+def _limits(roofs, stops):
+    """Limits of the axes that hold all that the sliders and the choice of dtype reach."""
+    first, last = ({name: values[end] for name, values in stops.items()} for end in (0, -1))
+    low = min(_cost(**first, dtype=dtype).intensity for dtype in roofs) / 2
+    high = 2 * max(
+        max(_cost(**last, dtype=dtype).intensity, roof.ridge) for dtype, roof in roofs.items()
+    )
+    floor = min(roof.attainable(low) for roof in roofs.values()) / 4
+    return {"x": [low, high], "y": [floor, 4 * max(roof.peak_flops for roof in roofs.values())]}

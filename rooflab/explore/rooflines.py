@@ -1,0 +1,120 @@
+"""A roofline whose peak, bandwidth and kernel move."""
+
+import math
+
+import traitlets
+
+from roofkit._inputs import number
+from roofkit.hardware import chip as find_chip
+from roofkit.roofline import Cost, Roofline
+from rooflab import plot
+from rooflab.explore.frame import Explorer, Picture, javascript, slider, words
+
+# How many times a slider halves and doubles its start. Ten steps make one doubling, so the start
+# is one of the steps.
+REACH = 3
+
+
+def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=None):
+    """A roofline whose peak, bandwidth and kernel move with sliders, beside the published one.
+
+    Parameters
+    ----------
+    chip : name of a chip, Chip, or Roofline
+        Where the sliders start and what stays behind as the grey reference.
+    dtype : str
+        Which peak of the chip; not used for a Roofline.
+    intensity : Cost of numbers, or FLOPs/byte
+        The kernel at the start.
+    kernel : str, optional
+        What to call it in the picture.
+    text : mapping, optional
+        Replacements for entries of ``explore/words/en.toml``.
+
+    Returns a RooflineExplorer, to end a notebook cell on. Raises ValueError for a chip or dtype
+    that the table does not have, an intensity that is not finite and above 0, and an unknown text.
+
+    >>> live = roofline("TPU v5e", intensity=0.5)
+    >>> live.roof.ridge
+    240.53724053724054
+    """
+    text = words(text)
+    if isinstance(chip, Roofline):
+        if not isinstance(chip.ridge, (int, float)):
+            raise ValueError(f"chip must be one Roofline of plain numbers, got {chip!r}")
+        roof, name = chip, text["unnamed"]
+    else:
+        chip = find_chip(chip)
+        roof, name = chip.roofline(dtype), f"{chip.name} {dtype}"
+    return RooflineExplorer(roof, _intensity(intensity), name, kernel or text["kernel"], text)
+
+
+class RooflineExplorer(Explorer):
+    """Three sliders over a live roofline.
+
+    ``peak_flops`` (FLOP/s), ``bandwidth`` (bytes/s) and ``intensity`` (FLOPs/byte) are where the
+    sliders stand, ``roof`` is the Roofline they make, ``published`` the one they started from.
+    """
+
+    def __init__(self, roof, intensity, name, kernel, text):
+        self.published, self._name, self._kernel = roof, name, kernel
+        peak, bandwidth = float(roof.peak_flops), float(roof.bandwidth)
+        # The axis holds the ridge wherever the sliders move it.
+        apart = math.log2(intensity / roof.ridge)
+        below, above = (max(REACH, math.ceil(way) + 2 * REACH) for way in (apart, -apart))
+        sliders = {
+            "peak_flops": slider(peak, REACH, REACH, text["peak_flops"]),
+            "bandwidth": slider(bandwidth, REACH, REACH, text["bandwidth"]),
+            "intensity": slider(intensity, below, above, text["intensity"]),
+        }
+        fewest, most = intensity / 2**below, intensity * 2**above
+        picture = RooflinePicture(
+            published={"peak_flops": peak, "bandwidth": bandwidth},
+            channel=roof.channel,
+            limits={
+                "x": [fewest, most],
+                "y": [0.25 * min(fewest * bandwidth, peak) / 2**REACH, 1.6 * peak * 2**REACH],
+            },
+            text={**text, "published": text["published"].format(name=name), "kernel": kernel},
+            **{key: slider.value for key, slider in sliders.items()},
+        )
+        super().__init__(picture, sliders)
+
+    @property
+    def peak_flops(self):
+        return self._controls["peak_flops"].value
+
+    @property
+    def bandwidth(self):
+        return self._controls["bandwidth"].value
+
+    @property
+    def intensity(self):
+        return self._controls["intensity"].value
+
+    @property
+    def roof(self):
+        return Roofline(self.peak_flops, self.bandwidth, self.published.channel)
+
+    def _figure(self):
+        return plot.roofline({self._name: self.published}, {self._kernel: self.intensity})
+
+
+class RooflinePicture(Picture):
+    _esm = javascript("marks.js", "loglog.js", "rooflines.js")
+
+    peak_flops = traitlets.Float().tag(sync=True)
+    bandwidth = traitlets.Float().tag(sync=True)
+    intensity = traitlets.Float().tag(sync=True)
+    published = traitlets.Dict().tag(sync=True)
+    channel = traitlets.Unicode().tag(sync=True)
+    peak_flops_readout = traitlets.Unicode().tag(sync=True)
+    bandwidth_readout = traitlets.Unicode().tag(sync=True)
+    intensity_readout = traitlets.Unicode().tag(sync=True)
+
+
+def _intensity(kernel):
+    value = number(kernel.intensity if isinstance(kernel, Cost) else kernel, "intensity")
+    if not isinstance(value, (int, float)):
+        raise ValueError(f"intensity must be one number or a Cost of numbers, got {kernel!r}")
+    return float(value)

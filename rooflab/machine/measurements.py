@@ -1,0 +1,458 @@
+"""The reader's own machine: time kernels, keep every sample, and make a chip of the best.
+
+The best of them make a roof, which is a bound, as a data sheet is. ``calibrate`` (calibration.py)
+fits how much of a bound a library reaches.
+"""
+
+import contextlib
+import json
+import math
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+
+from roofkit._inputs import itemsize, number
+from roofkit._tables import html_table, text_table, to_frame
+from roofkit._units import engineering
+from roofkit.hardware import Chip, Figure
+from roofkit.roofline import Cost, Roofline
+from rooflab.machine.worker import Progress, lines_of
+
+DEVICES = ("auto", "cpu", "cuda", "torch-cpu")
+FORMAT, VERSION = "roofkit measurements", 1
+METHOD = (
+    "A separate process with its thread count fixed; every step twice, some time apart: two "
+    "warm-up calls, then up to 12 samples within a time budget, a sample being enough calls to "
+    "last 1 ms; random operands; a matmul takes another weight at each call, so that no cache "
+    "holds it; on a GPU, its own events."
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Timing:
+    """One kernel at one shape: what it asks for, and how long it took.
+
+    ``part`` is "overhead", "ladder", "peak" or "sweep"; ``shape`` is (B, D, F) for a matmul and
+    (N,) for a vector kernel; ``samples`` are seconds a call, each the mean over ``calls`` calls.
+
+    >>> timing = Timing("peak", "matmul", "fp32", (2, 2, 2), 16, 48, 1, (3e-6, 1e-6, 2e-6))
+    >>> timing, timing.median
+    (Timing(peak, fp32 matmul 2×2×2: best 1 µs, median 2 µs of 3), 2e-06)
+    """
+
+    part: str
+    kernel: str
+    dtype: str
+    shape: tuple
+    flops: float
+    bytes: float
+    calls: int
+    samples: tuple
+
+    def __post_init__(self):
+        itemsize(self.dtype)
+        for name in ("shape", "samples"):
+            values = tuple(number(value, name) for value in getattr(self, name))
+            if not values:
+                raise ValueError(f"{name} is empty")
+            object.__setattr__(self, name, values)
+        for name in ("flops", "bytes"):
+            number(getattr(self, name), name, above=False)
+
+    def __repr__(self):
+        best, median = (f"{engineering(seconds)}s" for seconds in (self.best, self.median))
+        return (
+            f"Timing({self.part}, {self.dtype} {self.kernel} {self.label}: best {best}, "
+            f"median {median} of {self.count})"
+        )
+
+    @property
+    def best(self):
+        """The shortest sample, seconds: what roofs and fits are built from."""
+        return min(self.samples)
+
+    @property
+    def median(self):
+        """The middle sample, seconds: what a caller should expect."""
+        return statistics.median(self.samples)
+
+    @property
+    def count(self):
+        """How many samples there are."""
+        return len(self.samples)
+
+    @property
+    def cost(self):
+        """FLOPs and bytes of one call, as a Cost."""
+        return Cost(self.flops, self.bytes)
+
+    @property
+    def label(self):
+        """The shape, as in "64×4096×4096"."""
+        return "×".join(map(str, self.shape))
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What was measured: processor, device and library, cores and threads used, system."""
+
+    name: str
+    device: str
+    library: str
+    cores: int
+    threads: int
+    system: str
+
+
+@dataclass(frozen=True, repr=False)
+class Ceilings:
+    """The highest speeds of a run, by its best samples; no kernel was faster.
+
+    peaks : dtype -> FLOP/s
+    bandwidth : working set in bytes -> bytes/s, where each cache shows as a step
+    ladders : kernel -> the same for this kernel alone
+    memory : bytes/s from main memory, the best kernel's at the largest working sets
+    overhead : seconds that a call takes which does next to nothing
+    """
+
+    peaks: Mapping
+    bandwidth: Mapping
+    ladders: Mapping
+    memory: float | None
+    overhead: float | None
+
+    def __repr__(self):
+        parts = [f"{dtype} {engineering(peak)}FLOP/s" for dtype, peak in self.peaks.items()]
+        parts += [f"memory {engineering(self.memory)}B/s"] if self.memory else []
+        parts += [f"a call {engineering(self.overhead)}s"] if self.overhead else []
+        return f"Ceilings({', '.join(parts)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Measurements:
+    """Everything one run measured, as ``measure`` returns it; shows as a table of ceilings.
+
+    machine : Machine
+    date : str, ISO 8601
+    versions : mapping of package to version
+    timings : tuple of Timing, every sample kept
+    skipped : tuple of str, steps left out and why
+    seconds : wall time of the run
+    method : str, how it was measured
+
+    ``save`` and ``load`` keep it in a file, and ``chip`` makes a Chip of it.
+
+    >>> timing = Timing("peak", "matmul", "fp32", (64, 64, 64), 524288, 49152, 1, (1e-5,))
+    >>> machine = Machine("mine", "cpu", "numpy", cores=2, threads=2, system="Linux")
+    >>> mine = Measurements(machine, "2026-01-31", {"numpy": "2.1"}, [timing])
+    >>> mine.chip().peaks
+    mappingproxy({'fp32': 5.243e+10 FLOP/s})
+    """
+
+    machine: Machine
+    date: str
+    versions: Mapping = field(hash=False)
+    timings: tuple
+    skipped: tuple = ()
+    seconds: float = 0.0
+    method: str = METHOD
+
+    def __post_init__(self):
+        object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
+        object.__setattr__(self, "timings", tuple(self.timings))
+        object.__setattr__(self, "skipped", tuple(self.skipped))
+
+    def select(self, **wanted):
+        """The timings whose fields have these values: ``select(part="sweep", dtype="fp32")``."""
+        return tuple(
+            timing
+            for timing in self.timings
+            if all(getattr(timing, name) == value for name, value in wanted.items())
+        )
+
+    @property
+    def disturbed(self):
+        """True where a quarter of the matmuls have a median 1.25 times their best, or more.
+
+        On a quiet machine it is within a few percent; other work delays threads that wait for each
+        other, and the figures come out low.
+        """
+        matmuls = self.select(kernel="matmul")
+        ratios = sorted(timing.median / timing.best for timing in matmuls if timing.count > 3)
+        return bool(ratios) and ratios[3 * len(ratios) // 4] > 1.25
+
+    @property
+    def ceilings(self):
+        """Peaks, the ladder of bandwidths and the call overhead, as Ceilings.
+
+        On a CPU the ladder leaves out the copy: whether its writes cost an extra read is an
+        assumption, which an in-place addition and a dot product do not need.
+        """
+        peaks, ladders = {}, {}
+        for timing in self.timings:
+            if timing.kernel == "matmul":
+                speed = timing.flops / timing.best
+                peaks[timing.dtype] = max(peaks.get(timing.dtype, 0), speed)
+            elif timing.part == "ladder":
+                size = int(2 * timing.shape[0] * itemsize(timing.dtype))
+                ladders.setdefault(timing.kernel, {})[size] = timing.bytes / timing.best
+        sure = [
+            ladder
+            for kernel, ladder in ladders.items()
+            if kernel != "copy" or self.machine.device == "cuda"
+        ]
+        sizes = sorted({size for ladder in sure for size in ladder})
+        bandwidth = {size: max(ladder[size] for ladder in sure if size in ladder) for size in sizes}
+        large = [size for size in sizes if size >= sizes[-1] / 4]
+        overheads = [timing.best for timing in self.select(part="overhead")]
+        return Ceilings(
+            peaks=MappingProxyType(peaks),
+            bandwidth=MappingProxyType(bandwidth),
+            ladders=MappingProxyType(ladders),
+            memory=statistics.median(bandwidth[size] for size in large) if large else None,
+            overhead=min(overheads, default=None),
+        )
+
+    def chip(self):
+        """This machine as a Chip: its peak by dtype is that of the best matmul.
+
+        The bandwidth is that of the ladder's largest working sets. There is no capacity, link or
+        on-chip memory, since none was measured.
+        """
+        machine, day = self.machine.name, self.date[:10]
+        source = f"measured on {machine} with {self.machine.library}, {day}"
+        ceilings = self.ceilings
+        return Chip(
+            machine,
+            {
+                dtype: Figure(peak, "FLOP/s", source=source, kind="dense")
+                for dtype, peak in ceilings.peaks.items()
+            },
+            bandwidth=ceilings.memory and Figure(ceilings.memory, "byte/s", source=source),
+            sku=f"measured, {machine}, {day}",
+        )
+
+    def rooflines(self, dtype="fp32"):
+        """The measured roof for main memory, and a steeper one for each cache that shows.
+
+        Maps the largest working set that a level holds to a Roofline, main memory first; a level
+        counts where its bandwidth is a quarter above the one before. ``rooflab.plot.roofline``
+        draws them all. Raises ValueError for a dtype that was not measured.
+        """
+        peak, ceilings = self.chip().peak_flops(dtype), self.ceilings
+        levels = {"memory": Roofline(float(peak), ceilings.memory)}
+        fastest = ceilings.memory
+        for size, speed in sorted(ceilings.bandwidth.items(), reverse=True):
+            if speed > 1.25 * fastest and len(levels) < 5:
+                fastest = speed
+                levels[_binary(size)] = Roofline(float(peak), speed)
+        return levels
+
+    def save(self, path):
+        """Write everything to a JSON file, which ``load`` reads back as an equal object."""
+        head = {"format": FORMAT, "version": VERSION, **vars(self)}
+        head |= {"machine": vars(self.machine), "versions": dict(self.versions)}
+        rows = ",\n".join(json.dumps(vars(timing)) for timing in head.pop("timings"))
+        text = json.dumps(head, indent=1, ensure_ascii=False).removesuffix("\n}")
+        Path(path).write_text(f'{text},\n "timings": [\n{rows}\n]\n}}\n', encoding="utf-8")
+
+    def save_chip(self, path):
+        """Write ``chip()`` to a TOML file, which can be given wherever a chip's name can."""
+        chip = self.chip()
+        lines = [
+            "[[chip]]", f"name = {_toml(chip.name)}", f"sku = {_toml(chip.sku)}",
+            *(f"peak.{dtype} = {_figure(peak)}" for dtype, peak in chip.peaks.items()),
+        ]  # fmt: skip
+        if chip.bandwidth:
+            lines.append(f"memory.bandwidth = {_figure(chip.bandwidth)}")
+        source = next(iter(chip.peaks.values())).source
+        Path(path).write_text(
+            "\n".join(["[sources]", f"measured = {_toml(source)}", "", *lines, ""]),
+            encoding="utf-8",
+        )
+
+    @classmethod
+    def load(cls, path):
+        """Read what ``save`` wrote; ValueError naming the file and what is wrong with it."""
+        path = Path(path)
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ValueError(f"cannot read {path}: {error.strerror}") from None
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{path.name} is not valid JSON: {error}") from None
+        if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
+            raise ValueError(f'{path.name} holds no measurements: "format" is not "{FORMAT}"')
+        version = document.pop("version", None)
+        if version != VERSION:
+            raise ValueError(
+                f"{path.name} has version {version!r}, this roofkit reads version {VERSION}; "
+                "measure again, or read it with the roofkit that wrote it"
+            )
+        where = "its head"
+        try:
+            rows, timings = document.pop("timings"), []
+            document["machine"] = Machine(**document["machine"])
+            for place, row in enumerate(rows):
+                where = f"timing {place}"
+                timings.append(Timing(**row))
+            where = "its head"
+            return cls(timings=timings, **document)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            told = f"{error} is missing" if isinstance(error, KeyError) else error
+            raise ValueError(f"{path.name}: {where} is damaged: {told}") from None
+
+    @property
+    def rows(self):
+        """The timings as dicts, in SI units: one a kernel and shape."""
+        return [
+            {
+                "part": timing.part,
+                "kernel": timing.kernel,
+                "dtype": timing.dtype,
+                "shape": timing.label,
+                "flops": timing.flops,
+                "bytes": timing.bytes,
+                "best_seconds": timing.best,
+                "median_seconds": timing.median,
+                "samples": timing.count,
+            }
+            for timing in self.timings
+        ]
+
+    def to_frame(self):
+        """``rows`` as a pandas DataFrame; ModuleNotFoundError says how to get pandas."""
+        return to_frame(self.rows)
+
+    def _table(self):
+        ceilings = self.ceilings
+        rows = [
+            [f"{dtype} matmul", f"{engineering(peak)}FLOP/s"]
+            for dtype, peak in ceilings.peaks.items()
+        ]
+        rows += [
+            [f"bandwidth, {_binary(size)}", f"{engineering(speed)}B/s"]
+            for size, speed in ceilings.bandwidth.items()
+        ]
+        if ceilings.overhead:
+            rows.append(["one call", f"{engineering(ceilings.overhead)}s"])
+        return ["ceiling", "best"], ["", ""], rows
+
+    def _caption(self):
+        machine = self.machine
+        warning = "; times scatter: close what else runs, and measure again"
+        return (
+            f"{machine.name}, {machine.threads} of {machine.cores} cores, {machine.library} "
+            f"{self.versions.get(machine.library, '')}, {self.date[:10]}"
+            f"{warning if self.disturbed else ''}"
+        )
+
+    def __repr__(self):
+        return f"{self._caption()}\n{text_table(*self._table())}"
+
+    def _repr_html_(self):
+        return f"<p>{self._caption()}</p>{html_table(*self._table())}"
+
+
+def measure(quick=False, device="auto", progress=True, threads=None):
+    """Measure the machine this runs on: peaks, bandwidths, call overhead and a sweep of matmuls.
+
+    Parameters
+    ----------
+    quick : bool
+        About 4 seconds with fewer shapes and samples, at most 10; otherwise less than a minute.
+    device : "auto", "cpu", "cuda" or "torch-cpu"
+        A GPU that PyTorch or CuPy finds, else NumPy on the CPU; NumPy; a GPU; or PyTorch on the
+        CPU, to compare the two libraries.
+    progress : bool
+        Show the step under way, in a terminal or a notebook.
+    threads : int, optional
+        Threads of the CPU's matrix library; the cores this process may use otherwise.
+
+    Returns Measurements. The work runs in a process of its own, because a matrix library reads its
+    number of threads when it loads. Four parts, each kernel writing to memory it is given:
+
+    - overhead: an addition of one element and a 1×1×1 matmul.
+    - ladder: vector kernels in fp32 on working sets from 16 KiB to 512 MiB (2 GiB on a GPU).
+      ``a += b`` moves 3N elements, and ``dot`` 2N. A copy moves 2N, and on a CPU 3N: a store to a
+      line that is in no cache first reads it. That is counted at every size.
+    - peak: square matmuls in each dtype the device has.
+    - sweep: matmuls X[B, D] · Y[D, F] from one row to a thousand, on both sides of the ridge; each
+      operand counts once. ``calibrate`` fits these.
+
+    Every step has a budget, and one that would exceed it is skipped and listed, so that a slow
+    machine measures less and takes no longer. NumPy runs everything but matmul and dot on one
+    thread. Close what else runs: a matrix library whose threads wait for each other can lose a
+    factor of ten to one busy neighbour.
+
+    Raises ValueError for a device that is not there, RuntimeError if the process dies.
+
+    >>> import roofkit as rk
+    >>> mine = measure(quick=True)                       # doctest: +SKIP
+    >>> mine.chip().roofline("fp32").ridge               # doctest: +SKIP
+    4.0
+    """
+    if device not in DEVICES:
+        raise ValueError(f"device={device!r} is not known; use one of {', '.join(DEVICES)}")
+    if threads is None:
+        from rooflab.machine.bench import cores
+
+        threads = cores()
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise ValueError(f"threads={threads!r} must be a whole number from 1 on")
+    return _measure({"device": device, "threads": threads, "quick": bool(quick), "plan": None},
+                    Progress() if progress else None)  # fmt: skip
+
+
+def _measure(asked, progress=None):
+    begin = datetime.now().astimezone()
+    head, timings, skipped, ended = {}, [], [], False
+    # If the reader interrupts, the process ends too.
+    with contextlib.closing(lines_of(asked)) as lines:
+        for line in lines:
+            event = line.pop("event")
+            if event == "refused":
+                raise ValueError(line["message"])
+            if event == "start":
+                head = line
+            elif event == "step" and progress:
+                progress.show(
+                    line["done"] / line["steps"], "{part} {kernel} {dtype}".format_map(line)
+                )
+            elif event == "timing":
+                timings.append(Timing(**line))
+            elif event == "skipped":
+                skipped.append("{part} {kernel} {dtype} {shape}: {why}".format_map(line))
+            elif event == "end":
+                ended = True
+                if progress:
+                    progress.end()
+    if not ended:
+        raise RuntimeError("the measuring process stopped before its last step; run it again")
+    return Measurements(
+        machine=Machine(**head["machine"]),
+        date=begin.isoformat(timespec="seconds"),
+        versions=head["versions"],
+        timings=timings,
+        skipped=skipped,
+        seconds=round((datetime.now().astimezone() - begin).total_seconds(), 1),
+    )
+
+
+def _binary(size):
+    """Bytes in powers of 1024, the unit caches are sold in."""
+    power = min(int(math.log2(size)) // 10, 3)
+    return f"{size / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB')[power]}"
+
+
+def _figure(figure):
+    parts = {"value": float(figure), "unit": figure.unit, "kind": figure.kind, "source": "measured"}
+    written = (f"{name} = {_toml(value)}" for name, value in parts.items() if value != "")
+    return f"{{ {', '.join(written)} }}"
+
+
+def _toml(value):
+    return json.dumps(value, ensure_ascii=False)  # TOML writes text and numbers as JSON does

@@ -1,0 +1,50 @@
+"""Rooflines, layers, times and memory as figures: in units, readable in grey, told in words."""
+
+import matplotlib.pyplot  # noqa: F401  first: an installation without it is told so
+
+from roofkit._units import engineering
+from rooflab.plot.collectives import collective, topologies
+from rooflab.plot.convolutions import conv_shapes
+from rooflab.plot.figures import COLOURS, LINES, Picture, show
+from rooflab.plot.matmuls import matmul_batches, matmul_shapes, matmul_times
+from rooflab.plot.measured import measured
+from rooflab.plot.models import layers
+from rooflab.plot.regions import waits
+from rooflab.plot.rooflines import roofline, times
+from rooflab.plot.serving import kv_memory, throughput
+from rooflab.plot.sharding import matmul_cuts, matmul_pair, overlap_blocks, split_times
+from rooflab.plot.stacks import breakdown
+from rooflab.plot.tables import table
+from rooflab.plot.tokens import over_tokens
+from rooflab.plot.traffic import traffic
+from rooflab.plot.years import over_years
+
+__all__ = [
+    "COLOURS",
+    "LINES",
+    "Picture",
+    "breakdown",
+    "collective",
+    "conv_shapes",
+    "engineering",
+    "kv_memory",
+    "layers",
+    "matmul_batches",
+    "matmul_cuts",
+    "matmul_pair",
+    "matmul_shapes",
+    "matmul_times",
+    "measured",
+    "over_tokens",
+    "over_years",
+    "overlap_blocks",
+    "roofline",
+    "show",
+    "split_times",
+    "table",
+    "throughput",
+    "times",
+    "topologies",
+    "traffic",
+    "waits",
+]

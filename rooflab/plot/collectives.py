@@ -1,0 +1,266 @@
+"""Collectives as figures: who holds what after each step, and which links a group has."""
+
+import math
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+
+from roofkit.network import Group
+from rooflab import palette
+from rooflab.plot.figures import COLOURS
+from rooflab.plot.wording import listing, say
+
+# A chip is named by a letter, a piece of the array by a number.
+LETTERS = "ABCDEFGH"
+
+
+def collective(name, n=4, *, axes=None):
+    """Draw a collective step by step, on a one-way ring: rows are chips, columns are pieces.
+
+    Parameters
+    ----------
+    name : "all-gather", "reduce-scatter", "all-reduce" or "all-to-all"
+    n : chips, 2 to 5
+    axes : sequence of matplotlib Axes, one for each state, optional
+
+    A cell is filled where the chip holds the piece. Where sums are made, a number says how many
+    chips have added their part. What has just come over a link has a thick frame. In an all-to-all
+    a piece has the colour and letter of the chip that it is for. The second row of an all-reduce
+    is its all-gather. Returns the Axes. Raises ValueError for anything else.
+
+    >>> len(collective("all-gather", 4))
+    4
+    """
+    if name not in STATES:
+        raise ValueError(f"no collective is named {name!r}; there are {', '.join(STATES)}")
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 2 <= n <= len(COLOURS):
+        raise ValueError(f"n must be a whole number from 2 to {len(COLOURS)}, got {n!r}")
+    states = STATES[name](n)
+    if axes is None:
+        rows = 2 if name == "all-reduce" else 1
+        size = (min(1.6 * n, 6.4), 1.75 * rows)
+        _, grid = plt.subplots(rows, n, figsize=size, layout="constrained", squeeze=False)
+        axes = [*grid[0]]
+        if rows == 2:
+            axes += [*grid[1][1:]]
+            grid[1][0].axis("off")
+            grid[1][0].text(0.5, 0.5, say("collective.halves"), ha="center", va="center",
+                            fontsize=9, color=palette.colour("reference"))  # fmt: skip
+    before = None
+    for step, (ax, held) in enumerate(zip(axes, states, strict=True)):
+        _draw_state(ax, step, held, before, name)
+        before = held
+    told = [
+        say("collective.state", step=step, chips=_told(held)) for step, held in enumerate(states)
+    ]
+    axes[0].roofkit_description = say(
+        "collective.described", name=name, n=n, steps=len(states) - 1, states=listing(told)
+    )
+    return tuple(axes)
+
+
+def _gathering(n, held=None):
+    """Each chip passes on to the next what it got last."""
+    held = [{chip: (chip, n)} for chip in range(n)] if held is None else held
+    yield held
+    for step in range(n - 1):
+        held = [dict(pieces) for pieces in held]
+        for chip in range(n):
+            piece = (chip - step) % n
+            held[(chip + 1) % n][piece] = held[chip][piece]
+        yield held
+
+
+def _scattering(n):
+    """Each piece goes around once, adds a part at every chip, and ends at that of its number."""
+    held = [{piece: (piece, 1) for piece in range(n)} for _ in range(n)]
+    yield held
+    for step in range(n - 1):
+        now = [dict(pieces) for pieces in held]
+        for chip in range(n):
+            piece = (chip - step - 1) % n
+            _, parts = held[chip][piece]
+            now[(chip + 1) % n][piece] = (piece, parts + 1)
+            del now[chip][piece]
+        held = now
+        yield held
+
+
+def _reducing(n):
+    scattered = list(_scattering(n))
+    yield from scattered
+    yield from list(_gathering(n, scattered[-1]))[1:]
+
+
+def _exchanging(n):
+    """At each step every chip sends one piece, one chip further than at the step before."""
+    held = [{target: (target, n) for target in range(n)} for _ in range(n)]
+    yield held
+    for step in range(1, n):
+        held = [dict(pieces) for pieces in held]
+        for chip in range(n):
+            held[(chip + step) % n][chip] = ((chip + step) % n, n)
+        yield held
+
+
+STATES = {
+    "all-gather": lambda n: list(_gathering(n)),
+    "reduce-scatter": lambda n: list(_scattering(n)),
+    "all-reduce": lambda n: list(_reducing(n)),
+    "all-to-all": lambda n: list(_exchanging(n)),
+}
+
+
+def _draw_state(ax, step, held, before, name):
+    n, grey = len(held), palette.colour("reference")
+    counted = name in ("reduce-scatter", "all-reduce")
+    ax.set(xlim=(-1.2, n + 0.05), ylim=(n + 0.6, -0.6), aspect="equal")
+    ax.axis("off")
+    for row, pieces in enumerate(held):
+        ax.text(-0.4, row + 0.5, LETTERS[row], ha="center", va="center", fontsize=9)
+        for column in range(n):
+            ax.add_patch(
+                Rectangle((column, row), 1, 1, fc="none", ec=palette.colour("frame"), lw=0.6)
+            )
+        for column, (colour, parts) in pieces.items():
+            cell = (column + 0.07, row + 0.07)
+            ax.add_patch(
+                Rectangle(cell, 0.86, 0.86, fc=COLOURS[colour], alpha=parts / n * 0.85, lw=0)
+            )
+            new = before is not None and before[row].get(column) != (colour, parts)
+            if new:
+                ax.add_patch(Rectangle(cell, 0.86, 0.86, fc="none", ec="black", lw=1.8))
+            if counted:
+                ax.text(column + 0.5, row + 0.5, parts, ha="center", va="center", fontsize=8)
+            if name == "all-to-all":
+                ax.text(column + 0.5, row + 0.5, LETTERS[colour], ha="center", va="center",
+                        fontsize=8, color="white")  # fmt: skip
+    title = say("collective.step", step=step) if step else say("collective.start")
+    small = {"ha": "center", "va": "center", "fontsize": 9, "color": grey}
+    ax.text(n / 2, -0.35, title, **small)
+    if not step:
+        ax.text(-0.95, n / 2, say("collective.chips"), rotation=90, **small)
+        ax.text(n / 2, n + 0.35, say("collective.pieces"), **small)
+
+
+def _told(held):
+    n, chips = len(held), []
+    for letter, pieces in zip(LETTERS, held, strict=False):
+        told = [
+            say("collective.whole" if parts == n else "collective.partial",
+                piece=piece, parts=parts, n=n)
+            for piece, (_, parts) in sorted(pieces.items())
+        ]  # fmt: skip
+        chips.append(say("collective.chip", chip=letter, pieces=listing(told, "words")))
+    return listing(chips, "items")
+
+
+def topologies(groups, *, axes=None):
+    """Draw the chips of groups and the links between them, side by side.
+
+    Parameters
+    ----------
+    groups : mapping of label to Group, of at most 16 chips along an axis and two axes
+    axes : sequence of matplotlib Axes, optional
+
+    A chip that has the fewest links is dark, and so are its links: their bandwidth is the group's
+    egress. A legend says so. Returns the Axes. Raises ValueError for anything else.
+
+    >>> from roofkit.network import group
+    >>> axes = topologies({"4": group("TPU v5e", 4)})
+    >>> axes[0].roofkit_description
+    '4: 4 chips, 2x2, 2 links at the chip with fewest.'
+    """
+    for label, group in groups.items():
+        if not isinstance(group, Group):
+            raise ValueError(f"groups[{label!r}] must be a Group, got {group!r}")
+    if axes is None:
+        size = (1.6 * len(groups), 2.1)
+        _, grid = plt.subplots(1, len(groups), figsize=size, layout="constrained", squeeze=False)
+        axes = grid[0]
+    for ax, (label, group) in zip(axes, groups.items(), strict=True):
+        _draw_group(ax, label, group)
+    style = {"marker": "s", "ms": 7, "mec": palette.colour("reference"), "color": COLOURS[0]}
+    handles = [Line2D([], [], lw=2.4, label=say("topologies.fewest"), **style)]
+    if any(group.topology == "switch" for group in groups.values()):
+        style |= {"marker": "D", "color": palette.colour("trail")}
+        handles.append(Line2D([], [], ls="", label=say("topologies.centre"), **style))
+    below = {"loc": "outside lower center", "ncols": 2, "frameon": False, "fontsize": 10}
+    axes[0].figure.legend(handles=handles, **below)
+    told = [
+        say(
+            "topologies.switch" if group.topology == "switch"
+            else "topologies.one_link" if group.links == 1 else "topologies.links",
+            label=label, n=group.n, shape=group.shape, links=group.links,
+        )
+        for label, group in groups.items()
+    ]  # fmt: skip
+    axes[0].roofkit_description = say("topologies.described", groups=listing(told))
+    return tuple(axes)
+
+
+def _draw_group(ax, label, group):
+    ax.axis("off")
+    ax.set_aspect("equal")
+    places, links = _layout(group)
+    degree = {chip: sum(chip in link for link, _ in links) for chip in places}
+    chips = [chip for chip in places if chip != "switch"]
+    poorest = min(chips, key=degree.get)
+    for (a, b), bend in links:
+        dark = poorest in (a, b)
+        ax.annotate(
+            "", places[a], places[b],
+            arrowprops={
+                "arrowstyle": "-", "color": COLOURS[0] if dark else palette.colour("wire"),
+                "lw": 2.4 if dark else 1.2, "connectionstyle": f"arc3,rad={bend}",
+                "shrinkA": 0, "shrinkB": 0,
+            },
+        )  # fmt: skip
+    for chip, place in places.items():
+        style = {
+            "marker": "s",
+            "ms": 9,
+            "mec": palette.colour("reference"),
+            "color": "white",
+            "zorder": 3,
+        }
+        if chip == "switch":
+            style |= {"marker": "D", "ms": 10, "color": palette.colour("trail")}
+        elif chip == poorest:
+            style |= {"color": COLOURS[0]}
+        ax.plot(*place, **style)
+    # All boxes have one shape, so that the titles stand in line. A title above a box without axes
+    # would be cut off, so it stands at the top within.
+    least, most = np.min(list(places.values()), axis=0), np.max(list(places.values()), axis=0)
+    half = max(most - least) / 2 + 0.7
+    x, y = (least + most) / 2
+    ax.set(xlim=(x - half, x + half), ylim=(y - half, y + 1.5 * half))
+    ax.set_title(label, fontsize=10, y=1, pad=-10)
+
+
+def _layout(group):
+    """Where each chip is drawn, and the links as pairs of chips with a bend."""
+    if group.topology != "torus" or (len(group.axes) == 1 and group.rings[0]):
+        n = group.n
+        places = {
+            chip: (1.4 * math.sin(2 * math.pi * chip / n), 1.4 * math.cos(2 * math.pi * chip / n))
+            for chip in range(n)
+        }
+        if group.topology == "switch":
+            return places | {"switch": (0, 0)}, [((chip, "switch"), 0) for chip in range(n)]
+        if group.topology == "all-pairs":
+            return places, [((a, b), 0) for a in range(n) for b in range(a)]
+        return places, [((chip, (chip + 1) % n), 0) for chip in range(n)]
+    rows, columns = (1, *group.axes)[-2:]
+    row_ring, column_ring = (False, *group.rings)[-2:]
+    places = {(r, c): (c, -r) for r in range(rows) for c in range(columns)}
+    links = [(((r, a), (r, b)), 0) for r in range(rows) for a, b in pairwise(range(columns))]
+    links += [(((a, c), (b, c)), 0) for c in range(columns) for a, b in pairwise(range(rows))]
+    if column_ring:
+        links += [(((r, 0), (r, columns - 1)), -0.25) for r in range(rows)]
+    if row_ring:
+        links += [(((0, c), (rows - 1, c)), 0.25) for c in range(columns)]
+    return places, links

@@ -1,0 +1,118 @@
+"""The arrays of a convolution as a figure: its input, one of its filters and its output."""
+
+from matplotlib.patches import Polygon
+
+from roofkit import kernels
+from roofkit._units import engineering
+from rooflab import palette
+from rooflab.plot.figures import COLOURS, new_axes
+from rooflab.plot.wording import say
+
+# A channel is drawn so far to the right and so far up, as a share of a row's height.
+SLANT = 0.36, 0.3
+# How thick a filter of a few rows is drawn at least, as a share of the figure's width.
+THIN = 0.008
+# How far above a front its name stands, as a share of the figure's width: beside the slanted edge.
+RAISED = 0.045
+
+
+def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="fp32", ax=None):
+    """Draw the arrays of a convolution to scale: X[C_in, H, W], a filter of Y, and Z.
+
+    Arguments are those of ``rk.kernels.conv2d`` for one image; ``ax`` is where to draw. Shown in X
+    is what one filter sees at once, in the filter's colour, and dark in Z the number that it gives.
+    Rows and columns lie in the page and are to scale; channels lie behind each other, each about
+    half as thick as a row is high. Under each array stand its sizes and its bytes. Returns the
+    Axes. Raises ValueError as ``conv2d`` does.
+
+    >>> ax = conv_shapes(56, 56, 128, 256, 3, padding=1)
+    >>> ax.roofkit_description[:79]
+    'Drawn to scale: the input X, 128 channels of 56 by 56, 1.61 MB; 256 filters Y, '
+    """
+
+    def bytes_of(moves):
+        moved = kernels.conv2d(
+            1, H, W, C_in, C_out, K,
+            stride=stride, padding=padding, groups=groups, dtype=dtype, moves=moves,
+        ).bytes  # fmt: skip
+        return f"{engineering(moved)}B"
+
+    out = bytes_of("Z")
+    rows, columns = ((side + 2 * padding - K) // stride + 1 for side in (H, W))
+    deep = C_in // groups
+    across, up = SLANT
+    widths = [W + across * C_in, K + across * deep, columns + across * C_out]
+    gap = 0.24 * max(widths)
+    width = sum(widths) + 2 * gap
+    height = max(H + up * C_in, rows + up * C_out)
+    below = 0.12 * width
+    ax = ax or new_axes(0.1 + 6.4 * (height + below) / (1.06 * width))
+    ax.set(xlim=(-0.05 * width, 1.01 * width), ylim=(-below, 1.02 * height))
+    ax.set_aspect("equal")
+    ax.axis("off")
+    thick = max(K, THIN * width)
+    at = [0, widths[0] + gap, widths[0] + widths[1] + 2 * gap]
+    _box(ax, (at[0], 0), (W, H, C_in), COLOURS[0])
+    _box(ax, (at[1], 0), (thick, thick, deep), COLOURS[1], dark=True)
+    _box(ax, (at[2], 0), (columns, rows, C_out), COLOURS[2])
+    # What the filter sees reaches as far back as the filter does; what it gives is one number.
+    for left, size, part, reach, colour, name in (
+        (at[0], (W, H), thick, deep, COLOURS[1], say("convolution.seen")),
+        (at[2], (columns, rows), 1, 1, COLOURS[2], say("convolution.made")),
+    ):
+        corner = left + 0.3 * (size[0] - part), 0.55 * (size[1] - part)
+        # It lies within the array, whose faces are drawn over it.
+        _box(ax, corner, (part, part, reach), colour, dark=True, zorder=0.5)
+        ax.annotate(
+            name, (corner[0] + part / 2, corner[1] + part), ha="center", va="bottom", fontsize=9.8,
+            xytext=(left, size[1] + RAISED * width), linespacing=1.1,
+            arrowprops={"arrowstyle": "-", "color": palette.colour("leader"), "lw": 0.8,
+                        "shrinkA": 0, "shrinkB": 1},
+        )  # fmt: skip
+    ax.annotate(
+        say("convolution.one"), (at[1] + thick / 2, thick), xytext=(0, 3),
+        textcoords="offset points", ha="right", va="bottom", fontsize=9.8,
+    )  # fmt: skip
+    named = (
+        (at[0] + W / 2, _sizes("X", C_in, H, W, bytes_of("X"))),
+        (at[1] + thick / 2, say(
+            "convolution.filters", count=C_out, deep=deep, kernel=K, bytes=bytes_of("Y"),
+        )),
+        (at[2] + columns / 2, _sizes("Z", C_out, rows, columns, out)),
+    )  # fmt: skip
+    for centre, text in named:
+        ax.annotate(
+            text, (centre, 0), xytext=(0, -5), textcoords="offset points", ha="center", va="top",
+            fontsize=10,
+        )  # fmt: skip
+    ax.roofkit_description = say(
+        "convolution.described", channels=C_in, rows=H, columns=W, filters=C_out, deep=deep,
+        kernel=K, made_rows=rows, made_columns=columns,
+        X=bytes_of("X"), Y=bytes_of("Y"), Z=out,
+    )  # fmt: skip
+    return ax
+
+
+def _sizes(name, channels, rows, columns, bytes):
+    """What stands under an array of channels."""
+    return say(
+        "convolution.array", name=name, channels=channels, rows=rows, columns=columns, bytes=bytes
+    )
+
+
+def _box(ax, corner, sizes, colour, *, dark=False, zorder=1):
+    """A box in oblique view: its front, its top and its right side."""
+    (left, low), (wide, high, deep) = corner, sizes
+    right, top = left + wide, low + high
+    back = SLANT[0] * deep, SLANT[1] * deep
+    faces = (
+        ([(left, low), (right, low), (right, top), (left, top)], 0.2),
+        ([(left, top), (right, top), (right + back[0], top + back[1]),
+          (left + back[0], top + back[1])], 0.1),
+        ([(right, low), (right + back[0], low + back[1]),
+          (right + back[0], top + back[1]), (right, top)], 0.32),
+    )  # fmt: skip
+    for corners, alpha in faces if deep else faces[:1]:
+        shade = 1 if dark and alpha == 0.2 else 2 * alpha if dark else alpha
+        ax.add_patch(Polygon(corners, fc=colour, alpha=shade, lw=0, zorder=zorder))
+        ax.add_patch(Polygon(corners, fc="none", ec=colour, lw=1, zorder=zorder))

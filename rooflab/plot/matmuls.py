@@ -1,0 +1,248 @@
+"""Matrix multiplications as figures: their shapes, what a batch reaches, what it takes."""
+
+import math
+import re
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.patches import Rectangle
+
+import roofkit as rk
+from roofkit._units import engineering, prefixed
+from roofkit.roofline import Roofline
+from rooflab import palette
+from rooflab.plot.figures import COLOURS, LINES, WITHIN, bare, checked, new_axes, ticks
+from rooflab.plot.wording import listing, say
+
+# How thick a single row or column is drawn, as a share of the figure's width.
+THIN = 0.006
+# Where a text stands beside a point: its offset in points, and how it is aligned.
+SIDES = {
+    "on": ((0, 0), "center", "center"),
+    "left": ((-5, 0), "right", "center"),
+    "right": ((5, 0), "left", "center"),
+    "above": ((0, 4), "center", "bottom"),
+    "below": ((0, -5), "center", "top"),
+}
+# The batches that a curve is drawn for.
+FEWEST, MOST = 16, 8192
+
+
+def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
+    """Draw X[B, D] · Y[D, F] = Z[B, F] to scale, Z below Y and beside X, each with its bytes.
+
+    Parameters
+    ----------
+    B, D, F : whole numbers of at least 1
+    dtype : str
+    tile : pair of whole numbers, optional
+        Rows and columns of one block of Z, no more than B and F; drawn with the rows of X and the
+        columns of Y that it takes. Otherwise it is one element with one row and one column.
+    chips : whole number that divides D, optional
+        How many chips split D; the figure shows the share of the first, all in its colour.
+    ax : matplotlib Axes, optional
+
+    Returns the Axes. Raises ValueError for sizes that are not whole, for a tile that is too large
+    and for a D that the chips cannot split.
+
+    >>> ax = matmul_shapes(512, 4096, 4096)
+    >>> ax.roofkit_description[:57]
+    'Drawn to scale: X[512, 4096], 4.19 MB, times Y[4096, 4096'
+    """
+    rows, columns = tile or (1, 1)
+    for name, size, most in (
+        ("B", B, math.inf), ("D", D, math.inf), ("F", F, math.inf),
+        ("tile[0]", rows, B), ("tile[1]", columns, F), ("chips", chips, D),
+    ):  # fmt: skip
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, got {size!r}")
+        if size > most:
+            raise ValueError(f"{name}={size} is more than the {most} that there are")
+    if D % chips:
+        raise ValueError(f"chips={chips} must divide D={D}")
+    D //= chips
+    one, depth = ("₁", f"D/{chips}") if chips > 1 else ("", "D")
+    # Y stands over Z and X beside it. Lengths count elements; Z begins at (right, 0).
+    gap = 0.06 * (D + F)
+    right, above = D + gap, B + gap
+    width, height = right + F, above + D
+    flat = B / width < 0.16
+    ax = ax or new_axes(0.8 + 4.6 * height / width)
+    ax.set(xlim=(-0.1 * width, 1.01 * width), ylim=(-(0.1 if flat else 0.06) * width, height))
+    ax.set_aspect("equal")
+    ax.axis("off")
+    # The block lies about a third of the way in, where a tile begins.
+    thick, wide = max(rows, THIN * width), max(columns, THIN * width)
+    under = B - rows * (B // rows // 3) - thick
+    left = right + columns * (F // columns // 3)
+    # Where chips split D, a colour stands for a chip, as in the figures of cuts.
+    colours = COLOURS[:3] if chips == 1 else COLOURS[:1] * 3
+    for corner, size, inner, part, colour in (
+        ((0, 0), (D, B), (0, under), (D, thick), colours[0]),
+        ((right, above), (F, D), (left, above), (wide, D), colours[1]),
+        ((right, 0), (F, B), (left, under), (wide, thick), colours[2]),
+    ):
+        ax.add_patch(Rectangle(corner, *size, fc=colour, alpha=0.2, lw=0))
+        ax.add_patch(Rectangle(inner, *part, fc=colour, lw=0))
+        ax.add_patch(Rectangle(corner, *size, fc="none", ec=colour, lw=1.2))
+    moved = {name: f"{engineering(rk.matmul(B, D, F, dtype, moves=name).bytes)}B" for name in "XYZ"}
+    free = (left + wide + width) / 2
+    _write(ax, f"Y{one}[{depth}, F]\n{moved['Y']}", (free, above + D / 2), "on")
+    if flat:
+        _write(ax, f"X{one}[B, {depth}]  {moved['X']}", (D / 2, B), "above")
+        _write(ax, f"Z{one}[B, F]  {moved['Z']}", (free, 0), "below")
+    else:
+        _write(ax, f"X{one}[B, {depth}]\n{moved['X']}", (D / 2, under / 2), "on")
+        _write(ax, f"Z{one}[B, F]\n{moved['Z']}", (free, under / 2), "on")
+    edge = {"fontsize": 9, "color": palette.colour("reference")}
+    if tile and not flat:
+        beside = (left + wide, under + thick / 2)
+        _write(ax, f"{rows:,} × {columns:,}", beside, "right", **edge)
+    _write(ax, f"B = {B:,}", (0, B / 2), "left", rotation=0 if flat else 90, **edge)
+    _write(ax, f"{depth} = {D:,}", (D / 2, 0), "below", **edge)
+    _write(ax, f"{depth} = {D:,}", (right, above + D / 2), "left", rotation=90, **edge)
+    _write(ax, f"F = {F:,}", (right + F / 2, height), "above", **edge)
+    ax.roofkit_description = say(
+        "shapes.block" if tile else "shapes.element", rows=rows, columns=columns,
+        X=f"X{one}[{B}, {D}]", Y=f"Y{one}[{D}, {F}]", Z=f"Z{one}[{B}, {F}]",
+        **{f"{name}_bytes": moved[name] for name in "XYZ"},
+    )  # fmt: skip
+    return ax
+
+
+def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
+    """Draw the FLOP/s that X[B, D] · Y[D, F] can reach on one roofline, against B.
+
+    Parameters
+    ----------
+    chip : Chip or Roofline
+        A Chip stands for its roofline at this dtype and its own name.
+    layers : mapping of label to a pair (D, F)
+    dtype : str
+        Of all three matrices.
+    ax : matplotlib Axes, optional
+
+    A circle marks the critical batch of each layer, where it has one. The pale line is speed =
+    B · bandwidth · 2 / bytes of an element, up to the peak: what a layer of endless D and F would
+    reach. Returns the Axes. Raises ValueError for anything else.
+
+    >>> ax = matmul_batches(rk.chip("TPU v5e"), {"1k": (1024, 1024)})
+    >>> ax.get_xlabel()
+    'B (tokens)'
+    """
+    roof = chip.roofline(dtype) if isinstance(chip, rk.Chip) else chip
+    name = getattr(chip, "name", "")
+    if not isinstance(roof, Roofline) or not isinstance(roof.ridge, (int, float)):
+        raise ValueError(f"chip must be a Chip or a Roofline of two numbers, got {chip!r}")
+    if not isinstance(layers, Mapping) or not 1 <= len(layers) <= len(COLOURS):
+        raise ValueError(f"layers must map 1 to {len(COLOURS)} labels to (D, F), got {layers!r}")
+    ax = ax or new_axes(3.8)
+    xs = np.geomspace(FEWEST, MOST, 400)
+    rule = rk.critical_batch(roof, dtype=dtype)
+    ax.set(xscale="log", yscale="log", xlim=(FEWEST, MOST))
+    ax.plot(xs, roof.peak_flops * np.minimum(xs / rule, 1), color=palette.colour("frame"), lw=5,
+            label=say("batches.limit", batch=f"{rule:.4g}"))  # fmt: skip
+    told = []
+    for (label, (D, F)), colour, line in zip(layers.items(), COLOURS, LINES, strict=False):
+        reached = roof.attainable(rk.matmul(xs, D, F, dtype).intensity)
+        critical = rk.critical_batch(roof, D, F, dtype)
+        shown = f"{critical:.4g}" if math.isfinite(critical) else "∞"
+        legend = say("batches.legend", label=label, batch=shown)
+        ax.plot(xs, reached, ls=line, color=colour, lw=1.8, label=legend)
+        if critical <= MOST:
+            ax.plot(critical, roof.peak_flops, "o", color=colour, ms=7, mec="white", zorder=3)
+            ax.plot([critical] * 2, [0, roof.peak_flops], ":", color=colour, lw=1, zorder=1)
+        reaches = "batches.reaches" if math.isfinite(critical) else "batches.never"
+        told.append(say(reaches, label=label, batch=shown))
+    ax.set_ylim(roof.peak_flops * FEWEST / rule * 0.7, roof.peak_flops * 1.6)
+    ax.set_xlabel(say("axes.tokens"))
+    ax.set_ylabel(say("axes.attainable"))
+    marks = [2**i for i in range(4, 14)]
+    ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
+    ax.set_xticks([], minor=True)
+    ticks(ax.yaxis, ax.get_ylim(), lambda value: engineering(value).strip())
+    bare(ax)
+    legend = ax.legend(loc="lower right", **WITHIN, title=name)
+    legend.get_title().set_fontsize(9)
+    ax.roofkit_description = say(
+        "batches.described" if name else "batches.described_unnamed",
+        name=name, layers=listing(told), rule=f"{rule:.4g}",
+    )  # fmt: skip
+    return ax
+
+
+def matmul_times(batches, seconds, models, *, ax=None):
+    """Draw the measured times of one layer at several batches, beside times that models give.
+
+    Parameters
+    ----------
+    batches, seconds : arrays of the same length, tokens and measured times
+    models : mapping of label to a pair (array of batches, seconds of each)
+    ax : matplotlib Axes, optional
+
+    Both axes are linear, so that equal steps look equal. Returns the Axes. Raises ValueError for
+    lengths that differ and for times that are not above zero.
+
+    >>> ax = matmul_times([1, 64], [19e-6, 21e-6], {"T_lower": ([1, 64], [12e-6, 13e-6])})
+    >>> ax.roofkit_description
+    'Measured times, 19 µs at 1 token to 21 µs at 64; T_lower: 12 µs at 1 to 13 µs at 64.'
+    """
+    batches, seconds = _pairs("the measured", batches, seconds)
+    if not isinstance(models, Mapping) or len(models) > len(COLOURS):
+        raise ValueError(f"models must map up to {len(COLOURS)} labels to pairs, got {models!r}")
+    read = {label: _pairs(label, *pair) for label, pair in models.items()}
+    scale, prefix = prefixed(
+        max(times.max() for times in [seconds, *(times for _, times in read.values())])
+    )
+    ax = ax or new_axes(3.8)
+    for (label, (at, times)), colour, line in zip(read.items(), COLOURS, LINES, strict=False):
+        ax.plot(at, times / scale, ls=line, color=colour, lw=1.8, label=label)
+    ax.plot(batches, seconds / scale, "ko", ms=5, mec="white", mew=0.6, zorder=3,
+            label=say("matmul_times.measured"))  # fmt: skip
+    ax.set(xlim=(0, 1.02 * batches.max()), ylim=(0, None))
+    ax.set_xlabel(say("axes.tokens"))
+    ax.set_ylabel(say("axes.time_in", unit=f"{prefix}s"))
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    bare(ax)
+    ax.legend(loc="upper left", **WITHIN)
+    told = [
+        _ends("one_token" if batches[0] == 1 else "tokens", batches, seconds),
+        *(_ends("model", *pair, label=_plain(label)) for label, pair in read.items()),
+    ]
+    ax.roofkit_description = say("matmul_times.described", parts=listing(told))
+    return ax
+
+
+def _ends(sentence, batches, seconds, **fields):
+    """A sentence about the times of the smallest batch and of the largest."""
+    return say(
+        f"matmul_times.{sentence}", **fields, few=f"{batches[0]:g}", many=f"{batches[-1]:g}",
+        first=f"{engineering(seconds[0])}s", last=f"{engineering(seconds[-1])}s",
+    )  # fmt: skip
+
+
+def _write(ax, text, xy, side, **style):
+    """Write on a point or beside it."""
+    offset, across, along = SIDES[side]
+    ax.annotate(
+        text, xy, xytext=offset, textcoords="offset points", ha=across, va=along,
+        **{"fontsize": 10, **style},
+    )  # fmt: skip
+
+
+def _plain(label):
+    """A label without the signs of mathematical type: $T_\\mathrm{tile}$ is T_tile."""
+    return re.sub(r"\\mathrm|[${}]", "", label)
+
+
+def _pairs(name, batches, seconds):
+    batches, seconds = np.asarray(batches, float), np.asarray(seconds, float)
+    if batches.ndim != 1 or batches.shape != seconds.shape or not batches.size:
+        raise ValueError(
+            f"{name} batches and seconds must be lists of the same length, got "
+            f"{batches.shape} and {seconds.shape}"
+        )
+    for what, values in (("batches", batches), ("seconds", seconds)):
+        checked(f"{name} {what}", values)
+    order = np.argsort(batches)
+    return batches[order], seconds[order]

@@ -1,0 +1,364 @@
+"""The layers of a model on the roofline, and the kinds of layers that figures gather."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.offsetbox import AnchoredOffsetbox, DrawingArea, TextArea, VPacker
+from matplotlib.patches import Circle
+from matplotlib.text import Text
+
+from roofkit._units import engineering
+from roofkit.models.layers import LayerTable
+from rooflab import palette
+from rooflab.plot.figures import (
+    COLOURS,
+    LINES,
+    intensities_shown,
+    limits,
+    place_labels,
+    roofline_axes,
+    rounded,
+)
+from rooflab.plot.wording import bound_by, listing, named, say
+
+# Kinds of layers by a pattern that their names match; the first that matches counts.
+KINDS = {
+    "communication": r"all_reduce|all_gather|^(dispatch|combine|send)$",
+    "norms, adds, activations": r"(^|[_.])(norm|bn|add|act|sum|rotary|relu)[\d_]*$",
+    "attention projections": r"^([qkvo]|qkv|(q|kv|qkv)_down|kv_up)_proj$",
+    "attention": r"^(window_)?(attention|qk_matmul|softmax|sv_matmul)$",
+    "experts": r"^(experts_|shared_|router)",
+    "MLP": r"^(gate|up|gate_up|down)_proj$",
+    "convolutions": r"conv(_dw|_pw)?[\d_]*$|downsample$",
+    "fully connected": r"^(fc|dense|preds)|preds$",
+    "pooling": r"pool|^gap$",
+    "embedding, lm_head": r"embedding|lm_head",
+    "other layers": "",
+}
+# Markers with the part of their bounding square that they fill, so that equal shares look equal.
+MARKERS = {"o": math.pi / 4, "s": 1.0, "D": 1.0, "^": 0.5}
+WHOLE = 1600  # area of a point that takes all the time, in square points of type
+ALIKE = 1.25  # layers whose intensities differ by no more are one point
+SMALL = 0.005  # shares below are dots of one size
+NAMED = 0.005, 0.03  # shares from which a point has a label, alone and beside other tables
+
+
+def layers(tables, *, xlim=None, ax=None):
+    """Draw a pass on the roofline: each layer a point whose area is its share of the time.
+
+    Parameters
+    ----------
+    tables : LayerTable, or a mapping of label to LayerTable
+        Such as ``deployment.decode(batch=8)``; up to four on one roofline, told apart by markers.
+    xlim : (number, number), optional
+        Arithmetic intensities at both ends of the axis.
+    ax : matplotlib Axes, optional
+
+    Layers of nearly one intensity, with the same peak and bound, are one point. Points below 0.5 %
+    of the time are dots. They have no label, nor have points below 3 % where there are several
+    tables. Layers without arithmetic, such as communication, have no place on a roofline: the
+    figure says how much of the time they take. Returns the Axes. Raises ValueError for anything
+    that is not a table of single numbers, and for layers outside xlim.
+
+    >>> import roofkit as rk
+    >>> served = rk.llm("Llama-2-7B").on("H100")
+    >>> layers({"prefill": served.prefill(), "decode": served.decode()}).get_ylabel()
+    'attainable (FLOP/s)'
+    """
+    tables = named_tables(tables, most=len(MARKERS))
+    points = {label: _points(table) for label, table in tables.items()}
+    for label, found in points.items():
+        if not found:
+            raise ValueError(f"{tables[label].title}: no layer computes, so none has an intensity")
+    roofs = _roofs(tables)
+    every = [point for found in points.values() for point in found]
+    ridges = [peak / bandwidth for peak, bandwidth in roofs]
+    intensities = [point.intensity for point in every]
+    # Room for the peak's name, right of the large points of a prefill.
+    xlim = limits(xlim or intensities_shown(ridges, intensities, above=3), "xlim")
+    if not xlim[0] <= min(intensities) <= max(intensities) <= xlim[1]:
+        raise ValueError(
+            f"the layers' intensities reach from {min(intensities):g} to {max(intensities):g}, "
+            f"outside xlim={xlim}; widen it"
+        )
+    ylim = 0.6 * min(xlim[0] * bandwidth for _, bandwidth in roofs), roofs[0][0] * 10
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    roofline_axes(ax, xlim, ylim)
+    lines = []
+    for (peak, bandwidth), line in zip(roofs, LINES, strict=False):
+        xs = np.array([xlim[0], min(max(peak / bandwidth, xlim[0]), xlim[1]), xlim[1]])
+        lines.append((xs, np.minimum(peak, xs * bandwidth)))
+        ax.plot(*lines[-1], ls=line, color=palette.colour("reference"), lw=1.5, zorder=2)
+    labels, named = [], NAMED[len(tables) > 1]
+    for found, marker, colour in zip(points.values(), MARKERS, COLOURS, strict=False):
+        for point in found:
+            xy, area = (point.intensity, point.attainable), _area(point.share, marker)
+            large = point.share >= SMALL
+            # A smaller point is drawn over a larger one.
+            ax.scatter(
+                *xy, marker=marker, s=area if large else 9, color=colour, edgecolor="white",
+                alpha=0.85 if large else 1, lw=0.8 if large else 0.3, zorder=4 - point.share,
+            )  # fmt: skip
+            if point.share >= named:
+                labels.append((_label(point, named), xy, math.sqrt(area) / 2, colour))
+    if len(tables) > 1:
+        _legend(ax, tables)
+    sizes = _sizes(ax, palette.colour("sizes") if len(tables) > 1 else COLOURS[0])
+    note = ax.text(
+        0.015, 0.985, "\n".join(_total(label, table) for label, table in tables.items()),
+        transform=ax.transAxes, va="top", fontsize=9, linespacing=1.3,
+        bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
+    )  # fmt: skip
+    ax.figure.draw_without_rendering()
+    names = [text for roof in roofs for text in _name_roof(ax, roof, roofs, tables)]
+    labels.sort(key=lambda label: -label[2])
+    place_labels(ax, labels, avoid=[sizes, note, *names], lines=lines, nearest=True)
+    ax.roofkit_description = _describe(tables, points, roofs)
+    return ax
+
+
+def named_tables(tables, most=None):
+    """Tables by label, checked; one alone has an empty label."""
+    if isinstance(tables, LayerTable):
+        tables = {"": tables}
+    if not isinstance(tables, Mapping) or not tables:
+        raise ValueError(f"tables must be a LayerTable or map labels to them, got {tables!r}")
+    if most and len(tables) > most:
+        raise ValueError(f"give 1 to {most} tables, got {len(tables)}: more look alike")
+    for label, table in tables.items():
+        if not isinstance(table, LayerTable):
+            raise ValueError(
+                f"tables[{label!r}] must be a LayerTable, such as deployment.decode(batch=8), got "
+                f"{type(table).__name__}: {table!r}"
+            )
+        if np.ndim(table.time):
+            raise ValueError(
+                f"{table.title}: a figure shows one pass, not {np.size(table.time)} at once; give "
+                "a single batch and length, and one chip"
+            )
+    return tables
+
+
+def kind_of(name):
+    """The kind of a layer, told by its name."""
+    return next(kind for kind, pattern in KINDS.items() if re.search(pattern, name))
+
+
+class _Point(NamedTuple):
+    """Layers that share a place on the roofline, by kind: (layers, share), the longest first."""
+
+    intensity: float
+    attainable: float
+    bound: str
+    share: float
+    parts: tuple
+
+
+def _points(table):
+    clusters = []
+    for layer in sorted(table, key=lambda layer: layer.intensity):
+        if not (layer.flops > 0 and layer.bytes > 0):
+            continue
+        roof = layer.bound, layer.peak, layer.bandwidth
+        for first, cluster in clusters:
+            if layer.intensity <= ALIKE * first.intensity and roof == cluster[0]:
+                cluster[1].append(layer)
+                break
+        else:
+            clusters.append((layer, (roof, [layer])))
+    points = []
+    for _, ((bound, peak, bandwidth), cluster) in clusters:
+        intensity = _sum(cluster, "flops") / _sum(cluster, "bytes")
+        kinds = {}
+        for layer in sorted(cluster, key=table.layers.index):
+            kinds.setdefault(kind_of(layer.name), []).append(layer)
+        parts = [(each, _sum(each, "time") / table.time) for each in kinds.values()]
+        parts.sort(key=lambda part: -part[1])
+        share = _sum(cluster, "time") / table.time
+        points.append(
+            _Point(intensity, min(peak, intensity * bandwidth), bound, share, tuple(parts))
+        )
+    return points
+
+
+def _sum(layers, name):
+    return sum(layer.count * getattr(layer, name) for layer in layers)
+
+
+def _roofs(tables):
+    """Every (peak, bandwidth) that a layer computes under, the highest first."""
+    roofs = {
+        (layer.peak, layer.bandwidth)
+        for table in tables.values() for layer in table if layer.flops > 0 and layer.bytes > 0
+    }  # fmt: skip
+    if len(roofs) > len(LINES):
+        raise ValueError(
+            f"the tables have {len(roofs)} different roofs, and more than {len(LINES)} look alike; "
+            "draw fewer tables"
+        )
+    return sorted(roofs, reverse=True)
+
+
+def _area(share, marker):
+    """Area of a marker's bounding square, in square points of type."""
+    return WHOLE * share / MARKERS[marker]
+
+
+def _label(point, least, most=4):
+    """A line for each kind of layer in the point that takes some time."""
+    parts = [part for part in point.parts if part[1] >= least] or point.parts[:1]
+    lines = [
+        say("layers.named", layers=_joined(layers), share=f"{share:.0%}")
+        for layers, share in parts[:most]
+    ]
+    if len(parts) > most:
+        lines.append(say("layers.more", count=len(parts) - most))
+    return "\n".join(lines)
+
+
+def _joined(layers, longest=34):
+    """Names in short: q/k/v/o_proj."""
+    names = [layer.name for layer in layers]
+    words = [name.split("_") for name in names]
+    before, after = _common(words), _common([each[::-1] for each in words])
+    middles = ["_".join(each[before : len(each) - after]) for each in words]
+    text = listing(names, "items")
+    if len(names) > 1 and before + after and all(middles):
+        head, tail = words[0][:before], words[0][len(words[0]) - after :]
+        text = "_".join([*head, "/".join(middles), *tail])
+    return text if len(text) <= longest else _counted(layers)
+
+
+def _counted(layers):
+    """How many layers there are, for names that are too many to list: 32 MLP."""
+    return say("kinds.several", count=len(layers), kind=named("kinds", kind_of(layers[0].name)))
+
+
+def _common(words):
+    """How many words all begin with."""
+    return next(
+        (i for i, each in enumerate(zip(*words, strict=False)) if len(set(each)) > 1),
+        min(map(len, words)),
+    )
+
+
+def _legend(ax, tables):
+    handles = [
+        Line2D([], [], ls="", marker=marker, ms=9, color=colour, mec="white", label=label)
+        for label, marker, colour in zip(tables, MARKERS, COLOURS, strict=False)
+    ]
+    ax.legend(
+        handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(handles),
+        frameon=False, fontsize=9, handletextpad=0.3,
+    )  # fmt: skip
+
+
+def _sizes(ax, colour):
+    """The key to the areas, where no roof runs."""
+    shares = 0.01, 0.1, 0.5
+    tallest = math.sqrt(_area(shares[-1], "o"))
+    key, left = DrawingArea(4 * tallest, tallest + 13), 0.0
+    for share in shares:
+        across = math.sqrt(_area(share, "o"))
+        middle = left + max(across, 22) / 2
+        key.add_artist(Circle((middle, 13 + across / 2), across / 2, fc=colour, alpha=0.85, lw=0))
+        key.add_artist(
+            Text(middle, 0, f"{share:.0%}", ha="center", fontsize=9, color=palette.colour("note"))
+        )
+        left = middle + max(across, 22) / 2 + 6
+    key.width = left
+    title = TextArea(
+        say("layers.sizes"), textprops={"fontsize": 9, "color": palette.colour("note")}
+    )
+    packed = VPacker(children=[key, title], align="center", pad=0, sep=3)
+    box = AnchoredOffsetbox("lower right", child=packed, pad=0.3, borderpad=0.2, frameon=False)
+    return ax.add_artist(box)
+
+
+def _absent(table):
+    """Layers without arithmetic, and their share of the time."""
+    absent = [layer for layer in table if not (layer.flops > 0 and layer.bytes > 0)]
+    return absent, _sum(absent, "time") / table.time
+
+
+def _total(label, table):
+    sentence = "layers.total" if label else "layers.total_unnamed"
+    text = say(sentence, label=label, time=f"{engineering(table.time)}s")
+    absent, share = _absent(table)
+    if share < SMALL:
+        return text
+    kinds = dict.fromkeys(
+        kind_of(layer.name) for layer in absent if layer.count * layer.time >= SMALL * table.time
+    )
+    told = listing([named("kinds", kind) for kind in kinds], "pair")
+    return say("layers.absent", total=text, share=f"{share:.0%}", kinds=told)
+
+
+def _name_roof(ax, roof, roofs, tables):
+    """Write the peak over the flat part and the bandwidth along the slope."""
+    peak, bandwidth = roof
+    text = f"{engineering(peak)}FLOP/s"
+    if sum(other[0] == peak for other in roofs) < len(roofs):
+        under = {
+            kind_of(layer.name)
+            for table in tables.values() for layer in table if layer.peak == peak
+        }  # fmt: skip
+        if len(under) == 1:
+            text = say("layers.peak_of", peak=text, kind=named("kinds", under.pop()))
+    (left, right), names = ax.get_xlim(), []
+    # The text stands below its line where another roof lies closely above.
+    low = any(peak < other[0] < 3 * peak for other in roofs)
+    names.append(
+        ax.annotate(
+            text, (right, peak), xytext=(-2, -4 if low else 3), textcoords="offset points",
+            ha="right", va="top" if low else "bottom", fontsize=9, color=palette.colour("note"),
+        )
+    )  # fmt: skip
+    if roof == next(other for other in roofs if other[1] == bandwidth):
+        low = any(bandwidth < other[1] < 3 * bandwidth for other in roofs)
+        ends = ax.transData.transform([(left, left * bandwidth), (2 * left, 2 * left * bandwidth)])
+        across, up = ends[1] - ends[0]
+        at = left * 1.25
+        names.append(
+            ax.annotate(
+                f"{engineering(bandwidth)}B/s", (at, at * bandwidth),
+                xytext=(4, -4) if low else (0, 4), textcoords="offset points",
+                rotation=math.degrees(math.atan2(up, across)), rotation_mode="anchor",
+                va="top" if low else "bottom", fontsize=9, color=palette.colour("note"),
+            )
+        )  # fmt: skip
+    return names
+
+
+def _describe(tables, points, roofs):
+    parts = [
+        say("layers.roof", bandwidth=f"{engineering(bandwidth)}B/s",
+            peak=f"{engineering(peak)}FLOP/s", ridge=f"{peak / bandwidth:.4g}")
+        for peak, bandwidth in roofs
+    ]  # fmt: skip
+    for label, table in tables.items():
+        found = [
+            say("layers.point", intensity=rounded(point.intensity), bound=bound_by(point.bound),
+                layers=listing([_listed(layers) for layers, _ in point.parts], "pair"),
+                share=f"{point.share:.1%}")
+            for point in sorted(points[label], key=lambda point: -point.share)
+        ]  # fmt: skip
+        absent, share = _absent(table)
+        if absent:
+            found.append(say("layers.left_out", layers=_listed(absent), share=f"{share:.1%}"))
+        time = f"{engineering(table.time)}s"
+        told = listing(found)
+        parts.append(say("layers.table", label=label or table.title, time=time, points=told))
+    return say("layers.described", parts=listing(parts, "sentences"))
+
+
+def _listed(layers, most=8):
+    if len(layers) > most:
+        return _counted(layers)
+    return listing([layer.name for layer in layers], "items")

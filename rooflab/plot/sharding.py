@@ -1,0 +1,334 @@
+"""A matmul split over chips: what each one holds, what overlaps, and times over their number."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.patches import Patch, Rectangle
+
+from roofkit._inputs import number
+from roofkit._units import engineering, prefixed
+from roofkit.network import Group, sharded_matmul
+from roofkit.roofline import Roofline
+from rooflab import palette
+from rooflab.plot.figures import COLOURS, LINES, WITHIN, bare, decades, new_axes, ticks
+from rooflab.plot.wording import bound_by, listing, named, say
+
+MARKS = {"compute": "o", "memory": "^", "link": "s", "network": "D"}
+# For each dimension to cut along: what becomes of X, Y and Z. A matrix is cut into "rows" or
+# "columns", every chip holds the "whole", or every chip gets partial "sums" of all of it.
+CUTS = {
+    "B": ("rows", "whole", "rows"),
+    "F": ("whole", "columns", "columns"),
+    "D": ("columns", "rows", "sums"),
+}
+# Chip 1 is plain, so that pieces differ without colour. A matrix of partial sums has the
+# hatches of all chips on white, so chip 1 is hatched there as well.
+HATCHES = ("", "///", "...", "xxx")
+OF_SUMS = ("\\\\\\", *HATCHES[1:])
+BELOW = "₀₁₂₃₄₅₆₇₈₉"
+
+
+def matmul_cuts(B, D, F, along=("B", "F", "D"), chips=2, *, axes=None):
+    """Draw which part of X[B, D], Y[D, F] and Z[B, F] each chip has, a panel for each way to cut.
+
+    Parameters
+    ----------
+    B, D, F : sizes, to whose scale the matrices are drawn
+    along : the dimensions to cut along, each "B", "F" or "D"
+    chips : 2 to 4
+    axes : sequence of matplotlib Axes, optional
+
+    A grey matrix lies on every chip as a whole. Along D every chip gets partial sums of all of Z,
+    which has the colours of all chips. A legend says so. Returns the Axes. Raises ValueError for
+    anything else.
+
+    >>> axes = matmul_cuts(1024, 2048, 2048, along="D")
+    >>> axes[0].roofkit_description
+    'Cut along D: of X chip 1 has the first of 2 groups of columns, of Y chip 1 has the first of 2 \
+groups of rows, of Z every chip gets partial sums of all.'
+    """
+    B, D, F = (_size(size, name) for size, name in ((B, "B"), (D, "D"), (F, "F")))
+    _check_chips(chips)
+    for each in along:
+        if each not in CUTS:
+            raise ValueError(f"along={each!r} must be the dimension to cut: B, F or D")
+    gap = 0.1 * (D + F)
+    width, height = D + gap + F, B + gap + D
+    if axes is None:
+        wide = 6.4 if len(along) > 1 else 3.4
+        size = (wide, 0.85 + wide / len(along) * height / width)
+        _, grid = plt.subplots(1, len(along), figsize=size, layout="constrained", squeeze=False)
+        axes = grid[0]
+    told = []
+    for ax, each in zip(axes, along, strict=True):
+        _bare_scale(ax, width, height)
+        places = {"X": (0, 0, D, B), "Y": (D + gap, B + gap, F, D), "Z": (D + gap, 0, F, B)}
+        for (name, place), cut in zip(places.items(), CUTS[each], strict=True):
+            _draw_matrix(ax, name, place, cut, chips)
+        _name_sides(ax, places["X"], "B", "D")
+        _name_sides(ax, places["Y"], "D", "F")
+        ax.set_title(say("cuts.title", along=each), fontsize=10, pad=9)
+        told.append(say("cuts.panel", along=each, parts=_told_cuts("XYZ", CUTS[each], chips)))
+    drawn = {cut for each in along for cut in CUTS[each]}
+    columns = chips + 2 if len(along) > 1 else 2
+    _add_legend(axes[0].figure, chips, drawn, loc="outside lower center", ncols=columns)
+    axes[0].roofkit_description = say("cuts.described", panels=listing(told, "sentences"))
+    return tuple(axes)
+
+
+def matmul_pair(B, D, F, chips=2, *, ax=None):
+    """Draw two matmuls after another, X[B, D] · U[D, F] = H[B, F] and H · V[F, D] = Z[B, D].
+
+    Parameters
+    ----------
+    B, D, F : sizes, to whose scale the matrices are drawn
+    chips : 2 to 4
+    ax : matplotlib Axes, optional
+
+    Both are cut along F: U into columns, V into rows, so that H never leaves its chip. A legend
+    says what the colours mean. Returns the Axes. Raises ValueError for anything else.
+
+    >>> matmul_pair(1024, 2048, 8192).roofkit_description[:49]
+    'Two matmuls, both cut along F: of X every chip ha'
+    """
+    B, D, F = (_size(size, name) for size, name in ((B, "B"), (D, "D"), (F, "F")))
+    _check_chips(chips)
+    gap = 0.06 * (2 * D + F)
+    width, height = 2 * D + F + 2 * gap, B + gap + max(D, F)
+    ax = ax or new_axes(3.2)
+    _bare_scale(ax, width, height)
+    places = {
+        "X": (0, 0, D, B), "U": (D + gap, B + gap, F, D), "H": (D + gap, 0, F, B),
+        "V": (D + F + 2 * gap, B + gap, D, F), "Z": (D + F + 2 * gap, 0, D, B),
+    }  # fmt: skip
+    cuts = ("whole", "columns", "columns", "rows", "sums")
+    for (name, place), cut in zip(places.items(), cuts, strict=True):
+        _draw_matrix(ax, name, place, cut, chips)
+    for name, rows, columns in (("X", "B", "D"), ("U", "D", "F"), ("V", "F", "D")):
+        _name_sides(ax, places[name], rows, columns)
+    # Above X and U nothing is drawn.
+    _add_legend(ax, chips, set(cuts), loc="upper left")
+    ax.roofkit_description = say("cuts.pair", parts=_told_cuts("XUHVZ", cuts, chips))
+    return ax
+
+
+def _size(size, name):
+    found = number(size, name)
+    if not isinstance(found, (int, float)):
+        raise ValueError(f"{name} must be one number, got {size!r}")
+    return found
+
+
+def _check_chips(chips):
+    if isinstance(chips, bool) or not isinstance(chips, (int, np.integer)) or not 2 <= chips <= 4:
+        raise ValueError(f"chips must be a whole number from 2 to 4, got {chips!r}")
+
+
+def _bare_scale(ax, width, height):
+    """Axes without a frame on which both directions have one scale."""
+    ax.set(xlim=(-0.06 * width, 1.01 * width), ylim=(-0.02 * width, height + 0.06 * width))
+    ax.set_aspect("equal")
+    ax.axis("off")
+
+
+def _draw_matrix(ax, name, place, cut, chips):
+    left, low, wide, high = place
+    if cut in ("rows", "columns"):
+        for chip in range(chips):
+            # The first rows are the uppermost.
+            part = (
+                (left, low + high - (chip + 1) * high / chips, wide, high / chips)
+                if cut == "rows"
+                else (left + chip * wide / chips, low, wide / chips, high)
+            )
+            _draw_part(ax, part, COLOURS[chip], HATCHES[chip], name + BELOW[chip + 1])
+        return
+    grey = palette.colour("reference")
+    if cut == "whole":
+        _draw_part(ax, place, grey, "", name, pale=0.12)
+        return
+    sums = " + ".join(name + BELOW[chip + 1] for chip in range(chips))
+    for chip in range(chips):
+        last = chip == chips - 1
+        _draw_part(ax, place, COLOURS[chip], OF_SUMS[chip], sums if last else "", pale=0)
+    ax.add_patch(Rectangle((left, low), wide, high, fc="none", ec=grey, lw=1.2))
+
+
+def _draw_part(ax, place, colour, hatch, label, pale=0.3):
+    left, low, wide, high = place
+    ax.add_patch(Rectangle((left, low), wide, high, fc=colour, alpha=pale, lw=0))
+    if hatch:
+        ax.add_patch(
+            Rectangle((left, low), wide, high, fc="none", ec=colour, hatch=hatch, lw=0, alpha=0.45)
+        )
+    ax.add_patch(Rectangle((left, low), wide, high, fc="none", ec=colour, lw=1.2))
+    if not label:
+        return
+    plate = {"boxstyle": "square,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.85}
+    ax.text(left + wide / 2, low + high / 2, label, ha="center", va="center", fontsize=9,
+            bbox=plate)  # fmt: skip
+
+
+def _add_legend(ax, chips, cuts, **place):
+    """Say what the colours mean in a figure, or in Axes, of such cuts."""
+    grey, handles = palette.colour("reference"), {}
+
+    def pieces(pale, hatches):
+        return [
+            Patch(fc=(COLOURS[chip], pale), ec=COLOURS[chip], hatch=hatches[chip])
+            for chip in range(chips)
+        ]
+
+    for chip, piece in enumerate(pieces(0.3, HATCHES)):
+        handles[say("cuts.chip", n=chip + 1)] = piece
+    if "whole" in cuts:
+        handles[say("cuts.on_each")] = Patch(fc=(grey, 0.12), ec=grey)
+    if "sums" in cuts:
+        handles[say("cuts.sums_on_each")] = tuple(pieces(0, OF_SUMS))
+    ax.legend([*handles.values()], [*handles], frameon=False, fontsize=9, **place)
+
+
+def _name_sides(ax, place, rows, columns):
+    """Write a letter left of a matrix for its rows, and one above it for its columns."""
+    left, low, wide, high = place
+    style = {"fontsize": 9, "color": palette.colour("reference"), "textcoords": "offset points"}
+    ax.annotate(rows, (left, low + high / 2), (-4, 0), ha="right", va="center", **style)
+    ax.annotate(columns, (left + wide / 2, low + high), (0, 3), ha="center", va="bottom", **style)
+
+
+def _told_cuts(names, cuts, chips):
+    parts = [say(f"cuts.{cut}", name=name, n=chips) for name, cut in zip(names, cuts, strict=True)]
+    return listing(parts, "items")
+
+
+def overlap_blocks(math, link, blocks=(1, 2, 4), *, ax=None):
+    """Draw when one chip multiplies and when its link sends, if Z is cut into blocks.
+
+    Parameters
+    ----------
+    math, link : seconds that all multiplications take, and all sending
+    blocks : numbers of blocks, a row each
+    ax : matplotlib Axes, optional
+
+    A block is sent once it has been multiplied and the link has sent the one before. Returns the
+    Axes. Raises ValueError for anything else.
+
+    >>> overlap_blocks(2e-3, 2e-3, (1, 4)).roofkit_description
+    'Multiplying takes 2 ms and sending 2 ms. All is sent after 4 ms in 1 block, 2.5 ms in 4.'
+    """
+    math, link = (_size(time, name) for time, name in ((math, "math"), (link, "link")))
+    blocks = list(blocks)
+    for each in blocks:
+        if isinstance(each, bool) or not isinstance(each, (int, np.integer)) or each < 1:
+            raise ValueError(f"blocks must be whole numbers of at least 1, got {each!r}")
+    scale, prefix = prefixed(math + link)
+    ax = ax or new_axes(0.9 + 0.62 * len(blocks))
+    told = []
+    for row, count in enumerate(blocks):
+        multiplied = [(math * i / count, math / count) for i in range(count)]
+        sent, free = [], 0.0
+        for start, took in multiplied:
+            begin = max(free, start + took)
+            sent.append((begin, link / count))
+            free = begin + link / count
+        for spans, lane, colour, hatch in (
+            (multiplied, 0, COLOURS[0], ""), (sent, 1, COLOURS[2], "///"),
+        ):  # fmt: skip
+            for start, took in spans:
+                box = (start / scale, row + 0.36 * lane), took / scale, 0.32
+                ax.add_patch(Rectangle(*box, fc="white", lw=0, zorder=2))
+                ax.add_patch(Rectangle(*box, fc=colour, alpha=0.35, lw=0, zorder=2))
+                ax.add_patch(
+                    Rectangle(*box, fc="none", ec=colour, hatch=hatch, lw=1, alpha=0.8, zorder=2)
+                )
+        ax.text(free / scale, row + 0.52, f" {engineering(free)}s", va="center", fontsize=9)
+        end = f"{engineering(free)}s"
+        told.append(say("overlap.one" if count == 1 else "overlap.row", n=count, end=end))
+    ax.set(xlim=(0, 1.14 * (math + link) / scale), ylim=(len(blocks) - 0.1, -0.25))
+    ax.set_yticks(
+        [row + 0.34 for row in range(len(blocks))],
+        [say("overlap.label_one" if count == 1 else "overlap.label", n=count) for count in blocks],
+    )
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel(say("axes.time_in", unit=f"{prefix}s"))
+    bare(ax)
+    for lane, name in enumerate(("overlap.math", "overlap.link")):
+        ax.plot([], [], lw=7, alpha=0.6, color=COLOURS[2 * lane], label=say(name))
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=9)
+    ax.roofkit_description = say(
+        "overlap.described", math=f"{engineering(math)}s", link=f"{engineering(link)}s",
+        rows=listing(told, "items"),
+    )  # fmt: skip
+    return ax
+
+
+def split_times(roof, groups, widths, B=1024, F=8192, dtype="bf16", *, axes=None):
+    """Draw the times of X[B, D] · Y[D, F], split along D over groups of chips.
+
+    Parameters
+    ----------
+    roof : Roofline of one chip over its memory
+    groups : Groups of growing numbers of chips
+    widths : the Ds, a panel each
+    B, F : sizes, dtype : str
+    axes : sequence of matplotlib Axes, optional
+
+    The pale band follows the longest of the times, T_lower. Returns the Axes. Raises ValueError for
+    anything else.
+
+    >>> import roofkit as rk
+    >>> two = [rk.group("TPU v5e", n) for n in (1, 2)]
+    >>> axes = split_times(rk.chip("TPU v5e").roofline("bf16"), two, [8192])
+    >>> axes[0].roofkit_description
+    'Times of a matmul split over chips. D = 8192: 698 µs on 1 chip, compute-bound; 373 µs on 2, \
+link-bound.'
+    """
+    if not isinstance(roof, Roofline):
+        raise ValueError(f"roof must be a Roofline, got {roof!r}")
+    groups = list(groups)
+    if not groups or not all(isinstance(group, Group) for group in groups):
+        raise ValueError(f"groups must be Groups of roofkit.network, got {groups!r}")
+    if axes is None:
+        size = (3.4 * len(widths), 3.4)
+        _, grid = plt.subplots(1, len(widths), figsize=size, layout="constrained", squeeze=False,
+                               sharey=True)  # fmt: skip
+        axes = grid[0]
+    counts = [group.n for group in groups]
+    found = [
+        [sharded_matmul(B, D, F, group, dtype=dtype).estimate(roof) for group in groups]
+        for D in widths
+    ]
+    everything = [t for row in found for each in row for t in each.times.values() if t]
+    ylim = decades(everything, 0.1, 0.1)
+    told = []
+    for ax, D, row in zip(axes, widths, found, strict=True):
+        ax.set(xscale="log", yscale="log", ylim=ylim, xlim=(0.8 * counts[0], 1.25 * counts[-1]))
+        ax.plot(
+            counts,
+            [each.lower for each in row],
+            color=palette.colour("trail"),
+            lw=9,
+            solid_capstyle="round",
+            label=say("split.lower"),
+        )
+        channels = dict.fromkeys(name for each in row for name in each.times)
+        for name, colour, line in zip(channels, COLOURS, LINES, strict=False):
+            points = [(n, each.times[name]) for n, each in zip(counts, row, strict=True)
+                      if each.times.get(name)]  # fmt: skip
+            ax.plot(*zip(*points, strict=True), ls=line, marker=MARKS[name], ms=5, color=colour,
+                    label=named("resources", name))  # fmt: skip
+        ax.set_title(f"D = {D:,}", fontsize=10)
+        ax.set_xlabel(say("split.x_axis"))
+        ax.set_xticks(counts, [str(n) for n in counts])
+        ax.set_xticks([], minor=True)
+        ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
+        bare(ax)
+        times = [
+            say("split.one_chip" if n == 1 else "split.chips", n=n,
+                time=f"{engineering(each.lower)}s", bound=bound_by(each.bound))
+            for n, each in zip(counts, row, strict=True)
+        ]  # fmt: skip
+        told.append(say("split.panel", D=f"{D:g}", times=listing(times)))
+    axes[0].set_ylabel(say("axes.time"))
+    axes[-1].legend(**WITHIN)
+    axes[0].roofkit_description = say("split.described", panels=listing(told, "sentences"))
+    return tuple(axes)

@@ -1,0 +1,138 @@
+"""Measured times against the bytes moved, above the time that a memory or link takes for them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.lines import Line2D
+
+from roofkit._inputs import number
+from roofkit._units import engineering
+from rooflab import palette
+from rooflab.plot.figures import COLOURS, WITHIN, bare, checked, decades, new_axes, rounded, ticks
+from rooflab.plot.measured import MARKERS
+from rooflab.plot.wording import listing, say
+
+# A group's small cases move at most so many times its fewest bytes.
+FEW = 10
+
+
+def traffic(groups, bandwidth, *, resolution=None, ax=None):
+    """Draw measured times against the bytes moved, over a memory or over links.
+
+    Parameters
+    ----------
+    groups : mapping of label to a pair (bytes, measured seconds), arrays of one length
+    bandwidth : float
+        Bytes/s of the memory or of the links; the line of bytes / bandwidth is the bound.
+    resolution : float, optional
+        Seconds from one reading of the clock to the next. A bar through each point then shows the
+        times that have this reading: half as much more or less.
+    ax : matplotlib Axes, optional
+
+    Below the bound, in grey, a point would be faster than the memory or the links. A dotted line
+    shows the floor of each group: the median time of those that move at most ten times its fewest
+    bytes. The line runs over just these points. The legend says what each of these is. Returns the
+    Axes. Raises ValueError for lengths that differ, and for anything that is not finite and above
+    zero.
+
+    >>> ax = traffic({"x + y": ([3e4, 3e8], [1e-6, 1.2e-4])}, bandwidth=3e12)
+    >>> ax.roofkit_description
+    'Measured time against bytes moved. x + y, 2 points: 30 kB in 1 µs, 100 times as long as \
+bytes take at 3 TB/s; 300 MB in 120 µs, 1.2 times. Dotted, for each: the median time of those \
+with at most ten times its fewest bytes.'
+    """
+    if not isinstance(groups, Mapping) or not 1 <= len(groups) <= len(MARKERS):
+        raise ValueError(
+            f"groups must map 1 to {len(MARKERS)} labels to (bytes, seconds), got {groups!r}"
+        )
+    bandwidth = number(bandwidth, "bandwidth")
+    half = 0 if resolution is None else number(resolution, "resolution") / 2
+    read = {label: _read(label, *pair) for label, pair in groups.items()}
+    ax = ax or new_axes(3.8)
+    xlim = decades(np.concatenate([moved for moved, _ in read.values()]), 0.2, 0.2)
+    ylim = decades(np.concatenate([seconds for _, seconds in read.values()]), 0.5, 0.1)
+    ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
+    edges = np.array(xlim)
+    speed = f"{engineering(bandwidth)}B/s"
+    ax.plot(
+        edges,
+        edges / bandwidth,
+        color=palette.colour("bound"),
+        lw=1.6,
+        label=say("traffic.bound", speed=speed),
+    )
+    ax.fill_between(
+        edges, ylim[0], edges / bandwidth, color=palette.colour("barred"), lw=0,
+        label=say("traffic.barred"),
+    )  # fmt: skip
+    for (label, (moved, seconds)), colour, marker in zip(
+        read.items(), COLOURS, MARKERS, strict=False
+    ):
+        small = np.array([1, FEW]) * moved.min()
+        floor = float(np.median(seconds[moved <= small[1]]))
+        ax.plot(small, [floor] * 2, ":", color=colour, lw=1.8)
+        if half:
+            least = np.maximum(seconds - half, ylim[0])
+            ax.vlines(moved, least, seconds + half, color=colour, lw=0.8)
+            # Caps keep neighbouring readings apart. A short bar hides behind its point.
+            long = half > 0.1 * seconds
+            for ends in (least[long], seconds[long] + half):
+                ax.plot(moved[long], ends, "_", color=colour, ms=5, mew=0.8)
+        ax.plot(moved, seconds, marker, color=colour, ms=4.5, mec="white", mew=0.4, label=label)
+    ax.set_xlabel(say("traffic.x_axis"))
+    ax.set_ylabel(say("traffic.y_axis"))
+    ticks(ax.xaxis, xlim, lambda value: f"{engineering(value)}B")
+    ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
+    bare(ax)
+    handles = ax.get_legend_handles_labels()[0]
+    grey = palette.colour("reference")
+    handles.append(Line2D([], [], ls=":", color=grey, lw=1.2, label=say("traffic.floor")))
+    if half:
+        clock = say("traffic.clock", step=f"{engineering(resolution)}s")
+        handles.append(Line2D([], [], ls="", marker="|", ms=11, color=grey, label=clock))
+    ax.legend(handles=handles, loc="upper left", **WITHIN)
+    told = [
+        _describe("other" if i else "first", label, *pair, bandwidth, half)
+        for i, (label, pair) in enumerate(read.items())
+    ]
+    ax.roofkit_description = say("traffic.described", groups=listing(told))
+    if half:
+        ax.roofkit_description += " " + say("traffic.bars", step=f"{engineering(resolution)}s")
+    return ax
+
+
+def _read(label, moved, seconds):
+    """Bytes and seconds as arrays of one length."""
+    moved, seconds = np.atleast_1d(np.asarray(moved, float), np.asarray(seconds, float))
+    if moved.shape != seconds.shape:
+        raise ValueError(
+            f"groups[{label!r}] must hold as many bytes as seconds, got {moved.size} and "
+            f"{seconds.size}"
+        )
+    for name, values in (("bytes", moved), ("measured seconds", seconds)):
+        checked(f"groups[{label!r}]: {name}", values)
+    return moved, seconds
+
+
+def _at(moved, seconds, size):
+    """The median time of what moves so many bytes."""
+    return float(np.median(seconds[moved == size]))
+
+
+def _describe(sentence, label, moved, seconds, bandwidth, half):
+    """Say how long the fewest bytes took and the most, and how many times their bound that is."""
+    least, most = moved.min(), moved.max()
+    fast, slow = (_at(moved, seconds, size) for size in (least, most))
+    return say(
+        f"traffic.{sentence}", label=label, count=len(moved), speed=f"{engineering(bandwidth)}B/s",
+        few=f"{engineering(least)}B", fast=f"{engineering(fast)}s",
+        low=_times(fast, least / bandwidth, half),
+        many=f"{engineering(most)}B", slow=f"{engineering(slow)}s",
+        high=_times(slow, most / bandwidth, half),
+    )  # fmt: skip
+
+
+def _times(seconds, bound, half):
+    """How many times the bound a time is, from the least to the most that the clock leaves open."""
+    ends = [rounded(max(seconds + off, 0) / bound) for off in ((-half, half) if half else (0,))]
+    return ends[0] if len(set(ends)) == 1 else say("traffic.range", low=ends[0], high=ends[1])

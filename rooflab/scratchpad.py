@@ -1,0 +1,400 @@
+"""A machine with two memories to write loops on: it counts every byte and FLOP, and times nothing.
+
+Slow memory has room for everything. Fast memory has room for ``capacity`` bytes, and arithmetic
+reaches fast memory alone: what is to be computed with must be loaded, what is to stay must be
+stored, and only these two move bytes. The counts depend on the loops and on nothing else.
+"""
+
+import math
+import operator
+
+import numpy as np
+
+from roofkit._inputs import check_broadcast, itemsize, number, sizes
+from roofkit._units import quantity
+from roofkit.roofline import Cost, larger
+from rooflab.scratchpad_handles import Array, Block, Memory, by
+
+# Sums, products, minima and maxima start from one of these; any other number is data.
+NEUTRAL = (0.0, 1.0, math.inf, -math.inf)
+# Sums in another order differ by rounding errors, which are smaller than this share of a result.
+TOLERANCE = 1e-9
+LISTED = 6  # an error names at most so many blocks
+
+
+class Scratchpad:
+    """Fast memory of ``capacity`` bytes beside slow memory, and the counts of what is done there.
+
+    Parameters
+    ----------
+    capacity : bytes of fast memory; math.inf for one that holds everything
+    dtype : how many bytes an element takes; inside, numbers are float64
+
+    ``array`` puts data into slow memory, ``load`` and ``zeros`` make blocks in fast memory,
+    ``matmul``, ``apply``, ``sum`` and ``max`` compute with blocks, ``store`` writes one back and
+    ``free`` gives its room up. Arrays and blocks are handles: a shape, and no numbers to read.
+
+    Raises ValueError for what does not fit, was freed, was never written or has the wrong shape.
+
+    >>> X = np.arange(16.0).reshape(4, 4)
+    >>> pad = Scratchpad(capacity=24)                  # bf16: room for 12 elements
+    >>> x, z = pad.array(X), pad.array(shape=(4, 4))
+    >>> for i in range(0, 4, 2):
+    ...     for j in range(0, 4, 2):
+    ...         with pad.zeros((2, 2)) as tile:
+    ...             for k in range(0, 4, 2):
+    ...                 with pad.load(x[i:i+2, k:k+2]) as a, pad.load(x[k:k+2, j:j+2]) as b:
+    ...                     pad.matmul(a, b, into=tile)
+    ...             pad.store(tile, z[i:i+2, j:j+2])
+    >>> pad.check(z, X @ X)
+    >>> pad
+    Scratchpad(128 FLOP, 128 B loaded, 32 B stored, at most 24 B of 24 B used)
+    """
+
+    def __init__(self, capacity, dtype="bf16"):
+        self._itemsize = itemsize(dtype)
+        self._capacity = number(capacity, "capacity", finite=False)
+        if not isinstance(self._capacity, (int, float)):
+            raise ValueError(f"capacity must be one number of bytes, got {capacity!r}")
+        self._flops = self._loaded = self._stored = self._used = self._most_used = 0
+        self._blocks = {}  # the blocks in fast memory, in the order in which they were made
+        self._arrays = 0
+
+    def __repr__(self):
+        flops, loaded, stored, most, capacity = (
+            quantity(value, unit)
+            for value, unit in (
+                (self._flops, "FLOP"), (self._loaded, "B"), (self._stored, "B"),
+                (self._most_used, "B"), (self._capacity, "B"),
+            )
+        )  # fmt: skip
+        return (
+            f"Scratchpad({flops}, {loaded} loaded, {stored} stored, "
+            f"at most {most} of {capacity} used)"
+        )
+
+    @property
+    def capacity(self):
+        """Bytes of fast memory."""
+        return self._capacity
+
+    @property
+    def cost(self):
+        """FLOPs done and bytes moved so far, as a Cost."""
+        return Cost(self._flops, self._loaded + self._stored)
+
+    @property
+    def loaded(self):
+        """Bytes that went from slow to fast memory."""
+        return self._loaded
+
+    @property
+    def stored(self):
+        """Bytes that went from fast to slow memory."""
+        return self._stored
+
+    @property
+    def used(self):
+        """Bytes of fast memory that blocks take now."""
+        return self._used
+
+    @property
+    def most_used(self):
+        """The most bytes of fast memory that were ever taken at once."""
+        return self._most_used
+
+    def array(self, values=None, *, shape=None, name=None):
+        """An array in slow memory, which costs nothing: of these values, or to be written.
+
+        ``name`` is what errors call it.
+        """
+        if (values is None) == (shape is None):
+            raise ValueError("an array takes either its values or shape=(rows, columns)")
+        self._arrays += 1
+        name = f"array {self._arrays}" if name is None else name
+        if values is None:
+            shape = _shape(shape)
+            return Array(self, np.zeros(shape), name, np.zeros(shape, dtype=bool))
+        values = _numbers(values, name)
+        return Array(self, values, name, np.ones(values.shape, dtype=bool))
+
+    def load(self, region):
+        """Copies an array, or a region such as ``X[0:4, 8:16]``, into a new block; counts bytes."""
+        self._array(region)
+        if not region._written.all():
+            raise ValueError(
+                f"{region._label()} cannot be loaded: {_first(~region._written)} was never "
+                "stored; start from pad.zeros instead"
+            )
+        block = self._place(region._values, region)
+        self._loaded += block.nbytes
+        region._whole._loaded += block.nbytes
+        return block
+
+    def zeros(self, shape):
+        """A block of zeros in fast memory: it takes room and moves nothing."""
+        return self.full(shape, 0.0)
+
+    def full(self, shape, value):
+        """A block of one value, 0, 1, inf or -inf, for sums, products and extremes to start from.
+
+        It moves nothing. Any other number is data: put it into an array and load it.
+        """
+        if not isinstance(value, (int, float)) or value not in NEUTRAL:
+            raise ValueError(
+                f"a block can be filled with 0, 1, inf or -inf, got {value!r}; "
+                "load other numbers from an array"
+            )
+        shape = _shape(shape)
+        name = f"full({shape}, {value:g})" if value else f"zeros{shape}"
+        return self._place(np.broadcast_to(float(value), shape), name)
+
+    def store(self, block, region):
+        """Copies a block over an array, or a region of the same shape; counts bytes.
+
+        The block stays in fast memory until it is freed.
+        """
+        values = self._block(block)
+        self._array(region)
+        if values.shape != region.shape:
+            raise ValueError(
+                f"{block._label()} is {by(values.shape)} and does not fill {region._label()}, "
+                f"{by(region.shape)}; store a block of its shape"
+            )
+        region._values[...] = values
+        region._written[...] = True
+        self._stored += block.nbytes
+        region._whole._stored += block.nbytes
+
+    def free(self, *blocks):
+        """Gives up the room of these blocks; what was not stored is lost."""
+        for block in blocks:
+            self._block(block)
+            if block._whole is not block:
+                raise ValueError(
+                    f"{block._label()} is part of a block; free {block._whole._label()} whole"
+                )
+            del self._blocks[block]
+            self._used -= block.nbytes
+
+    def matmul(self, x, y, *, into):
+        """into += x @ y for blocks of m × k, k × n and m × n: 2mnk FLOPs."""
+        a, b, c = self._block(x), self._block(y), self._block(into)
+        if not (
+            a.ndim == b.ndim == c.ndim == 2
+            and a.shape[1] == b.shape[0]
+            and c.shape == (a.shape[0], b.shape[1])
+        ):
+            raise ValueError(
+                "matmul takes blocks of m × k, k × n and into of m × n, got "
+                f"{by(a.shape)}, {by(b.shape)} and {by(c.shape)}"
+            )
+        _check_apart(into, x, y)
+        c += a @ b
+        self._flops += 2 * a.size * b.shape[1]
+
+    def apply(self, ufunc, *blocks, into):
+        """into = ufunc(block, …) element by element, 1 FLOP for each element of into.
+
+        ``ufunc`` is one of NumPy's, such as np.add, np.multiply, np.exp or np.maximum. Blocks
+        broadcast as arrays do, and into may be one of them.
+        """
+        _check_elementwise(ufunc, len(blocks))
+        values, target = [self._block(block) for block in blocks], self._block(into)
+        shapes = [array.shape for array in values]
+        if _broadcast(shapes) != target.shape:
+            raise ValueError(
+                f"{ufunc.__name__} of {' and '.join(map(by, shapes))} does not fit into "
+                f"{by(target.shape)}; each length must be that of into, or 1"
+            )
+        try:
+            ufunc(*values, out=target)
+        except TypeError:
+            raise ValueError(f"np.{ufunc.__name__} does not work on real numbers") from None
+        self._flops += target.size
+
+    def sum(self, x, *, into, axis=None):
+        """into += the sum of x along an axis, or of all of it: 1 FLOP for each element of x.
+
+        Each element is added to what into holds, so that chunks can be summed one by one. The
+        axis has length 1 in into, or is left out.
+        """
+        self._reduce(np.add, x, into, axis)
+
+    def max(self, x, *, into, axis=None):
+        """into = the largest of into and of x along an axis, as for sum; start from -inf."""
+        self._reduce(np.maximum, x, into, axis)
+
+    def check(self, array, expected):
+        """ValueError unless all of the array was stored, and is what NumPy says; else nothing.
+
+        The error names the first element that differs. Rounding is no difference.
+        """
+        self._array(array)
+        expected = _numbers(expected, "expected")
+        if expected.shape != array.shape:
+            raise ValueError(
+                f"{array._label()} is {by(array.shape)}, expected is {by(expected.shape)}"
+            )
+        missing = ~array._written
+        if missing.any():
+            raise ValueError(
+                f"{array._label()} is not complete: {missing.sum()} of {missing.size} elements "
+                f"were never stored, the first at {_first(missing)}"
+            )
+        found = array._values
+        close = np.isclose(found, expected, rtol=TOLERANCE, atol=TOLERANCE * _largest(expected))
+        wrong = ~(close | (np.isnan(found) & np.isnan(expected)))
+        if wrong.any():
+            at = np.unravel_index(wrong.argmax(), wrong.shape)
+            raise ValueError(
+                f"{array._label()} differs in {wrong.sum()} of {wrong.size} elements, first at "
+                f"{_first(wrong)}: {found[at]:.6g} where {expected[at]:.6g} is right, "
+                f"off by {found[at] - expected[at]:.3g}"
+            )
+
+    def _reduce(self, ufunc, x, into, axis):
+        values, target = self._block(x), self._block(into)
+        try:
+            reduced = ufunc.reduce(values, axis=axis, keepdims=True)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"axis={axis!r} of {by(values.shape)}: {error}") from None
+        if target.shape not in (reduced.shape, reduced.squeeze(axis).shape):
+            raise ValueError(
+                f"{by(values.shape)} along axis {axis} gives {by(reduced.shape)}, "
+                f"into is {by(target.shape)}"
+            )
+        _check_apart(into, x)
+        ufunc(target, reduced.reshape(target.shape), out=target)
+        self._flops += values.size
+
+    def _place(self, values, origin):
+        """Make a block with a copy of these values; ValueError if it does not fit."""
+        block = Block(self, values, origin)
+        needed = block.nbytes
+        if self._used + needed > self._capacity:
+            raise ValueError(self._too_full(block))
+        block._values = values.copy()
+        self._used += needed
+        self._most_used = max(self._most_used, self._used)
+        self._blocks[block] = needed
+        return block
+
+    def _too_full(self, block):
+        last = list(self._blocks)[-LISTED:]
+        listed = [f"{each._label()} ({each.nbytes:,} bytes)" for each in last]
+        if len(self._blocks) > len(last):
+            listed.insert(0, f"{len(self._blocks) - len(last)} more")
+        return (
+            f"{block._label()} needs {block.nbytes:,} bytes; {self._capacity - self._used:,} of "
+            f"{self._capacity:,} are free. In fast memory: {', '.join(listed) or 'nothing'}. "
+            "Free what is done with, or take smaller blocks"
+        )
+
+    def _block(self, block):
+        if type(block) is not Block or block._pad is not self or block._whole not in self._blocks:
+            self._refuse(block, Block)
+        return block._values
+
+    def _array(self, array):
+        if type(array) is not Array or array._pad is not self:
+            self._refuse(array, Array)
+
+    def _refuse(self, handle, wanted):
+        if not isinstance(handle, Memory):
+            what = "a block, which pad.load gives" if wanted is Block else "an array of this pad"
+            raise ValueError(f"expected {what}, got {type(handle).__name__}: {handle!r}")
+        label = handle._label()
+        if handle._pad is not self:
+            raise ValueError(f"{label} belongs to another Scratchpad")
+        if isinstance(handle, wanted):
+            raise ValueError(f"{label} was freed; free it later, or load it again")
+        if wanted is Block:
+            raise ValueError(f"{label} is in slow memory; load it first")
+        raise ValueError(f"{label} is in fast memory; name an array here")
+
+
+def least_matmul_bytes(M, N, K, capacity, dtype="bf16"):
+    """The least bytes that Z[M, N] = X[M, K] · Y[K, N] moves with so many bytes of fast memory.
+
+    Holds for loads and stores together of every order of the MNK multiply-adds, with fast memory
+    empty at the start. It is the larger of two bounds, with S elements of fast memory:
+
+    - each of X and Y is loaded and Z stored at least once, MK + KN + MN elements;
+    - 2MNK / √S elements. Count a partial sum begun in fast memory as loaded; the store of its
+      result pays for that. The first 3S loads, and every 2S loads after them, see at most 3S
+      elements, and of n elements come at most (n/3)^(3/2) multiply-adds (Loomis and Whitney 1949).
+
+    Sizes and capacity broadcast. Raises ValueError for a capacity below three elements, which a
+    multiply-add needs.
+
+    Source: Hong and Kung, STOC 1981, for the growth; Smith, Lowery, Langou and van de Geijn, "A
+    Tight I/O Lower Bound for Matrix Multiplication", arXiv 1702.02017, for the constant: 2MNK / √S
+    - 2S, whatever fast memory holds at the start. Starting empty makes up for the 2S.
+
+    >>> least_matmul_bytes(4096, 4096, 4096, capacity=2 * 128**2) / (2 * 3 * 4096**2)
+    21.333333333333332
+    """
+    M, N, K = sizes(M=M, N=N, K=K)
+    size = itemsize(dtype)
+    capacity = number(capacity, "capacity", minimum=3 * size, above=False, finite=False)
+    check_broadcast(M=M, N=N, K=K, capacity=capacity)
+    return size * larger(M * K + K * N + M * N, 2 * M * N * K / (capacity / size) ** 0.5)
+
+
+def _numbers(values, name):
+    """Copy the values as float64; ValueError for anything but real numbers."""
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers in rows of one length: {error}") from None
+    if array.dtype.kind not in "biuf" or not array.size:
+        raise ValueError(f"{name} must be real numbers, at least one, got {values!r}")
+    return array.astype(np.float64)
+
+
+def _shape(shape):
+    lengths = shape if isinstance(shape, (tuple, list)) else (shape,)
+    try:
+        lengths = tuple(operator.index(length) for length in lengths)
+    except TypeError:
+        lengths = (0,)
+    if min(lengths, default=1) < 1:
+        raise ValueError(f"shape must be whole numbers of 1 or more, got {shape!r}")
+    return lengths
+
+
+def _check_elementwise(ufunc, given):
+    name = getattr(ufunc, "__name__", None)
+    # A ufunc of the reader's own could bring in data that was never loaded.
+    if not isinstance(ufunc, np.ufunc) or getattr(np, name, None) is not ufunc:
+        raise ValueError(f"apply takes a ufunc of NumPy's, such as np.add, got {ufunc!r}")
+    if ufunc.signature or ufunc.nout != 1:
+        raise ValueError(f"np.{name} does not work element by element; pad has matmul, sum and max")
+    if ufunc.nin != given:
+        raise ValueError(f"np.{name} takes {ufunc.nin} blocks, got {given}")
+
+
+def _check_apart(into, *blocks):
+    for block in blocks:
+        if block._whole is into._whole and np.shares_memory(block._values, into._values):
+            raise ValueError(
+                f"into and {block._label()} share memory; give into a block of its own"
+            )
+
+
+def _broadcast(shapes):
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        return None
+
+
+def _largest(values):
+    finite = np.abs(values[np.isfinite(values)])
+    return finite.max() if finite.size else 0.0
+
+
+def _first(mask):
+    """Return the first place where the mask is True, as [row, column]."""
+    return str([int(place) for place in np.unravel_index(mask.argmax(), mask.shape)])
