@@ -34,12 +34,12 @@ reason, or neither. From the question inwards:
 - ``words``: every sentence, a table a language; ``sentences``: how they are looked up
 """
 
-from roofcheck.hand_in import hand_in
-from roofcheck.progress import progress
-from roofcheck.review import review
-from roofcheck.student import Grade, check, predict, reveal
-from roofcheck.table import find_question
-from roofcheck.variants import ask
+from roofcheck.handin.hand_in import hand_in
+from roofcheck.study.progress import progress
+from roofcheck.study.review import review
+from roofcheck.study.student import Grade, check, predict, reveal
+from roofcheck.tables.table import find_question
+from roofcheck.tables.variants import ask
 
 __all__ = [
     "Grade", "ask", "check", "find_question", "hand_in", "predict", "progress", "reveal", "review",

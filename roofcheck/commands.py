@@ -2,10 +2,10 @@
 
 import click
 
-from roofcheck import answers
-from roofcheck.review import Nothing, answer_due, due_now, schedule
 from roofcheck.sentences import say
-from roofcheck.student import JUDGED
+from roofcheck.study import answers
+from roofcheck.study.review import Nothing, answer_due, due_now, schedule
+from roofcheck.study.student import JUDGED
 from roofkit.commandline.errors import Sentences
 
 LEAVING = ("q", "quit", "exit")

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import sympy
 
-from roofcheck import units
+from roofcheck.reading import units
 
 
 def rounded(value, digits):

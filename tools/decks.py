@@ -19,7 +19,7 @@ from wording import say
 
 from roofcheck import find_question
 from roofcheck.cells import asked
-from roofcheck.worked import worked
+from roofcheck.showing.worked import worked
 from roofkit._html import quantities
 
 OPENS = ("slide", "subslide")

@@ -31,7 +31,7 @@ ROLE = re.compile(r"\{eval\}(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+")
 NAMES = """\
 from roofcheck import find_question
-from roofcheck.showing import as_markdown
+from roofcheck.showing.showing import as_markdown
 def reference(question):
     return find_question(question).reference()
 def derived(question):

@@ -14,7 +14,7 @@ from wording import say
 
 from roofcheck.cells import asked
 from roofcheck.kinds import Several
-from roofcheck.variants import ask, variant, varies
+from roofcheck.tables.variants import ask, variant, varies
 
 # Whose figures the solution computes with, as the cell psN-me has it.
 MODEL = "model"

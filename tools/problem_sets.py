@@ -24,7 +24,7 @@ from roofcheck.cells import asked
 from roofcheck.course import Asked, ProblemSet
 from roofcheck.home.times import length
 from roofcheck.sentences import listed
-from roofcheck.table import find_question
+from roofcheck.tables.table import find_question
 
 
 def read_sets(root: Path) -> list[ProblemSet]:

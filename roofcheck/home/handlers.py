@@ -10,10 +10,11 @@ from jupyter_server.base.handlers import APIHandler, FileFindHandler, JupyterHan
 from jupyter_server.utils import to_os_path, url_path_join
 from tornado import web
 
-from roofcheck import answer_page, exchange
-from roofcheck.hand_in import hand_in_file
-from roofcheck.review import answer_text, next_due, review
+from roofcheck.handin import exchange
+from roofcheck.handin.hand_in import hand_in_file
 from roofcheck.sentences import say
+from roofcheck.study import answer_page
+from roofcheck.study.review import answer_text, next_due, review
 
 STATIC = Path(__file__).parent / "static"
 # A page of answers or feedback runs nothing and asks no host.

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from roofcheck import answers, course, exchange, standing
+from roofcheck import course
+from roofcheck.handin import exchange
 from roofcheck.home import sets as problem_sets
 from roofcheck.home.sets import Status
 from roofcheck.home.times import left, length, shown
-from roofcheck.review import Nothing, due_now, schedule
 from roofcheck.sentences import listed, say
+from roofcheck.study import answers, standing
+from roofcheck.study.review import Nothing, due_now, schedule
 
 # JSON, a list of {"text": ..., "url": ...}: decks and pages that this server offers.
 PAGES = "ROOFLINE_PAGES"

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from roofcheck import answer_page
 from roofcheck.course import Course, ProblemSet
-from roofcheck.hand_in import handed_in as written
+from roofcheck.handin.hand_in import handed_in as written
 from roofcheck.home.times import shown
 from roofcheck.sentences import say
-from roofcheck.standing import Standing
+from roofcheck.study import answer_page
+from roofcheck.study.standing import Standing
 
 FETCH, HAND_IN, FEEDBACK, ANSWERS, GIVE_UP = "fetch", "hand-in", "feedback", "answers", "give-up"
 

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from roofcheck.computation import apply
-from roofcheck.expressions import LONGEST
 from roofcheck.kinds.question import Question, Verdict, missing, shown_figures
-from roofcheck.reading import is_missing
+from roofcheck.reading.expressions import LONGEST
+from roofcheck.reading.reading import is_missing
 from roofcheck.sentences import listed, say
+from roofcheck.steps.computation import apply
 from roofkit.roofline import Estimate
 
 # A text with such a word may name an option without choosing it.

@@ -7,13 +7,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 
-from roofcheck import calling, time_limit
-from roofcheck.computation import apply
-from roofcheck.derivation import Derivation, Line, of_parts
-from roofcheck.diagnosis import LONGEST
-from roofcheck.expressions import evaluate
 from roofcheck.kinds.question import Question, Verdict, missing, shown_figures
-from roofcheck.reading import (
+from roofcheck.reading.expressions import evaluate
+from roofcheck.reading.reading import (
     Given,
     UnreadableError,
     as_sequence,
@@ -21,12 +17,16 @@ from roofcheck.reading import (
     kind_of,
     read_number,
 )
-from roofcheck.scales import HALF
+from roofcheck.reading.spelling import formula
+from roofcheck.reading.units import digits
+from roofcheck.running import calling, time_limit
+from roofcheck.running.time_limit import EndlessError, TimeLimit
 from roofcheck.sentences import capital, listed, say
-from roofcheck.slips import Slip, Slips
-from roofcheck.spelling import formula
-from roofcheck.time_limit import EndlessError, TimeLimit
-from roofcheck.units import digits
+from roofcheck.slips.diagnosis import LONGEST
+from roofcheck.slips.scales import HALF
+from roofcheck.slips.slips import Slip, Slips
+from roofcheck.steps.computation import apply
+from roofcheck.steps.derivation import Derivation, Line, of_parts
 
 # A function is tried on so many cases, which is enough for every branch of it to be met.
 CASES = 12

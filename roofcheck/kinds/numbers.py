@@ -7,13 +7,6 @@ import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from roofcheck import units
-from roofcheck.agreement import SAME, agrees, caret, rounds_to
-from roofcheck.algebra import names as names_in
-from roofcheck.computation import apply
-from roofcheck.derivation import Derivation, of_parts
-from roofcheck.diagnosis import LONGEST, brief
-from roofcheck.expressions import evaluate
 from roofcheck.kinds.question import (
     Question,
     Verdict,
@@ -23,12 +16,19 @@ from roofcheck.kinds.question import (
     shown_figures,
     unreadable,
 )
-from roofcheck.labels import in_order
-from roofcheck.reading import UnreadableError, is_missing, read_number
-from roofcheck.scales import HALF
+from roofcheck.reading import units
+from roofcheck.reading.agreement import SAME, agrees, caret, rounds_to
+from roofcheck.reading.expressions import evaluate
+from roofcheck.reading.labels import in_order
+from roofcheck.reading.reading import UnreadableError, is_missing, read_number
+from roofcheck.reading.spelling import formula
 from roofcheck.sentences import capital, listed, say, way
-from roofcheck.slips import Slip, Slips
-from roofcheck.spelling import formula
+from roofcheck.slips.diagnosis import LONGEST, brief
+from roofcheck.slips.scales import HALF
+from roofcheck.slips.slips import Slip, Slips
+from roofcheck.steps.algebra import names as names_in
+from roofcheck.steps.computation import apply
+from roofcheck.steps.derivation import Derivation, of_parts
 
 # A question that is so wide asks for a value that was measured.
 MEASURED = 0.1
@@ -47,7 +47,7 @@ class Number(Question):
     numbers in it are small and whole, so that two slips at once would fit every answer. ``symbols``
     maps the symbols that an answer may use, as in "2C/W", to the inputs that they stand for.
 
-    >>> from roofcheck.inputs import bandwidth, peak
+    >>> from roofcheck.steps.inputs import bandwidth, peak
     >>> ridge = Number(
     ...     asks="What is the bf16 ridge of the {chip}, in FLOP/byte?",
     ...     inputs={"peak": peak("TPU v5e"), "bandwidth": bandwidth("TPU v5e")},

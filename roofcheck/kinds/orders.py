@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from roofcheck.expressions import LONGEST
 from roofcheck.kinds.question import Question, Verdict, missing
-from roofcheck.reading import is_missing
-from roofcheck.scales import HALF
+from roofcheck.reading.expressions import LONGEST
+from roofcheck.reading.reading import is_missing
 from roofcheck.sentences import listed, say
+from roofcheck.slips.scales import HALF
 
 SEPARATOR = re.compile(r"\s*(?:,|;|<=?|>|->|→|\n)\s*")
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from roofcheck import time_limit
-from roofcheck.computation import apply
-from roofcheck.derivation import Derivation, Line
 from roofcheck.kinds.question import Question, Verdict, missing
-from roofcheck.programs import Case
-from roofcheck.reading import is_missing, kind_of
+from roofcheck.reading.reading import is_missing, kind_of
+from roofcheck.reading.units import digits
+from roofcheck.running import time_limit
+from roofcheck.running.programs import Case
+from roofcheck.running.time_limit import EndlessError, TimeLimit
 from roofcheck.sentences import say
-from roofcheck.slips import Slip
-from roofcheck.time_limit import EndlessError, TimeLimit
-from roofcheck.units import digits
+from roofcheck.slips.slips import Slip
+from roofcheck.steps.computation import apply
+from roofcheck.steps.derivation import Derivation, Line
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from roofcheck import units
-from roofcheck.chips import course_chips
-from roofcheck.computation import apply, arguments
-from roofcheck.derivation import Line
-from roofcheck.inputs import GIVEN, Input
-from roofcheck.reading import UnreadableError, none_said
+from roofcheck.reading import units
+from roofcheck.reading.reading import UnreadableError, none_said
+from roofcheck.reading.texts import AmbiguousError
 from roofcheck.sentences import capital, listed, say
-from roofcheck.texts import AmbiguousError
+from roofcheck.steps.chips import course_chips
+from roofcheck.steps.computation import apply, arguments
+from roofcheck.steps.derivation import Line
+from roofcheck.steps.inputs import GIVEN, Input
 from roofkit._units import prefixed
 
 TRIES = 500

@@ -3,11 +3,11 @@
 from itertools import pairwise
 
 import roofkit as rk
-from roofcheck.chips import course_chips
-from roofcheck.derivation import Derivation, step
 from roofcheck.kinds import Function, Order
-from roofcheck.slips import Slip
-from roofcheck.units import in_units
+from roofcheck.reading.units import in_units
+from roofcheck.slips.slips import Slip
+from roofcheck.steps.chips import course_chips
+from roofcheck.steps.derivation import Derivation, step
 from roofkit._units import quantity
 
 TO_SORT = ("H100 SXM", "TPU v5e", "A100 80GB SXM", "TPU v6e", "A100 40GB SXM")

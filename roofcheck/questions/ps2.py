@@ -5,13 +5,13 @@ from dataclasses import replace
 from itertools import pairwise
 
 import roofkit as rk
-from roofcheck.algebra import read
-from roofcheck.chips import course_chips
-from roofcheck.derivation import Derivation, step
-from roofcheck.inputs import Input, Instead, bandwidth, count, fma, itemsize, peak
 from roofcheck.kinds import Function, Number, Order, Several
-from roofcheck.slips import Slip
-from roofcheck.units import in_units
+from roofcheck.reading.units import in_units
+from roofcheck.slips.slips import Slip
+from roofcheck.steps.algebra import read
+from roofcheck.steps.chips import course_chips
+from roofcheck.steps.derivation import Derivation, step
+from roofcheck.steps.inputs import Input, Instead, bandwidth, count, fma, itemsize, peak
 
 H200, H100 = "H200", "H100 SXM"
 

@@ -1,10 +1,10 @@
 """Problem set 3, on lecture 05: the questions that are no numbers."""
 
-from roofcheck.algebra import read
-from roofcheck.derivation import Derivation, step
-from roofcheck.inputs import Input, Instead, fma, itemsize
 from roofcheck.kinds import Function, Order
-from roofcheck.slips import Slip
+from roofcheck.slips.slips import Slip
+from roofcheck.steps.algebra import read
+from roofcheck.steps.derivation import Derivation, step
+from roofcheck.steps.inputs import Input, Instead, fma, itemsize
 
 ONE_PASS = "That counts one pass. An all-reduce is a reduce-scatter and an all-gather."
 X_SENT = "That sends as many bytes as X has, of B · D. The partial sums are those of Z."

@@ -3,11 +3,11 @@
 import math
 from dataclasses import replace
 
-from roofcheck.algebra import read
-from roofcheck.derivation import Derivation, step
-from roofcheck.inputs import bandwidth, count, fma, itemsize, link, peak
 from roofcheck.kinds import Function, Number, Several
-from roofcheck.slips import Slip, always
+from roofcheck.slips.slips import Slip, always
+from roofcheck.steps.algebra import read
+from roofcheck.steps.derivation import Derivation, step
+from roofcheck.steps.inputs import bandwidth, count, fma, itemsize, link, peak
 
 MI300X = "MI300X"
 

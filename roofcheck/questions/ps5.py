@@ -4,12 +4,12 @@ import functools
 from itertools import pairwise
 
 import roofkit as rk
-from roofcheck.algebra import read
-from roofcheck.derivation import Derivation, step
-from roofcheck.inputs import Input, Instead, itemsize, retold
 from roofcheck.kinds import Function, Order
-from roofcheck.slips import Slip
-from roofcheck.units import in_units
+from roofcheck.reading.units import in_units
+from roofcheck.slips.slips import Slip
+from roofcheck.steps.algebra import read
+from roofcheck.steps.derivation import Derivation, step
+from roofcheck.steps.inputs import Input, Instead, itemsize, retold
 from roofkit._units import quantity
 
 PARAMETERS = Derivation(

@@ -5,10 +5,10 @@ from math import ceil, isqrt
 import numpy as np
 
 import roofkit as rk
-from roofcheck.derivation import Derivation, step
 from roofcheck.kinds import Puzzle
-from roofcheck.programs import Loops, Sends
-from roofcheck.slips import Slip
+from roofcheck.running.programs import Loops, Sends
+from roofcheck.slips.slips import Slip
+from roofcheck.steps.derivation import Derivation, step
 from roofkit.network import Fabric, Group
 from rooflab.scratchpad import least_matmul_bytes
 

@@ -8,7 +8,7 @@ import nbformat
 from roofcheck import find_question
 from roofcheck.cells import Asked
 from roofcheck.kinds import Verdict
-from roofcheck.student import Grade
+from roofcheck.study.student import Grade
 from roofgrade.book import kept
 from roofgrade.book.gradebook import Writer
 from roofgrade.course import Course

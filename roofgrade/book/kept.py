@@ -25,7 +25,7 @@ import roofcheck
 import roofgrade
 import roofkit
 import rooflab
-from roofcheck.table import OWN_FOLDER
+from roofcheck.tables.table import OWN_FOLDER
 from roofgrade import safe
 from roofgrade.course import Course
 from roofgrade.results import Result

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from nbgrader.api import Gradebook
 
-from roofcheck.ids import written
+from roofcheck.handin.ids import written
 from roofgrade import sheets
 from roofgrade.intake.names import fault
 from roofgrade.intake.people import Entry, Ids, People, new_id

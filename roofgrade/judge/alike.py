@@ -13,8 +13,8 @@ from dataclasses import replace
 import nbformat
 
 from roofcheck.kinds import Verdict
-from roofcheck.student import Grade
-from roofcheck.variants import is_nobody, same
+from roofcheck.study.student import Grade
+from roofcheck.tables.variants import is_nobody, same
 from roofgrade.errors import EndedError
 from roofgrade.judge import values
 from roofgrade.judge.marking import check_output

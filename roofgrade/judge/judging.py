@@ -5,13 +5,13 @@ import hmac
 from dataclasses import replace
 
 from roofcheck.cells import Asked
-from roofcheck.explaining import answered
 from roofcheck.kinds import Puzzle, Verdict
 from roofcheck.kinds.question import lower
 from roofcheck.sentences import say
-from roofcheck.student import WRITTEN, judged, quietly
-from roofcheck.table import find_question
-from roofcheck.variants import is_nobody, same
+from roofcheck.showing.explaining import answered
+from roofcheck.study.student import WRITTEN, judged, quietly
+from roofcheck.tables.table import find_question
+from roofcheck.tables.variants import is_nobody, same
 from roofgrade.errors import EndedError
 from roofgrade.judge import values
 from roofgrade.text import printable, words

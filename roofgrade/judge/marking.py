@@ -8,9 +8,9 @@ import nbformat
 
 from roofcheck import find_question
 from roofcheck.kinds import Verdict
-from roofcheck.progress import line_of
-from roofcheck.student import Grade
-from roofcheck.variants import ask, variants
+from roofcheck.study.progress import line_of
+from roofcheck.study.student import Grade
+from roofcheck.tables.variants import ask, variants
 from roofgrade import roles
 from roofgrade.errors import EndedError, GoneError, RefusedError
 from roofgrade.judge import outputs, probes

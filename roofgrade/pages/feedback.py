@@ -21,14 +21,14 @@ from nbconvert.exporters.exporter import Exporter
 from nbgrader.api import Gradebook, MissingEntry
 from traitlets import default
 
-from roofcheck import page
 from roofcheck.cells import asked
 from roofcheck.course import INDEX
 from roofcheck.course import Course as Contents
-from roofcheck.explaining import explained
 from roofcheck.sentences import say
-from roofcheck.table import tables
-from roofcheck.variants import variant
+from roofcheck.showing.explaining import explained
+from roofcheck.study import page
+from roofcheck.tables.table import tables
+from roofcheck.tables.variants import variant
 from roofgrade import safe
 from roofgrade.book.answers import are_released, models
 from roofgrade.book.standing import results, standings_in

@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 from roofcheck.cells import in_text
-from roofcheck.table import tables
+from roofcheck.tables.table import tables
 from roofgrade.text import words
 
 # A step that can go wrong in more questions of the lectures than this is taught by no single one.

@@ -16,7 +16,9 @@ ROOFKIT, ROOFLAB, ROOFCHECK, ROOFGRADE = PACKAGES = [
 INSIDE = Path("sandbox/inside")
 STUB = ROOFGRADE / INSIDE / "stub"
 # It takes these files of roofcheck to call a function and to record a puzzle, with their words.
-REAL = ("calling.py", "programs.py", "sentences.py", "words")
+REAL = (
+    "running/__init__.py", "running/calling.py", "running/programs.py", "sentences.py", "words",
+)  # fmt: skip
 START = (
     "import sys; sys.path.insert(0, {course!r}); "
     "from roofgrade.sandbox.inside import seal; seal.raise_limits(); "

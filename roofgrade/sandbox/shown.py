@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from roofcheck.table import OWN_FOLDER
+from roofcheck.tables.table import OWN_FOLDER
 from roofgrade.errors import MachineryError
 from roofgrade.sandbox import layout
 from roofgrade.text import words

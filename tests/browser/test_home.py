@@ -9,8 +9,9 @@ import pytest
 from driver import ROOT, run_cell, screenshot, until
 from playwright.sync_api import expect
 
-from roofcheck import answers, course
-from roofcheck.table import find_question
+from roofcheck import course
+from roofcheck.study import answers
+from roofcheck.tables.table import find_question
 
 pytestmark = pytest.mark.slow("the home is the first page, with its menu")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roofcheck.cells import in_text
-from roofcheck.table import tables
+from roofcheck.tables.table import tables
 
 ROOT = Path(__file__).parents[2]
 COVERAGE = tomllib.loads((ROOT / "course/coverage.toml").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ import pytest
 
 from roofcheck.cells import asked, calls
 from roofcheck.kinds import Choice, Number
-from roofcheck.table import find_question
+from roofcheck.tables.table import find_question
 
 LECTURES = sorted((Path(__file__).parents[2] / "course/en").glob("*.ipynb"))
 POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")

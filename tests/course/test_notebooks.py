@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from roofcheck.table import find_question, tables
+from roofcheck.tables.table import find_question, tables
 
 pytestmark = pytest.mark.slow("notebooks are built as their texts say, and mistakes are told")
 

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from roofcheck.cells import calls
-from roofcheck.table import find_question
+from roofcheck.tables.table import find_question
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tools"))

@@ -3,10 +3,10 @@
 import pytest
 from cases import cases
 
-from roofcheck.acts import acts, changes
-from roofcheck.algebra import read
-from roofcheck.derivation import Derivation, step
-from roofcheck.inputs import bandwidth, count, fma
+from roofcheck.slips.acts import acts, changes
+from roofcheck.steps.algebra import read
+from roofcheck.steps.derivation import Derivation, step
+from roofcheck.steps.inputs import bandwidth, count, fma
 
 VALUES = {"a": 3.0, "b": 5.0, "c": 7.0}
 CHANGES = {

@@ -2,8 +2,8 @@
 
 from cases import cases
 
-from roofcheck.agreement import agrees
-from roofcheck.reading import read_number
+from roofcheck.reading.agreement import agrees
+from roofcheck.reading.reading import read_number
 
 
 @cases(

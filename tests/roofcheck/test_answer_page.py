@@ -15,14 +15,15 @@ import pytest
 from cases import cases
 from docutils.nodes import make_id
 
-from roofcheck import answers, check, course, find_question, page
-from roofcheck.answer_page import answer_page, give_up, may_be_shown
-from roofcheck.explaining import answered, explained
+from roofcheck import check, course, find_question
 from roofcheck.kinds import Choice, Function, Order, Puzzle
-from roofcheck.showing import SPACE
-from roofcheck.table import questions_of, tables
-from roofcheck.units import in_units
-from roofcheck.variants import variant
+from roofcheck.reading.units import in_units
+from roofcheck.showing.explaining import answered, explained
+from roofcheck.showing.showing import SPACE
+from roofcheck.study import answers, page
+from roofcheck.study.answer_page import answer_page, give_up, may_be_shown
+from roofcheck.tables.table import questions_of, tables
+from roofcheck.tables.variants import variant
 
 ROOT = Path(__file__).resolve().parents[2]
 HOMEWORK = [name for name in tables() if name.startswith("ps")]

@@ -6,14 +6,14 @@ from string import Formatter
 import pytest
 from cases import cases
 
-from roofcheck import beside
-from roofcheck.asking import answer_format, as_html, as_text, is_code, signature
-from roofcheck.chips import NAMES
-from roofcheck.computation import arguments
-from roofcheck.inputs import GIVEN
 from roofcheck.kinds import Choice, Formula, Number, Order, Several
-from roofcheck.loading import TableError, questions
-from roofcheck.table import tables
+from roofcheck.showing import beside
+from roofcheck.showing.asking import answer_format, as_html, as_text, is_code, signature
+from roofcheck.steps.chips import NAMES
+from roofcheck.steps.computation import arguments
+from roofcheck.steps.inputs import GIVEN
+from roofcheck.tables.loading import TableError, questions
+from roofcheck.tables.table import tables
 
 # What points to a place outside the question. "Above what D" and "above the ridge" do not.
 POINTING = re.compile(

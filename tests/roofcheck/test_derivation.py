@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 from cases import cases
 
-from roofcheck import find_question, showing, units
-from roofcheck.algebra import ExpressionError, Name, names, put_in, read
-from roofcheck.derivation import Derivation, Line, of_parts, step
-from roofcheck.inputs import bandwidth, count, fma, itemsize
+from roofcheck import find_question
 from roofcheck.kinds import Choice, Formula, Function, Number, Several
 from roofcheck.kinds.question import Verdict
+from roofcheck.reading import units
 from roofcheck.sentences import say
-from roofcheck.student import Grade
+from roofcheck.showing import showing
+from roofcheck.steps.algebra import ExpressionError, Name, names, put_in, read
+from roofcheck.steps.derivation import Derivation, Line, of_parts, step
+from roofcheck.steps.inputs import bandwidth, count, fma, itemsize
+from roofcheck.study.student import Grade
 
 VALUES = {"a": 7.0, "b": 2.0, "c": 5.0, "n": 4}
 SHOWN = {

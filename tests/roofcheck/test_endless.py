@@ -15,10 +15,11 @@ import pytest
 import sympy
 from schedules import MATMUL
 
-from roofcheck import find_question, time_limit
+from roofcheck import find_question
 from roofcheck.kinds import Formula, Function, Puzzle
-from roofcheck.student import check
-from roofcheck.time_limit import EndlessError, TimeLimit
+from roofcheck.running import time_limit
+from roofcheck.running.time_limit import EndlessError, TimeLimit
+from roofcheck.study.student import check
 
 QUICK = 0.05
 SAYS = re.compile(r"Stopped after 0\.05 seconds, with no result for \(x=2\.1\)\.")

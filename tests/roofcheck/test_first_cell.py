@@ -9,7 +9,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from roofcheck import first_cell
+from roofcheck.handin import first_cell
 
 SETUP = """import numpy as np
 %pip --version

@@ -14,9 +14,9 @@ import psutil
 import pytest
 from nbclient import NotebookClient
 
-from roofcheck import ids, rerun
-from roofcheck.hand_in import hand_in_file, handed_in
-from roofcheck.student import grades
+from roofcheck.handin import ids, rerun
+from roofcheck.handin.hand_in import hand_in_file, handed_in
+from roofcheck.study.student import grades
 
 ROOT = Path(__file__).resolve().parents[2]
 SET = "ps1"
@@ -42,7 +42,7 @@ def place(tmp_path, monkeypatch, solved):
     """The course's folder, with a set that is solved; a test changes cells by their names."""
     for name in ("JUPYTERHUB_USER", "ROOFLINE_COURSE", "JPY_SESSION_NAME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("roofcheck.exchange.here", lambda *folder: None)  # an own machine
+    monkeypatch.setattr("roofcheck.handin.exchange.here", lambda *folder: None)  # an own machine
     (tmp_path / "course/en").mkdir(parents=True)
     shutil.copy(ROOT / "course/en/index.json", tmp_path / "course/en")
     notebook = tmp_path / f"exercises/en/{SET}/{SET}.ipynb"

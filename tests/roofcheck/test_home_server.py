@@ -16,12 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from roofcheck import answers, course, standing
-from roofcheck.answers import Answered
+from roofcheck import course
 from roofcheck.home import sets
 from roofcheck.home.page import PAGES, Home
 from roofcheck.home.sets import Status, actions, told
 from roofcheck.sentences import say
+from roofcheck.study import answers, standing
+from roofcheck.study.answers import Answered
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = course.Course(ROOT)

@@ -3,9 +3,9 @@
 import pytest
 
 from roofcheck.kinds import Choice, Formula, Number, Several
-from roofcheck.loading import TableError, questions, read_table
-from roofcheck.reading import Given
-from roofcheck.table import find_question, tables
+from roofcheck.reading.reading import Given
+from roofcheck.tables.loading import TableError, questions, read_table
+from roofcheck.tables.table import find_question, tables
 
 FETCH = """
 ["x.fetch"]

@@ -12,8 +12,8 @@ from schedules import GOOD, MATMUL, SOFTMAX, matmul
 
 from roofcheck import check
 from roofcheck.kinds import Puzzle
-from roofcheck.programs import LONGEST
-from roofcheck.table import tables
+from roofcheck.running.programs import LONGEST
+from roofcheck.tables.table import tables
 
 PUZZLES = {name: q for name, q in tables().items() if isinstance(q, Puzzle)}
 SEEDS = range(4)

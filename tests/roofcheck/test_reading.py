@@ -13,12 +13,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from roofcheck import check
-from roofcheck.expressions import LONGEST, evaluate
-from roofcheck.inputs import count
 from roofcheck.kinds import Formula, Function, Number, Several
-from roofcheck.labels import in_order
-from roofcheck.reading import EXACT, UnreadableError, as_sequence, read_number
-from roofcheck.spelling import formula
+from roofcheck.reading.expressions import LONGEST, evaluate
+from roofcheck.reading.labels import in_order
+from roofcheck.reading.reading import EXACT, UnreadableError, as_sequence, read_number
+from roofcheck.reading.spelling import formula
+from roofcheck.steps.inputs import count
 
 # What is written, and the value that it has in the question's unit.
 FORMS = {

@@ -7,13 +7,14 @@ from datetime import date, datetime, timedelta
 import pytest
 from click.testing import CliRunner
 
-from roofcheck import answers, check, progress, review, student
+from roofcheck import check, progress, review
 from roofcheck.commands import command
 from roofcheck.kinds import Number
-from roofcheck.review import GAPS, answer_due, answer_text, due_now, next_due, schedule
-from roofcheck.table import find_question, tables
+from roofcheck.study import answers, student
+from roofcheck.study.review import GAPS, answer_due, answer_text, due_now, next_due, schedule
+from roofcheck.tables.table import find_question, tables
 
-REVIEW = importlib.import_module("roofcheck.review")  # whose name in roofcheck is a function
+REVIEW = importlib.import_module("roofcheck.study.review")  # whose name in roofcheck is a function
 
 
 @pytest.fixture(autouse=True)
@@ -279,7 +280,7 @@ def test_a_page_asks_and_takes_what_is_typed(file):
 def test_code_that_never_ends_costs_no_page(file, monkeypatch):
     check("ps1.attainable", lambda *a: 1)
     days_pass(file, 1)
-    monkeypatch.setattr("roofcheck.typed.SECONDS", 0.5)
+    monkeypatch.setattr("roofcheck.study.typed.SECONDS", 0.5)
     endless = "import itertools; sum(itertools.count())"
     assert answer_text("ps1.attainable", endless).verdict.state == "asked"
     assert [due.question_id for due in due_now()] == ["ps1.attainable"]

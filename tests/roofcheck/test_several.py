@@ -3,9 +3,9 @@
 import pytest
 from cases import cases
 
-from roofcheck.inputs import count
 from roofcheck.kinds import Number, Several
-from roofcheck.table import find_question
+from roofcheck.steps.inputs import count
+from roofcheck.tables.table import find_question
 
 FIGURES = {"work": count(6e9, "the work"), "moved": count(2e9, "the bytes", "bytes")}
 PARTS = {

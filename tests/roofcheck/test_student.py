@@ -15,10 +15,11 @@ import sympy
 from cases import cases
 
 import roofkit as rk
-from roofcheck import check, find_question, predict, reveal, student
+from roofcheck import check, find_question, predict, reveal
 from roofcheck.kinds import Function
-from roofcheck.reading import Given
-from roofcheck.table import tables
+from roofcheck.reading.reading import Given
+from roofcheck.study import student
+from roofcheck.tables.table import tables
 
 RIDGE = 154.8e12 / 768e9
 QUESTIONS = tables()

@@ -3,7 +3,7 @@
 import pytest
 
 from roofcheck import check
-from roofcheck.table import find_question, tables
+from roofcheck.tables.table import find_question, tables
 
 OWN = """
 from dataclasses import replace

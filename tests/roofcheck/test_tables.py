@@ -10,13 +10,13 @@ import pytest
 import sympy
 from forms import forms
 
-from roofcheck import units
-from roofcheck.agreement import CLOSE, EXACTLY, same
-from roofcheck.computation import Candidate
-from roofcheck.diagnosis import LONGEST
 from roofcheck.kinds import Choice, Formula, Function, Number, Order, Question, Several
-from roofcheck.reading import Given, read_number
-from roofcheck.table import tables
+from roofcheck.reading import units
+from roofcheck.reading.agreement import CLOSE, EXACTLY, same
+from roofcheck.reading.reading import Given, read_number
+from roofcheck.slips.diagnosis import LONGEST
+from roofcheck.steps.computation import Candidate
+from roofcheck.tables.table import tables
 
 TABLE = tables()
 

@@ -7,8 +7,8 @@ from cases import cases
 
 from roofcheck import ask, check
 from roofcheck.kinds import Number
-from roofcheck.table import find_question, tables
-from roofcheck.variants import APART, variant, variants
+from roofcheck.tables.table import find_question, tables
+from roofcheck.tables.variants import APART, variant, variants
 
 NAME = "ps1.time"
 MINE = variant(NAME, "ada")

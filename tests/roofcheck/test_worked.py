@@ -6,9 +6,9 @@ import pytest
 from cases import cases
 
 from roofcheck.kinds import Choice, Number
-from roofcheck.reading import read_number
-from roofcheck.table import tables
-from roofcheck.worked import worked
+from roofcheck.reading.reading import read_number
+from roofcheck.showing.worked import worked
+from roofcheck.tables.table import tables
 
 LECTURES = {name: question for name, question in tables().items() if re.match(r"l\d\d\.", name)}
 

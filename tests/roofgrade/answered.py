@@ -10,11 +10,11 @@ from dataclasses import replace
 import nbformat
 from standin import SET, hand_in, new_course
 
-from roofcheck import table
 from roofcheck.cells import Asked
 from roofcheck.kinds import Verdict
-from roofcheck.slips import Slip, always
-from roofcheck.student import Grade
+from roofcheck.slips.slips import Slip, always
+from roofcheck.study.student import Grade
+from roofcheck.tables import table
 from roofgrade.book import kept
 from roofgrade.book.gradebook import Writer
 from roofgrade.judge import probes

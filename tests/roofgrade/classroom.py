@@ -15,10 +15,11 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import SaveAutoGrades
 
-from roofcheck import check, find_question, student
+from roofcheck import check, find_question
 from roofcheck.cells import asked
 from roofcheck.course import Course as Contents
-from roofcheck.explaining import answered as as_read
+from roofcheck.showing.explaining import answered as as_read
+from roofcheck.study import student
 from roofgrade.book import kept
 from roofgrade.course import Course
 from roofgrade.results import Answer, Result

@@ -10,8 +10,8 @@ from itertools import pairwise
 import schedules
 
 from roofcheck.kinds import Choice, Function, Number, Order, Puzzle, Several
-from roofcheck.table import find_question
-from roofcheck.variants import variant
+from roofcheck.tables.table import find_question
+from roofcheck.tables.variants import variant
 
 
 @functools.cache

@@ -478,7 +478,7 @@ def replaces_check(work):
 def fakes_check(work):
     work.all_wrong()
     work.add(
-        "import roofcheck.student as s\n"
+        "import roofcheck.study.student as s\n"
         "s.find_question('ps1.ridge').__class__.judge = lambda self, a: s.Verdict(1, 'x')",
         before="ps1-ridge-text",
     )
@@ -494,7 +494,7 @@ def shows_nothing(work):
 def reads_the_key(work):
     work.all_wrong()
     work.add(
-        "from roofcheck.table import find_question\n"
+        "from roofcheck.tables.table import find_question\n"
         "def key(name): return find_question(name).reference()",
         before="ps1-ridge-text",
     )

@@ -10,7 +10,7 @@ import pytest
 from classroom import classroom, mark
 from mixed import FULL, POINTS, good_work
 
-from roofcheck.variants import variant
+from roofcheck.tables.variants import variant
 from roofgrade.book.standing import standings
 from roofgrade.course import Course
 from roofgrade.intake import roster

@@ -13,9 +13,9 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateFeedback
 
 from roofcheck.sentences import say
-from roofcheck.showing import SPACE
-from roofcheck.table import find_question
-from roofcheck.variants import variant
+from roofcheck.showing.showing import SPACE
+from roofcheck.tables.table import find_question
+from roofcheck.tables.variants import variant
 from roofgrade.book import answers
 from roofgrade.commands import main
 from roofgrade.pages import feedback

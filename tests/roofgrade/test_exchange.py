@@ -11,8 +11,8 @@ from homework import ROOT
 from nbgrader.apps import NbGraderApp
 from traitlets.config import Application
 
-from roofcheck import exchange, rerun
-from roofcheck.hand_in import hand_in_file
+from roofcheck.handin import exchange, rerun
+from roofcheck.handin.hand_in import hand_in_file
 from roofgrade.pages import feedback
 
 

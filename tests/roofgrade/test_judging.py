@@ -14,8 +14,8 @@ from forms import forms
 import roofkit as rk
 from roofcheck.cells import Asked
 from roofcheck.kinds import Number, Verdict
-from roofcheck.student import WRITTEN, judged
-from roofcheck.table import questions_of, tables
+from roofcheck.study.student import WRITTEN, judged
+from roofcheck.tables.table import questions_of, tables
 from roofgrade.errors import EndedError
 from roofgrade.judge import judging, probes
 from roofgrade.sandbox.inside import answers

@@ -90,8 +90,8 @@ def test_a_key_does_not_go_by_the_order_of_files():
     ("file", "counts"),
     [
         ("roofgrade/new.py", True),
-        ("roofcheck/programs.py", True),
-        ("roofcheck/calling.py", True),
+        ("roofcheck/running/programs.py", True),
+        ("roofcheck/running/calling.py", True),
         ("roofcheck/words/en.toml", True),
         ("roofkit/hardware/chips.toml", True),
         ("rooflab/explore/loglog.js", True),

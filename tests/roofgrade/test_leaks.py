@@ -6,10 +6,11 @@ import pytest
 from hidden import solution_lines
 from homework import ROOT, SETS, checks, notebook, plain
 
-from roofcheck import check, student
+from roofcheck import check
 from roofcheck.kinds import Number, Order, Several
-from roofcheck.table import find_question
-from roofcheck.variants import variants
+from roofcheck.study import student
+from roofcheck.tables.table import find_question
+from roofcheck.tables.variants import variants
 
 
 def right_answers(question):

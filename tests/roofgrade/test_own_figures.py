@@ -7,10 +7,10 @@ import sys
 import pytest
 from homework import ROOT, autograded, hand_in, notebook, outputs, plain
 
-from roofcheck import student
 from roofcheck.cells import asked
-from roofcheck.table import find_question
-from roofcheck.variants import variant
+from roofcheck.study import student
+from roofcheck.tables.table import find_question
+from roofcheck.tables.variants import variant
 from roofgrade import run
 from roofgrade.course import Course
 

@@ -7,8 +7,8 @@ import pytest
 from homework import make_course, outputs, scores
 from nbgrader.api import Gradebook
 
-from roofcheck import table
-from roofcheck.slips import Slip, always
+from roofcheck.slips.slips import Slip, always
+from roofcheck.tables import table
 from roofgrade import run
 from roofgrade.after import regrade
 from roofgrade.course import Course

@@ -9,7 +9,7 @@ from classroom import RIGHT, SET, WRONG, classroom, keep
 from homework import ROOT, SETS
 from matplotlib.colors import to_rgb
 
-from roofcheck.table import tables
+from roofcheck.tables.table import tables
 from roofgrade.pages.lessons import Lessons, steps
 from roofgrade.pages.report import STYLES, report
 

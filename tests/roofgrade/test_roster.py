@@ -5,7 +5,7 @@ from classroom import classroom
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
-from roofcheck import ids
+from roofcheck.handin import ids
 from roofgrade.commands import main
 from roofgrade.intake import roster
 from roofgrade.intake.names import sender

@@ -25,9 +25,10 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 
-from roofcheck import check, student
+from roofcheck import check
 from roofcheck.kinds import Several
-from roofcheck.table import find_question, questions_of
+from roofcheck.study import student
+from roofcheck.tables.table import find_question, questions_of
 from roofgrade import run
 from roofgrade.after import export
 from roofgrade.book.gradebook import Writer

@@ -10,7 +10,7 @@ from homework import ROOT
 from nbgrader.api import Gradebook
 
 from roofcheck.cells import Asked
-from roofcheck.table import find_question
+from roofcheck.tables.table import find_question
 from roofgrade.book import kept
 from roofgrade.commands import main
 from roofgrade.judge import probes

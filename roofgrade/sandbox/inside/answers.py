@@ -15,7 +15,7 @@ from itertools import islice
 
 import numpy as np
 
-from roofcheck.calling import argument_names, call
+from roofcheck.running.calling import argument_names, call
 from roofgrade.sandbox.inside.text import words
 from roofkit.hardware import Chip, Figure
 from roofkit.roofline import Cost, Estimate, Roofline

@@ -54,7 +54,7 @@ def test_settings_of_a_notebook_that_counts(any_box):
 
 def test_what_judges_is_not_there_and_what_records_is(any_box):
     with any_box.open({}) as child:
-        assert said(child.run("import roofcheck.programs, roofcheck.sentences")[0]) == ""
+        assert said(child.run("import roofcheck.running.programs, roofcheck.sentences")[0]) == ""
         for name in ("questions", "kinds", "student", "table"):
             assert "ModuleNotFoundError" in said(child.run(f"import roofcheck.{name}")[0])
 

@@ -13,7 +13,7 @@ from hidden import solution_lines
 from homework import make_course
 from words import said
 
-from roofcheck.table import OWN_FOLDER
+from roofcheck.tables.table import OWN_FOLDER
 from roofgrade.course import Course
 from roofgrade.errors import MachineryError
 from roofgrade.run import grade

@@ -1,0 +1,1 @@
+"""What a student answered, read as a number, several numbers, a formula or a unit."""

@@ -1,0 +1,71 @@
+"""When a number agrees with a value: within a tolerance, or to the digits it was given to."""
+
+import math
+from collections.abc import Sequence
+
+from roofcheck.reading.reading import EXACT, Given
+from roofcheck.sentences import say
+
+# Two computed values agree if they differ by less: figures are rounded to three digits on the way.
+CLOSE = 1.5e-3
+# There are many rare slips, so an answer is told one only if the two agree to four digits.
+EXACTLY = 1e-4
+# Two values that differ by less are equal except for the rounding of floats.
+SAME = 1e-9
+
+
+def agrees(given: Sequence[Given], column: Sequence[float], rtol: float = CLOSE) -> bool:
+    """Whether each number agrees with its value, within ``rtol`` or to the digits given."""
+    for one, value in zip(given, column, strict=True):
+        if not math.isclose(one.value, value, rel_tol=rtol) and not rounds_to(value, one, 2):
+            return False
+    return True
+
+
+def agrees_exactly(given: Sequence[Given], column: Sequence[float], rtol: float = EXACTLY) -> bool:
+    """Whether each number is its value, however few digits it was given to."""
+    # A loop: hundreds of slips are tried for one answer.
+    for one, value in zip(given, column, strict=True):
+        if not math.isclose(one.value, value, rel_tol=rtol):
+            return False
+    return True
+
+
+def telling(given):
+    """Whether a number has so many digits, or is so large, that it is hardly a guess."""
+    return given.digits >= 3 or given.value >= 1e6
+
+
+def rounds_to(target, given, at_least):
+    """Whether a number is ``target`` rounded to its own digits, or to ``at_least`` so many."""
+    if given.digits >= EXACT or not target:
+        return False
+    if not (math.isfinite(target) and math.isfinite(given.value)):
+        return False
+    digits = max(given.digits, at_least)
+    last = 10.0 ** (math.floor(math.log10(abs(target))) - digits + 1)
+    # To two digits 0.00101 is 0.0010. 0.00098 lies as near, but has a digit in a further place.
+    whole = math.isclose(given.value / last, round(given.value / last), rel_tol=SAME)
+    return whole and abs(given.value - target) <= 0.5 * last * (1 + SAME)
+
+
+def same(column, other):
+    """Whether two columns hold the same values, so that no answer tells their slips apart."""
+    return all(math.isclose(a, b, rel_tol=SAME) for a, b in zip(column, other, strict=True))
+
+
+def caret(value, targets):
+    """What to say of an int that is what Python makes of ``5*10^11``, where 5e11 is a target.
+
+    None for any other int.
+    """
+    for target in targets:
+        if not (math.isfinite(target) and abs(target) >= 1e3):
+            continue
+        for power in range(2, 31):
+            front = round(target / 10.0**power)
+            if not 1 <= front <= 10**6:
+                continue
+            if math.isclose(front * 10.0**power, target) and (10 * front) ^ power == value:
+                return say("number.caret", value=value)
+    return None

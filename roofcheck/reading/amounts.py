@@ -1,0 +1,192 @@
+"""Units as people write them: "1.22 ms", "240 FLOPs/byte", "3.35 TB/s", "89 %"."""
+
+import functools
+import operator
+import re
+from dataclasses import dataclass
+
+from roofcheck.reading.units import DIMENSIONS, RAISED, name
+from roofcheck.sentences import say
+
+# The prefixes of times, and those of all else: nobody means kiloseconds, or thousandths of a byte.
+SMALL = {
+    "": 1.0, "p": 1e-12, "n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3,
+    "pico": 1e-12, "nano": 1e-9, "micro": 1e-6, "milli": 1e-3,
+}  # fmt: skip
+LARGE = {
+    "": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18,
+    "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "kilo": 1e3, "mega": 1e6,
+    "giga": 1e9, "tera": 1e12, "peta": 1e15, "exa": 1e18,
+    "kibi": 2.0**10, "mebi": 2.0**20, "gibi": 2.0**30, "tebi": 2.0**40,
+}  # fmt: skip
+# Bits and bytes differ in case alone, but "gflops" can be nothing else.
+PREFIXES = {"time": SMALL, "work": LARGE | {"g": 1e9, "t": 1e12}}
+SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+# What a base unit measures and how large it is, by its symbol and by its word.
+SHORT = {"s": ("time", 1), "B": ("data", 1), "b": ("data", 1 / 8), "F": ("work", 1)}
+LONG = {
+    "s": ("time", 1), "sec": ("time", 1), "second": ("time", 1), "byte": ("data", 1),
+    "bit": ("data", 1 / 8), "flop": ("work", 1), "op": ("work", 1), "operation": ("work", 1),
+    "floating point operation": ("work", 1), "floating-point operation": ("work", 1),
+    "token": ("tokens", 1), "min": ("time", 60), "minute": ("time", 60), "h": ("time", 3600),
+    "hour": ("time", 3600),
+}  # fmt: skip
+RATIOS = {"": 1, "x": 1, "times": 1, "fold": 1, "%": 0.01, "percent": 0.01, "per cent": 0.01}
+# What questions count: each is one.
+COUNTED = {
+    "activation", "batch", "block", "card", "chip", "column", "core", "cycle", "device",
+    "dimension", "element", "entry", "expert", "gpu", "head", "image", "kernel", "key", "layer",
+    "loop", "matrice", "multiply-add", "neuron", "number", "operand", "pair", "parameter",
+    "piece", "prompt", "query", "querie", "replica", "request", "row", "sample", "sequence",
+    "server", "slice", "sm", "step", "tensor", "thread", "tile", "token", "tpu", "user",
+    "value", "vector", "wave", "weight", "word",
+}  # fmt: skip
+# What each dimension is in powers of time, data, work and things counted.
+POWERS = {
+    "time": (1, 0, 0, 0), "data": (0, 1, 0, 0), "work": (0, 0, 1, 0), "tokens": (0, 0, 0, 1),
+    "ratio": (0, 0, 0, 0), "speed": (-1, 0, 1, 0), "bandwidth": (-1, 1, 0, 0),
+    "intensity": (0, -1, 1, 0),
+}  # fmt: skip
+# The unit that may be left out where a dimension is asked for: TFLOPS is a rate although it is
+# written without a stroke, and an intensity may be written as the FLOPs that go with every byte.
+LEFT_OUT = {"speed": "/s", "intensity": "/byte"}
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A number of base units, with the power in which it has each: seconds, bytes, FLOPs, things.
+
+    It is computed with as numbers are. Powers add where amounts are multiplied; amounts that are
+    added or compared must have the same ones, or a ValueError says so.
+
+    >>> (measure("GB") / measure("TB/s")).in_unit("ms")
+    1.0
+    """
+
+    value: float
+    powers: tuple = POWERS["ratio"]
+
+    def in_unit(self, unit):
+        """How many of a question's ``unit`` it is; None if it measures something else."""
+        powers = POWERS[DIMENSIONS[unit]]
+        # What is counted may stand for the things themselves, or be a step on the way.
+        counted = unit in ("", "tokens") or any(powers) or not self.powers[3]
+        if self.powers[:3] != powers[:3] or not counted:
+            return None
+        return self.value / (_atom(unit) or Amount(1.0)).value
+
+    def _like(self, other):
+        if self.powers != other.powers:
+            first, second = (_written(amount.powers) for amount in (self, other))
+            raise ValueError(say("expression.mixed", first=first, second=second))
+        return other.value
+
+    def __mul__(self, other):
+        powers = (a + b for a, b in zip(self.powers, other.powers, strict=True))
+        return Amount(self.value * other.value, tuple(powers))
+
+    def __truediv__(self, other):
+        powers = (a - b for a, b in zip(self.powers, other.powers, strict=True))
+        return Amount(self.value / other.value, tuple(powers))
+
+    def __pow__(self, other):
+        exponent = Amount(1.0)._like(other)
+        return Amount(self.value**exponent, tuple(power * exponent for power in self.powers))
+
+    def __add__(self, other):
+        return Amount(self.value + self._like(other), self.powers)
+
+    def __sub__(self, other):
+        return Amount(self.value - self._like(other), self.powers)
+
+    def __neg__(self):
+        return Amount(-self.value, self.powers)
+
+    def __abs__(self):
+        return Amount(abs(self.value), self.powers)
+
+    def __lt__(self, other):
+        return self.value < self._like(other)
+
+    def __gt__(self, other):
+        return self.value > self._like(other)
+
+    def __str__(self):
+        return f"{_written(self.powers)}"
+
+
+def _written(powers):
+    """The unit of these powers as a sentence names it.
+
+    >>> str(_written((0, 0, 0, 0))), _written((-1, 1, 0, 0)), _written((2, 1, -1, 0))
+    ('a plain number', 'byte/s', 's²·byte/FLOP')
+    """
+    bases = list(zip(("s", "byte", "FLOP", "token"), powers, strict=True))
+    above, below = (
+        "·".join(
+            base + (f"{abs(power):g}".translate(RAISED) if abs(power) != 1 else "")
+            for base, power in bases
+            if power * sign > 0
+        )
+        for sign in (1, -1)
+    )
+    if not below:
+        return name({"byte": "bytes", "FLOP": "FLOPs", "token": "tokens"}.get(above, above))
+    return f"{above or 1}/{below}"
+
+
+def factor(written, unit):
+    """How many of a question's ``unit`` make one of a unit as written; None if it cannot be one.
+
+    >>> factor("ms", "s"), factor("FLOPs per byte", "FLOP/byte"), factor("Gbit/s", "byte/s")
+    (0.001, 1.0, 125000000.0)
+    >>> factor("GB", "s") is None, factor("columns", ""), factor("k", "bytes")
+    (True, 1.0, 1000.0)
+    """
+    dimension = DIMENSIONS[unit]
+    if dimension != "time" and (found := bare(written)):
+        return found.value
+    for text in (written, written + LEFT_OUT.get(dimension, "")):
+        if (found := measure(text)) and (value := found.in_unit(unit)) is not None:
+            return value
+    return None
+
+
+def bare(written):
+    """The Amount that is a prefix without its unit, as in "8.76k", or None."""
+    return Amount(LARGE[written]) if written in LARGE else None
+
+
+def measure(written):
+    """The Amount that is one of a unit as written, or None."""
+    text = re.sub(r"(^| )of [A-Za-z ]+$", "", " ".join(written.split()))
+    # "times as long as one", "times longer than", and "as long", after "twice".
+    text = re.sub(r"^(times|x) (as|more|less|\w+er)( [\w ]+)?$|^as \w+$", "times", text)
+    text = re.sub(r"(?<=[Bb])ps$", "/s", text)
+    result = Amount(1.0)
+    for word, size in SCALES.items():
+        if text.startswith(word):
+            text, result = text.removeprefix(word).strip(), Amount(size)
+    above, *below = (_atom(part.strip(" ()")) for part in re.split(r" ?/ ?|(?:^| )per ", text))
+    if above is None or None in below:
+        return None
+    return functools.reduce(operator.truediv, below, result * above)
+
+
+def _atom(text):
+    """The Amount of one unit with its prefix, in symbols or in words."""
+    small = text.casefold()
+    if (ratio := RATIOS.get(small.lstrip("-"))) is not None:
+        return Amount(ratio)
+    for prefix in SMALL | PREFIXES["work"]:
+        if not (small if len(prefix) > 2 else text).startswith(prefix):
+            continue
+        rest = text[len(prefix) :].strip()
+        word = rest.casefold()
+        found = SHORT.get(rest) or LONG.get(word) or LONG.get(word.removesuffix("s"))
+        if found and (scale := PREFIXES.get(found[0], LARGE).get(prefix)):
+            return Amount(scale * found[1], POWERS[found[0]])
+    *before, noun = small.split(" ")
+    if (noun in COUNTED or noun.removesuffix("s") in COUNTED) and not any(map(_atom, before)):
+        return Amount(1.0, POWERS["tokens"])
+    return None

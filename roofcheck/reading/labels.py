@@ -1,0 +1,105 @@
+"""Several answers at once, put into the order of their names by the labels that they carry."""
+
+import re
+from collections.abc import Mapping
+
+from roofcheck.reading.expressions import LONGEST
+from roofcheck.reading.reading import UnreadableError, as_sequence
+from roofcheck.reading.spelling import plain
+from roofcheck.sentences import listed, say
+
+# What may stand between answers, the plainest first. A comma may belong to a number.
+SEPARATORS = (
+    r"\s*;\s*",
+    r",\s+|,?\s+and\s+|\s*和\s*",
+    r",(?!\d{3}(?!\d))",
+    r"\s+(?=[-+.\d])(?<=\d\s)",
+)
+LABEL = re.compile(r"^\s*[\"']?([A-Za-z0-9][^:=]*(?:=[^:=]*)*?)[\"']?\s*[:=]\s*(?=[^:=]*$)(.*)$")
+LABEL_APART = re.compile(r"^\s*([A-Za-z][A-Za-z_ ]*?)\s+(?=[-+~≈.\d])(.*)$")
+
+
+def in_order(answer, names):
+    """The answers to so many named parts, in the order of the names.
+
+    Takes a list, a mapping, a generator or a text. What carries a part's name as a label is that
+    part's; the others follow in their own order. Raises UnreadableError.
+
+    >>> in_order("bytes = 2e6, FLOPs: 3e9", ["FLOPs", "bytes"])
+    ['3e9', '2e6']
+    >>> in_order({"Bytes": 2e6, "flops": 3e9}, ["FLOPs", "bytes"])
+    [3000000000.0, 2000000.0]
+    """
+    if isinstance(answer, (set, frozenset)):
+        raise UnreadableError(say("order.set"))
+    if isinstance(answer, str):
+        answer = _split(answer, len(names))
+    if isinstance(answer, Mapping):
+        pairs = [(part_named(label, names), value) for label, value in answer.items()]
+    else:
+        pairs = [_labelled(item, names) for item in as_sequence(answer, len(names) + 1)]
+    if len(pairs) != len(names):
+        raise UnreadableError(say("parts.count", count=len(names), names=listed(names)))
+    taken = [place for place, _ in pairs if place is not None]
+    if twice := [names[place] for place in taken if taken.count(place) > 1]:
+        raise UnreadableError(say("parts.twice", name=twice[0]))
+    left = iter(n for n in range(len(names)) if n not in taken)
+    ordered = {next(left) if place is None else place: value for place, value in pairs}
+    return [ordered[place] for place in range(len(names))]
+
+
+def part_named(label, names):
+    """The place of the one name that a label stands for; None if it names none, or several.
+
+    >>> names = ["FLOPs", "T_lower", "T_upper"]
+    >>> part_named("flops", names), part_named("Lower time", names), part_named("T", names)
+    (0, None, None)
+    """
+    if not isinstance(label, str) or not (label := _plain(label)):
+        return None
+    plains = [_plain(name) for name in names]
+    words = set(label.split())
+    for fits in (
+        lambda name: name == label,
+        lambda name: name.startswith(label),
+        lambda name: words <= set(name.split()),
+    ):
+        found = [n for n, name in enumerate(plains) if fits(name)]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _plain(text):
+    """A name's words in small letters, without articles, marks and what stands in parentheses."""
+    text = re.sub(r"\([^()]*\)", "", plain(text[:LONGEST])).casefold()
+    text = re.sub(r"(?<=\d) ?[*x] ?(?=\d)", "x", text)
+    return re.sub(r"^(?:the|an?) (?=\w)", "", " ".join(re.sub(r"\W|_", " ", text).split()))
+
+
+def _split(text, many):
+    """The parts of a text, by the first separator that gives so many."""
+    if len(text) > LONGEST:
+        why = say("expression.too-long", most=LONGEST)
+        raise UnreadableError(say("unread.no-number", text=repr(f"{text[:39]}…"), why=why))
+    # Line breaks are separators, too, which the plain form does not keep.
+    text = ";".join(map(plain, text.strip().splitlines())).strip("; ")
+    text = re.sub(r"^[\[{](.*)[\]}]$|^\((?!.*\).*\()(.*)\)$", r"\1\2", text)
+    for separator in SEPARATORS:
+        parts = [part for part in re.split(separator, text) if part.strip()]
+        if len(parts) == many:
+            return parts
+    return [text]
+
+
+def _labelled(item, names):
+    """The place that an answer's label names, if it has one, and what is left of the answer."""
+    if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
+        return part_named(item[0], names), item[1]
+    if isinstance(item, str) and len(item) <= LONGEST:
+        found = LABEL.match(item) or LABEL_APART.match(item)
+        place = part_named(found[1], names) if found else None
+        if found and place is None:
+            place = part_named(re.split("[:=]", found[1])[0], names)
+        return place, item if place is None else found[2]
+    return None, item

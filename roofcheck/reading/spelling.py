@@ -1,0 +1,68 @@
+"""The signs, letters and LaTeX that people write, put into plain ones."""
+
+import re
+import unicodedata
+
+from roofcheck.reading.expressions import LONGEST
+
+# Before Unicode's own normal form, which would turn 10² into 102 and 1½ into 11/2.
+SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+RAISED = re.compile("[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+UNSEEN = re.compile("[\u200b-\u200f\u2060\ufeff]")
+SIGNS = str.maketrans(
+    {
+        "·": "*", "⋅": "*", "•": "*", "∙": "*", "×": "*", "✕": "*", "⨯": "*", "∗": "*",
+        "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "÷": "/", "∕": "/", "⁄": "/",
+        "≅": "≈", "∼": "~", "～": "~", "≧": "≥", "≦": "≤", "⩾": "≥", "⩽": "≤", "→": "=", "⇒": "=",
+        "。": ".", "、": ", ", "’": "'", "‘": "'", "“": '"', "”": '"', "【": "[", "】": "]",
+        "μ": "µ", "∞": " inf ", "‰": "*0.1%",
+    }
+)  # fmt: skip
+LATEX = {
+    "times": "*", "cdot": "*", "ast": "*", "div": "/", "approx": "≈", "sim": "~", "geq": "≥",
+    "ge": "≥", "leq": "≤", "le": "≤", "gt": ">", "lt": "<", "to": "=", "rightarrow": "=",
+    "infty": " inf ", "mu": "µ", "pm": "±", "dfrac": r"\frac", "tfrac": r"\frac",
+    "cfrac": r"\frac", "frac": r"\frac", "sqrt": r"\sqrt", "max": r"\max", "min": r"\min",
+}  # fmt: skip
+# What only sets type, and stands for nothing.
+SETTING = r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|quad|qquad)(?![A-Za-z])|\\[,;:! ()\[\]]"
+
+
+def plain(text):
+    """The text in letters, digits and signs that a keyboard has.
+
+    >>> plain("２·10⁻³ ＧＢ／ｓ"), plain("1½"), plain(r"\\frac{n-1}{2}\\times T_{math}^{2}")
+    ('2*10^(-3) GB/s', '(1+1/2)', '\\\\frac{n-1}{2}* T_math ^{2}')
+    """
+    text = RAISED.sub(lambda found: f"^({found[0].translate(SUPERSCRIPTS)})", text)
+    text = re.sub(r"(\d+) ?([¼½¾⅐-⅞])", r"(\1+\2)", text)
+    text = re.sub(r"(?<!\+)([¼½¾⅐-⅞])", r"(\1)", text)
+    text = re.sub(r"√ ?(\d[\d.]*|[^\W\d])", r"sqrt(\1)", text).replace("√", "sqrt")
+    text = UNSEEN.sub("", unicodedata.normalize("NFKC", text)).translate(SIGNS)
+    return _without_latex(re.sub(r"\s+", " ", text)).strip()
+
+
+def _without_latex(text):
+    if "\\" not in text and "{" not in text:
+        return text
+    text = re.sub(SETTING, "", text.replace(r"\%", "%").replace("{,}", ","))
+    text = re.sub(r"\\(?:text|mathrm|mathit|operatorname|rm)\s*\{([^{}]*)\}", r" \1 ", text)
+    text = re.sub(r"_\s*\{\s*(\w+)\s*\}", r"_\1 ", text)
+    text = re.sub(r"\\([A-Za-z]+)", lambda found: LATEX.get(found[1], found[0]), text)
+    # \frac12 and 2^10 take one digit each where no braces stand.
+    return re.sub(r"\\frac\s*(\d)\s*(\d)", r"\\frac{\1}{\2}", text)
+
+
+def formula(text):
+    """The right-hand side of a formula as people write it, in plain signs, without its unit.
+
+    >>> formula("D ≥ (n−1)·C/W"), formula(r"$I = \\frac{2}{3b}$ FLOP/byte")
+    ('(n-1)*C/W', '\\\\frac{2}{3b}')
+    """
+    if len(text) > LONGEST:
+        return text
+    text = re.sub(r"[$`\"']", "", plain(text)).strip(" .;,")
+    text = re.sub(r"^[A-Za-z_ ]+:|FLOPs? ?(?:/|per) ?(?:byte|B)$|bytes?$", "", text).strip()
+    sides = [side.strip() for side in re.split("[=≈<>≤≥]+", text) if side.strip()]
+    # "C/W < D" bounds D as "D > C/W" does; a derivation ends on its result.
+    return (sides or [""])[0 if re.search("[<≤]", text) else -1]

@@ -1,0 +1,1 @@
+"""A student's function, called within a time limit, and what it did on a counting machine."""

@@ -1,0 +1,1 @@
+"""A question and the way to its answer, as text, HTML and Markdown."""

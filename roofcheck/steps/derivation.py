@@ -1,0 +1,212 @@
+"""A question's named steps: an answer derived from the inputs, one expression after another."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from roofcheck.reading import units
+from roofcheck.reading.amounts import factor
+from roofcheck.steps.algebra import Constant, ExpressionError, Name, Node, names, put_in, read
+
+# Values on the way are shown to one digit more than the answer, so that sums of them come out.
+DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a derivation.
+
+    Parameters
+    ----------
+    name : what later steps call it
+    tree : its expression, of inputs and of earlier steps
+    unit : the unit of its value
+    what : how a sentence names it, such as "the bytes"
+    why : what it counts, in a few words; may be empty
+    """
+
+    name: str
+    tree: Node
+    unit: str = ""
+    what: str = ""
+    why: str = ""
+
+
+class Derivation:
+    """Steps, the last of which gives the answer; called with inputs by name, it gives its value.
+
+    ``names`` are the inputs that it needs. ``unit`` is the unit of the answer, into which the last
+    step's is converted.
+
+    >>> moved = Step("moved", read("size * N"), "bytes", "the bytes")
+    >>> time = Derivation([moved, Step("time", read("moved / bandwidth"), "s", "the time")], "ms")
+    >>> time.names, time(size=2, N=1e9, bandwidth=1e12)
+    (('size', 'N', 'bandwidth'), 2.0)
+    """
+
+    def __init__(self, steps: Sequence[Step], unit: str = ""):
+        self.steps, self.unit = tuple(steps), unit
+        defined = {step.name for step in self.steps}
+        used = (name for step in self.steps for name in names(step.tree))
+        self.names = tuple(dict.fromkeys(name for name in used if name not in defined))
+        last = self.steps[-1].unit
+        # How many of the answer's unit make one of the last step's.
+        self.scale = 1.0 if last == unit else (factor(last, unit) if last else 1.0)
+        if self.scale is None:
+            raise ExpressionError(f"the last step is in {last}, which cannot be made {unit}")
+
+    def __call__(self, **values) -> float:
+        return self.value(values)
+
+    def value(self, values: Mapping, known: Mapping = {}) -> float:
+        """The answer; ``known`` holds values that stand in place of steps' own."""
+        return self.values(values, known)[self.steps[-1].name] * self.scale
+
+    def values(self, values: Mapping, known: Mapping = {}) -> dict:
+        """The value of each input and of each step, by name; ``known`` as for ``value``."""
+        found = dict(values)
+        for step in self.steps:
+            found[step.name] = known[step.name] if step.name in known else step.tree.value(found)
+        return found
+
+    def with_step(self, name: str, tree: Node) -> "Derivation":
+        """The same derivation with another expression in one step."""
+        steps = [replace(step, tree=tree) if step.name == name else step for step in self.steps]
+        return Derivation(steps, self.unit)
+
+    def up_to(self, name: str, unit: str) -> "Derivation":
+        """The steps that the step of this name needs, and that step, in ``unit``."""
+        needed = {name}
+        kept: list[Step] = []
+        for step in reversed(self.steps):
+            if step.name in needed:
+                kept.insert(0, step)
+                needed |= set(names(step.tree))
+        return Derivation(kept, unit)
+
+    def ending(self, tree: Node) -> "Derivation":
+        """The steps that an expression needs, and its value in place of the answer.
+
+        >>> time = Derivation([Step("time", read("moved / bandwidth"), "s")], "s")
+        >>> time.ending(read("2 * time"))(moved=3, bandwidth=1)
+        6.0
+        """
+        other = Step("", tree, self.unit)
+        return Derivation([*self.steps, other], self.unit).up_to(other.name, self.unit)
+
+    def given(self, step: Step) -> "Derivation":
+        """The steps up to one on the way, given for the answer: in its unit, if it is such a value.
+
+        >>> moved = Step("moved", read("size * N"), "bytes")
+        >>> time = Step("time", read("moved / bandwidth"), "s")
+        >>> both = Derivation([moved, time, Step("twice", read("2 * time"), "s")], "ms")
+        >>> [both.given(step)(size=2, N=1e9, bandwidth=1e12) for step in (time, moved)]
+        [2.0, 2000000000.0]
+        """
+        if units.DIMENSIONS.get(step.unit) == units.DIMENSIONS.get(self.unit):
+            return self.up_to(step.name, self.unit)
+        return self.ending(Name(step.name))
+
+    def lines(self, values: Mapping, figures: Mapping[str, str]) -> list["Line"]:
+        """The derivation with numbers put in, a Line a step; ``figures`` are the inputs as shown.
+
+        The last line holds the answer.
+        """
+        found, shown = self.values(values), dict(figures)
+        made = []
+        for step in self.steps:
+            arithmetic = step.tree.text(shown.__getitem__)
+            shown[step.name] = units.in_units(found[step.name], step.unit, DIGITS)
+            made.append(Line(step.what or step.name, arithmetic, shown[step.name], step.why))
+        answer = units.in_units(found[self.steps[-1].name] * self.scale, self.unit)
+        return [*made[:-1], replace(made[-1], value=answer, is_answer=True)]
+
+    def in_symbols(
+        self, values: Mapping, figures: Mapping[str, str], expanded: bool = True
+    ) -> list["Line"]:
+        """The derivation with symbols for what has no value, a Line a step.
+
+        ``figures`` are the inputs as shown. If ``expanded``, the value of a step is its formula
+        without other steps, in which figures that have no unit are worked out. The last line holds
+        the answer.
+        """
+        made, shown = [], dict(figures)
+        trees: dict[str, Node] = {
+            name: Constant(value) for name, value in values.items() if " " not in figures[name]
+        }
+        for step in self.steps:
+            trees[step.name] = put_in(step.tree, trees)
+            value = arithmetic = step.tree.text(lambda name: shown.get(name, name))
+            if expanded:
+                value = trees[step.name].text(lambda name: figures.get(name, name))
+            shown[step.name] = step.what or step.name
+            made.append(Line(shown[step.name], arithmetic, value, step.why))
+        return [*made[:-1], replace(made[-1], is_answer=True)]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A step with numbers put in: what it is, its arithmetic, its value, and why it is so.
+
+    ``part`` names the part of the question that it belongs to, if there are several and it is not
+    for all; ``is_answer`` says that its value is an answer.
+    """
+
+    what: str
+    arithmetic: str
+    value: str
+    why: str = ""
+    part: str = ""
+    is_answer: bool = False
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """What stands behind its equals signs: a figure that is only repeated stands there once.
+
+        >>> Line("the bytes", "2 · 8", "16 bytes").sides, Line("the size", "2", "2 bytes").sides
+        (('2 · 8', '16 bytes'), ('2 bytes',))
+        """
+        repeated = f"{self.value} ".startswith(f"{self.arithmetic} ")
+        return (self.value,) if repeated else (self.arithmetic, self.value)
+
+    def __str__(self):
+        why = f"  ({self.why})" if self.why else ""
+        return " = ".join((self.what, *self.sides)) + why
+
+
+def of_parts(parts: Mapping[str, Sequence[Line]]) -> list[Line]:
+    """The lines of several derivations, each once: those of a part after those that it shares.
+
+    What two parts share is told by what it is and by its arithmetic.
+    """
+    owners: dict[tuple[str, str], list[str]] = {}
+    answers = {}
+    for part, lines in parts.items():
+        for line in lines:
+            owners.setdefault((line.what, line.arithmetic), []).append(part)
+            if line.is_answer:
+                answers.setdefault((line.what, line.arithmetic), replace(line, part=part))
+    made: dict[tuple[str, str], Line] = {}
+    for part, lines in parts.items():
+        own = []
+        for line in lines:
+            key = (line.what, line.arithmetic)
+            line = answers.get(key) or replace(line, part=part if owners[key] == [part] else "")
+            if line.part == part:
+                own.append((key, line))
+            else:
+                made.setdefault(key, line)
+        for key, line in own:
+            made.setdefault(key, line)
+    return list(made.values())
+
+
+def step(
+    name: str, expression: str, unit: str = "", words: str = "", figures: Mapping | None = None
+) -> Step:
+    """A Step from texts; ``words`` names it and, after a colon, says why it is so.
+
+    >>> step("moved", "size * N", "bytes", "the bytes: each number crosses once").why
+    'each number crosses once'
+    """
+    what, _, why = words.partition(": ")
+    return Step(name, read(expression, figures), unit, what, why)

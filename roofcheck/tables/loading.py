@@ -1,0 +1,419 @@
+"""Questions from TOML: their inputs, steps, slips and sentences, without any Python.
+
+``README.md`` says what a table may hold. An expression that is wrong is named with its file and
+line when the table is read.
+"""
+
+import functools
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import roofkit as rk
+from roofcheck.kinds import Choice, Formula, Number, Question, Several
+from roofcheck.reading import units
+from roofcheck.showing import beside
+from roofcheck.slips.slips import Slip
+from roofcheck.steps import inputs as kinds_of_input
+from roofcheck.steps.algebra import ATOM, ExpressionError, Node, Test, names, nearest, read
+from roofcheck.steps.derivation import Derivation, Step, step
+from roofcheck.steps.inputs import Input, Instead
+
+# Figures of any chip, for slips that take another's.
+FIGURES = {
+    "peak": lambda chip, dtype="bf16": float(rk.chip(chip).peak_flops(dtype)),
+    "bandwidth": lambda chip: float(rk.chip(chip).bandwidth),
+    "capacity": lambda chip: float(rk.chip(chip).capacity),
+    "ridge": lambda chip, dtype="bf16": rk.chip(chip).roofline(dtype).ridge,
+    "link": lambda chip: rk.chip(chip).interconnect.total,
+    "one_link": lambda chip: float(rk.chip(chip).interconnect.bandwidth),
+    "links": lambda chip: rk.chip(chip).interconnect.links,
+}
+# What a table may say of an input besides its kind, and what of every input.
+INPUTS = {
+    "count": ("what", "unit", "draw"),
+    "peak": ("dtype", "others", "dtypes", "sparse", "printed_sparse"),
+    "bandwidth": ("others", "link"),
+    "link": ("others", "topology"),
+    "one_link": (),
+    "itemsize": ("of",),
+    "fma": (),
+}
+OF_INPUTS = ("instead", "without", "two")
+# What a table may say of a question.
+SHARED = (
+    "asks",
+    "beside",
+    "chips",
+    "not_reviewed",
+    "inputs",
+    "how",
+    "praise",
+    "points",
+    "holds",
+    "uses",
+    "kind",
+)
+COMPUTED = ("unit", "rtol", "steps", "slips", "half", "exact")
+KEYS = {
+    "number": (*SHARED, *COMPUTED, "usual", "figure", "beyond", "symbols"),
+    "several": (*SHARED, "steps", "slips", "parts", "swapped"),
+    "formula": (*SHARED, *COMPUTED, "arguments", "cancels"),
+    "choice": (*SHARED, "right", "why_not", "also"),
+}
+# A part of a question is a number that names the step which it asks for.
+PART = (*KEYS["number"], "step")
+# What it may say of one that is another with new figures.
+LIKE = ("like", "seed", "points")
+# What several questions share.
+GROUP = ("inputs", "steps", "slips")
+
+
+class TableError(ValueError):
+    """A table is wrong; the message names the file, the line and what to do."""
+
+
+def read_table(
+    path: Path, words: Path | None = None, known: Mapping[str, Question] = {}
+) -> dict[str, Question]:
+    """The questions of a file by id; ``words`` is a file of its sentences in another language.
+
+    Raises TableError, as ``questions`` does.
+    """
+    told = _parsed(words.read_text(encoding="utf-8"), words) if words and words.is_file() else {}
+    return questions(path.read_text(encoding="utf-8"), path, told, known)
+
+
+def questions(
+    text: str, where: Path | str = "table", words: Mapping = {}, known: Mapping[str, Question] = {}
+) -> dict[str, Question]:
+    """The questions of a table by id.
+
+    ``where`` is what an error calls it; ``words`` holds its sentences in another language. An entry
+    may be ``like`` one of the ``known`` questions. Raises TableError for what is no table.
+    """
+    table = _translated(_parsed(text, where), words)
+    groups = table.pop("shared", {})
+    found = {}
+    for name, entry in table.items():
+        try:
+            for group, shared in groups.items():
+                _only(shared, GROUP, f"shared.{group}")
+            made = _like(entry, known) if "like" in entry else _made(_with_groups(entry, groups))
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else f"{error}"
+            raise TableError(f"{where}, line {_line(text, name, what)}: {name}: {what}") from None
+        found[name] = made
+    return found
+
+
+def _parsed(text, where):
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TableError(f"{where}: {error}") from None
+
+
+def _line(text, name, what):
+    """The line of a question, or of what in it the error quotes: a text, or else a key."""
+    start = max(text.find(f'["{name}"'), 0)
+    quoted = map(re.escape, re.findall(r"'(.+?)'", what.partition("; did you mean")[0]))
+    patterns = (form.format(each) for each in quoted for form in ('"{}"', '{}"? *[=.]', "{}"))
+    found = (re.compile(pattern).search(text, start) for pattern in patterns)
+    place = next((match.start() for match in found if match), start)
+    return text.count("\n", 0, place) + 1
+
+
+def _made(entry):
+    kind = entry.pop("kind", "number")
+    if kind not in KEYS:
+        raise TableError(f"no kind {kind!r}{nearest(kind, KEYS)}")
+    _only(entry, KEYS[kind], kind)
+    inputs = {name: _input(name, given) for name, given in entry.pop("inputs", {}).items()}
+    if "holds" in entry:
+        entry["holds"] = _Condition(_known(entry["holds"], inputs))
+    made = MAKERS[kind](entry, inputs)
+    if wrong := beside.problems(made):
+        raise TableError(f"beside: {wrong[0]}")
+    return made
+
+
+def _like(entry, known):
+    """Another question with figures of its own, which the seed draws."""
+    _only(entry, LIKE, "a question like another")
+    other, seed = entry["like"], entry["seed"]
+    if other not in known:
+        raise TableError(f"no question {other!r} to be like{nearest(other, known)}")
+    made = known[other].drawn(seed)
+    return replace(made, points=entry.get("points", made.points))
+
+
+def _with_groups(entry, groups):
+    """An entry with what the groups that it uses hold, which its own goes before."""
+    entry = dict(entry)
+    for key in GROUP:
+        merged: dict = {}
+        for group in entry.get("uses", ()):
+            if group not in groups:
+                raise TableError(f"no group {group!r} is shared{nearest(group, groups)}")
+            merged |= groups[group].get(key, {})
+        merged |= entry.get(key, {})
+        if merged:
+            entry[key] = merged
+    entry.pop("uses", None)
+    return entry
+
+
+def _only(entry: Mapping, known: Iterable[str], where: str):
+    for key in entry:
+        if key not in known:
+            raise TableError(f"{where} has no key {key!r}{nearest(key, known)}")
+
+
+# Inputs.
+
+
+def _input(name, given) -> Input:
+    given = dict(given)
+    kind = next((kind for kind in INPUTS if kind in given), None)
+    if kind is None:
+        raise TableError(f"input {name!r} is of no kind: give it one of {', '.join(INPUTS)}")
+    _only(given, (kind, *INPUTS[kind], *OF_INPUTS), f"input {name!r}")
+    value, make = given.pop(kind), getattr(kinds_of_input, kind)
+    instead, without = given.pop("instead", {}), given.pop("without", ())
+    two = given.pop("two", "")
+    if kind == "count":
+        made = make(_number(value), given.pop("what", ""), given.pop("unit", ""), **given)
+    elif kind == "itemsize":
+        made = make(value, given.pop("of", "a number"))
+    else:
+        made = make(*() if kind == "fma" else (value,), **given)
+    return _retold(replace(made, two=two or made.two), instead, without)
+
+
+def _retold(made, instead, without):
+    """An input with a table's own words for what is taken for it, and more that is."""
+    known = {one.name: one for one in made.instead if one.name not in without}
+    if unknown := [name for name in without if not any(o.name == name for o in made.instead)]:
+        raise TableError(f"nothing named {unknown[0]!r} is taken for it")
+    for name, told in instead.items():
+        if isinstance(told, str):
+            if name not in known:
+                raise TableError(f"nothing named {name!r} is taken for it{nearest(name, known)}")
+            known[name] = replace(known[name], says=told)
+        else:
+            value, says, *digits = told
+            known[name] = Instead(name, _number(value), says, *digits)
+    if made.again is None or not (instead or without):
+        return replace(made, instead=tuple(known.values()))
+    again = made.again
+    own = instead if made.chips else {n: t for n, t in instead.items() if isinstance(t, str)}
+
+    def drawn(rng, chips):
+        fresh = again(rng, chips)
+        known = [each.name for each in fresh.instead]
+        kept = {n: told for n, told in own.items() if not isinstance(told, str) or n in known}
+        return replace(
+            _retold(fresh, kept, [name for name in without if name in known]), two=made.two
+        )
+
+    return replace(made, instead=tuple(known.values()), again=drawn)
+
+
+def _number(value):
+    return read(value, FIGURES).value({}) if isinstance(value, str) else value
+
+
+# Steps and slips.
+
+
+def _steps(written, known) -> list[Step]:
+    """Steps of inputs and symbols that are ``known``, and of earlier steps."""
+    made: list[Step] = []
+    for name, told in written.items():
+        expression, *words = [told] if isinstance(told, str) else told
+        _known(expression, (*known, *(each.name for each in made)))
+        made.append(step(name, expression, *words, figures=FIGURES))
+    return made
+
+
+def _slips(written, derivation: Derivation, known) -> tuple[list[Slip], dict[str, str]]:
+    """A question's own slips, and its words for those that follow from its steps."""
+    own, words = [], {}
+    for name, told in written.items():
+        if isinstance(told, str):
+            words[name] = told
+            continue
+        expression, says, *flags = told
+        own.append(Slip(name, _wrong(expression, derivation, known), says, **(dict(*flags))))
+    return own, words
+
+
+def _wrong(expression, derivation, known):
+    """What a slip gives: "expression" in place of the answer, or "step = expression" of a step."""
+    name, is_step, other = (part.strip() for part in expression.partition("= "))
+    steps = {each.name: number for number, each in enumerate(derivation.steps)}
+    if is_step and name in steps:
+        before = list(steps)[: steps[name]]
+        return derivation.with_step(name, _known(other, (*known, *before)))
+    return derivation.ending(_known(expression, (*known, *steps)))
+
+
+def _known(expression, known) -> Node:
+    """The tree of an expression in which every name is known; ExpressionError if one is not."""
+    tree = read(expression, FIGURES)
+    for name in names(tree):
+        if name not in known:
+            raise ExpressionError(
+                f"in '{expression}' {name!r} is no input and no earlier step"
+                f"{nearest(name, [*known])}"
+            )
+    return tree
+
+
+class _Condition:
+    """A condition on inputs, called with them by name."""
+
+    def __init__(self, tree):
+        self._tree, self.names = tree, tuple(dict.fromkeys(names(tree)))
+
+    def __call__(self, **values):
+        return self._tree.value(values)
+
+    def text(self, values, figures):
+        """The condition with figures put in, and the value of each side that is worked out."""
+        if not isinstance(self._tree, Test):
+            return ""
+        said = []
+        for sign, side in zip(("", *self._tree.signs), self._tree.operands, strict=True):
+            said += [sign, side.text(figures.__getitem__)]
+            if side.binds != ATOM:
+                said += ["=", units.in_units(side.value(values), "", 4)]
+        return " ".join(filter(None, said))
+
+
+class _Beyond(_Condition):
+    """A sentence where a condition on inputs and ``answer`` holds, and nothing where not."""
+
+    def __init__(self, tree, says):
+        super().__init__(tree)
+        self._says = says
+
+    def __call__(self, **values):
+        return self._says if super().__call__(**values) else ""
+
+
+# Questions.
+
+
+def _number_of(entry, inputs, steps=(), symbols=()):
+    """The fields of a number or formula: its derivation, slips and words for acts."""
+    unit, wanted = entry.get("unit", ""), entry.pop("step", "")
+    if unit not in units.DIMENSIONS:
+        raise TableError(f"no question is asked in {unit!r}{nearest(unit, units.DIMENSIONS)}")
+    known = (*inputs, *symbols)
+    before = (*known, *(each.name for each in steps))
+    every = [*steps, *_steps(entry.pop("steps", {}), before)]
+    if not every:
+        raise TableError("it has no steps")
+    derivation = Derivation(every, every[-1].unit)
+    if wanted and wanted not in {each.name for each in every}:
+        raise TableError(f"no step {wanted!r}{nearest(wanted, [each.name for each in every])}")
+    derivation = derivation.up_to(wanted or every[-1].name, unit)
+    unused = {each.name for each in every} - {each.name for each in derivation.steps}
+    if unused and not steps:
+        raise TableError(f"the step {sorted(unused)[0]!r} leads nowhere")
+    own, words = _slips(entry.pop("slips", {}), derivation, known)
+    return derivation, own, words
+
+
+def _made_number(entry, inputs, steps=()):
+    derivation, own, words = _number_of(entry, inputs, steps)
+    if "beyond" in entry:
+        expression, says = entry["beyond"]
+        entry["beyond"] = _Beyond(_known(expression, (*inputs, "answer")), says)
+    for name in entry.get("symbols", {}).values():
+        _known(name, inputs)
+    return Number(**{"asks": ""} | entry, inputs=inputs, formula=derivation, slips=own, words=words)
+
+
+def _made_several(entry, inputs):
+    steps, slips = entry.pop("steps", {}), entry.pop("slips", {})
+    parts = {}
+    for name, part in entry.pop("parts").items():
+        _only(part, PART, f"part {name!r}")
+        part = part | {"slips": slips | part.get("slips", {})}
+        of_part = {each: _input(each, given) for each, given in part.pop("inputs", {}).items()}
+        known = inputs | of_part
+        parts[name] = _made_number(part, known, _steps(steps, known))
+    return Several(**entry, parts=parts)
+
+
+def _made_formula(entry, inputs):
+    symbols = entry.pop("arguments")
+    free = (*symbols, *entry.get("cancels", ()))
+    derivation, own, words = _number_of(entry, inputs, symbols=free)
+    name = derivation.steps[-1].name
+    return Formula(
+        **entry, inputs=inputs, arguments=tuple(symbols), results={name: derivation},
+        slips={name: own}, words=words, case=functools.partial(_case, tuple(symbols.values())),
+    )  # fmt: skip
+
+
+def _case(ranges, rng, number):
+    """Symbols' values, each a whole number of its range, all different."""
+    drawn: list[int] = []
+    for low, high in ranges:
+        drawn.append(rng.choice([each for each in range(low, high + 1) if each not in drawn]))
+    return tuple(drawn)
+
+
+def _made_choice(entry, inputs):
+    right = entry.pop("right")
+    if isinstance(right, str):
+        return Choice(**entry, inputs=inputs, formula=lambda: right)
+    conditions = {option: _Condition(_known(text, inputs)) for option, text in right.items()}
+    return Choice(**entry, inputs=inputs, formula=_First(conditions))
+
+
+class _First:
+    """The first option whose condition on the inputs holds."""
+
+    def __init__(self, conditions):
+        self._conditions = conditions
+        used = (name for each in conditions.values() for name in each.names)
+        self.names = tuple(dict.fromkeys(used))
+
+    def of(self, option) -> _Condition:
+        """The condition under which an option is right."""
+        return self._conditions[option]
+
+    def __call__(self, **values):
+        return next(option for option, holds in self._conditions.items() if holds(**values))
+
+
+MAKERS = {
+    "number": _made_number, "several": _made_several, "formula": _made_formula,
+    "choice": _made_choice,
+}  # fmt: skip
+
+
+# Other languages.
+
+
+def _translated(table, words):
+    """A table with the sentences of another in place of its own."""
+    merged = dict(table)
+    for key, told in words.items():
+        own = merged.get(key)
+        if isinstance(told, Mapping):
+            merged[key] = _translated(own or {}, told)
+        elif isinstance(own, list) and isinstance(told, str):
+            # The text of a step, a slip or a mistake stands after its arithmetic.
+            last = max(n for n, each in enumerate(own) if isinstance(each, str))
+            merged[key] = [told if n == last else each for n, each in enumerate(own)]
+        else:
+            merged[key] = told
+    return merged

@@ -1,0 +1,164 @@
+"""A question's variants: each student has one, and a neighbour's number is known for what it is."""
+
+import functools
+import hashlib
+import html
+import unicodedata
+from collections.abc import Iterator
+from string import Formatter
+
+import numpy as np
+
+from roofcheck.kinds import Number, Several, Verdict
+from roofcheck.reading.agreement import agrees, agrees_exactly, telling
+from roofcheck.reading.labels import in_order
+from roofcheck.reading.reading import UnreadableError, as_sequence, is_missing, read_number
+from roofcheck.sentences import listed, say
+from roofcheck.showing import asking
+from roofcheck.steps.inputs import GIVEN
+from roofcheck.tables.table import find_question
+from roofkit._html import output
+
+# So many variants that two students seldom share one, and so few that a wrong answer is seldom the
+# answer to another by chance.
+FEWEST, MOST = 8, 20
+# The answers to two variants differ by more than this, which is more than any question tolerates.
+APART = 0.03
+
+
+class Variant:
+    """A student's own variant: the question as text, the figures it gives as attributes.
+
+    ``chip`` is the chip that it is about, ``chips`` are those if there are several. A notebook also
+    shows what one needs beside the text. Raises AttributeError for a figure it does not give.
+    """
+
+    def __init__(self, text, figures, shown=""):
+        self._text, self._figures, self._shown = text, figures, shown
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name not in self._figures:
+            known = listed(self._figures, "comma") or say("variant.nobody")
+            raise AttributeError(say("variant.no-figure", name=repr(name), known=known))
+        return self._figures[name]
+
+    def __dir__(self):
+        return [*self._figures]
+
+    def __repr__(self):
+        return self._text
+
+    def _repr_html_(self):
+        return output(f"<blockquote>{self._shown or html.escape(self._text)}</blockquote>")
+
+
+def ask(question_id, me=...):
+    """A question with the figures of the student ``me``, an id or a name; the same every time.
+
+    >>> given = ask("ps1.time", "ada")
+    >>> given
+    A layer takes 10¹¹ bf16 FLOPs and moves 2.4 · 10⁹ bytes on the GB200. With full overlap, \
+how many microseconds does it take?
+    >>> given.chip, given.moved
+    ('GB200', 2400000000)
+    """
+    if is_nobody(me):
+        return Variant(say("variant.nobody"), {})
+    question = variant(question_id, me)
+    inputs = question.figures()
+    # Inputs that the text does not print are steps of the answer, such as the links of a corner.
+    printed = {name for _, name, *_ in Formatter().parse(question.asks)}
+    figures = {
+        name: int(given.value) if given.value % 1 == 0 else given.value
+        for name, given in inputs.items()
+        if given.source == GIVEN and (name in printed or f"{{{name}}}" in question.beside)
+    }
+    chips = list(dict.fromkeys(given.chips[0] for given in inputs.values() if given.chips))
+    about = {"chip": chips[0]} if len(chips) == 1 else {"chips": chips} if chips else {}
+    return Variant(question.text(), figures | about, asking.as_html(question, question_id))
+
+
+@functools.cache
+def variants(question_id):
+    """Draws of a question of which no two have the same answer.
+
+    Raises ValueError for a question that does not ask for numbers, or has too few.
+    """
+    drawn = {}
+    # A question that has few different draws would be drawn for long.
+    for seed in range(2 * MOST):
+        question = find_question(question_id).drawn(f"{question_id}, variant {seed}")
+        if not isinstance(question, (Number, Several)):
+            break
+        right = tuple(part.reference() for part in _parts(question))
+        if not any(np.allclose(right, other, rtol=APART) for other in drawn):
+            drawn[right] = question
+        if len(drawn) == MOST:
+            break
+    if len(drawn) < FEWEST:
+        raise ValueError(f"{question_id} has {len(drawn)} variants; {FEWEST} are needed")
+    return tuple(drawn.values())
+
+
+def varies(question_id):
+    """Whether a question has enough variants for a class."""
+    try:
+        return bool(variants(question_id))
+    except ValueError:
+        return False
+
+
+def is_nobody(me):
+    """Whether ``me`` has not been filled in."""
+    return is_missing(me) or not str(me).strip(" .")
+
+
+def variant(question_id, me):
+    """The variant of the student ``me``, an id or a name; case and spaces do not matter."""
+    found = variants(question_id)
+    return found[int.from_bytes(hashlib.sha256(same(me).encode()).digest()) % len(found)]
+
+
+def same(me):
+    """An id or a name in the one form that all ways to write it share."""
+    return " ".join(unicodedata.normalize("NFKC", str(me)).casefold().split())
+
+
+def judge_variant(question_id, own, answer):
+    """The Verdict on an answer to one of a question's variants."""
+    if isinstance(answer, Iterator):
+        # It can be read only once, and is compared with several variants.
+        answer = as_sequence(answer, len(_parts(own)) + 1)
+    verdict = own.judge(answer)
+    others = [other for other in variants(question_id) if other is not own]
+    if verdict.state != "wrong" or not any(_is_answered(other, answer) for other in others):
+        return verdict
+    # A known step gone wrong is likelier than a neighbour's number; a mere factor is not.
+    steps = {
+        slip.names[0] for part in _parts(own) for slip in [*part.known.steps, *part.known.acts]
+    }
+    if any(slip.split(": ", 1)[-1] in steps or slip in steps for slip in verdict.slips):
+        return verdict
+    message = say("variant.another")
+    if verdict.slips:
+        message = say("slip.or-also", message=verdict.message, other=message)
+    return Verdict(0, message, slips=(*verdict.slips, "another variant"))
+
+
+def _parts(question):
+    return getattr(question, "parts", {"": question}).values()
+
+
+def _is_answered(question, answer):
+    """Whether an answer is this variant's, exactly or to more digits than a guess would have."""
+    parts = _parts(question)
+    try:
+        values = in_order(answer, list(question.parts)) if len(parts) > 1 else [answer]
+        given = [
+            read_number(value, part.unit, part.figure)
+            for part, value in zip(parts, values, strict=True)
+        ]
+    except UnreadableError:
+        return False
+    right = [part.reference() for part in parts]
+    return agrees_exactly(given, right) or (all(map(telling, given)) and agrees(given, right))
