@@ -37,7 +37,7 @@ c.HTMLExporter.preprocessors = ["roofgrade.pages.cleaning.Cleaning"]
 c.HighlightMagicsPreprocessor.enabled = False
 READY = ("markdown2html", "highlight_code", "strip_files_prefix")
 c.HTMLExporter.filters = dict.fromkeys(READY, "roofgrade.pages.cleaning.ready")
-c.HTMLExporter.filters["words"] = "roofgrade.text.words"
+c.HTMLExporter.filters["words"] = "roofgrade.common.sentences.words"
 FORMGRADER = Path(nbgrader.__file__).parent / "server_extensions/formgrader/templates"
 HOUSE = Path(roofgrade.__file__).parent / "pages/templates"
 c.HTMLExporter.extra_template_basedirs = [str(HOUSE), str(FORMGRADER)]
@@ -46,7 +46,7 @@ c.HTMLExporter.extra_template_paths = [str(FORMGRADER)]
 # What students hand in is built anew from the release first: a cell that stands twice, is gone or
 # has lost its metadata would else end the run. A deleted check comes back, and counts.
 c.Autograde.sanitize_preprocessors = [
-    "roofgrade.mend.stock.Mend",
+    "roofgrade.restore.stock.Mend",
     "nbgrader.preprocessors.OverwriteKernelspec",
     "nbgrader.preprocessors.OverwriteCells",
     "nbgrader.preprocessors.CheckCellMetadata",

@@ -6,18 +6,13 @@ nbgrader's own code, so that gradebook, Formgrader, feedback and export serve as
 of a submission's way:
 
 - ``course``: where a course keeps what; ``intake``: what came in, and whose it is
-- ``mend``: the release's notebook with the student's words in it
+- ``restore``: the released notebook with the student's answers put back in
 - ``sandbox``: a process that can do no harm; ``judge``: runs a notebook there and judges, outside
   it, the values that come out
-- ``run``: a whole class, on the ``workers`` of this machine or of a ``cluster``; ``task``: what one
-  of them is given, ``results``: what came of it
-- ``book``: what is kept, in files and in nbgrader's gradebook
-- ``pages``: what people read; ``after``: regrading, late work, export
-- ``commands``: the command line
-- for all of them: ``errors``, how grading one submission can end early; ``door``, through which a
-  student's words come in; ``limits``, the memory and time that reading them may take; ``safe``,
-  files without links; ``sheets``, CSV files from elsewhere; ``text``, the sentences of ``words/``
-  and strangers' text made safe to show
+- ``run``: a grading run over a class, on the workers of this machine or of a cluster
+- ``gradebook``: what is kept, in files and in nbgrader's database
+- ``pages``: what people read; ``regrade_export``: regrading, late work, export
+- ``commands``: the command line; ``common``: what all of them use
 """
 
 import sys

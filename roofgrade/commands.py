@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
+from roofgrade.common.safe_files import FULL
+from roofgrade.common.sentences import escaped, lines, number, words
 from roofgrade.course import Course
-from roofgrade.safe import FULL
-from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS
-from roofgrade.text import escaped, lines, number, words
+from roofgrade.run.task import CELL_SECONDS, NOTEBOOK_SECONDS
 from roofkit.commandline.errors import Sentences
 
 
@@ -21,8 +21,8 @@ class _Command(click.Command):
     """
 
     def invoke(self, ctx):
-        from roofgrade.book.database import explained
-        from roofgrade.book.gradebook import catch_up
+        from roofgrade.gradebook.database import explained
+        from roofgrade.gradebook.gradebook import catch_up
 
         course, name = ctx.obj, ctx.params.get("name")
         try:
@@ -91,7 +91,7 @@ set_argument = click.argument("name", metavar="SET")
 @click.pass_obj
 def run(course, name, every, **settings):
     """Take in, run, judge and save what came in for SET."""
-    from roofgrade import run as grading
+    from roofgrade.run import grading_run as grading
 
     _show(course, grading.grade(course, name, **settings), every)
 
@@ -102,8 +102,8 @@ def run(course, name, every, **settings):
 @click.pass_obj
 def table(course, name, every):
     """What became of each submission, as things stand now."""
-    from roofgrade import run as grading
     from roofgrade.pages import feedback
+    from roofgrade.run import grading_run as grading
 
     summary = grading.overview(course, name, feedback.remarks(course, name))
     grading.write_page(course, summary)
@@ -128,7 +128,7 @@ def _show(course, summary, every):
 @click.pass_obj
 def regrade(course, name, question, yes):
     """Judge QUESTION anew after its table changed, without running anything again."""
-    from roofgrade.after import regrade as regrading
+    from roofgrade.regrade_export import regrade as regrading
 
     found = regrading.preview(course, name, question)
     for move in found.moves:
@@ -166,7 +166,7 @@ def feedback(course, name, students):
 @click.pass_obj
 def answers(course, name, withdraw, yes):
     """Release the answers of SET: feedback pages then show how each is derived."""
-    from roofgrade.book import answers as released
+    from roofgrade.gradebook import answers as released
 
     if withdraw:
         released.withdraw(course, name)
@@ -236,7 +236,7 @@ def unpack(course, file, name):
 @click.pass_obj
 def late(course, name, **policy):
     """Take points for each day late, from the score of all who have been read."""
-    from roofgrade.after import late as penalties
+    from roofgrade.regrade_export import late as penalties
 
     for one in penalties.apply(course, name, penalties.Policy(**policy)):
         named = {"student": one.student, "hours": one.seconds / penalties.HOUR}
@@ -256,7 +256,7 @@ def late(course, name, **policy):
 @click.pass_obj
 def export(course, name, form, into, provisional):
     """Print the grades as CSV; who is not yet read, or not graded, has an empty cell."""
-    from roofgrade.after import export as exports
+    from roofgrade.regrade_export import export as exports
 
     if into and form != "plain":
         raise click.UsageError(words("commands.into_or_for"))

@@ -11,8 +11,8 @@ from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.engine import make_url
 from traitlets.config import Config, PyFileConfigLoader
 
-from roofgrade import safe
-from roofgrade.text import words
+from roofgrade.common import safe_files
+from roofgrade.common.sentences import words
 
 SETTINGS = "nbgrader_config.py"
 
@@ -104,7 +104,7 @@ class Course:
     def opened_to_group(self, path: Path) -> Path:
         """A file or folder, which the group may write where the course is ``shared``."""
         if self.shared:
-            safe.share(path)
+            safe_files.share(path)
         return path
 
     @cached_property

@@ -8,8 +8,8 @@ They are read off the solutions. The file is not under version control, and no c
 import json
 from pathlib import Path
 
-from roofgrade.book.answers import models
 from roofgrade.course import Course
+from roofgrade.gradebook.answers import models
 
 ROOT = Path(__file__).resolve().parents[1]
 

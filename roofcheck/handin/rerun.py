@@ -103,7 +103,9 @@ def _run(client, notebook, told, cell_seconds, until):
             client.execute_cell(cell, at)
             if (error := _error(cell)) and above[at] not in failing:
                 failing[above[at]] = error
-        last = new_code_cell(f"import roofcheck.handin.rerun\nroofcheck.handin.rerun.tell({str(told)!r})")
+        last = new_code_cell(
+            f"import roofcheck.handin.rerun\nroofcheck.handin.rerun.tell({str(told)!r})"
+        )
         notebook.cells.append(last)
         client.execute_cell(last, len(notebook.cells) - 1)
         notebook.cells.pop()

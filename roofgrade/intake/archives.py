@@ -29,9 +29,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from roofgrade import safe
+from roofgrade.common import safe_files
+from roofgrade.common.errors import MachineryError, RefusedError
+from roofgrade.common.sentences import escaped, words
 from roofgrade.course import Course
-from roofgrade.errors import MachineryError, RefusedError
 from roofgrade.intake.files import (
     DEEPEST,
     LARGEST_FILE,
@@ -56,7 +57,6 @@ from roofgrade.intake.names import (
     student_id,
 )
 from roofgrade.intake.people import People, UnsureError, new_id
-from roofgrade.text import escaped, words
 
 MOST_ENTRIES = 100_000
 # Packed notebooks are about ten times smaller; what shrinks this much was made to do harm.
@@ -347,8 +347,8 @@ def _replace(course, target, files):
     shared = course.shared
     try:
         where = course.own, "unpacking", *place.parts, "new"
-        with safe.opened(*where, make=True, shared=shared) as new:
-            safe.fill(new, files, 0o664 if shared else 0o644, shared=shared)
+        with safe_files.opened(*where, make=True, shared=shared) as new:
+            safe_files.fill(new, files, 0o664 if shared else 0o644, shared=shared)
     except OSError:
         _clear_up(work, kept)
         raise
@@ -370,7 +370,7 @@ def _swapped(new, target, kept):
     # Under this name, a folder of another number is what was there: the two have changed places.
     named = new.rename(new.with_name(str(new.stat().st_ino)))
     try:
-        safe.exchange(named, target)
+        safe_files.exchange(named, target)
     except OSError:  # another disk, say
         version = _put_away(target, kept)
         shutil.move(named, target)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from nbgrader.exchange.default import ExchangeCollect
 
-from roofgrade.errors import MachineryError, RefusedError
+from roofgrade.common.errors import MachineryError, RefusedError
+from roofgrade.common.sentences import escaped, words
 from roofgrade.intake.files import read_files
-from roofgrade.text import escaped, words
 
 # How long after its time a submission may still be written to.
 COPYING = timedelta(minutes=10)

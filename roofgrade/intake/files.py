@@ -5,10 +5,10 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from roofgrade.errors import MachineryError, RefusedError
+from roofgrade.common.errors import MachineryError, RefusedError
+from roofgrade.common.safe_files import opened
+from roofgrade.common.sentences import escaped, words
 from roofgrade.intake.names import fault_of_file, is_junk
-from roofgrade.safe import opened
-from roofgrade.text import escaped, words
 
 MEGABYTE = 1 << 20
 LARGEST_FILE = 10 * MEGABYTE

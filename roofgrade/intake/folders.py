@@ -15,8 +15,11 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.utils import parse_utc
 
+from roofgrade.common.errors import MachineryError, RefusedError
+from roofgrade.common.limits import TooMuchError, apart
+from roofgrade.common.safe_files import opened
+from roofgrade.common.sentences import escaped, words
 from roofgrade.course import Course
-from roofgrade.errors import MachineryError, RefusedError
 from roofgrade.intake.files import File, entries, read_files
 from roofgrade.intake.names import (
     NOTEBOOK,
@@ -29,11 +32,8 @@ from roofgrade.intake.names import (
     signed,
 )
 from roofgrade.intake.people import Ids, new_id
-from roofgrade.limits import TooMuchError, apart
-from roofgrade.mend.submission import answers_in, mend
-from roofgrade.results import PERSON, REFUSED
-from roofgrade.safe import opened
-from roofgrade.text import escaped, words
+from roofgrade.restore.submission import answers_in, mend
+from roofgrade.run.results import PERSON, REFUSED
 
 ARCHIVES = (".zip", ".gz", ".7z", ".rar")
 

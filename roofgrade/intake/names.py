@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from roofgrade.text import escaped, words
+from roofgrade.common.sentences import escaped, words
 
 NOTEBOOK = ".ipynb"
 TIMESTAMP = "timestamp.txt"  # in which nbgrader finds the time of handing in

@@ -9,8 +9,8 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from roofgrade.common.sentences import escaped, words
 from roofgrade.intake.names import Sender, form, name_words
-from roofgrade.text import escaped, words
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from dataclasses import replace
 from nbgrader.api import Gradebook
 
 from roofcheck.handin.ids import written
-from roofgrade import sheets
+from roofgrade.common import csv_files
+from roofgrade.common.sentences import escaped, words
 from roofgrade.intake.names import fault
 from roofgrade.intake.people import Entry, Ids, People, new_id
-from roofgrade.text import escaped, words
 
 # The columns that may hold each field, the most telling one first.
 COLUMNS = {
@@ -76,7 +76,7 @@ def read(path):
     Raises ValueError, with the line, for a student without an id, with one that another has or with
     one that no folder can have, for a file without a column of ids, and as ``sheets.read`` does.
     """
-    sheet = sheets.read(path)
+    sheet = csv_files.read(path)
     places = _places([name.strip().lower() for name in sheet.head])
     if "id" not in places:
         raise ValueError(words("roster.no_ids", path=path, columns=", ".join(COLUMNS["id"])))

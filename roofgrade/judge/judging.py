@@ -12,9 +12,9 @@ from roofcheck.showing.explaining import answered
 from roofcheck.study.student import WRITTEN, judged, quietly
 from roofcheck.tables.table import find_question
 from roofcheck.tables.variants import is_nobody, same
-from roofgrade.errors import EndedError
+from roofgrade.common.errors import EndedError
+from roofgrade.common.sentences import printable, words
 from roofgrade.judge import values
-from roofgrade.text import printable, words
 
 LONGEST_MESSAGE = 5_000
 LONGEST_GIVEN = 1_000

@@ -11,14 +11,14 @@ from roofcheck.kinds import Verdict
 from roofcheck.study.progress import line_of
 from roofcheck.study.student import Grade
 from roofcheck.tables.variants import ask, variants
-from roofgrade import roles
-from roofgrade.errors import EndedError, GoneError, RefusedError
+from roofgrade.common import accounts
+from roofgrade.common.errors import EndedError, GoneError, RefusedError
+from roofgrade.common.sentences import words
 from roofgrade.judge import outputs, probes
 from roofgrade.judge.judging import given, judge, named, seed_for
-from roofgrade.mend.submission import mend
-from roofgrade.results import GRADED, PERSON, REFUSED, Answer, Result
-from roofgrade.task import Task
-from roofgrade.text import words
+from roofgrade.restore.submission import mend
+from roofgrade.run.results import GRADED, PERSON, REFUSED, Answer, Result
+from roofgrade.run.task import Task
 
 
 def mark(task: Task, box) -> Result:
@@ -73,7 +73,7 @@ def released(master: str):
 
 def is_check(cell):
     """Whether a cell is graded and the student's to run, not to fill in."""
-    return roles.is_grade(cell) and not roles.is_solution(cell)
+    return accounts.is_grade(cell) and not accounts.is_solution(cell)
 
 
 def check_output(grade, count):
@@ -203,7 +203,7 @@ class _Marking:
         return self._ended
 
     def _show_progress(self, cell):
-        if roles.is_locked(cell) and cell.source.startswith("progress("):
+        if accounts.is_locked(cell) and cell.source.startswith("progress("):
             line = line_of(self._task.assignment, self._grades)
             cell.outputs = [outputs.result({"text/plain": line}, None)]
 

@@ -5,7 +5,7 @@ import re
 
 from nbformat import NotebookNode, from_dict
 
-from roofgrade.text import printable, words
+from roofgrade.common.sentences import printable, words
 
 # The most characters of one piece of data, and of a notebook with all of them.
 LONGEST = 2 << 20

@@ -11,8 +11,8 @@ from decimal import Decimal, InvalidOperation
 import numpy as np
 
 import roofkit as rk
-from roofgrade.errors import EndedError
-from roofgrade.text import printable, words
+from roofgrade.common.errors import EndedError
+from roofgrade.common.sentences import printable, words
 from roofkit.hardware import Figure
 from roofkit.roofline import Cost, Estimate, Roofline
 

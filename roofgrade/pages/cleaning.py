@@ -18,10 +18,10 @@ from nbformat import from_dict
 from nbgrader.preprocessors import ClearMarkScheme
 from traitlets import Bool, Float, Integer
 
-from roofgrade.limits import TooMuchError, apart
+from roofgrade.common.limits import TooMuchError, apart
+from roofgrade.common.sentences import printable, words
 from roofgrade.pages.drawing import is_simple
 from roofgrade.pages.markup import clean_html, clean_markdown, code, plain, warm
-from roofgrade.text import printable, words
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")

@@ -29,13 +29,13 @@ from roofcheck.showing.explaining import explained
 from roofcheck.study import page
 from roofcheck.tables.table import tables
 from roofcheck.tables.variants import variant
-from roofgrade import safe
-from roofgrade.book.answers import are_released, models
-from roofgrade.book.standing import results, standings_in
+from roofgrade.common import safe_files
+from roofgrade.common.sentences import number, words
 from roofgrade.course import SETTINGS, Course
+from roofgrade.gradebook.answers import are_released, models
+from roofgrade.gradebook.standing import results, standings_in
 from roofgrade.pages.cleaning import Cleaning
-from roofgrade.results import PERSON, REFUSED
-from roofgrade.text import number, words
+from roofgrade.run.results import PERSON, REFUSED
 
 TEMPLATE = Path(__file__).parent / "templates/feedback.html.j2"
 # By these files nbgrader's release_feedback finds a student's place in the exchange.
@@ -151,7 +151,7 @@ def _notebook(course, assignment, student):
 
 
 def _pass_on(course, source, target):
-    if (content := safe.read(source.parent, source.name, most=LARGEST)) is not None:
+    if (content := safe_files.read(source.parent, source.name, most=LARGEST)) is not None:
         _put(course, target, content)
 
 
@@ -159,8 +159,8 @@ def _put(course, path, content):
     """Write a file into ``feedback/``: all of it, or nothing."""
     course.feedback.mkdir(exist_ok=True)
     *folders, name = path.relative_to(course.opened_to_group(course.feedback)).parts
-    with safe.opened(course.feedback, *folders, make=True, shared=course.shared) as folder:
-        safe.write(folder, name, content, 0o644, durable=False)
+    with safe_files.opened(course.feedback, *folders, make=True, shared=course.shared) as folder:
+        safe_files.write(folder, name, content, 0o644, durable=False)
 
 
 class FeedbackExporter(Exporter):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from roofcheck.cells import in_text
 from roofcheck.tables.table import tables
-from roofgrade.text import words
+from roofgrade.common.sentences import words
 
 # A step that can go wrong in more questions of the lectures than this is taught by no single one.
 FEW = 4

@@ -16,7 +16,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from roofgrade.text import words
+from roofgrade.common.sentences import words
 
 # The most characters of a text: hostile nesting takes time that grows with their square.
 LONGEST = 30_000

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from roofgrade import safe
-from roofgrade.book.standing import results
+from roofgrade.common import safe_files
+from roofgrade.common.sentences import words
+from roofgrade.gradebook.standing import results
 from roofgrade.pages.lessons import Lessons
-from roofgrade.text import words
 from roofkit._tables import text_table
 from rooflab.palette import colour
 
@@ -111,8 +111,8 @@ class Report:
             path = Path(folder) / f"{self.assignment}-report{kind}"
             path.parent.mkdir(parents=True, exist_ok=True)
             figure.savefig(drawn := io.BytesIO(), format=kind[1:], dpi=144)
-            with safe.opened(path.parent) as place:
-                safe.write(place, path.name, drawn.getvalue(), 0o644)
+            with safe_files.opened(path.parent) as place:
+                safe_files.write(place, path.name, drawn.getvalue(), 0o644)
             made.append(path)
         return made
 

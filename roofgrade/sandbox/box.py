@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Protocol
 
-from roofgrade.errors import EndedError, MachineryError
+from roofgrade.common.errors import EndedError, MachineryError
 from roofgrade.sandbox import host, layout
 from roofgrade.sandbox.bare import Bare
 from roofgrade.sandbox.bubblewrap import Bubblewrap

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from roofgrade.errors import MachineryError
+from roofgrade.common.errors import MachineryError
+from roofgrade.common.sentences import words
 from roofgrade.sandbox import host, identity, layout, memory, shown, syscalls, walls
 from roofgrade.sandbox.inside.channel import Channel
-from roofgrade.text import words
 
 MB = 1 << 20
 LAUNCH = Path(__file__).with_name("launch.py")

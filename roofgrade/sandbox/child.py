@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from roofgrade import door
-from roofgrade.errors import EndedError, GoneError, MachineryError
+from roofgrade.common import untrusted_json
+from roofgrade.common.errors import EndedError, GoneError, MachineryError
+from roofgrade.common.sentences import words
 from roofgrade.sandbox import host
 from roofgrade.sandbox.inside.channel import HEAD, PIECE, packed
 from roofgrade.sandbox.memory import Meter
-from roofgrade.text import words
 
 # The most bytes of one reply, of an answer's, and of all replies of a submission.
 REPLY, ANSWER, TOTAL = 8 << 20, 4 << 20, 24 << 20
@@ -172,8 +172,8 @@ class Child:
         self._received += size
         self._read.clear()
         try:
-            message = door.data(data, most=most, most_values=MOST_VALUES)
-        except door.UnreadableError as error:
+            message = untrusted_json.data(data, most=most, most_values=MOST_VALUES)
+        except untrusted_json.UnreadableError as error:
             raise EndedError(words("sandbox.unreadable", why=error)) from error
         if not isinstance(message, dict):
             raise EndedError(words("sandbox.nonsense"))

@@ -4,8 +4,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from roofgrade.errors import MachineryError
-from roofgrade.text import words
+from roofgrade.common.errors import MachineryError
+from roofgrade.common.sentences import words
 
 # What bubblewrap and the kernel say when there are no user namespaces, or none inside them.
 REFUSALS = ("namespace", "setting up uid map", "unshare", "mount", "Operation not permitted")

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from roofgrade.errors import MachineryError
-from roofgrade.text import words
+from roofgrade.common.errors import MachineryError
+from roofgrade.common.sentences import words
 
 # No accounts are made in this range. A service to which systemd lends one of its ids has an account
 # as long as it runs.

@@ -7,7 +7,7 @@ import roofcheck
 import roofgrade
 import roofkit
 import rooflab
-from roofgrade.errors import MachineryError
+from roofgrade.common.errors import MachineryError
 from rooflab.words import LANGUAGE, WRITTEN_IN
 
 ROOFKIT, ROOFLAB, ROOFCHECK, ROOFGRADE = PACKAGES = [

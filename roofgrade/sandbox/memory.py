@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 from typing import Protocol
 
-from roofgrade.errors import MachineryError
-from roofgrade.text import words
+from roofgrade.common.errors import MachineryError
+from roofgrade.common.sentences import words
 
 MOST = 10**9  # bytes, of a submission's processes, its files and the kernel's buffers together
 PROCESSES = 128

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from roofcheck.tables.table import OWN_FOLDER
-from roofgrade.errors import MachineryError
+from roofgrade.common.errors import MachineryError
+from roofgrade.common.sentences import words
 from roofgrade.sandbox import layout
-from roofgrade.text import words
 
 SYSTEM = Path("/usr")
 # The system's libraries, what a cell may start with "!", and what Python's packages read there.

@@ -5,8 +5,8 @@ import functools
 import tempfile
 from pathlib import Path
 
-from roofgrade.errors import MachineryError
-from roofgrade.text import words
+from roofgrade.common.errors import MachineryError
+from roofgrade.common.sentences import words
 
 ALLOWED = Path(__file__).with_suffix(".txt")
 # The namespaces and the parent that clone could give a process; clone3, which hides its flags

@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from roofgrade.errors import MachineryError
+from roofgrade.common.errors import MachineryError
 
 CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 FILTERED = "2"

@@ -12,7 +12,7 @@ from classroom import RIGHT, SET, WRITTEN, classroom, grade, keep
 from nbgrader.api import Gradebook
 from playwright.sync_api import expect
 
-from roofgrade.book import answers
+from roofgrade.gradebook import answers
 from roofgrade.pages import feedback
 
 LOCAL = re.compile(r"file:|data:|http://127\.0\.0\.1")

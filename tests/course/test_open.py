@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from roofgrade.mend.submission import mend
+from roofgrade.restore.submission import mend
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tools"), str(ROOT / "tools/site")]

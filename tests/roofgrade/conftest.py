@@ -5,7 +5,7 @@ import functools
 import pytest
 from nbgrader import api
 
-from roofgrade.errors import MachineryError
+from roofgrade.common.errors import MachineryError
 from roofgrade.sandbox import Box
 
 # nbgrader starts a program of its own to ask which version a new gradebook has, a second each time.

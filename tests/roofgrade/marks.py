@@ -15,8 +15,8 @@ import struct
 import time
 from pathlib import Path
 
-from roofgrade.errors import MachineryError
-from roofgrade.results import GRADED, PERSON, Answer, Result
+from roofgrade.common.errors import MachineryError
+from roofgrade.run.results import GRADED, PERSON, Answer, Result
 
 SECONDS = 0.01
 

@@ -16,10 +16,10 @@ from roofcheck.sentences import say
 from roofcheck.showing.showing import SPACE
 from roofcheck.tables.table import find_question
 from roofcheck.tables.variants import variant
-from roofgrade.book import answers
 from roofgrade.commands import main
+from roofgrade.common.sentences import words
+from roofgrade.gradebook import answers
 from roofgrade.pages import feedback
-from roofgrade.text import words
 
 pytestmark = pytest.mark.slow("released answers derive what each student was asked")
 

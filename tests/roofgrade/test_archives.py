@@ -12,7 +12,7 @@ import pytest
 from damage import RELEASED, made
 from homework import ROOT
 
-from roofgrade import safe
+from roofgrade.common import safe_files
 from roofgrade.course import Course
 from roofgrade.intake.archives import unpack
 from roofgrade.intake.folders import folders, take_in
@@ -342,9 +342,9 @@ def test_an_unpacking_that_is_killed_leaves_one_version_in_place(course, step, m
         return done
 
     module, name = {
-        "written": (safe, "fill"),
+        "written": (safe_files, "fill"),
         "named": (Path, "rename"),
-        "exchanged": (safe, "exchange"),
+        "exchanged": (safe_files, "exchange"),
         "kept": (shutil, "move"),
         "moved in": (shutil, "move"),
     }[step]
@@ -368,7 +368,7 @@ def test_a_disk_that_cannot_exchange_folders_gets_one_after_the_other(course, mo
     def cannot(*folders):
         raise OSError("cross-device link")
 
-    monkeypatch.setattr(safe, "exchange", cannot)
+    monkeypatch.setattr(safe_files, "exchange", cannot)
     for data in (b"1", b"2", b"3"):
         unpacked(course, {"ada/ps1/ps1.ipynb": WORK, "ada/ps1/data.csv": data})
     kept = course.own / "earlier/ada/ps1"

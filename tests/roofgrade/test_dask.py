@@ -13,13 +13,13 @@ import psutil
 import pytest
 from homework import ROOT, make_course
 
-from roofgrade import cluster, run
+from roofgrade.common.errors import MachineryError
 from roofgrade.course import Course
-from roofgrade.errors import MachineryError
 from roofgrade.judge.marking import mark
-from roofgrade.results import GRADED
+from roofgrade.run import cluster, grading_run
+from roofgrade.run.results import GRADED
+from roofgrade.run.workers import Bench
 from roofgrade.sandbox import Box
-from roofgrade.workers import Bench
 
 WEEKLY = pytest.mark.weekly(
     "Dask workers grade as those of one machine do, and one that is lost loses nothing"
@@ -85,10 +85,10 @@ def points(summary):
 @WEEKLY
 def test_a_class_gets_the_points_that_one_machine_gives_also_where_a_worker_is_lost(dask, course):
     address, workers = dask
-    alone = points(run.grade(course, SET, workers=1, progress=False))
+    alone = points(grading_run.grade(course, SET, workers=1, progress=False))
     assert {state for state, _ in alone.values()} == {GRADED}
     assert alone["ada"] > alone["bob"]
-    assert points(run.grade(course, SET, dask=address, again=True, progress=False)) == alone
+    assert points(grading_run.grade(course, SET, dask=address, again=True, progress=False)) == alone
     lost, _ = workers
     marked = cluster.Cluster.marked
 
@@ -100,7 +100,10 @@ def test_a_class_gets_the_points_that_one_machine_gives_also_where_a_worker_is_l
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cluster.Cluster, "marked", losing)
-        assert points(run.grade(course, SET, dask=address, again=True, progress=False)) == alone
+        assert (
+            points(grading_run.grade(course, SET, dask=address, again=True, progress=False))
+            == alone
+        )
     assert lost.wait() == -signal.SIGKILL
 
 
@@ -114,14 +117,14 @@ class NoWalls(Box):
 @WEEKLY
 def test_without_a_sandbox_nothing_is_graded(dask, course):
     with pytest.raises(MachineryError, match="no user namespaces here"):
-        run.grade(course, SET, dask=dask[0], progress=False, bench=(mark, NoWalls))
+        grading_run.grade(course, SET, dask=dask[0], progress=False, bench=(mark, NoWalls))
 
 
 @WEEKLY
 def test_a_worker_with_another_grader_is_told(dask, course, monkeypatch):
     monkeypatch.setattr(cluster, "version", lambda: "another")
     with pytest.raises(RuntimeError, match="another version of the grader"):
-        run.grade(course, SET, dask=dask[0], progress=False)
+        grading_run.grade(course, SET, dask=dask[0], progress=False)
 
 
 @WEEKLY

@@ -6,7 +6,7 @@ import json
 import pytest
 from homework import ROOT
 
-from roofgrade import door, limits
+from roofgrade.common import limits, untrusted_json
 
 MEGABYTE = 1 << 20
 SIZES = {"most": 8 * MEGABYTE, "most_values": 600_000}
@@ -80,8 +80,8 @@ def test_notebooks_and_replies_come_through_the_door():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_message_takes_more_memory_than_there_is(name):
-    with pytest.raises(door.UnreadableError):
-        limits.apart(lambda: door.data(HOSTILE[name], **SIZES), room=160 * MEGABYTE)
+    with pytest.raises(untrusted_json.UnreadableError):
+        limits.apart(lambda: untrusted_json.data(HOSTILE[name], **SIZES), room=160 * MEGABYTE)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_no_message_takes_more_memory_than_there_is(name):
     ],
 )
 def test_it_says_what_is_wrong(raw, why):
-    with pytest.raises(door.UnreadableError, match=why):
-        door.data(raw, most=1_000, most_values=200)
+    with pytest.raises(untrusted_json.UnreadableError, match=why):
+        untrusted_json.data(raw, most=1_000, most_values=200)
 
 
 @pytest.mark.parametrize(
@@ -114,11 +114,13 @@ def test_it_says_what_is_wrong(raw, why):
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_honest_text_comes_in_as_it_is(plain, encoding, ascii_only):
     raw = json.dumps(plain, ensure_ascii=ascii_only).encode(encoding)
-    assert door.data(raw, most=1 << 20, most_values=200) == plain
+    assert untrusted_json.data(raw, most=1 << 20, most_values=200) == plain
 
 
 def test_halves_of_a_pair_are_joined_or_replaced():
-    assert door.data(rb'["\ud83d\ude00", "\ud83d", {"\uDe00": 1}]', most=100, most_values=9) == [
+    assert untrusted_json.data(
+        rb'["\ud83d\ude00", "\ud83d", {"\uDe00": 1}]', most=100, most_values=9
+    ) == [
         "😀",
         "�",
         {"�": 1},

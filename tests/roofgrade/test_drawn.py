@@ -8,9 +8,9 @@ import mixed
 import pytest
 from homework import make_course
 
-from roofgrade import run
-from roofgrade.book.kept import all_kept
 from roofgrade.course import Course
+from roofgrade.gradebook.kept import all_kept
+from roofgrade.run import grading_run
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -25,7 +25,7 @@ def graded(course, source, **options):
     work.write("ps1-attainable", source)
     work.add("print([*globals().get('seen', ())])")
     work.hand_in(course.submitted)
-    run.grade(course, "ps1", workers=1, progress=False, **options)
+    grading_run.grade(course, "ps1", workers=1, progress=False, **options)
     [result] = all_kept(course, "ps1")
     printed = json.loads(result.notebook)["cells"][-1]["outputs"][0]["text"]
     return result.answers["ps1-attainable-check"], ast.literal_eval(printed)

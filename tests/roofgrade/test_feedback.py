@@ -11,10 +11,10 @@ from homework import plain
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from nbgrader.converters import GenerateFeedback
 
-from roofgrade.after import late
 from roofgrade.pages import feedback
 from roofgrade.pages.cleaning import Cleaning
 from roofgrade.pages.markup import LONGEST, clean_html, clean_markdown
+from roofgrade.regrade_export import late
 
 pytestmark = pytest.mark.slow("a feedback page shows all that a student is told, and nothing else")
 

@@ -22,9 +22,10 @@ from marks import NoBox, mark
 from nbgrader.api import Gradebook
 from standin import SET, contents, hand_in
 
-from roofgrade import run, safe
-from roofgrade.book import kept
 from roofgrade.commands import main
+from roofgrade.common import safe_files
+from roofgrade.gradebook import kept
+from roofgrade.run import grading_run
 
 SAID = "room left on the disk of"
 SIZE = 16 << 20
@@ -68,7 +69,7 @@ def test_a_full_disk_is_told_and_the_next_run_goes_on(command, tmp_path):
 
 def filled(disk, command):
     """What the test does, in a process that sees the disk."""
-    run.grade.__kwdefaults__["bench"] = mark, NoBox
+    grading_run.grade.__kwdefaults__["bench"] = mark, NoBox
     course = graded_class(Path(disk) / "course", dict.fromkeys(("ada", "bob"), SPARSE))
     os.chdir(course.root)
     prepare(course)
@@ -85,7 +86,7 @@ def filled(disk, command):
             told += 1
         (course.root / "filler").unlink()
         for path, content in lying(course).items():
-            assert safe.TEMPORARY not in path
+            assert safe_files.TEMPORARY not in path
             if path.endswith((".html", ".ipynb", ".svg")) and whole.get(path) != content:
                 assert content.rstrip().endswith((b"</html>", b"}", b"</svg>")), path
         list(map(json.dumps, contents(course.db_url)))

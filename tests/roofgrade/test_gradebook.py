@@ -12,13 +12,13 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import latesubmissions, saveautogrades
 from standin import PARAGRAPH, SET, autograded, contents, new_course, result_of
 
-from roofgrade import safe
-from roofgrade.book import kept
-from roofgrade.book.database import GradebookError
-from roofgrade.book.gradebook import Writer
-from roofgrade.book.standing import standings
+from roofgrade.common import safe_files
 from roofgrade.course import Course
-from roofgrade.results import PERSON
+from roofgrade.gradebook import kept
+from roofgrade.gradebook.database import GradebookError
+from roofgrade.gradebook.gradebook import Writer
+from roofgrade.gradebook.standing import standings
+from roofgrade.run.results import PERSON
 
 pytestmark = pytest.mark.slow("the gradebook holds what was judged, and keeps what a person gave")
 
@@ -168,7 +168,7 @@ def test_files_that_are_missing_changed_or_left_over_are_mended(course):
     before = autograded(course)
     folder = course.autograded / "ada" / SET
     (folder / NOTEBOOK).unlink()
-    (folder / safe.TEMPORARY).write_text("{")
+    (folder / safe_files.TEMPORARY).write_text("{")
     (folder / "older.csv").write_text("2")
     assert put(course, result, {"data.csv": b"1"})
     assert autograded(course) == before
@@ -188,8 +188,8 @@ def test_a_writer_that_dies_before_its_commit_is_made_good(course, monkeypatch):
         fill(*arguments, **options)
         raise KeyboardInterrupt
 
-    fill = safe.fill
-    monkeypatch.setattr(safe, "fill", killed)
+    fill = safe_files.fill
+    monkeypatch.setattr(safe_files, "fill", killed)
     with pytest.raises(KeyboardInterrupt):
         put(course, second)
     monkeypatch.undo()

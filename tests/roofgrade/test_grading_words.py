@@ -8,11 +8,11 @@ import pytest
 from classroom import RIGHT, SET, WRITTEN, classroom, grade, keep, mark
 from homework import ROOT, plain
 
-from roofgrade import run
-from roofgrade.after import export, late
+from roofgrade.common.sentences import words
 from roofgrade.pages import feedback
 from roofgrade.pages.report import report
-from roofgrade.text import words
+from roofgrade.regrade_export import export, late
+from roofgrade.run import grading_run
 
 PACKAGE = ROOT / "roofgrade"
 TABLES = [PACKAGE / "words/en.toml", PACKAGE / "sandbox/inside/words/en.toml"]
@@ -86,7 +86,7 @@ def test_another_language_reaches_every_page(foreign, tmp_path):
         for sentence in ("points", "Comment", "back to", "late", "Graded", "graded", "own"):
             assert not re.search(rf">[^<]*\b{sentence}\b", html), (page.student, sentence)
     (course.submitted / "ada" / SET).mkdir(parents=True)
-    summary = run.overview(course, SET)
+    summary = grading_run.overview(course, SET)
     said = plain(summary.page().partition("</style>")[2]) + summary.text(everything=True)
     assert not re.search(r"graded|folder|remarks|points|became", said.replace(str(tmp_path), ""))
     assert "QUESTION" in str(report(course, SET))

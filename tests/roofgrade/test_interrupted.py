@@ -10,12 +10,12 @@ from homework import scores
 from marks import NoBox, mark
 from standin import SET
 
-from roofgrade import run
-from roofgrade.after import regrade
-from roofgrade.book import kept
-from roofgrade.book.gradebook import Writer
 from roofgrade.commands import main
 from roofgrade.course import Course
+from roofgrade.gradebook import kept
+from roofgrade.gradebook.gradebook import Writer
+from roofgrade.regrade_export import regrade
+from roofgrade.run import grading_run
 
 COMMANDS = {
     "run": (SET, "--only", "bob"),
@@ -59,7 +59,7 @@ def test_the_next_command_saves_what_a_killed_regrading_kept(
     regraded, command, tmp_path, monkeypatch
 ):
     course = copy_of(regraded, tmp_path / "copy")
-    monkeypatch.setitem(run.grade.__kwdefaults__, "bench", (mark, NoBox))
+    monkeypatch.setitem(grading_run.grade.__kwdefaults__, "bench", (mark, NoBox))
     with ridge_within(monkeypatch, rtol=1.5):
         ask(course, *COMMANDS[command])
     assert scores(course.root)["ada"] == 2

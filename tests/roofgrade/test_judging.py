@@ -16,7 +16,7 @@ from roofcheck.cells import Asked
 from roofcheck.kinds import Number, Verdict
 from roofcheck.study.student import WRITTEN, judged
 from roofcheck.tables.table import questions_of, tables
-from roofgrade.errors import EndedError
+from roofgrade.common.errors import EndedError
 from roofgrade.judge import judging, probes
 from roofgrade.sandbox.inside import answers
 

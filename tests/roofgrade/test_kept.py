@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofgrade import safe
-from roofgrade.book import kept
+from roofgrade.common import safe_files
 from roofgrade.course import SETTINGS, Course
-from roofgrade.results import GRADED, Answer, Result
+from roofgrade.gradebook import kept
+from roofgrade.run.results import GRADED, Answer, Result
 
 ANSWER = Answer(
     question="ps1.ridge", asked={"kind": "value"}, reply={"t": "num", "v": 1.5}, credit=0.5,
@@ -140,19 +140,19 @@ def test_results_of_folders_that_moved_go_and_those_who_left_stay(course):
 
 def test_writing_leaves_nothing_behind_and_follows_no_link(tmp_path):
     (tmp_path / "target").write_text("old")
-    (tmp_path / safe.TEMPORARY).symlink_to("target")
-    with safe.opened(tmp_path) as folder:
-        safe.write(folder, "new", b"1", 0o444)
+    (tmp_path / safe_files.TEMPORARY).symlink_to("target")
+    with safe_files.opened(tmp_path) as folder:
+        safe_files.write(folder, "new", b"1", 0o444)
     assert sorted(os.listdir(tmp_path)) == ["new", "target"]
     assert (tmp_path / "target").read_text() == "old"
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o444
 
 
 def test_a_file_takes_the_place_of_a_folder_handed_in_before(tmp_path):
-    with safe.opened(tmp_path) as folder:
-        safe.fill(folder, {"data/x.csv": b"1", "old/er/y.csv": b"2"}, 0o600)
-        safe.fill(folder, {"data": b"3"}, 0o600)
-        assert safe.holds(folder, {"data": b"3"})
+    with safe_files.opened(tmp_path) as folder:
+        safe_files.fill(folder, {"data/x.csv": b"1", "old/er/y.csv": b"2"}, 0o600)
+        safe_files.fill(folder, {"data": b"3"}, 0o600)
+        assert safe_files.holds(folder, {"data": b"3"})
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 

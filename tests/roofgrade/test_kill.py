@@ -19,8 +19,8 @@ import psutil
 import pytest
 from standin import SET, autograded, contents, grade_with, hand_in, new_course
 
-from roofgrade.book.kept import all_kept
-from roofgrade.run import grade
+from roofgrade.gradebook.kept import all_kept
+from roofgrade.run.grading_run import grade
 
 COURSES, KILLS = 5, 10
 WHOM = "worker", "coordinator", "both"

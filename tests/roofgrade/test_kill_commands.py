@@ -24,12 +24,13 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 from standin import SET, autograded, contents, hand_in
 
-from roofgrade import run, safe
-from roofgrade.after import regrade
-from roofgrade.book import kept
-from roofgrade.book.gradebook import Writer
 from roofgrade.commands import main
+from roofgrade.common import safe_files
 from roofgrade.course import Course
+from roofgrade.gradebook import kept
+from roofgrade.gradebook.gradebook import Writer
+from roofgrade.regrade_export import regrade
+from roofgrade.run import grading_run
 
 STUDENTS = [f"s{number}" for number in range(4)]
 MOMENTS = pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def run_until(moment, course, *arguments):
         return lambda *given, **options: (count_write(), write(*given, **options))[1]
 
     for name in ("write", "touch", "exchange"):
-        setattr(safe, name, counting(getattr(safe, name)))
+        setattr(safe_files, name, counting(getattr(safe_files, name)))
     event.listen(Engine, "commit", count_write)
     run_command(course, *arguments)
 
@@ -129,7 +130,7 @@ def mark_paragraphs(course, points):
 
 @MOMENTS
 def test_a_killed_run_goes_on(courses, moments, monkeypatch):
-    monkeypatch.setitem(run.grade.__kwdefaults__, "bench", (mark, NoBox))
+    monkeypatch.setitem(grading_run.grade.__kwdefaults__, "bench", (mark, NoBox))
 
     def change(number):
         for course, student in itertools.product(courses, STUDENTS[:2]):

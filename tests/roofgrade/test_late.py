@@ -6,9 +6,9 @@ import pytest
 from classroom import RIGHT, SET, classroom, grade, mark
 from nbgrader.api import Gradebook
 
-from roofgrade.after import late
-from roofgrade.after.late import DAY, Late, Policy
-from roofgrade.book.standing import standings
+from roofgrade.gradebook.standing import standings
+from roofgrade.regrade_export import late
+from roofgrade.regrade_export.late import DAY, Late, Policy
 
 
 @pytest.fixture(scope="module")

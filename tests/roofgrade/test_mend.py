@@ -27,9 +27,9 @@ from homework import ROOT, SETS, notebook
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from roofgrade.errors import RefusedError
-from roofgrade.mend.cells import MOST_CELLS
-from roofgrade.mend.submission import mend
+from roofgrade.common.errors import RefusedError
+from roofgrade.restore.cells import MOST_CELLS
+from roofgrade.restore.submission import mend
 
 IDS = [each.id for each in RELEASE.cells]
 ANSWERS = {each.id: each.source for each in notebook(ROOT, "solutions", "ps1").cells}

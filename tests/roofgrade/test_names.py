@@ -2,6 +2,7 @@
 
 import pytest
 
+from roofgrade.common.sentences import escaped
 from roofgrade.intake.names import (
     author,
     fault,
@@ -12,7 +13,6 @@ from roofgrade.intake.names import (
     means,
     sender,
 )
-from roofgrade.text import escaped
 
 SETS = ("ps1", "ps2", "ps12")
 

@@ -14,13 +14,13 @@ import pytest
 from homework import ROOT
 from nbgrader.api import Gradebook
 
-from roofgrade import run
-from roofgrade.after import export
-from roofgrade.book import kept
-from roofgrade.book.gradebook import Writer
 from roofgrade.course import Course
+from roofgrade.gradebook import kept
+from roofgrade.gradebook.gradebook import Writer
 from roofgrade.pages import feedback
-from roofgrade.results import GRADED, REFUSED
+from roofgrade.regrade_export import export
+from roofgrade.run import grading_run
+from roofgrade.run.results import GRADED, REFUSED
 
 OLD = Path(__file__).parent / "old"
 SET = "ps1"
@@ -48,7 +48,7 @@ def course(tmp_path):
 def test_the_table_has_its_points(course):
     for result in kept.all_kept(course, SET):
         (course.submitted / result.folder / f"{SET}.ipynb").write_text("handed in since")
-    rows = {row.student: row for row in run.overview(course, SET).rows}
+    rows = {row.student: row for row in grading_run.overview(course, SET).rows}
     assert (rows["bob"].state, rows["bob"].points, rows["bob"].unread) == (GRADED, 24, ())
     assert rows["bob"].remarks[0] == "the notebook is called 'PS1 (1).ipynb'"
     assert (rows["eve"].state, rows["eve"].points) == (REFUSED, None)

@@ -117,7 +117,7 @@ def test_as_many_lines_stay_as_in_nbgrader(lines):
 
 def test_a_worker_starts_without_what_only_its_coordinator_needs():
     """Importing nbgrader takes three times as long as all else that a worker imports."""
-    program = "import sys, roofgrade.workers, roofgrade.judge.marking, roofgrade.sandbox\n"
+    program = "import sys, roofgrade.run.workers, roofgrade.judge.marking, roofgrade.sandbox\n"
     program += "print({'nbgrader', 'nbconvert', 'sqlalchemy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("set()\n", "")

@@ -11,8 +11,8 @@ from roofcheck.cells import asked
 from roofcheck.study import student
 from roofcheck.tables.table import find_question
 from roofcheck.tables.variants import variant
-from roofgrade import run
 from roofgrade.course import Course
+from roofgrade.run import grading_run
 
 sys.path.append(str(ROOT / "tools"))
 import notebooks
@@ -79,7 +79,7 @@ def course(tmp_path_factory):
         answers = {"ps2-critical": f"critical = {critical}", "ps3-two": f"two_chips = {two}"}
         hand_in(root, "ps2", who, answers)
     for name in ("ps1", "ps2"):
-        run.grade(Course(root), name, workers=1, progress=False)
+        grading_run.grade(Course(root), name, workers=1, progress=False)
     return root
 
 

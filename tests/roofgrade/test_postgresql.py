@@ -16,9 +16,9 @@ import pytest
 import sqlalchemy as sa
 from standin import SET, autograded, contents, grade_with, hand_in, new_course, result_of
 
-from roofgrade.book.database import GradebookError
-from roofgrade.book.gradebook import Writer
 from roofgrade.course import Course
+from roofgrade.gradebook.database import GradebookError
+from roofgrade.gradebook.gradebook import Writer
 
 COMMANDS = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
 STUDENTS = [f"s{number}" for number in range(6)]

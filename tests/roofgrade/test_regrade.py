@@ -9,9 +9,9 @@ from nbgrader.api import Gradebook
 
 from roofcheck.slips.slips import Slip, always
 from roofcheck.tables import table
-from roofgrade import run
-from roofgrade.after import regrade
 from roofgrade.course import Course
+from roofgrade.regrade_export import regrade
+from roofgrade.run import grading_run
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
         if ridge is not None:
             work.write("ps1-ridge", ridge)
         work.hand_in(folder / "submitted")
-    run.grade(Course(folder), "ps1", workers=1, progress=False)
+    grading_run.grade(Course(folder), "ps1", workers=1, progress=False)
     with Gradebook(f"sqlite:///{folder}/gradebook.db") as book:
         grade = book.find_grade("ps1-paragraph", "ps1", "ps1", "bob")
         grade.manual_score, grade.needs_manual_grade = 3, False
@@ -65,7 +65,7 @@ def test_a_preview_changes_nothing_and_the_change_moves_who_it_says(folder, monk
         paragraph = book.find_grade("ps1-paragraph", "ps1", "ps1", "bob")
         assert (paragraph.manual_score, paragraph.needs_manual_grade) == (3, False)
     assert regrade.preview(Course(folder), "ps1", "ps1.ridge").moves == ()
-    run.grade(Course(folder), "ps1", workers=1, progress=False)
+    grading_run.grade(Course(folder), "ps1", workers=1, progress=False)
     assert scores(folder)["bob"] == before["bob"] + 1
 
 

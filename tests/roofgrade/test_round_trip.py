@@ -29,13 +29,13 @@ from roofcheck import check
 from roofcheck.kinds import Several
 from roofcheck.study import student
 from roofcheck.tables.table import find_question, questions_of
-from roofgrade import run
-from roofgrade.after import export
-from roofgrade.book.gradebook import Writer
 from roofgrade.course import Course
+from roofgrade.gradebook.gradebook import Writer
 from roofgrade.judge.judging import seed_for
 from roofgrade.pages import feedback
-from roofgrade.results import GRADED
+from roofgrade.regrade_export import export
+from roofgrade.run import grading_run
+from roofgrade.run.results import GRADED
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -69,7 +69,7 @@ def graded(request, course):
         patch.setattr(Course, "secret", lambda course, name, student, files: f"{name} {student}")
         for place, answers in enumerate(wrong_answers(Course(course), name)):
             hand_in(course, name, f"mistake-{place}", answers)
-        summary = run.grade(Course(course), name, workers=1, progress=False)
+        summary = grading_run.grade(Course(course), name, workers=1, progress=False)
     assert summary.counts[GRADED] == len(summary.rows)
     read_paragraph(course, name, "author")
     feedback.write(Course(course), name)

@@ -13,15 +13,15 @@ from marks import BrokenBox, mark
 from nbgrader.api import Gradebook
 from standin import SET, grade_with, hand_in, new_course
 
-from roofgrade import run, workers
-from roofgrade.book.kept import all_kept, keep, kept
-from roofgrade.book.standing import standings
+from roofgrade.common.errors import MachineryError
 from roofgrade.course import Course
-from roofgrade.errors import MachineryError
+from roofgrade.gradebook.kept import all_kept, keep, kept
+from roofgrade.gradebook.standing import standings
 from roofgrade.pages import feedback
 from roofgrade.pages.summary import UNGRADED
-from roofgrade.results import GRADED, PERSON, REFUSED, Result
-from roofgrade.run import grade, overview
+from roofgrade.run import grading_run, workers
+from roofgrade.run.grading_run import grade, overview
+from roofgrade.run.results import GRADED, PERSON, REFUSED, Result
 
 pytestmark = pytest.mark.slow("each folder ends with one result, whatever happens in a run")
 
@@ -152,7 +152,7 @@ def test_a_changed_grader_is_announced_and_marks_anew(course, monkeypatch, capsy
     grade_with(course, only=("ada", "bea"))
     assert "changed" not in capsys.readouterr().err
     key = kept(course, SET, "ada", f"ada/{SET}").key
-    monkeypatch.setattr("roofgrade.book.kept.version", lambda: "another")
+    monkeypatch.setattr("roofgrade.gradebook.kept.version", lambda: "another")
     grade_with(course)
     said = capsys.readouterr().err
     assert "have changed: what was graded before, 2 in all, runs once more" in said
@@ -194,9 +194,9 @@ def test_workers_start_while_the_gradebook_is_opened_and_only_as_many_as_are_nee
     hand_in(course, "ada")
     hand_in(course, "bea")
     started, opened = [], []
-    lane, writer = workers._Lane, run.Writer
+    lane, writer = workers._Lane, grading_run.Writer
     monkeypatch.setattr(workers, "_Lane", lambda bench: started.append(opened[:]) or lane(bench))
-    monkeypatch.setattr(run, "Writer", lambda *which: opened.append(1) or writer(*which))
+    monkeypatch.setattr(grading_run, "Writer", lambda *which: opened.append(1) or writer(*which))
     assert states(grade_with(course, workers=3)) == {"ada": GRADED, "bea": GRADED}
     assert started == [[], []]
     grade_with(course, workers=3)
@@ -300,7 +300,7 @@ def test_ctrl_c_says_what_is_done(course, monkeypatch):
         if len(done) == 4:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("roofgrade.run.keep", interrupted)
+    monkeypatch.setattr("roofgrade.run.grading_run.keep", interrupted)
     summary = grade_with(course)
     assert summary.stopped
     assert summary.counts == {GRADED: 3, REFUSED: 0, PERSON: 0, UNGRADED: 9}

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofgrade.book.standing import UNREAD, Standing
+from roofgrade.common.sentences import words
+from roofgrade.gradebook.standing import UNREAD, Standing
 from roofgrade.pages.summary import (
     STATES,
     UNGRADED,
     Row,
     summarise,
 )
-from roofgrade.results import GRADED, PERSON, REFUSED, Result
-from roofgrade.text import words
+from roofgrade.run.results import GRADED, PERSON, REFUSED, Result
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[2J\x07\u202e"
 

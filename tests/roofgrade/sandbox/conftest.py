@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from roofgrade.errors import MachineryError
+from roofgrade.common.errors import MachineryError
 from roofgrade.sandbox import Box
 
 

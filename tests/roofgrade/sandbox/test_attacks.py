@@ -11,7 +11,7 @@ import pytest
 from attacks import DENIED, ENDING, HARMLESS, HOARDS
 from words import answer, said
 
-from roofgrade.errors import EndedError
+from roofgrade.common.errors import EndedError
 from roofgrade.sandbox import layout, memory, syscalls
 
 DANGEROUS = {"bpf", "clone3", "inotify_init1", "io_uring_setup", "kcmp", "keyctl", "memfd_create"}

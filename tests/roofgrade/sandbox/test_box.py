@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from words import answer, said
 
-from roofgrade.errors import EndedError, MachineryError
+from roofgrade.common.errors import EndedError, MachineryError
 from roofgrade.sandbox import Box, host, layout, syscalls, walls
 from roofgrade.sandbox.bubblewrap import TMPFS, Bubblewrap
 from rooflab.words import LANGUAGE

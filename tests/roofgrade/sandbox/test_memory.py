@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from words import said
 
-from roofgrade.errors import EndedError, MachineryError
+from roofgrade.common.errors import EndedError, MachineryError
 from roofgrade.sandbox import memory
 
 SETTINGS = ("memory.max", "memory.oom.group", "memory.swap.max", "pids.max", "cgroup.procs")

@@ -14,9 +14,9 @@ from homework import make_course
 from words import said
 
 from roofcheck.tables.table import OWN_FOLDER
+from roofgrade.common.errors import MachineryError
 from roofgrade.course import Course
-from roofgrade.errors import MachineryError
-from roofgrade.run import grade
+from roofgrade.run.grading_run import grade
 from roofgrade.sandbox import Box, layout, shown
 
 # The system's folders can be filled by root alone.

@@ -9,7 +9,7 @@ import sys
 import pytest
 from users import run_as
 
-from roofgrade.errors import MachineryError
+from roofgrade.common.errors import MachineryError
 from roofgrade.sandbox import host, identity
 from roofgrade.sandbox.bubblewrap import LAUNCH
 

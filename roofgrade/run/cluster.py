@@ -12,12 +12,12 @@ import itertools
 import threading
 from collections.abc import Iterable, Iterator
 
-from roofgrade.book.kept import version
-from roofgrade.errors import MachineryError
-from roofgrade.results import Result
-from roofgrade.task import Task
-from roofgrade.text import words
-from roofgrade.workers import AHEAD, Bench, Workers, unmarked
+from roofgrade.common.errors import MachineryError
+from roofgrade.common.sentences import words
+from roofgrade.gradebook.kept import version
+from roofgrade.run.results import Result
+from roofgrade.run.task import Task
+from roofgrade.run.workers import AHEAD, Bench, Workers, unmarked
 
 SECONDS = "60s"  # to wait for the scheduler, and for the first worker
 _mine = threading.local()

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import nbformat
 from nbformat import NotebookNode
 
-from roofgrade.errors import RefusedError
-from roofgrade.mend.cells import Cell, bound, lines, read_cells
-from roofgrade.mend.matching import Match, match
-from roofgrade.roles import is_grade, is_solution
-from roofgrade.text import words
+from roofgrade.common.accounts import is_grade, is_solution
+from roofgrade.common.errors import RefusedError
+from roofgrade.common.sentences import words
+from roofgrade.restore.cells import Cell, bound, lines, read_cells
+from roofgrade.restore.matching import Match, match
 
 # From this many words on, text in a cell of the student's own may be the paragraph.
 FEWEST_WORDS = 8

@@ -17,8 +17,8 @@ from nbgrader import api, dbutil
 from nbgrader.api import Gradebook, InvalidEntry
 from sqlalchemy.orm import scoped_session, sessionmaker
 
+from roofgrade.common.sentences import words
 from roofgrade.course import Course
-from roofgrade.text import words
 
 # Foreign keys that nbgrader looks things up by: without an index each look-up reads the table.
 INDEXES = {

@@ -9,17 +9,17 @@ from roofcheck import find_question
 from roofcheck.cells import Asked
 from roofcheck.kinds import Verdict
 from roofcheck.study.student import Grade
-from roofgrade.book import kept
-from roofgrade.book.gradebook import Writer
+from roofgrade.common.limits import TooMuchError, apart
+from roofgrade.common.sentences import escaped, number, words
 from roofgrade.course import Course
+from roofgrade.gradebook import kept
+from roofgrade.gradebook.gradebook import Writer
 from roofgrade.judge import probes
 from roofgrade.judge.alike import is_ones_own
 from roofgrade.judge.judging import judge, seed_for
 from roofgrade.judge.marking import check_output
 from roofgrade.judge.outputs import written
-from roofgrade.limits import TooMuchError, apart
-from roofgrade.results import Answer
-from roofgrade.text import escaped, number, words
+from roofgrade.run.results import Answer
 
 
 @dataclass(frozen=True)

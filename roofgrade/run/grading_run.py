@@ -14,10 +14,13 @@ from types import MappingProxyType
 
 import click
 
-from roofgrade import safe
-from roofgrade.book.database import Book, GradebookError, explained
-from roofgrade.book.gradebook import PATIENCE, Writer
-from roofgrade.book.kept import (
+from roofgrade.common import safe_files
+from roofgrade.common.errors import RefusedError
+from roofgrade.common.sentences import escaped, words
+from roofgrade.course import Course
+from roofgrade.gradebook.database import Book, GradebookError, explained
+from roofgrade.gradebook.gradebook import PATIENCE, Writer
+from roofgrade.gradebook.kept import (
     RESULTS,
     alone,
     files_of,
@@ -28,19 +31,16 @@ from roofgrade.book.kept import (
     kept,
     key_of,
 )
-from roofgrade.book.standing import max_score, standings_in, students_in
-from roofgrade.cluster import Cluster
-from roofgrade.course import Course
-from roofgrade.errors import RefusedError
+from roofgrade.gradebook.standing import max_score, standings_in, students_in
 from roofgrade.intake.folders import Folder, folders, take_in
 from roofgrade.judge.alike import alike, claims, told_apart
 from roofgrade.judge.marking import mark, released
 from roofgrade.pages.summary import UNGRADED, Row, Summary, summarise
-from roofgrade.results import PERSON, REFUSED, Result
+from roofgrade.run.cluster import Cluster
+from roofgrade.run.results import PERSON, REFUSED, Result
+from roofgrade.run.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
+from roofgrade.run.workers import Bench, Workers
 from roofgrade.sandbox import Box
-from roofgrade.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
-from roofgrade.text import escaped, words
-from roofgrade.workers import Bench, Workers
 
 
 def grade(
@@ -128,8 +128,8 @@ def overview(
 def write_page(course: Course, summary: Summary):
     """Put the summary's page into ``autograded/``, as SET.html."""
     course.autograded.mkdir(exist_ok=True)
-    with safe.opened(course.opened_to_group(course.autograded)) as folder:
-        safe.write(folder, f"{summary.assignment}.html", summary.page().encode(), 0o644)
+    with safe_files.opened(course.opened_to_group(course.autograded)) as folder:
+        safe_files.write(folder, f"{summary.assignment}.html", summary.page().encode(), 0o644)
 
 
 class _Run:
@@ -232,7 +232,7 @@ class _Run:
         except GradebookError:
             raise
         except Exception as error:  # one submission stops no other
-            if getattr(error, "errno", None) in safe.FULL:
+            if getattr(error, "errno", None) in safe_files.FULL:
                 raise  # it would stop them all, one by one
             reason = words("run.not_saved", error=str(error) or type(error).__name__)
             row = Row(student=result.student, folder=result.folder, state=PERSON, reason=reason)

@@ -26,10 +26,10 @@ import roofgrade
 import roofkit
 import rooflab
 from roofcheck.tables.table import OWN_FOLDER
-from roofgrade import safe
+from roofgrade.common import safe_files
+from roofgrade.common.sentences import words
 from roofgrade.course import Course
-from roofgrade.results import Result
-from roofgrade.text import words
+from roofgrade.run.results import Result
 
 RESULTS, LOCK, UNSAVED = "results", "lock", ".unsaved"
 # What a disk of the network says that keeps no locks.
@@ -48,9 +48,11 @@ def keep(course: Course, result: Result):
     own = course.own  # this makes the folder, and closes it to others
     name = _name(result.student, result.folder)
     mode = 0o660 if course.shared else 0o600
-    with safe.opened(own, result.assignment, RESULTS, make=True, shared=course.shared) as folder:
-        safe.touch(folder, f"{name}{UNSAVED}")
-        safe.write(folder, name, result.to_json().encode(), mode)
+    with safe_files.opened(
+        own, result.assignment, RESULTS, make=True, shared=course.shared
+    ) as folder:
+        safe_files.touch(folder, f"{name}{UNSAVED}")
+        safe_files.write(folder, name, result.to_json().encode(), mode)
 
 
 def saved(course: Course, result: Result):
@@ -104,15 +106,15 @@ def forget_moved(course: Course, assignment: str, places: Mapping[str, Iterable[
 @contextlib.contextmanager
 def alone(course: Course, assignment: str):
     """Keeps other runs off a set. Raises HeldError if one is under way."""
-    name, place = safe.checked(assignment), course.root / "grading" / assignment
+    name, place = safe_files.checked(assignment), course.root / "grading" / assignment
     try:
-        with safe.opened(course.own, name, make=True, shared=course.shared) as folder:
+        with safe_files.opened(course.own, name, make=True, shared=course.shared) as folder:
             lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     except PermissionError as error:
         raise RuntimeError(words("run.not_yours", folder=place)) from error
     with open(lock, "r+") as file:
         if course.shared:
-            safe.share(file.fileno())
+            safe_files.share(file.fileno())
         if holder := _held(file):
             raise HeldError(words("run.under_way", assignment=assignment, process=holder))
         file.seek(0)

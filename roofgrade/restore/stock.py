@@ -15,7 +15,7 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from roofgrade.mend.submission import mend
+from roofgrade.restore.submission import mend
 
 
 class Mend(NbGraderPreprocessor):

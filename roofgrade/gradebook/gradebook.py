@@ -28,15 +28,15 @@ from nbgrader.preprocessors import (
 )
 from nbgrader.utils import is_grade, parse_utc
 
-from roofgrade import safe
-from roofgrade.book import register
-from roofgrade.book.database import QUIET, Book, explained, lent
-from roofgrade.book.kept import HeldError, alone, files_of, hash_of, saved, unsaved
-from roofgrade.book.standing import Standing, max_score, standings_in, students_in
+from roofgrade.common import safe_files
+from roofgrade.common.sentences import escaped, words
 from roofgrade.course import Course
+from roofgrade.gradebook import register
+from roofgrade.gradebook.database import QUIET, Book, explained, lent
+from roofgrade.gradebook.kept import HeldError, alone, files_of, hash_of, saved, unsaved
+from roofgrade.gradebook.standing import Standing, max_score, standings_in, students_in
 from roofgrade.judge.alike import told_apart
-from roofgrade.results import PERSON, Result
-from roofgrade.text import escaped, words
+from roofgrade.run.results import PERSON, Result
 
 # Seconds to wait for someone else who holds the gradebook.
 PATIENCE = 60
@@ -51,7 +51,7 @@ class Writer:
     """
 
     def __init__(self, course: Course, assignment: str, patience: float = PATIENCE):
-        self._course, self._assignment = course, safe.checked(assignment)
+        self._course, self._assignment = course, safe_files.checked(assignment)
         self._patience = patience
 
     def __enter__(self) -> "Writer":
@@ -96,14 +96,14 @@ class Writer:
             try:
                 self.put(result)
             except (OSError, ValueError) as error:  # one submission stops no other
-                if getattr(error, "errno", None) in safe.FULL:
+                if getattr(error, "errno", None) in safe_files.FULL:
                     raise
                 reason = words("run.not_saved", error=error)
                 said.append(f"{escaped(result.folder)}: {reason}")
         return said
 
     def _put(self, result, beside):
-        safe.checked(result.student)
+        safe_files.checked(result.student)
         with explained(self._book.url):
             contents = self._contents(result, beside)
             known = self._noted(result.student) == _hash(result)
@@ -181,7 +181,7 @@ class Writer:
             for path, content in (beside or {}).items()
             if not path.endswith(".ipynb")
             and PurePosixPath(path).parts[0] != name
-            and safe.TEMPORARY not in PurePosixPath(path).parts
+            and safe_files.TEMPORARY not in PurePosixPath(path).parts
         }
         if result.submitted:
             rest["timestamp.txt"] = result.submitted.encode() + b"\n"  # nbgrader reads it
@@ -192,8 +192,8 @@ class Writer:
 
     def _lies(self, result, contents, beside):
         try:
-            with safe.opened(*self._place(result)) as folder:
-                return safe.holds(folder, contents, alone=beside is not None)
+            with safe_files.opened(*self._place(result)) as folder:
+                return safe_files.holds(folder, contents, alone=beside is not None)
         except OSError:
             return False
 
@@ -201,9 +201,9 @@ class Writer:
         shared = self._course.shared
         self._course.autograded.mkdir(exist_ok=True)
         self._course.opened_to_group(self._course.autograded)
-        with safe.opened(*self._place(result), make=True, shared=shared) as folder:
+        with safe_files.opened(*self._place(result), make=True, shared=shared) as folder:
             mode = 0o664 if shared else 0o444
-            safe.fill(folder, contents, mode, shared=shared, alone=beside is not None)
+            safe_files.fill(folder, contents, mode, shared=shared, alone=beside is not None)
 
 
 def catch_up(course: Course, assignment: str) -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from rooflab.words import Words
 
 # Whoever says something to a student or a teacher looks it up here, when it is shown.
-words = Words(Path(__file__).parent / "words")
+words = Words(Path(__file__).parents[1] / "words")
 
 
 def printable(text: str) -> str:

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from roofgrade import limits
-from roofgrade.errors import MachineryError
-from roofgrade.results import PERSON, Result
-from roofgrade.task import Task
-from roofgrade.text import words
+from roofgrade.common import limits
+from roofgrade.common.errors import MachineryError
+from roofgrade.common.sentences import words
+from roofgrade.run.results import PERSON, Result
+from roofgrade.run.task import Task
 
 # A worker is given so many submissions at a time, and need not wait for the next one.
 AHEAD = 2

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from nbformat import NotebookNode
 
 from roofcheck.cells import asked
-from roofgrade.mend.cells import Cell, bound, lines
-from roofgrade.roles import is_grade, is_solution
+from roofgrade.common.accounts import is_grade, is_solution
+from roofgrade.restore.cells import Cell, bound, lines
 
 MARK_SCHEME = re.compile(r"### BEGIN MARK SCHEME.*?### END MARK SCHEME", re.DOTALL)
 

@@ -9,7 +9,7 @@ words that came through here, may be read by other means.
 import json
 import re
 
-from roofgrade.text import printable, words
+from roofgrade.common.sentences import printable, words
 
 # How deep lists may lie in lists: functions that call themselves copy and write them.
 DEEPEST = 100

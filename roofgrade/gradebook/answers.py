@@ -10,7 +10,7 @@ import re
 import nbformat
 from nbgrader.api import Gradebook, MissingEntry
 
-from roofgrade import safe
+from roofgrade.common import safe_files
 from roofgrade.course import Course
 
 RELEASED = "answers-released"
@@ -20,8 +20,8 @@ SOLUTION = re.compile(r"^### BEGIN SOLUTION$(.*?)^### END SOLUTION$", re.DOTALL 
 def release(course: Course, assignment: str):
     """Release the answers of a set. Raises ValueError if there is no such set."""
     course.release(assignment)
-    with safe.opened(course.own, assignment, make=True, shared=course.shared) as folder:
-        safe.touch(folder, RELEASED)
+    with safe_files.opened(course.own, assignment, make=True, shared=course.shared) as folder:
+        safe_files.touch(folder, RELEASED)
 
 
 def withdraw(course: Course, assignment: str):

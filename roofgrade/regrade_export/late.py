@@ -12,9 +12,9 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float
 
-from roofgrade.book.standing import standings
-from roofgrade.results import GRADED
-from roofgrade.text import words
+from roofgrade.common.sentences import words
+from roofgrade.gradebook.standing import standings
+from roofgrade.run.results import GRADED
 
 HOUR, DAY = 3_600, 86_400
 
@@ -89,7 +89,7 @@ def apply(course, assignment, policy):
 class SharePerDay(LateSubmissionPlugin):
     """The same policy where nbgrader grades:
 
-    c.AssignLatePenalties.plugin_class = "roofgrade.after.late.SharePerDay"
+    c.AssignLatePenalties.plugin_class = "roofgrade.regrade_export.late.SharePerDay"
     """
 
     per_day = Float(0.1, help="The share of the score that each day begun costs.").tag(config=True)

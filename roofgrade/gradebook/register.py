@@ -13,9 +13,9 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import OverwriteCells, overwritecells
 from nbgrader.utils import is_locked
 
-from roofgrade.book.database import QUIET, Book, lent
+from roofgrade.common.sentences import words
 from roofgrade.course import SETTINGS, Course
-from roofgrade.text import words
+from roofgrade.gradebook.database import QUIET, Book, lent
 
 
 def register(course: Course, assignment: str, book: Book):

@@ -5,7 +5,7 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
-from roofgrade.text import words
+from roofgrade.common.sentences import words
 
 SEPARATORS = ",;\t"
 

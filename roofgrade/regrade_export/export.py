@@ -15,9 +15,9 @@ import itertools
 import re
 import unicodedata
 
-from roofgrade import sheets
-from roofgrade.book.standing import standings
-from roofgrade.text import lines, number, words
+from roofgrade.common import csv_files
+from roofgrade.common.sentences import lines, number, words
+from roofgrade.gradebook.standing import standings
 
 # By one of these a formula begins, in full width or as a small form too; what spreadsheets skip may
 # stand before it.
@@ -103,7 +103,7 @@ def filled(course, assignment, path, provisional=False):
     Raises ValueError for a file of neither kind, where no line is a known student's, and as
     ``sheets.read`` does.
     """
-    sheet = sheets.read(path)
+    sheet = csv_files.read(path)
     column = sheet.head.index(_column(sheet, assignment))
     known = standings(course, assignment).values()
     found = 0

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from roofgrade import door
-from roofgrade.errors import RefusedError
-from roofgrade.text import printable, words
+from roofgrade.common import untrusted_json
+from roofgrade.common.errors import RefusedError
+from roofgrade.common.sentences import printable, words
 
 LARGEST = 10 << 20  # bytes
 MOST_VALUES = 500_000
@@ -47,8 +47,8 @@ def read_cells(raw: bytes) -> list[Cell]:
     Raises RefusedError, with words for the student, if it is no notebook or beyond the bounds.
     """
     try:
-        notebook = door.data(raw, most=LARGEST, most_values=MOST_VALUES)
-    except door.UnreadableError as error:
+        notebook = untrusted_json.data(raw, most=LARGEST, most_values=MOST_VALUES)
+    except untrusted_json.UnreadableError as error:
         raise RefusedError(words("mend.unreadable", why=error)) from None
     found = _found(notebook)
     if len(found) > MOST_CELLS:

@@ -1,0 +1,1 @@
+"""One grading run: a task per submission, the workers that do them, and their results."""
