@@ -10,31 +10,30 @@
 #              before; with SITE=https://... its notebooks know where they were downloaded
 # make build   rebuild the notebooks from their texts
 # make bench   measure the speed claims, as ratios
-# make mutants change the files of numbers in one place at a time, and see that tests notice
 # make lock    pin the newest releases that pyproject.toml allows
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8888
 BROWSER ?= default
 
-.PHONY: lab teach grade test weekly kit self-study slides site build bench mutants lock clean
+.PHONY: lab teach grade test weekly kit self-study slides site build bench lock clean
 .DEFAULT_GOAL := lab
 
 lab: $(VENV)/ready
-	@$(BIN)/python tools/answers.py
-	@$(BIN)/python tools/lab.py --port $(PORT) --browser $(BROWSER)
+	@$(BIN)/python -m tools.notebooks.model_answers
+	@$(BIN)/python -m tools.lab --port $(PORT) --browser $(BROWSER)
 
 teach: $(VENV)/ready
-	@$(BIN)/python tools/lab.py --port $(PORT) --browser $(BROWSER) --all
+	@$(BIN)/python -m tools.lab --port $(PORT) --browser $(BROWSER) --all
 
 grade: $(VENV)/ready
 	@$(BIN)/python -m roofgrade $(if $(PS),$(PS),$(error Which set? make grade PS=ps1))
 
 kit: $(VENV)/ready
-	@$(BIN)/python tools/kit/build.py
+	@$(BIN)/python -m tools.kit
 
 self-study: $(VENV)/ready
-	@$(BIN)/python tools/kit/build.py --self-study
+	@$(BIN)/python -m tools.kit --self-study
 
 # Continuous integration sets CI. A worker more costs what collecting the tests costs.
 LEFT_OUT := not weekly$(if $(or $(CI),$(ALL)),, and not slow)
@@ -50,24 +49,20 @@ weekly: $(VENV)/ready
 	$(PYTEST) --nbval course/en
 
 slides: $(VENV)/ready
-	@$(BIN)/python tools/slides.py
+	@$(BIN)/python -m tools.slides
 
 site: self-study
-	@$(BIN)/python tools/site/build.py $(if $(SITE),--address $(SITE))
+	@$(BIN)/python -m tools.site $(if $(SITE),--address $(SITE))
 
 build: $(VENV)/ready
-	$(BIN)/python tools/notebooks.py
-	$(BIN)/python tools/contents.py
+	$(BIN)/python -m tools.notebooks
+	$(BIN)/python -m tools.notebooks.contents
 
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/ring1.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/slider.py
 	$(BIN)/python benchmarks/grading.py
-
-MUTANTS ?= --number 40
-mutants: $(VENV)/ready
-	$(BIN)/python tools/mutants.py $(MUTANTS)
 
 # Jupyter's packages ask for rfc3987-syntax to check addresses of a kind that none of its schemas
 # has. Building its grammar takes two seconds at each start of JupyterLab and of nbgrader.

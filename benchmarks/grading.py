@@ -29,12 +29,12 @@ from time import perf_counter
 
 import nbformat
 
+from roofgrade.common.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.course import Course
 from roofgrade.gradebook.kept import RESULTS
 from roofgrade.judge.marking import mark
 from roofgrade.pages.summary import UNGRADED
 from roofgrade.run.grading_run import grade
-from roofgrade.run.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.sandbox import Box
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,8 +9,8 @@ import click
 
 from roofgrade.common.safe_files import FULL
 from roofgrade.common.sentences import escaped, lines, number, words
+from roofgrade.common.task import CELL_SECONDS, NOTEBOOK_SECONDS
 from roofgrade.course import Course
-from roofgrade.run.task import CELL_SECONDS, NOTEBOOK_SECONDS
 from roofkit.commandline.errors import Sentences
 
 

@@ -9,11 +9,11 @@ import os
 import sys
 from pathlib import Path
 
+from tools.kit.start import open_lab, parser, settings, trust
+from tools.sentences import say
+from tools.slides.deck_titles import decks
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "tools/kit"))
-from built import decks  # noqa: E402
-from start import open_lab, parser, settings, trust  # noqa: E402
-from wording import say  # noqa: E402
 
 NBGRADER = ("assignment_list", "course_list", "formgrader", "validate_assignment")
 # Who teaches edits what students need not see, such as term.toml.

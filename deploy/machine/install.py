@@ -17,8 +17,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.append(str(ROOT / "tools/kit"))
-import build  # noqa: E402
+sys.path.append(str(ROOT))
+from tools.kit import build  # noqa: E402
 
 # What has to be there, and the package of Debian and Ubuntu that brings it.
 PROGRAMS = {"bwrap": "bubblewrap", "setpriv": "util-linux", "git": "git"}

@@ -29,6 +29,7 @@ from nbgrader.preprocessors import (
 from nbgrader.utils import is_grade, parse_utc
 
 from roofgrade.common import safe_files
+from roofgrade.common.results import PERSON, Result
 from roofgrade.common.sentences import escaped, words
 from roofgrade.course import Course
 from roofgrade.gradebook import register
@@ -36,7 +37,6 @@ from roofgrade.gradebook.database import QUIET, Book, explained, lent
 from roofgrade.gradebook.kept import HeldError, alone, files_of, hash_of, saved, unsaved
 from roofgrade.gradebook.standing import Standing, max_score, standings_in, students_in
 from roofgrade.judge.alike import told_apart
-from roofgrade.run.results import PERSON, Result
 
 # Seconds to wait for someone else who holds the gradebook.
 PATIENCE = 60

@@ -27,9 +27,9 @@ import roofkit
 import rooflab
 from roofcheck.tables.table import OWN_FOLDER
 from roofgrade.common import safe_files
+from roofgrade.common.results import Result
 from roofgrade.common.sentences import words
 from roofgrade.course import Course
-from roofgrade.run.results import Result
 
 RESULTS, LOCK, UNSAVED = "results", "lock", ".unsaved"
 # What a disk of the network says that keeps no locks.

@@ -18,11 +18,11 @@ from nbgrader.api import (
     SubmittedNotebook,
 )
 
+from roofgrade.common.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.common.sentences import words
 from roofgrade.course import Course
 from roofgrade.gradebook.kept import all_kept
 from roofgrade.judge.alike import told_apart
-from roofgrade.run.results import GRADED, PERSON, REFUSED, Result
 
 # States beside those of a Result: some of it waits for a person, or nothing has come.
 UNREAD, NOTHING = "unread", "nothing"

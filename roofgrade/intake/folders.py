@@ -17,6 +17,7 @@ from nbgrader.utils import parse_utc
 
 from roofgrade.common.errors import MachineryError, RefusedError
 from roofgrade.common.limits import TooMuchError, apart
+from roofgrade.common.results import PERSON, REFUSED
 from roofgrade.common.safe_files import opened
 from roofgrade.common.sentences import escaped, words
 from roofgrade.course import Course
@@ -33,7 +34,6 @@ from roofgrade.intake.names import (
 )
 from roofgrade.intake.people import Ids, new_id
 from roofgrade.restore.submission import answers_in, mend
-from roofgrade.run.results import PERSON, REFUSED
 
 ARCHIVES = (".zip", ".gz", ".7z", ".rar")
 

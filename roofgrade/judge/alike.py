@@ -16,11 +16,11 @@ from roofcheck.kinds import Verdict
 from roofcheck.study.student import Grade
 from roofcheck.tables.variants import is_nobody, same
 from roofgrade.common.errors import EndedError
+from roofgrade.common.results import PERSON, Answer, Result
 from roofgrade.common.sentences import escaped, words
 from roofgrade.judge import values
 from roofgrade.judge.marking import check_output
 from roofgrade.judge.outputs import written
-from roofgrade.run.results import PERSON, Answer, Result
 
 
 def claims(result: Result) -> set[str]:

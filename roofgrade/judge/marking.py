@@ -13,12 +13,12 @@ from roofcheck.study.student import Grade
 from roofcheck.tables.variants import ask, variants
 from roofgrade.common import accounts
 from roofgrade.common.errors import EndedError, GoneError, RefusedError
+from roofgrade.common.results import GRADED, PERSON, REFUSED, Answer, Result
 from roofgrade.common.sentences import words
+from roofgrade.common.task import Task
 from roofgrade.judge import outputs, probes
 from roofgrade.judge.judging import given, judge, named, seed_for
 from roofgrade.restore.submission import mend
-from roofgrade.run.results import GRADED, PERSON, REFUSED, Answer, Result
-from roofgrade.run.task import Task
 
 
 def mark(task: Task, box) -> Result:

@@ -30,12 +30,12 @@ from roofcheck.study import page
 from roofcheck.tables.table import tables
 from roofcheck.tables.variants import variant
 from roofgrade.common import safe_files
+from roofgrade.common.results import PERSON, REFUSED
 from roofgrade.common.sentences import number, words
 from roofgrade.course import SETTINGS, Course
 from roofgrade.gradebook.answers import are_released, models
 from roofgrade.gradebook.standing import results, standings_in
 from roofgrade.pages.cleaning import Cleaning
-from roofgrade.run.results import PERSON, REFUSED
 
 TEMPLATE = Path(__file__).parent / "templates/feedback.html.j2"
 # By these files nbgrader's release_feedback finds a student's place in the exchange.

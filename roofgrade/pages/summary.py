@@ -12,9 +12,9 @@ from shutil import get_terminal_size
 from textwrap import indent, wrap
 from types import MappingProxyType
 
+from roofgrade.common.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.common.sentences import escaped, number, words
 from roofgrade.gradebook.standing import NOTHING, Standing, is_settled
-from roofgrade.run.results import GRADED, PERSON, REFUSED, Result
 from rooflab.palette import colour
 
 UNGRADED = "ungraded"

@@ -12,9 +12,9 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float
 
+from roofgrade.common.results import GRADED
 from roofgrade.common.sentences import words
 from roofgrade.gradebook.standing import standings
-from roofgrade.run.results import GRADED
 
 HOUR, DAY = 3_600, 86_400
 

@@ -10,6 +10,7 @@ from roofcheck.cells import Asked
 from roofcheck.kinds import Verdict
 from roofcheck.study.student import Grade
 from roofgrade.common.limits import TooMuchError, apart
+from roofgrade.common.results import Answer
 from roofgrade.common.sentences import escaped, number, words
 from roofgrade.course import Course
 from roofgrade.gradebook import kept
@@ -19,7 +20,6 @@ from roofgrade.judge.alike import is_ones_own
 from roofgrade.judge.judging import judge, seed_for
 from roofgrade.judge.marking import check_output
 from roofgrade.judge.outputs import written
-from roofgrade.run.results import Answer
 
 
 @dataclass(frozen=True)

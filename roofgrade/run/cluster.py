@@ -13,10 +13,10 @@ import threading
 from collections.abc import Iterable, Iterator
 
 from roofgrade.common.errors import MachineryError
+from roofgrade.common.results import Result
 from roofgrade.common.sentences import words
+from roofgrade.common.task import Task
 from roofgrade.gradebook.kept import version
-from roofgrade.run.results import Result
-from roofgrade.run.task import Task
 from roofgrade.run.workers import AHEAD, Bench, Workers, unmarked
 
 SECONDS = "60s"  # to wait for the scheduler, and for the first worker

@@ -16,7 +16,9 @@ import click
 
 from roofgrade.common import safe_files
 from roofgrade.common.errors import RefusedError
+from roofgrade.common.results import PERSON, REFUSED, Result
 from roofgrade.common.sentences import escaped, words
+from roofgrade.common.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
 from roofgrade.course import Course
 from roofgrade.gradebook.database import Book, GradebookError, explained
 from roofgrade.gradebook.gradebook import PATIENCE, Writer
@@ -37,8 +39,6 @@ from roofgrade.judge.alike import alike, claims, told_apart
 from roofgrade.judge.marking import mark, released
 from roofgrade.pages.summary import UNGRADED, Row, Summary, summarise
 from roofgrade.run.cluster import Cluster
-from roofgrade.run.results import PERSON, REFUSED, Result
-from roofgrade.run.task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
 from roofgrade.run.workers import Bench, Workers
 from roofgrade.sandbox import Box
 

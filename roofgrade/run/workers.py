@@ -23,9 +23,9 @@ from pathlib import Path
 
 from roofgrade.common import limits
 from roofgrade.common.errors import MachineryError
+from roofgrade.common.results import PERSON, Result
 from roofgrade.common.sentences import words
-from roofgrade.run.results import PERSON, Result
-from roofgrade.run.task import Task
+from roofgrade.common.task import Task
 
 # A worker is given so many submissions at a time, and need not wait for the next one.
 AHEAD = 2

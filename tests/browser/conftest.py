@@ -1,13 +1,13 @@
 import contextlib
 import functools
-import importlib
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import driver
 import pytest
+
+from tools.slides import web_assets
 
 WINDOW = {"width": 1280, "height": 900}
 LIVE = [
@@ -65,8 +65,7 @@ def npm():
 @pytest.fixture(scope="session")
 def axe(npm):
     """axe-core, which finds what keeps people from using a page."""
-    sys.path.append(str(driver.ROOT / "tools"))
-    return importlib.import_module("web").npm("axe-core", "4.14.1", "axe.min.js")
+    return web_assets.npm("axe-core", "4.14.1", "axe.min.js")
 
 
 @pytest.fixture(scope="session")

@@ -13,9 +13,9 @@ import nbformat
 import pytest
 from playwright.sync_api import sync_playwright
 
+from tools.slides.chromium import FLAGS, PATIENCE
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tools"))
-from chromium import FLAGS, PATIENCE, NoBrowserError, find_chromium  # noqa: E402, F401
 
 LECTURES = sorted((ROOT / "course/en").glob("*.ipynb"))
 # For tests that take long with each lecture: the first, and every week the others.

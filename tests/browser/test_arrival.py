@@ -54,7 +54,7 @@ def test_the_first_minutes_of_make_lab(context, tmp_path):
     own["JUPYTER_RUNTIME_DIR"] = str(tmp_path / "runtime")
     exposed = {"LabApp": {"expose_app_in_browser": True}}
     (tmp_path / "jupyter_server_config.json").write_text(json.dumps(exposed))
-    command = [sys.executable, ROOT / "tools/lab.py", "--built", tmp_path / "built"]
+    command = [sys.executable, "-m", "tools.lab", "--built", tmp_path / "built"]
     page = context.new_page()
     with opened(command, env={**os.environ, **own}) as (address, printed):
         page.goto(address)

@@ -1,16 +1,15 @@
 """The live picture of a language model, compared with ring 1 on states of all that it can show."""
 
-import importlib
 import itertools
 import random
-import sys
 
 import pytest
-from driver import ROOT, open_picture, run_cell, screenshot, until
+from driver import open_picture, run_cell, screenshot, until
 
 import roofkit as rk
 from rooflab import explore
 from rooflab.plot import engineering
+from tools.site import explorer
 
 pytestmark = pytest.mark.slow("a live model shows what roofkit counts")
 
@@ -101,8 +100,7 @@ def test_what_there_is_not_gives_way_to_the_nearest(live, shown):
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
     """The picture in a page of its own, with neither Jupyter nor a kernel."""
-    sys.path.append(str(ROOT / "tools/site"))
-    body = importlib.import_module("explorer").page()
+    body = explorer.page()
     path = tmp_path_factory.mktemp("alone") / "model.html"
     scale = '<meta name="viewport" content="width=device-width, initial-scale=1">'
     head = f'<head><meta charset="utf-8">{scale}<title>A model</title></head>'

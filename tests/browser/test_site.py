@@ -63,7 +63,7 @@ def site(chromium, npm, tmp_path_factory):
             kit.writestr(f"course/{wheel}", b"PK")
     given = ["--slides", folder / "slides", "--kit", folder / "kit.zip"]
     into = folder / "a host/course"
-    command = [sys.executable, ROOT / "tools/site/build.py", "--into", into, *given]
+    command = [sys.executable, "-m", "tools.site", "--into", into, *given]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[0] == str(into / "index.html")

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import decks
 import nbformat
 import pypdf
 import pytest
-import slides
 from driver import EACH, FIRST, LECTURES, ROOT, new_context, screenshot
+
+from tools.slides import build as slides
+from tools.slides import decks
 
 BUTTONS = ROOT / "course/en/05-several-chips.ipynb"
 SHORT = ROOT / "course/talk-why-slow.txt"
@@ -67,7 +68,7 @@ LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
 
 def build(folder, *options):
     subprocess.run(
-        [sys.executable, ROOT / "tools/slides.py", "--into", folder, *options], check=True
+        [sys.executable, "-m", "tools.slides", "--into", folder, *options], cwd=ROOT, check=True
     )
 
 

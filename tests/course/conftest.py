@@ -35,7 +35,7 @@ def kit(tmp_path_factory):
     (repository / "course/term.toml").write_text('ids = "course/ids.txt"\n', encoding="utf-8")
     (repository / "course/ids.txt").write_text("# hashes\n", encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "tools/kit/build.py"],
+        [sys.executable, "-m", "tools.kit"],
         cwd=repository,
         env={**os.environ, "ROOFKIT_QUESTIONS": str(repository / "exam")},
         capture_output=True,

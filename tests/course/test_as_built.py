@@ -3,15 +3,13 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
-from inline import ROLE
-from mystcells import read_lecture
-from notebooks import ROOT, question_points
+from tools.notebooks.build import ROOT, question_points
+from tools.notebooks.inline_values import ROLE
+from tools.notebooks.myst_cells import read_lecture
 
 LECTURES = sorted((ROOT / "course/text").glob("*.md"))
 SETS = sorted((ROOT / "solutions/text").glob("*.md"))
@@ -20,17 +18,17 @@ SETS = sorted((ROOT / "solutions/text").glob("*.md"))
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(["contents.py"], id="contents"),
-        pytest.param(["notebooks.py", *SETS], id="problem sets"),
+        pytest.param(["tools.notebooks.contents"], id="contents"),
+        pytest.param(["tools.notebooks", *SETS], id="problem sets"),
         pytest.param(
-            ["notebooks.py"],
+            ["tools.notebooks"],
             id="lectures",
             marks=pytest.mark.slow("each lecture, run again, gives the outputs that are committed"),
         ),
     ],
 )
 def test_what_is_committed_is_as_built(command):
-    check = [sys.executable, ROOT / "tools" / command[0], "--check", *command[1:]]
+    check = [sys.executable, "-m", command[0], "--check", *command[1:]]
     ran = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 

@@ -63,7 +63,7 @@ def test_a_missing_venv_module_is_told_in_a_sentence(bare, tmp_path):
 def lab(private, *options):
     """The address of the course's JupyterLab, whose own settings are kept in a folder."""
     own = {name: str(private) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
-    command = [sys.executable, ROOT / "tools/lab.py", *options]
+    command = [sys.executable, "-m", "tools.lab", *options]
     with opened(command, env={**os.environ, **own}) as (address, _):
         yield address
 

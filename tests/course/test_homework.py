@@ -1,19 +1,17 @@
 """Lectures and problem sets lead to each other, in the repository, in the kit and on the site."""
 
-import importlib
-import importlib.util
 import os
 import re
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from roofcheck.course import Course
+from tools import lab
+from tools.site import build
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tools"))
 LECTURES = sorted((ROOT / "course/en").glob("*.ipynb"))
 SETS = sorted((ROOT / "exercises/en").glob("*/*.ipynb"))
 SOLVED = sorted((ROOT / "solutions/en").glob("*/*.ipynb"))
@@ -53,7 +51,7 @@ def test_every_link_of_a_notebook_leads_to_a_file(path):
 @pytest.mark.parametrize("path", [*LECTURES, *SETS], ids=lambda path: path.stem)
 def test_no_link_leaves_the_folders_that_make_lab_serves(path):
     # Those stand beside each other in a folder of links, under their names in the repository.
-    served = importlib.import_module("lab").SERVED
+    served = lab.SERVED
     for _, target in links(path):
         place = Path(os.path.normpath(path.relative_to(ROOT).parent / target))
         assert any(place.is_relative_to(folder) for folder in served), target
@@ -62,11 +60,7 @@ def test_no_link_leaves_the_folders_that_make_lab_serves(path):
 @pytest.fixture(scope="module")
 def site():
     """The builder of the site, whose pages stand in other folders than the notebooks."""
-    sys.path.append(str(ROOT / "tools/site"))
-    spec = importlib.util.spec_from_file_location("site_build", ROOT / "tools/site/build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return build
 
 
 def test_the_site_turns_links_to_notebooks_into_links_to_its_pages(site):

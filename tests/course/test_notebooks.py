@@ -1,22 +1,18 @@
 import dataclasses
-import importlib
 import json
 import re
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
 
 from roofcheck.tables.table import find_question, tables
+from tools.notebooks import build as notebooks
+from tools.notebooks import inline_values as inline
+from tools.notebooks import myst_cells as mystcells
+from tools.notebooks import problem_sets
 
 pytestmark = pytest.mark.slow("notebooks are built as their texts say, and mistakes are told")
-
-sys.path.append(str(Path(__file__).parents[2] / "tools"))
-inline = importlib.import_module("inline")
-notebooks = importlib.import_module("notebooks")
-mystcells = importlib.import_module("mystcells")
-problem_sets = importlib.import_module("problem_sets")
 
 LECTURE = """\
 ---
@@ -644,12 +640,12 @@ def test_check_names_the_notebook_the_cell_and_the_command(tmp_path, capsys):
         assert build(root, "--check") == 1
         assert capsys.readouterr().err.splitlines() == [
             "course/en/02-b.ipynb: cell t02-where: different outputs",
-            "  to fix: python tools/notebooks.py course/text/02-b.md",
+            "  to fix: python -m tools.notebooks course/text/02-b.md",
             "solutions/en/ps1/ps1.ipynb: missing file",
-            "  to fix: python tools/notebooks.py solutions/text/ps1-first.md",
+            "  to fix: python -m tools.notebooks solutions/text/ps1-first.md",
             "exercises/en/ps1/ps1.ipynb: cell ps1-why: different metadata",
             "exercises/en/ps1/ps1.ipynb: cell ps1-why: different source",
-            "  to fix: python tools/notebooks.py solutions/text/ps1-first.md",
+            "  to fix: python -m tools.notebooks solutions/text/ps1-first.md",
             "course/en/00-gone.ipynb: stale, has no text; delete it",
         ]
     assert files(root) == before

@@ -3,10 +3,8 @@
 import contextlib
 import functools
 import http.server
-import importlib
 import os
 import re
-import sys
 import threading
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -16,11 +14,11 @@ import nbformat
 import pytest
 
 from roofgrade.restore.submission import mend
+from tools.site import standalone as alone
+from tools.site.links import notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "tools"), str(ROOT / "tools/site")]
-alone = importlib.import_module("alone")
-LECTURES, SETS = importlib.import_module("linking").notebooks()
+LECTURES, SETS = notebooks()
 SITE = "https://example.org/roofline"
 WHEELS = ["roofkit-0.1.0-py3-none-any.whl", "roofcheck-0.1.0-py3-none-any.whl"]
 MISSING = "nowhere_to_be_found-1.0-py3-none-any.whl"

@@ -5,10 +5,8 @@ the text's header lists it under `given`, as CONTRIBUTING.md shows. Free are who
 powers of ten, and the cell of the sources.
 """
 
-import importlib
 import math
 import re
-import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -17,11 +15,10 @@ import yaml
 
 from roofcheck.cells import calls
 from roofcheck.tables.table import find_question
+from tools.notebooks import inline_values as inline
+from tools.notebooks import myst_cells as mystcells
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tools"))
-inline = importlib.import_module("inline")
-mystcells = importlib.import_module("mystcells")
 
 LECTURES = sorted((ROOT / "course/text").glob("*.md"))
 SMALL = 16

@@ -2,7 +2,6 @@
 
 import io
 import re
-import runpy
 import subprocess
 import tomllib
 from fnmatch import fnmatch
@@ -12,6 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import yaml
+
+from tools.site.readme_picture import draw
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = subprocess.run(
@@ -36,12 +37,11 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
-def test_the_readmes_picture_shows_what_roofkit_draws_today(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "tools")
+def test_the_readmes_picture_shows_what_roofkit_draws_today():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     alt, target = re.search(r"!\[(.*?)\]\((.*?)\)", readme).groups()
     assert 40 < len(alt) < 160
-    drawn = runpy.run_path(str(ROOT / "tools" / "picture.py"))["draw"]()
+    drawn = draw()
     kept = plt.imread(ROOT / target)
     assert np.abs(plt.imread(io.BytesIO(drawn.content)) - kept).mean() < 0.01
 

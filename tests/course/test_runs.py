@@ -1,6 +1,5 @@
 """A lecture runs once for all who show it, and again once anything has changed that it shows."""
 
-import importlib
 import json
 import sys
 import threading
@@ -9,9 +8,9 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from tools.notebooks import kept_runs as runs
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tools"))
-runs = importlib.import_module("runs")
 
 
 @pytest.fixture

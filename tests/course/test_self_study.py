@@ -1,24 +1,20 @@
 """What the kit for who learns alone has beside a class's, and what a class's has not."""
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
+from tools.kit import build
+from tools.notebooks import model_answers
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tools"))
-import answers  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def kits(tmp_path_factory):
     """Both kits without their wheels, of a clone in which `make lab` has run."""
-    spec = importlib.util.spec_from_file_location("build_kit", ROOT / "tools/kit/build.py")
-    build = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(build)
-    answers.main()
+    model_answers.main()
     found = []
     for self_study in (False, True):
         found.append(tmp_path_factory.mktemp("kit"))

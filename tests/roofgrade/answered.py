@@ -15,12 +15,12 @@ from roofcheck.kinds import Verdict
 from roofcheck.slips.slips import Slip, always
 from roofcheck.study.student import Grade
 from roofcheck.tables import table
+from roofgrade.common.results import GRADED, Answer, Result
 from roofgrade.gradebook import kept
 from roofgrade.gradebook.gradebook import Writer
 from roofgrade.judge import probes
 from roofgrade.judge.judging import judge, seed_for
 from roofgrade.judge.marking import check_output, is_check
-from roofgrade.run.results import GRADED, Answer, Result
 from roofgrade.sandbox.inside import answers
 
 RIDGE, CHECK = "ps1.ridge", "ps1-ridge-check"

@@ -20,9 +20,9 @@ from roofcheck.cells import asked
 from roofcheck.course import Course as Contents
 from roofcheck.showing.explaining import answered as as_read
 from roofcheck.study import student
+from roofgrade.common.results import Answer, Result
 from roofgrade.course import Course
 from roofgrade.gradebook import kept
-from roofgrade.run.results import Answer, Result
 
 # A new gradebook calls alembic by name, as it is found in an activated environment.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from roofgrade.common.errors import MachineryError
-from roofgrade.run.results import GRADED, PERSON, Answer, Result
+from roofgrade.common.results import GRADED, PERSON, Answer, Result
 
 SECONDS = 0.01
 

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from homework import make_course
 from marks import NoBox, graded, mark
 
+from roofgrade.common.results import GRADED, Result
 from roofgrade.course import Course
 from roofgrade.gradebook.gradebook import Writer
 from roofgrade.run.grading_run import grade
-from roofgrade.run.results import GRADED, Result
 
 SET = "ps1"
 PARAGRAPH = f"{SET}-paragraph"

@@ -11,12 +11,12 @@ from classroom import classroom, mark
 from mixed import FULL, POINTS, good_work
 
 from roofcheck.tables.variants import variant
+from roofgrade.common.results import GRADED, PERSON
 from roofgrade.course import Course
 from roofgrade.gradebook.standing import standings
 from roofgrade.intake import roster
 from roofgrade.pages import feedback
 from roofgrade.run.grading_run import grade, overview
-from roofgrade.run.results import GRADED, PERSON
 
 pytestmark = [
     pytest.mark.usefixtures("sandbox"),

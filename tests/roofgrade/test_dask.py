@@ -14,10 +14,10 @@ import pytest
 from homework import ROOT, make_course
 
 from roofgrade.common.errors import MachineryError
+from roofgrade.common.results import GRADED
 from roofgrade.course import Course
 from roofgrade.judge.marking import mark
 from roofgrade.run import cluster, grading_run
-from roofgrade.run.results import GRADED
 from roofgrade.run.workers import Bench
 from roofgrade.sandbox import Box
 

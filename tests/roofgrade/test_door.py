@@ -13,18 +13,18 @@ SIZES = {"most": 8 * MEGABYTE, "most_values": 600_000}
 HOUSE = ROOT / "roofgrade"
 # Who else reads JSON, a notebook or a pickle, and what: nothing there is as a student made it.
 OTHERS = {
-    "after/regrade.py": "a graded notebook, written by outputs.written",
-    "book/answers.py": "the solutions",
-    "book/database.py": "a note of this package in the gradebook",
-    "book/gradebook.py": "a graded notebook, written by outputs.written",
-    "book/register.py": "the release",
+    "regrade_export/regrade.py": "a graded notebook, written by outputs.written",
+    "gradebook/answers.py": "the solutions",
+    "gradebook/database.py": "a note of this package in the gradebook",
+    "gradebook/gradebook.py": "a graded notebook, written by outputs.written",
+    "gradebook/register.py": "the release",
     "intake/folders.py": "the release",
     "judge/alike.py": "a graded notebook, written by outputs.written",
     "judge/marking.py": "the release",
-    "limits.py": "what a process of this package found",
-    "mend/stock.py": "the release",
+    "common/limits.py": "what a process of this package found",
+    "restore/stock.py": "the release",
     "pages/feedback.py": "a graded notebook, written by outputs.written",
-    "results.py": "a result, written by Result.to_json",
+    "common/results.py": "a result, written by Result.to_json",
     "sandbox/inside/answers.py": "inside the sandbox",
     "sandbox/inside/channel.py": "messages of the warm Python, none of a student's process",
     "sandbox/launch.py": "the plan that this package starts a sandbox by",
@@ -66,16 +66,16 @@ def reads(path):
 
 def test_nobody_else_reads_what_a_student_wrote():
     found = {path.relative_to(HOUSE).as_posix() for path in HOUSE.rglob("*.py") if reads(path)}
-    assert found == {*OTHERS, "door.py"}
+    assert found == {*OTHERS, "common/untrusted_json.py"}
 
 
 def test_notebooks_and_replies_come_through_the_door():
     found = {
         path.relative_to(HOUSE).as_posix()
         for path in HOUSE.rglob("*.py")
-        if "door.data(" in path.read_text(encoding="utf-8")
+        if "untrusted_json.data(" in path.read_text(encoding="utf-8")
     }
-    assert found == {"mend/cells.py", "sandbox/child.py"}
+    assert found == {"restore/cells.py", "sandbox/child.py"}
 
 
 @pytest.mark.parametrize("name", HOSTILE)

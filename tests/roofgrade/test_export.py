@@ -8,13 +8,13 @@ import pytest
 from classroom import RIGHT, SET, WORTH, classroom, grade, keep, mark
 from nbgrader.api import Gradebook
 
+from roofgrade.common.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.common.sentences import lines as harmless
 from roofgrade.common.sentences import number
 from roofgrade.gradebook import kept
 from roofgrade.regrade_export import export, late
 from roofgrade.regrade_export.late import DAY
 from roofgrade.run.grading_run import overview
-from roofgrade.run.results import GRADED, PERSON, REFUSED, Result
 
 WORKSHEET = (
     "\ufeffIdentifier,Full name,Email address,Status,Grade,Maximum Grade,Grade can be changed,"

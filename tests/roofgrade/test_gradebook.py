@@ -13,12 +13,12 @@ from nbgrader.preprocessors import latesubmissions, saveautogrades
 from standin import PARAGRAPH, SET, autograded, contents, new_course, result_of
 
 from roofgrade.common import safe_files
+from roofgrade.common.results import PERSON
 from roofgrade.course import Course
 from roofgrade.gradebook import kept
 from roofgrade.gradebook.database import GradebookError
 from roofgrade.gradebook.gradebook import Writer
 from roofgrade.gradebook.standing import standings
-from roofgrade.run.results import PERSON
 
 pytestmark = pytest.mark.slow("the gradebook holds what was judged, and keeps what a person gave")
 

@@ -12,10 +12,10 @@ from damage import RELEASED, cell, made, own
 from homework import ROOT
 
 from roofgrade.common.errors import MachineryError, RefusedError
+from roofgrade.common.results import PERSON, REFUSED
 from roofgrade.course import Course
 from roofgrade.intake import files as bounds
 from roofgrade.intake.folders import folders, take_in
-from roofgrade.run.results import PERSON, REFUSED
 
 WORK = made()
 OTHER = (ROOT / "exercises/en/ps2/ps2.ipynb").read_bytes()

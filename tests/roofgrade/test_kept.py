@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roofgrade.common import safe_files
+from roofgrade.common.results import GRADED, Answer, Result
 from roofgrade.course import SETTINGS, Course
 from roofgrade.gradebook import kept
-from roofgrade.run.results import GRADED, Answer, Result
 
 ANSWER = Answer(
     question="ps1.ridge", asked={"kind": "value"}, reply={"t": "num", "v": 1.5}, credit=0.5,

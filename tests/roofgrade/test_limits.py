@@ -8,7 +8,7 @@ import pytest
 from standin import grade_with, hand_in, new_course
 
 from roofgrade.common import limits
-from roofgrade.run.results import GRADED, PERSON
+from roofgrade.common.results import GRADED, PERSON
 
 MEGABYTE = 1 << 20
 

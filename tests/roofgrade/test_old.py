@@ -14,13 +14,13 @@ import pytest
 from homework import ROOT
 from nbgrader.api import Gradebook
 
+from roofgrade.common.results import GRADED, REFUSED
 from roofgrade.course import Course
 from roofgrade.gradebook import kept
 from roofgrade.gradebook.gradebook import Writer
 from roofgrade.pages import feedback
 from roofgrade.regrade_export import export
 from roofgrade.run import grading_run
-from roofgrade.run.results import GRADED, REFUSED
 
 OLD = Path(__file__).parent / "old"
 SET = "ps1"

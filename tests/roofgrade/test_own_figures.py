@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import sys
 
 import pytest
 from homework import ROOT, autograded, hand_in, notebook, outputs, plain
@@ -13,12 +12,10 @@ from roofcheck.tables.table import find_question
 from roofcheck.tables.variants import variant
 from roofgrade.course import Course
 from roofgrade.run import grading_run
-
-sys.path.append(str(ROOT / "tools"))
-import notebooks
-from mystcells import read_problem_set
-from own_figures import give_own_figures
-from problem_sets import fill
+from tools.notebooks import build as notebooks
+from tools.notebooks.myst_cells import read_problem_set
+from tools.notebooks.own_figures import give_own_figures
+from tools.notebooks.problem_sets import fill
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 

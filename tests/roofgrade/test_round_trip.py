@@ -29,13 +29,13 @@ from roofcheck import check
 from roofcheck.kinds import Several
 from roofcheck.study import student
 from roofcheck.tables.table import find_question, questions_of
+from roofgrade.common.results import GRADED
 from roofgrade.course import Course
 from roofgrade.gradebook.gradebook import Writer
 from roofgrade.judge.judging import seed_for
 from roofgrade.pages import feedback
 from roofgrade.regrade_export import export
 from roofgrade.run import grading_run
-from roofgrade.run.results import GRADED
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 

@@ -14,6 +14,7 @@ from nbgrader.api import Gradebook
 from standin import SET, grade_with, hand_in, new_course
 
 from roofgrade.common.errors import MachineryError
+from roofgrade.common.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.course import Course
 from roofgrade.gradebook.kept import all_kept, keep, kept
 from roofgrade.gradebook.standing import standings
@@ -21,7 +22,6 @@ from roofgrade.pages import feedback
 from roofgrade.pages.summary import UNGRADED
 from roofgrade.run import grading_run, workers
 from roofgrade.run.grading_run import grade, overview
-from roofgrade.run.results import GRADED, PERSON, REFUSED, Result
 
 pytestmark = pytest.mark.slow("each folder ends with one result, whatever happens in a run")
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roofgrade.common.results import GRADED, PERSON, REFUSED, Result
 from roofgrade.common.sentences import words
 from roofgrade.gradebook.standing import UNREAD, Standing
 from roofgrade.pages.summary import (
@@ -15,7 +16,6 @@ from roofgrade.pages.summary import (
     Row,
     summarise,
 )
-from roofgrade.run.results import GRADED, PERSON, REFUSED, Result
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[2J\x07\u202e"
 

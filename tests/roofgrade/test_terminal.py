@@ -12,11 +12,11 @@ from nbgrader.api import Gradebook
 from roofcheck.cells import Asked
 from roofcheck.tables.table import find_question
 from roofgrade.commands import main
+from roofgrade.common.results import PERSON, Answer, Result
 from roofgrade.common.sentences import lines, number
 from roofgrade.gradebook import kept
 from roofgrade.judge import probes
 from roofgrade.judge.judging import seed_for
-from roofgrade.run.results import PERSON, Answer, Result
 
 # It clears the screen, in the short form too; it rings, starts a line anew and turns the text.
 HOSTILE = "eve\x1b[2J\x9b2J\x07\r\u202e\u2028"

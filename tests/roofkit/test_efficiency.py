@@ -1,18 +1,13 @@
 """Shares of a peak: what they are, how they broadcast, and why one is above one."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import sympy
 from cases import cases
 
 import roofkit as rk
+from benchmarks import fit_gpus
 from roofkit.models import mbu, mfu
-
-sys.path.append(str(Path(__file__).parents[2] / "tools"))
-import fit_gpus
 
 ROOF = rk.Roofline(1e12, 1e11)
 WORK = rk.Cost(flops=1e12, bytes=5e10)  # 1 s of arithmetic, 0.5 s of memory

@@ -2,15 +2,14 @@
 
 import functools
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks import fit_gpus
+
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tools"))
-import fit_gpus  # noqa: E402
 
 pytestmark = pytest.mark.weekly(
     "what was left out of the fit of GPUs is predicted as the guide says"

@@ -1,7 +1,6 @@
 """Predicted times of GPU kernels: the formulas, the fit behind them, and what intervals hold."""
 
 import csv
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +9,11 @@ import pytest
 from cases import cases
 
 import roofkit as rk
+from benchmarks import fit_gpus
 from rooflab.machine import calibrate, gpu_kernels
 from rooflab.machine.predictions import Prediction
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tools"))
-import fit_gpus  # noqa: E402
 
 A100, H100, L40S = calibrate("A100 80GB SXM"), calibrate("H100"), calibrate("L40S")
 NOW, BEFORE = "vLLM 2026", "PyTorch 2024"

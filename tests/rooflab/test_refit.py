@@ -1,15 +1,11 @@
 """The constants of predicted times are those that the published timings give."""
 
-import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 
+from benchmarks import fit_gpus
 from rooflab.machine import gpus
-
-sys.path.append(str(Path(__file__).parents[2] / "tools"))
-import fit_gpus
 
 pytestmark = pytest.mark.weekly("the constants of predicted times are those that the timings give")
 

@@ -1,7 +1,7 @@
 """Write what students get as one archive.
 
-    python tools/kit/build.py                 -> build/roofline-course-VERSION.zip, for a class
-    python tools/kit/build.py --self-study    -> build/roofline-self-study-VERSION.zip
+    python -m tools.kit                 -> build/roofline-course-VERSION.zip, for a class
+    python -m tools.kit --self-study    -> build/roofline-self-study-VERSION.zip
 
 It holds only files that are listed here and under version control, so that no solution gets in,
 nor a question that an instructor keeps. The one for who learns alone has the model answers of
@@ -73,10 +73,9 @@ def gather(folder, self_study):
     if not self_study:
         give_ids(folder)
     else:
-        sys.path.append(str(ROOT / "tools"))
-        import answers  # which a class's kit can do without
+        from tools.notebooks import model_answers
 
-        (folder / "course/answers.json").write_text(answers.text(ROOT), encoding="utf-8")
+        (folder / "course/answers.json").write_text(model_answers.text(ROOT), encoding="utf-8")
 
 
 def give_ids(kit):
@@ -102,7 +101,3 @@ def copy(given, target):
         place = target / file.relative_to(given)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / file, place)
-
-
-if __name__ == "__main__":
-    main()

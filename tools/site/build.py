@@ -1,6 +1,6 @@
 """Build the site of the course: pages to open as files, or to serve from anywhere.
 
-    python tools/site/build.py        -> build/site/index.html
+    python -m tools.site        -> build/site/index.html
 
 Lectures are run once, for the state of their widgets. Decks and the kit are taken along if they
 were made before: `make slides`, `make self-study`.
@@ -19,22 +19,19 @@ from pathlib import Path
 import nbformat
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from roofcheck import course
+from rooflab.palette import filled
+from tools.sentences import say
+from tools.site import chip_tables as chips
+from tools.site import downloads, explorer, folding
+from tools.site.links import notebooks, places, relinked
+from tools.site.readme_picture import draw
+from tools.site.standalone import NEEDS, alone
+from tools.slides.talks import read_talk
+from tools.slides.web_assets import BUILD, mathjax, run, widgets
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-sys.path.append(str(HERE.parent))
-import chips  # noqa: E402
-import downloads  # noqa: E402
-import explorer  # noqa: E402
-import folding  # noqa: E402
-from alone import NEEDS, alone  # noqa: E402
-from linking import notebooks, places, relinked  # noqa: E402
-from picture import draw  # noqa: E402
-from talks import read_talk  # noqa: E402
-from web import BUILD, mathjax, run, widgets  # noqa: E402
-from wording import say  # noqa: E402
-
-from roofcheck import course  # noqa: E402
-from rooflab.palette import filled  # noqa: E402
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(HERE / "pages"),
@@ -181,7 +178,3 @@ def sections(path):
     """A text's parts by the heading of the second level that opens them, each with its heading."""
     opening, *rest = re.split(r"^(?=## )", linked(path), flags=re.M)
     return {"": opening} | {part.split("\n", 1)[0].removeprefix("## "): part for part in rest}
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -3,8 +3,8 @@
 import shutil
 import sys
 
-from built import decks
-from wording import say
+from tools.sentences import say
+from tools.slides.deck_titles import decks
 
 
 def take(slides, into):

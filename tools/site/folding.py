@@ -3,9 +3,9 @@
 import re
 
 import nbformat
-from wording import say
 
 from roofcheck.cells import asked
+from tools.sentences import say
 
 # The calls that only a notebook can answer.
 ASKED = ("check", "predict", "review")

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import anywidget
 import nbformat
-from kernel import private_client
-from runs import PICTURES, run_once
 
-ROOT = Path(__file__).resolve().parents[1]
+from tools.notebooks.kept_runs import PICTURES, run_once
+from tools.notebooks.kernel import private_client
+
+ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 # nbconvert and the widget manager expect MathJax 2, a folder of a thousand files; 3 is one file.
 MATHJAX = r"""

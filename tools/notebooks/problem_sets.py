@@ -16,15 +16,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
 from pathlib import Path
 
-import inline
-from mystcells import BuildError, Text, read_problem_set
-from wording import say
-
 from roofcheck.cells import asked
 from roofcheck.course import Asked, ProblemSet
 from roofcheck.home.times import length
 from roofcheck.sentences import listed
 from roofcheck.tables.table import find_question
+from tools.notebooks import inline_values as inline
+from tools.notebooks.myst_cells import BuildError, Text, read_problem_set
+from tools.sentences import say
 
 
 def read_sets(root: Path) -> list[ProblemSet]:

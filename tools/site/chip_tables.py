@@ -1,9 +1,8 @@
 """The chip table as rows of text: what each chip reaches, and where each figure is from."""
 
-from wording import say
-
 import roofkit as rk
 from roofkit._units import prefixed
+from tools.sentences import say
 
 DTYPES = ("bf16", "fp16", "fp8", "fp4", "int8", "fp32")
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
-from wording import say
 
 from roofcheck import find_question
 from roofcheck.cells import asked
 from roofcheck.showing.worked import worked
 from roofkit._html import quantities
+from tools.sentences import say
 
 OPENS = ("slide", "subslide")
 VIEW = "application/vnd.jupyter.widget-view+json"

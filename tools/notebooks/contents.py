@@ -1,7 +1,7 @@
 """Write what course/en/index.json, course/README.md and exercises/README.md list of the course.
 
-    python tools/contents.py            write it
-    python tools/contents.py --check    exit 1 unless it is up to date
+    python -m tools.notebooks.contents            write it
+    python -m tools.notebooks.contents --check    exit 1 unless it is up to date
 
 The index is for the home page, hand-in and answers. Nothing in it or in the tables of the READMEs
 is typed twice: they are read off the built lectures and the texts of the problem sets. How long a
@@ -16,13 +16,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 import nbformat
-from problem_sets import homework, ranges, read_sets
 
 from roofcheck.cells import asked
 from roofcheck.home.times import length
 from roofgrade.pages.lessons import Lessons
+from tools.notebooks.problem_sets import homework, ranges, read_sets
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 INDEX = "course/en/index.json"
 # A reader's pace, in words and minutes; lectures are rounded to STEP minutes.
 WORDS_A_MINUTE, A_GUESS, A_CHECK, A_FIGURE, STEP = 140, 1, 2, 0.5, 5

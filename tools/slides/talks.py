@@ -18,8 +18,9 @@ import difflib
 import re
 from dataclasses import dataclass, field
 
-from decks import LOOKING, WORDS_A_MINUTE, DeckError, Slide
 from nbformat.v4 import new_markdown_cell
+
+from tools.slides.decks import LOOKING, WORDS_A_MINUTE, DeckError, Slide
 
 OWN_WORDS = re.compile(r"([\w-]+)\s*=(?:\s+(.*)|$)")
 

@@ -1,6 +1,6 @@
 """Write course/answers.json: the model answers of all paragraphs, for who learns alone.
 
-    python tools/answers.py
+    python -m tools.notebooks.model_answers
 
 They are read off the solutions. The file is not under version control, and no class's kit holds it.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from roofgrade.course import Course
 from roofgrade.gradebook.answers import models
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def main():

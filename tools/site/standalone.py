@@ -4,8 +4,9 @@ import inspect
 import re
 
 import nbformat
-from linking import carried
-from wording import say
+
+from tools.sentences import say
+from tools.site.links import carried
 
 # A set says in words what the first cell does.
 NEEDS = re.compile(r"\n\n\*This notebook needs .*")

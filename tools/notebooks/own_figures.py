@@ -7,14 +7,14 @@ which has variants loses its text here: ``ask`` shows all of the question in its
 import re
 from collections.abc import Iterator
 
-from mystcells import BEGIN_SOLUTION, END_SOLUTION, Text
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
-from wording import say
 
 from roofcheck.cells import asked
 from roofcheck.kinds import Several
 from roofcheck.tables.variants import ask, variant, varies
+from tools.notebooks.myst_cells import BEGIN_SOLUTION, END_SOLUTION, Text
+from tools.sentences import say
 
 # Whose figures the solution computes with, as the cell psN-me has it.
 MODEL = "model"

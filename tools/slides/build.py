@@ -1,8 +1,8 @@
 """Make lectures and talks into decks: one HTML file each, sliders alive, no kernel, no network.
 
-    python tools/slides.py                          course/en/*.ipynb and course/talk*.txt
-    python tools/slides.py course/talk.txt          this talk
-    python tools/slides.py course/en/01-*.ipynb     this lecture
+    python -m tools.slides                          course/en/*.ipynb and course/talk*.txt
+    python -m tools.slides course/talk.txt          this talk
+    python -m tools.slides course/en/01-*.ipynb     this lecture
         -> build/slides/NAME.html, NAME.pdf (a page a slide), NAME-notes.pdf (with the script)
 
 `decks.py` says what becomes of a lecture's cells, `talks.py` how a talk is written. Pictures are
@@ -16,21 +16,20 @@ from pathlib import Path
 from urllib.parse import quote
 
 import nbformat
-from chromium import FLAGS, PATIENCE, NoBrowserError, find_chromium
-from decks import LOOKING, DeckError, slides_of
 from nbclient.exceptions import CellExecutionError
 from nbconvert import SlidesExporter
 from nbformat.v4 import new_markdown_cell, new_notebook
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import sync_playwright
-from references import left_out, read_terms
-from talks import read_talk
-from web import BUILD, mathjax, npm, run, widgets
-from wording import say
 
 from rooflab import palette
+from tools.sentences import say
+from tools.slides.chromium import FLAGS, PATIENCE, NoBrowserError, find_chromium
+from tools.slides.decks import LOOKING, DeckError, slides_of
+from tools.slides.talks import read_talk
+from tools.slides.web_assets import BUILD, mathjax, npm, run, widgets
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DECK = Path(__file__).with_name("deck")
 REVEAL = "reveal.js", "6.0.2"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -84,8 +83,6 @@ def make(sources, lectures):
     saved = [slide for path in wanted for slide in slides_of(open_notebook(path))]
     for talk in talks.values():
         print(talk.reckoning(saved))
-        for line in left_out(talk, saved, read_terms()):
-            print(line, file=sys.stderr)
     with ThreadPoolExecutor(2) as pool:
         notebooks = dict(zip(wanted, pool.map(run_notebook, wanted), strict=True))
     everything = [slide for notebook in notebooks.values() for slide in slides_of(notebook)]
@@ -201,7 +198,3 @@ def print_decks(decks, chromium):
                 printed.append(target)
         browser.close()
     return printed
-
-
-if __name__ == "__main__":
-    sys.exit(main())

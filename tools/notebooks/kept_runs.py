@@ -1,9 +1,9 @@
 """Run each lecture once: what a run gave is kept until anything that it follows from changes.
 
-`notebooks.py --check`, decks, PDFs and the site show the same run of a lecture. The first of them
-that needs it runs the lecture and keeps its outputs in build/runs; the others wait for that and
-take them from there. Continuous integration starts without a kept run, and each week nbval runs
-every committed notebook beside it.
+`python -m tools.notebooks --check`, decks, PDFs and the site show the same run of a lecture.
+The first of them that needs it runs the lecture and keeps its outputs in build/runs; the others
+wait for that and take them from there. Continuous integration starts without
+a kept run, and each week nbval runs every committed notebook too.
 
 Pictures of such a run are SVGs, which stay sharp on every screen.
 """
@@ -26,11 +26,11 @@ from nbformat import NotebookNode
 
 from rooflab.words import LANGUAGE
 
-TOOLS = Path(__file__).resolve().parent
-PICTURES = TOOLS / "deck/matplotlibrc"
-PACKAGES = ("roofkit", "roofcheck")
+HERE = Path(__file__).resolve().parent
+PICTURES = HERE.parent / "slides/deck/matplotlibrc"
+PACKAGES = ("roofkit", "rooflab", "roofcheck")
 # How a notebook is run.
-MEANS = (TOOLS / "runs.py", TOOLS / "kernel.py", PICTURES)
+MEANS = (Path(__file__), HERE / "kernel.py", PICTURES)
 
 
 def run_once(

@@ -1,13 +1,12 @@
-"""Draw the README's picture with roofkit: python tools/picture.py"""
+"""Draw the README's picture with roofkit: python -m tools.site.readme_picture"""
 
 from pathlib import Path
 
-from wording import say
-
 import roofkit as rk
 from rooflab.plot import roofline, show
+from tools.sentences import say
 
-TARGET = Path(__file__).resolve().parents[1] / "course" / "roofline.png"
+TARGET = Path(__file__).resolve().parents[2] / "course" / "roofline.png"
 
 
 def draw():

@@ -4,9 +4,9 @@
     solutions/text/ps1-x.md  -> solutions/en/ps1/ps1.ipynb  nbgrader's source, not run
                              -> exercises/en/ps1/ps1.ipynb  nbgrader's release, for students
 
-    python tools/notebooks.py                         build all
-    python tools/notebooks.py course/text/01-x.md     build this one
-    python tools/notebooks.py --check                 exit 1 unless all are as built
+    python -m tools.notebooks                         build all
+    python -m tools.notebooks course/text/01-x.md     build this one
+    python -m tools.notebooks --check                 exit 1 unless all are as built
 
 `mystcells.py` says how a text is written, and how slide types and grading follow from it;
 `problem_sets.py`, what the builder says of a problem set; `own_figures.py`, what becomes of a set
@@ -26,20 +26,20 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import inline
 import nbformat
-from kernel import private_client
-from mystcells import BuildError, Text, read_lecture, read_problem_set
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
-from own_figures import give_own_figures
-from problem_sets import fill, homework, read_sets
-from runs import PICTURES, run_once
 
 from roofcheck.cells import asked
 from roofcheck.course import Course
+from tools.notebooks import inline_values as inline
+from tools.notebooks.kept_runs import PICTURES, run_once
+from tools.notebooks.kernel import private_client
+from tools.notebooks.myst_cells import BuildError, Text, read_lecture, read_problem_set
+from tools.notebooks.own_figures import give_own_figures
+from tools.notebooks.problem_sets import fill, homework, read_sets
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 HOMEWORK = "{eval}`homework`"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -70,7 +70,7 @@ def main(
                     found = differences(root / target, content)
                     problems += [f"{target}: {difference}" for difference in found]
                     if found:
-                        problems.append(f"  to fix: python tools/notebooks.py {text}")
+                        problems.append(f"  to fix: python -m tools.notebooks {text}")
                     state = "differs" if found else "up to date"
                 else:
                     state = "written" if write(root / target, content) else "unchanged"
@@ -365,7 +365,3 @@ def stale(root: Path, texts: list[str]) -> list[str]:
     built = {root / target for text in texts for target in targets(text)}
     present = {path for folder in folders for path in root.glob(folder)}
     return sorted(path.relative_to(root).as_posix() for path in present - built)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

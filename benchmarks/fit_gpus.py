@@ -1,6 +1,6 @@
 """Fit the constants of rooflab/machine/gpus.toml to timed kernels, and say how well they do.
 
-``python tools/fit_gpus.py`` prints the report: errors, coverage and width of the intervals on
+``python benchmarks/fit_gpus.py`` prints the report: errors, coverage and width of the intervals on
 models, shapes and sizes that were left out of the fit. ``--write`` renews gpus.toml. Needs SciPy.
 """
 
@@ -437,9 +437,10 @@ def document():
 
 HEAD = """
 # What kernels of real GPUs take, as constants of the formulas in gpu_kernels.py. Written by
-# tools/fit_gpus.py from rooflab/published and tests/data/gpu, whose README.md say who timed them
-# and under which licence; it reports how well they predict. Software, GPU, kernel, variant; "other"
-# is a GPU that was not timed. An interval is measured / predicted, from and to, in each regime.
+# benchmarks/fit_gpus.py from rooflab/published and tests/data/gpu, whose README.md say who timed
+# them and under which licence; it reports how well they predict. Software, GPU, kernel, variant;
+# "other" is a GPU that was not timed. An interval is measured / predicted, from and to, in each
+# regime.
 #
 #   peak, bandwidth     shares of the data sheet's figures that are reached
 #   write, cache        s an element written and bytes/s read by a multiprocessor of 1 TFLOP/s

@@ -21,11 +21,11 @@ import contextlib
 import re
 from collections.abc import Iterator, Sequence
 
-from mystcells import Text
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from roofcheck.cells import UNREADABLE
+from tools.notebooks.myst_cells import Text
 
 ROLE = re.compile(r"\{eval\}(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+")

@@ -1,0 +1,1 @@
+"""The zip file that students get."""

@@ -1,0 +1,5 @@
+import sys
+
+from tools.kit.build import main
+
+sys.exit(main())

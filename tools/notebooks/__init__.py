@@ -1,0 +1,1 @@
+"""Lectures and problem sets, built from their texts."""

@@ -1,0 +1,5 @@
+import sys
+
+from tools.notebooks.build import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""Decks to present, built from the notebooks."""

@@ -1,0 +1,5 @@
+import sys
+
+from tools.slides.build import main
+
+sys.exit(main())
