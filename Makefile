@@ -59,10 +59,10 @@ build: $(VENV)/ready
 	$(BIN)/python -m tools.notebooks.contents
 
 bench: $(VENV)/ready
-	$(BIN)/python benchmarks/ring1.py
-	$(BIN)/python benchmarks/models.py
-	$(BIN)/python benchmarks/slider.py
-	$(BIN)/python benchmarks/grading.py
+	$(BIN)/python -m benchmarks.ring1
+	$(BIN)/python -m benchmarks.models
+	$(BIN)/python -m benchmarks.slider
+	$(BIN)/python -m benchmarks.grading
 
 # Jupyter's packages ask for rfc3987-syntax to check addresses of a kind that none of its schemas
 # has. Building its grammar takes two seconds at each start of JupyterLab and of nbgrader.

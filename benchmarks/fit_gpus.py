@@ -1,6 +1,6 @@
 """Fit the constants of rooflab/machine/gpus.toml to timed kernels, and say how well they do.
 
-``python benchmarks/fit_gpus.py`` prints the report: errors, coverage and width of the intervals on
+``python -m benchmarks.fit_gpus`` prints the report: errors, coverage and width of the intervals on
 models, shapes and sizes that were left out of the fit. ``--write`` renews gpus.toml. Needs SciPy.
 """
 

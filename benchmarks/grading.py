@@ -1,6 +1,6 @@
 """What grading costs beside stock nbgrader, and whether it stays that cheap for a large class.
 
-``python benchmarks/grading.py``, or ``make bench``, with nothing else on the machine: about a
+``python -m benchmarks.grading``, or ``make bench``, with nothing else on the machine: about a
 quarter of an hour. It reports and never fails, because a neighbour on the machine can halve any
 speed. ``--quick`` tries everything on few submissions; ``--unsandboxed`` is for hosts where the
 sandbox cannot start.

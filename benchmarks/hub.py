@@ -1,6 +1,6 @@
 """What a class costs a server: people who all sign in, open a set and hand it in within a minute.
 
-``sudo python benchmarks/hub.py --users 50`` makes a hub of its own, as tests/deploy does, with real
+``sudo python -m benchmarks.hub --users 50`` makes a hub of its own, as tests/deploy does, with real
 accounts and servers, and lets scripts take the people's part: sign in, wait for JupyterLab, fetch
 the set, start its kernel and run the first cell, save it with answers, hand it in by the home
 page's own request. It reports times and memory, and fails only if a hand-in is lost. All of it

@@ -1,6 +1,6 @@
 """What the model engine costs, as ratios and times measured side by side in one run.
 
-Run it with nothing else on the machine: ``python benchmarks/models.py``, or ``make bench``. It
+Run it with nothing else on the machine: ``python -m benchmarks.models``, or ``make bench``. It
 reports and never fails, because a neighbour on the machine can halve any speed.
 """
 
@@ -69,10 +69,8 @@ def sweep_speed(shape):
 
 def sweep_memory():
     """Megabytes by which a flat sweep of 10^7 points raises a fresh interpreter's peak, all in."""
-    code = "import models; models.print_sweep_memory()"
-    run = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, cwd=sys.path[0], text=True
-    )
+    code = "from benchmarks import models; models.print_sweep_memory()"
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return float(run.stdout)
 
 

@@ -1,6 +1,6 @@
 """What ring 1 costs, as ratios and times measured side by side in one run, each beside its bound.
 
-Run it with nothing else on the machine: ``python benchmarks/ring1.py``, or ``make bench``. It
+Run it with nothing else on the machine: ``python -m benchmarks.ring1``, or ``make bench``. It
 reports and never fails, because a neighbour on the machine can halve any speed.
 """
 

@@ -1,6 +1,6 @@
 """From a slider's step to the picture, in JupyterLab in Chromium: ours beside matplotlib's.
 
-Run it alone on the machine: ``python benchmarks/slider.py``. A step is a key press on a slider; it
+Run it alone on the machine: ``python -m benchmarks.slider``. A step is a key press on a slider; it
 ends with the animation frame that shows the new picture. The peer draws the same roofline with
 matplotlib through the kernel, as ``interact`` does. It reports and never fails, because a neighbour
 on the machine can halve any speed.
@@ -11,6 +11,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+
+from tools.slides.chromium import find_chromium
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/browser"))
 import driver
@@ -70,7 +72,7 @@ def main():
         tempfile.TemporaryDirectory() as folder,
         tempfile.TemporaryDirectory() as private,
         driver.jupyter_lab(folder, private) as url,
-        driver.chromium(driver.find_chromium()) as browser,
+        driver.chromium(find_chromium()) as browser,
     ):
         sources = driver.WIDGET, driver.MATMUL, driver.CHIPS, MODEL, PEER
         cells = [("-", "code", source.strip()) for source in sources]

@@ -8,6 +8,7 @@ import driver
 import pytest
 
 from tools.slides import web_assets
+from tools.slides.chromium import NoBrowserError, find_chromium
 
 WINDOW = {"width": 1280, "height": 900}
 LIVE = [
@@ -48,8 +49,8 @@ MODEL = [
 @pytest.fixture(scope="session")
 def chromium():
     try:
-        return driver.find_chromium()
-    except driver.NoBrowserError as error:
+        return find_chromium()
+    except NoBrowserError as error:
         if os.environ.get("CI"):
             pytest.fail(str(error))
         pytest.skip(str(error))

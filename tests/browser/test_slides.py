@@ -15,8 +15,8 @@ from tools.slides import build as slides
 from tools.slides import decks
 
 BUTTONS = ROOT / "course/en/05-several-chips.ipynb"
-SHORT = ROOT / "course/talk-why-slow.txt"
-TALKS = sorted((ROOT / "course").glob("talk*.txt"))
+SHORT = ROOT / "course/talk-why-slow.toml"
+TALKS = sorted((ROOT / "course").glob("talk*.toml"))
 OTHERS = pytest.mark.weekly("every deck is fit to show, not only the first")
 DECKS = [
     FIRST.stem,

@@ -15,7 +15,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 CHECK = 'check("l01.v6e-comms", t)'
 PREDICT = 'predict("l01.h100-math", ...)'
-TALK = "title: Why?\nminutes: 15\nt-open\nt-math\n"
+
+
+def talk_text(*slides):
+    """The TOML of a talk of nine minutes with these slides."""
+    return "\n".join(("title = 'T'\nminutes = 9", *(f"[[slide]]\n{each}" for each in slides)))
+
+
+TALK = "title = 'Why?'\nminutes = 15\n[[slide]]\nid = 't-open'\n[[slide]]\nid = 't-math'\n"
 
 
 def cell(cell_id, slide, source, *outputs):
@@ -117,7 +124,7 @@ def test_a_live_picture_is_given_time(both):
 
 def test_a_talk_is_paced_over_its_minutes(both):
     lecture = new_notebook(cells=LECTURE)
-    deck = slides.talk_deck(read_talk("t.txt", TALK), both, [lecture])
+    deck = slides.talk_deck(read_talk("t.toml", TALK), both, [lecture])
     opening = [cell for cell in deck.cells if decks.slide_type(cell) == "slide"]
     assert [cell.id for cell in opening] == ["title", "t-open", "t-math"]
     # What the counted pace leaves of the minutes is for questions, at the end.
@@ -129,45 +136,51 @@ def test_a_talk_is_paced_over_its_minutes(both):
 
 
 def test_a_talk_keeps_its_own_order(both):
-    talk = read_talk("t.txt", "title: T\nminutes: 9\nt-math  # first\n\nt-open\n")
-    assert [slide.id for slide in talk.chosen(both)] == ["t-math", "t-open"]
+    talk = read_talk("t.toml", talk_text("id = 't-math'", "id = 't-open'"))
+    assert [slide.id for slide in talk.choose_slides(both)] == ["t-math", "t-open"]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        (TALK + "t-maths", "t.txt:5: no cell of the notebooks is named 't-maths'; near: t-math"),
-        (TALK + "t-say", "t.txt:5: 't-say' opens no slide; it is part of the slide 't-open'"),
-        (TALK + "t-open", "t.txt:5: 't-open' stands in line 3 already"),
-        (TALK + "t-open t-math", "t.txt:5: 't-open t-math' is neither the id of a slide nor"),
-        (TALK + "pace: 3", "t.txt:5: 'pace: 3' is neither"),
-        (TALK + "minutes: 3", "t.txt:5: 'minutes: 3' is neither"),
-        (TALK + "> and so", "t.txt: no slide follows the words '> and so'"),
         (
-            TALK + "t-say = Mine",
-            "t.txt:5: on the slide 't-math' nothing is said by 't-say'; said t",
+            TALK + "[[slide]]\nid = 't-maths'",
+            "t.toml:7: no cell of the notebooks is named 't-maths",
         ),
-        ("title: T\nminutes: 9\nt-say = Mine", "t.txt:3: 't-say = Mine' is neither"),
-        (TALK + "> then\nt-folded = Mine", "t.txt:6: 't-folded = Mine' is neither"),
-        (TALK + "= Mine", "t.txt:5: '= Mine' is neither"),
-        ("minutes: 5\nt-open", "t.txt: a talk needs a title"),
-        ("title: T\nt-open", "t.txt: a talk needs its length as a number: 'minutes: 15'"),
         (
-            "title: T\nminutes: 15 min\nt-open",
-            "t.txt: a talk needs its length as a number, not '15",
+            TALK + "[[slide]]\nid = 't-say'",
+            "t.toml:7: 't-say' opens no slide; it is part of the sl",
         ),
-        ("title: T\nminutes: nan\nt-open", "t.txt: a talk needs its length as a number, not 'nan'"),
-        ("title: T\nminutes: 5\n# t-open", "t.txt: no slide is listed"),
+        (TALK + "[[slide]]\nid = 't-open'", "t.toml:7: 't-open' is already the slide of line 3"),
+        (TALK + "[[slide]]\nid = 't-open'\ntext = '## A'", "t.toml:7: a slide has either the id"),
+        (TALK + "[[slide]]\nbefore = 'And so'", "t.toml:7: a slide has either the id of a cell or"),
+        (TALK + "[[slide]]\nid = 3", "t.toml:7: id is 3, and must be text in quotes"),
+        (
+            TALK + "[[slide]]\nids = 't-open'",
+            "t.toml:7: a slide has before, id, instead, text, not",
+        ),
+        (TALK + "instead = 'Mine'", "t.toml:5: write instead.CELL = "),
+        (
+            TALK + "instead.t-say = 'Mine'",
+            "t.toml:5: on the slide 't-math' nothing is said by 't-sa",
+        ),
+        ("pace = 3\n" + TALK, "t.toml: a talk has title, minutes and [[slide]], not 'pace'"),
+        ("minutes: 3\n" + TALK, "t.toml: this is not TOML: Expected '=' after a key"),
+        ("minutes = 5", "t.toml: a talk needs a title"),
+        ("title = 'T'", "t.toml: a talk needs its length as a number: 'minutes = 15'"),
+        ("title = 'T'\nminutes = nan", "t.toml: a talk needs its length as a number"),
+        ("title = 'T'\nminutes = '15 min'", "t.toml: a talk needs its length as a number"),
+        ("title = 'T'\nminutes = 5", "t.toml: no slide is listed"),
         (
             TALK.replace("15", "1"),
-            "t.txt: its 2 slides take 2.5 minutes to speak, more than its 1; the longest are t-m",
+            "t.toml: its 2 slides take 2.5 minutes to speak, more than its 1; the longest are t-m",
         ),
     ],
 )
-def test_a_list_that_is_no_talk_is_told_where_and_why(both, text, said):
+def test_an_error_in_a_talk_names_its_line(both, text, message):
     with pytest.raises(decks.DeckError) as error:
-        read_talk("t.txt", text).chosen(both)
-    assert str(error.value).startswith(said)
+        read_talk("t.toml", text).choose_slides(both)
+    assert str(error.value).startswith(message)
 
 
 def test_the_talks_of_the_course_can_be_given():
@@ -175,11 +188,11 @@ def test_the_talks_of_the_course_can_be_given():
         nbformat.read(path, as_version=4) for path in sorted(ROOT.glob("course/en/*.ipynb"))
     ]
     everything = [slide for lecture in lectures for slide in decks.slides_of(lecture)]
-    talks = sorted(ROOT.glob("course/talk*.txt"))
+    talks = sorted(ROOT.glob("course/talk*.toml"))
     assert len(talks) >= 3
     for path in talks:
         talk = read_talk(path.name, path.read_text(encoding="utf-8"))
-        chosen = talk.chosen(everything)
+        chosen = talk.choose_slides(everything)
         taken = sum(slide.seconds for slide in chosen) / 60
         # Words fill more than half of its time, and what is left is for questions, not to wait.
         assert 0.85 * talk.minutes < taken
@@ -188,10 +201,11 @@ def test_the_talks_of_the_course_can_be_given():
         assert chosen[-1].id.startswith("own-")
 
 
-def test_a_bridge_is_spoken_first_and_takes_its_time(both):
-    talk = read_talk("t.txt", "Title: C# or 2 # ways\nminutes: 9\n> Now\n> then.\nt-open\nt-math\n")
-    assert talk.title == "C# or 2"
-    opening, guess = talk.chosen(both)
+def test_the_words_before_a_slide_are_spoken_first_and_take_their_time(both):
+    talk = read_talk(
+        "t.toml", talk_text('before = """Now\nthen."""\nid = \'t-open\'', "id = 't-math'")
+    )
+    opening, guess = talk.choose_slides(both)
     assert opening.script == f"Now then.\n\n{both[0].script}"
     assert opening.seconds == both[0].seconds + 60 * 2 / decks.WORDS_A_MINUTE
     assert guess.script == both[1].script
@@ -199,45 +213,42 @@ def test_a_bridge_is_spoken_first_and_takes_its_time(both):
 
 def test_a_pause_in_a_talks_own_words_gives_the_room_time_to_think(both):
     plain, asked = (
-        read_talk("t.txt", f"title: T\nminutes: 9\n> Why {mark}\nt-open\n").chosen(both)[0]
+        read_talk("t.toml", talk_text(f"before = 'Why {mark}'\nid = 't-open'")).choose_slides(both)[
+            0
+        ]
         for mark in ("", "⏸")
     )
     assert asked.seconds == plain.seconds + decks.THINKING
 
 
-def test_words_of_a_talks_own_take_the_place_of_a_cells_notes(both):
-    text = "title: T\nminutes: 9\nt-open\nt-say =\nt-math\nt-folded = Half\n= it.  # short\n"
-    opening, guess = read_talk("t.txt", text).chosen(both)
+def test_a_talks_own_words_replace_the_notes_of_a_cell(both):
+    text = talk_text(
+        "id = 't-open'\ninstead.t-say = ''", "id = 't-math'\ninstead.t-folded = 'Half.'"
+    )
+    opening, guess = read_talk("t.toml", text).choose_slides(both)
     assert opening.script == ""
     before, after = both[1].script.split("**Why so.**\n\nBecause.")
-    assert guess.script == f"{before}Half it.{after}"
+    assert guess.script == f"{before}Half.{after}"
     assert guess.seconds < both[1].seconds
 
 
-def test_words_of_a_talks_own_take_the_place_of_an_answer_and_leave_its_mark(both):
-    [guess] = read_talk("t.txt", "title: T\nminutes: 9\nt-math\nt-guess = One.").chosen(both)
+def test_a_talks_own_words_replace_an_answer_and_keep_its_mark(both):
+    text = talk_text("id = 't-math'\ninstead.t-guess = 'One.'")
+    [guess] = read_talk("t.toml", text).choose_slides(both)
     assert guess.script.split("\n\n")[:2] == ["⏸ One.", "▶"]
 
 
-OWN = """title: T
-minutes: 9
-t-open
-> In the
-> end:
-| ## An end # of C#
-|
-| | a | b |
-| |---|---|
-
-| ## More
-"""
-
-
 def test_a_slide_of_a_talks_own_is_markdown_and_is_spoken_before(both):
-    talk = read_talk("t.txt", OWN)
-    _, end, more = talk.chosen(both)
+    own = "## An end of C#\n\n| a | b |\n|---|---|"
+    slides_of_talk = (
+        "id = 't-open'",
+        f"before = 'In the end:'\ntext = '''\n{own}\n'''",
+        "text = '## More'",
+    )
+    talk = read_talk("t.toml", talk_text(*slides_of_talk))
+    _, end, more = talk.choose_slides(both)
     assert [end.id, more.id] == ["own-1", "own-2"]
-    assert end.cells[0].source == "## An end # of C#\n\n| a | b |\n|---|---|"
+    assert end.cells[0].source == own
     assert (end.script, more.script) == ("In the end:", "")
     assert end.seconds == decks.LOOKING + 60 * (3 + 6) / decks.WORDS_A_MINUTE
     deck = slides.talk_deck(talk, both, [new_notebook(cells=LECTURE)])
@@ -245,10 +256,9 @@ def test_a_slide_of_a_talks_own_is_markdown_and_is_spoken_before(both):
     assert deck.cells[-1].metadata.slideshow.slide_type == "slide"
 
 
-def test_how_the_minutes_are_spent_is_told(both):
-    told = read_talk("t.txt", TALK).reckoning(both)
-    assert told == (
-        "t.txt: 2 slides; of 15 minutes the words take 0, the room's looking and thinking 2, and "
+def test_the_minutes_of_a_talk_are_described(both):
+    assert read_talk("t.toml", TALK).describe_minutes(both) == (
+        "t.toml: 2 slides; of 15 minutes the words take 0, the room's looking and thinking 2, and "
         "12 are left for questions"
     )
 
@@ -260,9 +270,9 @@ FAILS = new_notebook(cells=[cell("f-open", "slide", "# A title"), new_code_cell(
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("talk.txt", "l01-title", "talk.txt: a talk needs a title"),
-        ("talk.txt", "\ufefftitle: T\nminutes: 9\nl01-titel", "talk.txt:3: no cell"),
-        ("talk.txt", "title: é".encode("latin-1"), "talk.txt: save it as UTF-8"),
+        ("talk.toml", "", "talk.toml: a talk needs a title"),
+        ("talk.toml", "\ufeff" + talk_text("id = 'l01-titel'"), "talk.toml:3: no cell"),
+        ("talk.toml", "title = 'é'".encode("latin-1"), "talk.toml: save it as UTF-8"),
         ("own.ipynb", "no json", "own.ipynb: is no notebook"),
         ("own.ipynb", "[]", "own.ipynb: is no notebook"),
         ("own.ipynb", nbformat.writes(NO_SLIDE), "own.ipynb: no cell opens a slide; give one"),

@@ -13,6 +13,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tools.slides.chromium import NoBrowserError, find_chromium
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/browser"), str(ROOT / "tests/deploy")]
 import driver  # noqa: E402
@@ -49,8 +51,8 @@ def hub(tmp_path_factory):
 def labs(hub):
     """Everybody's JupyterLab in a browser of their own, signed in, by name."""
     try:
-        found = driver.find_chromium()
-    except driver.NoBrowserError as error:
+        found = find_chromium()
+    except NoBrowserError as error:
         pytest.skip(str(error))
     with driver.chromium(found) as browser, contextlib.ExitStack() as stack:
         pages = {}

@@ -1,6 +1,5 @@
 """How each kind of answer comes about, and the page of answers for who learns alone."""
 
-import importlib
 import json
 import re
 from collections import Counter
@@ -23,6 +22,7 @@ from roofcheck.study import answers, page
 from roofcheck.study.answer_page import answer_page, give_up, may_be_shown
 from roofcheck.tables.table import questions_of, tables
 from roofcheck.tables.variants import variant
+from tools.notebooks import model_answers
 
 ROOT = Path(__file__).resolve().parents[2]
 HOMEWORK = [name for name in tables() if name.startswith("ps")]
@@ -221,7 +221,7 @@ def test_a_model_answer_is_shown_where_the_course_has_one(folder):
     assert 'A colleague writes: "Our kernel reaches a quarter' in said
     assert "ask your teacher for it" in said
     assert MODEL not in said
-    models = importlib.import_module("answers").text(ROOT)
+    models = model_answers.text(ROOT)
     assert {name: len(each) for name, each in json.loads(models).items()} == dict.fromkeys(
         (found.id for found in here.sets), 1
     )

@@ -1,6 +1,5 @@
 """The course around a notebook: its index as built, and the dates of a term."""
 
-import importlib
 import re
 import shutil
 from datetime import UTC, datetime
@@ -9,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from roofcheck import course, progress
+from tools.notebooks import contents
 
 ROOT = Path(__file__).resolve().parents[2]
-contents = importlib.import_module("contents")
 
 
 @pytest.fixture

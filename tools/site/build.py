@@ -121,7 +121,7 @@ def write_pages(pages, listed, kit, beside):
         "explorer": explorer.page(),
         "left_out": explorer.left_out(),
         "decks": listed,
-        "minutes": {path.stem: minutes(path) for path in (ROOT / "course").glob("talk*.txt")},
+        "minutes": {path.stem: minutes(path) for path in (ROOT / "course").glob("talk*.toml")},
         "kit": kit,
         "beside": beside,
     }

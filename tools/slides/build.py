@@ -1,7 +1,7 @@
 """Make lectures and talks into decks: one HTML file each, sliders alive, no kernel, no network.
 
-    python -m tools.slides                          course/en/*.ipynb and course/talk*.txt
-    python -m tools.slides course/talk.txt          this talk
+    python -m tools.slides                          course/en/*.ipynb and course/talk*.toml
+    python -m tools.slides course/talk.toml          this talk
     python -m tools.slides course/en/01-*.ipynb     this lecture
         -> build/slides/NAME.html, NAME.pdf (a page a slide), NAME-notes.pdf (with the script)
 
@@ -45,12 +45,12 @@ PRINTABLE = """() => {
 def main(argv=None, root=ROOT):
     """Make the decks named on the command line, or all; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("sources", nargs="*", type=Path, help="lectures (.ipynb) and talks (.txt)")
+    parser.add_argument("sources", nargs="*", type=Path, help="lectures (.ipynb) and talks (.toml)")
     parser.add_argument("--into", type=Path, default=BUILD / "slides", help="folder for the decks")
     parser.add_argument("--no-pdf", action="store_true", help="HTML alone; needs no Chromium")
     args = parser.parse_args(argv)
     lectures = sorted(root.glob("course/en/*.ipynb"))
-    sources = args.sources or [*lectures, *sorted(root.glob("course/talk*.txt"))]
+    sources = args.sources or [*lectures, *sorted(root.glob("course/talk*.toml"))]
     try:
         printer = None if args.no_pdf else find_chromium()
         decks = make(sources, lectures)
@@ -77,12 +77,12 @@ def make(sources, lectures):
     stems = [path.stem for path in sources]
     if doubled := [stem for stem in stems if stems.count(stem) > 1]:
         raise DeckError(f"two sources would be one deck, {doubled[0]}.html: rename one")
-    talks = {path: open_talk(path) for path in sources if path.suffix == ".txt"}
+    talks = {path: open_talk(path) for path in sources if path.suffix == ".toml"}
     wanted = dict.fromkeys([*(p for p in sources if p not in talks), *(lectures * bool(talks))])
     # A wrong id is found before the lectures run, which takes minutes.
     saved = [slide for path in wanted for slide in slides_of(open_notebook(path))]
     for talk in talks.values():
-        print(talk.reckoning(saved))
+        print(talk.describe_minutes(saved))
     with ThreadPoolExecutor(2) as pool:
         notebooks = dict(zip(wanted, pool.map(run_notebook, wanted), strict=True))
     everything = [slide for notebook in notebooks.values() for slide in slides_of(notebook)]
@@ -132,7 +132,7 @@ def talk_deck(talk, slides, lectures):
     """A talk as the notebook that its deck shows: a title, then its slides side by side."""
     title = new_markdown_cell(f"# {talk.title}", id="title")
     title.metadata = {"slideshow": {"slide_type": "slide"}, "timing": LOOKING}
-    chosen = talk.chosen(slides)
+    chosen = talk.choose_slides(slides)
     # What is left of its time is for questions, at the end: no slide is paced slower than spoken.
     left = 60 * talk.minutes - LOOKING - sum(slide.seconds for slide in chosen)
     deck = new_notebook(cells=[title], metadata={"title": talk.title})

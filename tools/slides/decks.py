@@ -42,12 +42,12 @@ class DeckError(Exception):
 class Slide:
     """The cells of a slide, the one that opens it first.
 
-    In a talk, ``bridge`` leads there, and ``own`` has what is said in place of some cells, by id.
+    In a talk, ``before`` is said first, and ``instead`` replaces the notes of some cells, by id.
     """
 
     cells: list[NotebookNode]
-    bridge: str = ""
-    own: dict[str, str] = field(default_factory=dict)
+    before: str = ""
+    instead: dict[str, str] = field(default_factory=dict)
 
     @property
     def id(self):
@@ -58,35 +58,17 @@ class Slide:
         """What is said and by which cell, in order; with a mark where the room has its part."""
         for cell in self.cells:
             if slide_type(cell) == "notes":
-                yield cell.id, "", self.own.get(cell.id, _unfolded(cell.source))
+                yield cell.id, "", self.instead.get(cell.id, _unfolded(cell.source))
             elif slide_type(cell) == "fragment" or _asked(cell, "check"):
                 yield cell.id, CLICK, ""
             elif question := _asked(cell, "predict"):
-                yield cell.id, PAUSE, self.own.get(cell.id, _answer(question))
+                yield cell.id, PAUSE, self.instead.get(cell.id, _answer(question))
 
     @property
     def script(self):
         """What the speaker says, as Markdown."""
-        parts = [self.bridge, *(f"{mark} {text}".strip() for _, mark, text in self.said)]
+        parts = [self.before, *(f"{mark} {text}".strip() for _, mark, text in self.said)]
         return "\n\n".join(filter(None, parts))
-
-    @property
-    def shown(self):
-        """What the room reads: the texts of the slide, and those that its cells put out."""
-        for cell in self.cells:
-            if question := _asked(cell, "check"):
-                yield _answer(question)
-            elif slide_type(cell) not in ("notes", "skip"):
-                yield cell.source if cell.cell_type == "markdown" else ""
-                yield from (html.unescape(re.sub(r"<[^>]+>", " ", page)) for page in _pages(cell))
-
-    @property
-    def pictured(self):
-        """What its pictures show, in words."""
-        for cell in self.cells:
-            if slide_type(cell) not in ("notes", "skip"):
-                for page in _pages(cell):
-                    yield from map(html.unescape, re.findall(r'<img alt="([^"]*)"', page))
 
     @property
     def words(self):
@@ -158,12 +140,6 @@ def _shown(cell):
 def _data(cell):
     """The kinds of data of each output."""
     return (set(output.get("data", ())) for output in cell.get("outputs", []))
-
-
-def _pages(cell):
-    """The HTML that a cell puts out."""
-    found = (output.get("data", {}).get("text/html") for output in cell.get("outputs", []))
-    return filter(None, found)
 
 
 def _asked(cell, *calls):

@@ -1,40 +1,45 @@
 """A talk: slides of any lectures and slides of its own, in an order of its own, with a length.
 
-title: Why is my model slow?
-minutes: 15
-# Each line is the id of the cell that opens a slide.
-l01-title
-> What is spoken first on the next slide, before its own script.
-l01-three
-l01-kitchen = What is spoken on the slide above in place of the notes in this cell;
-= as long as you like. With nothing after the =, these notes are left out.
+A talk is a TOML file:
 
-| ## A slide of the talk's own
-|
-| - Markdown, up to the next line that does not begin with |
+    title = "Why is my model slow?"
+    minutes = 15
+
+    [[slide]]
+    id = "l01-title"         # the cell that opens the slide
+
+    [[slide]]
+    before = "What you say first."
+    id = "l01-three"
+    instead.l01-kitchen = "What you say instead of this cell's notes; nothing if empty."
+
+    [[slide]]
+    text = '## A slide of your own, in Markdown'
 """
 
 import difflib
-import re
+import tomllib
 from dataclasses import dataclass, field
 
 from nbformat.v4 import new_markdown_cell
 
 from tools.slides.decks import LOOKING, WORDS_A_MINUTE, DeckError, Slide
 
-OWN_WORDS = re.compile(r"([\w-]+)\s*=(?:\s+(.*)|$)")
+KEYS = {"id", "text", "before", "instead"}
 
 
-@dataclass
-class Part:
-    """A slide of a talk: its id, or its text if it is the talk's own, and the words for it."""
+@dataclass(frozen=True)
+class TalkSlide:
+    """A slide of a talk: its id, the text of a slide of the talk's own, and what is said on it.
 
-    line: int
+    ``before`` leads to the slide; ``instead`` replaces the notes of some of its cells, by cell id.
+    """
+
     id: str
-    text: list[str] = field(default_factory=list)
-    bridge: str = ""
-    own: dict[str, str] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)
+    line: int
+    text: str = ""
+    before: str = ""
+    instead: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,18 +49,18 @@ class Talk:
     name: str
     title: str
     minutes: float
-    parts: list[Part]
+    slides: list[TalkSlide]
 
-    def chosen(self, slides: list[Slide]) -> list[Slide]:
+    def choose_slides(self, lecture_slides: list[Slide]) -> list[Slide]:
         """The slides it names, in its order; DeckError if one is missing or there is no time."""
-        known = {slide.id: slide for slide in slides}
-        holders = {cell.id: slide.id for slide in slides for cell in slide.cells}
-        found = []
-        for part in self.parts:
+        known = {slide.id: slide for slide in lecture_slides}
+        holders = {cell.id: slide.id for slide in lecture_slides for cell in slide.cells}
+        chosen = []
+        for part in self.slides:
             if part.text:
-                cell = new_markdown_cell("\n".join(part.text), id=part.id)
+                cell = new_markdown_cell(part.text, id=part.id)
                 cell.metadata.slideshow = {"slide_type": "slide"}
-                found.append(Slide([cell], part.bridge))
+                chosen.append(Slide([cell], part.before))
                 continue
             if part.id not in holders:
                 near = difflib.get_close_matches(part.id, known, n=3)
@@ -70,87 +75,71 @@ class Talk:
                 )
             slide = known[part.id]
             speaking = [cell for cell, _, text in slide.said if text]
-            for cell, line in part.lines.items():
+            for cell in part.instead:
                 if cell not in speaking:
                     there = f"by {', '.join(speaking)}" if speaking else "nothing"
                     raise DeckError(
-                        f"{self.name}:{line}: on the slide {slide.id!r} nothing is said by "
+                        f"{self.name}:{part.line}: on the slide {slide.id!r} nothing is said by "
                         f"{cell!r}; said there is {there}"
                     )
-            found.append(Slide(slide.cells, part.bridge, part.own))
-        needed = (LOOKING + sum(slide.seconds for slide in found)) / 60
+            chosen.append(Slide(slide.cells, part.before, part.instead))
+        needed = (LOOKING + sum(slide.seconds for slide in chosen)) / 60
         if needed > self.minutes:
-            longest = sorted(found, key=lambda slide: -slide.seconds)[:3]
+            longest = sorted(chosen, key=lambda slide: -slide.seconds)[:3]
             raise DeckError(
-                f"{self.name}: its {len(found)} slides take {needed:.1f} minutes to speak, more "
+                f"{self.name}: its {len(chosen)} slides take {needed:.1f} minutes to speak, more "
                 f"than its {self.minutes:g}; the longest are "
                 + ", ".join(f"{slide.id} ({slide.seconds / 60:.1f})" for slide in longest)
             )
-        return found
+        return chosen
 
-    def reckoning(self, slides: list[Slide]) -> str:
-        """How its minutes are spent, in a sentence."""
-        found = self.chosen(slides)
-        spoken = sum(slide.words for slide in found) / WORDS_A_MINUTE
-        needed = (LOOKING + sum(slide.seconds for slide in found)) / 60
+    def describe_minutes(self, lecture_slides: list[Slide]) -> str:
+        """One sentence on how the minutes are spent."""
+        chosen = self.choose_slides(lecture_slides)
+        spoken = sum(slide.words for slide in chosen) / WORDS_A_MINUTE
+        needed = (LOOKING + sum(slide.seconds for slide in chosen)) / 60
         return (
-            f"{self.name}: {len(found)} slides; of {self.minutes:g} minutes the words take "
+            f"{self.name}: {len(chosen)} slides; of {self.minutes:g} minutes the words take "
             f"{spoken:.0f}, the room's looking and thinking {needed - spoken:.0f}, and "
             f"{self.minutes - needed:.0f} are left for questions"
         )
 
 
 def read_talk(name: str, text: str) -> Talk:
-    """The talk that a file of this name lists; DeckError if it is no talk."""
-    settings: dict[str, str] = {}
-    parts: list[Part] = []
-    bridge: list[str] = []
-    # The slide of its own and the words of its own that the next line may go on with.
-    open_slide, open_words = None, ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("|"):
-            if not open_slide:
-                own = sum(bool(part.text) for part in parts) + 1
-                open_slide = Part(number, f"own-{own}", bridge=" ".join(bridge))
-                parts.append(open_slide)
-                bridge = []
-            open_slide.text.append(line.removeprefix("|").removeprefix(" "))
-            continue
-        open_slide = None
-        # A # within a word, such as C#, opens no comment.
-        line = re.sub(r"(^|\s)#.*", "", line).strip()
-        key, colon, value = line.partition(":")
-        if line.startswith("=") and open_words:
-            said = parts[-1].own
-            said[open_words] = f"{said[open_words]} {line[1:].strip()}".strip()
-            continue
-        open_words = ""
-        if line.startswith(">"):
-            bridge.append(line.removeprefix(">").strip())
-        elif (named := OWN_WORDS.fullmatch(line)) and parts and not bridge:
-            open_words = named[1]
-            parts[-1].own[open_words] = named[2] or ""
-            parts[-1].lines[open_words] = number
-        elif colon and key.lower() in ("title", "minutes") and key.lower() not in settings:
-            settings[key.lower()] = value.strip()
-        elif colon or len(line.split()) > 1:
-            raise DeckError(
-                f"{name}:{number}: {line!r} is neither the id of a slide nor '> spoken words' nor "
-                "'CELL = words in place of its notes', below its slide, nor "
-                "the only 'title: ...' or 'minutes: ...'"
-            )
-        elif line and (twice := [part.line for part in parts if part.id == line]):
-            raise DeckError(f"{name}:{number}: {line!r} stands in line {twice[0]} already")
-        elif line:
-            parts.append(Part(number, line, bridge=" ".join(bridge)))
-            bridge = []
-    if bridge:
-        raise DeckError(f"{name}: no slide follows the words '> {' '.join(bridge)}'")
-    if not settings.get("title"):
-        raise DeckError(f"{name}: a talk needs a title, as in 'title: Why is my model slow?'")
-    if not re.fullmatch(r"\d+(\.\d+)?", settings.get("minutes", "")):
-        given = f", not {settings['minutes']!r}" if "minutes" in settings else ""
-        raise DeckError(f"{name}: a talk needs its length as a number{given}: 'minutes: 15'")
-    if not parts:
-        raise DeckError(f"{name}: no slide is listed; name one by the id of the cell that opens it")
-    return Talk(name, settings["title"], float(settings["minutes"]), parts)
+    """The talk in a TOML file of this name. Raises DeckError, with the line, if it is none."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DeckError(f"{name}: this is not TOML: {error}") from None
+    if unknown := sorted(set(data) - {"title", "minutes", "slide"}):
+        raise DeckError(f"{name}: a talk has title, minutes and [[slide]], not {unknown[0]!r}")
+    if not isinstance(data.get("title"), str) or not data["title"]:
+        raise DeckError(f"{name}: a talk needs a title, as in 'title = \"Why is my model slow?\"'")
+    if type(data.get("minutes")) not in (int, float) or not data["minutes"] > 0:
+        raise DeckError(f"{name}: a talk needs its length as a number: 'minutes = 15'")
+    tables = data.get("slide")
+    if not isinstance(tables, list) or not tables:
+        raise DeckError(f"{name}: no slide is listed; add [[slide]] with the id of its first cell")
+    lines = [n for n, line in enumerate(text.splitlines(), 1) if line.strip() == "[[slide]]"]
+    slides: list[TalkSlide] = []
+    for line, table in zip(lines, tables, strict=True):
+        where = f"{name}:{line}"
+        if unknown := sorted(set(table) - KEYS):
+            raise DeckError(f"{where}: a slide has {', '.join(sorted(KEYS))}, not {unknown[0]!r}")
+        if ("id" in table) == ("text" in table):
+            raise DeckError(f"{where}: a slide has either the id of a cell or a text of its own")
+        table = {"id": f"own-{1 + sum(bool(each.text) for each in slides)}"} | table
+        instead = table.get("instead", {})
+        if not isinstance(instead, dict):
+            raise DeckError(f'{where}: write instead.CELL = "what you say", with a cell\'s id')
+        fields = {key: value for key, value in table.items() if key != "instead"} | instead
+        for key, value in fields.items():
+            if not isinstance(value, str):
+                raise DeckError(f"{where}: {key} is {value!r}, and must be text in quotes")
+        if twice := [each.line for each in slides if each.id == table["id"]]:
+            raise DeckError(f"{where}: {table['id']!r} is already the slide of line {twice[0]}")
+        words = {cell: " ".join(said.split()) for cell, said in instead.items()}
+        before = " ".join(table.get("before", "").split())
+        text_of_slide = table.get("text", "").strip("\n")
+        slides.append(TalkSlide(table["id"], line, text_of_slide, before, words))
+    return Talk(name, data["title"], float(data["minutes"]), slides)
