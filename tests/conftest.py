@@ -13,6 +13,7 @@ from collections import Counter
 import pytest
 from file_costs import ROOT, FileCosts
 from hypothesis import settings
+from line_budgets import describe_budgets
 
 # What tests answer is not the tester's own.
 os.environ["ROOFKIT_ANSWERS"] = ""
@@ -102,6 +103,7 @@ def pytest_terminal_summary(terminalreporter, config):
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in reports)
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)
+    terminalreporter.write_line(describe_budgets())
     if count := config.stash[LEFT_OUT]:
         terminalreporter.write_line(
             f"{count} slow tests were left out: CI runs them, and so does make test ALL=1."

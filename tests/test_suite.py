@@ -1,6 +1,7 @@
-"""The suite itself: a test file whose cost grows is noticed."""
+"""What the suite watches over time: the cost of each test file, the lines of each package."""
 
 from file_costs import grown_files
+from line_budgets import count_lines, read_budgets
 
 
 def test_a_file_that_doubles_is_noticed_on_a_machine_of_any_speed():
@@ -12,3 +13,10 @@ def test_a_file_that_doubles_is_noticed_on_a_machine_of_any_speed():
         assert "tests/c.py" in complaint
         assert grown_files(now | {"tests/new.py": slower * 7}, before) == []
         assert grown_files(now | {"tests/d.py": slower * 2}, before) == []
+
+
+def test_no_folder_exceeds_its_budget_of_lines():
+    budgets = read_budgets()
+    assert {"roofkit", "rooflab", "roofcheck", "roofgrade", "tools", "tests"} == set(budgets)
+    over = {name: count_lines(name) - most for name, most in budgets.items()}
+    assert not {name: lines for name, lines in over.items() if lines > 0}, "take something out"
