@@ -59,8 +59,8 @@ def test_links_between_its_lectures_and_its_problem_sets_lead_to_files_in_it(kit
 def test_it_holds_nothing_of_grading(kit):
     wheels = {name.split("/")[1] for name, _ in contents(kit) if name.startswith("wheel/")}
     wheels -= {"roofcheck-0.1.0.data"}  # what Jupyter and IPython find of the course
-    assert wheels == {f"roof{part}" for part in ("kit", "check")} | {
-        f"roof{part}-0.1.0.dist-info" for part in ("kit", "check")
+    assert wheels == {f"roof{part}" for part in ("kit", "lab", "check")} | {
+        f"roof{part}-0.1.0.dist-info" for part in ("kit", "lab", "check")
     }
     for name, text in contents(kit):
         if name.endswith((".py", "METADATA", ".lock", ".ipynb")):
