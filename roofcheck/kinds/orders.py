@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,8 @@ class Order(Question):
     gives an item's name for what a student wrote: an alias, or the thing itself. ``again`` draws
     what changes with new figures: fields by name. What was said of the old ones does not stay,
     unless it draws that, too. ``shows`` says beside an item of the right order how its key comes
-    about, or what its letter stands for.
+    about, or what its letter stands for. Each key is more than ``apart`` times the one before it:
+    items of nearly the same key have no order that a reader could see.
 
     The steps of a derivation are items of one letter each, so that "CAB" is an answer:
 
@@ -49,6 +50,7 @@ class Order(Question):
     read: Callable = str
     again: Callable[[random.Random], Mapping[str, Any]] | None = None
     shows: Callable[[str], str] | None = None
+    apart: float = 0.0
 
     def reference(self) -> tuple[str, ...]:
         """The items in order."""
@@ -129,6 +131,12 @@ class Order(Question):
         for earlier, later in self.needs:
             if self.key(earlier) > self.key(later):
                 found.append(f"{earlier!r} needs {later!r} in the right order")
+        if self.apart:
+            found += [
+                f"{low!r} and {high!r} are less than {self.apart} times apart"
+                for low, high in pairwise(orders[0])
+                if self.key(high) <= self.apart * self.key(low)
+            ]
         return found
 
     @property

@@ -298,8 +298,8 @@ def read(text: str, figures: Mapping[str, Callable[..., float]] = {}) -> Node:
     """The tree of an expression.
 
     It may hold numbers, names, + - * / // **, comparisons, ``and``, ``or``, ``a if c else b``,
-    the FUNCTIONS, and calls of ``figures`` with texts, whose value is looked up at once. Raises
-    ExpressionError for anything else.
+    the FUNCTIONS, and calls of ``figures`` with texts, whose value is looked up at once. A figure
+    that is a kind of Call is one of expressions. Raises ExpressionError for anything else.
 
     >>> tree = read("2 * (n - 1) / n * V / W")
     >>> tree.value({"n": 4, "V": 8, "W": 3}), tree.text(str)
@@ -439,6 +439,8 @@ def _read(node, figures) -> Node:
 def _called(name, arguments, figures):
     if name in FUNCTIONS:
         return Call(name, tuple(_read(each, figures) for each in arguments))
+    if isinstance(figures.get(name), type):
+        return figures[name](name, tuple(_read(each, figures) for each in arguments))
     if name not in figures:
         raise ExpressionError(f"no function {name!r}{nearest(name, [*FUNCTIONS, *figures])}")
     texts = [each.value for each in arguments if isinstance(each, ast.Constant)]

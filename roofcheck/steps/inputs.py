@@ -120,6 +120,19 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_spa
     )
 
 
+def printed_peak(chip):
+    """A chip's bf16 peak as its data sheet prints it: with sparsity, twice the dense one."""
+    return Input(
+        2 * float(rk.chip(chip).peak_flops("bf16")),
+        "the printed peak",
+        "FLOP/s",
+        GIVEN,
+        chips=(chip,),
+        has=peak(chip, printed_sparse=True).has,
+        again=lambda rng, chips: printed_peak(chips[chip]),
+    )
+
+
 def bandwidth(chip, *, others=(), link=True):
     """A chip's memory bandwidth, byte/s. ``link`` if the chip's link may be taken for it."""
     found = rk.chip(chip)

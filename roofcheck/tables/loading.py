@@ -7,17 +7,18 @@ line when the table is read.
 import functools
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import roofkit as rk
-from roofcheck.kinds import Choice, Formula, Number, Question, Several
+from roofcheck.kinds import Choice, Formula, Function, Number, Order, Question, Several
+from roofcheck.kinds.question import drawn_inputs, other_chips, shown_figures
 from roofcheck.reading import units
 from roofcheck.showing import beside
 from roofcheck.slips.slips import Slip
 from roofcheck.steps import inputs as kinds_of_input
-from roofcheck.steps.algebra import ATOM, ExpressionError, Node, Test, names, nearest, read
+from roofcheck.steps.algebra import ATOM, Call, ExpressionError, Node, Test, names, nearest, read
 from roofcheck.steps.derivation import Derivation, Step, step
 from roofcheck.steps.inputs import Input, Instead
 
@@ -35,6 +36,7 @@ FIGURES = {
 INPUTS = {
     "count": ("what", "unit", "draw"),
     "peak": ("dtype", "others", "dtypes", "sparse", "printed_sparse"),
+    "printed_peak": (),
     "bandwidth": ("others", "link"),
     "link": ("others", "topology"),
     "one_link": (),
@@ -61,10 +63,18 @@ KEYS = {
     "number": (*SHARED, *COMPUTED, "usual", "figure", "beyond", "symbols"),
     "several": (*SHARED, "steps", "slips", "parts", "swapped"),
     "formula": (*SHARED, *COMPUTED, "arguments", "cancels"),
+    "function": (*SHARED, "unit", "rtol", "steps", "slips", "half", "arguments", "case", "results"),
     "choice": (*SHARED, "right", "why_not", "also"),
-}
+    "order": (
+        *SHARED, "items", "each", "steps", "slips", "apart", "right", "needs", "reversed_says",
+        "shows",
+    ),
+}  # fmt: skip
 # A part of a question is a number that names the step which it asks for.
 PART = (*KEYS["number"], "step")
+RESULT = ("step", "unit", "slips")
+# What an item of an order says of itself; all else that it has is a figure.
+SAID = ("text", "why")
 # What it may say of one that is another with new figures.
 LIKE = ("like", "seed", "points")
 # What several questions share.
@@ -261,9 +271,9 @@ def _wrong(expression, derivation, known):
     return derivation.ending(_known(expression, (*known, *steps)))
 
 
-def _known(expression, known) -> Node:
+def _known(expression, known, figures=FIGURES) -> Node:
     """The tree of an expression in which every name is known; ExpressionError if one is not."""
-    tree = read(expression, FIGURES)
+    tree = read(expression, figures)
     for name in names(tree):
         if name not in known:
             raise ExpressionError(
@@ -370,6 +380,173 @@ def _case(ranges, rng, number):
     return tuple(drawn)
 
 
+# Where the values of a case hold the Random that it is drawn by: no expression can name it.
+RANDOM = "the Random"
+DRAWS = {
+    "between": lambda rng, low, high: rng.uniform(low, high),
+    "whole": lambda rng, low, high: rng.randint(low, high),
+    "one_of": lambda rng, *values: rng.choice(values),
+    "three_digits": lambda rng, value: float(f"{value:.3g}"),
+    "in_turn": None,
+}
+
+
+class _Draw(Call):
+    """One of DRAWS, called; of ``in_turn`` only the argument whose turn it is has a value."""
+
+    def value(self, values):
+        if self.function == "in_turn":
+            return self.arguments[values["number"] % len(self.arguments)].value(values)
+        found = (each.value(values) for each in self.arguments)
+        return DRAWS[self.function](values[RANDOM], *found)
+
+
+def _made_function(entry, inputs):
+    arguments, shared_slips = entry["arguments"], entry.pop("slips", {})
+    draws: dict[str, tuple[str, Node]] = {}
+    for name, expression in entry.pop("case").items():
+        draws[name] = (
+            expression,
+            _known(expression, (*draws, "number"), dict.fromkeys(DRAWS, _Draw)),
+        )
+    if lacking := [name for name in arguments if name not in draws]:
+        raise TableError(f"a case draws no {lacking[0]!r}{nearest(lacking[0], draws)}")
+    steps = _steps(entry.pop("steps"), (*inputs, *arguments))
+    results, slips, words = {}, {}, {}
+    for name, told in entry.pop("results", {steps[-1].name: {}}).items():
+        _only(told, RESULT, f"result {name!r}")
+        part = {"unit": entry.get("unit", "")} | told
+        part["slips"] = shared_slips | told.get("slips", {})
+        results[name], slips[name], own_words = _number_of(part, inputs, steps, arguments)
+        words |= own_words
+    made = Function(
+        **entry, inputs=inputs, results=results, slips=slips, words=words,
+        case=functools.partial(_draw_case, draws, arguments),
+    )  # fmt: skip
+    # A case that cannot be drawn is an error of the table, not of who answers it.
+    _ = made.cases
+    return made
+
+
+def _draw_case(draws, arguments, rng, number):
+    """The arguments of one case, each an expression of those that are drawn before it."""
+    values = {"number": number, RANDOM: rng}
+    for name, (expression, tree) in draws.items():
+        try:
+            values[name] = tree.value(values)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise TableError(f"'{expression}' draws no case: {error}") from None
+    return tuple(values[name] for name in arguments)
+
+
+@dataclass(frozen=True)
+class _Item:
+    """An item of an order: its own inputs, the steps to what it is ordered by, and their slips."""
+
+    name: str
+    said: Mapping[str, str]
+    inputs: Mapping[str, Input]
+    steps: Derivation
+    slips: Sequence[Slip]
+
+    def value(self, inputs, slip=None):
+        """What it is ordered by, or is by a slip, where ``inputs`` are those of all items."""
+        derivation = self.steps if slip is None else self.slips[slip].formula
+        return derivation.values(self._values(inputs))[derivation.steps[-1].name]
+
+    def fill(self, shows, inputs):
+        """A text with what the item says, its figures and its steps in place of their names."""
+        shown = shown_figures(inputs | self.inputs)
+        lines = self.steps.lines(self._values(inputs), shown)
+        steps = {step.name: line.value for step, line in zip(self.steps.steps, lines, strict=True)}
+        return shows.format_map(shown | steps | self.said)
+
+    def drawn(self, rng, chips):
+        """The same item where others stand in place of chips, of which it may be one."""
+        name = chips.get(self.name, self.name)
+        return replace(self, name=name, inputs=drawn_inputs(self.inputs, rng, chips))
+
+    def _values(self, inputs):
+        found = {name: given.value for name, given in (inputs | self.inputs).items()}
+        return found | {"item": self.name}
+
+
+def _made_order(entry, inputs):
+    told = entry.pop("items")
+    told = told if isinstance(told, Mapping) else {name: {} for name in told}
+    told = {name: {"text": of} if isinstance(of, str) else of for name, of in told.items()}
+    for name, of in told.items():
+        entry["asks"] = entry["asks"].replace(f"{{{name}}}", of.get("text", ""))
+    needs = entry.pop("needs", {})
+    entry["needs"] = {tuple(pair.split(", ")): says for pair, says in needs.items()}
+    shows = entry.pop("shows", "")
+    each, steps, slips = (entry.pop(key, {}) for key in ("each", "steps", "slips"))
+    if "right" in entry:
+        right = entry.pop("right")
+        if sorted(right) != sorted(told):
+            raise TableError(f"'right' does not hold each of {', '.join(told)} once")
+        shown = {name: shows.format_map(of) for name, of in told.items()}
+        by = {"inputs": inputs, "items": [*told], "key": right.index, "shows": shown.get}
+        return Order(**entry | by)
+    items = [_item(name, of, each, inputs, steps, slips) for name, of in told.items()]
+    return Order(**entry, **_ordered_by_steps(items, inputs, shows))
+
+
+def _item(name, of, each, inputs, steps, slips):
+    """An item of its own figures, with the inputs of ``each`` and the steps and slips of all."""
+    own = {
+        label: _input(label, {key: name if v == "{item}" else v for key, v in given.items()})
+        for label, given in each.items()
+    }
+    said = {key: told for key, told in of.items() if key in SAID}
+    figures = {
+        key: told if isinstance(told, str | list) else f"{told}"
+        for key, told in of.items()
+        if key not in SAID
+    }
+    known = (*inputs, *own, "item")
+    made = _steps(figures | steps, known)
+    if not made:
+        raise TableError("it has neither steps nor a 'right' order")
+    derivation = Derivation(made, made[-1].unit)
+    wrong, words = _slips(slips, derivation, known)
+    if words:
+        raise TableError(f"the slip '{next(iter(words))}' has no expression to order items by")
+    return _Item(name, said, own, derivation, wrong)
+
+
+def _ordered_by_steps(items, inputs, shows):
+    """The fields of an Order of items that go by the last of their steps."""
+    named = {item.name: item for item in items}
+    every = [*inputs.values(), *(given for item in items for given in item.inputs.values())]
+
+    def again(rng):
+        chips = other_chips(every, rng)
+        fresh = drawn_inputs(inputs, rng, chips)
+        return _ordered_by_steps([item.drawn(rng, chips) for item in items], fresh, shows)
+
+    def key(name, slip=None):
+        return named[name].value(inputs, slip)
+
+    return {
+        "inputs": inputs,
+        "items": [*named],
+        "key": key,
+        "shows": {item.name: item.fill(shows, inputs) for item in items}.get,
+        "wrong": {
+            slip.name: (functools.partial(key, slip=number), slip.says)
+            for number, slip in enumerate(items[0].slips)
+        },
+        "again": again if any(given.again for given in every) else None,
+        # An item with inputs of its own is a chip, which has several names.
+        "read": _read_chip if items[0].inputs else str,
+    }
+
+
+def _read_chip(name):
+    return rk.chip(name).name
+
+
 def _made_choice(entry, inputs):
     right = entry.pop("right")
     if isinstance(right, str):
@@ -396,7 +573,7 @@ class _First:
 
 MAKERS = {
     "number": _made_number, "several": _made_several, "formula": _made_formula,
-    "choice": _made_choice,
+    "choice": _made_choice, "function": _made_function, "order": _made_order,
 }  # fmt: skip
 
 

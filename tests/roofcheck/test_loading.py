@@ -2,7 +2,8 @@
 
 import pytest
 
-from roofcheck.kinds import Choice, Formula, Number, Several
+import roofkit as rk
+from roofcheck.kinds import Choice, Formula, Function, Number, Order, Several
 from roofcheck.reading.reading import Given
 from roofcheck.tables.loading import TableError, questions, read_table
 from roofcheck.tables.table import find_question, tables
@@ -116,6 +117,124 @@ why_not = { compute = "Moving takes longer.", memory = "The arithmetic takes lon
     assert choice.judge("HBM").state == "right"
 
 
+ROOF = """
+["x.roof"]
+kind = "function"
+asks = "Write roof(intensity, peak, bandwidth): the FLOP/s that it reaches, and the time of 1 FLOP."
+arguments = ["intensity", "peak", "bandwidth"]
+inputs.work = { count = 1, what = "the work", draw = [] }
+case.peak = "three_digits(10 ** between(12, 15))"
+case.bandwidth = "one_of(1e12, 2e12) * whole(1, 4)"
+case.share = "in_turn(between(0.1, 0.5), between(2, 5))"
+case.intensity = "share * peak / bandwidth"
+steps.slope = ["intensity * bandwidth", "FLOP/s", "the slope"]
+steps.speed = ["min(peak, slope)", "FLOP/s", "the roof"]
+steps.time = ["work / speed", "s", "the time"]
+slips."slope: left-out intensity" = "That is the bandwidth alone."
+results."the speed" = { step = "speed", unit = "FLOP/s", slips.ridge = ["peak / bandwidth", "No."] }
+results."the time" = { step = "time", unit = "s" }
+"""
+
+
+def test_a_function_is_compared_on_drawn_cases_with_the_steps_of_each_result():
+    roof = made(ROOF)
+    assert isinstance(roof, Function)
+    for number, (intensity, peak, bandwidth) in enumerate(roof.cases):
+        assert peak == float(f"{peak:.3g}")
+        assert bandwidth / 1e12 in {1, 2, 3, 4, 6, 8}
+        assert (intensity * bandwidth > peak) == number % 2
+        speed = min(peak, intensity * bandwidth)
+        assert roof.reference(intensity, peak, bandwidth) == pytest.approx((speed, 1 / speed))
+    assert roof.with_cases("other").cases != roof.cases
+    assert roof.judge(lambda i, p, b: (p / b, 1 / min(p, i * b))).slips == ("ridge",)
+    both = roof.judge(lambda i, p, b: (min(p, b), 1 / min(p, b)))
+    assert both.slips == ("slope: left-out intensity",) * 2
+    assert "That is the bandwidth alone." in both.message
+
+
+REMEDIES = """
+["x.faster"]
+kind = "order"
+asks = "{users} users. Least first. A: {A}. B: {B}. C: {C}."
+apart = 1.02
+shows = "{text}: {moved} / {speed} = {time}"
+reversed_says = "Exactly reversed."
+inputs.users = { count = 20, what = "the users", draw = [0.1, 0.5, 2] }
+items.A = { text = "fp8 weights", weights = 1e10, caches = "2 * users" }
+items.B = { text = "an fp8 cache", weights = 2e10, caches = "users" }
+items.C = { text = "nothing", weights = 2e10, caches = "2 * users" }
+steps.speed = ["bandwidth('H100 SXM')", "byte/s", "the bandwidth"]
+steps.moved = ["weights + 1e9 * caches", "bytes", "the bytes"]
+steps.time = ["moved / speed", "s", "the time"]
+steps.rate = ["1 / time", "", "the steps a second"]
+slips."no caches" = ["moved = weights", "That leaves out the caches."]
+"""
+
+
+def test_an_order_goes_by_the_last_step_of_each_item():
+    faster = made(REMEDIES)
+    assert isinstance(faster, Order)
+    assert faster.text() == "20 users. Least first. A: fp8 weights. B: an fp8 cache. C: nothing."
+    assert faster.reference() == ("C", "A", "B")
+    assert faster.shows("B") == "an fp8 cache: 40 GB / 3.35 TB/s = 11.94 ms"
+    assert faster.judge("BAC").message == "Exactly reversed."
+    assert faster.judge("BCA").message == "That leaves out the caches."
+    drawn = {each.inputs["users"].value: each for each in map(faster.drawn, range(20))}
+    assert drawn.keys() == {2, 40}, "with 10 users two are alike"
+    assert drawn[2].reference() == ("C", "B", "A")
+    assert drawn[2].shows("B") == "an fp8 cache: 22 GB / 3.35 TB/s = 6.567 ms"
+
+
+RIDGES = """
+["x.ridges"]
+kind = "order"
+asks = "Lowest ridge first."
+items = ["TPU v5e", "A100 80GB SXM", "H100 SXM"]
+apart = 1.02
+each.peak = { peak = "{item}" }
+each.bandwidth = { bandwidth = "{item}", link = false }
+steps.ridge = ["peak / bandwidth", "FLOP/byte", "the ridge"]
+slips."by name" = ["item", "That is the alphabet."]
+"""
+
+
+def test_an_order_of_chips_has_others_in_a_draw():
+    ridges = made(RIDGES)
+    assert ridges.judge(["A100-80GB", "v5e", "H100"]).credit == 1
+    drawn = ridges.drawn(1)
+    assert not set(drawn.items) & set(ridges.items)
+    assert drawn.reference() == tuple(
+        sorted(drawn.items, key=lambda name: rk.chip(name).roofline("bf16").ridge)
+    )
+
+
+CHAIN = """
+["x.chain"]
+kind = "order"
+asks = "Solve 2x = 6. A: {A} B: {B}"
+right = "BA"
+shows = "{text} {why}"
+items.A = { text = "Divide by 2.", why = "x is alone." }
+items.B = { text = "Write it down.", why = "It is given." }
+needs."B, A" = "Before B there is nothing to divide."
+"""
+
+
+def test_an_order_may_name_the_right_one():
+    chain = made(CHAIN)
+    assert chain.text() == "Solve 2x = 6. A: Divide by 2. B: Write it down."
+    assert (chain.reference(), chain.shows("A")) == (("B", "A"), "Divide by 2. x is alone.")
+    assert chain.judge("AB").message.startswith("Before B there is nothing to divide.")
+    assert not chain.varies
+
+
+def test_items_are_said_in_a_second_language():
+    words = {"x.chain": {"items": {"A": {"text": "Durch 2."}}, "needs": {"B, A": "Erst B."}}}
+    [chain] = questions(CHAIN, words=words).values()
+    assert chain.text() == "Solve 2x = 6. A: Durch 2. B: Write it down."
+    assert chain.judge("AB").message.startswith("Erst B.")
+
+
 WRONG = {
     'weights * size", "bytes"': ('weights * sise", "bytes"', 10, "did you mean 'size'"),
     '"moved / bandwidth"': ('"moved // "', 11, "is no expression"),
@@ -142,6 +261,46 @@ def test_a_table_that_is_wrong_is_named_with_its_line(right, tmp_path):
         read_table(path)
     assert f"exam.toml, line {line}: x.fetch: " in str(error.value)
     assert says in str(error.value)
+
+
+WRONG_OF_KINDS = {
+    (ROOF, "between(12, 15)"): ("betwen(12, 15)", 7, "did you mean 'between'"),
+    (ROOF, "between(0.1, 0.5)"): ("between(0.1)", 9, "draws no case: "),
+    (ROOF, "share * peak"): ("shares * peak", 10, "did you mean 'share'"),
+    (ROOF, "case.bandwidth"): ("case.bandwith", 10, "did you mean 'bandwith'"),
+    (ROOF, '"intensity * bandwidth"'): ('"opened(1, 2)"', 11, "no function 'opened'"),
+    (ROOF, '{ step = "time"'): ('{ step = "times"', 16, "did you mean 'time'"),
+    (ROOF, "slips.ridge"): ("slip.ridge", 15, "has no key 'slip'"),
+    (ROOF, '["peak / bandwidth"'): ('["peak / bandwith"', 15, "did you mean 'bandwidth'"),
+    (REMEDIES, '"users" }'): ('"user" }', 10, "did you mean 'users'"),
+    (REMEDIES, "weights + 1e9"): ("weight + 1e9", 13, "did you mean 'weights'"),
+    (REMEDIES, "moved = weights"): ("moved = weight + 1", 16, "did you mean 'weights'"),
+    (REMEDIES, "{speed}"): ("{sped}", 2, "sped is missing"),
+    (REMEDIES, '["moved = weights", "That leaves out the caches."]'): (
+        '"No."',
+        16,
+        "no expression",
+    ),
+    (RIDGES, "apart ="): ("apar =", 6, "has no key 'apar'"),
+    (RIDGES, 'peak = "{item}"'): ('peek = "{item}"', 7, "give it one of"),
+    (CHAIN, '"BA"'): ('"BB"', 5, "does not hold each of A, B once"),
+    (CHAIN, 'right = "BA"'): ("", 2, "neither steps nor a 'right' order"),
+}
+
+
+@pytest.mark.parametrize(("table", "right"), WRONG_OF_KINDS)
+def test_a_wrong_function_or_order_is_named_with_its_line(table, right):
+    wrong, line, says = WRONG_OF_KINDS[table, right]
+    assert table.count(right) == 1
+    with pytest.raises(TableError) as error:
+        questions(table.replace(right, wrong), "exam.toml")
+    assert f"exam.toml, line {line}: x." in str(error.value)
+    assert says in str(error.value)
+
+
+def test_no_step_is_drawn():
+    with pytest.raises(TableError, match="no function 'whole'"):
+        questions(ROOF.replace('"intensity * bandwidth"', '"whole(1, 2)"'))
 
 
 def test_a_file_that_is_no_toml_is_named():
