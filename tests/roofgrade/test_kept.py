@@ -95,7 +95,7 @@ def test_a_key_does_not_go_by_the_order_of_files():
         ("roofcheck/words/en.toml", True),
         ("roofkit/hardware/chips.toml", True),
         ("rooflab/explore/loglog.js", True),
-        ("roofcheck/questions/ps1.py", True),
+        ("roofcheck/questions/puzzles.py", True),
         ("roofcheck/kinds/numbers.py", True),
         ("roofkit/README.md", False),
     ],
