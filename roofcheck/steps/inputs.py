@@ -164,10 +164,11 @@ def bandwidth(chip, *, others=(), link=True):
     )
 
 
-def link(chip, *, others=(), topology=None):
+def link(chip, *, others=(), topology=None, peers=0):
     """All links of a chip to others of its kind together, byte/s one way.
 
-    ``topology``, such as "switch", if a new draw needs chips that are joined so.
+    ``topology``, such as "switch", if a new draw needs chips that are joined so; ``peers`` if it
+    needs chips that each reach so many others without going through a third.
     """
     found = rk.chip(chip).interconnect
     value = found.total
@@ -184,9 +185,13 @@ def link(chip, *, others=(), topology=None):
         (*instead, *_sizes(value)),
         two=Sentence("link.two"),
         chips=(chip, *others),
-        has=lambda c: bool(c.interconnect) and topology in (None, c.interconnect.topology),
+        has=lambda c: (
+            bool(c.interconnect)
+            and topology in (None, c.interconnect.topology)
+            and (not peers or _reaches(c.interconnect, peers))
+        ),
         again=lambda rng, chips: link(
-            chips[chip], others=[chips[other] for other in others], topology=topology
+            chips[chip], others=[chips[other] for other in others], topology=topology, peers=peers
         ),
     )
 
@@ -268,6 +273,10 @@ def retold(given, name, **changes):
     """The same input with other words, or digits, for the mistake of this name."""
     instead = (replace(one, **changes) if one.name == name else one for one in given.instead)
     return replace(given, instead=tuple(instead))
+
+
+def _reaches(interconnect, peers):
+    return interconnect.topology in ("switch", "all-pairs") and interconnect.links >= peers
 
 
 def _has_sparsity(chip):

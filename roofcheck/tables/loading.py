@@ -38,7 +38,7 @@ INPUTS = {
     "peak": ("dtype", "others", "dtypes", "sparse", "printed_sparse"),
     "printed_peak": (),
     "bandwidth": ("others", "link"),
-    "link": ("others", "topology"),
+    "link": ("others", "topology", "peers"),
     "one_link": (),
     "itemsize": ("of",),
     "fma": (),
