@@ -6,7 +6,7 @@ the input: a peak is mistaken for the sparse one or another dtype's, a bandwidth
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import roofkit as rk
@@ -267,12 +267,6 @@ def count(value, what, unit="", *, instead=(), draw=(0.25, 0.5, 2, 3, 4)):
         return count(value * rng.choice(draw), what, unit, draw=draw)
 
     return Input(value, what, unit, GIVEN, tuple(instead), again=again if draw else None)
-
-
-def retold(given, name, **changes):
-    """The same input with other words, or digits, for the mistake of this name."""
-    instead = (replace(one, **changes) if one.name == name else one for one in given.instead)
-    return replace(given, instead=tuple(instead))
 
 
 def _reaches(interconnect, peers):

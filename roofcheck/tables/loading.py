@@ -405,10 +405,8 @@ def _made_function(entry, inputs):
     arguments, shared_slips = entry["arguments"], entry.pop("slips", {})
     draws: dict[str, tuple[str, Node]] = {}
     for name, expression in entry.pop("case").items():
-        draws[name] = (
-            expression,
-            _known(expression, (*draws, "number"), dict.fromkeys(DRAWS, _Draw)),
-        )
+        tree = _known(expression, (*draws, "number"), dict.fromkeys(DRAWS, _Draw))
+        draws[name] = expression, tree
     if lacking := [name for name in arguments if name not in draws]:
         raise TableError(f"a case draws no {lacking[0]!r}{nearest(lacking[0], draws)}")
     steps = _steps(entry.pop("steps"), (*inputs, *arguments))
@@ -473,15 +471,20 @@ class _Item:
 
 def _made_order(entry, inputs):
     told = entry.pop("items")
-    told = told if isinstance(told, Mapping) else {name: {} for name in told}
+    told = told if isinstance(told, Mapping) else dict.fromkeys(told, "")
     told = {name: {"text": of} if isinstance(of, str) else of for name, of in told.items()}
     for name, of in told.items():
         entry["asks"] = entry["asks"].replace(f"{{{name}}}", of.get("text", ""))
     needs = entry.pop("needs", {})
+    for pair in needs:
+        if len(pair.split(", ")) != 2 or not {*pair.split(", ")} <= {*told}:
+            raise TableError(f"'{pair}' are no two of {', '.join(told)}")
     entry["needs"] = {tuple(pair.split(", ")): says for pair, says in needs.items()}
     shows = entry.pop("shows", "")
     each, steps, slips = (entry.pop(key, {}) for key in ("each", "steps", "slips"))
     if "right" in entry:
+        if each or steps or slips:
+            raise TableError("it goes by 'right' or by steps, not by both")
         right = entry.pop("right")
         if sorted(right) != sorted(told):
             raise TableError(f"'right' does not hold each of {', '.join(told)} once")

@@ -283,6 +283,8 @@ WRONG_OF_KINDS = {
     ),
     (RIDGES, "apart ="): ("apar =", 6, "has no key 'apar'"),
     (RIDGES, 'peak = "{item}"'): ('peek = "{item}"', 7, "give it one of"),
+    (CHAIN, '"B, A"'): ('"B, Z"', 9, "are no two of A, B"),
+    (CHAIN, 'shows = "{text} {why}"'): ('steps.x = "1"', 5, "by 'right' or by steps"),
     (CHAIN, '"BA"'): ('"BB"', 5, "does not hold each of A, B once"),
     (CHAIN, 'right = "BA"'): ("", 2, "neither steps nor a 'right' order"),
 }
