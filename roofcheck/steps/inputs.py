@@ -124,7 +124,7 @@ def printed_peak(chip):
     """A chip's bf16 peak as its data sheet prints it: with sparsity, twice the dense one."""
     return Input(
         2 * float(rk.chip(chip).peak_flops("bf16")),
-        "the printed peak",
+        Sentence("printed-peak.what"),
         "FLOP/s",
         GIVEN,
         chips=(chip,),
