@@ -9,6 +9,7 @@
 # make site    build pages of all of it, with the kit for self-study, and the decks if they were made
 #              before; with SITE=https://... its notebooks know where they were downloaded
 # make build   rebuild the notebooks from their texts
+# make extension  build what JupyterLab loads of roofcheck anew, which needs Node.js
 # make bench   measure the speed claims, as ratios
 # make lock    pin the newest releases that pyproject.toml allows
 VENV := .venv
@@ -16,7 +17,7 @@ BIN := $(VENV)/bin
 PORT ?= 8888
 BROWSER ?= default
 
-.PHONY: lab teach grade test weekly kit self-study slides site build bench lock clean
+.PHONY: lab teach grade test weekly kit self-study slides site build extension bench lock clean
 .DEFAULT_GOAL := lab
 
 lab: $(VENV)/ready
@@ -58,6 +59,9 @@ build: $(VENV)/ready
 	$(BIN)/python -m tools.notebooks
 	$(BIN)/python -m tools.notebooks.contents
 
+extension: $(VENV)/ready
+	@sh tools/extension.sh roofcheck/home/lab $(BIN)
+
 bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks.ring1
 	$(BIN)/python -m benchmarks.models
@@ -80,6 +84,7 @@ lock: $(VENV)/ready
 clean:
 	rm -rf $(VENV) build
 
-HOME_FILES := roofcheck/pyproject.toml $(wildcard roofcheck/home/lab/*.js*)
+HOME_FILES := roofcheck/pyproject.toml roofcheck/home/lab/roofcheck.json \
+    roofcheck/home/labextension/package.json
 $(VENV)/ready: requirements.lock pyproject.toml $(HOME_FILES) tools/setup.sh tools/packages/install.py
 	@sh tools/setup.sh $(VENV)

@@ -1,8 +1,8 @@
 """The course's home in JupyterLab: a server extension, and the page that it feeds.
 
-``lab/`` is what an installation copies to where JupyterLab looks for extensions; ``static/`` is the
-page itself, which the server serves from the package. ``handlers`` answer it, with what ``page``
-says of the course, ``sets`` of a problem set and ``times`` of a moment.
+``make extension`` builds ``labextension/``, which JupyterLab loads, from ``lab/``. ``static/`` is
+the page itself, which the server serves from the package. ``handlers`` answer it, with what
+``page`` says of the course, ``sets`` of a problem set and ``times`` of a moment.
 """
 
 

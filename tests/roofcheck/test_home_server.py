@@ -178,15 +178,16 @@ def test_a_course_elsewhere_is_served_under_the_servers_names(folder, monkeypatc
 
 def test_an_installation_brings_what_jupyterlab_loads():
     settings = tomllib.loads((ROOT / "roofcheck/pyproject.toml").read_text(encoding="utf-8"))
-    brought = {
-        f"{folder}/{Path(file).name}": ROOT / "roofcheck" / file
-        for folder, files in settings["tool"]["setuptools"]["data-files"].items()
-        for file in files
-    }
-    assert all(file.is_file() for file in brought.values())
+    brought = {}
+    for folder, patterns in settings["tool"]["setuptools"]["data-files"].items():
+        for pattern in patterns:
+            found = list((ROOT / "roofcheck").glob(pattern))
+            assert found, pattern
+            brought |= {f"{folder}/{file.name}": file for file in found}
     extension = "share/jupyter/labextensions/roofcheck"
     package = json.loads(brought[f"{extension}/package.json"].read_text(encoding="utf-8"))
     assert f"{extension}/{package['jupyterlab']['_build']['load']}" in brought
+    assert f"{extension}/install.json" in brought
     assert package["version"] == settings["project"]["version"]
     enabled = brought["etc/jupyter/jupyter_server_config.d/roofcheck.json"]
     assert "roofcheck.home" in enabled.read_text(encoding="utf-8")
