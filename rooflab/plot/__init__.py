@@ -11,7 +11,6 @@ from rooflab.plot.measured import measured
 from rooflab.plot.models import layers
 from rooflab.plot.regions import waits
 from rooflab.plot.rooflines import roofline, times
-from rooflab.plot.serving import kv_memory, throughput
 from rooflab.plot.sharding import matmul_cuts, matmul_pair, overlap_blocks, split_times
 from rooflab.plot.stacks import breakdown
 from rooflab.plot.tables import table
@@ -27,7 +26,6 @@ __all__ = [
     "collective",
     "conv_shapes",
     "engineering",
-    "kv_memory",
     "layers",
     "matmul_batches",
     "matmul_cuts",
@@ -42,7 +40,6 @@ __all__ = [
     "show",
     "split_times",
     "table",
-    "throughput",
     "times",
     "topologies",
     "traffic",

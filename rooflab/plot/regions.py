@@ -1,13 +1,16 @@
 """What a decode step waits for, as a map over batch and context."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from matplotlib.lines import Line2D
 
+from roofkit.models.llm.deployment import Deployment
 from rooflab import palette
 from rooflab.plot.figures import ABOVE, COLOURS, PLATE, bare, new_axes, ticks
-from rooflab.plot.serving import BATCHES, one_deployment, rising
 from rooflab.plot.wording import listing, say
 
+BATCHES = tuple(2**i for i in range(11))
 CONTEXTS = tuple(2**i for i in range(4, 16))
 # What a step may wait for longest, each with its colour, from pale to dark.
 REGIONS = {"weights": (COLOURS[1], 0.2), "cache": (COLOURS[2], 0.45), "compute": (COLOURS[0], 0.75)}
@@ -35,8 +38,8 @@ def waits(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
     >>> waits(rk.llm("Llama-2-7B").on("RTX A6000")).get_ylabel()
     'context (tokens of each sequence)'
     """
-    served = one_deployment(deployment)
-    batches, contexts = rising(batches, "batches"), rising(contexts, "contexts")
+    served = _one_deployment(deployment)
+    batches, contexts = _rising(batches, "batches"), _rising(contexts, "contexts")
     ax = ax or new_axes(4)
     xs = np.unique(np.rint(np.geomspace(batches[0], batches[-1], POINTS)))
     ys = np.unique(np.rint(np.geomspace(contexts[0], contexts[-1], POINTS)))
@@ -61,7 +64,7 @@ def waits(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
         ax.contour(xs, ys, spare, [0], colors=line["color"], linestyles="--", linewidths=line["lw"])
         ax.legend(handles=[Line2D([], [], label=say("regions.full"), **line)], **ABOVE)
     ax.set(xscale="log", yscale="log", xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]))
-    ax.set_xlabel(say("serving.batch_axis"))
+    ax.set_xlabel(say("regions.batch_axis"))
     ax.set_ylabel(say("regions.context_axis"))
     ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
     ticks(ax.yaxis, ax.get_ylim(), lambda value: f"{value:g}")
@@ -91,6 +94,34 @@ def leads(served, batch, context):
     matrices = weights + computing - cache
     return np.stack([np.minimum(matrices, weights - computing), -matrices,
                      np.minimum(matrices, computing - weights)])  # fmt: skip
+
+
+def _one_deployment(deployment):
+    """A Deployment on one kind of chip, checked."""
+    if isinstance(deployment, Mapping):
+        raise ValueError("deployment must be one Deployment, got a mapping; draw a figure for each")
+    if not isinstance(deployment, Deployment):
+        raise ValueError(
+            'deployment must be a Deployment, such as rk.llm("Llama-2-7B").on("H100"), got '
+            f"{type(deployment).__name__}: {deployment!r}"
+        )
+    if isinstance(deployment.chip, tuple):
+        raise ValueError(
+            f"{deployment.model.name} is on {len(deployment.chip)} kinds of chips; give one "
+            "Deployment for each"
+        )
+    return deployment
+
+
+def _rising(values, name):
+    """Rising whole numbers as an array, checked."""
+    array = np.asarray(values)
+    whole = array.ndim == 1 and len(array) >= 2 and np.issubdtype(array.dtype, np.integer)
+    if not whole or array[0] < 1 or np.any(np.diff(array) <= 0):
+        raise ValueError(
+            f"{name} must be two or more rising whole numbers of at least 1, got {values!r}"
+        )
+    return array
 
 
 def _inside(region, xs, ys):

@@ -80,10 +80,18 @@ def test_what_is_drawn_is_said():
     assert "batch 1024: compute, from 126 tokens KV cache" in said
 
 
-def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match="one Deployment, got a mapping"):
-        plot.waits({"a": A6000})
-    with pytest.raises(ValueError, match="contexts must be two or more rising whole numbers"):
-        plot.waits(A6000, contexts=[8, 4])
-    with pytest.raises(ValueError, match="2 kinds of chips"):
-        plot.waits(LLAMA.on(["A100 80GB SXM", "H100"]))
+@cases(
+    ("deployment", "choices", "told"),
+    [
+        ({"a": A6000}, {}, "one Deployment, got a mapping"),
+        (LLAMA, {}, "must be a Deployment, such as"),
+        (LLAMA.on(["A100 80GB SXM", "H100"]), {}, "2 kinds of chips"),
+        (A6000, {"contexts": [8, 4]}, "contexts must be two or more rising whole numbers"),
+        (A6000, {"batches": [0, 1]}, "batches must be two or more rising whole numbers"),
+        (A6000, {"batches": [1]}, "batches must be two or more rising whole numbers"),
+        (A6000, {"batches": [1.5, 2]}, "batches must be two or more rising whole numbers"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(deployment, choices, told):
+    with pytest.raises(ValueError, match=told):
+        plot.waits(deployment, **choices)
