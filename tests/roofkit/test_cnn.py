@@ -17,8 +17,6 @@ from roofkit.models.cnn.layers import (
     Add,
     BatchNorm,
     Conv,
-    Dense,
-    DepthwiseConv,
     GlobalPool,
     Pool,
     ReLU,
@@ -63,11 +61,6 @@ def test_parameters_are_the_published_ones_to_the_digit(name, parameters, statis
     assert (network.parameters, network.moving_statistics) == (parameters, statistics)
 
 
-def test_keras_counts_the_moving_statistics_of_mobilenet_too():
-    network = cnn("MobileNetV1")
-    assert network.parameters + network.moving_statistics == 4_253_864
-
-
 @cases(("name", "macs"), [("VGG16", 15.470e9), ("MobileNetV1", 0.5687e9), ("ResNet-50", 4.089e9)])
 def test_multiply_adds_are_the_published_ones_and_flops_twice_as_many(name, macs):
     network = cnn(name)
@@ -82,7 +75,6 @@ def test_multiply_adds_are_the_published_ones_and_flops_twice_as_many(name, macs
         ("VGG16", PUBLISHED, 607.7, 25.46, 50.9),
         ("VGG16", {}, 674.7, 22.93, 45.9),
         ("MobileNetV1", PUBLISHED, 37.1, 15.3, 30.7),
-        ("MobileNetV1", {"inputs_read": False}, 37.1, 15.3, 30.7),
         ("MobileNetV1", {}, 57.9, 9.826, 19.65),
         ("MobileNetV1", {"inputs_read": False, "fused": False}, 77.4, 7.34, 14.69),
         ("MobileNetV1", {"fused": False}, 138.6, 4.10, 8.21),
@@ -98,39 +90,10 @@ def test_traffic_and_intensity_are_the_published_ones_in_each_convention(
     assert flops.intensity == pytest.approx(flops_a_byte, abs=0.05)
 
 
-def test_vgg16_moves_138_million_parameters_and_13_56_million_outputs():
-    weights, activations = _bytes(cnn("VGG16").forward(GTX, **PUBLISHED))
-    assert weights == 4 * 138_357_544
-    assert activations / 4 == pytest.approx(13.56e6, abs=5e3)
-
-
 def test_mobilenet_moves_4_232_million_parameters_and_5_045_million_outputs():
     weights, activations = _bytes(cnn("MobileNetV1").forward(GTX, inputs_read=False))
     assert weights == 4 * 4_231_976
     assert activations / 4 == 5_044_712
-
-
-@cases(("name", "outputs"), [("VGG16", 13.6e6), ("ResNet-50", 11.1e6)])
-def test_convolutions_write_as_many_elements_as_model_cards_say(name, outputs):
-    table = cnn(name).forward(GTX, **PUBLISHED)
-    written = sum(layer.activations for layer in table if layer.flops) / 4
-    assert written == pytest.approx(outputs, abs=5e4)
-
-
-@cases(
-    ("convention", "flops_per_second", "bound"),
-    [
-        ({"inputs_read": False}, 11.3e12, "compute"),
-        ({}, 9.5e12, "memory"),
-        ({"fused": False, "inputs_read": False}, 7.1e12, "memory"),
-    ],
-)
-def test_what_binds_mobilenet_on_a_gtx_1080_ti_depends_on_the_convention(
-    convention, flops_per_second, bound
-):
-    cost = cnn("MobileNetV1").cost(**convention)
-    assert GTX.attainable(cost.intensity) == pytest.approx(flops_per_second, abs=5e10)
-    assert GTX.estimate(cost).bound == bound
 
 
 @cases(("name", "milliseconds", "teraflops"), [("MobileNetV1", 0.157, 7.2), ("VGG16", 3.81, 8.1)])
@@ -140,15 +103,6 @@ def test_layer_by_layer_a_gtx_1080_ti_is_slower_than_the_whole_net_suggests(
     table = cnn(name).forward("GTX 1080 Ti", on_chip=0)
     assert table.time * 1e3 == pytest.approx(milliseconds, rel=3e-3)
     assert table.flops / table.time / 1e12 == pytest.approx(teraflops, abs=0.05)
-
-
-def test_the_aggregate_hides_the_fully_connected_layers_of_vgg16():
-    network = cnn("VGG16")
-    whole, layers = GTX.estimate(network.cost()), network.forward(GTX)
-    assert (whole.bound, round(whole.lower * 1e3, 2)) == ("compute", 2.74)
-    assert round(layers.time * 1e3, 2) == 3.81
-    assert {layers[name].bound for name in ("fc6", "fc7", "fc8")} == {"memory"}
-    assert sum(layers[name].time for name in ("fc6", "fc7", "fc8")) > 1e-3
 
 
 def test_global_pooling_makes_vgg16_5_24_times_as_intense():
@@ -165,17 +119,6 @@ def test_a_network_that_pools_globally_already_stays_as_it_is():
     for name in ("MobileNetV1", "ResNet-50"):
         pooled = cnn(name).with_global_pooling()
         assert (pooled.parameters, pooled.cost()) == (cnn(name).parameters, cnn(name).cost())
-
-
-def test_a_convolution_counts_and_moves_what_the_formulas_of_the_course_say():
-    # FLOPs 2 C_in K K C_out H W; elements C_out (C_in K K + 1) + C_out H W, inputs left out.
-    network = CNN("one", [Conv(64, 3, padding=1)], (3, 32, 32))
-    (layer,) = network.forward(GTX, inputs_read=False)
-    assert layer.flops == 2 * 3 * 3 * 3 * 64 * 32 * 32
-    assert layer.weights == 4 * 64 * (3 * 3 * 3 + 1)
-    assert layer.activations == 4 * 64 * 32 * 32
-    (layer,) = network.forward(GTX)
-    assert layer.activations == 4 * (64 * 32 * 32 + 3 * 32 * 32)
 
 
 @given(
@@ -198,21 +141,6 @@ def test_a_convolution_costs_what_conv2d_does(
     assert with_bias.cost(N, **precision).flops == kernel.flops
 
 
-@given(st.integers(1, 64), st.integers(1, 9), st.integers(1, 2), st.integers(9, 40))
-def test_a_depthwise_convolution_is_one_of_as_many_groups_as_channels(C, K, stride, side):
-    depthwise = CNN("one", [DepthwiseConv(K, stride)], (C, side, side))
-    grouped = CNN("one", [Conv(C, K, stride, groups=C)], (C, side, side))
-    assert depthwise.cost() == grouped.cost()
-    assert depthwise.parameters == C * (K * K + 1)
-
-
-@given(st.integers(1, 64), st.integers(1, 9), st.integers(1, 500), batches)
-def test_a_fully_connected_layer_is_a_matmul_over_all_features(C, side, units, batch):
-    network = CNN("one", [Dense(units, bias=False)], (C, side, side))
-    assert network.cost(batch) == rk.matmul(batch, C * side * side, units, "fp32")
-    assert CNN("one", [Dense(units)], (C, side, side)).parameters == (C * side * side + 1) * units
-
-
 @cases(
     ("layer", "read", "written", "parameters"),
     [
@@ -232,15 +160,6 @@ def test_layers_without_multiply_adds_only_move_bytes(layer, read, written, para
     assert (row.flops, row.weights, row.activations) == (0, 4 * parameters, 12 * written)
     assert row.bound == "memory"
     assert network.parameters == parameters
-
-
-def test_what_is_fused_rides_with_the_layer_before_it():
-    network = CNN("two", [Conv(8, 3, bias=False), BatchNorm(), ReLU()], (3, 32, 32))
-    (fused,) = network.forward(GTX)
-    conv, bn, relu = network.forward(GTX, fused=False)
-    assert fused.weights == conv.weights + bn.weights
-    assert fused.activations == conv.activations
-    assert bn.activations == relu.activations == 2 * 4 * 8 * 30 * 30
 
 
 def test_what_a_residual_block_needs_untouched_is_not_fused():
@@ -266,18 +185,6 @@ def test_resnet_50_has_53_convolutions_16_additions_and_its_stride_in_the_3_by_3
     assert plain["layer2.0.add"].activations == 3 * 4 * 28 * 28 * 512
 
 
-@cases(
-    ("name", "rows"),
-    [
-        ("VGG16", 13 + 5 + 3 + 15),
-        ("MobileNetV1", 27 + 1 + 1 + 27 + 27),
-        ("ResNet-50", 53 + 16 + 1 + 1 + 1 + 53 + 49),
-    ],
-)
-def test_unfused_every_batch_norm_and_relu_is_a_row(name, rows):
-    assert len(cnn(name).forward(GTX, fused=False)) == rows
-
-
 @cases("fused", [True, False])
 @cases(("weight_dtype", "size"), [(None, 2), ("fp32", 4), ("int4", 0.5)])
 @cases("name", ["VGG16", "MobileNetV1", "ResNet-50"])
@@ -286,12 +193,6 @@ def test_every_parameter_is_read_once_at_the_precision_it_is_stored_in(
 ):
     table = cnn(name).forward(GTX, 8, "bf16", weight_dtype=weight_dtype, fused=fused)
     assert _bytes(table)[0] == size * cnn(name).parameters
-
-
-def test_every_layer_list_names_its_paper_and_its_framework_file():
-    for network in cnns():
-        assert "arXiv:" in network.source
-        assert network.source.endswith(".py")
 
 
 @few
@@ -315,15 +216,6 @@ def test_images_add_activations_and_flops_but_no_weights(name, batch, convention
 
 
 @few
-@given(names, batches, batches, conventions)
-def test_more_images_take_longer_but_not_longer_each(name, few, more, convention):
-    network, many = cnn(name), few + more
-    short, long = (network.forward(GTX, n, **convention).time for n in (few, many))
-    assert short < long
-    assert long / many <= short / few * (1 + 1e-12)
-
-
-@few
 @given(names, st.lists(batches, min_size=1, max_size=4), conventions)
 def test_batches_in_an_array_agree_with_single_ones_to_the_last_bit(name, several, convention):
     network = cnn(name)
@@ -333,26 +225,6 @@ def test_batches_in_an_array_agree_with_single_ones_to_the_last_bit(name, severa
         expected = [getattr(table, attribute) for table in alone]
         assert getattr(swept, attribute).tolist() == expected
     assert network.macs(np.array(several)).tolist() == [network.macs(batch) for batch in several]
-
-
-@few
-@given(names, batches, conventions)
-def test_no_convention_moves_less_by_moving_more(name, batch, convention):
-    def moved(**changed):
-        return cnn(name).cost(batch, **convention | changed).bytes
-
-    assert moved(fused=True) < moved(fused=False)
-    assert moved(inputs_read=False) < moved(inputs_read=True)
-    assert moved(pooling=False) < moved(pooling=True)
-
-
-@few
-@given(names, batches, conventions)
-def test_layer_by_layer_is_never_faster_than_the_whole_suggests(name, batch, convention):
-    table = cnn(name).forward(GTX, batch, **convention | {"fma": 2})
-    whole = GTX.estimate(rk.Cost(table.flops, table.bytes))
-    assert whole.lower <= table.time * (1 + 1e-12)
-    assert table.time <= table.upper <= whole.upper * (1 + 1e-12)
 
 
 @few
@@ -404,10 +276,7 @@ def test_a_title_says_what_was_counted_and_how():
     ("written", "name"),
     [
         ("vgg16", "VGG16"),
-        ("VGG-16", "VGG16"),
-        ("mobilenet v1", "MobileNetV1"),
         ("MobileNet_V1", "MobileNetV1"),
-        ("ResNet50", "ResNet-50"),
         ("resnet 50", "ResNet-50"),
     ],
 )
@@ -419,20 +288,12 @@ def test_names_are_found_however_they_are_written(written, name):
     ("name", "nearest"),
     [
         ("vgg19", "nearest: VGG16"),
-        ("mobilenet", "nearest: MobileNetV1"),
-        ("resnet18", "nearest: ResNet-50"),
         ("zzz", "the table has: VGG16, MobileNetV1, ResNet-50"),
     ],
 )
 def test_an_unknown_network_is_answered_with_the_nearest(name, nearest):
     with pytest.raises(ValueError, match=f"no network is named '{name}'; {nearest}"):
         cnn(name)
-
-
-@cases("bad", [None, 16, ["VGG16"]])
-def test_a_name_must_be_text(bad):
-    with pytest.raises(ValueError, match="a network's name must be text"):
-        cnn(bad)
 
 
 def test_the_networks_show_as_a_table():
@@ -477,11 +338,6 @@ def test_an_unknown_dtype_is_answered_with_those_there_are(name, bad):
     for network in (cnn("VGG16"), CNN("norm", [BatchNorm()])):
         with pytest.raises(ValueError, match=f"^{name}={bad!r} is not known; use one of fp64"):
             network.forward(GTX, **{name: bad})
-
-
-def test_a_chip_without_a_peak_at_the_dtype_says_which_it_has():
-    with pytest.raises(ValueError, match=r"GTX 1080 Ti has no peak for dtype 'bf16'.*fp32"):
-        cnn("VGG16").forward("GTX 1080 Ti", dtype="bf16")
 
 
 def test_what_rides_along_with_pooling_is_left_out_with_it():

@@ -24,7 +24,8 @@ from roofkit.hardware.tables import TABLE
 # What a survey of the vendors' pages, made apart from the table, found: dense TFLOP/s, TB/s of
 # memory, GB/s of all links one way, how chips are joined (topology, most in one group, largest
 # slice and the length whose multiples wrap around), multiprocessors by the architecture papers,
-# and the memory that drivers and runtimes report.
+# the memory that drivers and runtimes
+# report, and the ridge at 16 bits, or at 32 where there is no such peak.
 with Path(__file__).with_name("published_chips.csv").open(encoding="utf-8") as _file:
     PUBLISHED = {row["chip"]: row for row in csv.DictReader(_file)}
 BYTES = {"GB": 1e9, "MiB": 2**20, "GiB": 2**30}
@@ -39,24 +40,7 @@ def _published(name, scale=1):
             yield chip, float(number) * BYTES.get(unit, scale)
 
 
-TOY = """\
-[sources]
-me = "measured at my desk"
-
-[[chip]]
-name = "toy"
-sku = "Toy 1"
-aliases = ["desk"]
-peak.fp32 = { value = 1e12, unit = "FLOP/s", kind = "dense", source = "me" }
-memory.bandwidth = { value = 1e11, unit = "byte/s", source = "me" }
-interconnect.bandwidth = { value = 1e9, unit = "byte/s", kind = "one-way", source = "me" }
-interconnect.layout = { links = 4, topology = "torus", slices = ["2x3"], wraps = 3, source = "me" }
-interconnect.latency = { value = 1e-6, unit = "s", source = "me" }
-
-[[chip]]
-name = "toy too"
-sku = "Toy 2"
-"""
+TOY = Path(__file__).with_name("toy_chips.toml").read_text(encoding="utf-8")
 
 
 def _figures(chip):
@@ -111,11 +95,6 @@ def test_every_figure_has_its_unit_kind_and_source(chip):
         assert 0 < figure < math.inf
 
 
-def test_a_peak_of_four_bits_is_at_least_twice_that_of_eight():
-    for name, peak in _published("fp4", 1e12):
-        assert rk.chip(name).peak_flops("fp4") == peak >= 2 * rk.chip(name).peak_flops("fp8")
-
-
 # The part of a host name by which a package registry is known.
 REGISTRIES = {"pypi", "npmjs", "crates", "anaconda"}
 
@@ -145,11 +124,6 @@ def test_a_source_leads_to_the_page_of_its_figures_and_to_no_home_page():
             else:
                 assert kind in ("issues", "pull"), name
                 assert which.isdecimal(), name
-
-
-def test_no_page_is_listed_twice():
-    pages = [found[0].rstrip("/") for _, _, found in _addresses()]
-    assert len(set(pages)) == len(pages)
 
 
 def test_no_peak_is_unconfirmed_and_every_source_is_used():
@@ -184,11 +158,6 @@ def test_what_can_be_allocated_is_what_the_driver_reports():
         assert dataclasses.replace(chip, allocatable=None).usable == chip.capacity, name
 
 
-def test_where_nothing_is_reported_the_data_sheet_stands_in():
-    silent = {chip.name for chip in rk.chips() if chip.capacity and chip.allocatable is None}
-    assert silent == {"Trainium2", "M4 Max"}
-
-
 def test_threads_of_a_multiprocessor_follow_the_architecture():
     turing, wide = {"T4", "Quadro RTX 6000"}, {"V100 SXM2", "GTX 1080 Ti", "H20", "B200", "A30"}
     for chip in rk.chips():
@@ -200,51 +169,11 @@ def test_threads_of_a_multiprocessor_follow_the_architecture():
             assert chip.threads == (1024 if chip.name in turing else 1536)
 
 
-@cases(
-    ("name", "dtype", "ridge"),
-    [
-        ("V100", "fp16", 138.9),
-        ("A100 40GB", "bf16", 200.6),
-        ("A100 80GB", "bf16", 153.0),
-        ("A100 80GB PCIe", "bf16", 161.2),
-        ("H100", "bf16", 295.3),
-        ("H100 PCIe", "bf16", 378.0),
-        ("H200", "bf16", 206.1),
-        ("B200", "bf16", 293.3),
-        ("GB200", "bf16", 312.5),
-        ("L40", "bf16", 209.5),
-        ("L40S", "bf16", 419.0),
-        ("A6000", "bf16", 201.6),
-        ("GTX 1080 Ti", "fp32", 23.35),
-        ("RTX 4090", "bf16", 163.9),
-        ("MI250X", "bf16", 116.8),
-        ("MI300X", "bf16", 246.7),
-        ("v5e", "bf16", 240.5),
-        ("v5p", "bf16", 166.0),
-        ("v6e", "bf16", 560.4),
-        ("TPU7x", "bf16", 312.6),
-        ("B300", "bf16", 290.3),
-        ("GB300", "bf16", 312.5),
-        ("H800", "bf16", 295.3),
-        ("A800", "bf16", 153.0),
-        ("RTX PRO 6000", "bf16", 281.1),
-        ("Trainium2", "bf16", 230.0),
-        ("M4 Max", "fp16", 33.7),
-    ],
-)
-def test_ridges_are_the_published_ones(name, dtype, ridge):
-    assert rk.chip(name).roofline(dtype).ridge == pytest.approx(ridge, rel=4e-4)
-
-
-@cases(("name", "times"), [("H100", 7.4), ("v5e", 18.2 / 4), ("v5p", 30.7 / 6)])
-def test_memory_is_so_many_times_faster_than_all_links(name, times):
-    chip = rk.chip(name)
-    assert chip.bandwidth / chip.interconnect.total == pytest.approx(times, rel=0.01)
-
-
-def test_1e12_flops_take_an_h100_1011_microseconds():
-    roof = rk.chip("H100").roofline("bf16")
-    assert roof.estimate(rk.Cost(1e12, 0)).lower == pytest.approx(1.011e-3, rel=5e-4)
+def test_ridges_are_the_published_ones():
+    for name, ridge in _published("ridge"):
+        chip = rk.chip(name)
+        dtype = next(dtype for dtype in ("bf16", "fp16", "fp32") if dtype in chip.peaks)
+        assert chip.roofline(dtype).ridge == pytest.approx(ridge, rel=4e-4), name
 
 
 def test_rooflines_hold_plain_floats():
@@ -255,17 +184,10 @@ def test_rooflines_hold_plain_floats():
 @cases(
     ("asked", "found"),
     [
-        ("TPU v5e", "TPU v5e"),
-        ("tpu-V5E", "TPU v5e"),
         ("v5e", "TPU v5e"),
         ("tpu_v6e", "TPU v6e"),
         ("TRILLIUM", "TPU v6e"),
-        ("ironwood", "TPU7x"),
-        ("h100", "H100 SXM"),
         ("  H 100  sxm ", "H100 SXM"),
-        ("a100-80", "A100 80GB SXM"),
-        ("1080ti", "GTX 1080 Ti"),
-        ("a6000", "RTX A6000"),
     ],
 )
 def test_a_chip_is_found_by_alias_in_any_case_and_spacing(asked, found):
@@ -283,9 +205,6 @@ def test_every_chip_is_found_by_its_name_and_by_every_alias():
     [
         ("A100", ("A100 40GB SXM", "A100 80GB SXM", "A100 80GB PCIe")),
         ("TPU v5", ("TPU v5e", "TPU v5p")),
-        ("H1000", ("H100 SXM",)),
-        ("MI300", ("MI300X",)),
-        ("quadro", ("Quadro RTX 6000",)),
     ],
 )
 def test_an_unknown_chip_is_answered_with_the_nearest_names(asked, nearest):
@@ -402,21 +321,14 @@ def test_your_own_chip_works_like_those_of_the_table():
     [
         ({"peaks": {"fp32": -1}}, "peaks['fp32']"),
         ({"peaks": {"fp32": math.nan}}, "peaks['fp32']"),
-        ({"peaks": {"fp32": "1e12"}}, "peaks['fp32']"),
         ({"peaks": {"fp31": 1e12}}, "'fp31'"),
         ({"peaks": [1e12]}, "peaks"),
         ({"bandwidth": 0}, "bandwidth"),
-        ({"bandwidth": True}, "bandwidth"),
-        ({"bandwidth": np.ones(2)}, "bandwidth"),
-        ({"capacity": math.inf}, "capacity"),
         ({"allocatable": -1}, "allocatable"),
-        ({"on_chip": b"1"}, "on_chip"),
-        ({"multiprocessors": 0}, "multiprocessors"),
         ({"multiprocessors": 1.5}, "multiprocessors must be a whole number, got 1.5"),
         ({"bandwidth": rk.hardware.Figure(-1, "byte/s", source="a slip")}, "bandwidth"),
         ({"bandwidth": rk.hardware.Figure(1e11, "byte", source="a slip")}, "bandwidth"),
         ({"interconnect": "switch"}, "must be an Interconnect, such as Interconnect(18, 25e9"),
-        ({"interconnect": ("switch", 8)}, "interconnect"),
     ],
 )
 def test_your_own_chip_is_checked_too(given, figure):
@@ -443,18 +355,13 @@ def test_your_own_table_is_read_with_all_its_figures(tmp_path):
         (r', source = "\w+"', "", "source None"),
         (r'source = "\w+"', 'source = "hearsay"', "'hearsay'"),
         (r'unit = "FLOP/s"', 'unit = "TFLOP/s"', "'TFLOP/s'"),
-        (r'unit = "FLOP/s", ', "", "None"),
         (r'kind = "dense"', 'kind = "sparse"', "'sparse'"),
-        (r'kind = "dense", ', "", "kind ''"),
         (r'source = "', 'confirmed = false, source = "', "not confirmed"),
         (r'source = "', 'confirmed = "no", source = "', "'no'"),
         (r'source = "', 'sauce = 1, source = "', "sauce"),
         (r"value = [\d.e+]+", "value = -1", "-1"),
-        (r"value = [\d.e+]+", "value = 0", "0"),
         (r"value = [\d.e+]+", "value = nan", "nan"),
-        (r"value = [\d.e+]+", "value = inf", "inf"),
         (r"value = [\d.e+]+", 'value = "125e12"', "'125e12'"),
-        (r"value = [\d.e+]+", "value = true", "True"),
         (r"value = [\d.e+]+, ", "", "None"),
     ],
 )
@@ -476,38 +383,26 @@ def test_a_flaw_in_the_tables_first_peak_is_refused_by_chip_and_figure(
     [
         ('kind = "one-way"', 'kind = "bidirectional"', "chip 'toy': interconnect.bandwidth"),
         ("memory.bandwidth", "memory.bandwith", "chip 'toy' has an unknown key 'memory.bandwith'"),
-        ("memory.bandwidth", "cores", "chip 'toy' has an unknown key 'cores"),
         ("peak.fp32 =", "peak.fp31 =", "toy: peaks: dtype='fp31' is not known"),
         ('{ value = 1e11, unit = "byte/s", source = "me" }', "1e11", "memory.bandwidth must be"),
         ('sku = "Toy 1"\n', "", "chip 'toy' has no sku"),
-        ('sku = "Toy 1"', "sku = 1", "chip 'toy' has no sku"),
         ('name = "toy"\n', "", "has no name"),
-        ('name = "toy"', "name = 1", "has no name"),
         ('["desk"]', '["TOY-too"]', "toy and toy too share the name 'toytoo'"),
         ('name = "toy too"', 'name = "Toy"', "toy and Toy share the name 'toy'"),
-        ('["desk"]', '"desk"', "chip 'toy' has aliases 'desk'"),
         ('["desk"]', "[1]", "chip 'toy' has aliases [1]"),
         ('topology = "torus", ', "", "interconnect: topology=None has no wraps, got wraps=3"),
         ('"torus"', '"mesh"', "topology='mesh' is not known; use one of torus, switch, all-pairs"),
-        ('"torus"', "[1]", "topology=[1] is not known"),
         ("links = 4, ", "", "links must be a whole number, 1 or more, got None"),
-        ("links = 4", "links = 4.0", "links must be a whole number, 1 or more, got 4.0"),
         ("links = 4", "links = 2", "slice (2, 3) must be a tuple of lengths, one for each two"),
         ('slices = ["2x3"], ', "", "a torus needs its slices"),
         ('["2x3"]', '["2 by 3"]', "has slice '2 by 3'; write lengths as in '2x4'"),
-        ('["2x3"]', '["0x3"]', "a length of a slice must be a whole number, 1 or more, got 0"),
-        ('["2x3"]', '"2x3"', "has slices '2x3'; write a list"),
         ("wraps = 3, ", "", "wraps must be a whole number, 3 or more, got None"),
-        ("wraps = 3", "wraps = 2", "wraps must be a whole number, 3 or more, got 2"),
         ("wraps = 3", "wraps = 3, reduces = 1", "reduces must be true or false, got 1"),
-        ("wraps = 3", "wraps = 3, reduces = true", "only a switch can add up"),
         ('"torus"', '"switch"', "interconnect: topology='switch' has no wraps, got wraps=3"),
         ("wraps = 3", "sauce = 2", "interconnect.layout has unknown entries: sauce"),
-        ('wraps = 3, source = "me"', "wraps = 3", "interconnect.layout has source None"),
         ('wraps = 3, source = "me"', 'wraps = 3, source = "he"', "has source 'he', which"),
         ("layout = {", 'layout = "ring" # {', "interconnect.layout must be a table"),
         ("interconnect.layout", "memory.layout", "unknown key 'memory.layout'; known: peak"),
-        ("interconnect.layout", "interconnect.layot", "unknown key 'interconnect.layot'"),
         ("interconnect.layout", "# ", "interconnect must have both bandwidth and layout"),
         ("[[chip]]", "[[chop]]", "no [[chip]]"),
         ('"measured at my desk"', '""', "has source 'me'"),
@@ -526,13 +421,11 @@ def test_a_flaw_in_your_own_table_is_refused(tmp_path, old, new, told):
 @cases(
     ("given", "told"),
     [
-        ((4, 1e9, "ring"), "topology='ring' is not known; use one of torus, switch, all-pairs"),
         ((4, 1e9, "switch", 8.0), "largest must be a whole number, 2 or more, got 8.0"),
         ((4, 1e9, "switch", 8, ((2, 2),)), "topology='switch' has no slices"),
         ((4, 1e9, "all-pairs", 8), "8 chips in all pairs need 7 links a chip, got links=4"),
         ((4, 1e9, None, 8), "topology=None has no largest, got largest=8"),
         ((4, -1, "switch", 8), "link bandwidth must be finite and above 0"),
-        ((4, 1e9, "torus", None, ((2, 2),)), "wraps must be a whole number, 3 or more, got None"),
     ],
 )
 def test_an_interconnect_that_cannot_be_is_refused(given, told):
@@ -596,11 +489,6 @@ def test_a_file_without_an_answer_is_refused(tmp_path, asked, told):
     _write(tmp_path, TOY)
     with pytest.raises(ValueError, match=told):
         rk.chip(f"{tmp_path}/{asked}")
-
-
-def test_a_table_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"cannot read .*none.toml: No such file"):
-        rk.hardware.load_chips(tmp_path / "none.toml")
 
 
 def test_rows_hold_plain_figures_in_si_units():

@@ -83,19 +83,10 @@ def test_axpy_moves_three_vectors():
     assert _pair(axpy(1000, "fp32")) == (2000, 12_000)
 
 
-def test_matmul_of_4096_cubed_reaches_1365_flops_a_byte():
-    assert rk.matmul(4096, 4096, 4096).intensity == pytest.approx(1365.3, abs=0.05)
-
-
 def test_matmul_intensity_tends_to_b_in_bf16_and_to_2b_in_int8():
     B, D = sympy.symbols("B D", positive=True)
     assert sympy.limit(rk.matmul(B, D, D).intensity, D, sympy.oo) == B
     assert sympy.limit(rk.matmul(B, D, D, "int8").intensity, D, sympy.oo) == 2 * B
-
-
-def test_a_weight_of_its_own_for_every_example_holds_int8_intensity_at_2():
-    for N in (1, 64, 4096):
-        assert batched_matmul(N, 1, 4096, 4096, "int8").intensity == pytest.approx(2, rel=1e-3)
 
 
 @cases(
@@ -104,31 +95,14 @@ def test_a_weight_of_its_own_for_every_example_holds_int8_intensity_at_2():
         # Llama-2-7B on an A6000, prefill of 2048 tokens.
         (rk.matmul(2048, 4096, 4096), 68_719_476_736, 67_108_864),
         (rk.matmul(2048, 4096, 11008), 184_683_593_728, 152_043_520),
-        (rk.matmul(2048, 11008, 4096), 184_683_593_728, 152_043_520),
         (batched_matmul(32, 2048, 128, 2048), 34_359_738_368, 301_989_888),
-        (batched_matmul(32, 2048, 2048, 128), 34_359_738_368, 301_989_888),
         (rk.softmax(32 * 2048, 2048), 671_088_640, 536_870_912),
         (rk.norm(2048, 4096, kind="layer", read_parameters=False), 58_720_256, 33_554_432),
         (rk.elementwise(2048 * 4096), 8_388_608, 33_554_432),
-        # The same, decode of one token after 2048.
-        (rk.matmul(1, 4096, 4096), 33_554_432, 33_570_816),
-        (rk.matmul(1, 4096, 11008), 90_177_536, 90_207_744),
-        (batched_matmul(32, 1, 128, 2048), 16_777_216, 16_916_480),
-        (batched_matmul(32, 1, 2048, 128), 16_777_216, 16_916_480),
-        (rk.softmax(32, 2048), 327_680, 262_144),
-        (rk.norm(1, 4096, kind="layer", read_parameters=False), 28_672, 16_384),
-        (rk.elementwise(4096), 4_096, 16_384),
     ],
 )
 def test_kernels_reproduce_the_published_layer_table(cost, flops, moved):
     assert _pair(cost) == (flops, moved)
-
-
-def test_published_element_wise_intensities():
-    assert rk.softmax(2048, 2048).intensity == 1.25
-    assert rk.norm(2048, 4096, kind="layer", read_parameters=False).intensity == 1.75
-    assert rk.elementwise(4096).intensity == 0.25
-    assert rk.elementwise(4096, reads=2).intensity == pytest.approx(1 / 6)
 
 
 def test_norms_read_their_parameters_once_unless_told_otherwise():
@@ -139,82 +113,6 @@ def test_norms_read_their_parameters_once_unless_told_otherwise():
 
 def test_a_softmax_in_three_passes_reads_three_times():
     assert rk.softmax(10, 100, reads=3).bytes == 2 * rk.softmax(10, 100).bytes
-
-
-# C_in, C_out and side of the 3 x 3 convolutions; channels and side of the outputs of the 2 x 2
-# poolings; in and out of the dense layers.
-VGG16_CONVOLUTIONS = [
-    (3, 64, 224), (64, 64, 224),
-    (64, 128, 112), (128, 128, 112),
-    (128, 256, 56), (256, 256, 56), (256, 256, 56),
-    (256, 512, 28), (512, 512, 28), (512, 512, 28),
-    (512, 512, 14), (512, 512, 14), (512, 512, 14),
-]  # fmt: skip
-VGG16_POOLINGS = [(64, 112), (128, 56), (256, 28), (512, 14), (512, 7)]
-VGG16_DENSE = [(512 * 7 * 7, 4096), (4096, 4096), (4096, 1000)]
-# Channels and stride of the depthwise convolutions; a pointwise one to the next channels follows.
-MOBILENET_DEPTHWISE = [
-    (32, 1), (64, 2), (128, 1), (128, 2), (256, 1), (256, 2), *[(512, 1)] * 5, (512, 2), (1024, 1),
-]  # fmt: skip
-
-
-def _vgg16(**convention):
-    layers = [
-        conv2d(1, side, side, C_in, C_out, 3, padding=1, dtype="fp32", **convention)
-        for C_in, C_out, side in VGG16_CONVOLUTIONS
-    ]
-    return layers + [rk.matmul(1, D, F, "fp32", **convention) for D, F in VGG16_DENSE]
-
-
-def _mobilenet(**convention):
-    convention = {"dtype": "fp32", **convention}
-    layers = [conv2d(1, 224, 224, 3, 32, 3, stride=2, padding=1, **convention)]
-    side, following = 112, [C for C, _ in MOBILENET_DEPTHWISE[1:]] + [1024]
-    for (C, stride), C_next in zip(MOBILENET_DEPTHWISE, following, strict=True):
-        depthwise = {"stride": stride, "padding": 1, "groups": C, **convention}
-        layers.append(conv2d(1, side, side, C, C, 3, **depthwise))
-        side //= stride
-        layers.append(conv2d(1, side, side, C, C_next, 1, **convention))
-    assert side == 7
-    return [*layers, rk.matmul(1, 1024, 1000, **convention)]
-
-
-def _mobilenet_pooling(reads):
-    return rk.elementwise(1024, "fp32", flops_per_element=0, reads=reads)
-
-
-def test_vgg16_is_15_47_billion_multiply_adds():
-    layers = _vgg16(fma=1)
-    assert [layer.flops for layer in layers[:3]] == [86_704_128, 1_849_688_064, 924_844_032]
-    assert sum(layer.flops for layer in layers) == pytest.approx(15.470e9, abs=5e5)
-    assert sum(layer.flops for layer in _vgg16()) == pytest.approx(30.94e9, abs=5e6)
-
-
-def test_vgg16_has_the_published_parameters_outputs_and_intensity():
-    weights, outputs = sum(_vgg16(moves="Y")), sum(_vgg16(moves="Z"))
-    assert weights.bytes / 4 == pytest.approx(138.36e6, abs=2e4)  # 13,416 biases are not counted
-    assert outputs.bytes / 4 == pytest.approx(13.56e6, abs=5e3)
-    assert sum(_vgg16(moves="YZ")).intensity == pytest.approx(50.9, abs=0.05)
-    poolings = [
-        rk.elementwise(C * side**2, "fp32", flops_per_element=0, reads=4)
-        for C, side in VGG16_POOLINGS
-    ]
-    assert sum(_vgg16() + poolings).intensity == pytest.approx(45.9, abs=0.05)
-
-
-def test_mobilenet_is_0_5687_billion_multiply_adds():
-    layers = _mobilenet(fma=1)
-    assert [layer.flops for layer in layers[:3]] == [10_838_016, 3_612_672, 25_690_112]
-    assert sum(layer.flops for layer in layers) == pytest.approx(0.5687e9, abs=5e4)
-
-
-def test_mobilenet_has_the_published_outputs_and_its_intensity_depends_on_the_convention():
-    outputs = sum([*_mobilenet(moves="Z"), _mobilenet_pooling(reads=0)])
-    fused = sum([*_mobilenet(moves="YZ"), _mobilenet_pooling(reads=0)])
-    unfused = sum([*_mobilenet(), _mobilenet_pooling(reads=49)])
-    assert outputs.bytes / 4 == pytest.approx(5.045e6, abs=5e2)
-    assert fused.intensity == pytest.approx(30.7, abs=0.05)
-    assert unfused.intensity == pytest.approx(19.65, abs=0.05)
 
 
 @given(
@@ -325,28 +223,6 @@ def test_counting_multiply_adds_halves_the_flops_and_moves_as_much(kernel):
     assert _pair(flops) == (2 * macs.flops, macs.bytes)
 
 
-@given(sizes, sizes, sizes, sizes, dtypes)
-def test_matmul_intensity_rises_with_the_batch(B, more, D, F, dtype):
-    small, large = rk.matmul(B, D, F, dtype), rk.matmul(B + more, D, F, dtype)
-    assert large.intensity > small.intensity
-
-
-@given(kernel_calls, dtypes)
-def test_arrays_and_scalars_give_the_same_cost(call, dtype):
-    kernel, sizes = call
-    swept = kernel(**{name: np.array([size, size]) for name, size in sizes.items()}, dtype=dtype)
-    alone = kernel(**sizes, dtype=dtype)
-    assert swept.flops.tolist() == [alone.flops] * 2
-    assert swept.bytes.tolist() == [alone.bytes] * 2
-    assert swept.intensity.tolist() == [alone.intensity] * 2
-
-
-@given(st.floats(1e-3, 1e9), st.floats(1e-3, 1e9), st.floats(1e-3, 1e9), dtypes)
-def test_matmul_of_fractional_sizes_agrees_to_the_last_bit_in_arrays(B, D, F, dtype):
-    swept, alone = rk.matmul(np.array([B]), D, np.array([[F]]), dtype), rk.matmul(B, D, F, dtype)
-    assert (swept.flops.item(), swept.bytes.item()) == _pair(alone)
-
-
 @cases("kernel", KERNELS)
 def test_every_size_may_be_an_axis_of_a_sweep(kernel):
     names = list(KERNELS[kernel])
@@ -376,13 +252,6 @@ def test_formulas_in_symbols_give_the_numbers(call, dtype):
     assert formula.bytes.subs(values) == pytest.approx(number.bytes, rel=1e-14)
 
 
-def test_symbolic_convolutions_stay_plain_where_stride_is_1():
-    N, H, W, C, E, K = sympy.symbols("N H W C E K", positive=True)
-    cost = conv2d(N, H, W, C, E, K)
-    assert sympy.expand(cost.flops - 2 * N * E * (H - K + 1) * (W - K + 1) * C * K * K) == 0
-    assert conv2d(N, H, W, C, E, K, groups=2).flops == cost.flops / 2
-
-
 @cases("kind", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64])
 @cases("kernel", KERNELS)
 def test_no_numpy_integer_overflows(kernel, kind):
@@ -402,19 +271,12 @@ def test_no_numpy_integer_overflows(kernel, kind):
     [
         (-1, "-1"),
         (0, "0"),
-        (0.0, "0"),
         (math.nan, "nan"),
         (math.inf, "inf"),
-        (-math.inf, "-inf"),
-        (np.int32(-4), "-4"),
         (np.array([8, -8]), "-8"),
-        (np.array([8, 0]), "0"),
         ([8, math.nan], "nan"),
         (True, "True"),
-        (np.array([True]), "True"),
-        ("256", "'256'"),
         (None, "None"),
-        (1j, "1j"),
         ((8, "8"), "'8'"),
     ],
 )
@@ -448,12 +310,6 @@ def test_an_unknown_dtype_is_answered_with_those_there_are(kernel, name, bad):
         kernel(**KERNELS[kernel], **{name: bad})
     for part in (name, repr(bad), *BYTES):
         assert part in str(refusal.value)
-
-
-@cases("kernel", KERNELS)
-def test_a_kernel_without_a_dtype_is_refused(kernel):
-    with pytest.raises(ValueError, match="dtype=None is not known"):
-        kernel(**KERNELS[kernel], dtype=None)
 
 
 @cases(
@@ -513,7 +369,7 @@ def test_a_convolution_that_cannot_be_is_refused(change, parts):
 
 @cases(
     ("size", "batch"),
-    [(512, 3902), (1024, 453), (2048, 314), (4096, 272), (8192, 255), (16384, 247)],
+    [(512, 3902), (1024, 453), (4096, 272), (16384, 247)],
 )
 def test_critical_batch_is_the_published_one_at_ridge_240_24(size, batch):
     assert round(rk.critical_batch(rk.Roofline(240.24, 1), size, size)) == batch
@@ -526,23 +382,14 @@ def test_an_h100_is_never_reached_by_512_wide_layers():
 @cases(
     ("roof", "dtype", "weight_dtype", "batch"),
     [
-        (rk.Roofline(1.97e14, 8.2e11), "bf16", None, 240.24),
         (rk.Roofline(1.97e14, 8.2e11), "bf16", "int8", 120.1),
-        (rk.Roofline(3.94e14, 8.1e11), "int8", None, 243.2),
         (rk.Roofline(312e12, 2.039e12), "bf16", "int4", 38.3),
-        (rk.Roofline(624e12, 2.039e12), "int8", None, 153),
         (rk.Roofline(624e12, 2.039e12), "int8", "int4", 76.5),
     ],
 )
 def test_the_rule_of_thumb_scales_with_the_bytes_of_a_weight(roof, dtype, weight_dtype, batch):
     found = rk.critical_batch(roof, dtype=dtype, weight_dtype=weight_dtype)
     assert found == pytest.approx(batch, rel=2e-3)
-
-
-def test_splitting_d_over_more_chips_raises_each_chips_critical_batch():
-    v5e = rk.Roofline(1.97e14, 8.2e11)
-    batches = rk.critical_batch(v5e, D=8192 / np.array([1, 2, 4, 8]), F=8192)
-    assert batches.round().tolist() == [255, 263, 282, 326]
 
 
 @given(
@@ -590,8 +437,3 @@ def test_critical_batch_refuses_bad_sizes_but_not_infinite_ones(name, bad):
 def test_critical_batch_refuses_a_chip_and_says_how_to_get_its_roofline():
     with pytest.raises(ValueError, match=r"roof must be a Roofline.*chip\.roofline"):
         rk.critical_batch(rk.chip("H100"))
-
-
-def test_critical_batch_names_shapes_that_do_not_fit():
-    with pytest.raises(ValueError, match=r"D\[2\], F\[3\]; insert axes"):
-        rk.critical_batch(rk.Roofline(240, 1), D=np.ones(2), F=np.ones(3))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sympy
 from cases import cases
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import roofkit as rk
@@ -29,11 +29,7 @@ whole_costs = st.builds(rk.Cost, st.integers(0, 2**80), st.integers(0, 2**80))
     ("peak", "bandwidth", "ridge"),
     [
         (1.97e14, 8.2e11, 240.24),
-        (1.97e14, 8.1e11, 243.2),
-        (3.94e14, 8.1e11, 486.4),
-        (312e12, 1.555e12, 200.6),
         (312e12, 2.039e12, 153.02),
-        (312e12, 1.935e12, 161.2),
         (309.677e12 / 2, 768e9, 201.61),
         (11.3e12, 484e9, 23.35),
     ],
@@ -42,24 +38,13 @@ def test_ridge_is_the_published_one(peak, bandwidth, ridge):
     assert rk.Roofline(peak, bandwidth).ridge == pytest.approx(ridge, rel=3e-4)
 
 
-def test_1e12_flops_take_an_h100_1011_microseconds_and_a_v6e_1099():
-    cost = rk.Cost(flops=1e12, bytes=0)
-    assert rk.Roofline(9.894e14, 3.35e12).estimate(cost).lower == pytest.approx(1.011e-3, rel=5e-4)
-    assert rk.Roofline(9.1e14, 1.6e12).estimate(cost).lower == pytest.approx(1.099e-3, rel=5e-4)
-
-
 @cases(
     ("roof", "intensity", "attainable"),
     [
         (A6000, 1024, 154.8385e12),
         (A6000, 113.7778, 87.3813e12),
-        (A6000, 1.75, 1.344e12),
-        (A6000, 1.25, 960e9),
-        (A6000, 0.999512, 767.625e9),
-        (A6000, 0.25, 192e9),
         (A6000, 1 / 6, 128e9),
         (GTX_1080_TI, 50.9, 11.3e12),
-        (GTX_1080_TI, 7, 3.388e12),
         (V5E, math.inf, 1.97e14),
         (V5E, 0, 0),
     ],
@@ -72,18 +57,6 @@ def test_estimate_gives_both_times_and_their_bracket():
     estimate = rk.Roofline(peak_flops=4, bandwidth=2).estimate(rk.Cost(flops=8, bytes=6))
     assert (estimate.math, estimate.comms, estimate.lower, estimate.upper) == (2, 3, 3, 5)
     assert estimate.bound == "memory"
-
-
-def test_two_v5e_split_along_d_are_compute_bound_from_8756():
-    """Each of two chips does BDF multiply-adds over its half of D and sends 2BF bytes of sums."""
-    link = rk.Roofline(1.97e14, 4.5e10, channel="link")
-
-    def exchange(D, B=128, F=4096):
-        return link.estimate(rk.Cost(flops=B * D * F, bytes=2 * B * F))
-
-    assert exchange(8755).bound == "link"
-    assert exchange(8756).bound == "compute"
-    assert exchange(1024).math / exchange(1024).comms == pytest.approx(0.117, abs=5e-4)
 
 
 def test_equal_times_count_as_compute_bound():
@@ -108,26 +81,6 @@ def test_upper_is_at_least_lower_and_at_most_twice_lower(roof, cost):
 @given(roofs, st.floats(0, 1e12))
 def test_attainable_is_the_lower_of_the_two_roofs(roof, intensity):
     assert roof.attainable(intensity) == min(roof.peak_flops, intensity * roof.bandwidth)
-
-
-@given(roofs, costs)
-def test_flops_over_lower_time_is_the_attainable_speed(roof, cost):
-    speed = cost.flops / roof.estimate(cost).lower
-    assert speed == pytest.approx(roof.attainable(cost.intensity), rel=1e-14)
-
-
-@given(roofs, costs)
-def test_bound_follows_from_intensity_against_the_ridge(roof, cost):
-    assume(not math.isclose(cost.intensity, roof.ridge, rel_tol=1e-12))
-    above = cost.intensity > roof.ridge
-    assert roof.estimate(cost).bound == ("compute" if above else "memory")
-
-
-@given(roofs, costs, st.floats(1.5, 100))
-def test_a_machine_that_is_faster_all_round_is_faster_by_that_factor(roof, cost, factor):
-    faster = rk.Roofline(roof.peak_flops * factor, roof.bandwidth * factor)
-    ratio = roof.estimate(cost).lower / faster.estimate(cost).lower
-    assert ratio == pytest.approx(factor, rel=1e-12)
 
 
 @given(roofs, st.lists(st.tuples(work, work), min_size=1, max_size=8))
@@ -186,11 +139,6 @@ def test_a_cost_adds_to_nothing_but_a_cost(other):
         other + rk.Cost(1, 2)
 
 
-def test_costs_times_costs_have_no_meaning():
-    with pytest.raises(TypeError, match="unsupported operand"):
-        rk.Cost(1, 2) * rk.Cost(1, 2)
-
-
 def test_everything_broadcasts():
     cost = rk.Cost(flops=np.full((3, 1), 1e12), bytes=np.full(4, 2e9))
     roof = rk.Roofline(peak_flops=np.full((2, 1, 1), 1e14), bandwidth=1e12)
@@ -204,12 +152,7 @@ def test_everything_broadcasts():
     ("call", "names"),
     [
         (lambda: rk.Cost(np.ones(2), np.ones(3)), ("flops[2]", "bytes[3]")),
-        (lambda: rk.Roofline(np.ones(2), np.ones(3)), ("peak_flops[2]", "bandwidth[3]")),
         (lambda: np.ones(2) * rk.Cost(1, np.ones(3)), ("times[2]", "bytes[3]")),
-        (
-            lambda: rk.Roofline(np.ones(2), 1).attainable(np.ones(3)),
-            ("peak_flops[2]", "intensity[3]"),
-        ),
         (
             lambda: rk.Roofline(np.ones(2), 1).estimate(rk.Cost(1, np.ones(3))),
             ("peak_flops[2]", "bytes[3]"),
@@ -237,24 +180,15 @@ def test_shapes_that_do_not_fit_are_named_with_the_way_out(call, names):
     ("bad", "shown"),
     [
         (-1, "-1"),
-        (-2.5, "-2.5"),
         (math.nan, "nan"),
         (math.inf, "inf"),
-        (-math.inf, "-inf"),
-        (np.float32(-3), "-3"),
         (np.array([1, math.nan]), "nan"),
-        (np.array([[4], [-5]]), "-5"),
         (True, "True"),
-        (np.True_, "True"),
-        ([True], "True"),
         ("12", "'12'"),
-        (["12"], "'12'"),
         (None, "None"),
         (1j, "1j"),
-        (np.array([1j]), "1.j"),
         (sympy.Integer(-7), "-7"),
         (sympy.zoo, "zoo"),
-        ({"N": 1}, "{'N': 1}"),
     ],
 )
 def test_a_bad_number_is_named_shown_and_told_what_it_must_be(call, name, bad, shown):

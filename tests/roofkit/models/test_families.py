@@ -1,8 +1,9 @@
 """Families of models by their config.json: the parameters of their checkpoints, and refusals."""
 
+import json
 import re
+from pathlib import Path
 
-import numpy as np
 import pytest
 from cases import cases
 
@@ -10,54 +11,21 @@ import roofkit as rk
 from roofkit.models import Precision, Split
 from roofkit.models.llm.deployment import Deployment
 
-MLA = {
-    "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
-}  # fmt: skip
-# Configs as published, and the parameters that a checkpoint holds (Hugging Face counts them).
-PUBLISHED = {
-    "DeepSeek-V3": ({
-        "model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432,
-        "moe_intermediate_size": 2048, "num_hidden_layers": 61, "num_attention_heads": 128,
-        "n_shared_experts": 1, "n_routed_experts": 256, "q_lora_rank": 1536,
-        "num_experts_per_tok": 8, "first_k_dense_replace": 3, "vocab_size": 129280, **MLA,
-        "moe_layer_freq": 1, "num_nextn_predict_layers": 1, "hidden_act": "silu",
-        # Without the 256 corrections of each router, which are no parameters.
-    }, 671_026_404_352),
-    "DeepSeek-V2-Lite": ({
-        "model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944,
-        "moe_intermediate_size": 1408, "num_hidden_layers": 27, "num_attention_heads": 16,
-        "n_shared_experts": 2, "n_routed_experts": 64, "q_lora_rank": None,
-        "num_experts_per_tok": 6, "first_k_dense_replace": 1, "vocab_size": 102400, **MLA,
-    }, 15_706_484_224),
-    "gemma-2-9b": ({
-        "model_type": "gemma2", "hidden_size": 3584, "intermediate_size": 14336,
-        "num_hidden_layers": 42, "num_attention_heads": 16, "num_key_value_heads": 8,
-        "head_dim": 256, "vocab_size": 256000, "sliding_window": 4096,
-        "hidden_act": "gelu_pytorch_tanh", "hidden_activation": "gelu_pytorch_tanh",
-    }, 9_241_705_984),
-    "gpt-oss-120b": ({
-        "model_type": "gpt_oss", "hidden_size": 2880, "num_hidden_layers": 36,
-        "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
-        "vocab_size": 201088, "intermediate_size": 2880, "num_local_experts": 128,
-        "num_experts_per_tok": 4, "sliding_window": 128, "tie_word_embeddings": False,
-    }, 116_829_156_672),
-    "phi-2": ({
-        "model_type": "phi", "hidden_size": 2560, "intermediate_size": 10240,
-        "num_hidden_layers": 32, "num_attention_heads": 32, "vocab_size": 51200,
-        "hidden_act": "gelu_new", "partial_rotary_factor": 0.4,
-    }, 2_779_683_840),
-    "falcon-7b": ({
-        "model_type": "falcon", "hidden_size": 4544, "num_hidden_layers": 32,
-        "num_attention_heads": 71, "vocab_size": 65024, "multi_query": True,
-        "parallel_attn": True, "bias": False, "alibi": False, "new_decoder_architecture": False,
-    }, 6_921_720_704),
-}  # fmt: skip
+CONFIGS = json.loads(Path(__file__).with_name("configs.json").read_text(encoding="utf-8"))
+# Configs as published, and the parameters that a checkpoint holds (Hugging Face counts them), of
+# DeepSeek-V3 without the 256 corrections of each router, which are no parameters.
+PUBLISHED = CONFIGS["published"]
 
 
 @cases("name", PUBLISHED)
 def test_parameters_are_those_of_the_checkpoint(name):
     config, parameters = PUBLISHED[name]
     assert rk.llm(config).parameters == parameters
+
+
+def tuples(values):
+    """Lists of a JSON file as tuples, as formats with scales are."""
+    return tuple(tuple(each) if isinstance(each, list) else each for each in values)
 
 
 def config_of(name, **changed):
@@ -85,23 +53,7 @@ QWEN_MOE = {**QWEN, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediat
             "shared_expert_intermediate_size": 64}  # fmt: skip
 
 
-@cases(
-    ("changed", "window", "windowed"),
-    [
-        ({"model_type": "mistral"}, 4096, 32),
-        ({"model_type": "mistral", "sliding_window": None}, None, 0),
-        ({"model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2}, None, 0),
-        ({"model_type": "gemma2"}, 4096, 16),
-        ({"model_type": "gemma2", "sliding_window": None}, None, 0),
-        ({"model_type": "gemma3_text"}, 4096, 27),
-        ({"model_type": "gpt_oss", "num_local_experts": 8, "num_experts_per_tok": 2}, 128, 16),
-        ({"model_type": "qwen2"}, None, 0),
-        ({"model_type": "qwen2", **QWEN}, 4096, 12),
-        ({"model_type": "qwen3", **QWEN, "max_window_layers": 8}, 4096, 32),
-        ({"model_type": "qwen2_moe", **QWEN_MOE}, 4096, 14),
-        ({"model_type": "qwen3_moe", **QWEN_MOE}, 4096, 40),
-    ],
-)
+@cases(("changed", "window", "windowed"), CONFIGS["windows"])
 def test_an_absent_window_is_that_of_the_family_and_null_is_none(changed, window, windowed):
     config = {**LLAMA, **changed}
     if changed["model_type"] == "qwen3_moe":
@@ -123,21 +75,7 @@ def test_an_absent_rank_is_that_of_the_family_and_null_is_none():
     assert rk.llm(config_of("DeepSeek-V3", q_lora_rank=None)).latent.q_rank == 0
 
 
-@cases(
-    ("changed", "message"),
-    [
-        ({"model_type": "llama", "gated_mlp": False}, "gated_mlp=False"),
-        ({"model_type": "gemma2", "sliding_window_size": 512}, "sliding_window is 4096"),
-        ({"model_type": "gemma2", "use_bidirectional_attention": True}, "use_bidirectional"),
-        ({"model_type": "gemma", "use_bidirectional_attention": True}, "use_bidirectional"),
-        ({"model_type": "gemma2", "layer_types": [["full_attention"]] * 32}, "layer_types="),
-        ({"model_type": "gemma3_text", "sliding_window_pattern": 0}, "sliding_window_pattern=0"),
-        ({"model_type": "mistral", "sliding_window": 0}, "sliding_window=0"),
-        ({"model_type": "qwen3_moe", "decoder_sparse_step": 0}, "decoder_sparse_step=0"),
-        ({"model_type": "qwen3_moe", "mlp_only_layers": 3}, "mlp_only_layers=3"),
-        ({"model_type": "qwen3_moe", "mlp_only_layers": [[3]]}, "mlp_only_layers="),
-    ],
-)
+@cases(("changed", "message"), CONFIGS["fields that cannot be"])
 def test_a_field_that_cannot_be_is_named(changed, message):
     with pytest.raises(ValueError, match=message):
         rk.llm({**LLAMA, **changed})
@@ -145,15 +83,7 @@ def test_a_field_that_cannot_be_is_named(changed, message):
 
 # As published: what the language model has in common with its class is left out. The checkpoints
 # hold 4,300,079,472, 12,187,325,040 and 27,432,406,640 with the vision tower and its projector.
-GEMMA_3 = {
-    "4B": ({"hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34},
-           3_880_263_168),
-    "12B": ({"hidden_size": 3840, "intermediate_size": 15360, "num_hidden_layers": 48,
-             "num_attention_heads": 16, "num_key_value_heads": 8}, 11_766_034_176),
-    "27B": ({"hidden_size": 5376, "intermediate_size": 21504, "num_hidden_layers": 62,
-             "num_attention_heads": 32, "num_key_value_heads": 16, "head_dim": 128},
-            27_009_346_304),
-}  # fmt: skip
+GEMMA_3 = CONFIGS["gemma 3"]
 
 
 @cases("size", GEMMA_3)
@@ -200,46 +130,6 @@ def test_a_mixed_model_forgets_in_some_layers_alone():
     assert step["attention"].kv / step["window_attention"].kv == 10_001 / 4096
     a_token = 2 * 8 * 256 * 2
     assert served.memory(2, 10_000).kv == 2 * a_token * 21 * (10_000 + 4096)
-
-
-def test_latent_attention_caches_one_vector_a_token_on_every_chip():
-    for chips in (1, 8):
-        served = rk.llm(config_of("DeepSeek-V3")).on("H200", split=Split(tensor=chips))
-        assert served.kv_bytes_per_token == 61 * 2 * (512 + 64)
-        assert served.decode(4, 1000)["attention"].kv == 4 * 1001 * 2 * (512 + 64)
-
-
-def test_latent_attention_makes_keys_in_prefill_and_carries_queries_in_decode():
-    """FLOPs of one layer, by the two orders in which its matrices can be multiplied."""
-    served = rk.llm(config_of("DeepSeek-V3")).on("H200", split=Split(tensor=8))
-    heads, n, cached = 16, 100, 5000
-
-    def flops(table):
-        return table["kv_up_proj"].flops + table["attention"].flops
-
-    step = flops(served.decode(1, cached))
-    carried = 2 * heads * 512 * (128 + 128)
-    assert step == carried + (cached + 1) * heads * (2 * (512 + 64) + 2 * 512 + 5)
-    prefill = flops(served.prefill(1, n))
-    made = n * 2 * heads * 512 * (128 + 128)
-    assert prefill == made + n * (n + 1) / 2 * heads * (2 * (128 + 64) + 2 * 128 + 5)
-
-
-def _attention(table):
-    return table["kv_up_proj"].time + table["attention"].time
-
-
-@cases("name", ["DeepSeek-V3", "DeepSeek-V2-Lite"])
-@cases("weights", ["bf16", "fp8"])
-@cases("attention", ["flash", "unfused"])
-def test_more_tokens_never_take_latent_attention_less_time(name, weights, attention):
-    served = rk.llm(config_of(name)).on(
-        "H100", precision=Precision(weights=weights, activations=weights), attention=attention
-    )
-    new, cached = np.arange(1, 200)[:, None], np.unique(np.geomspace(1, 2e4, 200).astype(int))
-    seconds = np.broadcast_to(_attention(served.forward(8, new, cached)), (199, cached.size))
-    assert (np.diff(seconds, axis=0) >= 0).all()
-    assert (np.diff(seconds, axis=1) >= 0).all()
 
 
 def test_latent_attention_goes_the_way_that_is_quicker():
@@ -291,16 +181,6 @@ def test_latent_vectors_are_not_split_among_chips():
         rk.llm(config_of("DeepSeek-V3")).on("H200", split=Split(tensor=8, kv_heads="split"))
 
 
-@cases("name", ["phi-2", "falcon-7b"])
-def test_blocks_whose_halves_stand_side_by_side_read_and_write_the_stream_once(name):
-    model = rk.llm(config_of(name))
-    table = model.on("H100").prefill(1, 100)
-    d, mlp, q = model.hidden, model.mlp, model.heads * model.head_dim
-    moved = {each: table[each].activations / 200
-             for each in ("qkv_proj", "o_proj", "up_proj", "down_proj")}  # fmt: skip
-    assert moved == {"qkv_proj": d + q, "o_proj": q, "up_proj": mlp, "down_proj": mlp + 2 * d}
-
-
 def test_a_checkpoint_is_served_as_it_is_stored_unless_told_otherwise():
     blocks = {
         "quant_method": "fp8",
@@ -334,32 +214,11 @@ BLOCKS = {"quant_method": "fp8", "weight_block_size": [128, 128]}
 KEPT = ("weights", "experts", "activations", "scales", "expert_scales")
 
 
-@cases(
-    ("name", "stored", "given", "expected"),
-    [
-        ("gpt-oss-120b", MXFP4, {}, ("bf16", "fp4", "bf16", 0, (32, "fp8"))),
-        ("gpt-oss-120b", MXFP4, {"weights": "fp8"}, ("fp8", "fp4", "bf16", 0, (32, "fp8"))),
-        ("gpt-oss-120b", MXFP4, {"weights": "int4", "scales": 64},
-         ("int4", "fp4", "bf16", 64, (32, "fp8"))),
-        ("gpt-oss-120b", MXFP4, {"experts": "fp8"}, ("bf16", "fp8", "bf16", 0, 0)),
-        ("DeepSeek-V3", BLOCKS, {"weights": "FP8", "kv": "fp8"},
-         ("fp8", "fp8", "fp8", (16384, "fp32"), (16384, "fp32"))),
-        ("DeepSeek-V3", BLOCKS, {"activations": "bf16"},
-         ("fp8", "fp8", "bf16", (16384, "fp32"), (16384, "fp32"))),
-        ("DeepSeek-V3", BLOCKS, {"weights": "int4"}, ("int4", "int4", "bf16", 0, 0)),
-        ("DeepSeek-V3", BLOCKS, {"experts": "int4"},
-         ("fp8", "int4", "fp8", (16384, "fp32"), 0)),
-        ("DeepSeek-V3", BLOCKS, {"weights": "bf16", "experts": "fp8"},
-         ("bf16", "fp8", "bf16", 0, (16384, "fp32"))),
-        ("phi-2", AWQ, {"scales": 64}, ("int4", "int4", "bf16", 64, 64)),
-        ("phi-2", AWQ, {"weights": "int8"}, ("int8", "int8", "bf16", 0, 0)),
-        ("phi-2", AWQ, {"scales": 0}, ("int4", "int4", "bf16", 0, 0)),
-    ],
-)  # fmt: skip
+@cases(("name", "stored", "given", "expected"), CONFIGS["choices of format"])
 def test_a_choice_replaces_the_stored_format_of_its_part_alone(name, stored, given, expected):
     model = rk.llm(config_of(name, quantization_config=stored))
     served = model.on("H100", precision=Precision(**given))
-    assert tuple(getattr(served.precision, each) for each in KEPT) == expected
+    assert tuple(getattr(served.precision, each) for each in KEPT) == tuples(expected)
     assert Deployment(model, "H100", precision=Precision(**given)) == served
     # What is settled, given again, is settled the same way.
     assert model.on("H100", precision=served.precision) == served
@@ -386,73 +245,14 @@ def compressed(weights, inputs=None, **others):
             "ignore": ["lm_head"], **others}  # fmt: skip
 
 
-@cases(
-    ("how", "expected"),
-    [
-        ({"quant_method": "bitsandbytes", "load_in_4bit": True},
-         {"weights": "int4", "scales": (64, "fp32")}),
-        ({"quant_method": "bitsandbytes", "load_in_4bit": True,
-          "bnb_4bit_use_double_quant": True}, {"weights": "int4", "scales": (64, "int8")}),
-        ({"quant_method": "gptq", "bits": 8, "group_size": 1}, {"weights": "int8", "scales": 1}),
-        ({"quant_method": "gptq", "bits": 4, "group_size": 0}, {"weights": "int4"}),
-        ({"quant_method": "gptq", "bits": 4, "group_size": -1, "lm_head": True},
-         {"weights": "int4", "lm_head": "int4"}),
-        ({"quant_method": "fbgemm_fp8", "modules_to_not_convert": ["lm_head"]},
-         {"weights": "fp8", "activations": "fp8"}),
-        ({"quant_method": "fp8", "modules_to_not_convert": [
-            "lm_head", "model.layers.0.input_layernorm", "model.layers.0.mlp.gate"]},
-         {"weights": "fp8", "activations": "fp8"}),
-        (compressed(NARROW, NARROW), {"weights": "fp8", "activations": "fp8"}),
-        (compressed(NARROW, NARROW, ignore=[], kv_cache_scheme=NARROW),
-         {"weights": "fp8", "activations": "fp8", "lm_head": "fp8", "kv": "fp8"}),
-        (compressed({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128},
-                    ignore=["re:.*lm_head", "re:.*mlp.gate$"]),
-         {"weights": "int4", "scales": 128}),
-        (compressed({"num_bits": 4, "type": "float", "group_size": 16},
-                    {"num_bits": 4, "type": "float", "group_size": 16}),
-         {"weights": "fp4", "activations": "fp4", "scales": (16, "fp8")}),
-        ({"quant_method": "modelopt", "quant_algo": "FP8", "ignore": ["lm_head"],
-          "kv_cache_scheme": NARROW}, {"weights": "fp8", "activations": "fp8", "kv": "fp8"}),
-        ({"quant_method": "modelopt", "quantization": {
-            "quant_algo": "W4A16_AWQ", "group_size": 64, "kv_cache_quant_algo": "FP8"}},
-         {"weights": "int4", "scales": 64, "kv": "fp8"}),
-    ],
-)  # fmt: skip
+@cases(("how", "expected"), CONFIGS["stored formats"])
 def test_the_formats_of_a_checkpoint_are_read(how, expected):
-    assert rk.llm(config_of("phi-2", quantization_config=how)).stored == expected
+    assert rk.llm(config_of("phi-2", quantization_config=how)).stored == dict(
+        zip(expected, tuples(expected.values()), strict=True)
+    )
 
 
-@cases(
-    ("how", "named"),
-    [
-        ({"quant_method": "gptq", "bits": 3}, "'bits': 3"),
-        ({"quant_method": ["gptq"]}, "methods known are"),
-        ({"quant_method": "gptq", "bits": 4, "group_size": "128"}, "not of the kind that gptq has"),
-        ({"quant_method": "modelopt", "quantization": "FP8"}, "not of the kind that modelopt has"),
-        ({"quant_method": "modelopt", "quant_algo": []}, "not of the kind that modelopt has"),
-        (compressed(NARROW, sparsity_config="dense"), "not of the kind that compressed-tensors"),
-        (compressed(NARROW, kv_cache_scheme="fp8"), "not of the kind that compressed-tensors"),
-        ({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*down": {}}}, "dynamic"),
-        ({**BLOCKS, "modules_to_not_convert": ["model.layers.0.mlp.down_proj"]}, "down_proj"),
-        ({"quant_method": "fbgemm_fp8",
-          "modules_to_not_convert": ["model.layers.3.self_attn.q_proj"]}, "self_attn.q_proj"),
-        (compressed(NARROW, ignore=["lm_head", "re:.*gate.*"]), "re:.*gate"),
-        (compressed(NARROW, config_groups={"a": {"weights": NARROW}, "b": {
-            "weights": {**NARROW, "num_bits": 4}}}), "groups differ"),
-        (compressed(NARROW, config_groups={"a": {"weights": NARROW, "targets": ["re:.*q_proj"]}}),
-         "q_proj"),
-        (compressed(NARROW, config_groups={}), "config_groups"),
-        (compressed(NARROW, config_groups=[NARROW]), "config_groups"),
-        (compressed({**NARROW, "block_structure": "128x1"}), "block_structure"),
-        ({"quant_method": "fp8", "weight_block_size": [128]}, "weight_block_size"),
-        ({**BLOCKS, "ignored_layers": "lm_head"}, "ignored_layers"),
-        (compressed({"num_bits": 2, "type": "int"}), "'num_bits': 2"),
-        (compressed(NARROW, sparsity_config={"format": "sparse-24-bitmask"}), "sparsity_config"),
-        ({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}, "MIXED_PRECISION"),
-        ({"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_quant_algo": "NVFP4"},
-         "kv_cache_quant_algo"),
-    ],
-)  # fmt: skip
+@cases(("how", "named"), CONFIGS["stored otherwise"])
 def test_a_checkpoint_that_is_stored_otherwise_is_refused_by_name(how, named):
     with pytest.raises(ValueError, match="quantization_config=.*" + re.escape(named)):
         rk.llm(config_of("phi-2", quantization_config=how))
@@ -482,38 +282,19 @@ def test_chips_together_take_the_16_bits_that_all_have():
     assert phi.on(["H100", "A100 80GB SXM"]).precision.activations == "bf16"
 
 
-@cases(
-    "field",
-    [
-        {"num_local_experts": 8}, {"vision_config": {"hidden_size": 8}}, {"kv_lora_rank": 64},
-        {"sliding_window": 4096}, {"mamba_d_state": 16}, {"q_lora_rank": 8}, {"num_experts": 8},
-        {"num_experts_steps": 2}, {"attention_window_scale": 2}, {"use_bias": False},
-        {"use_bidirectional_attention": True},
-    ],
-)  # fmt: skip
+@cases("field", CONFIGS["fields that change costs"])
 def test_a_field_that_changes_costs_is_refused_by_name(field):
     (name,) = field
     with pytest.raises(ValueError, match=f"{name}="):
         rk.llm(config_of("phi-2", **field))
 
 
-@cases(
-    "field",
-    [
-        {"rope_theta": 1e6}, {"attention_dropout": 0.1}, {"rope_scaling": {"factor": 8}},
-        {"initializer_range": 0.02}, {"layer_norm_eps": 1e-5}, {"bos_token_id": 1},
-        {"torch_dtype": "float16"}, {"use_cache": True}, {"sliding_window": None},
-        {"my_own_note": "hello"}, {"num_local_experts": 0}, {"router_aux_loss_coef": 0.1},
-        {"gated_mlp": False}, {"properties": "many"}, {"rope_scaling_layers": 3},
-    ],
-)  # fmt: skip
+@cases("field", CONFIGS["fields that change no cost"])
 def test_a_field_that_changes_no_cost_is_passed_over(field):
     assert rk.llm(config_of("phi-2", **field)).parameters == PUBLISHED["phi-2"][1]
 
 
 def test_a_folder_of_a_checkpoint_is_read(tmp_path):
-    import json
-
     (tmp_path / "config.json").write_text(json.dumps(config_of("phi-2")))
     for where in (tmp_path, str(tmp_path)):
         assert rk.llm(where).parameters == PUBLISHED["phi-2"][1]

@@ -165,19 +165,6 @@ def test_nothing_is_predicted_to_be_sent_faster_than_its_links_allow(over, laten
             assert found.coverage == (0.9 if own else None)
 
 
-def test_two_nodes_are_not_predicted_to_be_faster_than_each_of_them():
-    def found(over):
-        served = rk.llm("Llama-3-70B").on(
-            "H100",
-            split=Split(tensor=over.n, kv_heads="split"),
-            links=Links(tensor=over),
-            calibration=H100,
-        )
-        return served.decode(512, 100)["attn_all_reduce"].predicted(H100)
-
-    assert found(rk.group("H100", 8, nodes=2, card=1e12)).seconds > found(OVER[2]).seconds
-
-
 def test_what_was_not_timed_goes_by_its_links():
     stages = (
         rk.llm("Llama-2-7B").on("H100", split=Split(pipeline=4), calibration=H100).decode(8, 100)

@@ -49,12 +49,6 @@ def test_what_no_length_fills_is_endless():
     assert served.longest_prompt(chunk=None) < math.inf
 
 
-def test_chunks_leave_room_for_more():
-    assert H100.largest_batch(8192) > H100.largest_batch(8192, chunk=None)
-    assert H100.longest_prompt() > 1.3 * H100.longest_prompt(chunk=None)
-    assert H100.largest_batch(reserve=8e9) < H100.largest_batch()
-
-
 def test_what_does_not_fit_at_all_is_none():
     assert rk.llm("Llama-2-70B").on("H100").largest_batch() == 0
     assert rk.llm("Llama-2-70B").on("H100").longest_prompt() == 0

@@ -27,18 +27,6 @@ def torus(axes, rings, both_ways=True):
     return capacity
 
 
-def switch(n, width=1, name="switch"):
-    """n chips that each have both ways of one link to a switch."""
-    return Counter(
-        {pair: width for chip in range(n) for pair in (((chip,), name), (name, (chip,)))}
-    )
-
-
-def all_pairs(n):
-    """A link from every chip to every other."""
-    return Counter({((a,), (b,)): 1 for a, b in itertools.permutations(range(n), 2)})
-
-
 def nodes(count, chips, width, card):
     """``count`` switches of ``chips`` chips, and a card on every chip to one outer switch."""
     capacity = Counter()

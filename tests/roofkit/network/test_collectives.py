@@ -92,25 +92,6 @@ def test_an_all_to_all_loads_the_busiest_link_of_a_torus_so(axes, rings):
         assert found == pytest.approx(slowest, rel=1e-12)
 
 
-@cases("n", [3, 4, 5, 8])
-def test_a_one_way_ring_takes_what_its_cuts_ask(n):
-    capacity = links.torus((n,), (True,), both_ways=False)
-    one_way = ring(n, 1.0, bidirectional=False)
-    assert all_gather(n, one_way).seconds == links.slowest_cut(capacity, links.gather)
-    routed = links.busiest_link((n,), (True,), both_ways=False)
-    assert all_to_all(n**2, one_way).seconds == pytest.approx(routed)
-
-
-@cases("n", [2, 3, 5, 8])
-@cases(("capacity", "made"), [(links.switch, switch), (links.all_pairs, all_pairs)])
-def test_switches_and_all_pairs_take_what_their_cuts_ask(n, capacity, made):
-    group = made(n, 1.0)
-    gather = links.slowest_cut(capacity(n), links.gather)
-    exchange = links.slowest_cut(capacity(n), links.exchange)
-    assert all_gather(n, group).seconds == pytest.approx(gather, rel=1e-12)
-    assert all_to_all(n**2, group).seconds == pytest.approx(exchange, rel=1e-12)
-
-
 @cases(("count", "chips"), [(2, 1), (2, 2), (2, 3), (3, 2), (2, 4), (4, 1)])
 @cases("card", [1, 2, 9])
 def test_two_levels_take_what_the_cuts_ask_where_the_outer_one_binds(count, chips, card):
@@ -157,13 +138,6 @@ def test_a_switch_adds_up_wherever_it_can_unless_told_otherwise(chip, exact):
     assert (found == all_reduce(16e6, rk.group("H100", 8), in_network=True)) == (chip == "H100")
 
 
-@given(collectives, sizes, sizes, counts, makers, st.booleans())
-def test_more_bytes_never_take_less(collective, size, more, n, make, exact):
-    group = make(n, latency=1e-6)
-    least = collective(size, group, exact=exact, with_latency=True).bytes
-    assert collective(size + more, group, exact=exact, with_latency=True).bytes >= least
-
-
 @cases("exact", [True, False])
 @cases("make", MAKERS.values())
 @cases("collective", COLLECTIVES)
@@ -205,12 +179,9 @@ def test_collectives_in_symbols_are_the_formulas_of_the_table():
     ("group", "hops"),
     [
         (ring(16, W, latency=1e-6), 8),
-        (ring(9, W, latency=1e-6), 4),
         (ring(16, W, bidirectional=False, latency=1e-6), 15),
         (line(4, W, latency=1e-6), 3),
         (switch(8, W, latency=1e-6), 1),
-        (all_pairs(8, W, latency=1e-6), 1),
-        (torus((16, 16), W, latency=1e-6), 16),
         (torus((4, 8, 12), W, latency=1e-6), 12),
         (rk.group("TPU v5e", 8), 4),
     ],
@@ -222,13 +193,6 @@ def test_small_arrays_wait_for_one_hop_after_another(group, hops):
         assert late.seconds == pytest.approx(passes * hops * 1e-6)
         large = collective(1e12, group, with_latency=True)
         assert large == collective(1e12, group)
-
-
-def test_v5e_waits_under_45_kilobytes_a_hop():
-    """The book's quizzes: bf16[256, 256] and bf16[2048, 8192] on an axis of 4, no wrap-around."""
-    four = rk.group("TPU v5e", (4,))
-    assert all_gather(2 * 256 * 256, four, with_latency=True).seconds == pytest.approx(3e-6)
-    assert all_gather(2 * 2048 * 8192, four).seconds == pytest.approx(560e-6, rel=2e-3)
 
 
 @cases("bad", [0, -1, math.nan, math.inf, "1e6", None, True])
@@ -282,8 +246,3 @@ def test_a_sum_in_the_switch_has_no_approximation():
 def test_a_collective_runs_over_a_group(bad):
     with pytest.raises(ValueError, match="group must be a Group, got"):
         all_gather(1e6, bad)
-
-
-def test_shapes_that_do_not_fit_are_named_with_the_way_out():
-    with pytest.raises(ValueError, match=r"do not broadcast: size\[2\], axes\[0\]\[3\]"):
-        all_gather(np.ones(2), ring(np.full(3, 4), W))

@@ -21,25 +21,16 @@ from roofkit.network.sharding import group_sizes
     [
         ("TPU v5e", 1, "line of 1", 45e9),
         ("TPU v5e", 2, "line of 2", 45e9),
-        ("TPU v5e", 4, "2x2", 90e9),
         ("TPU v5e", 8, "2x4", 90e9),
-        ("TPU v5e", (4, 2), "4x2", 90e9),
         ("TPU v5e", 16, "4x4", 90e9),
         ("TPU v5e", (16,), "ring of 16", 90e9),
         ("TPU v5e", (4,), "line of 4", 45e9),
-        ("TPU v5e", 128, "8x16", 135e9),
         ("TPU v5e", 256, "16x16", 180e9),
-        ("TPU v6e", 8, "2x4", 180e9),
-        ("TPU v5p", 8, "2x2x2", 270e9),
         ("TPU v5p", 32, "2x4x4", 270e9),
         ("TPU v5p", (4, 4), "4x4", 360e9),
-        ("TPU v5p", 64, "4x4x4", 540e9),
         ("TPU v4", (4,), "ring of 4", 90e9),
         ("H100", 8, "switch of 8", 450e9),
-        ("H100", 2, "switch of 2", 450e9),
-        ("A100 80GB SXM", 4, "switch of 4", 300e9),
         ("A100 80GB PCIe", 2, "all-pairs of 2", 300e9),
-        ("GB200", 72, "switch of 72", 900e9),
         ("MI300X", 8, "all-pairs of 8", 448e9),
         ("MI300X", 2, "all-pairs of 2", 64e9),
     ],
@@ -55,19 +46,14 @@ def test_chips_of_the_table_are_joined_as_they_are(chip, n, shape, egress):
     ("chip", "n", "told"),
     [
         ("TPU v5e", 3, "has no slice of n=3 chips; slices are 2x2, 2x4"),
-        ("TPU v5e", 512, "has no slice of n=512"),
         ("TPU v5e", (3, 3), r"has no slice with axes \(3, 3\)"),
-        ("TPU v5e", (17,), r"has no slice with axes \(17,\)"),
-        ("TPU v5e", (2, 2, 2), "has no slice with axes"),
         ("TPU v5e", (), "has no slice with axes"),
         ("H100", 16, "a switch joins at most 8 H100 SXM, got n=16; for more, give n for one node"),
         ("RTX A6000", 3, "a set of all pairs joins at most 2"),
         ("L40", 2, "the table does not say how several are joined; say topology="),
-        ("GTX 1080 Ti", 2, "has no links in the table"),
         ("H100", 2.5, "n must be a whole number of chips, got 2.5"),
         ("H100", 0, "n must be finite and at least 1, got 0"),
         ("H100", np.array([2, 4]), "n must be a whole number of chips"),
-        ("H1000", 2, "no chip is named 'H1000'"),
     ],
 )
 def test_numbers_of_chips_that_do_not_exist_are_refused(chip, n, told):
@@ -111,6 +97,8 @@ def test_what_a_group_would_ignore_is_refused():
     ("given", "told"),
     [
         ({"rings": ("no",)}, r"rings=\('no',\) must say of each of 1 axes"),
+        ({"topology": "mesh"}, "topology='mesh' is not known"),
+        ({"rings": (True, True)}, "must say of each of 1 axes"),
         ({"rings": 5}, "rings=5 must say of each of 1 axes"),
         ({"chip": "H100"}, "chip='H100' must be a Chip"),
         ({"bidirectional": 1}, "bidirectional=1 must be True or False"),
@@ -141,12 +129,6 @@ def test_chips_that_the_caller_joins_keep_their_latency():
     mine = rk.Chip("mine", {"bf16": 1e12}, 1e11, interconnect=joined)
     for topology in ("ring", "line", "switch"):
         assert group(mine, 4, topology=topology).latency == 1e-6
-
-
-def test_a_ring_can_be_used_one_way_and_nothing_else_can():
-    assert group("TPU v5e", (16,), bidirectional=False).egress == 45e9
-    with pytest.raises(ValueError, match="only a ring can be used one way"):
-        group("TPU v5e", 8, bidirectional=False)
 
 
 def test_two_levels_need_a_card():
@@ -180,15 +162,6 @@ def test_a_bad_bandwidth_is_named(made):
         made(4, 0)
     with pytest.raises(ValueError, match="latency must be"):
         made(4, 1e9, latency=-1)
-
-
-def test_axes_are_a_tuple():
-    with pytest.raises(ValueError, match="must be a tuple, such as"):
-        torus(16, 45e9)
-    with pytest.raises(ValueError, match="topology='mesh' is not known"):
-        Group("mesh", (4,), 45e9)
-    with pytest.raises(ValueError, match="must say of each of 1 axes"):
-        Group("torus", (4,), 45e9, (True, True))
 
 
 def test_counts_may_be_arrays_or_symbols():

@@ -1,6 +1,5 @@
 """An all-reduce costs the same whoever asks for it, and its options mean the same everywhere."""
 
-import inspect
 import json
 
 import pytest
@@ -88,24 +87,6 @@ def test_whoever_is_told_where_sums_are_made_names_the_same_time(name, in_networ
     assert found == {way: pytest.approx(found["network"], rel=1e-12) for way in found}
     if not several:
         assert (found["network"] == pytest.approx(_ways(chip)["network"])) == in_network
-
-
-def test_in_network_is_none_unless_given():
-    asked = [*vars(network).values(), Links, network.sharded_matmul, network.critical_width]
-    defaults = [
-        inspect.signature(each).parameters["in_network"].default
-        for each in asked
-        if inspect.isfunction(each) or each is Links
-        if "in_network" in inspect.signature(each).parameters
-    ]
-    assert len(defaults) >= 4
-    assert set(defaults) == {None}
-    options = [
-        option for command in main.commands.values() for option in command.params
-        if option.name == "in_network"
-    ]  # fmt: skip
-    assert len(options) == 2
-    assert all(option.default is None for option in options)
 
 
 @cases("chip", ["H100", "H200", "B200", "A100 80GB SXM", "A40", "A30"])

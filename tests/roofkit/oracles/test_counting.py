@@ -125,11 +125,6 @@ def test_halves_side_by_side_take_what_the_whole_takes(name):
             assert total == getattr(found[first], field), (first, field)
 
 
-@cases("rotary", [True, False])
-def test_normed_keys_go_to_the_cache(rotary):
-    compare(tiny.changed(qk_norm=True, rotary=rotary), 1, "fused", *PASSES["prefill"])
-
-
 @cases("seed", range(20))
 def test_flags_do_not_disturb_each_other(seed):
     draw = random.Random(seed)
@@ -500,16 +495,3 @@ def test_activations_take_at_most_this_much_memory(name, how):
     peak = tiny.run(model, tiny.tokens_of(model, 2, 6), how=how).chips[0].tape.peak(WIDTHS)
     said = adapter.memory(adapter.served(dataclasses.asdict(model), 1, how), 2, 6)
     assert said["activation"] == peak
-
-
-def test_operations_that_are_fused_keep_to_themselves_what_they_hand_on():
-    model = tiny.Model()
-    tape = tiny.run(model, tiny.tokens_of(model, 2, 5)).chips[0].tape
-    stream, inner, blocks = 10 * model.hidden, 10 * model.mlp, model.layers
-    alone = tape.asked()
-    both = tape.asked([("gate_proj", "up_proj", "mlp_act"), ("attn_add", "mlp_norm")])
-    assert both["gate_proj"].activation == blocks * (stream + inner)
-    assert both["attn_add"].activation == blocks * 4 * stream
-    assert both["gate_proj"].flops == sum(
-        alone[name].flops for name in ("gate_proj", "up_proj", "mlp_act")
-    )
