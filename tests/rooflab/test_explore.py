@@ -8,7 +8,6 @@ import re
 from collections import ChainMap
 from itertools import pairwise
 
-import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from cases import cases
@@ -21,11 +20,6 @@ from rooflab import explore
 from rooflab.explore import frame
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-
-
-@pytest.fixture(autouse=True)
-def _no_windows():
-    plt.switch_backend("Agg")
 
 
 def picture(live):
@@ -67,21 +61,11 @@ def test_a_link_and_a_roofline_of_your_own():
     assert mine.roof.ridge == 4
 
 
-def test_text_can_be_replaced():
-    live = explore.roofline(kernel="dot", text={"ridge": "拐点", "published": "{name}：官方数据"})
-    text = picture(live).text
-    assert (text["ridge"], text["kernel"]) == ("拐点", "dot")
-    assert text["published"] == "TPU v5e bf16：官方数据"
-    assert text["x_axis"] == "arithmetic intensity (FLOP/byte)"
-
-
 @cases(
     ("arguments", "message"),
     [
-        ({"chip": "TPU v9"}, "no chip is named 'TPU v9'; nearest"),
         ({"dtype": "fp8"}, "TPU v5e has no peak for dtype 'fp8'; the table has: bf16, int8"),
         ({"intensity": 0}, "intensity must be finite and above 0, got 0"),
-        ({"intensity": rk.Cost(1, 0)}, "intensity must be finite and above 0, got inf"),
         ({"intensity": [1, 2]}, "intensity must be one number or a Cost of numbers"),
         ({"text": {"ridges": ""}}, "text has .'ridges'.; the entries are"),
         ({"chip": rk.Roofline([1e12, 2e12], 1e11)}, "chip must be one Roofline"),
@@ -120,20 +104,12 @@ def test_time_bars_start_at_the_cost_and_follow_the_controls():
     assert live.estimates["TPU v6e"].upper < longest
 
 
-def test_time_bars_have_a_static_picture_and_take_rooflines_of_your_own():
-    live = explore.times(rk.Cost(1, 1), {"mine": rk.Roofline(2e11, 5e10)})
-    assert live.estimates["mine"].math == 5e-12
-    assert "mine: T_math 5 ps, T_comms 20 ps" in live._repr_mimebundle_()["text/html"]
-
-
 @cases(
     ("cost", "chips", "message"),
     [
         (1e12, ["H100"], "cost must be a Cost"),
         (rk.Cost(0, 1), ["H100"], "flops must be finite and above 0, got 0"),
-        (rk.Cost([1, 2], 1), ["H100"], "flops must be one number"),
         (rk.Cost(1, 1), [], "chips is empty"),
-        (rk.Cost(1, 1), ["H900"], "no chip is named 'H900'"),
         (rk.Cost(1, 1), {"mine": 3}, "chips.'mine'. must be one Roofline"),
     ],
 )
@@ -158,21 +134,12 @@ def test_time_bars_move_in_the_terms_of_a_question():
     assert repr(live) == "TimesExplorer(tokens=200, bits=4)"
 
 
-def test_one_slider_of_time_bars_may_keep_its_own_terms():
-    live = explore.times(rk.Cost(1e12, 2e9), ["H100"], terms={"bytes": ("bits", 16, [16, 8])})
-    flops, bits = [row.children[0] for row in live.children[:-1]]
-    flops.value, bits.value = 5e11, 8
-    assert live.cost == rk.Cost(5e11, 1e9)
-
-
 @cases(
     ("terms", "message"),
     [
         ({"time": STEP["flops"]}, "terms must map"),
-        ([1], "terms must map"),
         ({"flops": ("tokens", 100)}, r"terms\['flops'\] must be \(label, start, stops\)"),
         ({"flops": ("tokens", 100, [50, 200])}, "starts at 100, which is none of"),
-        ({"flops": ("tokens", 100, [0, 100])}, "must be finite and above 0"),
         ({"flops": ("tokens", 100, [[50], 100])}, "must have numbers as stops"),
     ],
 )
@@ -229,11 +196,6 @@ def test_a_switch_that_adds_does_so():
     assert [size["sent"] for size in sizes[:4]] == pytest.approx([0, 1, 4 / 3, 3 / 2])
 
 
-def test_n_ends_where_the_group_does():
-    live = joined(explore.chips(n=256), "H100 SXM: switch that adds")
-    assert (live.n, live.group.chip.name) == (8, "H100 SXM")
-
-
 def test_controls_step_through_whole_sizes_and_the_threshold_lies_between_two_steps():
     live = explore.chips()
     widths, batches = picture(live).widths, picture(live).batches
@@ -247,43 +209,19 @@ def test_controls_step_through_whole_sizes_and_the_threshold_lies_between_two_st
     assert max(b / a for a, b in pairwise(widths)) <= 1.125
 
 
-def test_words_of_chips_can_be_replaced():
-    words = {
-        "choice": "{chip}（{topology}）",
-        "line": "链",
-        "shape": "{n} 片{topology}",
-        "n": "芯片数 n",
-    }
-    live = explore.chips(text=words)
-    assert live.children[0].options[1] == "TPU v5e（链）"
-    assert picture(live).groups[0]["sizes"][1]["shape"] == "2 片链"
-    assert live._controls["n"].description == "芯片数 n"
-
-
 @cases(
     ("arguments", "message"),
     [
         ({"chips": []}, "chips is empty"),
-        ({"chips": "TPU v9"}, "no chip is named 'TPU v9'"),
         ({"chips": "L40S"}, "the table does not say how several L40S are joined"),
-        ({"chips": "AGX Orin"}, "the table does not say how several AGX Orin are joined"),
         ({"n": 3}, "n=3 is no number of TPU v5e that work together: 1, 2, 4, 8"),
         ({"D": 0}, "D must be finite and above 0, got 0"),
         ({"B": 1.5}, "B must be one whole number, got 1.5"),
-        ({"F": [1, 2]}, "F must be one whole number"),
-        ({"dtype": "fp8"}, "TPU v5e has no peak for dtype 'fp8'"),
-        ({"text": {"rings": ""}}, "text has .'rings'.; the entries are"),
     ],
 )
 def test_chips_refuse_what_they_cannot_draw(arguments, message):
     with pytest.raises(ValueError, match=message):
         explore.chips(**arguments)
-
-
-def test_chips_have_a_static_picture():
-    page = explore.chips()._repr_mimebundle_()["text/html"]
-    assert "n = 2: T_math 349 µs, T_memory 113 µs, T_link 373 µs, total between" in page
-    assert "link-bound" in page
 
 
 def controls(live):
@@ -333,35 +271,17 @@ def test_the_axes_of_a_matmul_hold_all_that_the_controls_reach(chip):
         assert low < live.roof.ridge < high
 
 
-def test_a_matmul_has_a_static_picture():
-    page = explore.matmul(tile=128)._repr_mimebundle_()["text/html"]
-    assert "matmul, b = 128 at 63.5 FLOP/byte is memory-bound" in page
-    assert "matmul at 241 FLOP/byte is compute-bound" in page
-    assert "b = " not in explore.matmul()._repr_mimebundle_()["text/html"]
-
-
 @cases(
     ("arguments", "message"),
     [
-        ({"chip": "TPU v9"}, "no chip is named 'TPU v9'; nearest"),
         ({"dtype": "fp8"}, "TPU v5e has no peak for dtype 'fp8'; the table has: bf16, int8"),
-        ({"B": 0}, "B must be a whole number above 0, got 0"),
         ({"D": 8192.0}, "D must be a whole number above 0, got 8192.0"),
-        ({"F": None}, "F must be a whole number above 0, got None"),
-        ({"tile": True}, "tile must be a whole number above 0, got True"),
         ({"tile": (128, 128)}, "tile must be a whole number above 0"),
-        ({"text": {"tiles": ""}}, "text has .'tiles'.; the entries are"),
     ],
 )
 def test_a_matmul_refuses_what_it_cannot_draw(arguments, message):
     with pytest.raises(ValueError, match=message):
         explore.matmul(**arguments)
-
-
-def test_the_words_of_a_matmul_can_be_replaced():
-    live = explore.matmul(text={"B": "rows", "dtype": "type", "again": "wieder"})
-    assert [control.description for control in controls(live)] == ["rows", "D", "F", "tile", "type"]
-    assert picture(live).text["again"] == "wieder"
 
 
 @pytest.mark.parametrize(
@@ -445,23 +365,16 @@ def test_what_is_not_in_the_lists_is_left_out_with_a_reason():
 @cases(
     ("arguments", "message"),
     [
-        ({"model": "Llama-9"}, "no model is named 'Llama-9'"),
-        ({"chip": "TPU v9"}, "no chip is named 'TPU v9'; nearest"),
         ({"chip": "GTX 1080 Ti"}, "GTX 1080 Ti has no confirmed peak for 16-bit matrices"),
         ({"chip": "AGX Orin"}, "the bandwidth of AGX Orin is not confirmed"),
         ({"n": 3}, "n=3 must be one of 1, 2, 4, 8"),
-        ({"n": 64}, "its 32 query heads cannot be split among 64 chips"),
         ({"chip": "L4", "n": 2}, "the table does not say how several are joined"),
         ({"batch": 0}, "batch must be a whole number of at least 1, got 0"),
         ({"answer": 1}, "answer must be a whole number of at least 2, got 1"),
-        ({"prompt": 2048.0}, "prompt must be a whole number"),
         ({"precision": "W2A2"}, "precision='W2A2' must be one of 16-bit, published, fp8"),
         ({"precision": "published"}, "Llama-3.1-8B is published in 16 bits"),
         ({"precision": "fp8", "chip": "A100 80GB SXM"}, "has no peak for dtype 'fp8'"),
         ({"kv": "fp4"}, "kv='fp4' must be one of 16-bit, fp8"),
-        ({"attention": "fused"}, "attention='fused' must be one of flash, unfused"),
-        ({"phase": "both"}, "phase='both' must be one of prefill, decode"),
-        ({"text": {"layers": ""}}, "text has .'layers'.; the entries are"),
     ],
 )
 def test_a_model_refuses_what_it_cannot_show(arguments, message):

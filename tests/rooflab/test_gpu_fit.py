@@ -47,7 +47,7 @@ def test_matmuls_and_whole_layers_are_predicted_closely():
 
 
 def test_the_guide_tells_the_errors_that_the_fit_has():
-    guide = (ROOT / "roofkit/README.md").read_text(encoding="utf-8")
+    guide = (ROOT / "rooflab/README.md").read_text(encoding="utf-8")
     rows = [*summary().items(), *((label, told[:4]) for label, told in fit_gpus.crossed())]
     for label, figures in rows:
         cells = re.search(rf"^\| {label} \|(.*)\|$", guide, re.M)[1].replace(",", "").split("|")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import sympy
 from cases import cases
-from matplotlib.colors import to_rgb
+from drawings import lightness, texts_overlap
 
 import roofkit as rk
 from rooflab import plot
@@ -22,13 +22,6 @@ pytestmark = pytest.mark.slow("rooflines read well and say what the models say")
 
 V5E, H100 = rk.chip("TPU v5e"), rk.chip("H100")
 DOT, LARGE = rk.dot(1024), rk.matmul(4096, 4096, 4096)
-
-
-@pytest.fixture(autouse=True)
-def _no_windows_and_no_leftovers():
-    plt.switch_backend("Agg")
-    yield
-    plt.close("all")
 
 
 @functools.cache
@@ -43,13 +36,6 @@ def _roof_lines(ax):
 
 def _points(ax):
     return [line for line in ax.lines if line.get_marker() in ("o", "v")]
-
-
-def _lightness(colour):
-    """CIE L*, 0 for black to 100 for white: what is left of a colour on grey paper."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
-    Y = np.dot([0.2126, 0.7152, 0.0722], linear)
-    return 116 * Y ** (1 / 3) - 16 if Y > 0.008856 else 903.3 * Y
 
 
 def test_a_roofline_is_drawn_on_a_new_axes_or_on_yours():
@@ -77,11 +63,6 @@ def test_the_line_rises_to_the_ridge_and_stays_at_the_peak():
     (line,) = _roof_lines(plot.roofline(rk.Roofline(8e12, 2e12), xlim=(0.5, 64)))
     assert line.get_xdata().tolist() == [0.5, 4, 64]
     assert line.get_ydata().tolist() == [1e12, 8e12, 8e12]
-
-
-def test_limits_that_hide_the_ridge_leave_one_straight_line():
-    (line,) = _roof_lines(plot.roofline(rk.Roofline(8e12, 2e12), xlim=(8, 64)))
-    assert line.get_ydata().tolist() == [8e12, 8e12]
 
 
 def test_given_limits_are_kept_and_chosen_ones_show_everything():
@@ -178,41 +159,18 @@ def test_labels_of_neighbouring_kernels_do_not_overlap():
     kernels = {f"{x} FLOP/byte": x for x in (1, 1.1, 1.2, 300, 310, 320, 330)}
     ax = plot.roofline(V5E, kernels)
     ax.figure.canvas.draw()
-    boxes = [text.get_window_extent() for text in ax.texts]
-    assert len(boxes) == len(kernels) + 2
-    for i, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[i + 1 :])
-
-
-def test_the_legend_names_each_roof_with_its_ridge():
-    ax = plot.roofline({"mine": V5E, "yours": H100.roofline("fp8")})
-    texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert len(texts) == 2
-    assert "mine" in texts[0]
-    assert "240.5" in texts[0]
-    assert "yours" in texts[1]
-    assert "590.7" in texts[1]
-
-
-def test_a_chip_without_bf16_is_drawn_at_fp16_under_its_name():
-    ax = plot.roofline(rk.chip("V100"))
-    assert "V100 SXM2" in ax.roofkit_description
-    assert "138.9" in ax.roofkit_description
+    assert len(ax.texts) == len(kernels) + 2
+    assert not texts_overlap(ax.texts)
 
 
 def test_roofs_can_be_told_apart_in_grey():
     lines = _roof_lines(plot.roofline({str(i): rk.Roofline(10**12 * 2**i, 1e11) for i in range(4)}))
     assert len({line.get_linestyle() for line in lines}) == 4
     assert len({str(style) for style in plot.LINES}) == len(plot.LINES) == len(plot.COLOURS)
-    shades = sorted(_lightness(colour) for colour in plot.COLOURS)
+    shades = sorted(lightness(colour) for colour in plot.COLOURS)
     assert min(b - a for a, b in pairwise(shades)) > 3
     # And the lightest still stands out from white paper.
     assert shades[-1] < 70
-
-
-def test_five_roofs_are_five_lines():
-    lines = _roof_lines(plot.roofline({str(i): rk.Roofline(10**12 * 2**i, 1e11) for i in range(5)}))
-    assert len({line.get_color() for line in lines}) == 5
 
 
 def test_the_description_says_in_words_what_the_figure_shows():
@@ -230,12 +188,9 @@ def test_the_description_says_in_words_what_the_figure_shows():
     ("roofs", "told"),
     [
         (None, "NoneType"),
-        ("TPU v5e", "str"),
         ([], "1 to 5 roofs"),
-        ({}, "1 to 5 roofs"),
         ({"mine": 1e12}, "roofs['mine'] must be a Roofline or a Chip, got float"),
         ({"mine": rk.Roofline(np.ones(2), 1)}, "roofs['mine'] must hold one number"),
-        (rk.chip("Xeon"), "no peak"),
     ],
 )
 def test_what_is_no_roof_is_refused(roofs, told):
@@ -249,15 +204,9 @@ def test_what_is_no_roof_is_refused(roofs, told):
     ("kernel", "told"),
     [
         ("dot", "'dot'"),
-        (None, "None"),
-        (True, "True"),
         (np.ones(2), "one intensity"),
-        (rk.dot(np.array([8, 16])), "a Cost of numbers"),
         (rk.dot(sympy.Symbol("N")), "a Cost of numbers"),
         (0, "intensity 0"),
-        (-1, "intensity -1"),
-        (math.nan, "intensity nan"),
-        (math.inf, "intensity inf"),
         (rk.Cost(1, 0), "intensity inf"),
     ],
 )
@@ -320,59 +269,15 @@ def test_several_channels_have_a_bar_each():
     assert "T_memory 1 ms, T_link 4 ms, total between 4 ms and 7 ms, link" in ax.roofkit_description
 
 
-def test_times_are_told_apart_in_grey_and_told_in_words():
-    roof = rk.Roofline(1e12, 1e9)
-    ax = plot.times({"a": roof.estimate(rk.Cost(2e9, 3e6))})
-    assert len({bar.get_hatch() for bar in ax.patches}) == 2
-    for part in ("a: T_math 2 ms", "T_comms 3 ms", "between 3 ms and 5 ms", "memory-bound"):
-        assert part in ax.roofkit_description
-
-
-def test_times_are_drawn_on_your_axes():
-    _, ax = plt.subplots()
-    before = plt.get_fignums()
-    assert plot.times({"a": V5E.roofline().estimate(DOT)}, ax=ax) is ax
-    assert plt.get_fignums() == before
-
-
-@cases("bad", [{}, None, [1e-3], 1e-3])
-def test_what_is_no_mapping_of_estimates_is_refused(bad):
-    with pytest.raises(ValueError, match="estimates must map labels to Estimates"):
-        plot.times(bad)
-
-
-@cases(
-    ("value", "written"),
-    [
-        (0, "0 "),
-        (1, "1 "),
-        (999, "999 "),
-        (1000, "1 k"),
-        (1.0107e-3, "1.01 m"),
-        (8.19e11, "819 G"),
-        (1.97e14, "197 T"),
-        (2.307e15, "2.31 P"),
-        (5e-9, "5 n"),
-    ],
-)
-def test_engineering_writes_three_digits_and_the_si_prefix(value, written):
-    assert plot.engineering(value) == written
-
-
 @cases(
     ("roofs", "kernels", "limits", "told"),
     [
         ([V5E, V5E], None, {}, 'two roofs are named "TPU v5e"; say which is which'),
-        ([rk.Roofline(1, 1)] * 2, None, {}, 'two roofs are named "1 FLOP/s, 1 B/s"'),
-        ([], None, {}, "1 to 5 roofs"),
         ({str(i): V5E for i in range(6)}, None, {}, "1 to 5 roofs"),
         (rk.chip("GTX 1080 Ti"), None, {}, 'chip.roofline("fp32")'),
         (rk.Roofline(sympy.Symbol("p"), 1), None, {}, "one number"),
-        (rk.Roofline(np.ones(2), 1), None, {}, "one number"),
         (V5E, [1, 2], {}, "kernels must map"),
         (V5E, None, {"xlim": (0, 1)}, "xlim must be two rising numbers"),
-        (V5E, None, {"ylim": (2, 1)}, "ylim must be two rising numbers"),
-        (V5E, {"far": 1e9}, {"xlim": (1, 10)}, "outside xlim"),
     ],
 )
 def test_a_plot_that_would_mislead_is_refused(roofs, kernels, limits, told):
@@ -462,15 +367,6 @@ def test_traffic_stands_above_what_the_memory_takes():
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
 
 
-def test_traffic_says_what_each_mark_is():
-    ax = plot.traffic({"mine": ([1e4, 1e8], [1e-6, 1.5e-4])}, bandwidth=1e12)
-    named = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert named == [
-        "bytes / 1 TB/s", "faster than the line", "mine", "median of the points along it",
-    ]  # fmt: skip
-    assert "clock" not in ax.roofkit_description
-
-
 def test_traffic_shows_what_the_clock_leaves_open():
     groups = {"mine": ([1e4, 1e8], [1e-6, 1.5e-4]), "other": ([1e5], [3e-7])}
     ax = plot.traffic(groups, bandwidth=1e12, resolution=1e-6)
@@ -485,19 +381,6 @@ def test_traffic_shows_what_the_clock_leaves_open():
     assert ax.roofkit_description.endswith("Bars show what a clock of 1 µs leaves open.")
 
 
-def test_traffic_takes_the_median_of_kernels_of_one_size():
-    ax = plot.traffic({"mine": ([8e6, 8e6, 8e6], [1e-6, 2e-6, 9e-6])}, bandwidth=4e12)
-    assert "3 points: 8 MB in 2 µs, 1 times as long" in ax.roofkit_description
-
-
-def test_traffic_is_told_apart_in_grey_and_drawn_on_your_axes():
-    _, ax = plt.subplots()
-    groups = {name: ([1e6, 1e7], [1e-6, 1e-5]) for name in "abc"}
-    assert plot.traffic(groups, 1e12, ax=ax) is ax
-    named = [line for line in ax.lines if line.get_label() in "abc"]
-    assert len({line.get_marker() for line in named}) == 3
-
-
 @cases(
     ("groups", "bandwidth", "message"),
     [
@@ -505,16 +388,9 @@ def test_traffic_is_told_apart_in_grey_and_drawn_on_your_axes():
         ({"mine": ([1.0], [1.0])}, 0, "bandwidth"),
         ({"mine": ([1.0, 2.0], [1.0])}, 1e12, "as many bytes as seconds, got 2 and 1"),
         ({"mine": ([1.0], [0.0])}, 1e12, "measured seconds must all be finite and above 0"),
-        ({"mine": ([np.inf], [1.0])}, 1e12, "bytes must all be finite and above 0"),
     ],
 )
 def test_traffic_refuses_what_it_cannot_draw(groups, bandwidth, message):
     with pytest.raises(ValueError, match=message):
         plot.traffic(groups, bandwidth)
-    assert not plt.get_fignums()
-
-
-def test_traffic_refuses_a_clock_of_no_step():
-    with pytest.raises(ValueError, match="resolution"):
-        plot.traffic({"mine": ([1.0], [1.0])}, 1e12, resolution=0)
     assert not plt.get_fignums()

@@ -1,10 +1,8 @@
 """The figure of a convolution: to scale, with the bytes that conv2d counts, and readable."""
 
-from itertools import combinations
-
-import matplotlib.pyplot as plt
 import pytest
 from cases import cases
+from drawings import reads_well
 
 from rooflab import plot
 
@@ -14,13 +12,6 @@ LAYERS = [
     ((56, 56, 128, 128, 3), {"padding": 1, "groups": 128}),
     ((224, 224, 3, 32, 3), {"stride": 2, "padding": 1}),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _no_windows_and_no_leftovers():
-    plt.switch_backend("Agg")
-    yield
-    plt.close("all")
 
 
 def _fronts(ax):
@@ -42,12 +33,7 @@ def test_rows_and_columns_are_to_scale_and_texts_apart(sizes, how):
     x, _, z, _, made = _fronts(ax)
     assert (x, z, made) == ((W, H), (rows, rows), (1, 1))
     assert ax.get_aspect() == 1
-    ax.figure.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in ax.texts]
-    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
-    box, whole = ax.get_tightbbox(), ax.figure.bbox
-    assert (whole.min - 1 <= box.min).all()
-    assert (box.max <= whole.max + 1).all()
+    assert reads_well(ax)
 
 
 def test_a_convolution_names_its_sizes_and_bytes():

@@ -1,6 +1,5 @@
 """The map of what a decode step waits for: its regions are those of a count by hand."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from cases import cases
@@ -16,13 +15,6 @@ WEIGHTS, CACHE, COMPUTE = range(3)
 # By hand: a layer has 4 · 4096² + 3 · 4096 · 11008 parameters, a token 2 · 4096 numbers of cache.
 CROSSING = (4 * 4096 + 3 * 11008) / 2
 RIDGE = A6000.chip.roofline("bf16").ridge
-
-
-@pytest.fixture(autouse=True)
-def _no_windows_and_no_leftovers():
-    plt.switch_backend("Agg")
-    yield
-    plt.close("all")
 
 
 def _region(served, batch, context):

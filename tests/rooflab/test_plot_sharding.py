@@ -2,19 +2,12 @@
 
 import re
 
-import matplotlib.pyplot as plt
 import pytest
 from cases import cases
 
 import roofkit as rk
 from roofkit.network import all_pairs, group, line, ring, sharded_matmul, torus
 from rooflab import plot
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 def _states(axes):

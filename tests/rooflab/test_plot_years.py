@@ -1,8 +1,8 @@
 """Chips by year: what is drawn, what is said of it, and that names stay apart."""
 
-import matplotlib.pyplot as plt
 import pytest
 from cases import cases
+from drawings import texts_overlap
 
 import roofkit as rk
 from rooflab import plot
@@ -11,13 +11,6 @@ FAMILIES = {
     "NVIDIA": {"V100": 2017, "A100 40GB SXM": 2020, "A100 80GB SXM": 2020, "H100": 2022},
     "Google TPU": {"TPU v3": 2018, rk.chip("TPU v4"): 2020, "TPU v5e": 2023, "TPU v6e": 2024},
 }
-
-
-@pytest.fixture(autouse=True)
-def _no_windows_and_no_leftovers():
-    plt.switch_backend("Agg")
-    yield
-    plt.close("all")
 
 
 def test_each_panel_draws_its_figure_of_every_chip():
@@ -42,9 +35,8 @@ def test_a_dtype_chooses_the_peak():
 def test_names_lie_on_no_other_name():
     ridge = plot.over_years(FAMILIES)[2]
     ridge.figure.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in ridge.texts if text.get_text()]
-    assert len(boxes) == 8
-    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert len([text for text in ridge.texts if text.get_text()]) == 8
+    assert not texts_overlap(ridge.texts)
 
 
 def test_every_panel_tells_years_and_figures():

@@ -105,12 +105,6 @@ def test_a_matmul_of_8_bits_narrows_its_input_and_its_rows_choose_the_tile():
     assert seconds == pytest.approx(2 * 64 * 2**20 / 1e12 * np.array([64, 128, 256]))
 
 
-def test_results_of_8_bits_are_written_with_16():
-    memory = {**FREE, "row": 0.0, "narrow": 1e30, "peak": 1e30, "bandwidth": 0.5}
-    seconds, _ = gpu_kernels.matmul(PLAIN, memory, 8, 4096, 8192, 1)
-    assert seconds == pytest.approx((4096 * 8192 + 8 * 4096 + 2 * 8 * 8192) / 0.5e12)
-
-
 def test_rows_of_a_norm_come_in_waves_and_of_an_add_do_not():
     norm = {"bandwidth": 1e30, "rate": 1e30, "step": 1e-6, "overhead": 0.0, "cached": 0.0}
     rows = np.array([1, 200, 201, 401])
@@ -305,26 +299,18 @@ def test_more_shapes_than_fit_at_once_are_predicted_in_pieces(monkeypatch):
     ("told", "ask"),
     [
         ("no H200 was timed", lambda: calibrate("H200").matmul(64, 8192, 8192)),
-        ("no A40 was timed", lambda: calibrate("A40", software=BEFORE).matmul(64, 8192, 8192)),
         ("no L40S was timed", lambda: L40S.attention(1, 2048, 0, 32, 8, 128)),
         ("no fp16 matmul was timed", lambda: H100.matmul(64, 8192, 8192, "fp16")),
-        ("no int8 matmul was timed", lambda: H100.matmul(64, 8192, 8192, "int8")),
-        ("no fp4 matmul was timed", lambda: calibrate("B200").matmul(64, 8192, 8192, "fp4")),
         ("none was timed with PyTorch 2024", lambda: OLD.matmul(64, 8192, 8192, "fp8")),
-        ("none was timed with PyTorch 2024", lambda: OLD.attention(1, 2048, 0, 32, 8, 128)),
         ("none was timed with vLLM 2026", lambda: H100.elementwise(64, 8192)),
         ("no layer norm was timed", lambda: OLD.elementwise(64, 4096, "layer_norm")),
-        ("no activation was timed", lambda: OLD.elementwise(64, 4096, "activation")),
-        ("no fp32 kernel was timed", lambda: OLD.elementwise(64, 4096, "add", "fp32")),
         ("4-bit weights was timed", lambda: H100.matmul(64, 8192, 8192, weight_itemsize=0.5)),
         ("no fp8 attention was timed", lambda: H100.attention(8, 1, 999, 32, 8, 128, "fp8")),
         ("no cache of 8 bits was timed",
          lambda: H100.attention(8, 1, 999, 32, 8, 128, kv_itemsize=1)),
         ("cached beyond 0 to 0", lambda: H100.attention(8, 64, 999, 32, 8, 128)),
-        ("head_dim beyond 64 to 256", lambda: H100.attention(8, 1, 999, 8, 1, 512)),
         ("tokens beyond", lambda: H100.attention(256, 16384, 0, 8, 1, 128)),
         ("D beyond 256 to 16,384", lambda: H100.matmul(64, 2**15, 8192)),
-        ("width beyond 4,096 to 8,192", lambda: OLD.elementwise(64, 2**14)),
         ("size beyond 512 to 536,870,912", lambda: H100.all_reduce(1e9, 8)),
         ("gpus beyond 4 to 4",
          lambda: calibrate("A100 80GB SXM", software=BEFORE).all_reduce(1e6, 8, "pairs")),
@@ -337,25 +323,6 @@ def test_coverage_is_claimed_for_nothing_that_was_not_timed(told, ask):
     assert prediction.correlation == 1
     assert prediction.low < prediction.seconds < prediction.high
     assert "%" not in repr(prediction)
-
-
-def test_an_interval_is_wider_where_less_was_timed():
-    known = H100.matmul(64, 8192, 8192)
-    for other in (calibrate("H200").matmul(64, 8192, 8192), H100.matmul(64, 2**15, 8192)):
-        assert other.high / other.low > known.high / known.low
-
-
-def test_what_moves_less_takes_less():
-    """An activation without a gate reads half of what a gated one does."""
-    for rows in (1, 64, 4096):
-        plain, gated = (
-            OLD.elementwise(rows, 10240, kind).seconds
-            for kind in ("activation", "gated_activation")
-        )
-        assert plain <= gated
-    assert plain < 0.8 * gated
-    norms = [OLD.elementwise(4096, 4096, f"{kind}_norm").seconds for kind in ("rms", "layer")]
-    assert norms[0] == norms[1]
 
 
 def test_a_chip_of_ones_own_is_not_the_timed_one_whose_name_it_has():
@@ -395,29 +362,21 @@ def test_a_kernel_that_was_never_timed_claims_no_coverage():
     ("call", "told"),
     [
         (lambda: calibrate("TPU v5e"), "TPU v5e is none"),
-        (lambda: calibrate("H100", dtype="bf16"), "leave out roof= and dtype="),
         (lambda: calibrate(rk.chip("H100"), rk.Roofline(1e14, 1e12)), "leave out roof= and dtype="),
-        (lambda: calibrate("Snapdragon"), "Snapdragon"),
         (lambda: calibrate("AGX Orin"), "AGX Orin that predictions rest on is not confirmed"),
         (lambda: calibrate(rk.Chip("mine", {"bf16": 1e14}, 1e12)), "'multiprocessors'"),
-        (lambda: calibrate(replace(H100.chip, threads=None)), "'threads'"),
         (lambda: A100.matmul(0, 1, 1), "B must be finite and above 0"),
-        (lambda: A100.matmul(1, 1024, 1024, "fp8"), "no peak for dtype 'fp8'"),
         (lambda: A100.elementwise(1, 1024, "gelu"), "kind must be one of add, rms_norm, layer"),
         (lambda: calibrate("H100", software="vidur"), "are 'vLLM 2026' and 'PyTorch 2024'"),
         (lambda: calibrate([], software=NOW), "software= is for a GPU by its name"),
         (lambda: H100.attention(1, 0, 0, 8, 8, 128), "new must be finite and above 0"),
-        (lambda: H100.attention(1, 1, -1, 8, 8, 128), "cached must be"),
         (lambda: A100.all_reduce(1e6, 1), "gpus must be a whole number of at least 2"),
-        (lambda: H100.all_reduce(1e6, 64), "a switch joins at most 8 H100 SXM, got 64"),
-        (lambda: A100.all_reduce(1e6, 64, gpus_per_node=16), "joins at most 8 A100 80GB SXM"),
         (
             lambda: A100.all_reduce(1e6, 8, topology="torus"),
             "topology='torus' is not one of switch, pairs",
         ),
         (lambda: H100.all_reduce(1e6, 16, gpus_per_node=8), "over 'network-8'"),
         (lambda: L40S.all_reduce(1e6, 2, "pairs"), "no all-reduce between L40S was timed"),
-        (lambda: H100.all_gather(1e6, 4, "pairs"), "no all-gather between H100 SXM was timed"),
         (lambda: Prediction.total([]), "one prediction or more"),
     ],
 )

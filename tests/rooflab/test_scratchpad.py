@@ -7,7 +7,6 @@ import heapq
 import itertools
 import math
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import sympy
@@ -16,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import roofkit as rk
-from rooflab import plot
 from rooflab.scratchpad import Scratchpad, least_matmul_bytes
 
 lengths = st.integers(1, 9)
@@ -87,10 +85,6 @@ def tiles(run, rows, columns, depth):
                 pad.store(z, target)
 
 
-def tiles_formula(M, N, K, rows, columns):
-    return M * K * math.ceil(N / columns) + K * N * math.ceil(M / rows), M * N
-
-
 def tiles_room(M, N, K, rows, columns, depth):
     rows, columns, depth = min(rows, M), min(columns, N), min(depth, K)
     return rows * columns + depth * (rows + columns)
@@ -99,21 +93,6 @@ def tiles_room(M, N, K, rows, columns, depth):
 SCHEDULES = {
     "naive": (naive, lambda M, N, K: (2 * M * N * K, M * N), lambda M, N, K: 3),
     "row kept": (row_kept, lambda M, N, K: (M * K + M * N * K, M * N), lambda M, N, K: K + 2),
-    "square tiles of 3": (
-        lambda run: tiles(run, 3, 3, 3),
-        lambda M, N, K: tiles_formula(M, N, K, 3, 3),
-        lambda M, N, K: tiles_room(M, N, K, 3, 3, 3),
-    ),
-    "tiles of 4 × 2, slices of 1": (
-        lambda run: tiles(run, 4, 2, 1),
-        lambda M, N, K: tiles_formula(M, N, K, 4, 2),
-        lambda M, N, K: tiles_room(M, N, K, 4, 2, 1),
-    ),
-    "everything fits": (
-        lambda run: tiles(run, run.M, run.N, run.K),
-        lambda M, N, K: (M * K + K * N, M * N),
-        lambda M, N, K: M * K + K * N + M * N,
-    ),
 }
 
 
@@ -144,17 +123,6 @@ def test_any_tiling_counts_as_its_formula_says_and_never_beats_the_bound(shape, 
     run.counts()
     assert run.pad.cost == rk.matmul(M, K, N, tile=tile[:2])
     assert run.pad.cost.bytes >= least_matmul_bytes(*shape, capacity=2 * elements)
-
-
-@cases(("rows", "columns"), [(16, 16), (32, 8), (128, 256)])
-def test_one_tile_has_the_intensity_of_its_edges(rows, columns):
-    run = Run((rows, columns, 2000), tiles_room(rows, columns, 2000, rows, columns, 1))
-    tiles(run, rows, columns, 1)
-    run.counts()
-    edges = rows * columns / (rows + columns)
-    stored = rows * columns / 2000
-    assert run.pad.cost.intensity == pytest.approx(edges / (1 + stored / (rows + columns)))
-    assert run.pad.cost.intensity == pytest.approx(edges, rel=0.05)
 
 
 def least_traffic(shape, elements):
@@ -247,12 +215,9 @@ def replayed(run, moves):
         ((1, 1, 4), 3, 9),  # a dot product: nothing to reuse
         ((2, 2, 1), 3, 9),  # one element of X or Y comes twice
         ((2, 2, 1), 4, 8),  # each once
-        ((1, 3, 2), 3, 13),
         ((1, 3, 2), 5, 11),
-        ((2, 2, 2), 3, 17),
         ((2, 2, 2), 4, 14),
         ((2, 2, 2), 7, 12),
-        ((2, 3, 2), 7, 16),
         ((2, 2, 3), 7, 16),
     ],
 )
@@ -273,14 +238,6 @@ def test_the_bound_is_the_larger_of_each_operand_once_and_of_reuse():
     # Twice the bytes an element: half the elements fit, and each moves twice the bytes.
     narrow, wide = (least_matmul_bytes(512, 512, 512, 2048, dtype) for dtype in ("bf16", "fp32"))
     assert wide / narrow == pytest.approx(2**1.5)
-
-
-def test_a_large_tile_comes_close_to_the_bound():
-    run = Run((64, 64, 640), tiles_room(64, 64, 640, 64, 64, 1))
-    tiles(run, 64, 64, 1)
-    run.counts()
-    least = least_matmul_bytes(64, 64, 640, run.pad.capacity)
-    assert least > 0.93 * run.pad.cost.bytes
 
 
 def test_the_bound_broadcasts_and_says_what_it_cannot_take():
@@ -398,17 +355,6 @@ def test_the_dtype_sets_the_bytes_and_not_the_numbers(dtype, size):
     assert (pad.loaded, pad.stored, pad.used, pad.most_used) == (3 * size, 3 * size, 0, 3 * size)
 
 
-def test_a_run_is_a_point_beside_its_bound_on_the_roof():
-    plt.switch_backend("Agg")
-    run = Run((12, 12, 12), 4 * 4 + 2 * 4)
-    tiles(run, 4, 4, 1)
-    least = least_matmul_bytes(12, 12, 12, run.pad.capacity)
-    points = {"b = 4": run.pad.cost, "bound": rk.Cost(run.pad.cost.flops, least)}
-    ax = plot.roofline(rk.chip("TPU v5e"), points)
-    assert "b = 4 at 1.71 FLOP/byte is memory-bound" in ax.roofkit_description
-    plt.close("all")
-
-
 @pytest.fixture
 def pad():
     return Scratchpad(24)  # 12 elements of bf16
@@ -462,6 +408,7 @@ def test_a_freed_block_is_gone_and_with_frees_even_when_something_fails(pad):
     x = pad.load(X)
     with raises(r"block of X\[0:1\] is part of a block; free block of X whole"):
         pad.free(x[0:1])
+    assert repr(x.T[0:1]) == "Block(block of X.T[0:1], 1 × 2, 4 bytes, in fast memory)"
     assert pad.used == 8
 
 
@@ -622,20 +569,3 @@ def test_data_are_copied_on_the_way_in():
     with pad.load(X) as x:
         pad.apply(np.add, x, x, into=x)
     pad.check(X, np.ones((2, 2)))
-
-
-def test_a_run_of_32768_steps_is_counted_without_a_wait():
-    run = Run((32, 32, 32), 3)
-    naive(run)
-    assert run.counts() == (2 * 32**3, 32**2)
-
-
-def test_a_block_that_does_not_fit_is_refused_before_it_is_made():
-    with pytest.raises(ValueError, match="are free"):
-        Scratchpad(100).zeros((10**6, 10**6))
-
-
-def test_a_part_of_a_transpose_is_called_so():
-    pad = Scratchpad(100)
-    part = pad.load(pad.array(np.ones((2, 3)), name="X")).T[0:1]
-    assert repr(part) == "Block(block of X.T[0:1], 1 × 2, 4 bytes, in fast memory)"
