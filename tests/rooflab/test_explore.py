@@ -7,6 +7,7 @@ import json
 import re
 from collections import ChainMap
 from itertools import pairwise
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -19,6 +20,7 @@ from roofkit.models.llm.count import Pass
 from rooflab import explore
 from rooflab.explore import frame
 
+REFUSED = json.loads(Path(__file__).with_name("refused_pictures.json").read_text(encoding="utf-8"))
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -209,16 +211,7 @@ def test_controls_step_through_whole_sizes_and_the_threshold_lies_between_two_st
     assert max(b / a for a, b in pairwise(widths)) <= 1.125
 
 
-@cases(
-    ("arguments", "message"),
-    [
-        ({"chips": []}, "chips is empty"),
-        ({"chips": "L40S"}, "the table does not say how several L40S are joined"),
-        ({"n": 3}, "n=3 is no number of TPU v5e that work together: 1, 2, 4, 8"),
-        ({"D": 0}, "D must be finite and above 0, got 0"),
-        ({"B": 1.5}, "B must be one whole number, got 1.5"),
-    ],
-)
+@cases(("arguments", "message"), REFUSED["chips"])
 def test_chips_refuse_what_they_cannot_draw(arguments, message):
     with pytest.raises(ValueError, match=message):
         explore.chips(**arguments)
@@ -271,14 +264,7 @@ def test_the_axes_of_a_matmul_hold_all_that_the_controls_reach(chip):
         assert low < live.roof.ridge < high
 
 
-@cases(
-    ("arguments", "message"),
-    [
-        ({"dtype": "fp8"}, "TPU v5e has no peak for dtype 'fp8'; the table has: bf16, int8"),
-        ({"D": 8192.0}, "D must be a whole number above 0, got 8192.0"),
-        ({"tile": (128, 128)}, "tile must be a whole number above 0"),
-    ],
-)
+@cases(("arguments", "message"), REFUSED["matmul"])
 def test_a_matmul_refuses_what_it_cannot_draw(arguments, message):
     with pytest.raises(ValueError, match=message):
         explore.matmul(**arguments)
@@ -362,21 +348,7 @@ def test_what_is_not_in_the_lists_is_left_out_with_a_reason():
     assert len(live.left_out) < 6
 
 
-@cases(
-    ("arguments", "message"),
-    [
-        ({"chip": "GTX 1080 Ti"}, "GTX 1080 Ti has no confirmed peak for 16-bit matrices"),
-        ({"chip": "AGX Orin"}, "the bandwidth of AGX Orin is not confirmed"),
-        ({"n": 3}, "n=3 must be one of 1, 2, 4, 8"),
-        ({"chip": "L4", "n": 2}, "the table does not say how several are joined"),
-        ({"batch": 0}, "batch must be a whole number of at least 1, got 0"),
-        ({"answer": 1}, "answer must be a whole number of at least 2, got 1"),
-        ({"precision": "W2A2"}, "precision='W2A2' must be one of 16-bit, published, fp8"),
-        ({"precision": "published"}, "Llama-3.1-8B is published in 16 bits"),
-        ({"precision": "fp8", "chip": "A100 80GB SXM"}, "has no peak for dtype 'fp8'"),
-        ({"kv": "fp4"}, "kv='fp4' must be one of 16-bit, fp8"),
-    ],
-)
+@cases(("arguments", "message"), REFUSED["model"])
 def test_a_model_refuses_what_it_cannot_show(arguments, message):
     with pytest.raises(ValueError, match=message):
         explore.model(**arguments)

@@ -132,34 +132,6 @@ def test_a_mixed_model_forgets_in_some_layers_alone():
     assert served.memory(2, 10_000).kv == 2 * a_token * 21 * (10_000 + 4096)
 
 
-def test_latent_attention_goes_the_way_that_is_quicker():
-    """Each way by itself, unfused: FLOPs on the matrices, on the pairs, and what lies between."""
-    n, cached, heads, rank, key, value = 64, 3000, 16, 512, 192, 128
-    served = rk.llm(config_of("DeepSeek-V2-Lite")).on(
-        "H100", precision=Precision(weights="fp8", activations="fp8"), attention="unfused"
-    )
-    keys, pairs = n + cached, n * (n + cached)
-    matrices = rank * heads * (128 + value)
-    usual = n * heads * (2 * key + value) + 4 * 2 * n * keys * heads
-    vectors = 2 * keys * (rank + 64)
-    found = []
-    for multiplied, between, width, again in (
-        (keys, keys * (128 + value), key + value, 0), (n, n * 2 * rank, 2 * rank + 64, rank),
-    ):  # fmt: skip
-        flops = 2 * matrices * multiplied, heads * (2 * width + 5) * pairs
-        moved = matrices, usual + 2 * 2 * heads * between + vectors + 2 * keys * again
-        peaks = [served.chip.roofline(dtype).peak_flops for dtype in ("fp8", "bf16")]
-        times = [max(f / peak, m / served.chip.bandwidth)
-                 for f, peak, m in zip(flops, peaks, moved, strict=True)]  # fmt: skip
-        found.append((sum(times), flops, moved))
-    table = served.forward(1, n, cached)
-    parts = table["kv_up_proj"], table["attention"]
-    seconds, flops, moved = min(found)
-    assert tuple(part.flops for part in parts) == flops
-    assert tuple(part.bytes for part in parts) == moved
-    assert sum(part.time for part in parts) == pytest.approx(seconds)
-
-
 def test_latent_vectors_that_fit_on_the_chip_are_read_once():
     model = rk.llm(config_of("DeepSeek-V3"))
     needed = model.on("H200").on_chip_needed(1000)

@@ -29,14 +29,6 @@ def test_matmuls_are_predicted_as_matmuls_of_their_shape(fused):
     assert table["lm_head"].predicted(A100) == A100.matmul(7, 4096, 32000)
 
 
-def test_kernels_of_rows_are_predicted_as_such():
-    table = served(fused=False).prefill(2, 100)
-    assert table["attn_norm"].predicted(A100) == A100.elementwise(200, 4096, kind="rms_norm")
-    assert table["attn_add"].predicted(A100) == A100.elementwise(200, 4096, kind="add")
-    gated = A100.elementwise(200, 11008, kind="gated_activation")
-    assert table["mlp_act"].predicted(A100) == gated
-
-
 @cases("parallel", [False, True])
 def test_layer_norms_and_activations_without_a_gate_claim_no_coverage(parallel):
     """OPT has both; phi and Falcon add attention and MLP to the stream together."""

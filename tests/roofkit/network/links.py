@@ -27,17 +27,6 @@ def torus(axes, rings, both_ways=True):
     return capacity
 
 
-def nodes(count, chips, width, card):
-    """``count`` switches of ``chips`` chips, and a card on every chip to one outer switch."""
-    capacity = Counter()
-    for node, chip in itertools.product(range(count), range(chips)):
-        vertex = (node * chips + chip,)
-        for place, speed in ((f"switch {node}", width), ("outer", card)):
-            capacity[vertex, place] += speed
-            capacity[place, vertex] += speed
-    return capacity
-
-
 def slowest_cut(capacity, demand):
     """The most time that any parting of the vertices needs, in bytes over capacity.
 
