@@ -70,16 +70,6 @@ def test_shard_names_the_roof_that_binds():
     assert two["topology"] == "switch of 8"
 
 
-def test_shard_adds_up_in_the_switch_unless_told_otherwise():
-    eight = ("shard", 64, 8192, 8192, 8, "--chip", "h100")
-    inside, across = as_json(*eight), as_json(*eight, "--over-links")
-    assert inside == as_json(*eight, "--in-network")
-    for figure in ("link_bytes", "critical_width"):
-        assert across[figure] == pytest.approx(2 * 7 / 8 * inside[figure])
-    refused = ask("shard", 1, 8, 8, 2, "--chip", "v5e", "--in-network", code=1)
-    assert "in_network=True needs a switch that adds up" in refused
-
-
 def test_llm_prints_both_tables_and_the_totals():
     served = rk.llm("Llama-2-7B").on("A6000")
     text = ask(*LLM)

@@ -422,10 +422,6 @@ def test_links_show_in_a_few_words_with_units():
     assert repr(rk.chip("H100 PCIe").interconnect).startswith("Interconnect(1 link of 63 GB/s")
 
 
-def test_counts_of_links_may_come_from_numpy():
-    assert Interconnect(np.int64(4), 1e9, "switch", largest=np.int64(8)).total == 4e9
-
-
 def test_a_file_stands_for_the_chip_in_it(tmp_path):
     path = _write(tmp_path, TOY)
     for asked in (f"{path}:toy", f"{path}:DESK"):

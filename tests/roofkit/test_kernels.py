@@ -89,26 +89,12 @@ def test_matmul_intensity_tends_to_b_in_bf16_and_to_2b_in_int8():
     assert sympy.limit(rk.matmul(B, D, D, "int8").intensity, D, sympy.oo) == 2 * B
 
 
-@cases(
-    ("cost", "flops", "moved"),
-    [
-        # Llama-2-7B on an A6000, prefill of 2048 tokens.
-        (rk.matmul(2048, 4096, 4096), 68_719_476_736, 67_108_864),
-        (rk.matmul(2048, 4096, 11008), 184_683_593_728, 152_043_520),
-        (batched_matmul(32, 2048, 128, 2048), 34_359_738_368, 301_989_888),
-        (rk.softmax(32 * 2048, 2048), 671_088_640, 536_870_912),
-        (rk.norm(2048, 4096, kind="layer", read_parameters=False), 58_720_256, 33_554_432),
-        (rk.elementwise(2048 * 4096), 8_388_608, 33_554_432),
-    ],
-)
-def test_kernels_reproduce_the_published_layer_table(cost, flops, moved):
-    assert _pair(cost) == (flops, moved)
-
-
 def test_norms_read_their_parameters_once_unless_told_otherwise():
     assert _pair(rk.norm(10, 100)) == (4 * 1000, 2 * (2 * 1000 + 100))
     assert _pair(rk.norm(10, 100, kind="layer")) == (7 * 1000, 2 * (2 * 1000 + 200))
     assert rk.norm(10, 100, flops_per_element=0).flops == 0
+    assert rk.norm(10, 100, read_parameters=False).bytes == 2 * 2 * 1000
+    assert _pair(rk.softmax(10, 100)) == (5 * 1000, 4 * 1000)
 
 
 def test_a_softmax_in_three_passes_reads_three_times():
@@ -273,7 +259,6 @@ def test_no_numpy_integer_overflows(kernel, kind):
         (np.array([8, -8]), "-8"),
         ([8, math.nan], "nan"),
         (True, "True"),
-        (None, "None"),
         ((8, "8"), "'8'"),
     ],
 )

@@ -187,17 +187,6 @@ def test_a_line_is_half_as_fast_as_a_ring_and_two_chips_are_a_line():
     assert shapes[4] == "ring of 4"
 
 
-def test_a_switch_that_adds_does_so():
-    h100 = rk.group("H100", 8)
-    live = explore.chips("H100", n=8)
-    assert live.critical_width == rk.critical_width(h100)
-    assert live.critical_width == pytest.approx(8 * h100.roofline().ridge)
-    sizes = picture(live).groups[0]["sizes"]
-    assert [size["sent"] for size in sizes] == [0, 1, 1, 1, 1, 1, 1, 1]
-    sizes = picture(explore.chips("A100 80GB SXM")).groups[0]["sizes"]
-    assert [size["sent"] for size in sizes[:4]] == pytest.approx([0, 1, 4 / 3, 3 / 2])
-
-
 def test_controls_step_through_whole_sizes_and_the_threshold_lies_between_two_steps():
     live = explore.chips()
     widths, batches = picture(live).widths, picture(live).batches

@@ -199,17 +199,6 @@ def test_a_collective_sends_its_bytes_once_or_twice_and_fills_a_pipeline():
 # The fit
 
 
-def test_libraries_of_today_are_faster_and_the_older_constants_do_not_cover_them():
-    table = fit_gpus.study("vLLM 2026: matmuls").table
-    here = (table["chip"] == "H100 SXM") & (table["variant"] == "bf16")
-    B, D, F, measured = (table[name][here] for name in ("B", "D", "F", "seconds"))
-    for calibration, ratio in ((OLD, 0.9), (H100, 1.0)):
-        found = calibration.matmul(B, D, F)
-        assert np.median(measured / found.seconds) == pytest.approx(ratio, abs=0.03)
-        inside = np.mean((found.low <= measured) & (measured <= found.high))
-        assert (inside >= 0.9) == (calibration is H100)
-
-
 BEST = list(csv.DictReader((fit_gpus.DATA / "best-matmuls.csv").open(encoding="utf-8")))
 
 

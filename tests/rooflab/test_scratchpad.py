@@ -42,33 +42,6 @@ class Run:
         return self.pad.loaded / 2, self.pad.stored / 2
 
 
-def naive(run):
-    """Row by column, three numbers in fast memory."""
-    pad, X, Y, Z = run.pad, run.X, run.Y, run.Z
-    for i in range(run.M):
-        for j in range(run.N):
-            with pad.zeros((1, 1)) as z:
-                for k in range(run.K):
-                    with (
-                        pad.load(X[i : i + 1, k : k + 1]) as x,
-                        pad.load(Y[k : k + 1, j : j + 1]) as y,
-                    ):
-                        pad.matmul(x, y, into=z)
-                pad.store(z, Z[i : i + 1, j : j + 1])
-
-
-def row_kept(run):
-    pad, X, Y, Z = run.pad, run.X, run.Y, run.Z
-    for i in range(run.M):
-        with pad.load(X[i : i + 1, :]) as x:
-            for j in range(run.N):
-                with pad.zeros((1, 1)) as z:
-                    for k in range(run.K):
-                        with pad.load(Y[k : k + 1, j : j + 1]) as y:
-                            pad.matmul(x[:, k : k + 1], y, into=z)
-                    pad.store(z, Z[i : i + 1, j : j + 1])
-
-
 def tiles(run, rows, columns, depth):
     """A tile of Z stays while slices of X and Y of this depth pass; ends may be ragged."""
     pad, X, Y, Z = run.pad, run.X, run.Y, run.Z
@@ -90,29 +63,6 @@ def tiles_room(M, N, K, rows, columns, depth):
     return rows * columns + depth * (rows + columns)
 
 
-SCHEDULES = {
-    "naive": (naive, lambda M, N, K: (2 * M * N * K, M * N), lambda M, N, K: 3),
-    "row kept": (row_kept, lambda M, N, K: (M * K + M * N * K, M * N), lambda M, N, K: K + 2),
-}
-
-
-@pytest.mark.parametrize(("schedule", "formula", "room"), SCHEDULES.values(), ids=SCHEDULES)
-@given(shape=shapes)
-@settings(max_examples=30)
-def test_textbook_schedules_count_as_their_formulas_say(schedule, formula, room, shape):
-    elements = room(*shape)
-    run = Run(shape, elements)
-    schedule(run)
-    assert run.counts() == formula(*shape)
-    assert run.pad.most_used == 2 * elements
-    assert run.X.loaded + run.Y.loaded == run.pad.loaded
-    assert run.Z.stored == run.pad.stored == run.Z.nbytes
-    assert run.pad.cost.bytes >= least_matmul_bytes(*shape, capacity=2 * max(elements, 3))
-    short = Run(shape, elements - 0.5)
-    with pytest.raises(ValueError, match="are free"):
-        schedule(short)
-
-
 @given(shape=shapes, tile=shapes, seed=seeds)
 @settings(max_examples=50)
 def test_any_tiling_counts_as_its_formula_says_and_never_beats_the_bound(shape, tile, seed):
@@ -123,6 +73,11 @@ def test_any_tiling_counts_as_its_formula_says_and_never_beats_the_bound(shape, 
     run.counts()
     assert run.pad.cost == rk.matmul(M, K, N, tile=tile[:2])
     assert run.pad.cost.bytes >= least_matmul_bytes(*shape, capacity=2 * elements)
+    assert run.pad.most_used == 2 * elements
+    assert run.X.loaded + run.Y.loaded == run.pad.loaded
+    assert run.Z.stored == run.pad.stored == run.Z.nbytes
+    with pytest.raises(ValueError, match="are free"):
+        tiles(Run(shape, elements - 0.5), *tile)
 
 
 def least_traffic(shape, elements):

@@ -89,12 +89,6 @@ def test_a_deployment_is_changed_field_by_field():
     assert dataclasses.replace(SERVED, attention="flash").decode().bytes < SERVED.decode().bytes
 
 
-def test_a_group_is_kept_as_it_is():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        SERVED.split.tensor = 2
-    assert len({Split(2), Split(tensor=2), Split(3)}) == 2
-
-
 @cases("convention", ["roofkit", "llm-viewer"])
 def test_a_sweep_over_chips_and_many_points_is_that_of_each_chip(convention):
     """More points than are worked on at a time, with an on-chip memory of each chip's own."""
