@@ -7,7 +7,6 @@ import sys
 import types
 from dataclasses import asdict, replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from cases import cases
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 import roofkit as rk
 from rooflab.machine import backends, bench, measurements, plans, worker
 from rooflab.machine.calibration import Calibration, calibrate
-from rooflab.machine.comparison import compare
 from rooflab.machine.measurements import Measurements, Timing
 
 TINY = plans.Plan(
@@ -666,69 +664,3 @@ def test_points_that_are_all_overhead_determine_no_bandwidth():
 def test_a_dtype_that_was_not_swept_is_refused(measured):
     with pytest.raises(ValueError, match="no sweep of dtype 'fp64' was measured; there is: fp32"):
         calibrate(measured, dtype="fp64")
-
-
-# Comparison
-
-
-def test_a_comparison_keeps_rows_and_their_median_error():
-    table = compare({"a": 1.0, "b": 2.0, "c": 3.0}, {"c": 3.0, "b": 4.0, "a": 0.8})
-    assert table.rows[1] == {"label": "b", "predicted": 2.0, "measured": 4.0, "ratio": 2.0}
-    assert [row["label"] for row in table.rows] == ["a", "b", "c"]
-    assert table.median_error == pytest.approx(0.25)
-    assert compare([1, 2], np.array([1, 4])).rows[1]["label"] == "1"
-
-
-def test_a_comparison_shows_as_text_and_as_html():
-    table = compare({"<dot>": 1e-3}, {"<dot>": 2e-3})
-    assert "median error 50.0%" in repr(table)
-    assert "2.00" in repr(table)
-    assert "&lt;dot&gt;" in table._repr_html_()
-    assert "median error 50.0%" in table._repr_html_()
-
-
-def test_a_comparison_is_drawn_as_ratios_around_one():
-    table = compare({"slow": 1e-3, "fast": 2e-3}, {"slow": 3e-3, "fast": 1e-3})
-    ax = table.plot()
-    assert ax.get_xscale() == "log"
-    assert ax.get_xlabel() == "measured / predicted time"
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["slow", "fast"]
-    markers = {
-        line.get_marker(): line.get_xdata() for line in ax.lines if line.get_label()[0] != "_"
-    }
-    assert markers["o"] == pytest.approx([3])
-    assert markers["s"] == pytest.approx([0.5])
-    assert ax.get_xlim()[0] < 0.5 < 3 < ax.get_xlim()[1]
-    for part in ("2 cases", "slow 3", "fast 0.5", "Median error 83.3%"):
-        assert part in ax.roofkit_description
-
-
-def test_a_comparison_is_drawn_on_your_axes():
-    _, ax = plt.subplots()
-    before = plt.get_fignums()
-    assert compare([1e-3], [1e-3]).plot(ax) is ax
-    assert plt.get_fignums() == before
-
-
-def test_a_long_description_names_the_worst():
-    labels = [f"case {n}" for n in range(20)]
-    ratios = [1 + n / 10 for n in range(20)]
-    ax = compare(dict.fromkeys(labels, 1.0), dict(zip(labels, ratios, strict=True))).plot()
-    assert "furthest off, case 19 2.9" in ax.roofkit_description
-    assert "case 3" not in ax.roofkit_description
-
-
-@cases(
-    ("predicted", "measured", "told"),
-    [
-        ({"a": 1}, {"b": 1}, "'a' is not in measured"),
-        ({}, {}, "nothing to compare"),
-        ({"a": 0}, {"a": 1}, "predicted['a'] must be finite and above 0"),
-        ({"a": [1, 2]}, {"a": 1}, "predicted['a'] must be one number"),
-        (1e-3, 1e-3, "predicted must map labels to seconds"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(predicted, measured, told):
-    with pytest.raises(ValueError, match=r"predicted|measured|compare") as refusal:
-        compare(predicted, measured)
-    assert told in str(refusal.value)
