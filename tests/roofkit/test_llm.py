@@ -214,6 +214,7 @@ def test_formats_that_cannot_be_are_refused(formats, message):
         ({"expert": 2}, {}, "expert=2 needs a mixture of experts"),
         ({}, {"with_latency": 1e-6}, "with_latency=1e-06 must be True or False"),
         ({}, {"tensor": "mesh"}, "tensor='mesh' must be a Group, such as rk.group(\"H100\", 8)"),
+        ({}, {"pipeline": [1e9, 2e9]}, "pipeline=[1000000000.0, 2000000000.0] must be a Group"),
         ({}, {"pipeline": "mesh"}, "switch, all-pairs, or a number of bytes/s"),
     ],
 )
@@ -234,6 +235,7 @@ def test_splits_and_links_that_cannot_be_are_refused(ways, links, message):
         ({"precision": "int4"}, 'say precision=rk.models.Precision(weights="int4")'),
         ({"split": 8}, "split=8 must be a Split: say split=rk.models.Split(tensor=8)"),
         ({"fused": 1}, "fused=1 must be True or False"),
+        ({"calibration": "H100"}, "calibration='H100' must predict times"),
         ({"calibration": calibrate("H100")}, "calibration is of H100 SXM"),
         ({"fused": True, "convention": "llm-viewer"}, "counts without fusion"),
         ({"on_chip": 0}, "on_chip must be finite and above 0"),

@@ -139,6 +139,11 @@ def test_a_cost_adds_to_nothing_but_a_cost(other):
         other + rk.Cost(1, 2)
 
 
+def test_costs_times_costs_have_no_meaning():
+    with pytest.raises(TypeError, match="unsupported operand"):
+        rk.Cost(1, 2) * rk.Cost(1, 2)
+
+
 def test_everything_broadcasts():
     cost = rk.Cost(flops=np.full((3, 1), 1e12), bytes=np.full(4, 2e9))
     roof = rk.Roofline(peak_flops=np.full((2, 1, 1), 1e14), bandwidth=1e12)

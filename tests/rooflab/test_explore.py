@@ -106,11 +106,19 @@ def test_time_bars_start_at_the_cost_and_follow_the_controls():
     assert live.estimates["TPU v6e"].upper < longest
 
 
+def test_time_bars_have_a_static_picture_and_take_rooflines_of_your_own():
+    live = explore.times(rk.Cost(1, 1), {"mine": rk.Roofline(2e11, 5e10)})
+    assert live.estimates["mine"].math == 5e-12
+    assert repr(live) == "TimesExplorer(flops=1, bytes=1)"
+    assert "mine: T_math 5 ps, T_comms 20 ps" in live._repr_mimebundle_()["text/html"]
+
+
 @cases(
     ("cost", "chips", "message"),
     [
         (1e12, ["H100"], "cost must be a Cost"),
         (rk.Cost(0, 1), ["H100"], "flops must be finite and above 0, got 0"),
+        (rk.Cost([1, 2], 1), ["H100"], "flops must be one number"),
         (rk.Cost(1, 1), [], "chips is empty"),
         (rk.Cost(1, 1), {"mine": 3}, "chips.'mine'. must be one Roofline"),
     ],
@@ -200,6 +208,14 @@ def test_controls_step_through_whole_sizes_and_the_threshold_lies_between_two_st
     assert max(b / a for a, b in pairwise(widths)) <= 1.125
 
 
+def test_chips_have_a_static_picture():
+    live = explore.chips()
+    page = live._repr_mimebundle_()["text/html"]
+    assert repr(live).endswith("B=1024, D=8192, F=8192)")
+    assert "n = 2: T_math 349 µs, T_memory 113 µs, T_link 373 µs, total between" in page
+    assert "link-bound" in page
+
+
 @cases(("arguments", "message"), REFUSED["chips"])
 def test_chips_refuse_what_they_cannot_draw(arguments, message):
     with pytest.raises(ValueError, match=message):
@@ -251,6 +267,13 @@ def test_the_axes_of_a_matmul_hold_all_that_the_controls_reach(chip):
             assert low < live.cost.intensity < high
             assert bottom < live.roof.attainable(live.cost.intensity) < top
         assert low < live.roof.ridge < high
+
+
+def test_a_matmul_has_a_static_picture():
+    page = explore.matmul(tile=128)._repr_mimebundle_()["text/html"]
+    assert "matmul, b = 128 at 63.5 FLOP/byte is memory-bound" in page
+    assert "matmul at 241 FLOP/byte is compute-bound" in page
+    assert "b = " not in explore.matmul()._repr_mimebundle_()["text/html"]
 
 
 @cases(("arguments", "message"), REFUSED["matmul"])

@@ -637,6 +637,8 @@ def test_a_run_is_calibrated_against_a_chip_a_roofline_or_itself(measured):
         ([(rk.Cost(1e12, [1.0, 2, 3]), 1e-3)], ROOF, None, "3 memory-bound points and got 0 of 3"),
         ([(rk.Cost(1e12, 1), -1)], ROOF, None, "the seconds of pair 0 must be finite and above 0"),
         ([(rk.Cost([1, 2], 1), [1, 2, 3])], ROOF, None, "pair 0: the Cost and its seconds do not"),
+        ([(1e12, 1e-3)], ROOF, None, "pair 0 must be (Cost, seconds)"),
+        ([], ROOF, None, "no points"),
         (7, ROOF, None, "a list of pairs (Cost, seconds) or a GPU's name, got int"),
         ([(rk.Cost(1, 1), 1)], None, None, "roof must be a Chip or a Roofline"),
         ([(rk.Cost(1, 1), 1)], rk.chip("H100"), None, "which peak of H100"),

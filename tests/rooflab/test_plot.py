@@ -44,6 +44,11 @@ def test_the_line_rises_to_the_ridge_and_stays_at_the_peak():
     assert line.get_ydata().tolist() == [1e12, 8e12, 8e12]
 
 
+def test_limits_that_hide_the_ridge_leave_one_straight_line():
+    (line,) = _roof_lines(plot.roofline(rk.Roofline(8e12, 2e12), xlim=(8, 64)))
+    assert line.get_ydata().tolist() == [8e12, 8e12]
+
+
 def test_given_limits_are_kept_and_chosen_ones_show_everything():
     ax = plot.roofline(V5E, xlim=(1, 1e4), ylim=(1e10, 1e15))
     assert (ax.get_xlim(), ax.get_ylim()) == ((1, 1e4), (1e10, 1e15))

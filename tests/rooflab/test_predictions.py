@@ -365,6 +365,8 @@ def test_a_kernel_that_was_never_timed_claims_no_coverage():
             "topology='torus' is not one of switch, pairs",
         ),
         (lambda: H100.all_reduce(1e6, 16, gpus_per_node=8), "over 'network-8'"),
+        (lambda: H100.all_reduce(1e6, 64), "a switch joins at most 8 H100 SXM, got 64"),
+        (lambda: H100.all_gather(1e6, 4, "pairs"), "no all-gather between H100 SXM was timed"),
         (lambda: L40S.all_reduce(1e6, 2, "pairs"), "no all-reduce between L40S was timed"),
         (lambda: Prediction.total([]), "one prediction or more"),
     ],

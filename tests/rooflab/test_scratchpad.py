@@ -73,7 +73,7 @@ def test_any_tiling_counts_as_its_formula_says_and_never_beats_the_bound(shape, 
     run.counts()
     assert run.pad.cost == rk.matmul(M, K, N, tile=tile[:2])
     assert run.pad.cost.bytes >= least_matmul_bytes(*shape, capacity=2 * elements)
-    assert run.pad.most_used == 2 * elements
+    assert run.pad.most_used == run.pad.capacity == 2 * elements
     assert run.X.loaded + run.Y.loaded == run.pad.loaded
     assert run.Z.stored == run.pad.stored == run.Z.nbytes
     with pytest.raises(ValueError, match="are free"):

@@ -22,6 +22,7 @@ from roofkit.network.sharding import group_sizes
         ("TPU v5e", 1, "line of 1", 45e9),
         ("TPU v5e", 2, "line of 2", 45e9),
         ("TPU v5e", 8, "2x4", 90e9),
+        ("TPU v5e", (4, 2), "4x2", 90e9),
         ("TPU v5e", (16,), "ring of 16", 90e9),
         ("TPU v5e", (4,), "line of 4", 45e9),
         ("TPU v5p", (4, 4), "4x4", 360e9),
@@ -124,6 +125,12 @@ def test_chips_that_the_caller_joins_keep_their_latency():
     mine = rk.Chip("mine", {"bf16": 1e12}, 1e11, interconnect=joined)
     for topology in ("ring", "line", "switch"):
         assert group(mine, 4, topology=topology).latency == 1e-6
+
+
+def test_a_ring_can_be_used_one_way_and_nothing_else_can():
+    assert group("TPU v5e", (16,), bidirectional=False).egress == 45e9
+    with pytest.raises(ValueError, match="only a ring can be used one way"):
+        group("TPU v5e", 8, bidirectional=False)
 
 
 def test_two_levels_need_a_card():

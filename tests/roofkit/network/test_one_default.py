@@ -10,6 +10,7 @@ import roofkit as rk
 from roofkit import network
 from roofkit.__main__ import main
 from roofkit.models import Links, Split
+from rooflab.machine import calibrate
 
 # Partial sums of one matmul of Llama 2 70B: 64 tokens of width 8,192 in 16 bits.
 TOKENS, WIDTH = 64, 8192
@@ -86,3 +87,18 @@ def test_whoever_is_told_where_sums_are_made_names_the_same_time(name, in_networ
     assert found == {way: pytest.approx(found["network"], rel=1e-12) for way in found}
     if not several:
         assert (found["network"] == pytest.approx(_ways(chip)["network"])) == in_network
+
+
+@cases("chip", ["H100", "H200", "B200", "A100 80GB SXM", "A40", "A30"])
+def test_no_prediction_of_an_all_reduce_begins_before_that_time(chip):
+    sizes = [2.0**power for power in range(10, 36)]
+    calibration = calibrate(chip)
+    layout = rk.chip(chip).interconnect
+    topology = {"switch": "switch", "all-pairs": "pairs"}[layout.topology]
+    for gpus in (2, 4, 8):
+        if gpus > layout.largest:
+            continue
+        for size in sizes:
+            predicted = calibration.all_reduce(size, gpus, topology)
+            least = network.all_reduce(size, rk.group(chip, gpus)).seconds
+            assert least <= predicted.low <= predicted.seconds <= predicted.high
