@@ -82,7 +82,7 @@ def test_no_timed_kernel_beats_the_roof_but_by_arrays_in_the_cache(label):
     assert faster > 60
 
 
-def test_a_kernel_that_fits_in_the_cache_is_told_so():
+def test_an_impossible_share_names_the_cache_as_a_likely_reason():
     roof, add = rk.chip("H100").roofline("bf16"), rk.elementwise(256 * 4096, reads=2)
     with pytest.raises(ValueError, match="more than 100 %") as told:
         roof.share(add, 1e-6)

@@ -257,7 +257,7 @@ def test_a_peak_is_found_in_any_spelling_of_its_dtype(dtype):
         rk.Chip("mine", {dtype: 1e12, "float8": 1e12})
 
 
-def test_a_chip_without_any_peak_says_so():
+def test_a_chip_without_any_peak_has_an_error_of_its_own():
     with pytest.raises(ValueError, match="no peak at all, only bandwidth"):
         rk.chip("Xeon").peak_flops("fp32")
 

@@ -263,7 +263,7 @@ def test_no_numpy_integer_overflows(kernel, kind):
     ],
 )
 @cases(("kernel", "name"), SIZES)
-def test_a_bad_size_is_named_shown_and_told_what_it_must_be(kernel, name, bad, shown):
+def test_a_bad_size_is_named_and_shown(kernel, name, bad, shown):
     with pytest.raises(ValueError, match=f"^{name} must be ") as refusal:
         kernel(**KERNELS[kernel] | {name: bad})
     assert shown in str(refusal.value)

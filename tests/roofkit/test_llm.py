@@ -442,7 +442,7 @@ def test_a_generation_is_a_prefill_and_its_steps(model, attention, batch, prompt
 
 @cases("window", [None, 1, 16, 37, 64, 200])
 @cases(("new", "cached"), [(64, 0), (96, 33), (1, 50), (200, 64)])
-def test_keys_that_cross_are_those_that_each_block_of_rows_meets(new, cached, window):
+def test_each_block_of_rows_loads_the_keys_that_it_meets(new, cached, window):
     """Counted key by key; blocks of 8 rows, of one head and of two that share K and V."""
     for group in (1, 2):
         model = dataclasses.replace(

@@ -163,7 +163,7 @@ def joined(live, label):
     return live
 
 
-def test_chips_start_where_they_are_told():
+def test_chips_start_at_the_given_sizes():
     live = explore.chips(B=300, D=5000, F=6000, n=8, dtype="int8")
     assert (live.n, live.B, live.D, live.F) == (8, 300, 5000, 6000)
     assert repr(live.group) == "Group(8 × TPU v5e, 2x4, egress 90 GB/s)"
@@ -226,7 +226,7 @@ def controls(live):
     return [getattr(row, "children", [row])[0] for row in live.children[:-1]]
 
 
-def test_a_matmul_starts_where_it_is_told_and_follows_its_controls():
+def test_a_matmul_starts_at_the_given_sizes_and_follows_its_controls():
     live = explore.matmul("TPU v5e", B=256, tile=128)
     assert repr(live) == "MatmulExplorer(B=256, D=8192, F=8192, tile=128, dtype=bf16)"
     assert live.cost == rk.matmul(256, 8192, 8192, tile=(128, 128))
@@ -313,7 +313,7 @@ def test_each_text_of_a_live_picture_is_one_that_it_has():
         assert set(re.findall(r"\btext\.(\w+)", path.read_text(encoding="utf-8"))) <= known, path
 
 
-def test_a_model_starts_where_it_is_told_and_follows_its_lists():
+def test_a_model_starts_at_the_given_choices_and_follows_its_lists():
     live = explore.model()
     assert repr(live).startswith("ModelExplorer(model='Llama-3.1-8B', chip='H100 SXM', n=1, ")
     llama = rk.llm("Llama-3.1-8B")
@@ -334,7 +334,7 @@ def test_a_model_starts_where_it_is_told_and_follows_its_lists():
     assert picture(eight).data["stops"]["batch"][:4] == [1, 2, 3, 4]
 
 
-def test_a_model_that_is_published_in_fewer_bits_starts_so():
+def test_a_model_starts_in_the_format_that_it_is_published_in():
     live = explore.model("gpt-oss-20b", "V100", models=["gpt-oss-20b"], chips=["V100"])
     assert live.served.precision.experts == "fp4"
     assert live.served.precision.kv == "fp16"

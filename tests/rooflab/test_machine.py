@@ -140,7 +140,7 @@ def test_measurements_show_as_a_table(measured):
     assert len(text.splitlines()) == 2 + 2 + 3 + 1
 
 
-def test_a_disturbed_run_says_so(measured):
+def test_a_disturbed_run_carries_a_warning(measured):
     def run(*samples):
         rows = [replace(timing, samples=samples) for timing in measured.timings]
         return replace(measured, timings=rows)
@@ -546,7 +546,7 @@ def test_without_noise_the_fit_is_exact_and_the_bound_stays_apart():
 LARGE = rk.matmul(2 ** np.arange(13)[:, None], *np.array([[4096, 16384]] * 2))  # no quick call
 
 
-def test_an_overhead_that_the_points_leave_open_is_said_to_be():
+def test_points_that_do_not_determine_the_overhead_give_a_warning():
     truth = Calibration(ROOF, 0.7, 0.9, 1e-7)  # the quickest takes 12 µs
     noise = np.random.default_rng(4).lognormal(0, 0.05, LARGE.flops.shape)
     with pytest.warns(UserWarning, match="do not determine the overhead: anything from 0 to"):

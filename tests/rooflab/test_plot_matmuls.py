@@ -136,7 +136,7 @@ def test_times_stand_in_order_beside_the_models():
     assert (ax.get_xscale(), ax.get_ylim()[0]) == ("linear", 0)
 
 
-def test_labels_are_said_without_their_type():
+def test_descriptions_spell_labels_without_mathematical_type():
     ax = plot.matmul_times([1], [1], {r"⌈n⌉ · $T_\mathrm{tile}$": ([1], [1])})
     assert ax.roofkit_description.endswith("; ⌈n⌉ · T_tile: 1 s at 1 to 1 s at 1.")
 

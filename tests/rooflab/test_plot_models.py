@@ -127,7 +127,7 @@ def test_layers_of_one_place_share_a_label():
     assert "12 convolutions 17%" in texts
 
 
-def test_what_has_no_intensity_is_said_to_be_left_out():
+def test_the_figure_names_the_layers_that_it_leaves_out():
     ax = _layers("eight chips")
     assert "48.2 ms, 25% of it communication (not shown)" in [text.get_text() for text in ax.texts]
     said = ax.roofkit_description

@@ -65,7 +65,7 @@ def test_the_line_of_full_memory():
     assert plot.waits(A6000, [1, 2], [16, 32]).get_legend() is None
 
 
-def test_what_is_drawn_is_said():
+def test_the_description_has_the_figures_of_the_drawing():
     said = plot.show(plot.waits(A6000)).alt
     assert "Llama-2-7B on 1 × RTX A6000" in said
     assert "batch 1: weights, from 2.53e+04 tokens KV cache" in said

@@ -65,7 +65,7 @@ def test_a_line_that_never_turns_has_no_circle():
     assert "compute-bound" not in ax.roofkit_description
 
 
-def test_what_is_drawn_is_said():
+def test_the_description_has_the_figures_of_the_drawing():
     said = drawn(False).roofkit_description
     assert "W4A16: 1.72 ms at 1, 45.9 ms at 1024, compute-bound from 38.3" in said
     said = drawn(True).roofkit_description

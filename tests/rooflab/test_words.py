@@ -27,12 +27,12 @@ def test_another_language_is_asked_for_when_a_sentence_is_shown(words, monkeypat
     assert words.templates()["yes"] == "对"
 
 
-def test_what_is_not_translated_is_said_in_english(words, monkeypatch):
+def test_missing_translations_fall_back_to_english(words, monkeypatch):
     monkeypatch.setenv(LANGUAGE, "zh")
     assert words("ridge.title") == "Ridge"
 
 
-def test_what_there_is_not_is_an_error(words, monkeypatch):
+def test_unknown_keys_fields_and_languages_are_errors(words, monkeypatch):
     with pytest.raises(KeyError, match="no 'no'"):
         words("no")
     with pytest.raises(KeyError, match="way"):

@@ -62,7 +62,7 @@ def test_an_absent_window_is_that_of_the_family_and_null_is_none(changed, window
     assert (model.window, model.windowed) == (window, windowed)
 
 
-def test_a_window_may_be_said_twice():
+def test_a_config_may_name_its_window_twice():
     twice = {**LLAMA, "model_type": "gemma2", "sliding_window": 512, "sliding_window_size": 512}
     assert rk.llm(twice).window == 512
 

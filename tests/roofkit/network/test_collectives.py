@@ -82,7 +82,7 @@ def test_no_cut_of_a_torus_lets_a_gather_be_faster_or_forces_it_to_be_slower(axe
 
 
 @cases(("axes", "rings"), TORI)
-def test_an_all_to_all_loads_the_busiest_link_of_a_torus_so(axes, rings):
+def test_an_all_to_all_takes_as_long_as_the_busiest_link_of_a_torus(axes, rings):
     group, n = Group("torus", axes, 1.0, rings), math.prod(axes)
     found = all_to_all(n**2, group).seconds
     assert found == pytest.approx(links.busiest_link(axes, rings), rel=1e-12)

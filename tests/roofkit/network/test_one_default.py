@@ -67,7 +67,7 @@ def _ways(chip, nodes=1, card=None, in_network=None):
 
 
 @cases("name", GROUPS)
-def test_whoever_is_asked_names_the_same_time(name):
+def test_an_all_reduce_takes_the_same_time_everywhere(name):
     chip, several = GROUPS[name]
     found = _ways(chip, **several)
     assert found == {way: pytest.approx(found["network"], rel=1e-12) for way in found}
@@ -81,7 +81,7 @@ def test_whoever_is_asked_names_the_same_time(name):
 
 @cases("name", ["eight H100", "two nodes of H100"])
 @cases("in_network", [True, False])
-def test_whoever_is_told_where_sums_are_made_names_the_same_time(name, in_network):
+def test_in_network_means_the_same_everywhere(name, in_network):
     chip, several = GROUPS[name]
     found = _ways(chip, **several, in_network=in_network)
     assert found == {way: pytest.approx(found["network"], rel=1e-12) for way in found}

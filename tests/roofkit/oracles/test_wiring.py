@@ -61,7 +61,7 @@ def over_a_link(transfer):
 
 @cases("both_ways", [True, False])
 @cases("n", [3, 4, 5, 8])
-def test_rings_carry_what_is_said(n, both_ways):
+def test_ring_collectives_cost_what_the_links_carry(n, both_ways):
     group = ring(n, SPEED, bidirectional=both_ways)
     links = wiring.chain((n,), (True,), both_ways)
     order = [(place,) for place in range(n)]
@@ -86,7 +86,7 @@ def test_rings_carry_what_is_said(n, both_ways):
 
 
 @cases("n", [2, 3, 6])
-def test_a_line_carries_what_is_said_in_as_many_steps_as_hops(n):
+def test_a_gather_on_a_line_costs_what_the_links_carry_in_as_many_steps_as_hops(n):
     wires = wiring.Wires(wiring.chain((n,), (False,)))
     wiring.line_gather(wires, n, SIZE)
     assert all(wires.holds[chip].keys() == set(range(n)) for chip in wires.chips)
@@ -107,7 +107,7 @@ def test_a_torus_keeps_all_of_its_links_busy(length, dimensions):
 
 
 @cases("n", [2, 5])
-def test_pairs_and_switches_send_straight(n):
+def test_pairs_and_switches_cost_what_direct_sends_carry(n):
     through = {
         "pairs": (wiring.pairs(n), lambda a, b: (a, b), all_pairs(n, SPEED)),
         "switch": (
@@ -129,7 +129,7 @@ def test_pairs_and_switches_send_straight(n):
 
 
 @cases(("count", "n"), [(2, 2), (3, 2), (2, 4)])
-def test_two_levels_carry_what_is_said(count, n):
+def test_collectives_over_nodes_cost_what_links_and_cards_carry(count, n):
     group = Group("switch", (n,), SPEED, nodes=count, card=2.0)
     assert group.n == count * n
     wires = wiring.Wires(wiring.nodes(count, n))
