@@ -361,3 +361,7 @@ def test_traffic_refuses_what_it_cannot_draw(groups, bandwidth, message):
     with pytest.raises(ValueError, match=message):
         plot.traffic(groups, bandwidth)
     assert not plt.get_fignums()
+
+
+def test_an_empty_head_of_a_table_is_no_heading():
+    assert "<td></td>" in plot.table({"": ["one"], "count": [1]})._repr_html_()
