@@ -116,6 +116,30 @@ def submission(points=FULL, state="graded", hostile=False, stock=None):
     return enter
 
 
+def own_cells(enter, *, before="ps1-ridge-text", wrong=False, **cells):
+    """Enter a submission for each of these cells, which its student has added; by its name."""
+    for name, source in cells.items():
+
+        def change(work, source=source):
+            if wrong:
+                work.all_wrong()
+            work.add(source, before=before)
+
+        change.__name__ = name
+        enter(change)
+
+
+def answers(enter, cell_id, **sources):
+    """Enter a submission for each of these, which answers one question so; by its name."""
+    for name, source in sources.items():
+
+        def change(work, source=source):
+            work.write(cell_id, source)
+
+        change.__name__ = name
+        enter(change)
+
+
 # ---- good work, in the styles that people write
 
 
@@ -123,37 +147,52 @@ def submission(points=FULL, state="graded", hostile=False, stock=None):
 def as_released(work): ...
 
 
-@submission()
-def in_fractions(work):
-    work.write(
-        "ps1-ridge",
-        "from fractions import Fraction\nridge = Fraction(3097, 20) / Fraction(768, 1000)",
-    )
-
-
-@submission()
-def with_numpy(work):
-    work.write(
-        "ps1-ridge", "import numpy as np\nridge = np.array([309.7e12 / 2])[0] / np.float64(768e9)"
-    )
-    work.write(
-        "ps1-attainable",
-        "import numpy as np\nattainable = lambda i, p, b: np.minimum(p, np.asarray(i) * b)",
-    )
-
-
-@submission()
-def with_units(work):
-    work.write("ps1-ridge", 'ridge = "201.6 FLOP/byte"')
-
-
-@submission()
-def with_roofkit(work):
-    work.write(
-        "ps1-bracket",
-        "def bracket(f, m, p, b):\n"
-        "    return rk.Roofline(p, b).estimate(rk.Cost(f, m)).lower, f / p + m / b",
-    )
+answers(
+    submission(),
+    "ps1-ridge",
+    in_fractions="from fractions import Fraction\nridge = Fraction(3097, 20) / Fraction(768, 1000)",
+    with_units='ridge = "201.6 FLOP/byte"',
+    with_numpy="import numpy as np\nridge = np.array([309.7e12 / 2])[0] / np.float64(768e9)",
+    with_a_magic="%%time\nridge = 309.7e12 / 2 / 768e9",
+    writes_to_stderr="import sys\nprint('hm', file=sys.stderr)\n" + ANSWERS["ps1-ridge"],
+    writes_a_file="open('r.txt', 'w').write('201.6')\nridge = float(open('r.txt').read())",
+    not_in_ascii="größe = 309.7e12 / 2  # Rechenleistung, 算力\nridge = größe / 768e9",
+)
+answers(
+    submission(stock=20),
+    "ps1-ridge",
+    widget_backend="%matplotlib widget\n" + ANSWERS["ps1-ridge"],
+)
+answers(
+    submission(),
+    "ps1-attainable",
+    with_arrays="import numpy as np\nattainable = lambda i, p, b: np.minimum(p, np.asarray(i) * b)",
+    warns="import warnings\ndef attainable(i, p, b):\n"
+    "    warnings.warn('old')\n    return min(p, i * b)",
+)
+answers(
+    submission(),
+    "ps1-bracket",
+    with_roofkit="def bracket(f, m, p, b):\n"
+    "    return rk.Roofline(p, b).estimate(rk.Cost(f, m)).lower, f / p + m / b",
+)
+answers(submission(points=20), "ps1-time", error_in_an_answer="time_us = tmie")
+own_cells(
+    submission(),
+    interactive="from ipywidgets import interact\n@interact(x=(0, 9))\ndef show(x): print(x)",
+    plots="import matplotlib.pyplot as plt\nplt.plot([1, 2]);\nplt.show()",
+    awaits="import asyncio\nawait asyncio.sleep(0)",
+    prints_without_end="for _ in range(60): print('x' * 10**6)",
+    asks_for_input="name = input('Who are you? ')",
+    syntax_error_in_own_cell="for in x",
+    error_in_own_cell="1 / 0",
+    leaves_by_sys_exit="import sys; sys.exit(1)",
+    installs_a_package="%pip install nothing-of-that-name",
+    asks_the_shell="!ls -l\nfiles = !ls",
+)
+own_cells(submission(hostile=True), prints_300_000_lines="for i in range(300_000): print(i)")
+own_cells(submission(stock="ungraded"), before="ps1-bound-text", leaves_by_exit="exit()")
+own_cells(submission(stock=0), variable_named_check="check = 3")
 
 
 @submission()
@@ -172,142 +211,17 @@ def helpers_in_cells_of_their_own(work):
 
 
 @submission()
-def with_magics(work):
-    work.write("ps1-ridge", "%%time\nridge = 309.7e12 / 2 / 768e9")
-    work.write("ps1-time", "%timeit -n 1 -r 1 1 + 1\n" + ANSWERS["ps1-time"])
-
-
-@submission(stock=20)
-def widget_backend(work):
-    work.write("ps1-ridge", "%matplotlib widget\n" + ANSWERS["ps1-ridge"])
-
-
-@submission()
-def interactive(work):
-    work.add("from ipywidgets import interact\n@interact(x=(0, 9))\ndef show(x): print(x)")
-
-
-@submission()
-def plots(work):
-    work.add(
-        "import matplotlib.pyplot as plt\nplt.plot([1, 2]);\nplt.show()", before="ps1-ridge-text"
-    )
-
-
-@submission()
-def awaits(work):
-    work.add("import asyncio\nawait asyncio.sleep(0)", before="ps1-ridge-text")
-
-
-@submission(hostile=True)
-def prints_300_000_lines(work):
-    work.add("for i in range(300_000): print(i)", before="ps1-ridge-text")
-
-
-@submission()
-def prints_without_end(work):
-    work.add("for _ in range(60): print('x' * 10**6)", before="ps1-ridge-text")
-
-
-@submission()
-def warns(work):
-    work.write(
-        "ps1-attainable",
-        "import warnings\ndef attainable(i, p, b):\n"
-        "    warnings.warn('old')\n    return min(p, i * b)",
-    )
-
-
-@submission()
-def writes_to_stderr(work):
-    work.write("ps1-ridge", "import sys\nprint('hm', file=sys.stderr)\n" + ANSWERS["ps1-ridge"])
-
-
-@submission()
-def asks_for_input(work):
-    work.add("name = input('Who are you? ')", before="ps1-ridge-text")
-
-
-@submission()
-def syntax_error_in_own_cell(work):
-    work.add("for in x", before="ps1-ridge-text")
-
-
-@submission()
-def error_in_own_cell(work):
-    work.add("1 / 0", before="ps1-ridge-text")
-
-
-@submission(points=20)
-def error_in_an_answer(work):
-    work.write("ps1-time", "time_us = tmie")
-
-
-@submission(stock="ungraded")
-def leaves_by_exit(work):
-    work.add("exit()", before="ps1-bound-text")
-
-
-@submission()
-def leaves_by_sys_exit(work):
-    work.add("import sys; sys.exit(1)", before="ps1-bound-text")
-
-
-@submission()
-def installs_a_package(work):
-    work.add("%pip install nothing-of-that-name", before="ps1-ridge-text")
-
-
-@submission()
-def asks_the_shell(work):
-    work.add("!ls -l\nfiles = !ls", before="ps1-ridge-text")
-
-
-@submission()
 def reads_its_own_data(work):
     work.files["notes.txt"] = b"201.6"
     work.write("ps1-ridge", "ridge = float(open('notes.txt').read())")
 
 
-@submission()
-def writes_a_file(work):
-    work.write(
-        "ps1-ridge", "open('r.txt', 'w').write('201.6')\nridge = float(open('r.txt').read())"
-    )
-
-
-@submission()
-def not_in_ascii(work):
-    work.write("ps1-ridge", "größe = 309.7e12 / 2  # Rechenleistung, 算力\nridge = größe / 768e9")
-
-
-# ---- accidents of editors, and of people
+# ---- accidents of editors, and of people; test_mend.py and test_intake.py have more of them
 
 
 @submission()
 def another_kernel(work):
     work.notebook["metadata"]["kernelspec"] = {"name": "julia-1.9", "display_name": "Julia"}
-
-
-@submission()
-def old_format_4_2(work):
-    work.notebook["nbformat_minor"] = 2
-    for cell in work.cells:
-        cell.pop("id", None)
-
-
-@submission()
-def old_format_3(work):
-    import nbformat
-
-    new = nbformat.reads(json.dumps(work.notebook), as_version=4)
-    work.notebook = json.loads(nbformat.writes(new, version=3))
-
-
-@submission()
-def duplicated_check(work):
-    place = work.cells.index(work["ps1-ridge-check"])
-    work.cells.insert(place + 1, json.loads(json.dumps(work.cells[place])) | {"id": "copy"})
 
 
 @submission()
@@ -337,35 +251,11 @@ def setup_deleted(work):
 
 
 @submission()
-def metadata_lost(work):
-    for cell_id in ("ps1-ridge", "ps1-ridge-check", "ps1-paragraph", "ps1-setup"):
-        work[cell_id]["metadata"] = {}
-
-
-@submission()
 def all_metadata_lost(work):
     for cell in work.cells:
         cell["metadata"] = {}
         cell.pop("id")
     work.notebook |= {"metadata": {}, "nbformat_minor": 4}
-
-
-@submission()
-def schema_version_missing(work):
-    for cell in work.cells:
-        cell["metadata"].get("nbgrader", {}).pop("schema_version", None)
-
-
-@submission()
-def schema_version_4(work):
-    for cell in work.cells:
-        cell["metadata"]["nbgrader"]["schema_version"] = 4
-
-
-@submission()
-def tag_skip_execution(work):
-    for cell in work.cells:
-        cell["metadata"]["tags"] = ["skip-execution"]
 
 
 @submission(stock=20)
@@ -380,24 +270,9 @@ def answered_below_the_check(work):
     work.add(ANSWERS["ps1-ridge"], before="ps1-time-text")
 
 
-@submission(stock=0)
-def variable_named_check(work):
-    work.add("check = 3", before="ps1-ridge-text")
-
-
 @submission(stock="ungraded")
 def renamed_by_the_browser(work):
     work.name = "ps1(1).ipynb"
-
-
-@submission(stock="ungraded")
-def renamed_in_capitals(work):
-    work.name = "PS1.ipynb"
-
-
-@submission(stock="ungraded")
-def folder_in_capitals(work):
-    work.folder = "PS1"
 
 
 @submission(stock=0)
@@ -436,58 +311,48 @@ def half_right(work):
 # ---- what ends early
 
 
-@submission(points=11, state="person", hostile=True)
-def crashes_after_five(work):
-    work.add("import os\nos._exit(1)", before="ps1-mine-text")
-
-
-@submission(points=FULL, state="person", hostile=True)
-def loops_in_a_cell(work):
-    work.add("while True: pass", before="ps1-mine-text")
-
-
-@submission(points=FULL - 4, state="person", hostile=True)
-def loops_in_a_function(work):
-    work.write("ps1-attainable", "def attainable(*a):\n    while True: pass")
-
-
-@submission(points=11, state="person", hostile=True)
-def loops_and_will_not_stop(work):
-    work.add(
-        "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "while True: time.sleep(1)",
-        before="ps1-mine-text",
-    )
-
-
-@submission(hostile=True)
-def takes_all_memory(work):
-    work.add("hoard = []\nwhile True: hoard.append(bytearray(10**8))", before="ps1-mine-text")
-
+own_cells(
+    submission(points=11, state="person", hostile=True),
+    before="ps1-mine-text",
+    crashes_after_five="import os\nos._exit(1)",
+    loops_and_will_not_stop="import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    "while True: time.sleep(1)",
+)
+own_cells(
+    submission(state="person", hostile=True),
+    before="ps1-mine-text",
+    loops_in_a_cell="while True: pass",
+)
+own_cells(
+    submission(hostile=True),
+    before="ps1-mine-text",
+    takes_all_memory="hoard = []\nwhile True: hoard.append(bytearray(10**8))",
+)
+answers(
+    submission(points=FULL - 4, state="person", hostile=True),
+    "ps1-attainable",
+    loops_in_a_function="def attainable(*a):\n    while True: pass",
+)
 
 # ---- malice: all answers are wrong
 
-
-@submission(points=0, stock=FULL, hostile=True)
-def replaces_check(work):
-    work.all_wrong()
-    work.add("check = lambda *a: None", before="ps1-ridge-text")
-
-
-@submission(points=0, stock=0, hostile=True)
-def fakes_check(work):
-    work.all_wrong()
-    work.add(
-        "import roofcheck.study.student as s\n"
-        "s.find_question('ps1.ridge').__class__.judge = lambda self, a: s.Verdict(1, 'x')",
-        before="ps1-ridge-text",
-    )
-
-
-@submission(points=0, stock=FULL, hostile=True)
-def shows_nothing(work):
-    work.all_wrong()
-    work.add("get_ipython().ast_node_interactivity = 'none'", before="ps1-ridge-text")
+own_cells(
+    submission(points=0, stock=FULL, hostile=True),
+    wrong=True,
+    replaces_check="check = lambda *a: None",
+    shows_nothing="get_ipython().ast_node_interactivity = 'none'",
+)
+own_cells(
+    submission(points=0, hostile=True),
+    wrong=True,
+    fakes_check="import roofcheck.study.student as s\n"
+    "s.find_question('ps1.ridge').__class__.judge = lambda self, a: s.Verdict(1, 'x')",
+    looks_at_the_others="import os, glob\n"
+    "print(glob.glob('../../../*'), os.listdir('/'), os.listdir('..'))\n"
+    "print(open('/etc/shadow').read())",
+    kills_its_parent="import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n"
+    "os.kill(-1, signal.SIGKILL)",
+)
 
 
 @submission(points=0, stock=FULL, hostile=True)
@@ -526,83 +391,41 @@ def asks_for_more_points(work):
     work.write("ps1-ridge-check", 'check("ps1.ridge", ridge)\n1e9')
 
 
-@submission(points=0, hostile=True)
-def kills_its_parent(work):
-    work.all_wrong()
-    work.add(
-        "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)"
-    )
-    work.cells.insert(0, work.cells.pop())
-
-
-@submission(points=0, hostile=True)
-def looks_at_the_others(work):
-    work.all_wrong()
-    work.add(
-        "import os, glob\nprint(glob.glob('../../../*'), os.listdir('/'), os.listdir('..'))\n"
-        "print(open('/etc/shadow').read())",
-        before="ps1-ridge-text",
-    )
-
-
 # Attacks on the machinery of the sandbox, at the one end that a student can reach.
 MACHINERY = """
 import roofcheck
 notebook = roofcheck.request.__self__
 answer = notebook._answer
 """
-
-
-@submission(points=0, state="person", hostile=True)
-def replies_too_deep_to_write_down(work):
-    work.all_wrong()
-    work.add(
-        f"{MACHINERY}\ndeep = []\nfor _ in range(485): deep = [deep]\n"
-        "notebook._answer = lambda *a: answer(*a) | {'deep': deep}",
-        before="ps1-ridge-text",
-    )
-
-
-@submission(points=0, state="person", hostile=True)
-def replies_by_the_megabyte(work):
-    work.all_wrong()
-    work.add(
-        f"{MACHINERY}\nnotebook._answer = lambda *a: answer(*a) | {{'much': [[]] * 2_000_000}}",
-        before="ps1-ridge-text",
-    )
-
-
-@submission(points=0, hostile=True)
-def replies_with_many_values(work):
-    work.all_wrong()
-    work.add(
-        f"{MACHINERY}\nmany = [{{'t': 'bool', 'v': True}}] * 900\n"
-        "many = {'t': 'list', 'v': [{'t': 'list', 'v': many}] * 40}\n"
-        "notebook._answer = lambda *a: {'value': many}",
-        before="ps1-ridge-text",
-    )
-
-
-@submission(points=0, hostile=True)
-def replies_with_points(work):
-    work.all_wrong()
-    work.add(
-        f"{MACHINERY}\n"
-        "points = {'credit': 1.0, 'points': 4.0, 'state': 'right', 'grade': 4.0}\n"
-        "notebook._answer = lambda *a: answer(*a) | points",
-        before="ps1-ridge-text",
-    )
-
-
-@submission(points=0, state="person", hostile=True)
-def replies_with_no_numbers(work):
-    work.all_wrong()
-    work.add(
-        f"{MACHINERY}\nnan = {{'t': 'num', 'v': float('nan')}}\n"
-        "notebook._answer = lambda names, probe: {'value': {'t': 'callable'} if 'calls' in probe "
-        "else nan, 'calls': [nan] * 24, 'me': {'t': 'str', 'v': 'x'}, 'said': nan}",
-        before="ps1-ridge-text",
-    )
+own_cells(
+    submission(points=0, state="person", hostile=True),
+    wrong=True,
+    replies_too_deep_to_write_down=f"{MACHINERY}\ndeep = []\nfor _ in range(485): deep = [deep]\n"
+    "notebook._answer = lambda *a: answer(*a) | {'deep': deep}",
+    replies_by_the_megabyte=f"{MACHINERY}\n"
+    "notebook._answer = lambda *a: answer(*a) | {'much': [[]] * 2_000_000}",
+    replies_with_no_numbers=f"{MACHINERY}\nnan = {{'t': 'num', 'v': float('nan')}}\n"
+    "notebook._answer = lambda names, probe: {'value': {'t': 'callable'} if 'calls' in probe "
+    "else nan, 'calls': [nan] * 24, 'me': {'t': 'str', 'v': 'x'}, 'said': nan}",
+)
+own_cells(
+    submission(points=0, hostile=True),
+    wrong=True,
+    replies_with_many_values=f"{MACHINERY}\nmany = [{{'t': 'bool', 'v': True}}] * 900\n"
+    "many = {'t': 'list', 'v': [{'t': 'list', 'v': many}] * 40}\n"
+    "notebook._answer = lambda *a: {'value': many}",
+    replies_with_points=f"{MACHINERY}\n"
+    "points = {'credit': 1.0, 'points': 4.0, 'state': 'right', 'grade': 4.0}\n"
+    "notebook._answer = lambda *a: answer(*a) | points",
+)
+answers(
+    submission(state="person", points=19, hostile=True),
+    "ps1-me",
+    with_a_neighbours_figures='me = "Somebody-Else "',
+    with_something_like_a_neighbours_id="class Like:\n"
+    "    def __str__(self): return 'as-released'\n    __repr__ = __str__\nme = Like()",
+)
+own_cells(submission(hostile=True), a_line_of_spaces="x = 1" + " " * 199_000 + "+ 2")
 
 
 @submission(points=0, hostile=True)
@@ -623,32 +446,11 @@ def the_check_of_another_question(work):
         work.write(f"{cell_id}-check", 'check("l02.ridge", 240)')
 
 
-@submission(state="person", points=19, hostile=True)
-def with_a_neighbours_figures(work):
-    work.write("ps1-me", 'me = "Somebody-Else "')
-
-
-@submission(state="person", points=19, hostile=True)
-def with_something_like_a_neighbours_id(work):
-    work.write(
-        "ps1-me",
-        "class Like:\n"
-        "    def __str__(self): return 'as-released'\n"
-        "    __repr__ = __str__\n"
-        "me = Like()",
-    )
-
-
 @submission(hostile=True)
 def updates_displays_without_end(work):
     show = "from IPython.display import publish_display_data as show\nfor _ in range(1000): "
     for more in ["'x'}, update=False"] * 5 + ["'y' * 300}, update=True"] * 15:
         work.add(f"{show}show({{'text/plain': {more}, transient={{'display_id': 'a'}})")
-
-
-@submission(hostile=True)
-def a_line_of_spaces(work):
-    work.add("x = 1" + " " * 199_000 + "+ 2")
 
 
 @submission(hostile=True)
@@ -684,16 +486,6 @@ def cut_off(work):
 
 
 @submission(points=None, state="refused", hostile=True)
-def not_utf_8(work):
-    work.files[work.name] = json.dumps(work.notebook).replace("A", "\xff").encode("latin-1")
-
-
-@submission(points=None, state="refused", hostile=True)
-def far_too_large(work):
-    work.files[work.name] = b" " * (50 << 20)
-
-
-@submission(points=None, state="refused", hostile=True)
 def a_word_document(work):
     work.name, work.files = "ps1.docx", {}
 
@@ -712,16 +504,14 @@ def hand_in(submitted, student):
     work.hand_in(submitted)
 
 
-def hand_in_all(submitted, hostile=True):
+def hand_in_all(submitted):
     """The whole class; returns what each deserves: points and state by student."""
     deserved = {}
-    for student, (_, points, state, is_hostile, _) in CLASS.items():
-        if hostile or not is_hostile:
-            hand_in(submitted, student)
-            deserved[student] = points, state
-    if hostile:
-        link_to_the_solution(submitted)
-        deserved["link-to-the-solution"] = None, "refused"
-        (submitted / "nothing-in-it" / "ps1").mkdir(parents=True)
-        deserved["nothing-in-it"] = None, "person"
+    for student, (_, points, state, *_) in CLASS.items():
+        hand_in(submitted, student)
+        deserved[student] = points, state
+    link_to_the_solution(submitted)
+    deserved["link-to-the-solution"] = None, "refused"
+    (submitted / "nothing-in-it" / "ps1").mkdir(parents=True)
+    deserved["nothing-in-it"] = None, "person"
     return deserved

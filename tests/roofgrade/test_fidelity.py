@@ -43,7 +43,7 @@ def stock(tmp_path_factory):
     honest = [name for name, (_, _, _, hostile, _) in mixed.CLASS.items() if not hostile]
     alone = [*(name for name in honest if name not in SHARING), "replaces-check", "shows-nothing"]
     groups = [SHARING, *([name] for name in alone)]
-    found = grade(tmp_path_factory.mktemp("stock"), groups, fails=True)  # to read four names
+    found = grade(tmp_path_factory.mktemp("stock"), groups, fails=True)  # to read two names
     if found[SHARING[0]] != mixed.FULL:
         found |= grade(tmp_path_factory.mktemp("each"), [[name] for name in SHARING])
     return found
