@@ -66,14 +66,6 @@ def test_the_next_command_saves_what_a_killed_regrading_kept(
     assert not kept.unsaved(course, SET)
 
 
-def test_a_regrading_goes_on_where_it_was_killed(regraded, tmp_path, monkeypatch):
-    course = copy_of(regraded, tmp_path / "copy")
-    with ridge_within(monkeypatch, rtol=1.5):
-        said = ask(course, "regrade", SET, RIDGE, "--yes")
-    assert "2 judged, 1 move, 1 change" in said.output
-    assert scores(course.root) == {"ada": 2, "bob": 2}
-
-
 def test_what_was_graded_anew_since_a_preview_is_not_regraded(tmp_path, monkeypatch):
     course = graded_class(tmp_path / "course", {"ada": SPARSE})
     with ridge_within(monkeypatch, rtol=1.5):

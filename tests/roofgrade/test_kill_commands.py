@@ -1,6 +1,6 @@
 """Killed at any write, a command loses nothing: typed again, it goes on.
 
-A command is killed just before it writes a file, changes folders or commits to the gradebook: at
+A command is killed just before it writes a file or commits to the gradebook: at
 two such moments in continuous integration, at each of them every week. The same command is then
 typed again; gradebook, kept results, graded notebooks and pages are those of a course in which
 nothing was killed.
@@ -13,7 +13,6 @@ import multiprocessing
 import os
 import shutil
 import signal
-import zipfile
 
 import pytest
 from answered import RIDGE, SPARSE, graded_class, ridge_within
@@ -59,7 +58,7 @@ def run_until(moment, course, *arguments):
     def counting(write):
         return lambda *given, **options: (count_write(), write(*given, **options))[1]
 
-    for name in ("write", "touch", "exchange"):
+    for name in ("write", "touch"):
         setattr(safe_files, name, counting(getattr(safe_files, name)))
     event.listen(Engine, "commit", count_write)
     run_command(course, *arguments)
@@ -183,49 +182,3 @@ def test_an_export_that_is_killed_while_it_saves_what_a_run_left_goes_on(
         return "export", SET
 
     kill_at_each(moments, courses, change)
-
-
-@MOMENTS
-def test_a_killed_unpacking_leaves_each_student_a_whole_folder(courses, moments, tmp_path):
-    archive = tmp_path / "class.zip"
-    release = courses[0].release(SET).read_bytes()
-
-    def pack(number):
-        with zipfile.ZipFile(archive, "w") as made:
-            for student in STUDENTS:
-                made.writestr(f"{student}/{SET}/{SET}.ipynb", release)
-                made.writestr(f"{student}/{SET}/version.txt", str(number))
-                made.writestr(f"{student}/{SET}/only-{number}.txt", "")
-
-    def files(course):
-        own = course.own / "earlier"
-        found = [*course.submitted.rglob("*"), *own.rglob("*")]
-        assert not (course.own / "unpacking").exists()
-        return {
-            str(path.relative_to(course.root)): path.read_bytes()
-            for path in found
-            if path.is_file()
-        }
-
-    def versions(course):
-        for student in STUDENTS:
-            folder = course.submitted / student / SET
-            number = (folder / "version.txt").read_text()
-            wanted = {f"{SET}.ipynb", "version.txt", f"only-{number}.txt"}
-            assert {path.name for path in folder.iterdir()} == wanted
-            yield int(number)
-
-    command = "unpack", archive, SET
-    pack(0)
-    for course in courses:
-        run_command(course, *command)
-    for number, moment in enumerate(moments, start=1):
-        pack(number)
-        killed = kill_at(moment, courses[0], *command)
-        assert set(versions(courses[0])) <= {number, number - 1}
-        for course in courses:
-            run_command(course, *command)
-        assert files(courses[0]) == files(courses[1])
-        if not killed:
-            break
-    assert number > 1

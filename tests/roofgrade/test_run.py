@@ -288,21 +288,3 @@ def test_where_a_group_grades_each_of_it_may_write_what_another_wrote(course):
     for top in (course.own, course.autograded, course.feedback):
         for path in (top, *(path for path in top.rglob("*") if path.is_dir())):
             assert path.stat().st_mode & 0o2770 == 0o2770, path
-
-
-def test_ctrl_c_says_what_is_done(course, monkeypatch):
-    for number in range(12):
-        hand_in(course, f"s{number:02}")
-    done = []
-
-    def interrupted(course, result):
-        done.append(result)
-        if len(done) == 4:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("roofgrade.run.grading_run.keep", interrupted)
-    summary = grade_with(course)
-    assert summary.stopped
-    assert summary.counts == {GRADED: 3, REFUSED: 0, PERSON: 0, UNGRADED: 9}
-    monkeypatch.undo()
-    assert grade_with(course).counts[GRADED] == 12
