@@ -29,6 +29,14 @@ def make_course(folder):
     return folder
 
 
+def make_releases(folder, *names):
+    """Put the releases of some sets, or of two, into a folder, and the settings."""
+    shutil.copy(ROOT / "nbgrader_config.py", folder)
+    for name in names or ("ps1", "ps2"):
+        shutil.copytree(ROOT / f"exercises/en/{name}", folder / f"exercises/en/{name}")
+    return folder
+
+
 # Kernels end at once, which halves the time of autograding; a busy machine may be slow.
 EXECUTE = (
     "--Execute.shutdown_kernel=immediate", "--Execute.timeout=3600", "--Execute.iopub_timeout=300",

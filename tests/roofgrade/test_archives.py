@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 from damage import RELEASED, made
-from homework import ROOT
+from homework import make_releases
 
 from roofgrade.common import safe_files
 from roofgrade.course import Course
 from roofgrade.intake.archives import unpack
 from roofgrade.intake.folders import folders, take_in
-from roofgrade.intake.people import Entry, People
 
 WORK = made()
 
@@ -24,10 +23,7 @@ WORK = made()
 @pytest.fixture
 def course(tmp_path):
     """A course with two releases, and nothing handed in."""
-    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
-    for name in ("ps1", "ps2"):
-        shutil.copytree(ROOT / f"exercises/en/{name}", tmp_path / f"exercises/en/{name}")
-    return Course(tmp_path)
+    return Course(make_releases(tmp_path))
 
 
 def pack(course, entries):
@@ -62,46 +58,11 @@ def test_a_set_that_nobody_released_is_refused(course):
 
 
 @pytest.mark.parametrize(
-    "entry",
-    [
-        "Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb",
-        "Ada Lovelace_12345_assignsubmission_file_/PS1 (1).ipynb",
-        "Ada Lovelace_12345_assignsubmission_file_/ps1/ps1.ipynb",
-        "Ada Lovelace_12345_assignsubmission_file_ps1.ipynb",
-        "ps1-99/Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb",
-        "lovelaceada_12345_456_ps1-1.ipynb",
-        "lovelaceada_LATE_12345_456_ps1.ipynb",
-        "12345_456_ps1.ipynb",
-        "submissions/lovelaceada_12345_456_ps1.ipynb",
-        "ada/ps1/ps1.ipynb",
-        "ada/PS1/ps1.ipynb",
-        "ada/ps1.ipynb",
-        "ps1/ada/ps1.ipynb",
-        "submitted/ada/ps1/ps1.ipynb",
-        "Ada Lovelace/ps1.ipynb",
-        "ada_ps1.ipynb",
-        "ada\\ps1\\ps1.ipynb",
-    ],
-)
-def test_who_is_in_the_roster_is_found_however_the_zip_was_made(course, entry):
-    people = People([Entry("ada", "Ada", "Lovelace", lms_user_id="12345")])
-    told = unpacked(course, {entry: WORK}, people)
-    assert there(course) == {"ada/ps1/ps1.ipynb"}
-    assert next(iter(told.values())).student == "ada"
-    [folder] = folders(course, "ps1")
-    assert take_in(folder).notebook == WORK
-
-
-@pytest.mark.parametrize(
     ("entry", "student"),
     [
         ("Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb", "ada-lovelace-12345"),
-        ("Ada Łovelace_1_assignsubmission_file_ps1.ipynb", "ada-łovelace-1"),
         ("lovelaceada_LATE_123_456_ps1-1.ipynb", "lovelaceada-123"),
-        ("123_456_ps1.ipynb", "123"),
         ("ada/ps1/ps1.ipynb", "ada"),
-        ("submitted/ada/ps1/ps1.ipynb", "ada"),
-        ("ps1_ada.ipynb", "ada"),
         ("zoe\u0301/ps1.ipynb", "zo\u00e9"),
         ("रमा शर्मा_1_assignsubmission_file_ps1.ipynb", "रमा-शर्मा-1"),
         ("Group 7/bob/ps1/ps1.ipynb", "Group 7"),
@@ -126,20 +87,6 @@ def test_a_time_of_handing_in_in_the_zip_is_the_students_word(course, name):
     assert take_in(folders(course, "ps1")[0]).submitted == ""
 
 
-def test_a_time_that_a_person_has_put_there_stays(course):
-    stamp = "2026-02-02 15:58:23.948203 UTC"
-    unpacked(course, {"ada/ps1.ipynb": WORK})
-    (course.submitted / "ada/ps1/timestamp.txt").write_text(stamp)
-    unpacked(course, {"ada/ps1.ipynb": WORK, "ada/timestamp.txt": b"2020-01-01 00:00 UTC"})
-    assert take_in(folders(course, "ps1")[0]).submitted == stamp
-
-
-def test_other_files_stand_beside_the_notebook(course):
-    start = "Ada_1_assignsubmission_file_/"
-    unpacked(course, {f"{start}ps1.ipynb": WORK, f"{start}data/a.csv": b"1"})
-    assert there(course) == {"ada-1/ps1/ps1.ipynb", "ada-1/ps1/data/a.csv"}
-
-
 def test_several_notebooks_keep_their_names(course):
     unpacked(course, {"ada/ps1-a.ipynb": WORK, "ada/ps1-b.ipynb": RELEASED})
     assert there(course) == {"ada/ps1/ps1-a.ipynb", "ada/ps1/ps1-b.ipynb"}
@@ -149,20 +96,16 @@ def test_several_notebooks_keep_their_names(course):
     ("entry", "why"),
     [
         ("/etc/ps1.ipynb", "out of the archive"),
-        ("../ada/ps1.ipynb", "out of the archive"),
         ("ada/../../ps1.ipynb", "out of the archive"),
         ("ada\\..\\..\\ps1.ipynb", "out of the archive"),
         ("C:\\ada\\ps1.ipynb", "out of the archive"),
         ("__MACOSX/ada/._ps1.ipynb", "a system left it"),
         ("ada/ps2/ps2.ipynb", "of ps2"),
         ("ps1.ipynb", "whose"),
-        ("readme.txt", "whose"),
         (f"{'x' * 129}/ps1.ipynb", "128"),
         (f"ada/{'漢' * 100}.csv", "255"),
         ("<script>alert(1)</script>/ps1.ipynb", "'<script>alert(1)<' is no id"),
-        ("a&b/ps1.ipynb", "'&'"),
         ("Ada_1_assignsubmission_file_..", "no name of a file"),
-        ("Ada_1_assignsubmission_file_", "no name of a file"),
         ("ada_1_2_..", "no name of a file"),
         ("ada/a\nb.ipynb", "control"),
         ("ada/" + "x/" * 9 + "ps1.ipynb", "deep"),
@@ -177,25 +120,6 @@ def test_what_is_left_out_says_why(course, entry, why):
     assert (told.to, there(course)) == ("", set())
     assert why in told.why
     told.entry.encode()
-
-
-def test_who_is_not_in_the_roster_or_twice_is_left_out(course):
-    told = unpacked(
-        course,
-        {
-            "Zoe_7_assignsubmission_file_/ps1.ipynb": WORK,
-            "lovelaceada_9_1_ps1.ipynb": WORK,
-            "zoe/ps1.ipynb": WORK,
-        },
-        People([Entry("ada", "Ada", "Lovelace"), Entry("ada2", "Lovelace", "Ada")]),
-    )
-    nobody = "is not on the roster: take in a roster with that name, or put it into"
-    assert [each.why for each in told.values()] == [
-        f"'Zoe' {nobody} submitted/ID/ps1/ by hand",
-        "two students are called 'lovelaceada': ada (Ada Lovelace) and ada2 (Lovelace Ada). "
-        "Put it into submitted/ID/ps1/ of the right one by hand",
-        f"'zoe' {nobody} submitted/ID/ps1/ by hand",
-    ]
 
 
 def test_links_and_devices_are_left_out(course):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from damage import RELEASED, cell, made, own
-from homework import ROOT
+from homework import ROOT, make_releases
 
 from roofgrade.common.errors import MachineryError, RefusedError
 from roofgrade.common.results import PERSON, REFUSED
@@ -27,11 +27,8 @@ SPACED = made(lambda nb: nb["cells"].extend([own(""), own("x = 1")]))
 @pytest.fixture
 def course(tmp_path):
     """A course with two releases, and nothing handed in."""
-    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
-    for name in ("ps1", "ps2"):
-        shutil.copytree(ROOT / f"exercises/en/{name}", tmp_path / f"exercises/en/{name}")
     (tmp_path / "submitted").mkdir()
-    return Course(tmp_path)
+    return Course(make_releases(tmp_path))
 
 
 def put(course, path, data=WORK):
@@ -66,12 +63,7 @@ def test_the_norm_is_taken_in_without_a_remark(course):
     "path",
     [
         "amy/PS1/PS1.ipynb",
-        "amy/ps1 (1)/ps1(1).ipynb",
-        "amy/ps1-final/ps1.ipynb",
-        "amy/ps1.ipynb",
         "amy/Kopie von ps1.ipynb",
-        "amy/homework/ps1.ipynb",
-        "amy/homework/Untitled.ipynb",
         "amy/Untitled.ipynb",
         "amy/homework/ps1/ps1.ipynb",
         "amy/ps1/Untitled.ipynb",
@@ -102,19 +94,12 @@ def test_what_is_of_another_set_is_not_of_this_one(course):
     [
         ("amy/stuff/notes.txt", b"", "no set"),
         ("amy/stuff/Untitled.ipynb", b"{", "no set"),
-        ("amy/Untitled.ipynb", b"{", "no set"),
         ("amy/notes.txt", b"", "nothing of ps1 in it, but notes.txt"),
         ("amy/ps1.zip", b"", "archive"),
         ("amy/ps1.py", b"", "no notebook"),
-        ("ps1.zip", b"", "archive"),
         ("cem.zip", b"", "archive: unpack it, put what is in it into submitted/ID/ps1/"),
         ("fay.docx", b"", "outside every student's folder: put it into submitted/ID/ps1/"),
-        ("roster.csv", b"", "outside every student's folder"),
-        ("readme", b"", "outside every student's folder"),
-        ("ps1-ps2.zip", b"", "archive"),
-        ("amy/fay.docx", b"", "nothing of ps1 in it, but fay.docx"),
         ("ps1.ipynb", WORK, "whose"),
-        ("ps1_<b>.ipynb", WORK, "'<>'"),
         ("<script>alert(1)<script>/ps1/ps1.ipynb", WORK, "'<>'"),
         ("Untitled.ipynb", b"{", "no set"),
         ("amy/ps1-ps2/Untitled.ipynb", b"{", "no set"),
@@ -134,7 +119,7 @@ def test_what_nobody_can_tell_needs_a_person(course, path, data, why):
         take_in(folder)
 
 
-@pytest.mark.parametrize("path", ["amy", "amy/ps1", "amy/stuff"])
+@pytest.mark.parametrize("path", ["amy", "amy/stuff"])
 def test_an_empty_folder_needs_a_person(course, path):
     put(course, f"{path}/.DS_Store", b"")
     assert only(course).state == PERSON
@@ -269,14 +254,6 @@ def test_a_folder_swapped_for_a_link_is_not_followed(course):
         take_in(folder)
 
 
-def test_a_folder_that_is_gone_is_nobodys_fault(course):
-    put(course, "amy/ps1/ps1.ipynb")
-    folder = only(course)
-    shutil.rmtree(folder.path)
-    with pytest.raises(MachineryError, match="No such file"):
-        take_in(folder)
-
-
 def test_a_file_that_is_still_being_written_is_nobodys_fault(course, monkeypatch):
     path = put(course, "amy/ps1/ps1.ipynb")
     folder = only(course)
@@ -333,25 +310,17 @@ def test_what_is_beyond_the_bounds_is_refused(course):
     assert not reasons
 
 
-def test_no_notebook_is_a_reason_with_what_was_found(course):
-    put(course, "amy/ps1/answers.docx", b"")
-    with pytest.raises(RefusedError, match=r"no notebook of ps1 in it: found answers\.docx"):
-        take_in(only(course))
-
-
 @pytest.mark.parametrize(
     ("notebooks", "graded", "needs"),
     [
         ({"ps1.ipynb": RELEASED, "ps1-final.ipynb": WORK}, WORK, ""),
         ({"ps1.ipynb": WORK, "ps1-final.ipynb": RELEASED}, WORK, ""),
-        ({"ps1.ipynb": WORK, "ps1-copy1.ipynb": WORK}, WORK, ""),
         ({"ps1.ipynb": NOTED, "ps1-copy1.ipynb": SPACED}, NOTED, ""),
         ({"ps1.ipynb": WORK, "Untitled.ipynb": OTHER}, WORK, ""),
         ({"ps1.ipynb": WORK, "ps1-final.ipynb": MORE}, WORK, "other work"),
         ({"ps1 (1).ipynb": WORK, "ps1 (2).ipynb": MORE}, MORE, "other work"),
         ({"ps1.ipynb": b"{", "ps1-final.ipynb": WORK}, WORK, "cannot be read"),
         ({"ps1.ipynb": b"{", "ps1-final.ipynb": b"["}, b"{", ""),
-        ({"ps1.ipynb": RELEASED, "a/ps1.ipynb": WORK}, WORK, ""),
     ],
 )
 def test_of_several_notebooks_the_one_with_work_is_graded(course, notebooks, graded, needs):
@@ -364,7 +333,7 @@ def test_of_several_notebooks_the_one_with_work_is_graded(course, notebooks, gra
     assert handed.files == {}
 
 
-def test_files_are_seen_from_where_the_notebook_is(course):
+def test_files_are_found_from_where_the_notebook_is(course):
     put(course, "amy/ps1/inner/ps1.ipynb")
     put(course, "amy/ps1/inner/data.csv", b"1")
     assert take_in(only(course)).files["data.csv"] == b"1"
@@ -374,9 +343,6 @@ def test_files_are_seen_from_where_the_notebook_is(course):
     ("stamp", "kept"),
     [
         (b"2026-02-02 15:58:23.948203 UTC\n", "2026-02-02 15:58:23.948203 UTC"),
-        (b"2026-02-02 15:58:23 Europe/Berlin", "2026-02-02 15:58:23 Europe/Berlin"),
-        (b"5", ""),
-        (b"", ""),
         (b"\xff" * 1000, ""),
         (b"2026-13-99 99:99", ""),
         (b"2026-02-02 15:58:23 99999999999999999999", ""),

@@ -18,63 +18,31 @@ SETS = ("ps1", "ps2", "ps12")
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "meant"),
     [
-        "ps1",
-        "PS1",
-        "Ps1",
-        "ps1.ipynb",
-        "ps1.ipynb.json",
-        "ps1.ipynb.txt",
-        "ps1(1)",
-        "ps1 (2).ipynb",
-        "ps1-final",
-        "ps1_v2",
-        "ps1-copy1.ipynb",
-        "Copy of ps1",
-        "Kopie von ps1.ipynb",
-        "zoe_ps1",
-        "ps1_zoe_late.ipynb",
-        "ps 1",
-        "PS-01.ipynb",
-        "\uff50\uff53\uff11",  # full width, as Japanese keyboards write it
-        "Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb",
-        "Ada Lovelace_12345_assignsubmission_file_ps1.ipynb",
-        "lovelaceada_LATE_123_456_ps1-1.ipynb",
-        "lovelaceada_123_456_ps1.ipynb",
-        "123_456_ps1.ipynb",
-        "ps2/ps1.ipynb",
-        "ps1/work.ipynb",
+        ("PS1.ipynb.json", "ps1"),
+        ("ps1 (2).ipynb", "ps1"),
+        ("Kopie von ps1.ipynb", "ps1"),
+        ("ps1_zoe_late.ipynb", "ps1"),
+        ("PS-01.ipynb", "ps1"),
+        ("\uff50\uff53\uff11", "ps1"),  # full width, as Japanese keyboards write it
+        ("Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb", "ps1"),
+        ("lovelaceada_LATE_123_456_ps1-1.ipynb", "ps1"),
+        ("123_456_ps1.ipynb", "ps1"),
+        ("ps2/ps1.ipynb", "ps1"),
+        ("ps1/work.ipynb", "ps1"),
+        ("ps12 (1).ipynb", "ps12"),
+        ("", None),
+        ("ps", None),
+        ("ps11.ipynb", None),
+        ("zoeps1", None),
+        ("Ada Lovelace_12345_assignsubmission_file_", None),
+        ("Ada Lovelace_12345_assignsubmission_file", None),
+        ("ps1-ps2.ipynb", None),
     ],
 )
-def test_a_name_means_the_set_it_names(name):
-    assert means(name, SETS) == "ps1"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        "ps",
-        "ps10",
-        "ps11.ipynb",
-        "ps123",
-        "eps1",
-        "zoeps1",
-        "homework.ipynb",
-        "Ada Lovelace_12345_assignsubmission_file_",
-        "Ada Lovelace_12345_assignsubmission_file",
-        "ps1-ps2.ipynb",
-        "ps1 and ps12",
-    ],
-)
-def test_a_name_that_names_no_set_or_two_means_none(name):
-    assert means(name, SETS) is None
-
-
-def test_the_number_of_a_set_is_read_whole():
-    assert means("ps12 (1).ipynb", SETS) == "ps12"
-    assert means("PS12", ["ps1"]) is None
+def test_a_name_means_the_one_set_it_names_or_none(name, meant):
+    assert means(name, SETS) == meant
 
 
 def test_a_set_named_within_another_gives_way_to_it():
@@ -86,38 +54,30 @@ def test_a_set_named_within_another_gives_way_to_it():
 @pytest.mark.parametrize(
     ("name", "whose"),
     [
-        ("zoe_ps1.ipynb", "zoe"),
         ("ps1_zoe_late (2).ipynb", "zoe"),
         ("ps1-ada-lovelace.ipynb", "ada-lovelace"),
-        ("Kopie von ps1.ipynb", ""),
         ("ps1-final_v2.ipynb", ""),
-        ("PS1.ipynb", ""),
-        ("Ada Lovelace_12345_assignsubmission_file_ps1.ipynb", "ada-lovelace-12345"),
         ("lovelaceada_LATE_123_456_ps1-1.ipynb", "lovelaceada-123"),
         ("ps1_zoe\u0301.ipynb", "zo\u00e9"),
         ("\uff50\uff53\uff11_zoe.ipynb", "zoe"),
     ],
 )
-def test_a_name_tells_whose_it_is_beside_the_set(name, whose):
+def test_a_name_says_whose_it_is_beside_the_set(name, whose):
     assert author(name, "ps1") == whose
 
 
 def test_who_an_lms_names_may_be_hidden_and_late():
     told = sender("LATE_123_456_ps1.ipynb")
     assert (told.who, told.number, told.rest, told.late) == ("", "123", "ps1.ipynb", True)
-    assert sender("Participant_77_assignsubmission_file_").who == "Participant"
-    assert sender("Participant_77_assignsubmission_file_", folder=True).lms == "Moodle"
+    told = sender("Participant_77_assignsubmission_file_", folder=True)
+    assert (told.who, told.lms) == ("Participant", "Moodle")
     assert sender("lovelaceada_123_456_ps1", folder=True) is None
-    assert sender("ps1.ipynb") is None
     assert sender("2026 ps1_final.ipynb") is None
 
 
-@pytest.mark.parametrize("name", [".DS_Store", "__MACOSX", ".ipynb_checkpoints", "._ps1.ipynb"])
-def test_what_systems_leave_behind_is_junk(name):
-    assert is_junk(name)
-
-
-def test_a_hidden_file_of_a_student_is_no_junk():
+def test_what_systems_leave_behind_is_junk_and_a_students_hidden_file_is_not():
+    assert is_junk("__MACOSX")
+    assert is_junk("._ps1.ipynb")
     assert not is_junk(".data.csv")
 
 
@@ -137,40 +97,21 @@ def test_a_name_that_no_student_can_have_says_why_and_can_be_printed(name):
     escaped(name).encode()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [*'<>&"\\#?*[]{}=`;%$|^~!:', "\uff1c", "\u00a0", "\u2028", "\u202e", "\u200d", "\U0001f600"],
-)
+@pytest.mark.parametrize("name", [*'<>&"\\#?*[]{}=`;%$|^~!:', *"\uff1c\u00a0\u2028\u202e\u200d"])
 def test_a_name_with_signs_that_no_id_needs_says_which(name):
     assert f"has '{escaped(name)}' in it: an id has" in fault(f"a{name}b")
     assert not fault_of_file(f"a{name}b")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Ada-Łovelace 漢字",
-        "ada.lovelace+1@example.edu",
-        "o'brien",
-        "Lovelace, Ada",
-        "a_1 (2)",
-        "zoe\u0301",
-        "राम",
-        "נור",
-        "gal·la",
-        "ジョン・スミス",
-        "s0012345",
-    ],
-)
-def test_a_name_in_any_script_is_a_students(name):
-    assert not fault(name)
+def test_a_name_in_any_script_can_be_a_students():
+    names = "Ada-Łovelace 漢字/ada.lovelace+1@example.edu/o'brien/Lovelace, Ada/a_1 (2)"
+    for name in f"{names}/zoe\u0301/राम/נור/gal·la/ジョン・スミス".split("/"):
+        assert not fault(name), name
 
 
-@pytest.mark.parametrize(
-    "name", ["zoé lee", "ZOÉ LEE", "zoe\u0301 lee", "\uff3aoé\u00a0 Lee\u200f", " zoé\u00ad lee "]
-)
-def test_a_name_has_one_form(name):
-    assert form(name) == "zo\u00e9 lee"
+def test_a_name_has_one_form():
+    names = "ZOÉ LEE", "zoe\u0301 lee", "\uff3aoé\u00a0 Lee\u200f", " zoé\u00ad lee "
+    assert {form(name) for name in names} == {"zo\u00e9 lee"}
 
 
 def test_other_names_have_other_forms():

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from homework import ROOT
+from homework import make_releases
 from nbgrader.api import Gradebook
 
 from roofgrade.common.results import GRADED, REFUSED
@@ -28,8 +28,7 @@ SET = "ps1"
 
 @pytest.fixture
 def course(tmp_path):
-    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
-    shutil.copytree(ROOT / f"exercises/en/{SET}", tmp_path / f"exercises/en/{SET}")
+    make_releases(tmp_path, SET)
     with sqlite3.connect(tmp_path / "gradebook.db") as book:
         book.executescript((OLD / "gradebook.sql").read_text(encoding="utf-8"))
     course = Course(tmp_path)

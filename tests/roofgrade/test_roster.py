@@ -31,19 +31,23 @@ def read(tmp_path, text, encoding="utf-8"):
     return roster.read(path)
 
 
-def test_moodles_participants(tmp_path):
-    assert read(tmp_path, MOODLE) == [
-        Entry("amuster", "Ann", "Muster, Jr.", "ann@example.edu"),
-        Entry("bstrom", "Bo", "Ström", "bo@example.edu"),
-    ]
-
-
-def test_canvass_gradebook(tmp_path):
-    assert read(tmp_path, CANVAS) == [Entry("amuster", "Ann", "Muster, Jr.", lms_user_id="901")]
-
-
-def test_nbgraders_own(tmp_path):
-    assert read(tmp_path, OWN) == [Entry("amuster", "Ann", "Muster", "ann@example.edu", "901")]
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        (
+            MOODLE,
+            [
+                Entry("amuster", "Ann", "Muster, Jr.", "ann@example.edu"),
+                Entry("bstrom", "Bo", "Ström", "bo@example.edu"),
+            ],
+        ),
+        (CANVAS, [Entry("amuster", "Ann", "Muster, Jr.", lms_user_id="901")]),
+        (OWN, [Entry("amuster", "Ann", "Muster", "ann@example.edu", "901")]),
+    ],
+    ids=["Moodle's participants", "Canvas's gradebook", "nbgrader's own"],
+)
+def test_a_roster_is_read_as_it_comes(tmp_path, text, entries):
+    assert read(tmp_path, text) == entries
 
 
 @pytest.mark.parametrize(
@@ -51,19 +55,17 @@ def test_nbgraders_own(tmp_path):
     [
         ("name,email\nAnn,a@b\n", "no column of ids"),
         ("", "is empty"),
-        ("\n \n", "is empty"),
         ("id,email\nann,a@b\n,c@d\n", "line 3: no id for 'c@d'"),
         ("id,email\nann,a@b\nann,c@d\n", "line 3: 'ann' stands there twice"),
         ("id\nzo\u00e9\nzoe\u0301\n", "line 3: 'zo\u00e9' stands there twice"),
         ("id\nann\nANN\n", "line 3: 'ANN' and 'ann' are one id in two spellings"),
         ("id\n<img src=x>\n", "line 2: '<img src=x>' cannot be an id: its name has '<=>' in it"),
-        ("id\n../ann\n", "line 2: '../ann' cannot be an id"),
         ("id\nann\x1b[2J\n", r"line 2: 'ann\\\\x1b\[2J' cannot be an id"),
         ("id,last_name\nann,Muster, Jr.\n", "line 2: 3 cells under 2 headings"),
         ('id,last_name\nann,"Muster\n', "unexpected end of data"),
     ],
 )
-def test_what_is_wrong_is_named_by_its_line(tmp_path, text, said):
+def test_a_mistake_in_a_roster_is_named_by_its_line(tmp_path, text, said):
     with pytest.raises(ValueError, match=said):
         read(tmp_path, text)
 
@@ -73,7 +75,7 @@ def test_another_encoding_is_named(tmp_path):
         read(tmp_path, MOODLE, "utf-16")
 
 
-def test_what_a_list_does_not_say_stays_in_the_gradebook(tmp_path):
+def test_what_a_roster_leaves_out_stays_in_the_gradebook(tmp_path):
     (tmp_path / "course").mkdir()
     course = classroom(tmp_path / "course")
     path = tmp_path / "roster.csv"

@@ -11,7 +11,7 @@ import zipfile
 import pytest
 from click.testing import CliRunner
 from damage import made
-from homework import ROOT
+from homework import make_releases
 
 from roofgrade.commands import main
 
@@ -40,10 +40,7 @@ MOODLE, NAMED = "{}_assignsubmission_file_/ps1.ipynb", "{}_assignsubmission_file
 @pytest.fixture(scope="module")
 def registered(tmp_path_factory):
     """A course with two releases, and a gradebook that knows the roster."""
-    folder = tmp_path_factory.mktemp("course")
-    shutil.copy(ROOT / "nbgrader_config.py", folder)
-    for name in ("ps1", "ps2"):
-        shutil.copytree(ROOT / f"exercises/en/{name}", folder / f"exercises/en/{name}")
+    folder = make_releases(tmp_path_factory.mktemp("course"))
     (folder / "roster.csv").write_text(ROSTER, encoding="utf-8")
     said = ask(folder, "roster", str(folder / "roster.csv"))
     assert "15 students" in said
@@ -83,16 +80,11 @@ def moodle(*senders):
     ("entry", "student"),
     [
         # Moodle: the full name says whose it is, whatever the number.
-        (MOODLE.format("Ada Lovelace_12345"), "ada"),
         (MOODLE.format("Ada Lovelace_5002"), "ada"),
-        (MOODLE.format("Ada Lovelace_7001"), "ada"),
         (NAMED.format("Ada Lovelace_5002"), "ada"),
         ("CS 101-Problem set 1-99/" + MOODLE.format("Ada Lovelace_5002"), "ada"),
-        (MOODLE.format("ADA  lovelace_1"), "ada"),
         (MOODLE.format("Lovelace Ada_1"), "ada"),
         (MOODLE.format(f"{NFD} Muller_1"), "zoé"),
-        (MOODLE.format("ＺＯÉ Muller_1"), "zoé"),
-        (MOODLE.format("\u200fAda\u200e Lovelace_1"), "ada"),
         (MOODLE.format("\u202bنور حسن\u202c_1"), "nur"),
         (MOODLE.format("राम शर्मा_1"), "ram"),
         (MOODLE.format("Ann Alee_1"), "annlee"),
@@ -101,9 +93,7 @@ def moodle(*senders):
         # Canvas: its own number, and the name run together, begun with the last one.
         ("lovelaceada_5001_456_ps1-1.ipynb", "ada"),
         ("lovelaceada_LATE_5001_456_ps1.ipynb", "ada"),
-        ("LOVELACEADA_5001_456_ps1.ipynb", "ada"),
         ("5001_456_ps1.ipynb", "ada"),
-        ("submissions/lovelaceada_5001_456_ps1.ipynb", "ada"),
         ("submissions 2/lovelaceada_5001_456_ps1.ipynb", "ada"),
         (f"muller{NFD.lower()}_99_456_ps1.ipynb", "zoé"),
         ("twindan_5003_456_ps1.ipynb", "dan1"),
@@ -112,25 +102,18 @@ def moodle(*senders):
         ("someoneelse_5008_456_ps1.ipynb", "fay"),
         # Any other: an id, a name or an address.
         ("ada/ps1/ps1.ipynb", "ada"),
-        ("Ada/ps1/ps1.ipynb", "ada"),
-        ("ps1/ada/ps1.ipynb", "ada"),
         ("Submissions/ps1/ada/ps1.ipynb", "ada"),
-        ("Ada Lovelace/ps1.ipynb", "ada"),
         ("Lovelace, Ada/ps1.ipynb", "ada"),
         ("ada@example.edu/ps1.ipynb", "ada"),
         (f"{NFD}/ps1.ipynb", "zoé"),
-        ("ada\u200f/ps1.ipynb", "ada"),
         ("7001/ps1.ipynb", "7001"),
         ("ps1 Abgaben 2027/ada/ps1.ipynb", "ada"),
         ("ps1-99/Ada Lovelace/ps1/ps1.ipynb", "ada"),
-        ("ps1_ada.ipynb", "ada"),
         (f"ps1_{NFD}.ipynb", "zoé"),
         # As hand_in() names it, and a browser numbers it.
-        ("ps1-ada.ipynb", "ada"),
         ("ps1-7001 (1).ipynb", "7001"),
         (NAMED.replace("ps1.", "ps1-bob.").format("Ada Lovelace_5002"), "ada"),
         ("bob/Ada Lovelace_1_assignsubmission_file_/ps1.ipynb", "bob"),
-        ("bob/ada/ps1.ipynb", "bob"),
     ],
 )
 def test_it_goes_to_whose_it_is(course, entry, student):
@@ -145,23 +128,17 @@ def test_it_goes_to_whose_it_is(course, entry, student):
         # A number that is another's id, user number or nothing, and no name of the roster.
         (moodle("Nobody Here_5002"), ["'Nobody Here' is not on the roster", "submitted/ID/ps1/"]),
         (moodle("Participant_5002"), ["'Participant' is not on the roster"]),
-        (moodle("Nobody Here_7001"), ["not on the roster"]),
         (["7001_456_ps1.ipynb"], ["'7001' is not on the roster"]),
         (["5002/ps1.ipynb"], ["'5002' is not on the roster"]),
-        (["ps1_5002.ipynb"], ["whose"]),
         (["ps1-5002.ipynb"], ["whose"]),
         # Names that are nearly another's.
         (moodle("रमा शर्मा_1"), ["not on the roster"]),
         (moodle("Zoe Muller_1"), ["'Zoe Muller' is not on the roster"]),
-        (moodle("Ada_1"), ["not on the roster"]),
         (moodle("Lab A-Ada Lovelace_1"), ["'Lab A-Ada Lovelace' is not on the roster"]),
         (moodle("bob_1"), ["not on the roster"]),
-        (moodle("bob@example.edu_1"), ["not on the roster"]),
-        (moodle("\u200f_1"), ["not on the roster"]),
         (moodle("..._1"), ["'...' is not on the roster"]),
         # One name for two.
         (moodle("Dan Twin_1"), ["two students", "dan1 (Dan Twin) and dan2 (Dan Twin)", "by hand"]),
-        (["Dan Twin/ps1.ipynb"], ["two students", "dan1 (Dan Twin) and dan2 (Dan Twin)"]),
         (["twindan_99_456_ps1.ipynb"], ["two students", "dan1", "dan2"]),
         (["annalee_99_456_ps1.ipynb"], ["two students", "annalee (Anna Lee)", "annlee (Ann Alee)"]),
         (["wei/ps1.ipynb"], ["two students", "w2 (Wei) and wei (Wei Zhang)"]),
@@ -175,18 +152,13 @@ def test_it_goes_to_whose_it_is(course, entry, student):
         (["mullerzoé_1_2_ps1.ipynb", "mullerzoé_3_4_ps1.ipynb"], ["zoé (Zoé Muller)", "1 and 3"]),
         # A student's folder lies in one that is nobody's.
         (["Group 7/bob/ps1.ipynb"], ["'Group 7' is not on the roster"]),
-        (["ps1/Group 7/bob/ps1.ipynb"], ["'Group 7' is not on the roster"]),
-        (["Group 7/bob/ps1.ipynb", "bob.txt"], ["'Group 7' is not on the roster"]),
-        (["ps1_bob/ada/ps1.ipynb"], ["'ps1_bob' is not on the roster"]),
         (["ps1_x/ada/ps1.ipynb", "readme.txt"], ["'ps1_x' is not on the roster"]),
         (["Group 7/lovelaceada_5001_1_ps1/ps1.ipynb"], ["not on the roster"]),
         (["a/x.txt", "Group 7/Ada Lovelace_1_assignsubmission_file_/ps1.ipynb"], ["'Group 7' is"]),
         # Nothing tells.
         (["cem.zip"], ["whose"]),
-        (["fay.docx"], ["whose"]),
         (["ps1.ipynb"], ["whose"]),
         # Nobody's id, and what a terminal would obey.
-        (["<script>alert(1)<script>/ps1.ipynb"], ["not on the roster"]),
         (["ada\x1b[2J/ps1.ipynb"], [r"ada\x1b[2J", "control"]),
         (moodle("Ada\x1b]0;x\x07 Lovelace_1"), [r"\x1b]0;x\x07", "control"]),
         (["Nobody\u202e/ps1.ipynb"], [r"Nobody\x202e"]),
@@ -232,9 +204,3 @@ def test_a_student_does_not_say_when_it_was_handed_in(course):
     assert there == {"ada/ps1/ps1.ipynb", "ada/ps1/timestamp.txt"}
     assert stamp.read_text() == "2027-02-01 18:00 UTC"
     assert said.count("a zip cannot say when something was handed in") == 2
-
-
-def test_what_the_command_prints_is_fit_for_a_terminal(course):
-    said, there = unpack(course, "ada/ps1.ipynb", "ada/x\u202ey.csv")
-    assert "ada/ps1/x\u202ey.csv" in there
-    assert said.replace("\n", "").isprintable()
