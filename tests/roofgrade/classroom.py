@@ -1,19 +1,17 @@
 """A course whose gradebook is filled without running a notebook: what a term needs starts there."""
 
 import datetime
-import functools
 import json
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import nbformat
-from homework import ROOT, make_course
+from homework import ROOT
 from nbgrader.api import Gradebook
-from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import SaveAutoGrades
+from standin import SET, registered
 
 from roofcheck import check, find_question
 from roofcheck.cells import asked
@@ -27,7 +25,6 @@ from roofgrade.gradebook import kept
 # A new gradebook calls alembic by name, as it is found in an activated environment.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
-SET = "ps1"
 WORTH = Contents(ROOT).set(SET).points
 WRITTEN = "The intensity decides, $I = 250$, against the ridge."
 RIGHT = {"ps1.ridge": 201.6, "ps1.bound": "compute"}
@@ -37,20 +34,8 @@ WRONG = {"ps1.ridge": 403.3, "ps1.bound": "memory"}
 
 def classroom(folder):
     """A Course in which ps1 is registered and nobody has handed in anything."""
-    shutil.copytree(_registered().name, folder, dirs_exist_ok=True)
+    shutil.copytree(registered(), folder, dirs_exist_ok=True)
     return Course(folder)
-
-
-@functools.cache
-def _registered():
-    folder = tempfile.TemporaryDirectory()
-    course = Course(make_course(Path(folder.name)))
-    release = GenerateAssignment(
-        coursedir=course.directory, config=course.config, create_assignment=True, force=True
-    )
-    release.coursedir.assignment_id = SET
-    release.start()
-    return folder
 
 
 def grade(course, who, answers, *, written="", added=(), seconds_late=0):

@@ -8,6 +8,7 @@ import json
 import os
 from dataclasses import dataclass, field
 
+import nbformat
 from homework import ROOT
 
 FULL = 22
@@ -216,12 +217,24 @@ def reads_its_own_data(work):
     work.write("ps1-ridge", "ridge = float(open('notes.txt').read())")
 
 
-# ---- accidents of editors, and of people; test_mend.py and test_intake.py have more of them
+# ---- accidents of editors, and of people; test_mend.py and test_intake.py have more
 
 
 @submission()
 def another_kernel(work):
     work.notebook["metadata"]["kernelspec"] = {"name": "julia-1.9", "display_name": "Julia"}
+
+
+@submission()
+def old_format_3(work):
+    new = nbformat.reads(json.dumps(work.notebook), as_version=4)
+    work.notebook = json.loads(nbformat.writes(new, version=3))
+
+
+@submission()
+def schema_version_4(work):
+    for cell in work.cells:
+        cell["metadata"]["nbgrader"]["schema_version"] = 4
 
 
 @submission()

@@ -24,7 +24,7 @@ PASSING = {"id", "timestamp"}
 
 
 @functools.cache
-def _registered():
+def registered():
     """A course whose gradebook knows the set: made once, for that takes seconds."""
     folder = make_course(Path(tempfile.mkdtemp(prefix="registered-")))
     atexit.register(shutil.rmtree, folder)
@@ -35,7 +35,7 @@ def _registered():
 
 def new_course(folder):
     """A Course whose gradebook knows the set, in a new folder."""
-    shutil.copytree(_registered(), folder)
+    shutil.copytree(registered(), folder)
     (folder / "submitted").mkdir()
     return Course(folder)
 

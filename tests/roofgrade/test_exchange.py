@@ -46,32 +46,6 @@ def nbgrader(folder, command, *arguments):
             type(Application.instance()).clear_instance()
 
 
-def test_out_and_back_and_again(machine):
-    course, student = machine
-    me = getpass.getuser()
-    nbgrader(course.root, "release_assignment", SET)
-    nbgrader(student, "fetch_assignment", SET)
-    notebook = student / SET / f"{SET}.ipynb"
-    assert notebook.read_bytes() == course.release(SET).read_bytes()
-    collected = course.submitted / me / SET
-    times = []
-    for number, collect in enumerate(("collect", "collect --update")):
-        write_paragraph(notebook, f"My paragraph, version {number}.")
-        nbgrader(student, "submit", SET)
-        nbgrader(course.root, *collect.split(), SET)
-        assert (collected / notebook.name).read_bytes() == notebook.read_bytes()
-        times.append((collected / "timestamp.txt").read_text())
-    assert times[0] < times[1], "the second hand-in is told from the first"
-    made = grade(course, me, RIGHT)
-    for name in feedback.EXCHANGED:
-        shutil.copy(collected / name, made.parent)
-    [page] = feedback.write(course, SET)
-    nbgrader(course.root, "release_feedback", SET)
-    nbgrader(student, "fetch_feedback", SET)
-    [fetched] = student.glob(f"{SET}/feedback/*/{SET}.html")
-    assert fetched.read_bytes() == page.path.read_bytes()
-
-
 @pytest.fixture
 def lab(machine, monkeypatch):
     """The instructor's course, and the student's folder as a course with nothing fetched yet."""

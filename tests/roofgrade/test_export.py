@@ -72,19 +72,6 @@ def test_plain_says_how_each_stands(course):
     assert (found["unread"]["score"], found["unread"]["not yet read"]) == ("4", "4")
 
 
-def test_provisional_points_come_when_asked_for_alone(course):
-    head, *rows = lines(export.plain(course, SET, provisional=True))
-    place = head.index("grade")
-    assert {row[0]: row[place] for row in rows} == {
-        "absent": "",
-        "person": "7.5",
-        "read": "7.5",
-        "refused": "",
-        "settled": "8.5",
-        "unread": "4",
-    }
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -126,13 +126,6 @@ def test_who_was_refused_gets_the_page_through_the_exchange_too(course):
     assert (course.feedback / "eve" / SET / "submission_secret.txt").read_text() == "a secret"
 
 
-def test_a_page_holds_no_rubric_and_no_model_answer(course):
-    grade(course, "ada", RIGHT, written=WRITTEN)
-    text = page(course, "ada")
-    assert "MARK SCHEME" not in text
-    assert "share of peak does not decide" not in text
-
-
 def test_formulas_need_no_script(course):
     grade(course, "ada", RIGHT, written=r"$I = \frac{F}{B}$, and $\frac{$ stays; $$x^2$$")
     text = page(course, "ada")
@@ -170,16 +163,6 @@ def test_nothing_of_a_hostile_notebook_can_run_load_or_overlay(course):
         if name == "style":
             assert not re.search(r"url|position|margin|fixed|@|z-index", value), value
     assert "1. A specification 2 of 2" in said(html), "the verdicts stand as they were"
-
-
-def test_what_one_cell_prints_does_not_crowd_out_the_others(course):
-    loud = [
-        new_code_cell("1", outputs=[new_output("stream", text="x" * 199_000)]) for _ in range(20)
-    ]
-    grade(course, "loud", RIGHT, added=loud)
-    html = page(course, "loud")
-    assert len(html) < 2_500_000
-    assert "Dense peak over memory bandwidth" in said(html)
 
 
 def test_an_unknown_student_is_named(course):

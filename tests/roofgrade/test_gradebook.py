@@ -14,7 +14,6 @@ from standin import PARAGRAPH, SET, autograded, contents, new_course, result_of
 
 from roofgrade.common import safe_files
 from roofgrade.common.results import PERSON
-from roofgrade.course import Course
 from roofgrade.gradebook import kept
 from roofgrade.gradebook.database import GradebookError
 from roofgrade.gradebook.gradebook import Writer
@@ -300,20 +299,3 @@ def test_a_set_that_nobody_knows_is_told(course):
     put(course, result_of(course, "ada"))
     with pytest.raises(ValueError, match="does not know ps9"), Writer(course, "ps9"):
         pass
-
-
-def test_the_master_has_what_only_who_marks_may_see(course):
-    with Writer(course, SET) as writer:
-        assert "BEGIN MARK SCHEME" in writer.master
-    assert "BEGIN MARK SCHEME" not in course.release(SET).read_text(encoding="utf-8")
-
-
-def test_a_whole_group_can_write_where_nbgrader_says_so(course):
-    settings = course.root / "nbgrader_config.py"
-    settings.write_text(settings.read_text() + "\nc.CourseDirectory.groupshared = True\n")
-    shared = Course(course.root)
-    put(shared, result_of(shared, "ada"), {})
-    folder = shared.autograded / "ada" / SET
-    assert folder.stat().st_mode & 0o2777 == 0o2770
-    assert (folder / NOTEBOOK).stat().st_mode & 0o777 == 0o664
-    assert os.listdir(folder) == [NOTEBOOK]

@@ -1,6 +1,5 @@
 """Pages of what was made to be slow or large: within bounds, and with the points all the same."""
 
-import ast
 import copy
 import io
 import json
@@ -9,7 +8,7 @@ import signal
 
 import pytest
 from classroom import RIGHT, SET, WRITTEN, classroom, grade, keep, mark
-from homework import ROOT, plain
+from homework import plain
 from matplotlib.figure import Figure
 from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
@@ -177,35 +176,6 @@ def test_what_the_course_says_is_there_however_much_is_printed(course):
     assert len(page) < 2_200_000
     assert MESSAGE in page
     assert "Print <strong>less</strong>." in page
-
-
-def test_one_module_renders_and_one_calls_it():
-    """So there is one place to look whether it happens within bounds."""
-    renders = {"nh3", "pygments", "latex2mathml", "xml", "nbconvert", "mistune", "bs4", "bleach"}
-    calls = {"roofgrade.pages.markup", "roofgrade.pages.drawing"}
-    found = {path: imported(path) for path in (ROOT / "roofgrade").rglob("*.py")}
-    names = {path.name for path, taken in found.items() if taken & calls}
-    assert names == {"cleaning.py"}
-    tops = {
-        path.name: {name.split(".")[0] for name in taken} & renders for path, taken in found.items()
-    }
-    assert {name: taken for name, taken in tops.items() if taken} == {
-        "cleaning.py": {"nbconvert"},  # to take a terminal's colours away
-        "drawing.py": {"xml"},
-        "feedback.py": {"nbconvert"},  # the class of exporters
-        "markup.py": {"nh3", "pygments", "latex2mathml", "xml", "nbconvert"},
-        "stock.py": {"nbconvert"},  # the class of preprocessors
-    }
-
-
-def imported(path):
-    """The modules that one imports."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = [*ast.walk(tree)]
-    froms = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    return froms | {
-        name.name for node in nodes if isinstance(node, ast.Import) for name in node.names
-    }
 
 
 def test_nothing_is_shown_of_what_shows_nothing():

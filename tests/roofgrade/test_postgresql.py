@@ -121,13 +121,6 @@ def test_a_lock_is_waited_for_and_then_told(course):
     engine.dispose()
 
 
-def test_the_missing_indexes_are_there(course):
-    engine = sa.create_engine(course.db_url)
-    names = {index["name"] for index in sa.inspect(engine).get_indexes("grade")}
-    engine.dispose()
-    assert "roofkit_grade" in names
-
-
 def test_a_server_that_is_gone_is_told(course, tmp_path):
     settings = course.root / "nbgrader_config.py"
     gone = tmp_path / "course"

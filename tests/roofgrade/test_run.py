@@ -20,7 +20,6 @@ from roofgrade.gradebook.kept import all_kept, keep, kept
 from roofgrade.gradebook.standing import standings
 from roofgrade.pages import feedback
 from roofgrade.pages.summary import UNGRADED
-from roofgrade.run import grading_run, workers
 from roofgrade.run.grading_run import grade, overview
 
 pytestmark = pytest.mark.slow("each folder ends with one result, whatever happens in a run")
@@ -188,21 +187,6 @@ def test_without_a_sandbox_nothing_is_graded(course):
     assert not list(all_kept(course, SET))
 
 
-def test_workers_start_while_the_gradebook_is_opened_and_only_as_many_as_are_needed(
-    course, monkeypatch
-):
-    hand_in(course, "ada")
-    hand_in(course, "bea")
-    started, opened = [], []
-    lane, writer = workers._Lane, grading_run.Writer
-    monkeypatch.setattr(workers, "_Lane", lambda bench: started.append(opened[:]) or lane(bench))
-    monkeypatch.setattr(grading_run, "Writer", lambda *which: opened.append(1) or writer(*which))
-    assert states(grade_with(course, workers=3)) == {"ada": GRADED, "bea": GRADED}
-    assert started == [[], []]
-    grade_with(course, workers=3)
-    assert len(started) == 2  # there was nothing to mark
-
-
 def test_a_run_that_fails_before_it_marks_leaves_no_worker(course):
     hand_in(course, "ada")
     with pytest.raises(ValueError, match="no folder of zoe"):
@@ -288,3 +272,6 @@ def test_where_a_group_grades_each_of_it_may_write_what_another_wrote(course):
     for top in (course.own, course.autograded, course.feedback):
         for path in (top, *(path for path in top.rglob("*") if path.is_dir())):
             assert path.stat().st_mode & 0o2770 == 0o2770, path
+    graded = course.autograded / "ada" / SET
+    assert os.listdir(graded) == [f"{SET}.ipynb"]
+    assert (graded / f"{SET}.ipynb").stat().st_mode & 0o777 == 0o664

@@ -1,13 +1,12 @@
 """The table of what became of each: counts that add up, and names that can do no harm."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofgrade.common.results import GRADED, PERSON, REFUSED, Result
+from roofgrade.common.results import GRADED, PERSON, REFUSED
 from roofgrade.common.sentences import words
 from roofgrade.gradebook.standing import UNREAD, Standing
 from roofgrade.pages.summary import (
@@ -100,11 +99,6 @@ def test_long_remarks_are_broken_at_the_edge_of_the_terminal(monkeypatch):
     assert text.count("\n    ") > 3
 
 
-def test_a_class_without_trouble_is_a_sentence():
-    quiet = summarise("ps1", [row("ada")], {"ada": standing(26.0, ())}, 26.0)
-    assert quiet.text() == "1 folder of ps1: 1 graded, 0 refused, 0 for a person."
-
-
 def test_a_stopped_run_says_how_to_go_on():
     stopped = summarise("ps1", [row("ada", UNGRADED)], {}, 26.0, stopped=True)
     assert stopped.text().endswith("the same command goes on from here.")
@@ -140,21 +134,3 @@ def test_the_counts_add_up_whatever_the_names_are(found):
     assert sum(summary.counts.values()) == len(found)
     assert summary.page().count("<tr class=") == len(found)
     assert all(sign.isprintable() or sign == "\n" for sign in summary.text(everything=True))
-
-
-def test_a_row_is_made_of_a_result():
-    made = Row.of(
-        Result(student="ada", assignment="ps1", folder="ada/ps1", state=PERSON, reason="why",
-               remarks=("mended",)),
-        "late",
-    )  # fmt: skip
-    assert made.notes == ("why", "mended", "late")
-    assert not made.counts
-    bare = Result(student="a", assignment="ps1", folder="a/ps1", state=GRADED, sandboxed=False)
-    assert Row.of(bare).notes == ("run without a sandbox",)
-
-
-def test_a_penalty_is_told_beside_the_points_that_are_left():
-    paid = replace(standing(22.0), penalty=3.0)
-    [ada] = summarise("ps1", [row("ada")], {"ada": paid}, 26.0).rows
-    assert (ada.points, ada.remarks) == (19.0, ("3 of 22 points taken for handing in late",))
