@@ -87,11 +87,6 @@ def test_a_time_of_handing_in_in_the_zip_is_the_students_word(course, name):
     assert take_in(folders(course, "ps1")[0]).submitted == ""
 
 
-def test_several_notebooks_keep_their_names(course):
-    unpacked(course, {"ada/ps1-a.ipynb": WORK, "ada/ps1-b.ipynb": RELEASED})
-    assert there(course) == {"ada/ps1/ps1-a.ipynb", "ada/ps1/ps1-b.ipynb"}
-
-
 @pytest.mark.parametrize(
     ("entry", "why"),
     [

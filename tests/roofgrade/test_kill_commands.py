@@ -27,8 +27,6 @@ from roofgrade.commands import main
 from roofgrade.common import safe_files
 from roofgrade.course import Course
 from roofgrade.gradebook import kept
-from roofgrade.gradebook.gradebook import Writer
-from roofgrade.regrade_export import regrade
 from roofgrade.run import grading_run
 
 STUDENTS = [f"s{number}" for number in range(4)]
@@ -164,21 +162,5 @@ def test_killed_pages_are_written_by_the_next_command(courses, moments):
         for course in courses:
             mark_paragraphs(course, number % 4)
         return "feedback", SET
-
-    kill_at_each(moments, courses, change)
-
-
-@MOMENTS
-def test_an_export_that_is_killed_while_it_saves_what_a_run_left_goes_on(
-    courses, moments, monkeypatch
-):
-    def change(number):
-        rtol = (1.5, 0.01)[number % 2]
-        with ridge_within(monkeypatch, rtol), monkeypatch.context() as patch:
-            patch.setattr(Writer, "put", lambda *arguments: None)  # it keeps, and saves nothing
-            for course in courses:
-                regrade.apply(course, regrade.preview(course, SET, RIDGE))
-                assert len(kept.unsaved(course, SET)) == len(STUDENTS)
-        return "export", SET
 
     kill_at_each(moments, courses, change)

@@ -1,4 +1,4 @@
-"""The round trip of a set with figures of each student's own, and of two questions as printed."""
+"""The round trip of a set with figures of each student's own."""
 
 import re
 import shutil
@@ -19,12 +19,6 @@ from tools.notebooks.problem_sets import fill
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
-ANSWERS = {
-    "right": ("[240, 255]", "8755"),
-    "in words": ("{'exact': 255.5, 'rule': 240.5}", "'D > 2C/W'"),
-    "swapped": ("[255, 240]", "4378"),
-    "wrong": ("[295, 240]", "481"),
-}
 HEADER = '---\ntitle: "Problem set 0: a part"\nminutes: 5\n---\n\n'
 TIME = """
 import roofkit
@@ -33,21 +27,9 @@ time_us = 1e6 * max(given_time.flops / chip.peak_flops("bf16"), given_time.moved
 """
 
 
-def text_of(name, first, last):
-    """A set's text from one Markdown cell up to another."""
-    [path] = (ROOT / "solutions/text").glob(f"{name}-*.md")
-    text = path.read_text(encoding="utf-8")
-    start, end = (text.index(f'+++ {{"id": "{cell}"') for cell in (first, last))
-    # Numbers of questions and totals are those of the whole set.
-    return re.sub(r"{eval}`[^`]*`", "1", text[start:end])
-
-
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A class's graded homework: ps1 with figures of one's own, ps2 with two questions as printed.
-
-    Both are cut down to the questions that the tests are about.
-    """
+    """A class's graded homework: the first questions of ps1, with figures of one's own."""
     root = tmp_path_factory.mktemp("course")
     for name in ("nbgrader_config.py", "course/en/index.json"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -56,40 +38,34 @@ def course(tmp_path_factory):
     (root / "course/text").symlink_to(ROOT / "course/text")
     texts = root / "solutions/text"
     texts.mkdir(parents=True)
-    (texts / "ps1-own.md").write_text(HEADER + text_of("ps1", "ps1-title", "ps1-bound-text"))
-    (texts / "ps2-two.md").write_text(
-        HEADER
-        + text_of("ps2", "ps2-title", "ps2-int8-text")
-        + text_of("ps3", "ps3-two-text", "ps3-narrow-text")
-    )
-    assert notebooks.main([str(path) for path in texts.glob("*.md")], root) == 0
-    for name in ("ps1", "ps2"):
-        hand_in(root, name, "untouched", {})
-        hand_in(root, name, "model", {}, kind="solutions")
+    [path] = (ROOT / "solutions/text").glob("ps1-*.md")
+    text = path.read_text(encoding="utf-8")
+    start, end = (text.index(f'+++ {{"id": "{cell}"') for cell in ("ps1-title", "ps1-bound-text"))
+    # Numbers of questions and totals are those of the whole set.
+    part = re.sub(r"{eval}`[^`]*`", "1", text[start:end])
+    (texts / "ps1-own.md").write_text(HEADER + part)
+    assert notebooks.main([str(texts / "ps1-own.md")], root) == 0
+    hand_in(root, "ps1", "untouched", {})
+    hand_in(root, "ps1", "model", {}, kind="solutions")
     # Ada answers with her own figures; Cem has her ridge, and the time of the printed figures.
     ridge = f"ridge = {variant('ps1.ridge', 'ada').reference()}"
     printed = f"time_us = {find_question('ps1.time').reference()}"
     for who, time in {"ada": TIME, "cem": printed}.items():
         answers = {"ps1-me": f"me = {who!r}", "ps1-ridge": ridge, "ps1-time": time}
         hand_in(root, "ps1", who, answers)
-    for who, (critical, two) in ANSWERS.items():
-        answers = {"ps2-critical": f"critical = {critical}", "ps3-two": f"two_chips = {two}"}
-        hand_in(root, "ps2", who, answers)
-    for name in ("ps1", "ps2"):
-        grading_run.grade(Course(root), name, workers=1, progress=False)
+    grading_run.grade(Course(root), "ps1", workers=1, progress=False)
     return root
 
 
-def points(course, name, who):
-    return {cell: earned for cell, (earned, _) in outputs(course, name, who).items()}
+def points(course, who):
+    return {cell: earned for cell, (earned, _) in outputs(course, "ps1", who).items()}
 
 
-@pytest.mark.parametrize("name", ["ps1", "ps2"])
-def test_the_solution_earns_all_and_the_untouched_release_nothing(course, name):
-    cells = notebook(course, "exercises", name).cells
+def test_the_solution_earns_all_and_the_untouched_release_nothing(course):
+    cells = notebook(course, "exercises", "ps1").cells
     worth = {c.id: c.metadata.nbgrader.points for c in cells if c.metadata.nbgrader.grade}
-    assert points(course, name, "model") == worth
-    assert set(points(course, name, "untouched").values()) == {0}
+    assert points(course, "model") == worth
+    assert set(points(course, "untouched").values()) == {0}
 
 
 def test_the_printed_figures_are_gone_and_each_question_shows_the_students_own(course):
@@ -101,30 +77,14 @@ def test_the_printed_figures_are_gone_and_each_question_shows_the_students_own(c
 
 
 def test_own_answers_count_and_those_of_others_do_not(course):
-    assert points(course, "ps1", "ada") == {"ps1-ridge-check": 2, "ps1-time-check": 2}
+    assert points(course, "ada") == {"ps1-ridge-check": 2, "ps1-time-check": 2}
     [asks] = [cell for cell in autograded(course, "ps1", "ada") if cell["id"] == "ps1-time-given"]
     shown = plain("".join(asks["outputs"][0]["data"]["text/html"]))
     assert variant("ps1.time", "ada").text() in shown
     assert "memory bandwidth" in shown
-    assert points(course, "ps1", "cem") == {"ps1-ridge-check": 0, "ps1-time-check": 0}
+    assert points(course, "cem") == {"ps1-ridge-check": 0, "ps1-time-check": 0}
     said = outputs(course, "ps1", "cem")["ps1-ridge-check"][1]
     assert "right for another variant" in said
-
-
-def test_the_rule_and_the_exact_batch_are_told_apart(course):
-    graded = {who: outputs(course, "ps2", who)["ps2-critical-check"] for who in ANSWERS}
-    earned = {who: points for who, (points, _) in graded.items()}
-    assert earned == {"right": 2, "in words": 2, "swapped": 1, "wrong": 0}
-    assert "the other way round" in graded["swapped"][1]
-    assert "The exact batch: That is the rule for wide layers" in graded["wrong"][1]
-
-
-def test_the_width_is_right_as_a_number_a_bound_and_a_formula(course):
-    graded = {who: outputs(course, "ps2", who)["ps3-two-check"] for who in ANSWERS}
-    earned = {who: points for who, (points, _) in graded.items()}
-    assert earned == {"right": 2, "in words": 2, "swapped": 0, "wrong": 0}
-    assert "that is C/W" in graded["swapped"][1]
-    assert "the memory's bandwidth" in graded["wrong"][1]
 
 
 @pytest.mark.weekly("each set with figures of one's own")

@@ -3,7 +3,6 @@
 import csv
 import functools
 import itertools
-import shutil
 
 import pytest
 from hidden import solution_lines
@@ -15,7 +14,6 @@ from homework import (
     checks,
     hand_in,
     make_course,
-    nbgrader,
     notebook,
     outputs,
     plain,
@@ -31,7 +29,6 @@ from roofcheck.study import student
 from roofcheck.tables.table import find_question, questions_of
 from roofgrade.common.results import GRADED
 from roofgrade.course import Course
-from roofgrade.gradebook.gradebook import Writer
 from roofgrade.judge.judging import seed_for
 from roofgrade.pages import feedback
 from roofgrade.regrade_export import export
@@ -80,20 +77,6 @@ def of_first_part(slips):
     """The slips of the first of several parts that has any."""
     part = slips[0].partition(": ")[0]
     return tuple(slip for slip in slips if slip.partition(": ")[0] == part)
-
-
-@pytest.fixture(scope="module")
-def stock(graded, tmp_path_factory):
-    """The author and one of the class again, under nbgrader's own autograde."""
-    course, name = graded
-    other = make_course(tmp_path_factory.mktemp("stock"))
-    for who in ("author", "mistake-0"):
-        place = f"submitted/{who}/{name}"
-        shutil.copytree(course / place, other / place)
-    with Writer(Course(other), name):  # which registers the set
-        pass
-    nbgrader(other, "autograde", name, "--create")
-    return other
 
 
 def wrong_answers(course, name):
@@ -214,12 +197,6 @@ def test_each_mistake_gets_the_message_and_the_points_that_it_got_at_home(graded
         assert len(set(messages.values())) >= 0.75 * len(told_of), question
         told += len(messages)
     assert told >= 30
-
-
-@pytest.mark.weekly("nbgrader's own autograde gives the points and messages that roofgrade gives")
-def test_stock_gives_the_same_points_and_messages(graded, stock):
-    for who in ("author", "mistake-0"):
-        assert outputs(stock, graded[1], who) == outputs(*graded, who)
 
 
 def test_the_scores_add_up_in_gradebook_and_export(graded):

@@ -63,17 +63,12 @@ def test_a_term_in_commands(folder):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["ps9"], "no release of 'ps9'"),
         (["table", "ps9"], "no release of 'ps9'"),
-        (["feedback", "ps2"], "grade it first"),
         (["report", "ps2"], "grade it first"),
-        (["regrade", "ps1", "ps1.ridgge"], "no question is named"),
         (["late", "ps1", "--per-day", "7"], "share from 0 to 1"),
-        (["unpack", "roster.csv", "ps1"], "cannot be read as a zip"),
     ],
 )
 def test_a_mistake_is_told_in_a_sentence(folder, arguments, reason):
-    arguments = [str(folder / each) if each.endswith(".csv") else each for each in arguments]
     said = ask(folder, *arguments, code=1)
     assert reason in said
     assert "Traceback" not in said

@@ -52,13 +52,6 @@ def test_settings_of_a_notebook_that_counts(any_box):
         assert said(child.run(source)[0]) == expected
 
 
-def test_what_judges_is_not_there_and_what_records_is(any_box):
-    with any_box.open({}) as child:
-        assert said(child.run("import roofcheck.running.programs, roofcheck.sentences")[0]) == ""
-        for name in ("questions", "kinds", "student", "table"):
-            assert "ModuleNotFoundError" in said(child.run(f"import roofcheck.{name}")[0])
-
-
 def test_inside_the_language_is_that_outside(monkeypatch):
     assert layout.variables("home", "cache", "bin")[LANGUAGE] == "en"
     monkeypatch.setenv(LANGUAGE, "zh")
@@ -253,18 +246,3 @@ def test_a_program_that_ends_well_is_no_sandbox(box, monkeypatch):
     monkeypatch.setattr(host, "bubblewrap", lambda: "/bin/true")
     with pytest.raises(MachineryError, match="did not start"):
         Box().open({})
-
-
-def test_the_list_of_system_calls_has_each_once_and_none_of_another_age():
-    names = syscalls.names()
-    assert len(names) == len(set(names))
-    import pyseccomp
-
-    for name in names:
-        assert (
-            max(
-                pyseccomp.resolve_syscall(processor, name)
-                for processor in (pyseccomp.Arch.X86_64, pyseccomp.Arch.AARCH64)
-            )
-            >= 0
-        ), name

@@ -142,19 +142,15 @@ def test_as_under_a_kernel(kernel, sandbox, number):
     assert sandbox[number] == kernel[number]
 
 
-BACKENDS = [
-    "%matplotlib widget",
-    "%matplotlib notebook",
-    "%matplotlib qt",
-    "%matplotlib",
-    "%matplotlib no-such-backend",
-    "%pylab",
-    "import matplotlib\nmatplotlib.use('TkAgg')",
-    "import matplotlib.pyplot as plt\nplt.switch_backend('ipympl')",
-]
-
-
-@pytest.mark.parametrize("source", BACKENDS)
+@pytest.mark.parametrize(
+    "source",
+    [
+        "%matplotlib widget",
+        "%matplotlib no-such-backend",
+        "%pylab",
+        "import matplotlib.pyplot as plt\nplt.switch_backend('ipympl')",
+    ],
+)
 def test_every_backend_is_inline(child, source):
     reply, _ = child.run(source)
     assert "error" not in {output["output_type"] for output in reply["outputs"]}
@@ -167,13 +163,6 @@ def test_every_backend_is_inline(child, source):
 def test_nothing_is_ended_by_leaving(child, source):
     assert child.run(source)[0]["count"] == 1
     assert said(child.run("'here'")[0]) == "'here'"
-
-
-@pytest.mark.parametrize("source", ["%pip install no-such-thing", "!curl http://localhost"])
-def test_what_needs_a_network_fails_at_once(child, source):
-    reply, slow = child.run(source, seconds=300)
-    assert not slow
-    assert "error" not in {output["output_type"] for output in reply["outputs"]}
 
 
 @pytest.mark.slow("output without end stops no grading")
@@ -226,8 +215,3 @@ def test_there_is_nobody_to_ask(child, source):
     [output] = child.run(source)[0]["outputs"]
     assert output["ename"] == "StdinNotImplementedError"
     assert output["evalue"].endswith("this frontend does not support input requests.")
-
-
-def test_an_exception_that_cannot_say_what_it_is_is_shown_all_the_same(child):
-    source = "class Odd(Exception):\n    def __str__(self): raise ValueError('no words')\nraise Odd"
-    assert "ValueError: no words" in said(child.run(source)[0])
