@@ -160,9 +160,7 @@ answers(
     not_in_ascii="größe = 309.7e12 / 2  # Rechenleistung, 算力\nridge = größe / 768e9",
 )
 answers(
-    submission(stock=20),
-    "ps1-ridge",
-    widget_backend="%matplotlib widget\n" + ANSWERS["ps1-ridge"],
+    submission(stock=20), "ps1-ridge", widget_backend="%matplotlib widget\n" + ANSWERS["ps1-ridge"]
 )
 answers(
     submission(),

@@ -225,13 +225,7 @@ def test_damaged_zips_are_unpacked_as_far_as_they_go_or_refused(course):
         except ValueError:
             outcomes.add("refused")
         outside = {each.name for each in course.root.iterdir()}
-        assert outside <= {
-            "nbgrader_config.py",
-            "exercises",
-            "class.zip",
-            "submitted",
-            "grading",
-        }
+        assert outside <= {"nbgrader_config.py", "exercises", "class.zip", "submitted", "grading"}
     assert outcomes == {True, False, "refused"}
     assert not [each for each in course.own.iterdir() if each.name != "earlier"]
 

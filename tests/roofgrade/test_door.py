@@ -111,8 +111,4 @@ def test_honest_text_comes_in_as_it_is(plain, encoding, ascii_only):
 def test_halves_of_a_pair_are_joined_or_replaced():
     assert untrusted_json.data(
         rb'["\ud83d\ude00", "\ud83d", {"\uDe00": 1}]', most=100, most_values=9
-    ) == [
-        "😀",
-        "�",
-        {"�": 1},
-    ]
+    ) == ["😀", "�", {"�": 1}]

@@ -30,12 +30,7 @@ def test_it_raises_what_was_raised():
 
 @pytest.mark.parametrize(
     ("function", "arguments"),
-    [
-        (bytearray, (200 * MEGABYTE,)),
-        (spin, ()),
-        (os._exit, (0,)),
-        (bytes, (limits.LARGEST + 1,)),
-    ],
+    [(bytearray, (200 * MEGABYTE,)), (spin, ()), (os._exit, (0,)), (bytes, (limits.LARGEST + 1,))],
     ids=["memory", "time", "a crash", "a long answer"],
 )
 def test_too_much_is_told(function, arguments):

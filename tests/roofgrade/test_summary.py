@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 from roofgrade.common.results import GRADED, PERSON, REFUSED
 from roofgrade.common.sentences import words
 from roofgrade.gradebook.standing import UNREAD, Standing
-from roofgrade.pages.summary import (
-    STATES,
-    UNGRADED,
-    Row,
-    summarise,
-)
+from roofgrade.pages.summary import STATES, UNGRADED, Row, summarise
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[2J\x07\u202e"
 

@@ -34,19 +34,17 @@ DENIED = {
     "-1 38": {
         "namespaces by clone": (
             f"{LIBC}print(libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0), ctypes.get_errno())"
-        ),
+        )
     },
     "FileNotFoundError": {
-        "the limit on namespaces": "open('/proc/sys/user/max_user_namespaces', 'w')",
+        "the limit on namespaces": "open('/proc/sys/user/max_user_namespaces', 'w')"
     },
     r"\['1'\]": {
         "other processes": (
             "import os\nprint(sorted(name for name in os.listdir('/proc') if name.isdigit()))"
-        ),
+        )
     },
-    "No such process": {
-        "signals to everybody": "import os\nos.kill(-1, 9)",
-    },
+    "No such process": {"signals to everybody": "import os\nos.kill(-1, 9)"},
     "here": {
         "signals to its group": "import os\nos.kill(0, 9)\nprint('here')",
         "stopping itself": "import os, signal\nos.kill(1, signal.SIGSTOP)\nprint('here')",
@@ -60,27 +58,25 @@ DENIED = {
         "signals to its parent": (
             "import os\nprint(os.getppid())\n"
             "for signal in (9, 15, 19): os.kill(os.getppid(), signal)"
-        ),
+        )
     },
     r"^1\s+OSError.*Function not implemented": {
         "the neighbours' cores": (
             "import os\nprint(len(os.sched_getaffinity(0)))\nos.sched_setaffinity(0, range(64))"
-        ),
+        )
     },
     "BlockingIOError": {
         "forks without end": (
             "import os, time\nfor _ in range(1000):\n    if not os.fork():\n        time.sleep(100)"
-        ),
+        )
     },
     "can't start new thread": {
         "threads without end": (
             "import threading\nstay = threading.Event()\n"
             "for _ in range(1000): threading.Thread(target=stay.wait, daemon=True).start()"
-        ),
+        )
     },
-    "MemoryError": {
-        "much memory at once": "x = bytearray(2 << 30)",
-    },
+    "MemoryError": {"much memory at once": "x = bytearray(2 << 30)"},
     "Cannot allocate memory": {
         "much shared memory at once": "import mmap\nx = mmap.mmap(-1, 1 << 30)",
         "a device's memory": (
@@ -92,14 +88,14 @@ DENIED = {
             "import socket\nx = socket.socket(socket.AF_UNIX)\nx.bind('\\0x')\nx.listen(4096)\n"
             "for _ in range(100):\n    with socket.socket(socket.AF_UNIX) as y:\n"
             "        y.setblocking(False)\n        y.connect('\\0x')"
-        ),
+        )
     },
     "7 and nothing was locked": {
         "locks without end": (
             "import fcntl, os\nwith open('x', 'w') as file:\n    fcntl.lockf(file, fcntl.LOCK_EX)\n"
             "    if not os.fork():\n        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
             "        os._exit(7)\n    print(os.WEXITSTATUS(os.wait()[1]), 'and nothing was locked')"
-        ),
+        )
     },
     "No space left": {
         "many small files": "for n in range(100_000): open(f'{n}', 'w').close()",
@@ -120,43 +116,39 @@ DENIED = {
         "one large file": (
             "import signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
             "with open('/tmp/x', 'wb') as file:\n    file.truncate(1 << 40)"
-        ),
+        )
     },
     "No space left on device": {
         "terminals without end": (
             "import os\nkept = []\nfor _ in range(1000): kept.append(os.openpty())"
-        ),
+        )
     },
     "Permission denied": {
-        "programs of its own": "open('x', 'w').write('#!/bin/sh')\n!chmod +x x && ./x",
+        "programs of its own": "open('x', 'w').write('#!/bin/sh')\n!chmod +x x && ./x"
     },
     "False False": {
         "the environment": (
             "import os\nprint('SECRET' in str(os.environ), "
             "b'SECRET' in open('/proc/1/environ', 'rb').read())"
-        ),
+        )
     },
-    "ModuleNotFoundError": {
-        "the questions": "import roofcheck.questions",
-    },
+    "ModuleNotFoundError": {"the questions": "import roofcheck.questions"},
     r"\['core', 'fd', 'full', 'null', 'ptmx', 'pts', 'random', 'shm', 'stderr', 'stdin', "
     r"'stdout', 'tty', 'urandom', 'zero'\]": {
-        "devices": "import os\nprint(sorted(os.listdir('/dev')))",
+        "devices": "import os\nprint(sorted(os.listdir('/dev')))"
     },
-    "No such device or address": {
-        "the terminal of whoever grades": "open('/dev/tty')",
-    },
+    "No such device or address": {"the terminal of whoever grades": "open('/dev/tty')"},
     r"^\['bin', 'dev', 'etc', 'home', 'lib', 'lib64', 'opt', 'proc', .*'usr'\] True": {
         "the root of the host": (
             "import os\n"
             "print(sorted(os.listdir('/')), os.listdir('/proc/1/root') == os.listdir('/'))"
-        ),
+        )
     },
     "Permission denied|Read-only file system": {
-        "the environment's own files": "import numpy\nopen(numpy.__file__, 'a')",
+        "the environment's own files": "import numpy\nopen(numpy.__file__, 'a')"
     },
     "Read-only file system": {
-        "matplotlib's cache": "import matplotlib\nopen(matplotlib.get_cachedir() + '/x', 'w')",
+        "matplotlib's cache": "import matplotlib\nopen(matplotlib.get_cachedir() + '/x', 'w')"
     },
 }
 
@@ -239,11 +231,9 @@ ENDING = {
         ),
     },
     "asked for too much": {
-        "questions without end": "import roofcheck\nfor _ in range(1001): roofcheck.request({})",
+        "questions without end": "import roofcheck\nfor _ in range(1001): roofcheck.request({})"
     },
-    "too much": {
-        "a question that is none": "import roofcheck\nroofcheck.request(1)",
-    },
+    "too much": {"a question that is none": "import roofcheck\nroofcheck.request(1)"},
 }
 
 # A cell that tries to harm those after it in the same notebook, and does not.
