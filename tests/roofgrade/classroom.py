@@ -21,6 +21,7 @@ from roofcheck.study import student
 from roofgrade.common.results import Answer, Result
 from roofgrade.course import Course
 from roofgrade.gradebook import kept
+from roofgrade.pages import feedback
 
 # A new gradebook calls alembic by name, as it is found in an activated environment.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -67,6 +68,12 @@ def grade(course, who, answers, *, written="", added=(), seconds_late=0):
     return path
 
 
+def page(course, who):
+    """The feedback page of one student, made if need be."""
+    [made] = feedback.write(course, SET, [who])
+    return made.path.read_text(encoding="utf-8")
+
+
 def judged(question, answers):
     """The output of a check that is given one of these answers."""
     student._tries.clear()
@@ -93,23 +100,9 @@ def keep(course, who, state, *, reason="", flagged=(), answers=None):
         points = check(question, answer)
         verdict = points.verdict
         answered[f"{question.replace('.', '-')}-check"] = Answer(
-            question=question,
-            asked={},
-            reply={},
-            credit=verdict.credit,
-            points=points.points,
-            state=verdict.state,
-            message=verdict.message,
-            slips=tuple(verdict.slips),
+            question=question, asked={}, reply={}, credit=verdict.credit, points=points.points,
+            state=verdict.state, message=verdict.message, slips=tuple(verdict.slips),
             given=as_read(find_question(question), answer),
-        )
-    result = Result(
-        student=who,
-        assignment=SET,
-        folder=f"{who}/{SET}",
-        state=state,
-        reason=reason,
-        flagged=flagged,
-        answers=answered,
-    )
-    kept.keep(course, result)
+        )  # fmt: skip
+    about = {"student": who, "assignment": SET, "folder": f"{who}/{SET}", "state": state}
+    kept.keep(course, Result(**about, reason=reason, flagged=flagged, answers=answered))

@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 
 import nbformat
+from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
 from roofcheck.cells import asked
+from roofgrade.commands import main
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = sorted(path.stem for path in ROOT.glob("exercises/en/*/*.ipynb"))
@@ -70,6 +72,13 @@ def grade(course, *arguments):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def ask(folder, *arguments, code=0):
+    """What a command of roofgrade says in this process, to the terminal and beside it."""
+    said = CliRunner().invoke(main, ["--course", str(folder), *map(str, arguments)])
+    assert said.exit_code == code, said.output
+    return said
 
 
 def notebook(course, kind, name):

@@ -86,15 +86,8 @@ def cells():
     yield new_code_cell("1", outputs=outputs)
     raw = {"raw_mimetype": "text/html"}
     yield new_raw_cell(f"<script>{RUN}</script>", metadata=raw)
-    marks = {
-        "schema_version": 3,
-        "grade": True,
-        "solution": False,
-        "locked": True,
-        "task": False,
-        "points": 100,
-        "grade_id": f'x"><script>{RUN}</script>',
-    }
+    marks = {"schema_version": 3, "grade": True, "solution": False, "locked": True, "task": False}
+    marks |= {"points": 100, "grade_id": f'x"><script>{RUN}</script>'}
     yield new_markdown_cell("metadata", metadata={"nbgrader": marks, "tags": ["<script>"]})
     yield new_code_cell("2", metadata={"magics_language": f'"><script>{RUN}</script>'})
     yield new_code_cell("3", outputs=[new_output("stream", text="x" * 30_000_000)])

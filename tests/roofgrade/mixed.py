@@ -195,21 +195,6 @@ own_cells(submission(stock=0), variable_named_check="check = 3")
 
 
 @submission()
-def all_in_one_cell(work):
-    everything = "\n".join(ANSWERS[cell_id] for cell_id in POINTS if cell_id != "ps1-mine")
-    for cell_id in POINTS:
-        if cell_id not in ("ps1-ridge", "ps1-mine"):
-            work.write(cell_id, "# see above")
-    work.write("ps1-ridge", everything)
-
-
-@submission()
-def helpers_in_cells_of_their_own(work):
-    work.add("def divide(a, b):\n    return a / b", before="ps1-ridge-text")
-    work.write("ps1-ridge", "ridge = divide(309.7e12 / 2, 768e9)")
-
-
-@submission()
 def reads_its_own_data(work):
     work.files["notes.txt"] = b"201.6"
     work.write("ps1-ridge", "ridge = float(open('notes.txt').read())")
@@ -219,8 +204,13 @@ def reads_its_own_data(work):
 
 
 @submission()
-def another_kernel(work):
-    work.notebook["metadata"]["kernelspec"] = {"name": "julia-1.9", "display_name": "Julia"}
+def cells_deleted(work):
+    work.drop("ps1-paragraph", "ps1-order-check", "ps1-setup")
+
+
+@submission(points=FULL - POINTS["ps1-time"])
+def question_deleted(work):
+    work.drop("ps1-time", "ps1-time-check")
 
 
 @submission()
@@ -230,35 +220,9 @@ def old_format_3(work):
 
 
 @submission()
-def schema_version_4(work):
-    for cell in work.cells:
-        cell["metadata"]["nbgrader"]["schema_version"] = 4
-
-
-@submission()
 def duplicated_answer(work):
     place = work.cells.index(work["ps1-ridge"])
     work.cells.insert(place + 1, json.loads(json.dumps(work.cells[place])) | {"id": "copy"})
-
-
-@submission()
-def paragraph_deleted(work):
-    work.drop("ps1-paragraph")
-
-
-@submission(points=FULL - POINTS["ps1-time"])
-def question_deleted(work):
-    work.drop("ps1-time", "ps1-time-check")
-
-
-@submission()
-def check_deleted(work):
-    work.drop("ps1-time-check")
-
-
-@submission()
-def setup_deleted(work):
-    work.drop("ps1-setup")
 
 
 @submission()
@@ -303,11 +267,6 @@ def paragraph_in_a_new_cell(work):
 @submission(points=0)
 def untouched(work):
     work.notebook = released()
-
-
-@submission(points=0)
-def slips(work):
-    work.all_wrong()
 
 
 @submission(points=9)
@@ -436,7 +395,6 @@ answers(
     with_something_like_a_neighbours_id="class Like:\n"
     "    def __str__(self): return 'as-released'\n    __repr__ = __str__\nme = Like()",
 )
-own_cells(submission(hostile=True), a_line_of_spaces="x = 1" + " " * 199_000 + "+ 2")
 
 
 @submission(points=0, hostile=True)
@@ -455,24 +413,6 @@ def the_check_of_another_question(work):
     work.write("ps1-chain", "chain = ...")
     for cell_id in POINTS:
         work.write(f"{cell_id}-check", 'check("l02.ridge", 240)')
-
-
-@submission(hostile=True)
-def updates_displays_without_end(work):
-    show = "from IPython.display import publish_display_data as show\nfor _ in range(1000): "
-    for more in ["'x'}, update=False"] * 5 + ["'y' * 300}, update=True"] * 15:
-        work.add(f"{show}show({{'text/plain': {more}, transient={{'display_id': 'a'}})")
-
-
-@submission(hostile=True)
-def brackets_in_brackets(work):
-    work.add("[" * 29_000, kind="markdown")
-
-
-@submission(points=20, hostile=True)
-def a_check_of_six_hundred_terms(work):
-    work.write("ps1-ridge", "ridge = ...")
-    work.write("ps1-ridge-check", f'check("ps1.ridge", 1{" + 1" * 600})')
 
 
 @submission(hostile=True)

@@ -10,7 +10,6 @@ import pytest
 from classroom import classroom, mark
 from mixed import FULL, POINTS, good_work
 
-from roofcheck.tables.variants import variant
 from roofgrade.common.results import GRADED, PERSON
 from roofgrade.course import Course
 from roofgrade.gradebook.standing import standings
@@ -32,17 +31,13 @@ CLASS = {
     "ada": "team7", "bob": "Team7 ", "cem": "team8", "team8": "team8", "dia": "DIA",
     "zoé": "zoe\N{COMBINING ACUTE ACCENT}",
 }  # fmt: skip
-# Two who typed the right number of fay, of whom one is fay, and says nothing.
-TYPED = {"fay": ..., "gil": "gil"}
 
 
-def hand_in(course, student, me, mine=None):
+def hand_in(course, student, me):
     """All answers right; that with figures of one's own by those that the notebook asks for."""
     shutil.rmtree(course.submitted / student, ignore_errors=True)
     work = good_work(student)
-    work.write("ps1-me", f"me = {me!r}".replace("Ellipsis", "..."))
-    if mine is not None:
-        work.write("ps1-mine", f"saved_us = {mine!r}")
+    work.write("ps1-me", f"me = {me!r}")
     work.hand_in(course.submitted)
 
 
@@ -57,8 +52,6 @@ def course(tmp_path_factory):
     roster.take(course, course.root / "students.csv")
     for student, me in CLASS.items():
         hand_in(course, student, me)
-    for student, me in TYPED.items():
-        hand_in(course, student, me, variant("ps1.mine", "fay").reference())
     return course
 
 
@@ -89,12 +82,6 @@ def test_both_of_a_team_wait_for_a_person_who_reads_of_the_other(graded, course)
 def test_who_writes_the_own_id_in_another_spelling_is_paid(graded, course):
     assert {rows(graded)[student].state for student in ("Dia", "zoé")} == {GRADED}
     assert [score(course, student) for student in ("Dia", "zoé")] == [FULL, FULL]
-
-
-def test_figures_are_those_of_the_id_that_handed_in(graded, course):
-    """Whatever the notebook says, or leaves out, and whatever figures its own cells got."""
-    assert {rows(graded)[student].state for student in TYPED} == {GRADED}
-    assert [score(course, student) for student in TYPED] == [FULL, UNPAID]
 
 
 def test_no_page_of_a_student_names_the_other(graded, course):

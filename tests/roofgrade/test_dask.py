@@ -12,6 +12,7 @@ import nbformat
 import psutil
 import pytest
 from homework import ROOT, make_course
+from marks import BrokenBox
 
 from roofgrade.common.errors import MachineryError
 from roofgrade.common.results import GRADED
@@ -107,17 +108,10 @@ def test_a_class_gets_the_points_that_one_machine_gives_also_where_a_worker_is_l
     assert lost.wait() == -signal.SIGKILL
 
 
-class NoWalls(Box):
-    """A sandbox that cannot be started."""
-
-    def open(self, *arguments):
-        raise MachineryError("no user namespaces here")
-
-
 @WEEKLY
 def test_without_a_sandbox_nothing_is_graded(dask, course):
     with pytest.raises(MachineryError, match="no user namespaces here"):
-        grading_run.grade(course, SET, dask=dask[0], progress=False, bench=(mark, NoWalls))
+        grading_run.grade(course, SET, dask=dask[0], progress=False, bench=(mark, BrokenBox))
 
 
 @WEEKLY

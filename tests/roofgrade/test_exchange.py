@@ -18,7 +18,7 @@ from roofgrade.pages import feedback
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """The folders of an instructor and a student, and between them an exchange."""
+    """A course and a student's folder, with nothing fetched yet, and between them an exchange."""
     home = tmp_path
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(home / "data"))
@@ -33,7 +33,10 @@ def machine(tmp_path, monkeypatch):
     (student / "nbgrader_config.py").write_text(
         f"c = get_config()\nc.CourseDirectory.course_id = 'roofline'{shared}"
     )
-
+    for name in ("JUPYTERHUB_USER", "ROOFLINE_COURSE"):
+        monkeypatch.delenv(name, raising=False)
+    (student / "course/en").mkdir(parents=True)
+    shutil.copy(ROOT / "course/en/index.json", student / "course/en")
     return course, student
 
 
@@ -46,20 +49,9 @@ def nbgrader(folder, command, *arguments):
             type(Application.instance()).clear_instance()
 
 
-@pytest.fixture
-def lab(machine, monkeypatch):
-    """The instructor's course, and the student's folder as a course with nothing fetched yet."""
-    course, student = machine
-    for name in ("JUPYTERHUB_USER", "ROOFLINE_COURSE"):
-        monkeypatch.delenv(name, raising=False)
-    (student / "course/en").mkdir(parents=True)
-    shutil.copy(ROOT / "course/en/index.json", student / "course/en")
-    return course, student
-
-
 @pytest.mark.slow("hand_in() goes through a real exchange of nbgrader, and feedback returns")
-def test_hand_in_fetches_submits_and_brings_feedback(lab, monkeypatch):
-    course, student = lab
+def test_hand_in_fetches_submits_and_brings_feedback(machine, monkeypatch):
+    course, student = machine
     me = getpass.getuser()
     here = exchange.here(student)
     assert (here.student, here.course) == (me, "roofline")

@@ -4,15 +4,13 @@ import re
 from html.parser import HTMLParser
 
 import hostile
-import nbformat
 import pytest
-from classroom import RIGHT, SET, WORTH, WRITTEN, WRONG, classroom, grade, keep, mark
+from classroom import RIGHT, SET, WORTH, WRITTEN, WRONG, classroom, grade, keep, mark, page
 from homework import plain
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
+from nbformat.v4 import new_code_cell, new_output
 from nbgrader.converters import GenerateFeedback
 
 from roofgrade.pages import feedback
-from roofgrade.pages.cleaning import Cleaning
 from roofgrade.pages.markup import LONGEST, clean_html, clean_markdown
 from roofgrade.regrade_export import late
 
@@ -25,12 +23,6 @@ LOADS = re.compile(r"\s*(?!data:image/|#|https?://[^\s\"]*$)\S", re.IGNORECASE)
 @pytest.fixture
 def course(tmp_path):
     return classroom(tmp_path)
-
-
-def page(course, who):
-    """The page as it is, made if need be."""
-    [made] = feedback.write(course, SET, [who])
-    return made.path.read_text(encoding="utf-8")
 
 
 def said(html):
@@ -173,10 +165,6 @@ def test_an_unknown_student_is_named(course):
 def test_text_that_would_take_long_to_parse_is_shown_as_it_stands():
     for clean in (clean_html, clean_markdown):
         assert clean("<b><p>" * LONGEST).startswith("<pre>&lt;b&gt;")
-    cells = [new_markdown_cell("*a* and so on " * 1_428) for _ in range(15)]
-    book = nbformat.v4.new_notebook(cells=cells)
-    cleaned, _ = Cleaning().preprocess(book, {})
-    assert [cell.source.startswith("<pre>") for cell in cleaned.cells] == [False] * 10 + [True] * 5
 
 
 def test_what_is_harmless_stays():

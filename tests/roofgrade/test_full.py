@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -27,19 +26,13 @@ from roofgrade.run import grading_run
 SAID = "room left on the disk of"
 SIZE = 16 << 20
 MOUNTED = 'mount -t tmpfs -o size=$0 roofgrade "$1" && shift && exec "$@"'
-COMMANDS = {"run": (SET, "--workers", "1"), "unpack": ("unpack", "class.zip", SET)}
+RUN = (SET, "--workers", "1")
 
 
-RUN = pytest.mark.slow("a run says that the disk is full, and loses nothing")
-UNPACKING = pytest.mark.weekly("a full disk is told by unpacking, too")
-
-
-@pytest.mark.parametrize(
-    "command", [pytest.param("run", marks=RUN), pytest.param("unpack", marks=UNPACKING)]
-)
-def test_a_command_names_a_full_disk_and_goes_on_later(command, tmp_path):
+@pytest.mark.slow("a run says that the disk is full, and loses nothing")
+def test_a_run_names_a_full_disk_and_goes_on_later(tmp_path):
     (disk := tmp_path / "disk").mkdir()
-    inside = f"import test_full; test_full.filled({str(disk)!r}, {command!r})"
+    inside = f"import test_full; test_full.filled({str(disk)!r})"
     mounted = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", MOUNTED]
     tried = [*mounted, str(SIZE), str(disk), "true"]
     if not shutil.which("unshare") or subprocess.run(tried, capture_output=True).returncode:
@@ -54,17 +47,18 @@ def test_a_command_names_a_full_disk_and_goes_on_later(command, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def filled(disk, command):
+def filled(disk):
     """What the test does, in a process that sees the disk."""
     grading_run.grade.__kwdefaults__["bench"] = mark, NoBox
     course = new_course(Path(disk) / "course")
     os.chdir(course.root)
-    prepare(course)
+    for number in range(6):
+        hand_in(course, f"s{number}")
     whole = lying(course)
     told = 0
     for left in (0, 8 << 10, 40 << 10, 200 << 10, 500 << 10):
         fill(course.root / "filler", left)
-        said = CliRunner().invoke(main, COMMANDS[command])
+        said = CliRunner().invoke(main, RUN)
         print(left, said.output)
         if said.exit_code:
             assert SAID in said.output
@@ -78,20 +72,9 @@ def filled(disk, command):
                 assert content.rstrip().endswith((b"</html>", b"}", b"</svg>")), path
         list(map(json.dumps, contents(course.db_url)))
     assert told
-    said = CliRunner().invoke(main, COMMANDS[command])
+    said = CliRunner().invoke(main, RUN)
     assert said.exit_code == 0, said.output
     assert not kept.unsaved(course, SET)
-
-
-def prepare(course):
-    """Something to do for each of the commands."""
-    for number in range(6):
-        hand_in(course, f"s{number}")
-    with zipfile.ZipFile(course.root / "class.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for number in range(6):
-            data = os.urandom(100_000).hex()
-            archive.writestr(f"u{number}/{SET}/{SET}.ipynb", course.release(SET).read_bytes())
-            archive.writestr(f"u{number}/{SET}/data.csv", data)
 
 
 def lying(course):

@@ -5,12 +5,10 @@ import shutil
 
 import pytest
 from answered import RIDGE, SPARSE, graded_class, result_of, ridge_within
-from click.testing import CliRunner
-from homework import scores
+from homework import ask, scores
 from marks import NoBox, mark
 from standin import SET
 
-from roofgrade.commands import main
 from roofgrade.course import Course
 from roofgrade.gradebook import kept
 from roofgrade.gradebook.gradebook import Writer
@@ -26,13 +24,6 @@ COMMANDS = {
     "late": ("late", SET, "--per-day", "0.1"),
     "report": ("report", SET),
 }
-
-
-def ask(course, *arguments):
-    """What a command says: to the terminal, and beside it."""
-    said = CliRunner().invoke(main, ["--course", str(course.root), *arguments])
-    assert said.exit_code == 0, said.output
-    return said
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +49,10 @@ def killed(*arguments):
 def test_the_next_command_saves_what_a_killed_regrading_kept(
     regraded, command, tmp_path, monkeypatch
 ):
-    course = copy_of(regraded, tmp_path / "copy")
+    course = Course(shutil.copytree(regraded.root, tmp_path / "copy"))
     monkeypatch.setitem(grading_run.grade.__kwdefaults__, "bench", (mark, NoBox))
     with ridge_within(monkeypatch, rtol=1.5):
-        ask(course, *COMMANDS[command])
+        ask(course.root, *COMMANDS[command])
     assert scores(course.root)["ada"] == 2
     assert not kept.unsaved(course, SET)
 
@@ -85,13 +76,13 @@ def hold(course, told, let_go):
 
 
 def test_while_a_run_is_under_way_a_command_says_so_and_goes_on(regraded, tmp_path):
-    course = copy_of(regraded, tmp_path / "copy")
+    course = Course(shutil.copytree(regraded.root, tmp_path / "copy"))
     fork = multiprocessing.get_context("fork")
     told, let_go = fork.SimpleQueue(), fork.Event()
     holder = fork.Process(target=hold, args=[course, told, let_go])
     holder.start()
     told.get()
-    said = ask(course, "export", SET)
+    said = ask(course.root, "export", SET)
     let_go.set()
     holder.join()
     assert (
@@ -103,16 +94,10 @@ def test_while_a_run_is_under_way_a_command_says_so_and_goes_on(regraded, tmp_pa
 
 
 def test_what_cannot_be_saved_is_said_and_stops_no_other(regraded, tmp_path):
-    course = copy_of(regraded, tmp_path / "copy")
+    course = Course(shutil.copytree(regraded.root, tmp_path / "copy"))
     kept.keep(course, next(each for each in kept.all_kept(course, SET) if each.student == "bob"))
     (course.autograded / "ada").rename(tmp_path / "ada")
     (course.autograded / "ada").symlink_to(tmp_path / "ada")
-    said = ask(course, "export", SET)
+    said = ask(course.root, "export", SET)
     assert f"ada/{SET}: it could not be saved: " in said.stderr
     assert [result.student for result in kept.unsaved(course, SET)] == ["ada"]
-
-
-def copy_of(course, folder):
-    """The course as it is, in another folder."""
-    shutil.copytree(course.root, folder)
-    return Course(folder)

@@ -39,12 +39,10 @@ def workers_of(process):
 
 def kill(process, whom):
     """SIGKILL to one worker, to the coordinator, or to both; whether the run was still going on."""
-    workers = []
     try:
-        while whom != "coordinator" and not workers:  # they start a little later
-            if not process.is_alive():
-                return False
-            workers = workers_of(process)[:1]
+        workers = workers_of(process)[:1] if whom != "coordinator" else []
+        if whom != "coordinator" and not workers:
+            return False
         for pid in [worker.pid for worker in workers] + [process.pid] * (whom != "worker"):
             os.kill(pid, signal.SIGKILL)
     except (psutil.Error, ProcessLookupError):

@@ -16,14 +16,13 @@ import signal
 
 import pytest
 from answered import RIDGE, SPARSE, graded_class, ridge_within
-from click.testing import CliRunner
+from homework import ask
 from marks import NoBox, mark
 from nbgrader.api import Gradebook
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 from standin import SET, autograded, contents, hand_in
 
-from roofgrade.commands import main
 from roofgrade.common import safe_files
 from roofgrade.course import Course
 from roofgrade.gradebook import kept
@@ -40,11 +39,6 @@ MOMENTS = pytest.mark.parametrize(
 )
 
 
-def run_command(course, *arguments):
-    done = CliRunner().invoke(main, ["--course", str(course.root), *map(str, arguments)])
-    assert done.exit_code == 0, done.output
-
-
 def run_until(moment, course, *arguments):
     """Run a command in a process that is killed before its write number ``moment``."""
     writes = itertools.count()
@@ -59,7 +53,7 @@ def run_until(moment, course, *arguments):
     for name in ("write", "touch"):
         setattr(safe_files, name, counting(getattr(safe_files, name)))
     event.listen(Engine, "commit", count_write)
-    run_command(course, *arguments)
+    ask(course.root, *arguments)
 
 
 def kill_at(moment, course, *arguments):
@@ -79,7 +73,7 @@ def kill_at_each(moments, courses, change):
         arguments = change(number)
         killed = kill_at(moment, courses[0], *arguments)
         for course in courses:
-            run_command(course, *arguments)
+            ask(course.root, *arguments)
         assert state(courses[0]) == state(courses[1]), f"killed at write {moment}"
         if not killed:
             break

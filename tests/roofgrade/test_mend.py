@@ -24,8 +24,6 @@ from damage import (
     text,
 )
 from homework import ROOT, SETS, notebook
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from roofgrade.common.errors import RefusedError
 from roofgrade.restore.cells import MOST_CELLS
@@ -288,37 +286,6 @@ def mends_or_refuses(raw, release=RELEASE):
         return False
     is_sound(nb, release)
     return True
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=12,
-)
-NAMES = st.sampled_from([*IDS, "other", ""])
-CELLS = st.fixed_dictionaries(
-    {},
-    optional={
-        "cell_type": st.sampled_from(["code", "markdown", "raw", "heading"]) | JSON,
-        "id": NAMES | JSON,
-        "source": st.sampled_from([each.source for each in RELEASE.cells]) | st.text() | JSON,
-        "input": st.text(),
-        "level": JSON,
-        "metadata": st.fixed_dictionaries(
-            {}, optional={"nbgrader": st.fixed_dictionaries({"grade_id": NAMES | JSON}) | JSON}
-        )
-        | JSON,
-        "attachments": st.dictionaries(st.text(), st.dictionaries(st.just("image/png"), JSON))
-        | JSON,
-        "outputs": JSON,
-    },
-)
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(CELLS, max_size=12) | JSON)
-def test_random_cells_are_mended_or_refused(cells):
-    mends_or_refuses(json.dumps({"cells": cells}).encode())
 
 
 def mutated(nb, rng):

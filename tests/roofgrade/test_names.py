@@ -4,12 +4,9 @@ import pytest
 
 from roofgrade.common.sentences import escaped
 from roofgrade.intake.names import (
-    author,
     fault,
     fault_of_file,
     form,
-    is_junk,
-    is_notebook,
     means,
     sender,
 )
@@ -51,21 +48,6 @@ def test_a_set_named_within_another_gives_way_to_it():
     assert means("ps1 (1)", sets) == "ps1"
 
 
-@pytest.mark.parametrize(
-    ("name", "whose"),
-    [
-        ("ps1_zoe_late (2).ipynb", "zoe"),
-        ("ps1-ada-lovelace.ipynb", "ada-lovelace"),
-        ("ps1-final_v2.ipynb", ""),
-        ("lovelaceada_LATE_123_456_ps1-1.ipynb", "lovelaceada-123"),
-        ("ps1_zoe\u0301.ipynb", "zo\u00e9"),
-        ("\uff50\uff53\uff11_zoe.ipynb", "zoe"),
-    ],
-)
-def test_a_name_says_whose_it_is_beside_the_set(name, whose):
-    assert author(name, "ps1") == whose
-
-
 def test_who_an_lms_names_may_be_hidden_and_late():
     told = sender("LATE_123_456_ps1.ipynb")
     assert (told.who, told.number, told.rest, told.late) == ("", "123", "ps1.ipynb", True)
@@ -73,19 +55,6 @@ def test_who_an_lms_names_may_be_hidden_and_late():
     assert (told.who, told.lms) == ("Participant", "Moodle")
     assert sender("lovelaceada_123_456_ps1", folder=True) is None
     assert sender("2026 ps1_final.ipynb") is None
-
-
-def test_what_systems_leave_behind_is_junk_and_a_students_hidden_file_is_not():
-    assert is_junk("__MACOSX")
-    assert is_junk("._ps1.ipynb")
-    assert not is_junk(".data.csv")
-
-
-def test_a_notebook_is_one_however_it_was_saved():
-    assert is_notebook("ps1.IPYNB")
-    assert is_notebook("ps1.ipynb.txt")
-    assert not is_notebook(".ipynb")
-    assert not is_notebook("ps1.ipynb.zip")
 
 
 @pytest.mark.parametrize(

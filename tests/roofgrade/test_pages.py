@@ -7,7 +7,7 @@ import os
 import signal
 
 import pytest
-from classroom import RIGHT, SET, WRITTEN, classroom, grade, keep, mark
+from classroom import RIGHT, SET, WRITTEN, classroom, grade, keep, mark, page
 from homework import plain
 from matplotlib.figure import Figure
 from nbconvert.exporters import HTMLExporter
@@ -42,12 +42,6 @@ def slow(monkeypatch):
     monkeypatch.setattr(cleaning, "clean_markdown", render)
 
 
-def written(course, who):
-    """The feedback page of one student."""
-    [made] = feedback.write(course, SET, [who])
-    return made.path.read_text(encoding="utf-8")
-
-
 def formgrade(course, path, who="ada"):
     """The page that Formgrader shows of a graded notebook."""
     config = course.config.copy()
@@ -74,35 +68,35 @@ def test_what_is_too_much_is_plain_text_and_the_others_are_whole(course, slow):
     made = {page.student: page for page in feedback.write(course, SET)}
     assert {who: page.plain for who, page in made.items()} == {"ada": False, "mallory": True}
     assert str(made["mallory"]).endswith("stands there as plain text)")
-    page = written(course, "mallory")
-    assert TOLD in page
-    assert f"<pre>**{SLOW}** &lt;b&gt;</pre>" in page
-    assert "4 of 22 points so far" in plain(page)
-    assert MESSAGE in page
-    assert "Why *so* much?" in page
+    html = page(course, "mallory")
+    assert TOLD in html
+    assert f"<pre>**{SLOW}** &lt;b&gt;</pre>" in html
+    assert "4 of 22 points so far" in plain(html)
+    assert MESSAGE in html
+    assert "Why *so* much?" in html
     assert feedback.remarks(course, SET)["mallory"] == [
         "too much to be shown within the limits: the feedback has it as plain text; look at the "
         "file"
     ]
-    page = written(course, "ada")
-    assert TOLD not in page
-    assert "<strong>yes</strong>" in page
+    html = page(course, "ada")
+    assert TOLD not in html
+    assert "<strong>yes</strong>" in html
     assert feedback.remarks(course, SET)["ada"] == []
-    page = formgrade(course, path, "mallory")
-    assert TOLD in page
-    assert f"autograded/mallory/{SET}/{SET}.ipynb" in page
-    assert MESSAGE in page
-    page = formgrade(course, honest)
-    assert TOLD not in page
-    assert "<strong>yes</strong>" in page
+    html = formgrade(course, path, "mallory")
+    assert TOLD in html
+    assert f"autograded/mallory/{SET}/{SET}.ipynb" in html
+    assert MESSAGE in html
+    html = formgrade(course, honest)
+    assert TOLD not in html
+    assert "<strong>yes</strong>" in html
 
 
 def test_the_points_are_told_where_nothing_else_can_be(course, monkeypatch):
     grade(course, "mallory", RIGHT, written=WRITTEN)
     monkeypatch.setattr(cleaning, "printable", lambda _: os.kill(os.getpid(), signal.SIGPROF))
-    page = written(course, "mallory")
-    assert TOLD in page
-    assert "4 of 22 points so far" in plain(page)
+    html = page(course, "mallory")
+    assert TOLD in html
+    assert "4 of 22 points so far" in plain(html)
 
 
 def test_a_clock_and_a_bound_on_memory_stop_what_renders(monkeypatch):
@@ -137,9 +131,9 @@ def test_nothing_renders_in_formgraders_own_process(course, monkeypatch):
         monkeypatch.setattr(cleaning, name, lambda *_: f"<p>made by {os.getpid()}</p>")
     monkeypatch.setattr("nbconvert.filters.highlight.Highlight2HTML.__call__", here)
     monkeypatch.setattr("nbconvert.filters.markdown_mistune.MarkdownWithMath.render", here)
-    page = formgrade(course, path)
-    assert "made by" in page
-    assert f"made by {os.getpid()}" not in page
+    html = formgrade(course, path)
+    assert "made by" in html
+    assert f"made by {os.getpid()}" not in html
 
 
 @pytest.mark.parametrize("line", ["x = " + "(" * 199_000, "match" + " " * 199_000, "'" * 600])
@@ -172,19 +166,10 @@ def test_what_the_course_says_is_there_however_much_is_printed(course):
     added = [new_code_cell("y" * 199_000, outputs=[shout]) for _ in range(30)]
     grade(course, "ada", RIGHT, written=WRITTEN, added=added)
     mark(course, "ada", None, "Print **less**.")
-    page = written(course, "ada")
-    assert len(page) < 2_200_000
-    assert MESSAGE in page
-    assert "Print <strong>less</strong>." in page
-
-
-def test_nothing_is_shown_of_what_shows_nothing():
-    html = new_output("display_data", data={"text/html": "<script>1</script>", "text/plain": "<X>"})
-    [note, code] = cleaned(
-        new_markdown_cell("<!-- a note -->"), new_code_cell("1", outputs=[html])
-    ).cells
-    assert note.source.strip() == ""
-    assert "&lt;X&gt;" in code.outputs[0].data["text/html"]
+    html = page(course, "ada")
+    assert len(html) < 2_200_000
+    assert MESSAGE in html
+    assert "Print <strong>less</strong>." in html
 
 
 def test_each_attachment_is_shown_once():
@@ -203,13 +188,13 @@ def test_who_marks_reads_why_a_person_is_needed_and_the_student_does_not(course)
         "flagged": ["ps1-ridge-check", "<script>", 7, "ps1-paragraph"],
     }
     path.write_text(json.dumps(nb))
-    page = formgrade(course, path)
-    assert "Here a person is needed: a &lt;b&gt;crash&lt;/b&gt;[2J after right answers..." in page
-    assert "." * 3_000 not in page
-    assert '<a href="#ps1-ridge-check">ps1-ridge-check</a>, ' in page
-    assert '<a href="#ps1-paragraph">' in page
-    assert "&lt;script" not in page
-    assert "crash" not in written(course, "ada")
+    html = formgrade(course, path)
+    assert "Here a person is needed: a &lt;b&gt;crash&lt;/b&gt;[2J after right answers..." in html
+    assert "." * 3_000 not in html
+    assert '<a href="#ps1-ridge-check">ps1-ridge-check</a>, ' in html
+    assert '<a href="#ps1-paragraph">' in html
+    assert "&lt;script" not in html
+    assert "crash" not in page(course, "ada")
     nb["metadata"]["roofgrade"] = {"reason": ["no text"], "flagged": "no list"}
     path.write_text(json.dumps(nb))
     assert "a person is needed" not in formgrade(course, path)

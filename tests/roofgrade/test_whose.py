@@ -9,11 +9,8 @@ import unicodedata
 import zipfile
 
 import pytest
-from click.testing import CliRunner
 from damage import made
-from homework import make_releases
-
-from roofgrade.commands import main
+from homework import ask, make_releases
 
 WORK = made()
 ROSTER = """id,first_name,last_name,email,lms_user_id
@@ -42,7 +39,7 @@ def registered(tmp_path_factory):
     """A course with two releases, and a gradebook that knows the roster."""
     folder = make_releases(tmp_path_factory.mktemp("course"))
     (folder / "roster.csv").write_text(ROSTER, encoding="utf-8")
-    said = ask(folder, "roster", str(folder / "roster.csv"))
+    said = ask(folder, "roster", folder / "roster.csv").output
     assert "15 students" in said
     return folder
 
@@ -56,18 +53,12 @@ def course(registered):
     return registered
 
 
-def ask(folder, *arguments):
-    result = CliRunner().invoke(main, ["--course", str(folder), *arguments])
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
 def unpack(course, *entries):
     """What the command says of these entries, and the files that lie in submitted/ afterwards."""
     with zipfile.ZipFile(course / "class.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name in entries:
             archive.writestr(name, WORK)
-    said = ask(course, "unpack", str(course / "class.zip"), "ps1")
+    said = ask(course, "unpack", course / "class.zip", "ps1").output
     root = course / "submitted"
     return said, {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
 

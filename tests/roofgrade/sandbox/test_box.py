@@ -4,16 +4,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
+import psutil
 import pytest
 from words import answer, said
 
 from roofgrade.common.errors import EndedError, MachineryError
-from roofgrade.sandbox import Box, host, layout, syscalls, walls
+from roofgrade.sandbox import Box, host, syscalls, walls
 from roofgrade.sandbox.bubblewrap import TMPFS, Bubblewrap
-from rooflab.words import LANGUAGE
 
 KINDS = {"in the sandbox": False, "without walls": True}
 
@@ -50,12 +48,6 @@ def test_settings_of_a_notebook_that_counts(any_box):
     with any_box.open({}) as child:
         expected = "autograde||module://matplotlib_inline.backend_inline|1\n"
         assert said(child.run(source)[0]) == expected
-
-
-def test_inside_the_language_is_that_outside(monkeypatch):
-    assert layout.variables("home", "cache", "bin")[LANGUAGE] == "en"
-    monkeypatch.setenv(LANGUAGE, "zh")
-    assert layout.variables("home", "cache", "bin")[LANGUAGE] == "zh"
 
 
 @pytest.mark.parametrize(
@@ -159,29 +151,18 @@ def test_a_killed_worker_takes_everything_along(box, kind, tmp_path):
         "    print(child._process.pid, flush=True)\n"
         "    child.run('while True: pass', seconds=100)\n"
     )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}  # a killed one leaves its folder
     process = subprocess.Popen(
-        [sys.executable, "-c", worker],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TMPDIR": str(tmp_path)},  # a killed one leaves its folder
+        [sys.executable, "-c", worker], stdout=subprocess.PIPE, text=True, env=environment
     )
     pid = int(process.stdout.readline())
-    started = {pid, *_descendants(process.pid)} - {process.pid}
+    started = psutil.Process(process.pid).children(recursive=True)
+    assert pid in {each.pid for each in started}
     assert len(started) >= 3  # the warm Python, its child, a child of that
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    until = time.monotonic() + 300
-    while any(Path(f"/proc/{pid}").exists() for pid in started) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert [pid for pid in started if Path(f"/proc/{pid}").exists()] == []
-
-
-def _descendants(pid):
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in path.read_text().split():
-            yield int(child)
-            yield from _descendants(child)
+    assert psutil.wait_procs(started, timeout=300)[1] == []
 
 
 def test_an_unsealed_process_is_noticed(box):
@@ -206,16 +187,6 @@ def test_an_unsealed_process_is_noticed(box):
             "bwrap: No permissions to create new namespace",
             {"kernel/apparmor_restrict_unprivileged_userns": "1"},
             "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
-        ),
-        (
-            "bwrap: setting up uid map: Permission denied",
-            {"user/max_user_namespaces": "0"},
-            "sysctl -w user.max_user_namespaces=10000",
-        ),
-        (
-            "bwrap: Creating new namespace failed",
-            {"kernel/unprivileged_userns_clone": "0"},
-            "sysctl -w kernel.unprivileged_userns_clone=1",
         ),
         ("unshare: Operation not permitted", {}, "docker run"),
         ("bwrap: execvp python: Permission denied", {}, r"chmod -R go\+rX"),

@@ -52,15 +52,7 @@ def walk():
 print(*sorted(set(walk())), sep="\\n")
 """
 BINARIES = (".so", ".a", ".o", ".ttf", ".png", ".pyc", ".h", ".hpp", "pagemap", "mem")
-NAMES = (
-    "solutions",
-    "submitted",
-    "gradebook.db",
-    "ps1.ipynb",
-    "questions",
-    "regrade.py",
-    OWN_FOLDER,
-)
+NAMES = ("solutions", "submitted", "gradebook.db", "ps1.ipynb", "questions", OWN_FOLDER)
 
 
 @pytest.fixture
