@@ -269,15 +269,6 @@ def untouched(work):
     work.notebook = released()
 
 
-@submission(points=9)
-def half_right(work):
-    work.write("ps1-ridge", "ridge = 309.7e12 / 768e9")
-    work.write("ps1-bound", 'bound = "memory"')
-    work.write("ps1-attainable", "def attainable(i, p, b): return max(p, i * b)")
-    work.write("ps1-order", WRONG["ps1-order"].replace('"TPU v5e"', '"TPU v5e", "TPU v6e"'))
-    work.write("ps1-mine", "saved_us = 0.5")
-
-
 # ---- what ends early
 
 
@@ -418,13 +409,6 @@ def the_check_of_another_question(work):
 @submission(hostile=True)
 def a_folder_where_files_are_written(work):
     work.files |= {".being-written/x": b"", "later.txt": b""}
-
-
-@submission(hostile=True)
-def files_by_the_same_name_near_and_far(work):
-    work.name = "here/ps1.ipynb"
-    work.files |= {"data": b"far", "here/data/x.csv": b"near"}
-    work.write("ps1-ridge", "assert open('data/x.csv').read() == 'near'\n" + ANSWERS["ps1-ridge"])
 
 
 # ---- what cannot be read

@@ -9,7 +9,6 @@ from pathlib import Path
 import mixed
 import psutil
 import pytest
-import standin
 from homework import grade, make_course, scores
 from nbgrader.api import Gradebook
 
@@ -78,17 +77,6 @@ def test_each_gets_what_it_deserves(graded, deserved, course, student):
         assert result["reason"]
 
 
-def test_a_paragraph_waits_for_a_person(graded, course):
-    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
-
-        def waits(student):
-            return book.find_grade("ps1-paragraph", "ps1", "ps1", student).needs_manual_grade
-
-        assert waits("as-released")
-        assert waits("paragraph-in-a-new-cell")
-        assert not waits("untouched")
-
-
 def test_nobody_sees_what_lies_beside(graded):
     text = json.dumps(graded[1]["looks-at-the-others"])
     for secret in ("gradebook", "root:", "as-released", "solutions"):
@@ -124,20 +112,3 @@ def test_wherever_a_person_is_needed_cells_wait_for_one(graded, course):
 def test_what_a_student_names_is_not_written_over(graded, course):
     folder = course / "autograded/a-folder-where-files-are-written/ps1"
     assert sorted(path.name for path in folder.iterdir()) == ["later.txt", "ps1.ipynb"]
-
-
-def test_the_second_time_nothing_runs_again(graded, course):
-    def written():
-        kept = (course / "grading/ps1/results").glob("*.json")
-        files = [*(course / "autograded").rglob("*.ipynb"), *kept]
-        return {path: path.stat().st_mtime_ns for path in files if b"nbgrader" in path.read_bytes()}
-
-    def contents():
-        return standin.contents(f"sqlite:///{course}/gradebook.db")
-
-    grade(course, "ps1", *PATIENCE)  # whose process ended by itself is tried once more
-    before, rows = written(), contents()
-    grade(course, "ps1", *PATIENCE)
-    assert len(before) > 2 * 50
-    assert written() == before
-    assert contents() == rows

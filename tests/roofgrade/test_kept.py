@@ -193,7 +193,7 @@ def test_a_worker_of_a_run_that_was_killed_is_waited_for(course, monkeypatch):
 
 
 def test_a_run_on_another_machine_is_named_with_it(course):
-    with held(course):
+    with kept.alone(course, "ps1"):
         (course.own / "ps1/lock").write_text("4194305 elsewhere\n")
         told = r"graded by process 4194305 \(elsewhere\)"
         with pytest.raises(RuntimeError, match=told), kept.alone(course, "ps1"):

@@ -62,13 +62,6 @@ def test_a_release_holds_no_right_answer(release):
             assert not within(text, right_answers(each)), question
 
 
-def test_a_release_comes_without_outputs_and_alone(release):
-    name, _ = release
-    for cell in notebook(ROOT, "exercises", name).cells:
-        assert not cell.get("outputs"), cell.id
-    assert [path.name for path in (ROOT / "exercises/en" / name).iterdir()] == [f"{name}.ipynb"]
-
-
 def test_no_message_on_a_wrong_answer_holds_the_right_one(release, monkeypatch):
     name, _ = release
     for _, question, _ in checks(notebook(ROOT, "exercises", name).cells):

@@ -3,7 +3,6 @@
 Each case is a zip as an LMS or a person makes it, unpacked by the command beside one roster.
 """
 
-import os
 import shutil
 import unicodedata
 import zipfile
@@ -99,7 +98,6 @@ def moodle(*senders):
         (f"{NFD}/ps1.ipynb", "zoé"),
         ("7001/ps1.ipynb", "7001"),
         ("ps1 Abgaben 2027/ada/ps1.ipynb", "ada"),
-        ("ps1-99/Ada Lovelace/ps1/ps1.ipynb", "ada"),
         (f"ps1_{NFD}.ipynb", "zoé"),
         # As hand_in() names it, and a browser numbers it.
         ("ps1-7001 (1).ipynb", "7001"),
@@ -120,7 +118,6 @@ def test_it_goes_to_whose_it_is(course, entry, student):
         (moodle("Nobody Here_5002"), ["'Nobody Here' is not on the roster", "submitted/ID/ps1/"]),
         (moodle("Participant_5002"), ["'Participant' is not on the roster"]),
         (["7001_456_ps1.ipynb"], ["'7001' is not on the roster"]),
-        (["5002/ps1.ipynb"], ["'5002' is not on the roster"]),
         (["ps1-5002.ipynb"], ["whose"]),
         # Names that are nearly another's.
         (moodle("रमा शर्मा_1"), ["not on the roster"]),
@@ -132,11 +129,9 @@ def test_it_goes_to_whose_it_is(course, entry, student):
         (moodle("Dan Twin_1"), ["two students", "dan1 (Dan Twin) and dan2 (Dan Twin)", "by hand"]),
         (["twindan_99_456_ps1.ipynb"], ["two students", "dan1", "dan2"]),
         (["annalee_99_456_ps1.ipynb"], ["two students", "annalee (Anna Lee)", "annlee (Ann Alee)"]),
-        (["wei/ps1.ipynb"], ["two students", "w2 (Wei) and wei (Wei Zhang)"]),
         # A name and a number for two.
         (["lovelaceada_5002_456_ps1.ipynb"], ["ada (Ada Lovelace)", "bob (Bob Smith)", "by hand"]),
         (["lovelaceada_5009_456_ps1.ipynb"], ["ada (Ada Lovelace)", "5001", "5009"]),
-        (["twindan_5002_456_ps1.ipynb"], ["dan1", "dan2", "bob (Bob Smith)"]),
         (["nobodyhere_5002_456_ps1.ipynb"], ["bob (Bob Smith)", "'nobodyhere'"]),
         # Two people of one name in the zip, of whom the roster knows one.
         (moodle("Ada Lovelace_5001", "Ada Lovelace_5002"), ["ada (Ada Lovelace)", "5001 and 5002"]),
@@ -147,7 +142,6 @@ def test_it_goes_to_whose_it_is(course, entry, student):
         (["Group 7/lovelaceada_5001_1_ps1/ps1.ipynb"], ["not on the roster"]),
         (["a/x.txt", "Group 7/Ada Lovelace_1_assignsubmission_file_/ps1.ipynb"], ["'Group 7' is"]),
         # Nothing tells.
-        (["cem.zip"], ["whose"]),
         (["ps1.ipynb"], ["whose"]),
         # Nobody's id, and what a terminal would obey.
         (["ada\x1b[2J/ps1.ipynb"], [r"ada\x1b[2J", "control"]),
@@ -160,23 +154,6 @@ def test_what_may_be_anothers_is_left_to_a_person(course, entries, told):
     assert there == set()
     assert all(part in said for part in told), said
     assert said.replace("\n", "").isprintable()
-
-
-def test_nothing_replaces_the_work_of_whom_it_is_not(course):
-    for who in ("ada", "bob"):
-        target = course / "submitted" / who / "ps1" / "ps1.ipynb"
-        target.parent.mkdir(parents=True)
-        target.write_text(who)
-    unpack(
-        course,
-        *moodle("Nobody Here_5001", "Dan Twin_5002"),
-        "lovelaceada_5002_456_ps1.ipynb",
-        "Group 7/bob/ps1.ipynb",
-        "Group 7/ada/ps1/ps1.ipynb",
-    )
-    for who in ("ada", "bob"):
-        assert (course / "submitted" / who / "ps1" / "ps1.ipynb").read_text() == who
-    assert sorted(os.listdir(course / "submitted")) == ["ada", "bob"]
 
 
 def test_who_is_found_by_the_number_alone_is_remarked_on(course):

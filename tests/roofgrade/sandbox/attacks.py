@@ -13,9 +13,6 @@ def forge(text):
 DENIED = {
     "Network is unreachable": {
         "the internet": "import socket\nsocket.create_connection(('1.1.1.1', 53), timeout=2)",
-        "the host by loopback": (
-            "import socket\nsocket.create_connection(('127.0.0.1', 22), timeout=2)"
-        ),
     },
     "Function not implemented": {
         "vsock": "import socket\nsocket.socket(40)",
@@ -198,7 +195,6 @@ HOARDS = {
 # A cell after which the process makes no sense, by what a person reads of it.
 ENDING = {
     "a crash, or a call that ends Python": {
-        "os._exit": "import os\nos._exit(0)",
         "a crash": "import ctypes\nctypes.string_at(0)",
         "a closed channel": "import os\nos.close(3)",
         "i386 system calls": (
@@ -239,7 +235,6 @@ ENDING = {
 # A cell that tries to harm those after it in the same notebook, and does not.
 HARMLESS = {
     "patched json": "import json\njson.dumps = json.loads = None",
-    "patched float": "import builtins\nbuiltins.float = lambda *a: 1.0",
     "a trace": "import sys\nsys.settrace(lambda *a: None)",
     "an ignored interrupt": "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)",
     "a replaced shell": (
@@ -248,9 +243,6 @@ HARMLESS = {
     ),
     "closed streams": "import os, sys\nos.close(0)\nsys.stdout = None",
     "an altered alarm": "import gc, threading\ngc.disable()\nthreading.Timer(0, print).start()",
-    "exit": "exit()",
-    "sys.exit": "import sys\nsys.exit(3)",
-    "a raised interrupt": "raise KeyboardInterrupt",
     "another folder": "import os\nos.chdir('/')",
     "descriptors sent back": (
         "import array, os, socket\nfd = os.dup(3)\nsocket.socket(fileno=fd).sendmsg("

@@ -54,8 +54,6 @@ def test_settings_of_a_notebook_that_counts(any_box):
     "loop",
     [
         "while True: pass",
-        "import time\ntime.sleep(60)",
-        "import asyncio\nawait asyncio.sleep(60)",
         "import asyncio\nawait asyncio.sleep(0)\nwhile True: pass",
         "class Slow:\n    def __repr__(self):\n        while True: pass\nSlow()",
         "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nimport time\ntime.sleep(1)",
