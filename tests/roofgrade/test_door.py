@@ -30,7 +30,8 @@ OTHERS = {
     "sandbox/launch.py": "the plan that this package starts a sandbox by",
 }
 READER = re.compile(
-    r"\b(json|nbformat|v4|pickle)\.(loads?|reads?)\(|from (json|pickle) import|nbformat import reads?"
+    r"\b(json|nbformat|v4|pickle)\.(loads?|reads?)\(|"
+    r"\bfrom (json|pickle) import|\bimport reads?\b"
 )
 # Each is as long as a message may be.
 HOSTILE = {
