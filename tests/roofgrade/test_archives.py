@@ -15,7 +15,7 @@ from homework import make_releases
 from roofgrade.common import safe_files
 from roofgrade.course import Course
 from roofgrade.intake.archives import unpack
-from roofgrade.intake.folders import folders, take_in
+from roofgrade.intake.folders import folders
 
 WORK = made()
 
@@ -78,13 +78,6 @@ def test_no_zip_says_when_and_a_mark_of_canvas_is_passed_on(course):
     told = unpacked(course, {"lovelaceada_LATE_123_456_ps1.ipynb": WORK})
     assert [each.why for each in told.values()] == ["Canvas marks it as late"]
     assert not any("timestamp" in name for name in there(course))
-
-
-@pytest.mark.parametrize("name", ["timestamp.txt", "Timestamp.TXT", "ps1/timestamp.txt"])
-def test_a_time_of_handing_in_in_the_zip_is_the_students_word(course, name):
-    told = unpacked(course, {"ada/ps1.ipynb": WORK, f"ada/{name}": b"2026-02-02 15:58:23 UTC"})
-    assert "a zip cannot say when" in told[f"ada/{name}"].why
-    assert take_in(folders(course, "ps1")[0]).submitted == ""
 
 
 @pytest.mark.parametrize(

@@ -112,13 +112,6 @@ def test_moodles_worksheet_is_filled_in(course):
     assert rows[0][7] == "-", "Moodle reads this as no date"
 
 
-def test_a_file_keeps_its_separator(course):
-    text = filled(course, WORKSHEET.replace(",", ";"))
-    assert text.split("\r\n")[0] == ";".join(
-        f'"{name}"' for name in WORKSHEET.lstrip("\ufeff").split("\n")[0].split(",")
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -61,12 +61,6 @@ def test_a_page_is_written_anew_when_marks_change_and_left_otherwise(course):
     assert "A person set these points." in said(page(course, "bob"))
 
 
-def test_a_comment_on_the_code_is_told_at_the_top(course):
-    grade(course, "ada", RIGHT)
-    mark(course, "ada", None, "Shorter: max().", cell="ps1-time")
-    assert "2. A layer on an H200 with a comment" in said(page(course, "ada"))
-
-
 def test_the_colours_of_a_terminal_are_left_out(course):
     lines = ["\x1b[38;5;255mtiem\x1b[39m is white", "\x1b[91mNameError\x1b[39m"]
     outputs = [

@@ -58,9 +58,5 @@ def test_stock_gives_honest_work_the_same(stock):
     assert not differ
 
 
-def test_work_that_shares_a_notebook_deserves_all_points():
-    assert {mixed.CLASS[student][4] for student in SHARING} == {mixed.FULL}
-
-
 def test_stock_believes_a_forged_check(stock):
     assert stock["replaces-check"] == stock["shows-nothing"] == mixed.FULL

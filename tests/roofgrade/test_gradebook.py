@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import nbformat
 import pytest
+from classroom import mark
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import latesubmissions, saveautogrades
 from standin import PARAGRAPH, SET, autograded, contents, new_course, result_of
@@ -30,15 +31,6 @@ def course(tmp_path):
 def put(course, result, beside=None):
     with Writer(course, SET) as writer:
         return writer.put(result, beside)
-
-
-def mark_by_hand(course, student, cell, score):
-    """What Formgrader does when a score is typed."""
-    with Gradebook(course.db_url) as book:
-        grade = book.find_grade(cell, SET, SET, student)
-        grade.manual_score, grade.needs_manual_grade = score, False
-        book.find_comment(PARAGRAPH, SET, SET, student).manual_comment = "Well said."
-        book.db.commit()
 
 
 def grade(course, student, cell):
@@ -86,8 +78,8 @@ def test_what_a_person_marked_waits_again_only_where_the_work_changed(course):
     result = result_of(course, "ada")
     put(course, result)
     assert grade(course, "ada", PARAGRAPH) == (None, None, True)
-    mark_by_hand(course, "ada", PARAGRAPH, 3)
-    mark_by_hand(course, "ada", f"{SET}-ridge-check", 1)
+    mark(course, "ada", 3, "Well said.")
+    mark(course, "ada", 1, cell=f"{SET}-ridge-check")
     put(course, result)
     # A check's message changes, say, and its points do not.
     put(course, replace(result, notebook=result.notebook + " "))
@@ -112,10 +104,10 @@ def test_a_person_is_needed_until_one_has_scored_each_flagged_cell(course):
     kept.keep(course, result)
     put(course, result)
     assert [grade(course, "ada", cell)[2] for cell in cells] == [True, True]
-    mark_by_hand(course, "ada", PARAGRAPH, 3)
-    mark_by_hand(course, "ada", cells[0], 2)
+    mark(course, "ada", 3)
+    mark(course, "ada", 2, cell=cells[0])
     assert needs_a_person(course)
-    mark_by_hand(course, "ada", cells[1], 0)
+    mark(course, "ada", 0, cell=cells[1])
     assert not needs_a_person(course)
     # The same work on another grader, whether it crashes again or not.
     for again in ({}, {"state": "graded", "flagged": (), "reason": ""}):
@@ -154,7 +146,7 @@ def test_other_cases_for_new_work_do_not_unsettle_an_answer_that_is_the_same(cou
                        answers=result.answers | {cell: answer})  # fmt: skip
 
     put(course, tried_on("one"))
-    mark_by_hand(course, "ada", cell, 1)
+    mark(course, "ada", 1, cell=cell)
     put(course, tried_on("two", "three"))
     assert grade(course, "ada", cell)[1:] == (1, False)
 
@@ -245,7 +237,7 @@ def test_a_held_gradebook_is_waited_for_and_then_told(course):
 
 def test_a_changed_source_is_registered_and_grades_survive(course):
     put(course, result_of(course, "ada"))
-    mark_by_hand(course, "ada", PARAGRAPH, 3)
+    mark(course, "ada", 3)
     before = grade(course, "ada", PARAGRAPH)
     release = course.release(SET).read_bytes()
     source = nbformat.read(course.source(SET), as_version=4)

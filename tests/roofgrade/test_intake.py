@@ -209,15 +209,6 @@ def test_what_is_no_file_is_refused_and_never_followed(course, path, kind):
             take_in(folder)
 
 
-def test_a_link_to_itself_is_refused_and_stops_nobody_elses(course):
-    (course.submitted / "loop").symlink_to("loop")
-    put(course, "amy/ps1/ps1.ipynb")
-    assert {name: each.state for name, each in listed(course).items()} == {
-        "amy/ps1": "",
-        "loop": REFUSED,
-    }
-
-
 def test_a_folder_swapped_for_a_link_is_not_followed(course):
     put(course, "amy/ps1/ps1.ipynb")
     put(course, "../secret/ps1.ipynb")

@@ -106,17 +106,10 @@ def roof_that_warns(intensity, peak_flops, bandwidth):
     return min(peak_flops, intensity * bandwidth)
 
 
-def unfinished(intensity, peak_flops, bandwidth): ...
-
-
-def broken(intensity, peak_flops, bandwidth):
-    return peak / 0  # noqa: F821
-
-
 @pytest.mark.parametrize(
     "function",
     [
-        roof, roof_that_warns, unfinished, broken, print,
+        roof, roof_that_warns, print, lambda *a: ..., lambda *a: 1 / 0,
         lambda *a: a, lambda a: a, lambda intensity, peak_flops, bandwidth: "12 TFLOP/s",
         max, len, exit, lambda *a: [1, 2], lambda *a: (_ for _ in ()).throw(SystemExit),
     ],

@@ -14,10 +14,12 @@ import os
 import shutil
 import signal
 
+import marks
 import pytest
 from answered import RIDGE, SPARSE, graded_class, ridge_within
+from classroom import mark
 from homework import ask
-from marks import NoBox, mark
+from marks import NoBox
 from nbgrader.api import Gradebook
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
@@ -99,7 +101,8 @@ def handed_in(tmp_path_factory):
         book.update_or_create_assignment(SET, duedate=late - datetime.timedelta(days=1))
         for student in STUDENTS:
             book.update_or_create_submission(SET, student, timestamp=late)
-    mark_paragraphs(course, 1)
+    for student in STUDENTS:
+        mark(course, student, 1)
     return course
 
 
@@ -110,18 +113,9 @@ def courses(handed_in, tmp_path):
     return [Course(shutil.copytree(handed_in.root, folder)) for folder in folders]
 
 
-def mark_paragraphs(course, points):
-    """Score all paragraphs by hand."""
-    with Gradebook(course.db_url) as book:
-        for student in STUDENTS:
-            grade = book.find_grade(f"{SET}-paragraph", SET, SET, student)
-            grade.manual_score, grade.needs_manual_grade = points, False
-        book.db.commit()
-
-
 @MOMENTS
 def test_a_killed_run_goes_on(courses, moments, monkeypatch):
-    monkeypatch.setitem(grading_run.grade.__kwdefaults__, "bench", (mark, NoBox))
+    monkeypatch.setitem(grading_run.grade.__kwdefaults__, "bench", (marks.mark, NoBox))
 
     def change(number):
         for course, student in itertools.product(courses, STUDENTS[:2]):
@@ -153,8 +147,8 @@ def test_killed_penalties_are_all_there_or_none(courses, moments):
 @MOMENTS
 def test_killed_pages_are_written_by_the_next_command(courses, moments):
     def change(number):
-        for course in courses:
-            mark_paragraphs(course, number % 4)
+        for course, student in itertools.product(courses, STUDENTS):
+            mark(course, student, number % 4)
         return "feedback", SET
 
     kill_at_each(moments, courses, change)

@@ -81,14 +81,6 @@ def test_who_waited_for_a_person_is_graded_once_one_has_been_there():
     assert (bea.state, bea.notes) == (PERSON, ("a crash", "renamed"))
 
 
-def test_long_remarks_are_broken_at_the_edge_of_the_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "60")
-    rows = [row("ada", remarks=("open it in Jupyter, save it there, and " * 5,))]
-    text = summarise("ps1", rows, {"ada": standing(20.0, ())}, 26.0).text()
-    assert max(map(len, text.splitlines())) <= 60
-    assert text.count("\n    ") > 3
-
-
 def test_hostile_names_stay_text():
     rows = [row(HOSTILE, PERSON, reason=HOSTILE, remarks=(HOSTILE,))]
     summary = summarise("ps1", rows, {HOSTILE: standing(1.0, (HOSTILE,))}, 26.0)

@@ -13,7 +13,6 @@ from roofcheck.cells import Asked
 from roofcheck.tables.table import find_question
 from roofgrade.commands import main
 from roofgrade.common.results import PERSON, Answer, Result
-from roofgrade.common.sentences import lines, number
 from roofgrade.gradebook import kept
 from roofgrade.judge import probes
 from roofgrade.judge.judging import seed_for
@@ -95,10 +94,3 @@ def test_the_cost_of_nothing_is_told_without_a_sign(course, monkeypatch):
     said = CliRunner().invoke(main, ("late", SET, "--per-day", "0.1", "--grace", "30")).stdout
     assert "0.0 h late, which costs nothing" in said
     assert re.search(r"ada: 72.0 h late, -\d", said)
-
-
-def test_only_the_ends_of_lines_stay():
-    assert lines("a\r\nb\x85c") == "a\\x0d\nb\\x85c"
-    assert [number(value) for value in (-0.0, -0.004, 1e-9, 7.5, 19.999)] == [
-        "0", "0", "0", "7.5", "20",
-    ]  # fmt: skip
