@@ -212,19 +212,15 @@ def markdown(source, options=""):
         (markdown("| a |\n|---|\n| 1 |"), None),
         (markdown("$$\nx\n$$"), None),
         (markdown("- item"), None),
-        (markdown("1. item"), None),
-        (markdown("Prose."), "notes"),
         (markdown("-1 is prose, $x$ too"), "notes"),
         (markdown("<details><summary>Answer</summary></details>"), "notes"),
         (markdown("Prose.", ', "slide": "fragment"'), "fragment"),
         (code("x = 1", ":tags: [reveal]"), "fragment"),
         (markdown("# Title", ', "slide": "-"'), None),
         (code("x = 1"), None),
-        (code("%timeit 1"), None),
         (code('check("q", x)  # now'), "skip"),
         (code("predict(\n    'q',\n    240,\n)"), "skip"),
         (code('y = check("q", x)'), None),
-        (code('check("q", x)\ncheck("r", y)'), None),
         (code("x = 1", ":tags: [setup]"), "skip"),
         (code("x = 1", ":tags: [setup]\n:slide: subslide"), "subslide"),
     ],
@@ -265,10 +261,6 @@ def test_a_text_in_error_is_reported_with_its_line(source, message):
         (markdown("### BEGIN SOLUTION"), r"a.md:2: cell x: an answer graded by hand needs"),
         (markdown("Why?", ', "points": 4'), r"a.md:2: cell x: an answer graded by hand needs"),
         (markdown("Why?", ', "slide": "skip"'), r"a.md:2: cell x: unknown option 'slide'"),
-        (
-            markdown("A.\n\n- B.", ', "rubric": true'),
-            r"a.md:2: cell x: a rubric stands right after",
-        ),
         (PROBLEM_SET[:-30], r"cell ps1-why-rubric: a rubric stands right after .* first paragraph"),
     ],
 )
@@ -289,13 +281,11 @@ def test_a_question_that_takes_a_slip_for_right_stops_the_build(monkeypatch):
 
 @pytest.mark.slow("the same texts give the same notebooks, to the byte")
 def test_a_rebuild_is_identical_and_the_check_passes(built, tmp_path, monkeypatch, capsys):
-    home = course(
-        tmp_path / "home",
-        {
-            "kernels/python3/kernel.json": '{"argv": ["false"], "display_name": "false"}',
-            "profile_default/startup/00.py": "print('hello')",
-        },
-    )
+    personal = {
+        "kernels/python3/kernel.json": '{"argv": ["false"], "display_name": "false"}',
+        "profile_default/startup/00.py": "print('hello')",
+    }
+    home = course(tmp_path / "home", personal)
     for variable, value in {"JUPYTER_PATH": home, "IPYTHONDIR": home, "MPLBACKEND": "agg"}.items():
         monkeypatch.setenv(variable, str(value))
     again = course(tmp_path / "again", TEXTS)
@@ -309,25 +299,17 @@ def test_a_rebuild_is_identical_and_the_check_passes(built, tmp_path, monkeypatc
 
 
 def test_building_leaves_nothing_but_the_notebooks(built):
-    assert set(files(built)) - set(TEXTS) == {
-        "course/en/01-a.ipynb",
-        "course/en/02-b.ipynb",
-        "course/en/03-c.ipynb",
-        "solutions/en/ps1/ps1.ipynb",
-        "exercises/en/ps1/ps1.ipynb",
-    }
+    lectures = {f"course/en/{name}.ipynb" for name in ("01-a", "02-b", "03-c")}
+    sets = {f"{folder}/en/ps1/ps1.ipynb" for folder in ("solutions", "exercises")}
+    assert set(files(built)) - set(TEXTS) == lectures | sets
 
 
-def test_a_lecture_has_run(built):
+def test_a_lecture_runs_and_names_a_kernel_that_everybody_has(built):
     where = cells(built, "course/en/02-b.ipynb")["t02-where"]
     assert where.outputs[0].data["text/plain"] == str(("en", sys.executable))
-    notebook = json.loads((built / "course/en/01-a.ipynb").read_text())
-    assert notebook["metadata"] == {
-        "kernelspec": {
-            "display_name": "Python 3 (ipykernel)",
-            "language": "python",
-            "name": "python3",
-        },
+    kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    assert json.loads((built / "course/en/01-a.ipynb").read_text())["metadata"] == {
+        "kernelspec": kernel,
         "language_info": {"name": "python"},
         "title": "A lecture",
     }
@@ -335,47 +317,31 @@ def test_a_lecture_has_run(built):
 
 def test_a_lecture_does_not_look_as_if_somebody_had_run_it(built):
     lecture = cells(built, "course/en/02-b.ipynb")
-    [shown] = lecture["t02-where"].outputs
-    assert (lecture["t02-where"].execution_count, shown.execution_count) == (None, None)
-    assert lecture["t02-check"].outputs == []
-    assert lecture["t02-check"].metadata.tags == ["nbval-ignore-output"]
+    where, asks = lecture["t02-where"], lecture["t02-check"]
+    assert [each.execution_count for each in (where, *where.outputs)] == [None, None]
+    assert (asks.outputs, asks.metadata.tags) == ([], ["nbval-ignore-output"])
 
 
 def test_outputs_keep_pictures_and_text_but_no_widget(built):
     lecture = cells(built, "course/en/01-a.ipynb")
     stream, html, figure = lecture["t01-figure"].outputs
-    assert stream.text == "a\nb\n"
+    assert (stream.text, figure.metadata) == ("a\nb\n", {})
     assert "base64" in html.data["text/html"]
     assert figure.data["image/png"]
-    assert figure.metadata == {}
     slider = lecture["t01-slider"]
     assert [output.text for output in slider.outputs] == ["x = 3\n"]
     assert slider.metadata.tags == ["nbval-ignore-output"]
 
 
-def test_expressions_in_prose_have_the_values_that_the_run_leaves(built):
-    lecture = cells(built, "course/en/03-c.ipynb")
-    assert lecture["t03-title"].source == "# 10 squares\n\n285 = 1+4+9 + ..., $x = 142.5$"
-    assert lecture["t03-folded"].source.splitlines()[2:] == [
-        r"|    +285 | 27.00 | '\xe9' |",
-        "|---|---|---|",
-        "| 2.95 · 10¹⁴ FLOPs | 10¹² | 1.5 · 10⁻⁶ | 2 · 10⁹ 1e5 |",
-        "",
-        "`` 241",
-        "",
-        "1. One",
-        "",
-        "   - a",
-        "   - b",
-        "",
-        "</details>",
-    ]
-
-
-def test_expressions_leave_no_trace_but_their_text(built):
+def test_expressions_in_prose_become_the_values_that_the_run_leaves_and_no_cell_more(built):
     lecture = cells(built, "course/en/03-c.ipynb")
     assert list(lecture) == ["t03-title", "t03-folded", "t03-setup", "t03-change"]
     assert [output.data["text/plain"] for output in lecture["t03-change"].outputs] == ["285"]
+    assert lecture["t03-title"].source == "# 10 squares\n\n285 = 1+4+9 + ..., $x = 142.5$"
+    _, _, values, _, rounded, *below, _, _ = lecture["t03-folded"].source.splitlines()
+    assert values == r"|    +285 | 27.00 | '\xe9' |"
+    assert rounded == "| 2.95 · 10¹⁴ FLOPs | 10¹² | 1.5 · 10⁻⁶ | 2 · 10⁹ 1e5 |"
+    assert below == ["", "`` 241", "", "1. One", "", "   - a", "   - b"]
 
 
 @pytest.mark.parametrize(
@@ -415,18 +381,15 @@ def test_prose_reads_no_name_that_a_later_cell_binds_again(prose, first, second,
     assert inline.probes(of_cells({cell: cells[cell] for cell in ["f", "a", "b", "prose"]}))
 
 
-def test_what_functions_and_comprehensions_bind_is_their_own():
-    assert inline.probes(
-        of_cells(
-            {
-                "a": code("n, bits = 1, 2"),
-                "prose": markdown("{eval}`n + f(2) + sum(bits for bits in [n])`"),
-                "b": code("def f(n):\n    bits = n\n    return [n for n in [bits]]"),
-                "c": code("def g(x):\n    n = x\n    return n"),
-                "d": code("%matplotlib inline"),
-            }
-        )
-    )
+def test_functions_and_comprehensions_bind_names_of_their_own():
+    cells = {
+        "a": code("n, bits = 1, 2"),
+        "prose": markdown("{eval}`n + f(2) + sum(bits for bits in [n])`"),
+        "b": code("def f(n):\n    bits = n\n    return [n for n in [bits]]"),
+        "c": code("def g(x):\n    n = x\n    return n"),
+        "d": code("%matplotlib inline"),
+    }
+    assert inline.probes(of_cells(cells))
 
 
 def of_cells(cells):
@@ -437,17 +400,15 @@ def of_cells(cells):
 
 def test_lectures_and_problem_sets_say_what_their_texts_give(built):
     release = cells(built, "exercises/en/ps1/ps1.ipynb")
-    assert release["ps1-title"].source.split("\n")[1] == (
+    said = [release[f"ps1-{name}"].source for name in ("title", "ridge-text", "why-text")]
+    assert said[0].split("\n")[1] == (
         "On lectures [2](../../../course/en/02-b.ipynb) and [3](../../../course/en/03-c.ipynb): "
         "6, 1 h 30 min, 2 asked, 2 read."
     )
-    assert release["ps1-ridge-text"].source == "## 1. The ridge (2 points)"
-    assert release["ps1-why-text"].source == (
-        "## 2. A reason (4 points, read by a person)\n\nAs in question 1."
-    )
-    assert cells(built, "course/en/02-b.ipynb")["t02-homework"].source == (
-        "It opens question 1 of [problem set 1](../../exercises/en/ps1/ps1.ipynb)."
-    )
+    assert said[1] == "## 1. The ridge (2 points)"
+    assert said[2] == "## 2. A reason (4 points, read by a person)\n\nAs in question 1."
+    opens = "It opens question 1 of [problem set 1](../../exercises/en/ps1/ps1.ipynb)."
+    assert cells(built, "course/en/02-b.ipynb")["t02-homework"].source == opens
 
 
 def test_numbers_are_written_with_their_ranges():
@@ -474,52 +435,26 @@ def test_a_text_that_lacks_a_fact_is_reported(tmp_path, capsys, old, new, messag
 def test_a_problem_set_carries_nbgrader_metadata(built):
     source = cells(built, "solutions/en/ps1/ps1.ipynb")
     assert all(not cell.get("outputs") for cell in source.values())
-    roles = {i: dict(cell.metadata.nbgrader) for i, cell in source.items() if "-text" not in i}
+    found = {i: dict(cell.metadata.nbgrader) for i, cell in source.items() if "-text" not in i}
+    roles = {  # whether it is graded, locked, and holds a solution; its points
+        "ps1-title": (False, True, False, {}),
+        "ps1-solve": (False, False, True, {}),
+        "ps1-check": (True, True, False, {"points": 2}),
+        "ps1-why": (True, False, True, {"points": 4}),
+        "ps1-why-rubric": (False, True, False, {}),
+    }
     common = {"schema_version": 3, "task": False}
-    assert roles == {
-        "ps1-title": common
-        | {
-            "grade_id": "ps1-title",
-            "grade": False,
-            "locked": True,
-            "solution": False,
-        },
-        "ps1-solve": common
-        | {
-            "grade_id": "ps1-solve",
-            "grade": False,
-            "locked": False,
-            "solution": True,
-        },
-        "ps1-check": common
-        | {
-            "grade_id": "ps1-check",
-            "grade": True,
-            "locked": True,
-            "solution": False,
-            "points": 2,
-        },
-        "ps1-why": common
-        | {
-            "grade_id": "ps1-why",
-            "grade": True,
-            "locked": False,
-            "solution": True,
-            "points": 4,
-        },
-        "ps1-why-rubric": common
-        | {
-            "grade_id": "ps1-why-rubric",
-            "grade": False,
-            "locked": True,
-            "solution": False,
-        },
+    assert found == {
+        name: {"grade_id": name, "grade": grade, "locked": locked, "solution": solution}
+        | (common | worth)
+        for name, (grade, locked, solution, worth) in roles.items()
     }
 
 
 def test_the_release_has_the_same_cells_without_solutions(built):
-    source = cells(built, "solutions/en/ps1/ps1.ipynb")
-    release = cells(built, "exercises/en/ps1/ps1.ipynb")
+    source, release = (
+        cells(built, f"{folder}/en/ps1/ps1.ipynb") for folder in ("solutions", "exercises")
+    )
     assert list(release) == list(source)
     assert "240" not in release["ps1-solve"].source
     assert "Because" not in release["ps1-why"].source
@@ -567,10 +502,7 @@ FAILURES = {
         "```{code-cell}\n:id: f\ndef f():\n    1 / 0\n```\n" + code("\nf()"),
         "10: cell x: ZeroDivisionError",
     ),
-    "04-stderr": (
-        lecture("import warnings\nwarnings.warn('careful')"),
-        "7: cell x: writes to stderr: ",
-    ),
+    "04-stderr": (lecture("import warnings\nwarnings.warn('')"), "7: cell x: writes to stderr: "),
     "05-widget": (
         lecture("from ipywidgets import interact\ninteract(lambda n: 1 / 0, n=3);"),
         "7: cell x: ZeroDivisionError",
@@ -580,11 +512,7 @@ FAILURES = {
         lecture("a = 1") + '\n+++ {"id": "y"}\nAn {eval}`a` and\na {eval}`b / a:.1f`.',
         "12: cell y: {eval}`b / a:.1f`: NameError: name 'b' is not defined\n",
     ),
-    "08-format": (
-        '+++ {"id": "y"}\n{eval}`[1]:.1f`\n',
-        "2: cell y: {eval}`[1]:.1f`: TypeError: unsupported format string",
-    ),
-    "09-warning": (
+    "08-warning": (
         '+++ {"id": "y"}\n{eval}`__import__("warnings").warn("careful")`\n',
         '2: cell y: {eval}`__import__("warnings").warn("careful")`: writes to stderr',
     ),
@@ -660,21 +588,11 @@ def test_check_names_the_notebook_the_cell_and_the_command(tmp_path, capsys):
         ("image/png;base64,AAAA", "image/png;base64,BBBB", []),
         ("(1, 1)", "(2, 2)", ["cell t01-figure: different source"]),
         ('"slide"$', '"subslide"', ["cell t01-title: different metadata"]),
-        (
-            '"execution_count": null',
-            '"execution_count": 9',
-            [
-                "cell t01-setup: different execution_count",
-            ],
-        ),
         ('"nbformat_minor": 5', '"nbformat_minor": 4', ["notebook different nbformat_minor"]),
         (
             '"t01-title"',
             '"t01-other"',
-            [
-                "cell t01-other: not in the text",
-                "cell t01-title: missing",
-            ],
+            ["cell t01-other: not in the text", "cell t01-title: missing"],
         ),
         (r"\n$", "", ["different layout of the file"]),
         ("^{", "<<<<", ["not a notebook with cell ids"]),
