@@ -16,19 +16,19 @@ import sympy
 from schedules import MATMUL
 
 from roofcheck import find_question
-from roofcheck.kinds import Formula, Function, Puzzle
+from roofcheck.kinds import Formula, Function
 from roofcheck.running import time_limit
 from roofcheck.running.time_limit import EndlessError, TimeLimit
-from roofcheck.study.student import check
 
 QUICK = 0.05
-SAYS = re.compile(r"Stopped after 0\.05 seconds, with no result for \(x=2\.1\)\.")
+SAYS = re.compile(r"Stopped after 0\.05 seconds, with no result for \(x=[23]\.1\)\.")
 ONE = Function(
     asks="",
     arguments=("x",),
     results={"r": lambda x: x * x},
     case=lambda rng, number: (2.1 + number,),
 )
+X = sympy.Symbol("x")
 TEXT = Formula(asks="", arguments=("x",), results={"r": lambda x: x}, case=ONE.case)
 
 
@@ -77,23 +77,10 @@ def plain(x):
         pass
 
 
-def bare(x):
-    while True:
-        try:
-            while True:
-                pass
-        except:  # noqa: E722
-            pass
-
-
 def suppressing(x):
     while True:
         with contextlib.suppress(BaseException):
             plain(x)
-
-
-def of_generator(x):
-    return sum(1 for _ in itertools.count())
 
 
 def twofold_recursion(x):
@@ -103,26 +90,31 @@ def twofold_recursion(x):
         twofold_recursion(x)
 
 
-def prime(x):
-    return next(n for n in itertools.count(4, 2) if all(n % d for d in range(2, n)))
+def after_another(x):
+    return x * x if x < 3 else plain(x)
 
 
 def list_that_loops(x):
     class Endless(list):
-        def __iter__(self):
-            plain(x)
-
-        def __len__(self):
-            plain(x)
+        __iter__ = __len__ = plain
 
     return Endless([1, 2])
 
 
-def after_another(x):
-    return x * x if x < 2 else plain(x)
+class Finalised:
+    """Works whenever one of it is thrown away, which is where a strike goes nowhere."""
+
+    def __del__(self):
+        for _ in range(1000):
+            pass
 
 
-LOOPS = [plain, bare, suppressing, of_generator, prime, list_that_loops, after_another]
+def finalising(x):
+    while True:
+        Finalised()
+
+
+LOOPS = [plain, suppressing, after_another, list_that_loops, finalising]
 
 
 @pytest.mark.parametrize("function", LOOPS, ids=lambda function: function.__name__)
@@ -133,9 +125,9 @@ def test_a_function_that_loops_is_stopped_with_a_sentence(function, by):
     assert len(verdict.message) <= 200
 
 
-def test_a_function_that_loops_is_stopped_in_another_thread():
+def test_a_loop_is_stopped_in_another_thread_too():
     verdicts = []
-    beside = threading.Thread(target=lambda: verdicts.append(ONE.judge(bare)))
+    beside = threading.Thread(target=lambda: verdicts.append(ONE.judge(suppressing)))
     beside.start()
     beside.join()
     assert SAYS.match(verdicts[0].message)
@@ -144,29 +136,17 @@ def test_a_function_that_loops_is_stopped_in_another_thread():
 # ---- what waits or works in C, or goes too deep for a thread, which is stopped by alarms
 
 
-def power(x):
-    return 10**10**10
-
-
 def sleeping_on(x):
     while True:
         with contextlib.suppress(BaseException):
             time.sleep(10**6)
 
 
-def waiting(x):
-    threading.Event().wait()
-
-
-def spaces(x):
-    return re.match(r"(a+)+$", "a" * 40 + "b")
-
-
-IN_C = [power, sleeping_on, waiting, spaces, twofold_recursion]
+IN_C = [lambda x: 10**10**10, sleeping_on, twofold_recursion]
 
 
 @pytest.mark.skipif(not time_limit._alarms(), reason="needs alarms")
-@pytest.mark.parametrize("function", IN_C, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("function", IN_C, ids=["a power", "a sleep", "a deep recursion"])
 def test_a_function_that_waits_or_works_in_c_is_stopped_by_alarms(function):
     assert SAYS.match(ONE.judge(function).message)
 
@@ -178,24 +158,14 @@ def recursion(x):
     return recursion(x - 1)
 
 
-def long_text(x):
-    return "9" * 10**7
-
-
-def asking(x):
-    return input("x? ")
-
-
 @pytest.mark.parametrize(
     ("function", "says"),
     [
         (recursion, "For (x=2.1) your function calls itself again and again."),
-        (long_text, "it has more than 300 characters."),
+        (lambda x: "9" * 10**7, "it has more than 300 characters."),
         (lambda x: itertools.count(), "your function returned more than 1 value(s)."),
         (lambda x: lambda: 3, "a function (call it, with parentheses), not a number"),
-        (asking, "our function raised OSError"),
-        (lambda x: sys.exit("over"), "our function raised SystemExit: over for (x=2.1)."),
-        (lambda x: 10.0**400, "our function raised OverflowError: Numerical result out of range"),
+        (lambda x: input("x? "), "our function raised OSError"),
     ],
     ids=lambda value: value if isinstance(value, str) else "f",
 )
@@ -207,59 +177,18 @@ def test_what_is_too_much_is_told_shortly(function, says, monkeypatch):
     assert verdict.credit == 0
 
 
-X = sympy.Symbol("x")
-
-
-@pytest.mark.parametrize(
-    "formula",
-    [
-        X ** (10**12), sympy.factorial(X * 10**6), (X + 1) ** X**X**X,
-    ],
-    ids=str,
-)  # fmt: skip
-def test_a_huge_expression_is_told_shortly(formula):
+@pytest.mark.parametrize("formula", [X ** (10**12), sympy.factorial(X * 10**6), "x^(10^400)"])
+def test_a_huge_formula_is_told_shortly(formula):
     verdict = TEXT.judge(formula)
     assert verdict.credit == 0
     assert len(verdict.message) <= 200
 
 
-@pytest.mark.parametrize("text", ["9**9**9**9", "x^(10^400)", "(" * 90 + "x"])
-def test_a_huge_text_is_told_shortly(text):
-    verdict = TEXT.judge(text)
-    assert verdict.credit == 0
-    assert len(verdict.message) <= 200
-
-
-def test_a_formula_that_is_a_function_is_stopped():
-    assert SAYS.match(TEXT.judge(plain).message)
-
-
 # ---- puzzles
 
 
-def holding_nothing(pad, *arrays):
-    while True:
-        pass
-
-
-class Finalised:
-    """Works whenever one of it is thrown away, which is where a strike goes nowhere."""
-
-    def __del__(self):
-        for _ in range(1000):
-            pass
-
-
-def finalising(pad, *arrays):
-    while True:
-        Finalised()
-
-
-@pytest.mark.parametrize("schedule", [holding_nothing, finalising])
-def test_a_schedule_that_loops_is_stopped_with_a_sentence(schedule, by):
-    question = find_question(MATMUL)
-    assert isinstance(question, Puzzle)
-    verdict = question.judge(schedule)
+def test_a_schedule_that_loops_is_stopped_with_a_sentence(by):
+    verdict = find_question(MATMUL).judge(lambda pad, *arrays: plain(pad))
     assert "your function was stopped after 0.05 seconds." in verdict.message
     assert len(verdict.message) <= 200
 
@@ -318,34 +247,26 @@ def test_a_keyboard_interrupt_goes_through(by):
         ONE.judge(interrupted)
 
 
-def test_a_timer_of_somebody_else_goes_on():
-    rung = []
-    before = signal.signal(signal.SIGALRM, lambda *ignored: rung.append(1))
-    signal.setitimer(signal.ITIMER_REAL, 1000)
-    try:
-        ONE.judge(plain)
-        assert 900 < signal.getitimer(signal.ITIMER_REAL)[0] <= 1000
-        signal.raise_signal(signal.SIGALRM)
-        assert rung == [1]
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def test_a_trace_of_somebody_else_goes_on():
-    lines = []
+def test_a_timer_and_a_trace_of_somebody_else_go_on():
+    rung, lines = [], []
 
     def trace(frame, event, argument):
         lines.append(frame.f_lineno) if frame.f_code is after_another.__code__ else None
         return trace
 
-    before = sys.gettrace()
+    before = signal.signal(signal.SIGALRM, lambda *ignored: rung.append(1)), sys.gettrace()
+    signal.setitimer(signal.ITIMER_REAL, 1000)
     sys.settrace(trace)
     try:
         ONE.judge(after_another)
         assert sys.gettrace() is trace
+        assert 900 < signal.getitimer(signal.ITIMER_REAL)[0] <= 1000
+        signal.raise_signal(signal.SIGALRM)
     finally:
-        sys.settrace(before)
+        sys.settrace(before[1])
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before[0])
+    assert rung == [1]
     assert lines
 
 
@@ -358,22 +279,3 @@ def test_a_check_within_a_check_has_a_limit_of_its_own(by):
 
     assert SAYS.match(ONE.judge(checks).message)
     assert all(SAYS.match(verdict.message) for verdict in inner)
-
-
-def test_an_endless_function_gets_no_credit_for_other_cases():
-    verdict = ONE.judge(lambda x: x * x if x < 10 else plain(x))
-    assert (verdict.credit, verdict.slips) == (0, ("endless",))
-
-
-def test_what_ends_at_home_alone_counts_nothing(monkeypatch):
-    question = find_question("ps1.attainable")
-    known = {case: question.reference(*case) for case in question.cases}
-
-    def memorised(*case):
-        return known[case] if case in known else plain(case)
-
-    assert check("ps1.attainable", memorised) == 4
-    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
-    grade = check("ps1.attainable", memorised)
-    assert grade == 0
-    assert "right for the arguments that the check uses at home" in str(grade)

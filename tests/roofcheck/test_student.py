@@ -1,13 +1,10 @@
 """The question table and its checks, as a student's kernel meets them."""
 
-import contextlib
 import dataclasses
-import io
 import math
 import sys
 import warnings
-from decimal import Decimal
-from fractions import Fraction
+from operator import add
 
 import numpy as np
 import pytest
@@ -32,23 +29,8 @@ def _new_student():
     student._guesses.clear()
 
 
-@cases(
-    "answer",
-    [
-        RIDGE,
-        202,
-        np.float32(RIDGE),
-        np.float64(RIDGE),
-        np.int64(202),
-        np.array(RIDGE),
-        np.array([RIDGE]),
-        Fraction(154_800, 768),
-        Decimal("201.6"),
-        sympy.Rational(154_800, 768),
-        sympy.Float(RIDGE),
-    ],
-)
-def test_every_form_of_the_right_number_is_right(answer):
+@cases("answer", [RIDGE, 202, sympy.Rational(154_800, 768)])
+def test_a_right_number_gets_the_points_and_is_shown_as_a_plain_float(answer):
     grade = check("ps1.ridge", answer)
     assert (float(grade), repr(grade)) == (2.0, "2.0")
     assert str(grade).startswith("Right.")
@@ -58,15 +40,11 @@ def test_every_form_of_the_right_number_is_right(answer):
     ("answer", "says"),
     [
         (..., "No answer yet."),
-        (None, "No answer yet."),
         ("fast", "No number could be read from the text 'fast'"),
-        ("200 GB", "the unit written beside them is not"),
         ("123 GB", "'GB' cannot be the unit here; the question asks for FLOP/byte."),
-        ("1/0", "it divides by zero"),
         (True, "a yes or no, not a number"),
         (abs, "a function (call it"),
         ([1, 2], "a value of type list of 2 values"),
-        (np.array([1.0, 2.0]), "of 2 values"),
         (3 + 4j, "a value of type complex"),
         (sympy.Symbol("x"), "a value of type Symbol"),
         (rk.chip("A6000"), "it has .peak_flops"),
@@ -74,10 +52,7 @@ def test_every_form_of_the_right_number_is_right(answer):
         (-RIDGE, "negative"),
         (0, "Zero cannot be"),
         (math.inf, "infinite"),
-        (RIDGE * 1e12, "10^12 times too large"),
-        (RIDGE * 2**30 / 1e9, "2^30"),
         (RIDGE * 2, "the peak with sparsity"),
-        (RIDGE * 8, "the 8 bits of a byte"),
         (312e12 / 1.555e12, "40 GB A100"),
         (123.0, "divided by what"),
     ],
@@ -92,9 +67,7 @@ def test_every_other_answer_is_told_why_and_never_the_solution(answer, says):
 
 def test_an_object_equal_to_everything_is_not_a_right_answer():
     class Chameleon:
-        def __eq__(self, other):
-            return True
-
+        __eq__ = __ne__ = lambda self, other: True
         __hash__ = None
 
     for question in ("ps1.ridge", "ps1.bound", "ps1.order", "ps1.attainable"):
@@ -115,7 +88,7 @@ def test_an_answer_that_raises_when_looked_at_gets_zero_and_a_message():
 def test_nothing_a_students_function_prints_as_an_error_or_warns_reaches_stderr(capsys):
     def noisy(intensity, peak_flops, bandwidth):
         print("careful", file=sys.stderr)
-        warnings.warn("slow", stacklevel=1)
+        warnings.warn("slow" * 10**6, stacklevel=1)
         return min(peak_flops, intensity * bandwidth)
 
     with warnings.catch_warnings():
@@ -125,6 +98,7 @@ def test_nothing_a_students_function_prints_as_an_error_or_warns_reaches_stderr(
     assert capsys.readouterr().err == ""
     assert "slow" in str(grade)
     assert "careful" in str(grade)
+    assert len(str(grade)) < 300
 
 
 @cases(
@@ -133,8 +107,6 @@ def test_nothing_a_students_function_prints_as_an_error_or_warns_reaches_stderr(
         (lambda i, p, b: None, "returned None"),
         (lambda i, p, b: "fast", "No number could be read from the text 'fast'"),
         (lambda i, p, b: (1, 2), "returned 2 value(s), not 1"),
-        (lambda i: i, "TypeError"),
-        (lambda i, p, b: sys.exit(), "SystemExit"),
         (lambda i, p, b: math.nan, "nan"),
         (lambda i, p, b: -1, "negative"),
         (lambda i, p, b: 2 * min(p, i * b), "Too large by a factor of 2."),
@@ -147,14 +119,6 @@ def test_a_wrong_function_is_told_for_which_call_and_why(function, says):
     assert grade < 4
 
 
-def test_a_keyboard_interrupt_is_not_swallowed():
-    def interrupted(*arguments):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        check("ps1.attainable", interrupted)
-
-
 @cases("name", QUESTIONS)
 @cases("answer", [..., None])
 def test_an_unanswered_question_earns_nothing_and_says_so(name, answer):
@@ -165,41 +129,39 @@ def test_an_unanswered_question_earns_nothing_and_says_so(name, answer):
 
 def test_a_partly_ordered_list_gets_part_of_the_points():
     right = list(find_question("ps1.order").reference())
-    swapped = [right[1], right[0], *right[2:]]
-    grade = check("ps1.order", swapped)
+    grade = check("ps1.order", [right[1], right[0], *right[2:]])
     assert grade == 1.5
     assert "Neighbours have changed places" in str(grade)
     turned = [*right[2:], *right[:2]]
     assert "Number 1 is the first out of place" in str(check("ps1.order", turned))
-    assert "Give a list" in str(check("ps1.order", "A100"))
-    assert "each of these once" in str(check("ps1.order", right[:-1]))
 
 
-def test_a_guess_is_never_wrong_and_shows_which_way_off_it_was():
-    assert "A little too large." in str(predict("l01.h100-math", 1.4e-3))
-    assert str(predict("l01.h100-math", 1.0)) == (
-        "Noted. Far too large, by hundreds of times or more. Is your guess in seconds?"
-    )
-    assert "Noted. Too large." in str(predict("l01.sum-over-max", "infinity"))
-    assert "Noted. Too small." in str(predict("l01.h100-math", 1e-5))
-    assert "No answer yet" in str(predict("l01.h100-math"))
-    assert "That is it, or nearly." in str(predict("l01.h100-math", "1 ms"))
-    assert "No number could be read" in str(predict("l01.h100-math", "soon"))
-    assert "above 0" in str(predict("l01.h100-math", -1))
-    assert "above 0" in str(predict("l01.h100-math", 0))
-    assert predict("l01.h100-math", 1e-3) == 0
+@cases(
+    ("name", "guess", "says"),
+    [
+        ("l01.h100-math", 1.4e-3, "A little too large."),
+        ("l01.h100-math", 1.0, "Far too large, by hundreds of times or more. Is your guess in sec"),
+        ("l01.sum-over-max", "infinity", "Noted. Too large."),
+        ("l01.h100-math", 1e-5, "Noted. Too small."),
+        ("l01.h100-math", ..., "No answer yet"),
+        ("l01.h100-math", "1 ms", "That is it, or nearly."),
+        ("l01.h100-math", "soon", "No number could be read"),
+        ("l01.h100-math", 0, "above 0"),
+        # A figure that stands in the question is not nearly right.
+        ("l04.h100-critical", 295, "A little too small."),
+        ("l04.h100-critical", 318, "That is it, or nearly."),
+    ],
+)
+def test_a_guess_is_never_wrong_and_shows_which_way_off_it_was(name, guess, says):
+    grade = predict(name, guess)
+    assert says in str(grade)
+    assert grade == 0
 
 
-def test_a_figure_that_stands_in_the_question_is_not_nearly_right():
-    assert "A little too small." in str(predict("l04.h100-critical", 295))
-    assert "That is it, or nearly." in str(predict("l04.h100-critical", 318))
-
-
-def test_an_unknown_question_names_the_nearest():
-    with pytest.raises(ValueError, match=r"nearest: ps1\.ridge"):
-        check("ps1.rigde", 1)
-    with pytest.raises(ValueError, match="no question"):
-        check(["ps1.ridge"], 1)
+@cases(("name", "says"), [("ps1.rigde", r"nearest: ps1\.ridge"), (["ps1.ridge"], "no question")])
+def test_an_unknown_question_names_the_nearest(name, says):
+    with pytest.raises(ValueError, match=says):
+        check(name, 1)
 
 
 def test_feedback_stays_short_whatever_the_answer_holds():
@@ -212,9 +174,7 @@ def test_feedback_stays_short_whatever_the_answer_holds():
 
 
 def test_feedback_escapes_what_the_student_wrote():
-    with contextlib.redirect_stdout(io.StringIO()):
-        html = check("ps1.bound", "<script>alert(1)</script>")._repr_html_()
-    assert "<script>" not in html
+    assert "<script>" not in check("ps1.bound", "<script>alert(1)</script>")._repr_html_()
 
 
 def test_a_reveal_says_what_was_guessed():
@@ -229,14 +189,14 @@ def test_a_reveal_says_what_was_guessed():
 RIDGE_V5E = 197e12 / 819e9
 
 
-def test_a_reveal_says_which_mistake_gives_the_guess():
-    for guess in (2 * RIDGE_V5E, "481"):
-        predict("l02.ridge", guess)
-        said = repr(reveal("l02.ridge", RIDGE_V5E))
-        found = find_question("l02.ridge").known.diagnose([Given(2 * RIDGE_V5E)])
-        assert said.startswith("You said 481")
-        assert said.endswith(f" FLOP/byte. {found.message} It is 240.5 FLOP/byte.")
-        assert len(said) <= 200
+@cases("guess", [2 * RIDGE_V5E, "481"])
+def test_a_reveal_says_which_mistake_gives_the_guess(guess):
+    predict("l02.ridge", guess)
+    said = repr(reveal("l02.ridge", RIDGE_V5E))
+    found = find_question("l02.ridge").known.diagnose([Given(2 * RIDGE_V5E)])
+    assert said.startswith("You said 481")
+    assert said.endswith(f" FLOP/byte. {found.message} It is 240.5 FLOP/byte.")
+    assert len(said) <= 200
 
 
 @cases("guess", [240, 0.97 * RIDGE_V5E, 500, 1, 2e5])
@@ -245,13 +205,11 @@ def test_a_reveal_names_no_mistake_where_none_is_sure(guess):
     assert repr(reveal("l02.ridge", RIDGE_V5E)).endswith(" FLOP/byte; it is 240.5 FLOP/byte.")
 
 
-def test_a_guess_that_several_mistakes_give_is_told_none_of_them():
+def test_a_reveal_names_none_of_several_mistakes_that_give_the_guess():
     question = find_question("l01.h100-math")
-    several = [
-        value
-        for value in (single.column[0] for single in question.known.singles)
-        if (found := question.known.diagnose([Given(value)])) and len(found.names) > 1
-    ]
+    values = [single.column[0] for single in question.known.singles]
+    found = {value: question.known.diagnose([Given(value)]) for value in values}
+    several = [value for value, slip in found.items() if slip and len(slip.names) > 1]
     assert several
     for guess in several:
         predict("l01.h100-math", guess)
@@ -259,13 +217,16 @@ def test_a_guess_that_several_mistakes_give_is_told_none_of_them():
         assert shown.endswith("; it is 1.01 ms.")
 
 
-def test_a_reveal_refuses_what_its_question_does_not_compute():
-    with pytest.raises(
-        ValueError, match=r"l01\.h100-math: the cell computes 1, its question 0.001"
-    ):
-        reveal("l01.h100-math", 1)
-    with pytest.raises(ValueError, match=r"ps1\.bound asks for no single number"):
-        reveal("ps1.bound", 1)
+@cases(
+    ("name", "says"),
+    [
+        ("l01.h100-math", r"l01\.h100-math: the cell computes 1, its question 0.001"),
+        ("ps1.bound", r"ps1\.bound asks for no single number"),
+    ],
+)
+def test_a_reveal_refuses_what_its_question_does_not_compute(name, says):
+    with pytest.raises(ValueError, match=says):
+        reveal(name, 1)
 
 
 @pytest.mark.parametrize("answers", [(123, 124, 125), (123, 123, 123)])
@@ -280,20 +241,19 @@ def test_hints_come_in_steps_for_wrong_answers_the_same_or_not(answers):
 
 
 def test_a_roofkit_object_is_the_answer_where_one_of_its_figures_is():
-    h200, layer = rk.chip("H200"), rk.Cost(4e11, 2.4e9)
-    assert check("ps1.time", h200.roofline().estimate(layer)) == 2
+    h200, layer = rk.chip("H200").roofline(), rk.Cost(4e11, 2.4e9)
+    assert check("ps1.time", h200.estimate(layer)) == 2
     assert check("ps1.ridge", rk.chip("A6000").roofline()) == 2
     assert str(check("l02.axpy", rk.kernels.axpy(10))).startswith("Right.")
     mine = rk.hardware.Figure(1.5e12, "byte/s", source="me")
     assert str(check("l02.which-bandwidth", mine)) == str(check("l02.which-bandwidth", 1.5e12))
-    assert check("ps1.bound", h200.roofline().estimate(rk.Cost(250e9, 1e9))) == 2
+    assert check("ps1.bound", h200.estimate(rk.Cost(250e9, 1e9))) == 2
     assert "it has .flops, .bytes or .intensity" in str(check("ps1.time", layer))
-    assert "it has .lower" in str(check("ps1.ridge", h200.roofline().estimate(layer)))
+    assert "it has .lower" in str(check("ps1.ridge", h200.estimate(layer)))
 
 
 def test_a_caret_is_told_for_what_python_makes_of_it():
-    for answer in (5 * 10 ^ 11, 10 ^ 12):
-        assert "In Python ^ is a bitwise operation" in str(check("l01.multiply-adds", answer))
+    assert "In Python ^ is a bitwise operation" in str(check("l01.multiply-adds", 5 * 10 ^ 11))
 
 
 def test_one_digit_is_too_few_and_two_are_enough():
@@ -305,13 +265,7 @@ def test_one_digit_is_too_few_and_two_are_enough():
 
 @cases(
     ("lower", "upper"),
-    [
-        (lambda a, b: a, lambda a, b: a + b),
-        (lambda a, b: b, lambda a, b: a + b),
-        (max, max),
-        (max, lambda a, b: 2 * max(a, b)),
-        (lambda a, b: a + b, max),
-    ],
+    [(max, max), (max, lambda a, b: 2 * max(a, b)), (add, max), (min, add)],
 )
 def test_one_right_half_keeps_half_whichever_it_is(lower, upper):
     def bracket(flops, moved, peak, bandwidth):
@@ -347,8 +301,10 @@ def test_a_partial_answer_says_which_half_is_right():
     [
         (None, "list.sort() sorts in place"),
         (["A100-80", "A100 40GB", "TPU v5e", "H100"], "each of these once"),
+        (["A100-80", "A100 40GB", "TPU v5e", "H100", "TPU v6x"], "'TPU v6x' is none of these"),
         ({"TPU v5e"}, "A set has no order"),
         (3, "Give a list"),
+        ("A100", "Give a list"),
     ],
 )
 def test_an_order_that_is_none_is_told_why(answer, says):
@@ -357,24 +313,20 @@ def test_an_order_that_is_none_is_told_why(answer, says):
 
 def test_an_order_takes_names_aliases_chips_and_pairs():
     right = find_question("ps1.order").reference()
-    chips = [rk.chip(name) for name in right]
     ridges = {name: rk.chip(name).roofline().ridge for name in right}
     for answer in (
         right,
-        chips,
-        (chip for chip in chips),
+        map(rk.chip, right),
         ["A100-80", "A100 40GB", "tpu-v5e", "H100", "TPU v6e"],
-        sorted(ridges, key=ridges.get),
         sorted((ridge, name) for name, ridge in ridges.items()),
         dict(sorted(ridges.items(), key=lambda item: item[1])),
         np.array(right),
+        str([*right]),
     ):
         assert check("ps1.order", answer) == 3
 
 
-@cases(
-    "answer", ["HBM", "memory bandwidth", '"memory"', "Memory-bound", "It's the memory", ["memory"]]
-)
+@cases("answer", ["HBM", '"memory"', "Memory-bound", "It's the memory", ["memory"]])
 def test_a_choice_in_usual_words(answer):
     assert str(check("l01.v6e-bound", answer)).startswith("Right.")
 
@@ -408,27 +360,12 @@ def test_no_message_quotes_arguments_that_were_drawn_for_grading(monkeypatch):
     assert "it should give" in str(graded)
 
 
-@cases(
-    "answer",
-    [
-        "B D C A E",
-        "B-D-C-A-E",
-        " bdcae. ",
-        "'BDCAE'",
-        "B>D>C>A>E",
-        ["BDCAE"],
-        ["B", "D", "C", "A", "E"],
-    ],
-)
+@cases("answer", ["B D C A E", "B-D-C-A-E", " bdcae. ", "'BDCAE'", ["BDCAE"], [*"BDCAE"]])
 def test_letters_in_order_however_they_are_set_apart(answer):
     assert check("ps1.chain", answer) == 2
 
 
-def test_an_order_names_the_one_item_that_is_none_of_its_own():
-    names = list(find_question("ps1.order").reference())
-    assert check("ps1.order", str(names)) == 3
-    said = str(check("ps1.order", [*names[:-1], "TPU v6x"]))
-    assert "'TPU v6x' is none of these" in said
+def test_too_few_letters_are_told_so():
     assert "Give each letter once" in str(check("ps1.chain", "ABC"))
 
 
@@ -447,16 +384,6 @@ def test_rounded_results_keep_half_and_are_told_so(rounding):
 
 def test_a_function_of_nothing_but_zeros_is_told_of_whole_divisions():
     assert "rounded down by //" in str(check("ps1.attainable", lambda *case: 0))
-
-
-@cases("text", ["D > (n-1)*C/W", r"\frac{(n-1)C}{W}", "(n-1)C/{W}", "D ≥ (n-1)C/W"])
-def test_a_formula_as_people_write_it(text):
-    assert check("ps4.width", text) == 3
-
-
-@cases("answer", ["D > 40856", ">40856", "40 856", "D ≥ 40,856"])
-def test_a_bound_as_people_write_it(answer):
-    assert check("ps3.pairs", answer) == 3
 
 
 def test_a_draw_that_never_binds_is_refused_and_raises_nothing():
@@ -487,61 +414,46 @@ def test_a_wrong_function_is_told_what_it_gives_and_should_give_in_at_most_200_c
         assert told == 1 or (told == 0 and len(verdict.message) > 100), verdict.message
 
 
-def test_the_values_that_differ_look_different():
-    question = find_question("ps1.attainable")
-    verdict = question.judge(lambda *case: 1.0012 * question.reference(*case))
-    found, right = verdict.message.split("it gives ")[1].split("; it should give ")
-    assert found != right.rstrip(".")
-
-
 def test_a_sentence_about_a_call_is_shortened_where_there_are_many_arguments():
     question = find_question("ps3.step")
-    names = ", ".join(question.arguments)
-    text = "x" * 79
-    verdict = question.judge(eval(f"lambda {names}: int('{text}')"))
+    verdict = question.judge(eval(f"lambda {', '.join(question.arguments)}: int('{'x' * 79}')"))
     assert "For" in verdict.message or "for (" in verdict.message
     assert len(verdict.message) <= 200
-    others = question.cases[1:]
-    known = {case: question.reference(*case) for case in others}
-    verdict = question.judge(known.get)
-    assert verdict.credit == 0
+    known = {case: question.reference(*case) for case in question.cases[1:]}
+    assert question.judge(known.get).credit == 0
     verdict = question.judge(lambda *case: known.get(case))
     assert verdict.credit == 0.5
     assert len(verdict.message) <= 200
 
 
-def _raising():
-    """Functions that raise, and what is said of it."""
+def raises(error):
+    """A function of three arguments that raises this."""
 
-    def inner(x):
-        return x
+    def function(i, p, b):
+        raise error
 
-    def ranges(i, p, b):
-        return 10.0**400
-
-    def text(i, p, b):
-        raise ValueError("many\n\nlines, " * 1000)
-
-    def unspeakable(i, p, b):
-        class Silent(Exception):  # noqa: N818
-            def __str__(self):
-                raise RuntimeError
-
-        raise Silent
-
-    yield ranges, "raised OverflowError: Numerical result out of range for"
-    yield text, "raised ValueError: many lines, many lines,"
-    yield unspeakable, "raised Silent: … for"
-    yield lambda i: i, "raised TypeError: lambda() takes 1 positional argument but 3 were given"
-    yield lambda i, p, b: inner(), "raised TypeError: inner() missing 1 required"
-    yield lambda i, p, b: max * p, "for *: 'function' and 'float'"
-    yield lambda i, p, b: [][0], "raised IndexError: list index out of range for (i=1.94, "
-    yield lambda i, p, b: b[""], "raised"
-    yield lambda i, p, b: {}[p], "raised KeyError: 21200000000000.0"
-    yield lambda i, p, b: (_ for _ in ()).throw(AssertionError), "raised AssertionError for"
+    return function
 
 
-@cases(("function", "says"), [*_raising()])
+class Silent(Exception):  # noqa: N818
+    def __str__(self):
+        raise RuntimeError
+
+
+@cases(
+    ("function", "says"),
+    [
+        (lambda i, p, b: 10.0**400, "raised OverflowError: Numerical result out of range for"),
+        (raises(ValueError("many\n\nlines, " * 1000)), "raised ValueError: many lines, many lin"),
+        (raises(Silent), "raised Silent: … for"),
+        (raises(AssertionError), "raised AssertionError for"),
+        (raises(SystemExit), "raised SystemExit"),
+        (lambda i: i, "raised TypeError: lambda() takes 1 positional argument but 3 were given"),
+        (lambda i, p, b: max * p, "for *: 'function' and 'float'"),
+        (lambda i, p, b: [][0], "raised IndexError: list index out of range for (i=1.94, "),
+        (lambda i, p, b: {}[p], "raised KeyError: 21200000000000.0"),
+    ],
+)
 def test_what_a_function_raises_keeps_its_type_and_text_and_shows_nothing_of_pythons_own(
     function, says
 ):
@@ -555,7 +467,6 @@ def test_what_a_function_raises_keeps_its_type_and_text_and_shows_nothing_of_pyt
     ("text", "says"),
     [
         ("C**(30*n/2)", "it has a number in it that is too large to be computed with."),
-        ("n**n**n**n", "it has a number in it that is too large to be computed with."),
         ("1/(n-3)", "For (n=3, C="),
     ],
 )
@@ -567,21 +478,16 @@ def test_a_formula_that_cannot_be_worked_out_is_told_why(text, says):
     assert len(verdict.message) <= 200
 
 
-def test_a_whole_number_larger_than_every_float_is_told_so():
-    verdict = find_question("ps1.attainable").judge(lambda i, p, b: int(p) ** 100)
+def test_values_are_told_apart_and_a_whole_number_may_be_larger_than_every_float():
+    question = find_question("ps1.attainable")
+    verdict = question.judge(lambda *case: 1.0012 * question.reference(*case))
+    found, right = verdict.message.split("it gives ")[1].split("; it should give ")
+    assert found != right.rstrip(".")
+    verdict = question.judge(lambda i, p, b: int(p) ** 100)
     assert "it gives inf; it should give" in verdict.message
 
 
 def test_nothing_but_a_keyboard_interrupt_gets_out_of_a_check():
-    def stops(*case):
-        raise GeneratorExit
-
-    assert "It raised GeneratorExit." in str(check("ps1.attainable", stops))
-
-
-def test_a_warning_is_shortened():
-    def warns(i, p, b):
-        warnings.warn("x" * 10**6, stacklevel=1)
-        return min(p, i * b)
-
-    assert len(str(check("ps1.attainable", warns))) < 250
+    assert "It raised GeneratorExit." in str(check("ps1.attainable", raises(GeneratorExit)))
+    with pytest.raises(KeyboardInterrupt):
+        check("ps1.attainable", raises(KeyboardInterrupt))
