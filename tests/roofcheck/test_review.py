@@ -38,12 +38,24 @@ def days_pass(file, days):
     file.write_text("".join(json.dumps(line) + "\n" for line in found), encoding="utf-8")
 
 
+def missed(file, *names, days=1):
+    """Some questions, answered wrong so many days ago."""
+    for name in names:
+        check(name, -1)
+    days_pass(file, days)
+
+
+def typed(text, *options):
+    """What the command says on this input, and its exit code."""
+    done = CliRunner().invoke(command(), ["review", *options], input=text)
+    return done.output, done.exit_code
+
+
 def test_an_answer_is_kept_in_words_that_a_student_can_read(file):
     check("l02.ridge", 1 / 240.5)
     [line] = lines(file)
-    assert line["question"] == "l02.ridge"
+    assert (line["question"], line["credit"], line["again"]) == ("l02.ridge", 0, 0)
     assert line["slips"] == ["ridge: turned peak / bandwidth"]
-    assert (line["credit"], line["again"]) == (0, 0)
     assert float(line["answer"]) == 1 / 240.5
     assert datetime.fromisoformat(line["time"]).date() == date.today()
 
@@ -65,23 +77,21 @@ def test_nothing_is_kept_where_nobody_wants_it(file, monkeypatch, name, value):
     assert not file.exists()
 
 
-def test_a_file_that_cannot_be_written_costs_no_answer(tmp_path, monkeypatch):
+def no_home():
+    raise RuntimeError("Could not determine home directory.")
+
+
+@pytest.mark.parametrize("kept", ["{folder}/taken/answers.jsonl", None], ids=["a file", "no home"])
+def test_a_file_that_cannot_be_written_costs_no_answer(tmp_path, monkeypatch, kept):
     (tmp_path / "taken").write_text("")
-    monkeypatch.setenv("ROOFKIT_ANSWERS", str(tmp_path / "taken" / "answers.jsonl"))
+    if kept:
+        monkeypatch.setenv("ROOFKIT_ANSWERS", kept.format(folder=tmp_path))
+    else:
+        monkeypatch.delenv("ROOFKIT_ANSWERS")
+        monkeypatch.setattr(answers.Path, "home", no_home)
     said = str(check("l02.ridge", 240))
     assert said.startswith("Right.")
-    assert "Not kept for review" in said
-
-
-def test_a_user_without_a_home_folder_can_still_check(monkeypatch):
-    def none():
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.delenv("ROOFKIT_ANSWERS")
-    monkeypatch.setattr(answers.Path, "home", none)
-    said = str(check("l02.ridge", 240))
-    assert said.startswith("Right.")
-    assert "Not kept for review: Could not determine home directory." in said
+    assert f"Not kept for review{'' if kept else ': Could not determine home directory.'}" in said
 
 
 def test_lines_broken_by_hand_are_counted_and_the_others_count(file):
@@ -90,7 +100,7 @@ def test_lines_broken_by_hand_are_counted_and_the_others_count(file):
         out.write("not json\n[1]\n{}\n")
     found, unreadable = answers.read()
     assert ([each.question for each in found], unreadable) == (["l02.ridge"], 3)
-    assert "3 lines could not be read" in CliRunner().invoke(command(), ["review"]).output
+    assert "3 lines could not be read" in typed("")[0]
 
 
 def test_only_a_missed_question_comes_back_and_not_the_same_day(file):
@@ -120,15 +130,13 @@ def test_gaps_grow_while_answers_are_right_and_figures_change(file):
 
 
 def test_a_wrong_answer_starts_anew_and_names_the_lecture(file):
-    check("l01.v6e-comms", 1.0)
-    days_pass(file, 1)
+    missed(file, "l01.v6e-comms")
     review(due_now()[0].question.reference())
     days_pass(file, 3)
-    grade = review(1 / due_now()[0].question.reference())
-    assert "the other way round" in str(grade)
-    assert f"Lecture 1 is about it. It comes back on {date.today() + timedelta(days=1)}." in str(
-        grade
-    )
+    said = str(review(1 / due_now()[0].question.reference()))
+    assert "the other way round" in said
+    tomorrow = date.today() + timedelta(days=1)
+    assert f"Lecture 1 is about it. It comes back on {tomorrow}." in said
 
 
 @pytest.fixture
@@ -153,51 +161,45 @@ steps.time = ["moved / bandwidth", "s", "the time: each byte crosses once"]
 
 
 def test_a_miss_shows_the_derivation_of_this_draw_and_when_it_comes_back(file, derived):
-    check(derived, 1.0)
-    days_pass(file, 1)
+    missed(file, derived)
     [due] = due_now()
+    unanswered = answer_due(due, "...")
     moved, time = due.question.derivation()
     grade = review(2 * due.question.reference())
     assert f"comes back on {date.today() + timedelta(days=1)}.\n" in str(grade)
     assert str(grade).splitlines()[-2:] == [f"  {moved}", f"  {time}"]
     assert "<details open>" in grade._repr_html_()
     days_pass(file, 1)
-    assert "step" not in str(review(...))
     [due] = due_now()
-    shown = CliRunner().invoke(command(), ["review"], input="1 s\n").output
-    assert f"  {due.question.derivation()[-1]}\n" in shown
-
-
-def test_a_right_answer_and_no_answer_show_no_derivation(file, derived):
-    check(derived, 1.0)
+    assert f"  {due.question.derivation()[-1]}\n" in typed("1 s\n")[0]
     days_pass(file, 1)
-    [due] = due_now()
-    for grade in (answer_due(due, "..."), review(due.question.reference())):
+    for grade in (unanswered, review(due_now()[0].question.reference())):
         assert "details" not in grade._repr_html_()
         assert "step" not in str(grade)
 
 
 def test_an_unanswered_review_stays_due(file):
-    check("l01.v6e-comms", 1.0)
-    days_pass(file, 1)
+    missed(file, "l01.v6e-comms")
     [due] = due_now()
     assert repr(review(...)) == repr(due)
     assert answer_due(due, "...").verdict.state == "missing"
     assert due_now() == [due]
 
 
-@pytest.mark.parametrize("name", ["l01.v6e-bound", "ps1.order", "l02.add-many", "ps1.attainable"])
-def test_every_kind_says_what_an_answer_may_be(file, name):
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("l01.v6e-bound", "options"),
+        ("ps1.order", "items"),
+        ("l02.add-many", "arguments"),
+        ("ps1.attainable", "arguments"),
+    ],
+)
+def test_every_kind_says_what_an_answer_may_be(file, name, wanted):
     check(name, "so so")
-    check(name, 12)
-    days_pass(file, 1)
+    missed(file, name)
     [due] = due_now()
-    shown = repr(due)
-    question = due.question
-    wanted = getattr(
-        question, "options", getattr(question, "items", getattr(question, "arguments", ()))
-    )
-    assert all(str(each) in shown for each in wanted)
+    assert all(str(each) in repr(due) for each in getattr(due.question, wanted))
 
 
 ATTAINABLE = """\
@@ -206,62 +208,45 @@ def attainable(intensity, peak_flops, bandwidth):
 """
 
 
-def asked_on_the_command_line(typed, *options):
-    return CliRunner().invoke(command(), ["review", *options], input=typed)
-
-
 def test_the_command_asks_judges_and_goes_on(file):
-    check("l01.v6e-comms", 1.0)
-    check("l01.v6e-bound", "compute")
-    check("ps1.attainable", lambda *a: 1)
-    days_pass(file, 1)
+    missed(file, "l01.v6e-comms", "l01.v6e-bound", "ps1.attainable")
     numbers = [str(due.question.reference()) for due in due_now()[:2]]
-    skipped = asked_on_the_command_line("\n\n\n").output
+    skipped, _ = typed("\n\n\n")
     assert skipped.count("Skipped") == 3
     assert "Still due: 3" in skipped
     # Code that Python cannot read is no answer; an empty line ends a function.
-    typed = "\n".join([*numbers, "def attainable(", "", ATTAINABLE, ""])
-    answered = asked_on_the_command_line(typed).output
+    answered, _ = typed("\n".join([*numbers, "def attainable(", "", ATTAINABLE, ""]))
     assert answered.count("Right.") == 3
     assert "Python cannot read line 1" in answered
     assert due_now() == []
 
 
-@pytest.mark.parametrize("typed", ["q\n", "Quit\n", ""])
-def test_who_leaves_has_not_answered(file, typed):
-    check("l01.v6e-comms", 1.0)
-    check("l01.v6e-bound", "compute")
-    days_pass(file, 1)
+@pytest.mark.parametrize("text", ["q\n", "Quit\n", ""])
+def test_who_leaves_has_not_answered(file, text):
+    missed(file, "l01.v6e-comms", "l01.v6e-bound")
     before, due = lines(file), due_now()
-    left = asked_on_the_command_line(typed)
-    assert "You have left" in left.output
-    assert left.exit_code == 0
-    assert "2 of 2" not in left.output
-    assert (lines(file), due_now()) == (before, due)
+    said, code = typed(text)
+    assert "You have left" in said
+    assert "2 of 2" not in said
+    assert (code, lines(file), due_now()) == (0, before, due)
 
 
 def test_ten_questions_are_enough_for_a_day(file, monkeypatch):
     names = [name for name, question in tables().items() if isinstance(question, Number)][:13]
-    for name in names:
-        check(name, -1)
-    days_pass(file, 3)
-    check("l10.hours", -1)
-    days_pass(file, 1)
-    asked = [due.question_id for due in due_now()]
-    assert asked == names[:10]
-    assert "Still due: 13" in asked_on_the_command_line("-1\n" + "\n" * 9).output
+    missed(file, *names, days=3)
+    missed(file, "l10.hours")
+    assert [due.question_id for due in due_now()] == names[:10]
+    assert "Still due: 13" in typed("-1\n" + "\n" * 9)[0]
     assert [due.question_id for due in due_now()] == names[1:10]
     monkeypatch.setattr(REVIEW, "MOST", 1)
     assert due_now() == []
     assert "You have reviewed 1 questions" in repr(review())
-    assert "1 of 13" in asked_on_the_command_line("q\n", "--all").output
+    assert "1 of 13" in typed("q\n", "--all")[0]
     assert next_due(everything=True).question_id == names[1]
 
 
 def test_a_page_asks_and_takes_what_is_typed(file):
-    check("ps1.attainable", lambda *a: 1)
-    check("l02.warmup-bound", "network")
-    days_pass(file, 1)
+    missed(file, "ps1.attainable", "l02.warmup-bound")
     function = next_due()
     assert function.draft == "def attainable(intensity, peak_flops, bandwidth):"
     choice = next_due(skipped=["ps1.attainable"])
@@ -278,8 +263,7 @@ def test_a_page_asks_and_takes_what_is_typed(file):
 
 
 def test_code_that_never_ends_costs_no_page(file, monkeypatch):
-    check("ps1.attainable", lambda *a: 1)
-    days_pass(file, 1)
+    missed(file, "ps1.attainable")
     monkeypatch.setattr("roofcheck.study.typed.SECONDS", 0.5)
     endless = "import itertools; sum(itertools.count())"
     assert answer_text("ps1.attainable", endless).verdict.state == "asked"
@@ -304,31 +288,26 @@ def test_a_file_of_an_older_course_is_read(file):
     """Lines without "again", of a question that is gone, and with a time of another zone."""
     file.parent.mkdir()
     old = {"time": "2026-01-01T09:00:00+05:30", "credit": 0.0, "answer": "1", "slips": []}
-    for name in ("l02.ridge", "l00.gone"):
-        with file.open("a") as out:
-            out.write(json.dumps(old | {"question": name}) + "\n")
+    found = [json.dumps(old | {"question": name}) + "\n" for name in ("l02.ridge", "l00.gone")]
+    file.write_text("".join(found), encoding="utf-8")
     assert answers.read()[1] == 0
     assert [due.question_id for due in due_now()] == ["l02.ridge"]
 
 
 def test_the_command_lists_finds_and_forgets(file):
     check("l02.ridge", 100)
-    run = CliRunner().invoke
-    assert run(command(), ["review", "--file"]).output.strip() == str(file)
-    assert run(command(), ["review", "--list"]).output.split() == [
-        str(date.today() + timedelta(days=1)),
-        "l02.ridge",
-    ]
-    assert "is gone" in run(command(), ["review", "--forget"]).output
+    assert typed("", "--file")[0].strip() == str(file)
+    tomorrow = str(date.today() + timedelta(days=1))
+    assert typed("", "--list")[0].split() == [tomorrow, "l02.ridge"]
+    assert "is gone" in typed("", "--forget")[0]
     assert not file.exists()
-    assert "Nothing is due" in run(command(), ["review"]).output
+    assert "Nothing is due" in typed("")[0]
 
 
 def test_progress_counts_what_was_checked():
     assert repr(progress("ps1")).startswith("0 of ")
-    check("ps1.ridge", 201.6)
-    check("ps1.time", 1.0)
-    check("ps1.bound", ...)
+    for name, answer in (("ridge", 201.6), ("time", 1.0), ("bound", ...)):
+        check(f"ps1.{name}", answer)
     line = repr(progress("ps1"))
     assert line.startswith("2 of ")
     assert "1 right; 2 of " in line
@@ -354,21 +333,23 @@ def test_progress_refuses_what_it_cannot_know():
         progress("ps99")
 
 
-def test_a_table_that_a_question_needs_stands_beside_it(file, tmp_path, monkeypatch):
-    table = (
-        """
+BESIDE = """
 ["x.longest"]
 asks = "How many µs does the longest row of the table take?"
-beside = """
-        + "'''\n| row | µs |\n|-----|----|\n| 1   |  4 |\n| 2   |  6 |\n'''"
-        + """
+beside = '''
+| row | µs |
+|-----|----|
+| 1   |  4 |
+| 2   |  6 |
+'''
 unit = "µs"
 steps.longest = ["max(4, 6)", "µs", "the longest row"]
 """
-    )
-    (tmp_path / "exam.toml").write_text(table, encoding="utf-8")
+
+
+def test_a_table_that_a_question_needs_stands_beside_it(file, tmp_path, monkeypatch):
+    (tmp_path / "exam.toml").write_text(BESIDE, encoding="utf-8")
     monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
-    check("x.longest", 4)
-    days_pass(file, 1)
+    missed(file, "x.longest")
     assert "take?\n\n| row | µs |\n|-----|----|\n" in repr(review())
     assert "<th>row</th>" in review()._repr_html_()
