@@ -2,6 +2,7 @@ import dataclasses
 import json
 import re
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -14,129 +15,7 @@ from tools.notebooks import problem_sets
 
 pytestmark = pytest.mark.slow("notebooks are built as their texts say, and mistakes are told")
 
-LECTURE = """\
----
-title: A lecture
----
-+++ {"id": "t01-title"}
-# A lecture
-
-```{code-cell}
-:id: t01-setup
-:tags: [setup]
-
-import matplotlib.pyplot as plt
-from IPython.display import HTML, display
-from ipywidgets import IntSlider, interact
-```
-
-```{code-cell}
-:id: t01-figure
-print("a", flush=True)
-print("b", flush=True)
-fig, ax = plt.subplots(figsize=(1, 1))
-display(HTML('<img src="data:image/png;base64,AAAA">'))
-```
-
-```{code-cell}
-:id: t01-slider
-interact(lambda x: print("x =", x), x=3)
-IntSlider()
-```
-"""
-SECOND = """\
-+++ {"id": "t02-title"}
-# Another
-
-```{code-cell}
-:id: t02-where
-import os, sys
-from roofcheck import check
-os.path.basename(os.getcwd()), sys.executable
-```
-
-```{code-cell}
-:id: t02-check
-check("ps1.ridge", ...)
-```
-
-+++ {"id": "t02-homework"}
-It opens {eval}`homework`.
-"""
-EXPRESSIONS = """\
-+++ {"id": "t03-title"}
-# {eval}`N` squares
-
-{eval}`total:,.0f` = {eval}`"+".join(map(str, squares[1:4]))` + ..., $x = {eval}`total / 2:.1f`$
-
-+++ {"id": "t03-folded"}
-<details><summary>Answer</summary>
-
-| {eval}`{"a": total}["a"]:>+7d` | {eval}`(lambda x: x / 3)(squares[-1]):.2f` | {eval}`"é"!a` |
-|---|---|---|
-| {eval}`2.95e14:.3g` FLOPs | {eval}`1e12:.3g` | {eval}`1.5e-6:.1e` | {eval}`f"{2e9:.0e} 1e5"` |
-
-{eval}``"`" * 2`` {eval}`reference("l02.ridge"):.0f`
-
-1. One
-
-   {eval}`chr(10).join(["- a", "- b"])`
-
-</details>
-
-```{code-cell}
-:id: t03-setup
-squares = [n * n for n in range(10)]
-```
-
-```{code-cell}
-:id: t03-change
-N, total = len(squares), sum(squares)
-total
-```
-"""
-PROBLEM_SET = """\
----
-title: "Problem set 1: problems"
-minutes: 90
----
-+++ {"id": "ps1-title"}
-# Problems
-On {eval}`lectures`: {eval}`points`, {eval}`time`, {eval}`questions` asked, {eval}`ps1-why` read.
-
-+++ {"id": "ps1-ridge-text", "lectures": [2]}
-## The ridge
-
-```{code-cell}
-:id: ps1-solve
-ridge = None
-### BEGIN SOLUTION
-ridge = 240
-### END SOLUTION
-```
-
-```{code-cell}
-:id: ps1-check
-check("ps1.ridge", ridge)
-```
-
-+++ {"id": "ps1-why-text", "lectures": [2, 3]}
-## A reason
-
-As in question {eval}`ps1.ridge`.
-
-+++ {"id": "ps1-why", "points": 4}
-Why?
-
-### BEGIN SOLUTION
-Because.
-### END SOLUTION
-
-+++ {"id": "ps1-why-rubric", "rubric": true}
-A person reads this.
-
-- Names the cause: 4 points.
-"""
+SAMPLE = Path(__file__).with_name("sample")
 CONFIG = """\
 c = get_config()
 c.CourseDirectory.source_directory = "solutions/en"
@@ -144,12 +23,10 @@ c.CourseDirectory.release_directory = "exercises/en"
 c.ClearMarkScheme.enforce_metadata = False
 """
 TEXTS = {
-    "course/text/01-a.md": LECTURE,
-    "course/text/02-b.md": SECOND,
-    "course/text/03-c.md": EXPRESSIONS,
-    "solutions/text/ps1-first.md": PROBLEM_SET,
-    "nbgrader_config.py": CONFIG,
-}
+    path.relative_to(SAMPLE).as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted(SAMPLE.rglob("*.md"))
+} | {"nbgrader_config.py": CONFIG}
+PROBLEM_SET = TEXTS["solutions/text/ps1-first.md"]
 
 
 def course(root, texts):
@@ -160,8 +37,7 @@ def course(root, texts):
     return root
 
 
-def points(question):
-    return {"ps1.ridge": 2}[question]
+points = {"ps1.ridge": 2}.__getitem__
 
 
 def build(root, *argv, **options):
@@ -554,8 +430,8 @@ def edit(root, name, old, new):
 
 
 def test_check_names_the_notebook_the_cell_and_the_command(tmp_path, capsys):
-    sources = {k: TEXTS[k] for k in list(TEXTS)[1:]}
-    root = course(tmp_path.resolve(), sources)
+    root = course(tmp_path.resolve(), TEXTS)
+    (root / "course/text/01-a.md").unlink()
     assert build(root) == 0
     edit(root, "course/en/02-b.ipynb", "'en'", "'de'")
     (root / "solutions/en/ps1/ps1.ipynb").unlink()
