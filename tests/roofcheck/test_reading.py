@@ -80,43 +80,6 @@ def test_an_ambiguous_number_is_told_no_slip():
     assert "may be a product" in verdict.message
 
 
-PREFIXES = {"T": 12, "G": 9, "M": 6, "k": 3, "": 0}
-WIDE = str.maketrans("0123456789.,eE-+^", "０１２３４５６７８９．，ｅＥ－＋＾")
-RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-
-
-def styles(digits, power):
-    """Digits that are each significant, times a power of ten, in many styles."""
-    one = f"{digits[0]}.{digits[1:]}"
-    top = power + len(digits) - 1
-    prefix = max(PREFIXES.values() if top >= 0 else (0,), key=lambda p: (p <= top) * (p + 1))
-    letter = {value: key for key, value in PREFIXES.items()}[prefix]
-    found = {
-        "e": f"{one}e{top}",
-        "E": f"{one}E{top:+d}",
-        "times": f"{one} x 10^{top}",
-        "dot": f"{one}·10{str(top).translate(RAISED)}",
-        "python": f"{one}*10**{top}",
-        "latex": rf"${one} \times 10^{{{top}}}$",
-        "wide": f"{one}e{top}".translate(WIDE),
-        "about": f"about {one}e{top}",
-        "unit": f"{one}e{top - prefix} {letter}B",
-        "chinese": f"约{one}e{top}字节",
-        "equation": f"V = 2*{one} = {one}e{top} bytes",
-        "label": f"the bytes: {one}e{top}",
-    }
-    # A comma and three digits may be thousands.
-    return found if len(digits) == 4 else found | {"comma": f"{digits[0]},{digits[1:]}e{top}"}
-
-
-@given(st.from_regex("[1-9][0-9]{1,8}", fullmatch=True), st.integers(-9, 15), st.data())
-def test_a_number_in_any_style_is_read_to_its_value_and_digits(digits, power, data):
-    written = styles(digits, power)
-    found = read_number(written[data.draw(st.sampled_from([*written]))], "bytes")
-    assert found.value == pytest.approx(int(digits) * 10.0**power, rel=1e-12)
-    assert found.digits == len(digits)
-
-
 @given(st.integers(1, 10**12), st.sampled_from([",", " ", "'", "_", "\u00a0", "\u202f", "，"]))
 def test_thousands_may_be_set_apart(value, sign):
     assert read_number(f"{value:,}".replace(",", sign)).value == value
