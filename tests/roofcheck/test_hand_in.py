@@ -113,13 +113,8 @@ def test_a_finished_set_becomes_one_file_and_the_last_one_is_kept(place, monkeyp
 
 def test_what_is_missing_or_fails_stops_it_until_the_student_says_so(place, monkeypatch):
     unwritten = "YOUR ANSWER HERE"
-    notebook = place(
-        me="me = ...",
-        ridge="ridge = ...",
-        time="time_us = tmie",
-        mine="saved_us = ...",
-        paragraph=unwritten,
-    )
+    blank = {"me": "me = ...", "ridge": "ridge = ...", "mine": "saved_us = ..."}
+    notebook = place(**blank, time="time_us = tmie", paragraph=unwritten)
     before, known, runs, run = notebook.read_bytes(), grades(), [], rerun.run
     monkeypatch.setattr(rerun, "run", lambda *a: runs.append(run(*a)) or runs[-1])
     stopped = hand_in_file(notebook, SET)
@@ -188,17 +183,19 @@ def test_a_kernel_that_dies_and_a_cell_without_end_are_told(place):
     assert found.ended.endswith("ridge: a cell was stopped after 1 seconds.")
 
 
-def test_what_is_no_notebook_of_the_set_is_told(place, tmp_path):
-    notebook = place()
-    for path, name, told in (
-        (notebook, "ps2", "ps1.ipynb is not ps2: its questions are those of ps1."),
-        (notebook, "ps9", "There is no problem set 'ps9'."),
-        (tmp_path / "none.ipynb", SET, "cannot be read"),
+@pytest.mark.parametrize(
+    ("path", "name", "told"),
+    [
+        (None, "ps2", "ps1.ipynb is not ps2: its questions are those of ps1."),
+        (None, "ps9", "There is no problem set 'ps9'."),
+        (ROOT / "none.ipynb", SET, "cannot be read"),
         (ROOT / "README.md", SET, "is no notebook that can be read"),
-    ):
-        report = hand_in_file(path, name)
-        assert (report.state, report.can_go_on) == ("stopped", False)
-        assert told in str(report)
+    ],
+)
+def test_what_is_no_notebook_of_the_set_is_told(place, path, name, told):
+    report = hand_in_file(path or place(), name)
+    assert (report.state, report.can_go_on) == ("stopped", False)
+    assert told in str(report)
 
 
 def test_a_place_that_takes_no_file_is_told(place, monkeypatch):
@@ -231,12 +228,11 @@ def test_the_last_cell_hands_its_own_notebook_in(place, tmp_path):
     notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, cells)])
     client = NotebookClient(notebook, resources={"metadata": {"path": str(renamed.parent)}})
     client.execute(env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    outputs = dict(zip(sessions, (cell.outputs for cell in notebook.cells[2::3]), strict=True))
     said = {
-        name: "".join(
-            output.get("text") or output.data["text/plain"] for output in cell.outputs
-        )
-        for name, cell in zip(sessions, notebook.cells[2::3], strict=True)
-    }  # fmt: skip
+        name: "".join(each.get("text") or each.data["text/plain"] for each in found)
+        for name, found in outputs.items()
+    }
     first = said["renamed since its kernel started"]
     assert "ps1 runs from top to bottom in a fresh kernel now" in first
     assert "ps1 is ready to hand in: handed-in/ps1-model.ipynb." in first

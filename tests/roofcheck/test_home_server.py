@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -56,11 +57,7 @@ def keep(folder, found):
     """Write answers down as a check does."""
     file = folder / "kept/answers.jsonl"
     file.parent.mkdir(exist_ok=True)
-    lines = [
-        {"time": f"{each.time}", "question": each.question, "credit": each.credit,
-         "answer": each.answer, "slips": [], "again": each.again}
-        for each in found
-    ]  # fmt: skip
+    lines = [{**vars(each), "time": f"{each.time}"} for each in found]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return file
 
@@ -74,10 +71,10 @@ def test_the_latest_answer_in_a_notebook_counts():
 
 
 def test_a_set_has_points_and_its_paragraph_is_not_counted():
-    asked = [each for each in PS1.questions if not each.paragraph]
-    latest = standing.in_notebooks(given(1, 0.5, questions=[each.id for each in asked]))
+    first, second, *_ = asked = [each for each in PS1.questions if not each.paragraph]
+    latest = standing.in_notebooks(given(1, 0.5, questions=[first.id, second.id]))
     found = standing.of_set(PS1, latest)
-    assert found.earned == asked[0].points + asked[1].points / 2
+    assert found.earned == first.points + second.points / 2
     assert found.points == sum(each.points for each in asked) < PS1.points
 
 
@@ -143,8 +140,7 @@ def test_what_is_not_kept_is_said(folder, monkeypatch, file, told_):
 
 
 def test_a_damaged_file_of_answers_counts_as_far_as_it_can_be_read(folder):
-    file = keep(folder, given(1))
-    with file.open("ab") as out:
+    with keep(folder, given(1)).open("ab") as out:
         out.write(b'{"time": 3}\n\xff\xfe\n')
     data = Home(folder).data()
     assert "2 lines" in data["notes"][0]
@@ -199,7 +195,6 @@ LATER, BEFORE = DAY + timedelta(days=36500), DAY - timedelta(days=1)
 @pytest.mark.parametrize(
     ("status", "is_here", "due", "wanted"),
     [
-        (None, False, None, []),
         (Status(), False, None, []),
         (Status(released=True), False, None, ["fetch"]),
         (Status(released=True), True, None, ["hand-in", "give-up"]),
@@ -218,27 +213,15 @@ def test_the_buttons_of_a_set_follow_its_state(folder, status, is_here, due, wan
     assert ("handed it in" in said) == bool(status and status.handed_in)
 
 
-class Exchange:
-    """An exchange that remembers which sets it was asked about."""
-
-    def __init__(self):
-        self.asked = []
-
-    def released(self):
-        return ["ps1", "ps3"]
-
-    def submitted(self, name):
-        self.asked.append(name)
-        return DAY if name == "ps1" else None
-
-    def feedback(self, name):
-        return Path("feedback.html")
-
-
 def test_only_what_was_fetched_is_asked_about(folder):
-    place = Exchange()
+    asked = []
+    place = SimpleNamespace(
+        released=lambda: ["ps1", "ps3"],
+        submitted=lambda name: asked.append(name) or {"ps1": DAY}.get(name),
+        feedback=lambda name: Path("feedback.html"),
+    )
     found = sets.ask(place, course.Course(folder))
-    assert place.asked == ["ps1", "ps2"]
+    assert asked == ["ps1", "ps2"]
     assert found["ps1"] == Status(True, DAY, True)
     assert found["ps3"] == Status(released=True)
 
@@ -246,9 +229,8 @@ def test_only_what_was_fetched_is_asked_about(folder):
 def test_pages_come_from_the_environment_and_the_term(folder, monkeypatch):
     monkeypatch.setenv(PAGES, '[{"text": "Slides", "url": "static/01.html"}]')
     (folder / course.TERM).write_text('site = "https://example.org/"')
-    assert [each["url"] for each in Home(folder).data()["pages"]] == [
-        "static/01.html", "https://example.org/",
-    ]  # fmt: skip
+    found = [each["url"] for each in Home(folder).data()["pages"]]
+    assert found == ["static/01.html", "https://example.org/"]
     monkeypatch.setenv(PAGES, "[{")
     assert Home(folder).begin()["pages"] == []
 
@@ -310,11 +292,9 @@ def test_the_server_gives_the_page_to_who_may_see_it(server):
     status, _, text = server("home")
     assert status == 200
     assert json.loads(text)["lectures"][0]["marks"][:2] == ["right", "missed"]
-    for path, body in (
-        ("home", None), ("review", None), ("answers/ps1", None),
-        ("review", {}), ("hand-in", {"name": "ps1"}), ("fetch", {"name": "ps1"}),
-        ("give-up", {"name": "ps1"}),
-    ):  # fmt: skip
+    asked = [(path, None) for path in ("home", "review", "answers/ps1")]
+    asked += [(path, {"name": "ps1"}) for path in ("review", "hand-in", "fetch", "give-up")]
+    for path, body in asked:
         status, _, text = server(path, body, token="")
         assert status == 403 or "password" in text  # the login's page, to which it leads
     status, headers, _ = server("static/home.js")
@@ -322,16 +302,16 @@ def test_the_server_gives_the_page_to_who_may_see_it(server):
 
 
 def test_review_asks_and_judges(server):
-    due = json.loads(server("review")[2])
-    assert due["question"] == L01.asks[1]
-    assert "skipped" in json.loads(server(f"review?skip={due['question']}")[2])["said"]
-    unread = json.loads(server("review", {"question": due["question"], "answer": ""})[2])
-    assert not unread["counts"]
-    judged = json.loads(server("review", {"question": due["question"], "answer": "1e30"})[2])
+    def answer(text):
+        return json.loads(server("review", {"question": L01.asks[1], "answer": text})[2])
+
+    assert json.loads(server("review")[2])["question"] == L01.asks[1]
+    assert "skipped" in json.loads(server(f"review?skip={L01.asks[1]}")[2])["said"]
+    assert not answer("")["counts"]
+    judged = answer("1e30")
     assert judged["counts"]
     assert "Not yet" in judged["html"]
-    again = json.loads(server("review", {"question": due["question"], "answer": "1"})[2])
-    assert "no longer due" in again["said"]
+    assert "no longer due" in answer("1")["said"]
     assert server("review", {})[0] == 400
 
 
