@@ -1,4 +1,4 @@
-"""Lectures and problem sets lead to each other, in the repository, in the kit and on the site."""
+"""Lectures and problem sets lead to each other, in the repository, in the kit and on the build."""
 
 import os
 import re
@@ -42,45 +42,33 @@ def test_a_lecture_ends_with_the_sets_whose_questions_it_opens_on_no_slide(lectu
 @pytest.mark.parametrize(
     "path", [*LECTURES, *SETS, *SOLVED], ids=lambda path: f"{path.parts[-4]}-{path.stem}"
 )
-def test_every_link_of_a_notebook_leads_to_a_file(path):
-    # GitHub, the kit and a JupyterLab that serves the repository resolve a link as a path.
+def test_every_link_of_a_notebook_leads_to_a_file_and_those_of_students_to_one_of_theirs(path):
+    # GitHub, the kit and a JupyterLab that serves the repository resolve a link as a path. `make
+    # lab` serves some folders of it, beside each other.
     for _, target in links(path):
-        assert (path.parent / target).is_file(), target
+        place = Path(os.path.normpath(path.parent / target))
+        assert place.is_file(), target
+        theirs = any(place.is_relative_to(ROOT / folder) for folder in lab.SERVED)
+        assert theirs or path in SOLVED, target
 
 
-@pytest.mark.parametrize("path", [*LECTURES, *SETS], ids=lambda path: path.stem)
-def test_no_link_leaves_the_folders_that_make_lab_serves(path):
-    # Those stand beside each other in a folder of links, under their names in the repository.
-    served = lab.SERVED
-    for _, target in links(path):
-        place = Path(os.path.normpath(path.relative_to(ROOT).parent / target))
-        assert any(place.is_relative_to(folder) for folder in served), target
-
-
-@pytest.fixture(scope="module")
-def site():
-    """The builder of the site, whose pages stand in other folders than the notebooks."""
-    return build
-
-
-def test_the_site_turns_links_to_notebooks_into_links_to_its_pages(site):
+def test_the_site_turns_links_to_notebooks_into_links_to_its_pages():
     lecture, problems = LECTURES[0], SETS[0]
     there = f"see [set]({os.path.relpath(problems, lecture.parent)}) and [b](https://x.org/a.ipynb)"
-    assert site.relinked(there, lecture, f"lectures/{lecture.name}") == (
+    assert build.relinked(there, lecture, f"lectures/{lecture.name}") == (
         "see [set](../problems/ps1.ipynb) and [b](https://x.org/a.ipynb)"
     )
-    back = f"[1]({os.path.relpath(lecture, problems.parent)})"
-    assert site.relinked(back, problems, "problems/ps1.ipynb") == f"[1](../lectures/{lecture.name})"
     # Its start page quotes the first lines of each problem set.
-    assert site.relinked(back, problems) == f"[1](lectures/{lecture.name})"
-    told = site.title(problems)["text"]
+    back = f"[1]({os.path.relpath(lecture, problems.parent)})"
+    assert build.relinked(back, problems) == f"[1](lectures/{lecture.name})"
+    told = build.title(problems)["text"]
     assert f"(lectures/{lecture.name})" in told
     assert "../" not in told
 
 
 @pytest.mark.parametrize("path", [*LECTURES, *SETS], ids=lambda path: path.stem)
-def test_no_page_of_the_site_keeps_a_link_that_leads_nowhere(site, path):
-    page = Path(site.places()[path.relative_to(ROOT).as_posix()])
+def test_no_page_of_the_site_keeps_a_link_that_leads_nowhere(path):
+    page = Path(build.places()[path.relative_to(ROOT).as_posix()])
     source = "\n\n".join(cell.source for cell in cells(path) if cell.cell_type == "markdown")
-    for _, target in LINK.findall(site.relinked(source, path, page)):
-        assert os.path.normpath(page.parent / target) in site.places().values(), target
+    for _, target in LINK.findall(build.relinked(source, path, page)):
+        assert os.path.normpath(page.parent / target) in build.places().values(), target
