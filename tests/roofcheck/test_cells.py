@@ -11,44 +11,35 @@ from roofcheck.cells import Asked, asked, calls, in_text
         ('check("q", x)', Asked("check", "q", "x")),
         ("check('q', x + 1, me)  # now", Asked("check", "q", "x + 1", "me")),
         ('check("q", x, me=who)', Asked("check", "q", "x", "who")),
-        ('# mine\n\ncheck("q", x)', Asked("check", "q", "x")),
         ('  check("q", x)', Asked("check", "q", "x")),
         ("predict(\n    'q',\n    240,\n)", Asked("predict", "q", "240")),
         ('reveal("q", roof.ridge)', Asked("reveal", "q", "roof.ridge")),
         ("review()", Asked("review")),
-        ('review("memory")', Asked("review")),
         # Without a question, or without what is to be judged.
-        ("check(question, x)", Asked("check")),
         ('check(f"q", x)', Asked("check")),
         ('check("q")', Asked("check", "q")),
         ('check("q", me=who)', Asked("check", "q")),
-        ('check("q", 1, 2, 3)', Asked("check", "q")),
         ('check("q", x, points=2)', Asked("check", "q")),
         (f'check("q", 1{" + 1" * 600})', Asked("check", "q")),
         # With more in the cell, or cut short.
         ('check("q", x)\n1e9', Asked("check", "q", "x", alone=False)),
         ('check("q", 3 GB)', Asked("check", "q", alone=False)),
         ('check("q", ', Asked("check", "q", alone=False)),
-        ("check(", Asked("check", alone=False)),
     ],
 )
 def test_a_call_is_read_as_it_stands(source, found):
     assert asked(source) == found
 
 
-@cases(
-    "source", ["", "1", 'chuck("q", x)', 'y = check("q", x)', 'checked("q", x)', "\0", "x = = 1",
-               'check("q", x) + 1', 'def check(q): pass', 'print()\ncheck("q", x)'],
-)  # fmt: skip
+@cases("source", ["", 'y = check("q", x)', 'checked("q", x)', "\0", "x = = 1", 'check("q", x) + 1'])
 def test_a_cell_that_begins_otherwise_asks_nothing(source):
     assert asked(source) is None
 
 
 def test_calls_are_found_wherever_they_stand():
     source = 'y = check("a", x)\nfor n in range(2):\n    print(reveal("b", n), predict(c, n))'
-    assert {(each.call, each.question) for each in calls(source)} == {
-        ("check", "a"), ("reveal", "b"), ("predict", ""),
-    }  # fmt: skip
+    found = {each.call: each.question for each in calls(source)}
+    assert found == {"check": "a", "reveal": "b", "predict": ""}
     assert not list(calls('check("a", x) = = 1'))
 
 
@@ -59,6 +50,5 @@ def test_in_a_text_each_code_cell_is_read_by_itself():
         "```{code-cell}\n:id: x-two\nx = 1\n```\n"
         '```{code-cell}\n:id: x-three\npredict("two")\n```\n'
     )
-    assert [(cell, found.question) for cell, found in in_text(text)] == [
-        ("x-one", "one"), ("x-three", "two"),
-    ]  # fmt: skip
+    found = [(cell, call.question) for cell, call in in_text(text)]
+    assert found == [("x-one", "one"), ("x-three", "two")]

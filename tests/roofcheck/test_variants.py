@@ -46,12 +46,6 @@ def test_a_neighbours_number_is_told_for_what_it_is():
             assert "another variant" in grade.verdict.slips
 
 
-def test_a_slip_in_ones_own_variant_is_told_as_always():
-    for slip in MINE.known.singles:
-        grade = check(NAME, slip.column[0], "ada")
-        assert set(slip.names) & set(grade.verdict.slips) or slip.credit
-
-
 @cases("me", [..., None, "", "  ", "..."])
 def test_without_an_id_there_is_no_answer_yet(me):
     grade = check(NAME, 500, me)
