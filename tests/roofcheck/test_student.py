@@ -3,8 +3,10 @@
 import dataclasses
 import math
 import sys
+import tomllib
 import warnings
 from operator import add
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from roofcheck.tables.table import tables
 
 RIDGE = 154.8e12 / 768e9
 QUESTIONS = tables()
+ANSWERS = tomllib.loads(Path(__file__).with_name("answers.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(autouse=True)
@@ -36,33 +39,35 @@ def test_a_right_number_gets_the_points_and_is_shown_as_a_plain_float(answer):
     assert str(grade).startswith("Right.")
 
 
+@cases(("name", "answer", "credit", "says"), ANSWERS["judged"])
+def test_an_answer_earns_its_share_and_is_told_why_and_never_the_solution(
+    name, answer, credit, says
+):
+    student._tries.clear()
+    grade = check(name, answer)
+    assert grade.verdict.credit == credit
+    assert says in str(grade)
+    assert says in grade._repr_html_().replace("&#x27;", "'")
+    assert len(grade.verdict.message) <= 200
+    assert "(34," not in str(grade)
+    assert credit == 1 or name != "ps1.ridge" or "201" not in str(grade)
+
+
 @cases(
     ("answer", "says"),
     [
-        (..., "No answer yet."),
-        ("fast", "No number could be read from the text 'fast'"),
-        ("123 GB", "'GB' cannot be the unit here; the question asks for FLOP/byte."),
-        (True, "a yes or no, not a number"),
         (abs, "a function (call it"),
-        ([1, 2], "a value of type list of 2 values"),
         (3 + 4j, "a value of type complex"),
         (sympy.Symbol("x"), "a value of type Symbol"),
         (rk.chip("A6000"), "it has .peak_flops"),
-        (math.nan, "nan"),
-        (-RIDGE, "negative"),
-        (0, "Zero cannot be"),
-        (math.inf, "infinite"),
-        (RIDGE * 2, "the peak with sparsity"),
-        (312e12 / 1.555e12, "40 GB A100"),
-        (123.0, "divided by what"),
     ],
 )
-def test_every_other_answer_is_told_why_and_never_the_solution(answer, says):
-    grade = check("ps1.ridge", answer)
-    assert says in str(grade)
-    assert says in grade._repr_html_().replace("&#x27;", "'")
-    assert float(grade) <= 1.0
-    assert "201" not in str(grade)
+def test_what_is_no_number_is_told_so(answer, says):
+    assert says in str(check("ps1.ridge", answer))
+
+
+def test_a_caret_is_told_for_what_python_makes_of_it():
+    assert "In Python ^ is a bitwise operation" in str(check("l01.multiply-adds", 5 * 10 ^ 11))
 
 
 def test_an_object_equal_to_everything_is_not_a_right_answer():
@@ -127,31 +132,7 @@ def test_an_unanswered_question_earns_nothing_and_says_so(name, answer):
     assert str(grade).startswith("No answer yet.")
 
 
-def test_a_partly_ordered_list_gets_part_of_the_points():
-    right = list(find_question("ps1.order").reference())
-    grade = check("ps1.order", [right[1], right[0], *right[2:]])
-    assert grade == 1.5
-    assert "Neighbours have changed places" in str(grade)
-    turned = [*right[2:], *right[:2]]
-    assert "Number 1 is the first out of place" in str(check("ps1.order", turned))
-
-
-@cases(
-    ("name", "guess", "says"),
-    [
-        ("l01.h100-math", 1.4e-3, "A little too large."),
-        ("l01.h100-math", 1.0, "Far too large, by hundreds of times or more. Is your guess in sec"),
-        ("l01.sum-over-max", "infinity", "Noted. Too large."),
-        ("l01.h100-math", 1e-5, "Noted. Too small."),
-        ("l01.h100-math", ..., "No answer yet"),
-        ("l01.h100-math", "1 ms", "That is it, or nearly."),
-        ("l01.h100-math", "soon", "No number could be read"),
-        ("l01.h100-math", 0, "above 0"),
-        # A figure that stands in the question is not nearly right.
-        ("l04.h100-critical", 295, "A little too small."),
-        ("l04.h100-critical", 318, "That is it, or nearly."),
-    ],
-)
+@cases(("name", "guess", "says"), ANSWERS["guessed"])
 def test_a_guess_is_never_wrong_and_shows_which_way_off_it_was(name, guess, says):
     grade = predict(name, guess)
     assert says in str(grade)
@@ -252,17 +233,6 @@ def test_a_roofkit_object_is_the_answer_where_one_of_its_figures_is():
     assert "it has .lower" in str(check("ps1.ridge", h200.estimate(layer)))
 
 
-def test_a_caret_is_told_for_what_python_makes_of_it():
-    assert "In Python ^ is a bitwise operation" in str(check("l01.multiply-adds", 5 * 10 ^ 11))
-
-
-def test_one_digit_is_too_few_and_two_are_enough():
-    assert "Give two or more" in str(check("l01.v6e-comms", 0.001))
-    assert str(check("l01.v6e-comms", 0.0012)).startswith("Right.")
-    assert str(check("l02.a100-80-ridge", 150)).startswith("Right.")
-    assert not str(check("l02.a100-80-ridge", 150.5)).startswith("Right.")
-
-
 @cases(
     ("lower", "upper"),
     [(max, max), (max, lambda a, b: 2 * max(a, b)), (add, max), (min, add)],
@@ -297,17 +267,9 @@ def test_a_partial_answer_says_which_half_is_right():
 
 
 @cases(
-    ("answer", "says"),
-    [
-        (None, "list.sort() sorts in place"),
-        (["A100-80", "A100 40GB", "TPU v5e", "H100"], "each of these once"),
-        (["A100-80", "A100 40GB", "TPU v5e", "H100", "TPU v6x"], "'TPU v6x' is none of these"),
-        ({"TPU v5e"}, "A set has no order"),
-        (3, "Give a list"),
-        ("A100", "Give a list"),
-    ],
+    ("answer", "says"), [(None, "list.sort() sorts in place"), ({"TPU v5e"}, "A set has no order")]
 )
-def test_an_order_that_is_none_is_told_why(answer, says):
+def test_what_cannot_be_an_order_is_told_so(answer, says):
     assert says in str(check("ps1.order", answer))
 
 
@@ -317,23 +279,12 @@ def test_an_order_takes_names_aliases_chips_and_pairs():
     for answer in (
         right,
         map(rk.chip, right),
-        ["A100-80", "A100 40GB", "tpu-v5e", "H100", "TPU v6e"],
         sorted((ridge, name) for name, ridge in ridges.items()),
         dict(sorted(ridges.items(), key=lambda item: item[1])),
         np.array(right),
         str([*right]),
     ):
         assert check("ps1.order", answer) == 3
-
-
-@cases("answer", ["HBM", '"memory"', "Memory-bound", "It's the memory", ["memory"]])
-def test_a_choice_in_usual_words(answer):
-    assert str(check("l01.v6e-bound", answer)).startswith("Right.")
-
-
-def test_a_choice_of_two_or_a_denial_is_no_choice():
-    assert "Give one of the options alone" in str(check("l01.v6e-bound", "memory, compute"))
-    assert "not among the options" in str(check("l01.v6e-bound", "not memory"))
 
 
 def test_what_is_right_at_home_alone_counts_nothing(monkeypatch):
@@ -358,20 +309,6 @@ def test_no_message_quotes_arguments_that_were_drawn_for_grading(monkeypatch):
     graded = check("ps1.attainable", lambda i, p, b: i * b)
     assert (str(graded), float(graded)) == (str(at_home), float(at_home))
     assert "it should give" in str(graded)
-
-
-@cases("answer", ["B D C A E", "B-D-C-A-E", " bdcae. ", "'BDCAE'", ["BDCAE"], [*"BDCAE"]])
-def test_letters_in_order_however_they_are_set_apart(answer):
-    assert check("ps1.chain", answer) == 2
-
-
-def test_too_few_letters_are_told_so():
-    assert "Give each letter once" in str(check("ps1.chain", "ABC"))
-
-
-def test_what_holds_from_so_many_tokens_on_may_be_a_whole_number():
-    assert "first whole number" in str(check("l04.fp32", 20))
-    assert not str(check("l04.fp32", 21)).startswith("Right")
 
 
 @cases("rounding", [lambda v: round(v, 1), lambda v: float(f"{v:.1e}")])
@@ -461,21 +398,6 @@ def test_what_a_function_raises_keeps_its_type_and_text_and_shows_nothing_of_pyt
     assert says in verdict.message
     assert len(verdict.message) <= 200
     assert not any(each in verdict.message for each in ("<", "(34", "builtin_function", "locals"))
-
-
-@cases(
-    ("text", "says"),
-    [
-        ("C**(30*n/2)", "it has a number in it that is too large to be computed with."),
-        ("1/(n-3)", "For (n=3, C="),
-    ],
-)
-def test_a_formula_that_cannot_be_worked_out_is_told_why(text, says):
-    verdict = find_question("ps4.width").judge(text)
-    assert says in verdict.message
-    assert "function" not in verdict.message
-    assert "34," not in verdict.message
-    assert len(verdict.message) <= 200
 
 
 def test_values_are_told_apart_and_a_whole_number_may_be_larger_than_every_float():
