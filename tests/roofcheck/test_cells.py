@@ -1,37 +1,23 @@
 """The line that asks a question, as notebooks have it and as students edit it."""
 
+import tomllib
+from pathlib import Path
+
 from cases import cases
 
 from roofcheck.cells import Asked, asked, calls, in_text
 
-
-@cases(
-    ("source", "found"),
-    [
-        ('check("q", x)', Asked("check", "q", "x")),
-        ("check('q', x + 1, me)  # now", Asked("check", "q", "x + 1", "me")),
-        ('check("q", x, me=who)', Asked("check", "q", "x", "who")),
-        ('  check("q", x)', Asked("check", "q", "x")),
-        ("predict(\n    'q',\n    240,\n)", Asked("predict", "q", "240")),
-        ('reveal("q", roof.ridge)', Asked("reveal", "q", "roof.ridge")),
-        ("review()", Asked("review")),
-        # Without a question, or without what is to be judged.
-        ('check(f"q", x)', Asked("check")),
-        ('check("q")', Asked("check", "q")),
-        ('check("q", me=who)', Asked("check", "q")),
-        ('check("q", x, points=2)', Asked("check", "q")),
-        (f'check("q", 1{" + 1" * 600})', Asked("check", "q")),
-        # With more in the cell, or cut short.
-        ('check("q", x)\n1e9', Asked("check", "q", "x", alone=False)),
-        ('check("q", 3 GB)', Asked("check", "q", alone=False)),
-        ('check("q", ', Asked("check", "q", alone=False)),
-    ],
-)
-def test_a_call_is_read_as_it_stands(source, found):
-    assert asked(source) == found
+CELLS = tomllib.loads(Path(__file__).with_name("cells.toml").read_text(encoding="utf-8"))
 
 
-@cases("source", ["", 'y = check("q", x)', 'checked("q", x)', "\0", "x = = 1", 'check("q", x) + 1'])
+def test_a_call_is_read_as_it_stands():
+    for kind in ("alone", "beside-more"):
+        for source, *found in CELLS[kind]:
+            assert asked(source) == Asked(*found, alone=kind == "alone"), source
+    assert asked(f'check("q", 1{" + 1" * 600})') == Asked("check", "q")
+
+
+@cases("source", CELLS["asks-nothing"])
 def test_a_cell_that_begins_otherwise_asks_nothing(source):
     assert asked(source) is None
 

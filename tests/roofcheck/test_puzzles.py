@@ -168,24 +168,12 @@ def test_a_function_that_means_no_good_gets_nothing_and_a_message(answer, says):
     assert check(MATMUL, answer) == 0
 
 
-LOAD = ["load", [0, [[0, 1, None], [0, 1, None]]]]
+LOAD = '["load", [0, [[0, 1, null], [0, 1, null]]]]'
+MALFORMED = [json.loads(each.replace("LOAD", LOAD)) for each in TOLD["malformed"]]
+LONG = [[json.loads(LOAD)] * (LONGEST + 1), [["load", [0, *["T"] * 10**5]]]]
 
 
-@cases(
-    "program",
-    [
-        None, 3, {}, [None], [[]], ["load"], [["load"]], [["load", 0]], [["load", [0]]],
-        [["load", [99]]], [["load", ["X"]]], [["load", [0, "TT"]]], [["load", [0, [["a", 1, 1]]]]],
-        [["import", "os"]], [[["load"], 0]], [["full", [10**6, 10**6], "0"]],
-        [["full", [10**30], "0"]], [["full", [-1], "0"]], [["full", [1, 1], "0.5"]],
-        [["full", [1, 1], "nan"]], [["full", [1, 1], None]], [["array", [10**9, 10**9]]],
-        [["array", ["many"]]], [LOAD, ["apply", "load", [3], [3]]], [LOAD, ["apply", 3, [3], [3]]],
-        [LOAD, ["apply", "exp", [3], [0]]], [LOAD, ["sum", [3], [3], None]],
-        [LOAD, ["sum", [3], [3], [0, 0]]], [LOAD, ["free", [3]], ["free", [3]]],
-        [LOAD, ["store", [3], [2]]], [LOAD, ["store", [0], [2]]], [LOAD] * (LONGEST + 1),
-        [["load", [0, *["T"] * 10**5]]], [LOAD, ["matmul", [3], [3], [3]]], [["step"]], 1e308,
-    ],
-)  # fmt: skip
+@cases("program", [*MALFORMED, *LONG])
 def test_a_malformed_program_is_refused(program):
     for name, question in PUZZLES.items():
         verdict = question.judge_programs([program] * len(question.cases))

@@ -3,6 +3,7 @@
 import importlib
 import json
 from datetime import date, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -140,28 +141,13 @@ def test_a_wrong_answer_starts_anew_and_names_the_lecture(file):
 
 
 @pytest.fixture
-def derived(tmp_path, monkeypatch):
-    """A question of an instructor's own, which is derived in steps."""
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "own.toml").write_text(STEPS, encoding="utf-8")
-    monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path / "own"))
-    return "l01.derived"
+def own(monkeypatch):
+    """Questions of an instructor's own are there, too."""
+    monkeypatch.setenv("ROOFKIT_QUESTIONS", str(Path(__file__).with_name("own")))
 
 
-STEPS = """
-["l01.derived"]
-asks = "{N} bf16 numbers, fetched by the {chip}: how many seconds?"
-unit = "s"
-inputs.N = { count = 1e9, what = "the numbers" }
-inputs.size = { itemsize = "bf16", of = "a number" }
-inputs.bandwidth = { bandwidth = "TPU v5e" }
-steps.moved = ["size * N", "bytes", "the bytes"]
-steps.time = ["moved / bandwidth", "s", "the time: each byte crosses once"]
-"""
-
-
-def test_a_miss_shows_the_derivation_of_this_draw_and_when_it_comes_back(file, derived):
-    missed(file, derived)
+def test_a_miss_shows_the_derivation_of_this_draw_and_when_it_comes_back(file, own):
+    missed(file, "l01.derived")
     [due] = due_now()
     unanswered = answer_due(due, "...")
     moved, time = due.question.derivation()
@@ -333,23 +319,7 @@ def test_progress_refuses_what_it_cannot_know():
         progress("ps99")
 
 
-BESIDE = """
-["x.longest"]
-asks = "How many µs does the longest row of the table take?"
-beside = '''
-| row | µs |
-|-----|----|
-| 1   |  4 |
-| 2   |  6 |
-'''
-unit = "µs"
-steps.longest = ["max(4, 6)", "µs", "the longest row"]
-"""
-
-
-def test_a_table_that_a_question_needs_stands_beside_it(file, tmp_path, monkeypatch):
-    (tmp_path / "exam.toml").write_text(BESIDE, encoding="utf-8")
-    monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
+def test_a_table_that_a_question_needs_stands_beside_it(file, own):
     missed(file, "x.longest")
     assert "take?\n\n| row | µs |\n|-----|----|\n" in repr(review())
     assert "<th>row</th>" in review()._repr_html_()
