@@ -76,14 +76,11 @@ class Box:
             "HOME": home, "USER": user, "LOGNAME": user, "LANG": "C.UTF-8",
             "PATH": f"{PREFIX}/environment/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         } | (env or {})  # fmt: skip
-        become = () if user == "root" else ("setpriv", f"--reuid={user}", "--init-groups")
+        become = ()
         if user != "root":
             become = ("setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--")
-        words = (
-            shlex.join(["cd", str(cwd or home)])
-            + " && exec "
-            + shlex.join([*become, *map(str, command)])
-        )
+        typed = shlex.join([*become, *map(str, command)])
+        words = f"{shlex.join(['cd', str(cwd or home)])} && exec {typed}"
         return [
             "nsenter", f"--target={self.first}", "--mount", "--pid", "env", "-i",
             *(f"{name}={value}" for name, value in found.items()), "bash", "-c", words,

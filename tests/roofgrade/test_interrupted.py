@@ -17,12 +17,9 @@ from roofgrade.run import grading_run
 
 COMMANDS = {
     "run": (SET, "--only", "bob"),
-    "table": ("table", SET),
     "regrade": ("regrade", SET, RIDGE),
     "feedback": ("feedback", SET),
     "export": ("export", SET),
-    "late": ("late", SET, "--per-day", "0.1"),
-    "report": ("report", SET),
 }
 
 

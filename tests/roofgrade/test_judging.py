@@ -239,3 +239,8 @@ def test_only_a_check_can_be_asked_for(source):
 )
 def test_the_value_that_was_judged_is_text_of_one_line(name, answer, shown):
     assert judging.given(tables()[name], reply_to(name, answer)) == shown
+
+
+def test_a_reply_that_makes_no_sense_has_no_value_to_show():
+    for reply in (None, {}, {"value": {"t": "int", "v": "x"}}):
+        assert judging.given(tables()["ps2.matmul-bytes"], reply) == ""

@@ -99,6 +99,7 @@ def test_a_whole_solution_comes_through_without_a_remark():
         lambda nb: (lose_metadata(nb), format_3(nb)),
         lambda nb: nb["metadata"].update(kernelspec={"name": "julia-1.9", "language": "julia"}),
         lambda nb: nb.update(nbformat_minor=2),
+        lambda nb: cell(nb, "ps1-title").update(cell_type="heading", level=1),
         lambda nb: nb.update(nbformat=5),
         lambda nb: nb.pop("metadata"),
         lambda nb: [each.update(id="same") for each in nb["cells"]],
@@ -146,6 +147,15 @@ def test_a_deleted_cell_comes_back_where_it_was(grade_id):
     assert found.lost == ((grade_id,) if ANSWERS[grade_id] != text(grade_id) else ()) or (
         grade_id == "ps1-paragraph-rubric"
     )
+
+
+def test_the_last_answer_is_found_though_it_lost_its_name_and_all_after_it_is_gone():
+    def change(nb):
+        delete(nb, *IDS[IDS.index("ps1-paragraph") + 1 :])
+        cell(nb, "ps1-paragraph").update(id="another", metadata={})
+
+    found = mended(change)
+    assert source(found, "ps1-paragraph") == ANSWERS["ps1-paragraph"]
 
 
 def test_an_answer_in_a_cell_of_ones_own_is_not_undone_by_a_stub_that_comes_back():

@@ -3,13 +3,7 @@
 import pytest
 
 from roofgrade.common.sentences import escaped
-from roofgrade.intake.names import (
-    fault,
-    fault_of_file,
-    form,
-    means,
-    sender,
-)
+from roofgrade.intake.names import author, fault, fault_of_file, form, means, sender
 
 SETS = ("ps1", "ps2", "ps12")
 
@@ -55,6 +49,7 @@ def test_who_an_lms_names_may_be_hidden_and_late():
     assert (told.who, told.lms) == ("Participant", "Moodle")
     assert sender("lovelaceada_123_456_ps1", folder=True) is None
     assert sender("2026 ps1_final.ipynb") is None
+    assert author("lovelaceada_LATE_123_456_ps1-1.ipynb", "ps1") == "lovelaceada-123"
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,3 @@ def test_every_cell_and_question_of_the_table_of_lessons_is_there():
     for part in LESSONS.values():
         assert set(part.values()) <= CELLS
     assert set(LESSONS["questions"]) <= {*HOMEWORK, *(f"{name}-paragraph" for name in SETS)}
-
-
-def test_a_course_without_lectures_has_none(tmp_path):
-    assert Lessons(tmp_path).against("ps1.ridge", "peak: sparse") == ""

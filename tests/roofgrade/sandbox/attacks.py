@@ -12,7 +12,7 @@ def forge(text):
 # What a cell says, by the name of the attack; nothing worse comes of it.
 DENIED = {
     "Network is unreachable": {
-        "the internet": "import socket\nsocket.create_connection(('1.1.1.1', 53), timeout=2)",
+        "the internet": "import socket\nsocket.create_connection(('1.1.1.1', 53), timeout=2)"
     },
     "Function not implemented": {
         "vsock": "import socket\nsocket.socket(40)",
