@@ -74,7 +74,7 @@ def test_without_a_roster_the_names_in_the_zip_make_the_ids(course, entry, stude
     assert {name.split("/")[0] for name in there(course)} == {student}
 
 
-def test_no_zip_says_when_and_a_mark_of_canvas_is_passed_on(course):
+def test_a_zip_sets_no_time_and_canvass_late_mark_is_passed_on(course):
     told = unpacked(course, {"lovelaceada_LATE_123_456_ps1.ipynb": WORK})
     assert [each.why for each in told.values()] == ["Canvas marks it as late"]
     assert not any("timestamp" in name for name in there(course))

@@ -74,7 +74,7 @@ def test_no_message_takes_more_memory_than_there_is(name):
         (b"1" * 5_000, "more than 1,000 bytes"),
     ],
 )
-def test_it_says_what_is_wrong(raw, why):
+def test_unreadable_text_is_refused_with_the_reason(raw, why):
     with pytest.raises(untrusted_json.UnreadableError, match=why):
         untrusted_json.data(raw, most=1_000, most_values=200)
 

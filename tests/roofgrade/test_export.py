@@ -49,7 +49,7 @@ def lines(text):
     return list(csv.reader(io.StringIO(text)))
 
 
-def test_plain_says_how_each_stands(course):
+def test_the_plain_export_says_how_each_student_stands(course):
     head, *rows = lines(export.plain(course, SET))
     found = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
     assert {who: (one["status"], one["grade"]) for who, one in found.items()} == {
@@ -86,7 +86,7 @@ def test_what_is_no_formula_stays(text):
     assert lines(export._csv([[text]])) == [[text]]
 
 
-def test_moodles_grade_import(course):
+def test_moodle_gets_its_grade_import(course):
     head, *rows = lines(export.moodle(course, SET))
     assert head == ["Email address", "Username", "ps1", "Status"]
     assert ["read@example.edu", "read", "7.5", "graded"] in rows
@@ -94,7 +94,7 @@ def test_moodles_grade_import(course):
     assert ["", "person", "", "needs a person"] in rows
 
 
-def test_canvass_gradebook(course):
+def test_canvas_gets_its_gradebook(course):
     head, possible, *rows = lines(export.canvas(course, SET, column="ps1 (4711)"))
     assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "ps1 (4711)"]
     assert possible == ["    Points Possible", "", "", "", "", f"{WORTH:g}"]

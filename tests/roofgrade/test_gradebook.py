@@ -151,7 +151,7 @@ def test_other_cases_for_new_work_do_not_unsettle_an_answer_that_is_the_same(cou
     assert grade(course, "ada", cell)[1:] == (1, False)
 
 
-def test_files_that_are_missing_changed_or_left_over_are_mended(course):
+def test_missing_changed_and_leftover_files_are_put_right(course):
     result = result_of(course, "ada")
     put(course, result, {"data.csv": b"1"})
     before = autograded(course)
@@ -222,7 +222,7 @@ def test_beside_files_stay_below_the_folder(course):
     assert not contents(course.db_url)["student"]
 
 
-def test_a_held_gradebook_is_waited_for_and_then_told(course):
+def test_a_locked_gradebook_is_waited_for_and_then_named(course):
     result = result_of(course, "ada")
     with Writer(course, SET, patience=0.3) as writer:
         holder = sqlite3.connect(course.root / "gradebook.db")

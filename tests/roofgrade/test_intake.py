@@ -45,7 +45,7 @@ def only(course):
     return folder
 
 
-def test_the_norm_is_taken_in_without_a_remark(course):
+def test_a_folder_named_as_asked_is_taken_in_without_a_remark(course):
     put(course, "amy/ps1/ps1.ipynb")
     put(course, "amy/ps1/data/table.csv", b"1,2")
     folder = only(course)
@@ -69,7 +69,7 @@ def test_the_norm_is_taken_in_without_a_remark(course):
         "amy ps1 (2).ipynb",
     ],
 )
-def test_what_is_called_otherwise_is_taken_in_with_a_remark(course, path):
+def test_a_folder_with_another_name_is_taken_in_with_a_remark(course, path):
     put(course, path)
     folder = only(course)
     handed = take_in(folder)
@@ -147,7 +147,7 @@ def test_what_lies_beside_a_students_sets_is_told(course):
 
 @pytest.mark.parametrize("known", ["zo\u00e9", "zoe\u0301", "ZO\u00c9"])
 @pytest.mark.parametrize("called", ["zo\u00e9", "zoe\u0301", "Zo\u00e9", "zo\u00e9\u200f"])
-def test_a_folder_is_of_whom_its_name_means_in_any_spelling(course, known, called):
+def test_a_folder_belongs_to_the_student_it_names_in_any_spelling(course, known, called):
     put(course, f"{called}/ps1/ps1.ipynb")
     [folder] = folders(course, "ps1", [known, "zoe"])
     assert (folder.student, folder.name) == (known, f"{called}/ps1")

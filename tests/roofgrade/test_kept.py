@@ -103,7 +103,7 @@ def test_a_key_does_not_go_by_the_order_of_files():
         ("roofkit/README.md", False),
     ],
 )
-def test_the_version_goes_by_all_that_a_result_follows_from(tmp_path, file, counts):
+def test_the_version_changes_with_every_file_that_results_depend_on(tmp_path, file, counts):
     copies = [shutil.copytree(each, tmp_path / each.name) for each in kept.PACKAGES]
     before = kept.hash_of_sources(copies)
     assert before == kept.hash_of_sources(kept.PACKAGES)
@@ -112,7 +112,7 @@ def test_the_version_goes_by_all_that_a_result_follows_from(tmp_path, file, coun
     assert (kept.hash_of_sources(copies) != before) == counts
 
 
-def test_the_version_goes_by_an_instructors_own_questions(tmp_path, monkeypatch):
+def test_the_version_changes_with_an_instructors_own_questions(tmp_path, monkeypatch):
     before = kept.version()
     monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
     assert kept.version() == before

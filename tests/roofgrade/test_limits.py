@@ -23,7 +23,7 @@ def test_a_process_apart_gives_back_what_it_found():
     assert len(limits.apart(bytes, 5 * MEGABYTE)) == 5 * MEGABYTE
 
 
-def test_it_raises_what_was_raised():
+def test_an_error_in_a_process_apart_is_raised_here():
     with pytest.raises(ZeroDivisionError):
         limits.apart(divmod, 17, 0)
 
@@ -33,12 +33,12 @@ def test_it_raises_what_was_raised():
     [(bytearray, (200 * MEGABYTE,)), (spin, ()), (os._exit, (0,)), (bytes, (limits.LARGEST + 1,))],
     ids=["memory", "time", "a crash", "a long answer"],
 )
-def test_too_much_is_told(function, arguments):
+def test_a_process_that_takes_too_much_is_reported(function, arguments):
     with pytest.raises(limits.TooMuchError):
         limits.apart(function, *arguments, room=100 * MEGABYTE, seconds=0.2)
 
 
-def test_nothing_is_left_of_it():
+def test_a_process_apart_leaves_nothing_behind():
     before = os.listdir("/proc/self/fd"), psutil.Process().children()
     for _ in range(3):
         with pytest.raises(limits.TooMuchError):

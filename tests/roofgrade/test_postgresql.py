@@ -82,7 +82,7 @@ def tables(course):
     return found
 
 
-def test_it_holds_what_sqlite_would_though_writers_are_killed(course, tmp_path):
+def test_postgresql_holds_what_sqlite_would_though_writers_are_killed(course, tmp_path):
     draw = random.Random(1)
     with Writer(course, SET):
         pass
@@ -109,7 +109,7 @@ def test_it_holds_what_sqlite_would_though_writers_are_killed(course, tmp_path):
     assert contents(course.db_url) == before
 
 
-def test_a_lock_is_waited_for_and_then_told(course):
+def test_a_locked_table_is_waited_for_and_then_named(course):
     result = result_of(course, "zoe")
     engine = sa.create_engine(course.db_url)
     with Writer(course, SET, patience=0.3) as writer:

@@ -181,7 +181,7 @@ def test_a_run_that_fails_before_it_marks_leaves_no_worker(course):
     assert not multiprocessing.active_children()
 
 
-def test_two_runs_keep_apart(course):
+def test_two_runs_of_one_set_exclude_each_other(course):
     hand_in(course, "ada")
     grade_with(course)
     with (course.own / SET / "lock").open("r+") as lock:
@@ -191,7 +191,7 @@ def test_two_runs_keep_apart(course):
     assert states(grade_with(course)) == {"ada": GRADED}
 
 
-def test_only_some_students_and_the_rest_as_it_stands(course):
+def test_a_run_over_some_students_leaves_the_rest_as_it_stands(course):
     for student in ("ada", "bea", "cem"):
         hand_in(course, student)
     summary = grade_with(course, only=("bea",))

@@ -89,7 +89,7 @@ def test_nothing_that_is_printed_moves_the_cursor(course, command, monkeypatch):
     assert not re.search(r"(?<![\d.])-0(?![\d.])", said.replace(str(course.root), ""))
 
 
-def test_the_cost_of_nothing_is_told_without_a_sign(course, monkeypatch):
+def test_a_penalty_of_nothing_is_printed_without_a_minus(course, monkeypatch):
     monkeypatch.chdir(course.root)
     said = CliRunner().invoke(main, ("late", SET, "--per-day", "0.1", "--grace", "30")).stdout
     assert "0.0 h late, which costs nothing" in said

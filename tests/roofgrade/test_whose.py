@@ -105,7 +105,7 @@ def moodle(*senders):
         ("bob/Ada Lovelace_1_assignsubmission_file_/ps1.ipynb", "bob"),
     ],
 )
-def test_it_goes_to_whose_it_is(course, entry, student):
+def test_an_entry_goes_to_the_student_it_names(course, entry, student):
     said, there = unpack(course, entry)
     assert {name.split("/")[0] for name in there} == {student}, said
     assert "1 taken in, 0 left out." in said
@@ -149,7 +149,7 @@ def test_it_goes_to_whose_it_is(course, entry, student):
         (["Nobody\u202e/ps1.ipynb"], [r"Nobody\x202e"]),
     ],
 )
-def test_what_may_be_anothers_is_left_to_a_person(course, entries, told):
+def test_an_entry_that_may_be_anothers_is_left_to_a_person(course, entries, told):
     said, there = unpack(course, *entries)
     assert there == set()
     assert all(part in said for part in told), said

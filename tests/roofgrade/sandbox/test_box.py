@@ -40,7 +40,7 @@ def test_a_notebook_finds_its_files_and_keeps_its_names(any_box):
         assert said(child.run("import os\n(os.listdir(), 'x' in globals())")[0]) == "([], False)"
 
 
-def test_settings_of_a_notebook_that_counts(any_box):
+def test_a_graded_notebook_runs_with_its_own_settings(any_box):
     source = (
         "import os\nprint(*(os.environ[name] for name in "
         "('NBGRADER_EXECUTION', 'ROOFKIT_ANSWERS', 'MPLBACKEND', 'OMP_NUM_THREADS')), sep='|')"
@@ -69,7 +69,7 @@ def test_after_an_interrupted_cell_the_notebook_goes_on(any_box, loop):
         assert said(child.run("1 + 1")[0]) == "2"
 
 
-def test_an_answer_that_takes_too_long_is_none(child):
+def test_an_answer_that_takes_too_long_counts_as_no_answer(child):
     child.run("class Slow:\n    def __repr__(self):\n        while True: pass")
     assert child.probe({"expression": "Slow()"}, seconds=0.2) == ({"answer": {}, "count": 2}, True)
 
@@ -110,12 +110,12 @@ def test_what_a_cell_asks_is_answered_while_it_runs(any_box):
         assert said(child.run("roofcheck.request({})")[0]) == "{}"
 
 
-def test_the_end_of_a_student_is_the_students(any_box):
+def test_a_crash_of_student_code_is_the_students(any_box):
     with any_box.open({}) as child, pytest.raises(EndedError, match="ended: a crash"):
         child.run("import os\nos._exit(3)")
 
 
-def test_the_end_of_the_warm_python_is_the_graders_and_the_next_one_starts(box):
+def test_a_crash_of_the_warm_python_is_the_graders_and_another_starts(box):
     with box.open({}) as child:
         box._process.kill()
         with pytest.raises(MachineryError, match="the sandbox ended"):
@@ -124,7 +124,7 @@ def test_the_end_of_the_warm_python_is_the_graders_and_the_next_one_starts(box):
         assert said(child.run("1 + 1")[0]) == "2"
 
 
-def test_walls_that_cannot_be_put_up_are_the_graders(box):
+def test_walls_that_cannot_be_put_up_are_the_graders_error(box):
     odd = Box()
     odd._walls = Bubblewrap()
     odd._walls.setup["walls"]["tmpfs"] = {"/nowhere": 1}

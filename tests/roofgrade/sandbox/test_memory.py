@@ -65,7 +65,7 @@ def test_a_named_folder_that_will_not_do_is_an_error(tmp_path, monkeypatch):
         memory.delegated()
 
 
-def test_ones_own_is_taken_if_it_was_given_away(cgroups, monkeypatch):
+def test_the_own_cgroup_is_taken_if_it_was_delegated(cgroups, monkeypatch):
     monkeypatch.setattr(memory, "_own_cgroup", lambda: cgroups)
     assert memory.delegated() is None
     monkeypatch.setattr(memory.os, "getxattr", lambda *which: b"1")

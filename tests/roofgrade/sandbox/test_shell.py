@@ -124,7 +124,7 @@ def updated(outputs):
 
 
 @pytest.mark.parametrize("number", range(len(CELLS)), ids=CELLS)
-def test_as_under_a_kernel(kernel, sandbox, number):
+def test_a_cell_puts_out_the_same_as_under_a_kernel(kernel, sandbox, number):
     assert sandbox[number] == kernel[number]
 
 
@@ -146,7 +146,7 @@ def test_every_backend_is_inline(child, source):
 
 
 @pytest.mark.parametrize("source", ["exit()", "quit()", "exit", "import os\nos.kill(0, 0)"])
-def test_nothing_is_ended_by_leaving(child, source):
+def test_exit_and_quit_end_nothing(child, source):
     assert child.run(source)[0]["count"] == 1
     assert said(child.run("'here'")[0]) == "'here'"
 

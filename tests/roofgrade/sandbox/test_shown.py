@@ -110,7 +110,7 @@ def test_no_file_holds_a_word_of_what_is_private(course):
     box.stop()
 
 
-def test_a_walk_finds_what_lies_there(tmp_path, course):
+def test_the_walk_finds_private_files_where_no_walls_are(tmp_path, course):
     """The attack works: without walls it finds all of it."""
     box = Box(unsandboxed=True)
     found = WALK.replace('os.walk("/")', f"os.walk({str(course.root)!r})")
