@@ -154,8 +154,6 @@ answers(
     in_fractions="from fractions import Fraction\nridge = Fraction(3097, 20) / Fraction(768, 1000)",
     with_units='ridge = "201.6 FLOP/byte"',
     with_numpy="import numpy as np\nridge = np.array([309.7e12 / 2])[0] / np.float64(768e9)",
-    with_a_magic="%%time\nridge = 309.7e12 / 2 / 768e9",
-    writes_to_stderr="import sys\nprint('hm', file=sys.stderr)\n" + ANSWERS["ps1-ridge"],
     writes_a_file="open('r.txt', 'w').write('201.6')\nridge = float(open('r.txt').read())",
     not_in_ascii="größe = 309.7e12 / 2  # Rechenleistung, 算力\nridge = größe / 768e9",
 )

@@ -155,6 +155,14 @@ def test_a_folder_belongs_to_the_student_it_names_in_any_spelling(course, known,
     assert bool(folder.remarks) is (called != known)
 
 
+def test_a_file_outside_does_not_say_how_an_id_is_spelt(course):
+    put(course, "ps1_Zoe.ipynb")
+    put(course, "zoe/ps1/ps1.ipynb")
+    found = listed(course)
+    assert {each.student for each in found.values()} == {"zoe"}
+    assert not found["zoe/ps1"].state
+
+
 def test_who_are_known_as_two_stay_two(course):
     put(course, "Ann/ps1/ps1.ipynb")
     put(course, "ann/ps1/ps1.ipynb", MORE)

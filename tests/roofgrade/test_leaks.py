@@ -37,15 +37,6 @@ def release(request):
     return name, path.read_text(encoding="utf-8")
 
 
-def test_there_is_something_to_leak():
-    lines = [*solution_lines()]
-    assert len(lines) > 100
-    assert "ridge = 309.7e12 / 2 / 768e9" in lines
-    digits = [*right_answers(find_question("ps1.ridge"))]
-    assert within("It is 201.6 FLOP/byte.", digits) == ["201.6"]
-    assert within("a list: B, A, C", ["B, A, C"])
-
-
 def test_a_release_holds_no_line_of_a_solution_or_a_rubric(release):
     _, text = release
     for line in solution_lines():

@@ -43,6 +43,7 @@ def test_each_answer_counts_once(made):
     assert ridge.lessons == {"peak: sparse": "l01-dense"}
     assert (bound.counts["slip"], bound.counts["missing"], bound.answers) == (3, 1, 5)
     assert bound.lessons == {"memory": "l02-misread-below-answer"}
+    assert re.search(r"ps1.ridge  peak: sparse +3 +l01-dense", str(made))
 
 
 def test_a_function_that_is_still_empty_is_missing_and_no_slip(tmp_path):
@@ -52,6 +53,7 @@ def test_a_function_that_is_still_empty_is_missing_and_no_slip(tmp_path):
     keep(course, "ada", "graded", answers={"ps1.attainable": attainable})
     [row] = report(course, SET).rows
     assert (row.counts["missing"], row.slips) == (1, {})
+    assert Lessons(course.root).against("ps1.ridge", "peak: sparse") == "", "it has no lectures"
 
 
 def test_the_picture_adds_up_and_reads_in_grey(made, tmp_path):

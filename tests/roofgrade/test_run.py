@@ -155,6 +155,16 @@ def test_whose_process_was_ended_is_tried_once_more_by_the_next_run(course, tmp_
     assert marked_now(course) == before
 
 
+def test_other_work_is_tried_on_other_cases_and_the_same_on_the_same(course, monkeypatch):
+    drawn, secret = [], Course.secret
+    monkeypatch.setattr(Course, "secret", lambda *about: drawn.append(secret(*about)) or drawn[-1])
+    for answer in ("1", "1", "2"):
+        hand_in(course, "ada", answer)
+        grade_with(course)
+    assert len(drawn) == 3
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
 def test_what_ran_without_a_sandbox_is_marked_again_in_one(course):
     hand_in(course, "ada")
     grade_with(course, unsandboxed=True)

@@ -27,7 +27,6 @@ COMMANDS = [
     ("report", SET),
     ("late", SET, "--per-day", "0.1", "--grace", "30"),
     ("export", SET),
-    ("export", SET, "--for", "moodle"),
     ("export", SET, "--for", "canvas"),
     ("export", SET, "--into", "canvas.csv"),
     ("unpack", "hostile.zip", SET),

@@ -77,7 +77,6 @@ def moodle(*senders):
         (MOODLE.format(f"{NFD} Muller_1"), "zoé"),
         (MOODLE.format("\u202bنور حسن\u202c_1"), "nur"),
         (MOODLE.format("राम शर्मा_1"), "ram"),
-        (MOODLE.format("Ann Alee_1"), "annlee"),
         (MOODLE.format("Pat OBrien-Łukasz_1"), "pat"),
         ("Bob Smith_5002_assignsubmission_file_/Ada Lovelace_1_assignsubmission_file_.txt", "bob"),
         # Canvas: its own number, and the name run together, begun with the last one.
@@ -96,7 +95,6 @@ def moodle(*senders):
         ("Lovelace, Ada/ps1.ipynb", "ada"),
         ("ada@example.edu/ps1.ipynb", "ada"),
         (f"{NFD}/ps1.ipynb", "zoé"),
-        ("7001/ps1.ipynb", "7001"),
         ("ps1 Abgaben 2027/ada/ps1.ipynb", "ada"),
         (f"ps1_{NFD}.ipynb", "zoé"),
         # As hand_in() names it, and a browser numbers it.
@@ -116,7 +114,6 @@ def test_an_entry_goes_to_the_student_it_names(course, entry, student):
     [
         # A number that is another's id, user number or nothing, and no name of the roster.
         (moodle("Nobody Here_5002"), ["'Nobody Here' is not on the roster", "submitted/ID/ps1/"]),
-        (moodle("Participant_5002"), ["'Participant' is not on the roster"]),
         (["7001_456_ps1.ipynb"], ["'7001' is not on the roster"]),
         (["ps1-5002.ipynb"], ["whose"]),
         # Names that are nearly another's.
@@ -124,7 +121,6 @@ def test_an_entry_goes_to_the_student_it_names(course, entry, student):
         (moodle("Zoe Muller_1"), ["'Zoe Muller' is not on the roster"]),
         (moodle("Lab A-Ada Lovelace_1"), ["'Lab A-Ada Lovelace' is not on the roster"]),
         (moodle("bob_1"), ["not on the roster"]),
-        (moodle("..._1"), ["'...' is not on the roster"]),
         # One name for two.
         (moodle("Dan Twin_1"), ["two students", "dan1 (Dan Twin) and dan2 (Dan Twin)", "by hand"]),
         (["twindan_99_456_ps1.ipynb"], ["two students", "dan1", "dan2"]),

@@ -9,6 +9,7 @@ import sys
 import pytest
 from users import run_as
 
+from roofgrade.common.errors import MachineryError
 from roofgrade.sandbox import host, identity
 from roofgrade.sandbox.bubblewrap import LAUNCH
 
@@ -68,6 +69,13 @@ def test_a_user_is_free_again_when_its_sandbox_is_gone():
     del first
     again = identity.take()
     assert (again.user, again.maps) == (user, maps)
+
+
+def test_root_has_so_many_users_to_give(monkeypatch):
+    monkeypatch.setattr(identity.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(identity, "_claim", lambda user: None)
+    with pytest.raises(MachineryError, match="no user id between"):
+        identity.take()
 
 
 def test_a_range_goes_by_name_or_number(tmp_path):
