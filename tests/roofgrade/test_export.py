@@ -110,6 +110,8 @@ def test_moodles_worksheet_is_filled_in(course):
     assert [row[head.index("Grade")] for row in rows] == ["7.5", "", "12"]
     assert rows[0][1].startswith("'=HYPERLINK")
     assert rows[0][7] == "-", "Moodle reads this as no date"
+    with_semicolons = filled(course, WORKSHEET.replace(",", ";"))
+    assert with_semicolons.startswith('"Identifier";"Full name";')
 
 
 @pytest.mark.parametrize(
