@@ -83,11 +83,8 @@ def moodle(*senders):
         ("lovelaceada_5001_456_ps1-1.ipynb", "ada"),
         ("lovelaceada_LATE_5001_456_ps1.ipynb", "ada"),
         ("5001_456_ps1.ipynb", "ada"),
-        ("submissions 2/lovelaceada_5001_456_ps1.ipynb", "ada"),
         (f"muller{NFD.lower()}_99_456_ps1.ipynb", "zoé"),
         ("twindan_5003_456_ps1.ipynb", "dan1"),
-        ("twindan_5004_456_ps1.ipynb", "dan2"),
-        ("stoneevi_5006_456_ps1.ipynb", "eve"),
         ("someoneelse_5008_456_ps1.ipynb", "fay"),
         # Any other: an id, a name or an address.
         ("ada/ps1/ps1.ipynb", "ada"),
