@@ -43,10 +43,9 @@ def test_it_holds_lectures_exercises_and_what_they_need(kit):
 
 def test_it_holds_nothing_of_grading(kit):
     wheels = {name.split("/")[1] for name, _ in contents(kit) if name.startswith("wheel/")}
+    packages = {"roofkit", "rooflab", "roofcheck"}
     wheels -= {"roofcheck-0.1.0.data"}  # what Jupyter and IPython find of the course
-    assert wheels == {f"roof{part}" for part in ("kit", "lab", "check")} | {
-        f"roof{part}-0.1.0.dist-info" for part in ("kit", "lab", "check")
-    }
+    assert wheels == packages | {f"{name}-0.1.0.dist-info" for name in packages}
     for name, text in contents(kit):
         if name.endswith((".py", "METADATA", ".lock", ".ipynb")):
             assert "roofgrade" not in text, name

@@ -79,35 +79,16 @@ def markdown(source, options=""):
     return f'+++ {{"id": "x"{options}}}\n{source}\n'
 
 
-@pytest.mark.parametrize(
-    ("source", "slide_type"),
-    [
-        (markdown("# Title"), "slide"),
-        (markdown("## Section"), "slide"),
-        (markdown("### Part"), "subslide"),
-        (markdown("> Takeaway"), None),
-        (markdown("| a |\n|---|\n| 1 |"), None),
-        (markdown("$$\nx\n$$"), None),
-        (markdown("- item"), None),
-        (markdown("-1 is prose, $x$ too"), "notes"),
-        (markdown("<details><summary>Answer</summary></details>"), "notes"),
-        (markdown("Prose.", ', "slide": "fragment"'), "fragment"),
-        (code("x = 1", ":tags: [reveal]"), "fragment"),
-        (markdown("# Title", ', "slide": "-"'), None),
-        (code("x = 1"), None),
-        (code('check("q", x)  # now'), "skip"),
-        (code("predict(\n    'q',\n    240,\n)"), "skip"),
-        (code('y = check("q", x)'), None),
-        (code("x = 1", ":tags: [setup]"), "skip"),
-        (code("x = 1", ":tags: [setup]\n:slide: subslide"), "subslide"),
-    ],
-)
-def test_slide_type_follows_from_the_cell(source, slide_type):
-    metadata = mystcells.read_lecture("a.md", source, lambda name: 1).notebook.cells[0].metadata
-    assert metadata.get("slideshow", {}).get("slide_type") == slide_type
-    assert set(metadata) <= {"slideshow", "tags", "jupyter"}
-    revealed = "reveal" in metadata.get("tags", [])
-    assert metadata.get("jupyter") == ({"outputs_hidden": True} if revealed else None)
+@pytest.mark.parametrize("write", [markdown, code], ids=["markdown", "code"])
+def test_slide_type_follows_from_the_cell(write):
+    table = tomllib.loads(Path(__file__).with_name("slide-types.toml").read_text(encoding="utf-8"))
+    for source, options, slide_type in table[write.__name__]:
+        text = mystcells.read_lecture("a.md", write(source, options), lambda name: 1)
+        metadata = text.notebook.cells[0].metadata
+        assert metadata.get("slideshow", {}).get("slide_type", "") == slide_type, source
+        assert set(metadata) <= {"slideshow", "tags", "jupyter"}
+        revealed = "reveal" in metadata.get("tags", [])
+        assert metadata.get("jupyter") == ({"outputs_hidden": True} if revealed else None)
 
 
 @pytest.mark.parametrize(

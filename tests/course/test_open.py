@@ -99,22 +99,15 @@ def elsewhere(environment, kit):
 
 
 def ran(environment, path, folder, site=""):
-    """A notebook as the site offers it, run from top to bottom in a folder; errors stay in it."""
+    """Whether a notebook as the site offers it installs packages in a folder, and its errors."""
     place = folder / path.name
     place.write_text(alone.alone(path, site, WHEELS), encoding="utf-8")
     convert = ["jupyter", "nbconvert", "--to", "notebook", "--execute", "--inplace"]
     done = environment.run(*convert, "--allow-errors", str(place), cwd=folder)
     assert done.returncode == 0, done.stderr
-    return nbformat.read(place, as_version=4)
-
-
-def errors(notebook):
-    outputs = [o for c in notebook.cells if c.cell_type == "code" for o in c.outputs]
-    return [each.evalue for each in outputs if each.output_type == "error"]
-
-
-def installed(notebook):
-    return "are being installed" in str(notebook.cells[0].outputs)
+    cells = [c for c in nbformat.read(place, as_version=4).cells if c.cell_type == "code"]
+    errors = [o for cell in cells for o in cell.outputs if o.output_type == "error"]
+    return "are being installed" in str(cells[0].outputs), errors
 
 
 @contextlib.contextmanager
@@ -139,23 +132,18 @@ def test_every_notebook_of_the_site_runs_alone(elsewhere, kit, tmp_path):
             (folder / wheel).write_bytes((kit / wheel).read_bytes())
 
     forget()
-    [shown] = ran(environment, SETS[0], empty).cells[0].outputs
-    assert len(shown.traceback) == 1
-    assert "Download them into the folder of this notebook" in shown.traceback[0]
+    [shown] = ran(environment, SETS[0], empty)[1][0].traceback
+    assert "Download them into the folder of this notebook" in shown
 
-    notebook = ran(environment, SETS[0], beside)
-    assert (installed(notebook), errors(notebook)) == (True, [])
+    assert ran(environment, SETS[0], beside) == (True, [])
 
     forget()
     with served(site) as address:
-        notebook = ran(environment, first, empty, address)
-    assert (installed(notebook), errors(notebook)) == (True, [])
-
-    def failed(path):
-        return path.stem, errors(ran(environment, path, empty))
+        assert ran(environment, first, empty, address) == (True, [])
 
     with ThreadPoolExecutor(2) as pool:
-        assert dict(pool.map(failed, others)) == {path.stem: [] for path in others}
+        found = pool.map(lambda path: ran(environment, path, empty)[1], others)
+        assert dict(zip(others, found, strict=True)) == {path: [] for path in others}
 
 
 def test_binder_finds_what_it_installs():

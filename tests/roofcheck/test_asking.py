@@ -89,6 +89,18 @@ def test_what_stands_beside_questions_is_well_written():
         assert beside.problems(question) == [], name
 
 
+BESIDE = """
+["l01.fetch"]
+asks = "How many bytes are {weights} bf16 weights?"
+beside = '''
+HERE
+'''
+unit = "bytes"
+inputs.weights = { count = 1e9, what = "the weights" }
+steps.moved = ["weights * 2", "bytes", "the bytes"]
+"""
+
+
 @cases(
     ("written", "says"),
     [
@@ -98,18 +110,8 @@ def test_what_stands_beside_questions_is_well_written():
     ],
 )
 def test_a_table_says_what_is_wrong_beside_a_question(written, says):
-    table = f"""
-["l01.fetch"]
-asks = "How many bytes are {{weights}} bf16 weights?"
-beside = '''
-{written}
-'''
-unit = "bytes"
-inputs.weights = {{ count = 1e9, what = "the weights" }}
-steps.moved = ["weights * 2", "bytes", "the bytes"]
-"""
     with pytest.raises(TableError, match=says):
-        questions(table)
+        questions(BESIDE.replace("HERE", written))
 
 
 @pytest.mark.slow("an example of an answer that is the answer, or cannot be read")

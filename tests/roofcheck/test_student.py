@@ -106,24 +106,6 @@ def test_nothing_a_students_function_prints_as_an_error_or_warns_reaches_stderr(
     assert len(str(grade)) < 300
 
 
-@cases(
-    ("function", "says"),
-    [
-        (lambda i, p, b: None, "returned None"),
-        (lambda i, p, b: "fast", "No number could be read from the text 'fast'"),
-        (lambda i, p, b: (1, 2), "returned 2 value(s), not 1"),
-        (lambda i, p, b: math.nan, "nan"),
-        (lambda i, p, b: -1, "negative"),
-        (lambda i, p, b: 2 * min(p, i * b), "Too large by a factor of 2."),
-        (lambda i, p, b: i * b, "That is intensity times bandwidth alone"),
-    ],
-)
-def test_a_wrong_function_is_told_for_which_call_and_why(function, says):
-    grade = check("ps1.attainable", function)
-    assert says in str(grade)
-    assert grade < 4
-
-
 @cases("name", QUESTIONS)
 @cases("answer", [..., None])
 def test_an_unanswered_question_earns_nothing_and_says_so(name, answer):
@@ -198,16 +180,11 @@ def test_a_reveal_names_none_of_several_mistakes_that_give_the_guess():
         assert shown.endswith("; it is 1.01 ms.")
 
 
-@cases(
-    ("name", "says"),
-    [
-        ("l01.h100-math", r"l01\.h100-math: the cell computes 1, its question 0.001"),
-        ("ps1.bound", r"ps1\.bound asks for no single number"),
-    ],
-)
-def test_a_reveal_refuses_what_its_question_does_not_compute(name, says):
-    with pytest.raises(ValueError, match=says):
-        reveal(name, 1)
+def test_a_reveal_refuses_what_its_question_does_not_compute():
+    with pytest.raises(ValueError, match=r"h100-math: the cell computes 1, its question 0.001"):
+        reveal("l01.h100-math", 1)
+    with pytest.raises(ValueError, match=r"ps1\.bound asks for no single number"):
+        reveal("ps1.bound", 1)
 
 
 @pytest.mark.parametrize("answers", [(123, 124, 125), (123, 123, 123)])
@@ -266,11 +243,9 @@ def test_a_partial_answer_says_which_half_is_right():
     assert "it gives 0.1566; it should give 0.2396." in str(grade)
 
 
-@cases(
-    ("answer", "says"), [(None, "list.sort() sorts in place"), ({"TPU v5e"}, "A set has no order")]
-)
-def test_what_cannot_be_an_order_is_told_so(answer, says):
-    assert says in str(check("ps1.order", answer))
+def test_what_cannot_be_an_order_is_told_so():
+    assert "list.sort() sorts in place" in str(check("ps1.order", None))
+    assert "A set has no order" in str(check("ps1.order", {"TPU v5e"}))
 
 
 def test_an_order_takes_names_aliases_chips_and_pairs():
@@ -317,10 +292,6 @@ def test_rounded_results_keep_half_and_are_told_so(rounding):
     grade = check("ps4.light", lambda *case: rounding(question.reference(*case)))
     assert grade == question.points / 2
     assert "These are rounded" in str(grade)
-
-
-def test_a_function_of_nothing_but_zeros_is_told_of_whole_divisions():
-    assert "rounded down by //" in str(check("ps1.attainable", lambda *case: 0))
 
 
 def test_a_draw_that_never_binds_is_refused_and_raises_nothing():
@@ -385,28 +356,36 @@ class Silent(Exception):  # noqa: N818
         (raises(Silent), "raised Silent: … for"),
         (raises(AssertionError), "raised AssertionError for"),
         (raises(SystemExit), "raised SystemExit"),
+        (lambda i, p, b: None, "returned None"),
+        (lambda i, p, b: "fast", "No number could be read from the text 'fast'"),
+        (lambda i, p, b: (1, 2), "returned 2 value(s), not 1"),
+        (lambda i, p, b: math.nan, "nan"),
+        (lambda i, p, b: -1, "negative"),
+        (lambda *case: 0, "rounded down by //"),
+        (lambda i, p, b: 2 * min(p, i * b), "Too large by a factor of 2."),
+        (lambda i, p, b: i * b, "That is intensity times bandwidth alone"),
+        (lambda i, p, b: int(p) ** 100, "it gives inf; it should give"),
         (lambda i: i, "raised TypeError: lambda() takes 1 positional argument but 3 were given"),
         (lambda i, p, b: max * p, "for *: 'function' and 'float'"),
         (lambda i, p, b: [][0], "raised IndexError: list index out of range for (i=1.94, "),
         (lambda i, p, b: {}[p], "raised KeyError: 21200000000000.0"),
     ],
 )
-def test_what_a_function_raises_keeps_its_type_and_text_and_shows_nothing_of_pythons_own(
+def test_a_wrong_function_is_told_for_which_call_and_why_and_shows_nothing_of_pythons_own(
     function, says
 ):
     verdict = find_question("ps1.attainable").judge(function)
+    assert verdict.credit < 1
     assert says in verdict.message
     assert len(verdict.message) <= 200
     assert not any(each in verdict.message for each in ("<", "(34", "builtin_function", "locals"))
 
 
-def test_values_are_told_apart_and_a_whole_number_may_be_larger_than_every_float():
+def test_the_values_that_differ_look_different():
     question = find_question("ps1.attainable")
     verdict = question.judge(lambda *case: 1.0012 * question.reference(*case))
     found, right = verdict.message.split("it gives ")[1].split("; it should give ")
     assert found != right.rstrip(".")
-    verdict = question.judge(lambda i, p, b: int(p) ** 100)
-    assert "it gives inf; it should give" in verdict.message
 
 
 def test_nothing_but_a_keyboard_interrupt_gets_out_of_a_check():
