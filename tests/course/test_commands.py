@@ -148,8 +148,12 @@ def given(address):
 def test_only_who_teaches_meets_the_grading_menus(students, teaching):
     assert "@jupyter/nbgrader" in given(students)["disabledExtensions"]
     assert "@jupyter/nbgrader" not in given(teaching)["disabledExtensions"]
+    validate = "assignments/validate?path=exercises/en/ps1/ps1.ipynb"
     with pytest.raises(urllib.error.HTTPError, match="404"):
-        asked(students, "assignments/validate?path=exercises/en/ps1/ps1.ipynb", data=b"")
+        asked(students, validate, data=b"")
+    reply = json.loads(asked(teaching, validate, data=b""))
+    assert reply["success"], reply
+    assert 'check("ps1.ridge", ridge)' in str(reply["value"])
 
 
 def test_without_the_homes_extension_the_first_lecture_opens(tmp_path):
@@ -183,11 +187,3 @@ def test_decks_that_are_built_stand_in_a_menu_and_run_their_scripts(tmp_path):
     assert page["text"] == "Slides: B > 240"
     # A sandboxed page has no scripts of its own origin and opens no speaker's window.
     assert "sandbox" not in served.headers["Content-Security-Policy"]
-
-
-@TEACHING
-def test_nbgraders_validate_button_finds_a_problem_set(teaching):
-    path = "assignments/validate?path=exercises/en/ps1/ps1.ipynb"
-    reply = json.loads(asked(teaching, path, data=b""))
-    assert reply["success"], reply
-    assert 'check("ps1.ridge", ridge)' in str(reply["value"])

@@ -91,40 +91,23 @@ def test_slide_type_follows_from_the_cell(write):
         assert metadata.get("jupyter") == ({"outputs_hidden": True} if revealed else None)
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        (markdown("a") + "\n```{code-cell}\nx = 1\n```\n", r"a.md:5: a code cell has no id"),
-        ("\nProse.\n", r"a.md:2: a markdown cell has no id"),
-        (markdown("a") + code("y"), r"a.md:6: cell id 'x' is taken by line 2"),
-        ('+++ {"id": "a b"}\nProse.\n', r"a.md:2: cell id 'a b' must be"),
-        ("```{code-cell}\n:id: 7\nx\n```\n", r"a.md:3: cell id 7 must be"),
-        ("+++ {id}\nProse.\n", r"a.md: .* at line 1 could not be read"),
-        (code("x", ":slide: big"), r"a.md:4: cell x: slide is 'big'"),
-        (code("x", ":tag: [setup]"), r"a.md:4: cell x: unknown option 'tag'"),
-        (code('y = reveal("l09.x", 1)'), r"a.md:4: cell x: question 'l09.x' cannot be asked: no"),
-    ],
-)
-def test_a_text_in_error_is_reported_with_its_line(source, message):
-    with pytest.raises(mystcells.BuildError, match=message):
-        mystcells.read_lecture("a.md", source, notebooks.question_points)
+def probed(name, source, points):
+    return inline.probes(mystcells.read_lecture(name, source, points))
 
 
 @pytest.mark.parametrize(
-    ("source", "message"),
+    ("kind", "read", "points"),
     [
-        (code("check(question, x)"), r"a.md:4: cell x: write check"),
-        (code('check("ps1.other", x)'), r"a.md:4: cell x: question 'ps1.other' cannot"),
-        (code("x = 1", ":points: 3"), r"a.md:4: cell x: a code cell takes no points"),
-        (markdown("### BEGIN SOLUTION"), r"a.md:2: cell x: an answer graded by hand needs"),
-        (markdown("Why?", ', "points": 4'), r"a.md:2: cell x: an answer graded by hand needs"),
-        (markdown("Why?", ', "slide": "skip"'), r"a.md:2: cell x: unknown option 'slide'"),
-        (PROBLEM_SET[:-30], r"cell ps1-why-rubric: a rubric stands right after .* first paragraph"),
+        ("lecture", mystcells.read_lecture, notebooks.question_points),
+        ("problem-set", mystcells.read_problem_set, points),
+        ("prose", probed, points),
     ],
 )
-def test_a_problem_set_in_error_is_reported_with_its_line(source, message):
-    with pytest.raises(mystcells.BuildError, match=message):
-        mystcells.read_problem_set("a.md", source, points)
+def test_a_text_in_error_is_reported_with_its_line(kind, read, points):
+    errors = Path(__file__).with_name("errors.toml").read_text(encoding="utf-8")
+    for error in tomllib.loads(errors)[kind]:
+        with pytest.raises(mystcells.BuildError, match=error["says"]):
+            read("a.md", error["text"], points)
 
 
 def test_a_question_that_takes_a_slip_for_right_stops_the_build(monkeypatch):
@@ -203,22 +186,6 @@ def test_expressions_in_prose_become_the_values_that_the_run_leaves_and_no_cell_
 
 
 @pytest.mark.parametrize(
-    ("prose", "message"),
-    [
-        ("\nA\n\n$x$ {eval}`1 +`", "a.md:5: cell x: {eval}`1 +`: SyntaxError: f-string"),
-        ("{eval}`a} and {b`", "a.md:2: cell x: {eval}`a} and {b`: write one expression"),
-        ("{eval}`a=`", "a.md:2: cell x: {eval}`a=`: write one expression"),
-        ("A\n{eval}`a` {eval}(b)", "a.md:3: cell x: write {eval}`expression`"),
-        ("A {eval}`a\n+ b`", "a.md:2: cell x: write {eval}`expression`"),
-    ],
-)
-def test_an_expression_that_cannot_be_read_is_reported_with_its_line(prose, message):
-    text = mystcells.read_lecture("a.md", markdown(prose), points)
-    with pytest.raises(mystcells.BuildError, match=re.escape(message)):
-        inline.probes(text)
-
-
-@pytest.mark.parametrize(
     ("prose", "first", "second", "name"),
     [
         ("{eval}`cache / 2`", "cache = 2", "prompt, cache = 1, 3", "cache"),
@@ -281,6 +248,7 @@ def test_numbers_are_written_with_their_ranges():
         ("minutes: 90\n", "", "md: its header needs a title and minutes"),
         ("[2, 3]", "[2, 9]", "md: course/text has no lecture 09"),
         (', "lectures": [2]', "", "md:22: cell ps1-check: a heading with"),
+        ("A person reads this.\n\n", "", "cell ps1-why-rubric: a rubric stands right after"),
     ],
 )
 def test_a_text_that_lacks_a_fact_is_reported(tmp_path, capsys, old, new, message):

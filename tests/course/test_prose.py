@@ -99,17 +99,3 @@ def untied(name, source):
 def test_every_figure_in_prose_is_worked_out_or_given(path):
     found = untied(path.name, path.read_text(encoding="utf-8"))
     assert not found, "\n".join([*found, REMEDY])
-
-
-@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
-def test_a_stale_figure_is_found_wherever_an_expression_stands(path):
-    source, roles = path.read_text(encoding="utf-8"), []
-
-    def stale(role):
-        roles.append(role[0])
-        return f"7,{100 + len(roles)}.5"
-
-    found = untied(path.name, inline.ROLE.sub(stale, source))
-    assert len(found) == len(roles) > 0
-    for number, (role, message) in enumerate(zip(roles, found, strict=True), 1):
-        assert f" 7,{100 + number}.5" in message, role

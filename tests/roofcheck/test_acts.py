@@ -12,7 +12,8 @@ from roofcheck.steps.derivation import Derivation, step
 from roofcheck.steps.inputs import bandwidth, count, fma
 
 VALUES = {"a": 3.0, "b": 5.0, "c": 7.0}
-CHANGES = tomllib.loads(Path(__file__).with_name("acts.toml").read_text(encoding="utf-8"))
+TOLD = tomllib.loads(Path(__file__).with_name("acts.toml").read_text(encoding="utf-8"))
+CHANGES, SAYS = TOLD["changes"], TOLD["says"]
 
 
 def named(change):
@@ -45,16 +46,6 @@ INPUTS = {
     "other": count(3e9, "the other array", "bytes"),
     "peak": count(1e13, "the peak", "FLOP/s"),
     "bandwidth": bandwidth("TPU v5e"),
-}
-SAYS = {
-    "time: max-sum max(t_math, t_comms)": "That takes the sum for the time: the time if nothing "
-    "overlaps.",
-    "time: max-alone t_math": "That takes T_math alone for the time. The longer decides.",
-    "t_math given": "That is T_math. From there it is at least one step more to the time.",
-    "t_comms: multiplied bandwidth": "That is the value after multiplying by the memory "
-    "bandwidth of the TPU v5e instead of dividing, in T_comms.",
-    "t_math: left-out pairs": "That is the value without the multiply-adds in T_math.",
-    "t_comms: swapped size, other": "That is the value with the other array in place of the array.",
 }
 
 

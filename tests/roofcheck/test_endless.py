@@ -237,14 +237,6 @@ def test_work_is_what_counts_and_a_process_that_sleeps_is_timed_by_the_wall(
     assert looked in (looks, looks + 1)
 
 
-def test_a_keyboard_interrupt_goes_through(by):
-    def interrupted(x):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        ONE.judge(interrupted)
-
-
 def test_a_timer_and_a_trace_of_somebody_else_go_on():
     rung, lines = [], []
 

@@ -149,7 +149,10 @@ def own(monkeypatch):
 def test_a_miss_shows_the_derivation_of_this_draw_and_when_it_comes_back(file, own):
     missed(file, "l01.derived")
     [due] = due_now()
+    assert repr(review(...)) == repr(due)
     unanswered = answer_due(due, "...")
+    assert unanswered.verdict.state == "missing"
+    assert due_now() == [due]
     moved, time = due.question.derivation()
     grade = review(2 * due.question.reference())
     assert f"comes back on {date.today() + timedelta(days=1)}.\n" in str(grade)
@@ -162,14 +165,6 @@ def test_a_miss_shows_the_derivation_of_this_draw_and_when_it_comes_back(file, o
     for grade in (unanswered, review(due_now()[0].question.reference())):
         assert "details" not in grade._repr_html_()
         assert "step" not in str(grade)
-
-
-def test_an_unanswered_review_stays_due(file):
-    missed(file, "l01.v6e-comms")
-    [due] = due_now()
-    assert repr(review(...)) == repr(due)
-    assert answer_due(due, "...").verdict.state == "missing"
-    assert due_now() == [due]
 
 
 def test_every_kind_says_what_an_answer_may_be(file):
