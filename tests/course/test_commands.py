@@ -39,14 +39,11 @@ def script(path, body):
     path.chmod(0o755)
 
 
-def test_a_missing_python_is_told_in_a_sentence(bare, tmp_path):
+def test_a_missing_python_is_told_in_a_sentence_and_one_too_old_does_not_count(bare, tmp_path):
     done = set_up(bare, tmp_path)
     assert done.returncode == 1
     assert "Python 3.11 or later is needed and was not found. Install it" in done.stderr
     assert not (tmp_path / "venv").exists()
-
-
-def test_a_python_that_is_too_old_does_not_count(bare, tmp_path):
     script(bare / "python3", "exit 1")
     assert "was not found" in set_up(bare, tmp_path).stderr
 
@@ -80,15 +77,15 @@ def test_the_course_opens_and_serves_what_is_for_students(students):
     serves(students, solutions=False)
 
 
-TEACHING = pytest.mark.slow("make teach opens, with nbgrader's menus")
-
-
 @pytest.fixture(scope="module")
 def teaching(tmp_path_factory):
     """The address of a JupyterLab as who teaches has it."""
     built = tmp_path_factory.mktemp("built")
     with lab(tmp_path_factory.mktemp("lab"), "--all", "--built", built) as address:
         yield address
+
+
+TEACHING = pytest.mark.slow("make teach opens, with nbgrader's menus")
 
 
 @TEACHING
@@ -164,13 +161,15 @@ def test_without_the_homes_extension_the_first_lecture_opens(tmp_path):
         "import argparse, start;"
         "start.open_lab(__import__('sys').argv[1], '.', argparse.Namespace(port=1, browser='none'))"
     )
-    run = [sys.executable, "-c", code, str(bare)]
-    said = subprocess.run(run, cwd=ROOT / "tools/kit", capture_output=True, text=True).stdout
-    [address] = re.findall(r"default_url=/lab/tree/(\S+)", said)
+
+    def opens():
+        run = [sys.executable, "-c", code, str(bare)]
+        return subprocess.run(run, cwd=ROOT / "tools/kit", capture_output=True, text=True).stdout
+
+    [address] = re.findall(r"default_url=/lab/tree/(\S+)", opens())
     assert (ROOT / address).is_file()
     (bare.parents[1] / "share/jupyter/labextensions/roofcheck").mkdir(parents=True)
-    said = subprocess.run(run, cwd=ROOT / "tools/kit", capture_output=True, text=True).stdout
-    assert "jupyterlab" in said
+    assert "jupyterlab" in (said := opens())
     assert "default_url" not in said
 
 

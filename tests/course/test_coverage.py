@@ -36,8 +36,3 @@ def test_an_item_is_covered_by_cells_and_questions_that_there_are(item):
     assert len(set(where)) == len(where)
     for name in where:
         assert name in CELLS or (name in ASKED and name in tables()), name
-
-
-def test_each_topic_has_items_and_each_item_one_topic():
-    assert all(COVERAGE.values())
-    assert sum(map(len, COVERAGE.values())) == len(ITEMS)

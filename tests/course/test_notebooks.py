@@ -28,6 +28,7 @@ TEXTS = {
     for path in sorted(SAMPLE.rglob("*.md"))
 } | {"nbgrader_config.py": CONFIG}
 PROBLEM_SET = TEXTS["solutions/text/ps1-first.md"]
+CHANGES = tomllib.loads(Path(__file__).with_name("changes.toml").read_text(encoding="utf-8"))
 
 
 def course(root, texts):
@@ -241,16 +242,7 @@ def test_numbers_are_written_with_their_ranges():
     assert written == ["3", "1 and 2", "1, 3 to 5, 7 and 8", "7 to 9"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("Why?", "Why\n{eval}`ridge`?", "md:32: cell ps1-why: a problem set is not run"),
-        ("minutes: 90\n", "", "md: its header needs a title and minutes"),
-        ("[2, 3]", "[2, 9]", "md: course/text has no lecture 09"),
-        (', "lectures": [2]', "", "md:22: cell ps1-check: a heading with"),
-        ("A person reads this.\n\n", "", "cell ps1-why-rubric: a rubric stands right after"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "message"), CHANGES["problem-set"])
 def test_a_text_that_lacks_a_fact_is_reported(tmp_path, capsys, old, new, message):
     name = "solutions/text/ps1-first.md"
     root = course(tmp_path, TEXTS | {name: PROBLEM_SET.replace(old, new, 1)})
@@ -387,26 +379,10 @@ def test_check_names_the_notebook_the_cell_and_the_command(tmp_path, capsys):
     assert build(root, "--check", root / "solutions/text/ps1-first.md") == 0
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "found"),
-    [
-        (r'"image/png": "\w{10}', '"image/png": "AAAA', []),
-        ("image/png;base64,AAAA", "image/png;base64,BBBB", []),
-        ("(1, 1)", "(2, 2)", ["cell t01-figure: different source"]),
-        ('"slide"$', '"subslide"', ["cell t01-title: different metadata"]),
-        ('"nbformat_minor": 5', '"nbformat_minor": 4', ["notebook different nbformat_minor"]),
-        (
-            '"t01-title"',
-            '"t01-other"',
-            ["cell t01-other: not in the text", "cell t01-title: missing"],
-        ),
-        (r"\n$", "", ["different layout of the file"]),
-        ("^{", "<<<<", ["not a notebook with cell ids"]),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "found"), CHANGES["notebook"])
 def test_differences_are_named_and_pictures_are_not_compared(built, tmp_path, old, new, found):
     content = (built / "course/en/01-a.ipynb").read_text()
     path = tmp_path / "01-a.ipynb"
-    path.write_text(re.sub(old.replace("(1, 1)", r"\(1, 1\)"), new, content, flags=re.M, count=1))
+    path.write_text(re.sub(old, new, content, flags=re.M, count=1))
     assert path.read_text() != content
     assert notebooks.differences(path, content) == found

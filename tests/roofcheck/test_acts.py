@@ -53,12 +53,10 @@ def test_each_act_says_what_was_done_and_where():
     found = {act.name: act for act in acts(TIMES, INPUTS)}
     assert {name: str(found[name].says) for name in SAYS} == SAYS
     assert len(found) == len(list(acts(TIMES, INPUTS)))
+    # Each is carried on to the answer.
+    values = {name: given.value for name, given in INPUTS.items()}
+    wrong = found["t_comms: swapped size, other"]
+    assert wrong.derivation(**values) == pytest.approx(1e3 * 3e9 / 819e9)
     # What is true of a value however it came about is plain.
     plain = {name for name in SAYS if found[name].plain}
     assert plain == {"time: max-sum max(t_math, t_comms)", "time: max-alone t_math", "t_math given"}
-
-
-def test_an_act_is_carried_on_to_the_answer():
-    values = {name: given.value for name, given in INPUTS.items()}
-    [wrong] = [a for a in acts(TIMES, INPUTS) if a.name == "t_comms: swapped size, other"]
-    assert wrong.derivation(**values) == pytest.approx(1e3 * 3e9 / 819e9)

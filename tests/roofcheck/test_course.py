@@ -79,6 +79,7 @@ def test_a_term_gives_dates_with_a_zone(folder):
     assert term.due["ps1"].tzinfo
     assert term.ids.name == "ids.txt"
     assert folder("due.ps1 = 2027-01-31T18:00:00").term.due["ps1"].tzinfo
+    assert course.Course(ROOT).term == course.Term(), "the file that goes out sets nothing"
 
 
 @pytest.mark.parametrize(
@@ -93,10 +94,6 @@ def test_a_term_gives_dates_with_a_zone(folder):
 def test_a_term_in_error_says_where(folder, text, told):
     with pytest.raises(ValueError, match=told):
         _ = folder(text).term
-
-
-def test_the_terms_file_that_goes_out_sets_nothing():
-    assert course.Course(ROOT).term == course.Term()
 
 
 def test_progress_takes_the_date_from_the_term(folder, monkeypatch):

@@ -50,7 +50,6 @@ def test_it_names_the_first_cell_for_what_that_would_load(shells, code):
 @pytest.mark.parametrize(
     "code",
     [
-        "chekc(1)",
         "1 / 0",
         "def f():\n    return chekc(1)\nf()",
         "np = 1\nnp.ones",
