@@ -135,6 +135,7 @@ def test_feedback_stays_short_and_is_no_html_whatever_the_answer_holds():
 
 
 def test_a_reveal_says_what_was_guessed():
+    assert "No answer yet" in str(predict("l01.h100-math"))
     answer = 1e12 / rk.chip("H100").peak_flops("bf16")
     assert repr(reveal("l01.h100-math", answer)) == "It is 1.01 ms."
     predict("l01.h100-math", "5 ms")
