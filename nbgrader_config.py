@@ -33,11 +33,11 @@ c.GenerateFeedback.force = True
 
 # Nor does a page of Formgrader run what a student wrote, or load anything from another host.
 # Cleaning makes HTML, within bounds; nbconvert's own filters have nothing left to do.
-c.HTMLExporter.preprocessors = ["roofgrade.pages.cleaning.Cleaning"]
+c.HTMLExporter.preprocessors = ["roofgrade.pages.notebook_html.Cleaning"]
 c.HighlightMagicsPreprocessor.enabled = False
 READY = ("markdown2html", "highlight_code", "strip_files_prefix")
-c.HTMLExporter.filters = dict.fromkeys(READY, "roofgrade.pages.cleaning.ready")
-c.HTMLExporter.filters["words"] = "roofgrade.common.sentences.words"
+c.HTMLExporter.filters = dict.fromkeys(READY, "roofgrade.pages.notebook_html.pass_through")
+c.HTMLExporter.filters["words"] = "roofgrade.common.sentences.sentence"
 FORMGRADER = Path(nbgrader.__file__).parent / "server_extensions/formgrader/templates"
 HOUSE = Path(roofgrade.__file__).parent / "pages/templates"
 c.HTMLExporter.extra_template_basedirs = [str(HOUSE), str(FORMGRADER)]
@@ -46,7 +46,7 @@ c.HTMLExporter.extra_template_paths = [str(FORMGRADER)]
 # What students hand in is built anew from the release first: a cell that stands twice, is gone or
 # has lost its metadata would else end the run. A deleted check comes back, and counts.
 c.Autograde.sanitize_preprocessors = [
-    "roofgrade.restore.stock.Mend",
+    "roofgrade.restore.nbgrader_step.RestoreNotebook",
     "nbgrader.preprocessors.OverwriteKernelspec",
     "nbgrader.preprocessors.OverwriteCells",
     "nbgrader.preprocessors.CheckCellMetadata",

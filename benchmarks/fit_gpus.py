@@ -115,7 +115,7 @@ def vidur_links():
     table = rows_of(PUBLISHED / "all_reduces.csv")
     table["size"] = table.pop("bytes")
     variant = [
-        gpus.link_named("switch" if node.endswith("dgx") else "pairs", count, per_node)
+        gpus.name_link("switch" if node.endswith("dgx") else "pairs", count, per_node)
         for node, count, per_node in zip(
             table["node"], table["gpus"], table["gpus_per_node"], strict=True
         )
@@ -178,18 +178,18 @@ def predict(kernel, variant, chip, constants, part):
     """Predicted seconds of rows of one chip and variant, and the place of their regime."""
     gpu = figures(chip, variant)
     if kernel == "matmul":
-        return gpus.matmul_by(gpu, constants, part["B"], part["D"], part["F"], BYTES[variant])
+        return gpus.time_matmul(gpu, constants, part["B"], part["D"], part["F"], BYTES[variant])
     if kernel == "elementwise":
-        return gpus.rows_by(gpu, constants, part["rows"], part["width"], 2, variant)
+        return gpus.time_row_kernel(gpu, constants, part["rows"], part["width"], 2, variant)
     if kernel == "attention":
         sizes = ("batch", "new", "cached", "heads", "kv_heads", "head_dim")
-        return gpus.attention_by(gpu, constants, *(part[size] for size in sizes))
-    return gpus.link_by(constants, variant, part["size"], part["gpus"], gpus.PASSES[kernel])
+        return gpus.time_attention(gpu, constants, *(part[size] for size in sizes))
+    return gpus.time_collective(constants, variant, part["size"], part["gpus"], gpus.PASSES[kernel])
 
 
 @functools.cache
 def figures(chip, variant):
-    gpu = gpus.figures(rk.chip(chip))
+    gpu = gpus.gpu_figures(rk.chip(chip))
     return replace(gpu, peak=float(rk.chip(chip).peak_flops("fp8"))) if variant == "fp8" else gpu
 
 
@@ -283,7 +283,7 @@ def by_others(label, chip, other):
         if constants is None:
             continue
         if its.kernel in gpus.PASSES:
-            bus = gpus.bus_between(constants["bus"], variant, rk.chip(other), rk.chip(chip))
+            bus = gpus.scale_bus(constants["bus"], variant, rk.chip(other), rk.chip(chip))
             if bus is None or variant == "host":
                 continue
             constants = constants | {"bus": bus}
@@ -562,4 +562,4 @@ if __name__ == "__main__":
     options = parser.parse_args()
     report()
     if options.write:
-        gpus.TABLE.write_text(document(), encoding="utf-8")
+        gpus.GPUS_TABLE.write_text(document(), encoding="utf-8")

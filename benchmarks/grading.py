@@ -29,12 +29,12 @@ from time import perf_counter
 
 import nbformat
 
-from roofgrade.common.results import GRADED, PERSON, REFUSED, Result
+from roofgrade.common.results import GRADED, REFUSED, WAITING, Result
 from roofgrade.course import Course
-from roofgrade.gradebook.kept import RESULTS
-from roofgrade.judge.marking import mark
+from roofgrade.gradebook.result_files import RESULTS_FOLDER
+from roofgrade.judge.marking import mark_submission
 from roofgrade.pages.summary import UNGRADED
-from roofgrade.run.grading_run import grade
+from roofgrade.run.grading_run import grade_assignment
 from roofgrade.sandbox import Box
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -66,7 +66,7 @@ def main():
     parser.add_argument("--unsandboxed", action="store_true")
     options = parser.parse_args()
     sizes = QUICK if options.quick else Sizes()
-    real = {"bench": (mark, Box), "unsandboxed": options.unsandboxed}
+    real = {"bench": (mark_submission, Box), "unsandboxed": options.unsandboxed}
     for kind, notebook, at_least in (("light", light(), 20), ("typical", typical(), 10)):
         alone, each = stock_seconds(notebook, sizes.stock)
         beside_stock(kind, notebook, sizes, real, each, at_least=at_least)
@@ -134,7 +134,9 @@ def all_sorts(count):
             folder.mkdir(parents=True)
             text = "not JSON" if number % 10 == 1 else plain
             (folder / f"{SET}.ipynb").write_text(text, encoding="utf-8")
-        summary = grade(course, SET, workers=WORKERS, progress=False, bench=(sorted_by_name, NoBox))
+        summary = grade_assignment(
+            course, SET, workers=WORKERS, progress=False, bench=(sorted_by_name, NoBox)
+        )
     counts = {state: n for state, n in summary.counts.items() if state != UNGRADED}
     return counts, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
@@ -156,9 +158,9 @@ def graded_class(notebook, count, **options):
     """When each submission of a run was done, in seconds, in order."""
     with new_course() as course:
         hand_in(course, notebook, count)
-        summary = grade(course, SET, workers=WORKERS, progress=False, **options)
+        summary = grade_assignment(course, SET, workers=WORKERS, progress=False, **options)
         assert summary.counts[GRADED] == count, summary.text()
-        results = (course.own / SET / RESULTS).iterdir()
+        results = (course.grading / SET / RESULTS_FOLDER).iterdir()
         return sorted(path.stat().st_mtime for path in results)
 
 
@@ -219,7 +221,7 @@ def hand_in(course, notebook, count):
 
 def no_marking(task, box):
     """The master as it is, every check at half its points."""
-    notebook = json.loads(task.master)
+    notebook = json.loads(task.release_json)
     for cell in notebook["cells"]:
         about = cell["metadata"].get("nbgrader", {})
         if about.get("grade") and not about["solution"]:
@@ -238,7 +240,7 @@ def sorted_by_name(task, box):
     if task.notebook == b"not JSON":
         return Result(**named, state=REFUSED, reason="no JSON")
     if task.student.endswith("2"):
-        return Result(**named, state=PERSON, reason="it crashed")
+        return Result(**named, state=WAITING, reason="it crashed")
     return no_marking(task, box)
 
 

@@ -35,10 +35,10 @@ reason, or neither. From the question inwards:
 """
 
 from roofcheck.handin.hand_in import hand_in
-from roofcheck.study.progress import progress
+from roofcheck.study.check import Grade, check, predict, reveal
 from roofcheck.study.review import review
-from roofcheck.study.student import Grade, check, predict, reveal
-from roofcheck.tables.table import find_question
+from roofcheck.study.set_progress import progress
+from roofcheck.tables.catalogue import find_question
 from roofcheck.tables.variants import ask
 
 __all__ = [

@@ -6,17 +6,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-CALLS = ("check", "predict", "reveal", "review")
+QUESTION_FUNCTIONS = ("check", "predict", "reveal", "review")
 # What a cell begins with that asks: blank lines and comments, a call, and its question if it names
 # one.
-OPENING = re.compile(rf"(?:\s|#.*\n)*({'|'.join(CALLS)})\s*\((?:\s*([\"'])(.*?)\2)?")
+CALL_OPENING = re.compile(
+    rf"(?:\s|#.*\n)*({'|'.join(QUESTION_FUNCTIONS)})\s*\((?:\s*([\"'])(.*?)\2)?"
+)
 # A code cell of a lecture's text: its options, then its code.
-FENCE = re.compile(r"^```\{code-cell\}.*\n((?::.*\n)*)((?s:.*?))^```", re.MULTILINE)
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+CODE_CELL = re.compile(r"^```\{code-cell\}.*\n((?::.*\n)*)((?s:.*?))^```", re.MULTILINE)
+PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionCall:
     """A call that asks a question, as it stands in a cell.
 
     Parameters
@@ -26,73 +28,73 @@ class Asked:
     expression : the code of the answer, guess or value that is handed in; "" where there is none,
         and where the call has arguments that it does not take
     me : the code of the student whose variant is meant; "" where none is
-    alone : whether the call is all that stands in the cell
+    is_whole_cell : whether the call is all that stands in the cell
     """
 
     call: str
     question: str = ""
     expression: str = ""
     me: str = ""
-    alone: bool = True
+    is_whole_cell: bool = True
 
 
-def asked(source: str) -> Asked | None:
+def question_call(source: str) -> QuestionCall | None:
     """The call that a cell's code begins with; None if that asks nothing.
 
-    >>> asked('check("ps1.mine", saved_us, me)')
-    Asked(call='check', question='ps1.mine', expression='saved_us', me='me', alone=True)
-    >>> asked('predict("l02.ridge", ...)  # a guess').expression
+    >>> question_call('check("ps1.mine", saved_us, me)')
+    QuestionCall(call='check', question='ps1.mine', expression='saved_us', me='me', is_whole_cell=True)
+    >>> question_call('predict("l02.ridge", ...)  # a guess').expression
     '...'
 
     A cell that has more in it, or that cannot be parsed, is known by how it begins.
 
-    >>> asked('check("ps1.ridge", 240 FLOP/byte)')
-    Asked(call='check', question='ps1.ridge', expression='', me='', alone=False)
-    >>> asked('ridge = 240') is None
+    >>> question_call('check("ps1.ridge", 240 FLOP/byte)')
+    QuestionCall(call='check', question='ps1.ridge', expression='', me='', is_whole_cell=False)
+    >>> question_call('ridge = 240') is None
     True
     """
-    opening = OPENING.match(source)
+    opening = CALL_OPENING.match(source)
     if not opening:
         return None
     try:
         match ast.parse(source.lstrip()).body:
             case [ast.Expr(ast.Call(ast.Name()) as call), *rest]:
-                return _read(call, alone=not rest)
-    except UNREADABLE:
-        return Asked(opening[1], opening[3] or "", alone=False)
+                return _read_call(call, is_whole_cell=not rest)
+    except PARSE_ERRORS:
+        return QuestionCall(opening[1], opening[3] or "", is_whole_cell=False)
     return None
 
 
-def calls(source: str) -> Iterator[Asked]:
+def question_calls(source: str) -> Iterator[QuestionCall]:
     """Every call in a cell's code that asks, wherever it stands; none of code that is no Python.
 
-    >>> [each.question for each in calls('if done:\\n    reveal("l02.ridge", roof.ridge)')]
+    >>> [each.question for each in question_calls('if done:\\n    reveal("l02.ridge", roof.ridge)')]
     ['l02.ridge']
     """
     try:
         nodes = list(ast.walk(ast.parse(source)))
-    except UNREADABLE:
+    except PARSE_ERRORS:
         return
     for node in nodes:
         match node:
-            case ast.Call(ast.Name(name)) if name in CALLS:
-                yield _read(node, alone=False)
+            case ast.Call(ast.Name(name)) if name in QUESTION_FUNCTIONS:
+                yield _read_call(node, is_whole_cell=False)
 
 
-def in_text(text: str) -> Iterator[tuple[str, Asked]]:
+def question_calls_in_text(text: str) -> Iterator[tuple[str, QuestionCall]]:
     """The call that each code cell of a lecture's text begins with, after the cell's id.
 
     >>> text = "```{code-cell}\\n:id: l02-check\\ncheck('l02.ridge', ...)\\n```\\n"
-    >>> [(cell, found.question) for cell, found in in_text(text)]
+    >>> [(cell, found.question) for cell, found in question_calls_in_text(text)]
     [('l02-check', 'l02.ridge')]
     """
-    for options, source in FENCE.findall(text):
+    for options, source in CODE_CELL.findall(text):
         named = re.search(r"^:id: *(\S+)", options, re.MULTILINE)
-        if named and (found := asked(source)):
+        if named and (found := question_call(source)):
             yield named[1], found
 
 
-def _read(call, alone):
+def _read_call(call, is_whole_cell):
     name, expression, me = call.func.id, "", ""
     match call.args:
         case [ast.Constant(str(question)), *given] if name != "review":
@@ -102,5 +104,5 @@ def _read(call, alone):
                 # A sum of hundreds of terms is parsed, and too deep to be written again.
                 with contextlib.suppress(RecursionError):
                     expression, me, *_ = (*map(ast.unparse, (*given, *whose)), "")
-            return Asked(name, question, expression, me, alone)
-    return Asked(name, alone=alone)
+            return QuestionCall(name, question, expression, me, is_whole_cell)
+    return QuestionCall(name, is_whole_cell=is_whole_cell)

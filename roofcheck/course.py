@@ -12,9 +12,9 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
-from roofcheck.sentences import say
+from roofcheck.sentences import sentence
 
-FOLDER = "ROOFLINE_COURSE"
+COURSE_VARIABLE = "ROOFLINE_COURSE"
 INDEX, TERM = Path("course/en/index.json"), Path("course/term.toml")
 
 
@@ -46,7 +46,7 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SetQuestion:
     """A question of a problem set, as the index has it.
 
     ``id`` is the question's, or for a paragraph that a person reads its cell's; ``text`` is the
@@ -76,7 +76,7 @@ class ProblemSet:
     minutes: int
     points: float
     lectures: tuple[str, ...]
-    questions: tuple[Asked, ...]
+    questions: tuple[SetQuestion, ...]
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Course:
         return tuple(
             ProblemSet(**found | {
                 "lectures": tuple(found["lectures"]),
-                "questions": tuple(map(_asked, found["questions"])),
+                "questions": tuple(map(_read_set_question, found["questions"])),
             })
             for found in self._index["sets"]
         )  # fmt: skip
@@ -130,7 +130,7 @@ class Course:
             if found.id == name:
                 return found
         known = ", ".join(each.id for each in self.sets)
-        raise ValueError(say("course.no-set", name=repr(name), known=known))
+        raise ValueError(sentence("course.no-set", name=repr(name), known=known))
 
     @cached_property
     def term(self) -> Term:
@@ -143,11 +143,11 @@ class Course:
         except tomllib.TOMLDecodeError as error:
             raise ValueError(f"{path}: {error}") from None
         if unknown := set(given) - {"due", "upload", "site", "ids", "own_figures"}:
-            raise ValueError(say("course.unknown", file=path, setting=min(unknown)))
+            raise ValueError(sentence("course.unknown", file=path, setting=min(unknown)))
         due = given.get("due", {})
         for name, moment in due.items():
             if not isinstance(moment, datetime):
-                raise ValueError(say("course.no-time", file=path, name=name, given=moment))
+                raise ValueError(sentence("course.no-time", file=path, name=name, given=moment))
         return Term(
             due={self.set(name).id: moment.astimezone() for name, moment in due.items()},
             upload=str(given.get("upload", "")),
@@ -157,15 +157,17 @@ class Course:
         )
 
 
-def find(start: Path | None = None) -> Course | None:
+def find_course(start: Path | None = None) -> Course | None:
     """The course to which a place belongs, by default the working directory; None outside one.
 
     The environment variable ROOFLINE_COURSE names its folder, or else it is the nearest folder
     above that holds the index.
     """
-    if named := os.environ.get(FOLDER):
+    if named := os.environ.get(COURSE_VARIABLE):
         if not (Path(named) / INDEX).is_file():
-            raise ValueError(say("course.no-folder", name=FOLDER, folder=named, index=INDEX))
+            raise ValueError(
+                sentence("course.no-folder", name=COURSE_VARIABLE, folder=named, index=INDEX)
+            )
         return Course(Path(named))
     # Not resolved: in a folder of links the course is where the links are.
     place = Path(os.path.abspath(start or Path.cwd()))
@@ -175,9 +177,9 @@ def find(start: Path | None = None) -> Course | None:
     return None
 
 
-def _asked(found):
+def _read_set_question(found):
     lesson = found.get("lesson")
-    return Asked(
+    return SetQuestion(
         **found | {
             "lesson": Lesson(**lesson) if lesson else None,
             "lecture": found.get("lecture", ""),

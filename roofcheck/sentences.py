@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rooflab.words import Words
 
-say = Words(Path(__file__).parent / "words")
+sentence = Words(Path(__file__).parent / "words")
 
 
 class Sentence:
@@ -14,7 +14,7 @@ class Sentence:
     Question tables are loaded once, so what they keep is a Sentence and not its text. The fields
     may be Sentences themselves.
 
-    >>> slip = Sentence("slip.two-in", way=way(3.1), places=listed(["the peak", "the links"]))
+    >>> slip = Sentence("slip.two-in", way=word_direction(3.1), places=join_items(["the peak", "the links"]))
     >>> str(slip)
     'Too large by a factor of 2. A 2 may hide in the peak and the links.'
     """
@@ -29,31 +29,31 @@ class Sentence:
         return hash((self.key, *self.fields.items()))
 
     def __str__(self):
-        return say(self.key, **self.fields)
+        return sentence(self.key, **self.fields)
 
     def __repr__(self):
         fields = "".join(f", {name}={value!r}" for name, value in self.fields.items())
         return f"Sentence({self.key!r}{fields})"
 
 
-def listed(items: Iterable, last: str = "and") -> Sentence | str:
+def join_items(items: Iterable, last: str = "and") -> Sentence | str:
     """Items in a sentence; before the last stands "and", or what ``last`` names: "or", "comma".
 
-    >>> str(listed(["a", "b", "c"])), str(listed(["a", "b"], "or"))
+    >>> str(join_items(["a", "b", "c"])), str(join_items(["a", "b"], "or"))
     ('a, b and c', 'a or b')
     """
     *before, end = items if (items := list(items)) else [""]
     if not before:
         return end
-    return Sentence(f"list.{last}", before=listed(before, "comma"), last=end)
+    return Sentence(f"list.{last}", before=join_items(before, "comma"), last=end)
 
 
-def capital(words: Sentence | str) -> str:
+def capitalise(words: Sentence | str) -> str:
     """The words with a capital first letter, as a sentence begins."""
     words = str(words)
     return words[:1].upper() + words[1:]
 
 
-def way(ratio: float) -> Sentence:
+def word_direction(ratio: float) -> Sentence:
     """Which way off an answer is that is ``ratio`` times the right one."""
     return Sentence("way.large" if ratio > 1 else "way.small")

@@ -7,39 +7,39 @@ from pathlib import Path
 
 import click
 
-from roofgrade.common.safe_files import FULL
-from roofgrade.common.sentences import escaped, lines, number, words
-from roofgrade.common.task import CELL_SECONDS, NOTEBOOK_SECONDS
+from roofgrade.common.marking_task import CELL_SECONDS, NOTEBOOK_SECONDS
+from roofgrade.common.safe_files import DISK_FULL_ERRORS
+from roofgrade.common.sentences import escape_lines, escape_text, format_points, sentence
 from roofgrade.course import Course
-from roofkit.commandline.errors import Sentences
+from roofkit.commandline.errors import ErrorSentences
 
 
-class _Command(click.Command):
+class _CourseCommand(click.Command):
     """A command on a course. What a killed one has kept of the same set is saved first.
 
     Where a disk is full, or the gradebook does not serve, it ends with a sentence that says so.
     """
 
     def invoke(self, ctx):
-        from roofgrade.gradebook.database import explained
-        from roofgrade.gradebook.gradebook import catch_up
+        from roofgrade.gradebook.database import explain_errors
+        from roofgrade.gradebook.writer import save_unsaved
 
         course, name = ctx.obj, ctx.params.get("name")
         try:
-            with explained(course.db_url):
-                for said in catch_up(course, name) if name else ():
-                    _say(said, err=True)  # what a command prints may go to a file
+            with explain_errors(course.db_url):
+                for said in save_unsaved(course, name) if name else ():
+                    _print_text(said, err=True)  # what a command prints may go to a file
                 return super().invoke(ctx)
         except OSError as error:
-            if error.errno not in FULL:
+            if error.errno not in DISK_FULL_ERRORS:
                 raise
-            raise RuntimeError(words("commands.full", folder=course.root)) from error
+            raise RuntimeError(sentence("commands.full", folder=course.root)) from error
 
 
-class _Grade(Sentences):
+class _GradeGroup(ErrorSentences):
     """Takes the name of a set in a command's place: ``ps1`` is ``run ps1``."""
 
-    command_class = _Command
+    command_class = _CourseCommand
 
     def resolve_command(self, ctx, args):
         if args and args[0] not in self.commands and not args[0].startswith("-"):
@@ -50,11 +50,11 @@ class _Grade(Sentences):
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
-            error.message = lines(error.message)  # it may quote what a student wrote
+            error.message = escape_lines(error.message)  # it may quote what a student wrote
             raise
 
 
-@click.group(cls=_Grade, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_GradeGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--course",
     default=".",
@@ -73,8 +73,8 @@ def main(ctx, course):
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 
-FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-NEW = click.Path(path_type=Path, dir_okay=False)
+EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+NEW_FILE = click.Path(path_type=Path, dir_okay=False)
 set_argument = click.argument("name", metavar="SET")
 
 
@@ -93,7 +93,7 @@ def run(course, name, every, **settings):
     """Take in, run, judge and save what came in for SET."""
     from roofgrade.run import grading_run as grading
 
-    _show(course, grading.grade(course, name, **settings), every)
+    _print_summary(course, grading.grade_assignment(course, name, **settings), every)
 
 
 @main.command()
@@ -105,20 +105,20 @@ def table(course, name, every):
     from roofgrade.pages import feedback
     from roofgrade.run import grading_run as grading
 
-    summary = grading.overview(course, name, feedback.remarks(course, name))
-    grading.write_page(course, summary)
-    _show(course, summary, every)
+    summary = grading.summarise_without_grading(course, name, feedback.find_remarks(course, name))
+    grading.write_summary_page(course, summary)
+    _print_summary(course, summary, every)
 
 
-def _say(text, err=False):
+def _print_text(text, err=False):
     """Print text that may quote a student: nothing in it moves a terminal's cursor."""
-    click.echo(lines(str(text)), err=err)
+    click.echo(escape_lines(str(text)), err=err)
 
 
-def _show(course, summary, every):
-    _say(summary.text(every))
+def _print_summary(course, summary, every):
+    _print_text(summary.text(every))
     page = course.autograded / f"{summary.assignment}.html"
-    _say(words("commands.page", path=page))
+    _print_text(sentence("commands.page", path=page))
 
 
 @main.command()
@@ -130,16 +130,16 @@ def regrade(course, name, question, yes):
     """Judge QUESTION anew after its table changed, without running anything again."""
     from roofgrade.regrade_export import regrade as regrading
 
-    found = regrading.preview(course, name, question)
+    found = regrading.preview_regrade(course, name, question)
     for move in found.moves:
-        _say(move)
+        _print_text(move)
     counts = {"moves": len(found.moves), "changes": len(found.changes)}
-    _say(words("commands.regraded", judged=found.judged, **counts))
+    _print_text(sentence("commands.regraded", judged=found.judged, **counts))
     if yes:
-        regrading.apply(course, found)
-        _say(words("commands.regrade_saved", assignment=name))
+        regrading.apply_regrade(course, found)
+        _print_text(sentence("commands.regrade_saved", assignment=name))
     elif found.changes:
-        _say(words("commands.regrade_preview"))
+        _print_text(sentence("commands.regrade_preview"))
 
 
 @main.command()
@@ -150,13 +150,13 @@ def feedback(course, name, students):
     """Write the pages that students get, of all or of STUDENTS, where anything has changed."""
     from roofgrade.pages import feedback as pages
 
-    made = pages.write(course, name, students or None)
+    made = pages.write_pages(course, name, students or None)
     if not made:
-        raise ValueError(words("commands.nothing_graded", assignment=name))
-    written = [page for page in made if page.done == "written"]
+        raise ValueError(sentence("commands.nothing_graded", assignment=name))
+    written = [page for page in made if page.status == "written"]
     for page in written:
-        _say(page)
-    _say(words("commands.pages", written=len(written), left=len(made) - len(written)))
+        _print_text(page)
+    _print_text(sentence("commands.pages", written=len(written), left=len(made) - len(written)))
 
 
 @main.command()
@@ -166,17 +166,17 @@ def feedback(course, name, students):
 @click.pass_obj
 def answers(course, name, withdraw, yes):
     """Release the answers of SET: feedback pages then show how each is derived."""
-    from roofgrade.gradebook import answers as released
+    from roofgrade.gradebook import answer_release as released
 
     if withdraw:
-        released.withdraw(course, name)
-        _say(words("commands.answers_withdrawn", assignment=name))
+        released.withdraw_answers(course, name)
+        _print_text(sentence("commands.answers_withdrawn", assignment=name))
         return
-    due = released.due(course, name)
+    due = released.find_last_due_date(course, name)
     if due and due > datetime.now(UTC) and not yes:
-        raise ValueError(words("commands.answers_early", assignment=name, due=due))
-    released.release(course, name)
-    _say(words("commands.answers_released", assignment=name))
+        raise ValueError(sentence("commands.answers_early", assignment=name, due=due))
+    released.release_answers(course, name)
+    _print_text(sentence("commands.answers_released", assignment=name))
 
 
 @main.command()
@@ -186,44 +186,44 @@ def report(course, name):
     """What the class got wrong, question by question, and which lecture cells help."""
     from roofgrade.pages import report as reports
 
-    found = reports.report(course, name)
-    _say(found)
+    found = reports.make_report(course, name)
+    _print_text(found)
     for path in found.save(course.autograded):
-        _say(path)
+        _print_text(path)
 
 
 @main.command()
-@click.argument("file", type=FILE, required=False)
-@click.option("--ids", type=NEW, help="Write the ids of all to this file, which names nobody.")
+@click.argument("file", type=EXISTING_FILE, required=False)
+@click.option("--ids", type=NEW_FILE, help="Write the ids of all to this file, which names nobody.")
 @click.pass_obj
 def roster(course, file, ids):
     """Take the names of students from a CSV file: nbgrader's, Moodle's or Canvas's."""
     from roofgrade.intake import roster as rosters
 
     if not (file or ids):
-        raise click.UsageError(words("commands.roster_nothing"))
+        raise click.UsageError(sentence("commands.roster_nothing"))
     if file:
-        _say(words("commands.roster", count=len(rosters.take(course, file))))
+        _print_text(sentence("commands.roster", count=len(rosters.import_roster(course, file))))
     if ids:
         count = rosters.write_ids(course, ids)
-        _say(words("commands.ids", count=count, path=os.path.relpath(ids)))
+        _print_text(sentence("commands.ids", count=count, path=os.path.relpath(ids)))
 
 
 @main.command()
-@click.argument("file", type=FILE)
+@click.argument("file", type=EXISTING_FILE)
 @set_argument
 @click.pass_obj
 def unpack(course, file, name):
     """Put what lies in the zip of an LMS into submitted/, and say what became of each file."""
-    from roofgrade.intake import archives
+    from roofgrade.intake import lms_archives
     from roofgrade.intake import roster as rosters
 
-    entries = archives.unpack(file, course, name, rosters.people(course))
+    entries = lms_archives.unpack_archive(file, course, name, rosters.load_people(course))
     for entry in entries:
-        told = "; ".join(filter(None, (escaped(entry.to), entry.why)))
-        _say(f"{entry.entry}: {told}")
+        told = "; ".join(filter(None, (escape_text(entry.to), entry.why)))
+        _print_text(f"{entry.entry}: {told}")
     left = sum(not entry.to for entry in entries)
-    _say(words("commands.unpacked", taken=len(entries) - left, left=left))
+    _print_text(sentence("commands.unpacked", taken=len(entries) - left, left=left))
 
 
 @main.command()
@@ -238,20 +238,22 @@ def late(course, name, **policy):
     """Take points for each day late, from the score of all who have been read."""
     from roofgrade.regrade_export import late as penalties
 
-    for one in penalties.apply(course, name, penalties.Policy(**policy)):
+    for one in penalties.apply_penalties(course, name, penalties.LatePolicy(**policy)):
         named = {"student": one.student, "hours": one.seconds / penalties.HOUR}
         if one.penalty is None:
-            _say(words("commands.late_unread", **named))
+            _print_text(sentence("commands.late_unread", **named))
         else:
-            cost = number(one.penalty)
+            cost = format_points(one.penalty)
             key = "commands.late_free" if cost == "0" else "commands.late"
-            _say(words(key, points=cost, **named))
+            _print_text(sentence(key, points=cost, **named))
 
 
 @main.command()
 @set_argument
 @click.option("--for", "form", type=click.Choice(["plain", "moodle", "canvas"]), default="plain")
-@click.option("--into", type=FILE, help="A file of the LMS to fill in, instead of a new one.")
+@click.option(
+    "--into", type=EXISTING_FILE, help="A file of the LMS to fill in, instead of a new one."
+)
 @click.option("--provisional", is_flag=True, help="Points so far, where not all is read.")
 @click.pass_obj
 def export(course, name, form, into, provisional):
@@ -259,15 +261,15 @@ def export(course, name, form, into, provisional):
     from roofgrade.regrade_export import export as exports
 
     if into and form != "plain":
-        raise click.UsageError(words("commands.into_or_for"))
+        raise click.UsageError(sentence("commands.into_or_for"))
     if into:
-        text = exports.filled(course, name, into, provisional)
+        text = exports.fill_in_file(course, name, into, provisional)
     else:
-        text = getattr(exports, form)(course, name, provisional)
+        text = getattr(exports, f"export_{form}")(course, name, provisional)
     try:
         click.echo(text, nl=False)  # a CSV has line ends of its own
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in DISK_FULL_ERRORS:
             raise
         sys.stdout = None  # which would try once more when Python ends
-        raise RuntimeError(words("commands.full_output")) from error
+        raise RuntimeError(sentence("commands.full_output")) from error

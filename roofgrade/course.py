@@ -12,9 +12,9 @@ from sqlalchemy.engine import make_url
 from traitlets.config import Config, PyFileConfigLoader
 
 from roofgrade.common import safe_files
-from roofgrade.common.sentences import words
+from roofgrade.common.sentences import sentence
 
-SETTINGS = "nbgrader_config.py"
+SETTINGS_FILE = "nbgrader_config.py"
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Course:
     root: Path
 
     def __post_init__(self):
-        if not (self.root / SETTINGS).is_file():
-            raise ValueError(words("course.no_settings", file=SETTINGS, folder=self.root))
+        if not (self.root / SETTINGS_FILE).is_file():
+            raise ValueError(sentence("course.no_settings", file=SETTINGS_FILE, folder=self.root))
 
     @cached_property
     def config(self) -> Config:
         """nbgrader's settings."""
-        return PyFileConfigLoader(SETTINGS, path=str(self.root)).load_config()
+        return PyFileConfigLoader(SETTINGS_FILE, path=str(self.root)).load_config()
 
     @cached_property
     def directory(self) -> CourseDirectory:
@@ -58,25 +58,25 @@ class Course:
     def feedback(self) -> Path:
         return self.root / self.directory.feedback_directory
 
-    def released(self) -> tuple[str, ...]:
+    def released_sets(self) -> tuple[str, ...]:
         """The names of the sets that have a release."""
         folder = self.root / self.directory.release_directory
         return tuple(sorted(path.parent.name for path in folder.glob("*/*.ipynb")))
 
-    def release(self, assignment: str) -> Path:
+    def release_path(self, assignment: str) -> Path:
         """The notebook that students got. Raises ValueError if there is none."""
         path = self._notebook(self.directory.release_directory, assignment)
         if not path.is_file():
-            known = ", ".join(self.released())
+            known = ", ".join(self.released_sets())
             key = "course.no_release" if known else "course.no_releases"
-            raise ValueError(words(key, assignment=assignment, path=path, known=known))
+            raise ValueError(sentence(key, assignment=assignment, path=path, known=known))
         return path
 
-    def source(self, assignment: str) -> Path:
+    def source_path(self, assignment: str) -> Path:
         """The notebook with the solutions."""
         return self._notebook(self.directory.source_directory, assignment)
 
-    def private(self) -> tuple[Path, ...]:
+    def private_paths(self) -> tuple[Path, ...]:
         """What no student may see: all but the release, wherever nbgrader's settings put it."""
         kinds = ("source", "submitted", "autograded", "feedback")
         names = ("", "grading", *(getattr(self.directory, f"{kind}_directory") for kind in kinds))
@@ -92,45 +92,45 @@ class Course:
         return self.directory.groupshared
 
     @property
-    def own(self) -> Path:
+    def grading(self) -> Path:
         """Where grading keeps results and the key of the draws.
 
         Others cannot read it, but for the group where the course is ``shared``.
         """
         folder = self.root / "grading"
         folder.mkdir(mode=0o700, exist_ok=True)
-        return self.opened_to_group(folder)
+        return self.open_to_group(folder)
 
-    def opened_to_group(self, path: Path) -> Path:
+    def open_to_group(self, path: Path) -> Path:
         """A file or folder, which the group may write where the course is ``shared``."""
         if self.shared:
-            safe_files.share(path)
+            safe_files.let_group_write(path)
         return path
 
     @cached_property
-    def key(self) -> bytes:
+    def case_key(self) -> bytes:
         """The secret from which each student's cases are drawn: made once, then kept."""
-        path = self.own / "key"
+        path = self.grading / "key"
         if not path.exists():
             made = path.with_suffix(f".{secrets.token_hex(4)}")
             try:
                 made.touch(mode=0o600)
                 made.write_text(secrets.token_hex(32))
-                self.opened_to_group(made)
+                self.open_to_group(made)
                 with contextlib.suppress(FileExistsError):  # another run was first
                     path.hardlink_to(made)
             finally:
                 made.unlink(missing_ok=True)
-        return bytes.fromhex(self.opened_to_group(path).read_text())
+        return bytes.fromhex(self.open_to_group(path).read_text())
 
-    def secret(self, assignment: str, student: str, files: str) -> str:
+    def case_secret(self, assignment: str, student: str, files: str) -> str:
         """What the cases are drawn from that one student's work is tried on.
 
         ``files`` is the hash of what was handed in: the same work meets the same cases, and who
         hands in anew meets others, so that knowing the last ones helps nobody.
         """
         drawn_for = f"{assignment}/{student}/{files}".encode()
-        return hmac.new(self.key, drawn_for, "sha256").hexdigest()
+        return hmac.new(self.case_key, drawn_for, "sha256").hexdigest()
 
     def _notebook(self, folder, assignment):
         return self.root / folder / assignment / f"{assignment}.ipynb"

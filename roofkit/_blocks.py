@@ -3,10 +3,10 @@
 import numpy as np
 
 # A block has this many points. A function may hold some tens of temporary arrays of this length.
-BLOCK = 1 << 14
+BLOCK_POINTS = 1 << 14
 
 
-def in_blocks(function, *values):
+def evaluate_in_blocks(function, *values):
     """``function(*values)`` for values that broadcast, with bounded memory beside the result.
 
     Values are numbers, arrays, or anything else, which is handed on as it is. Along an axis of
@@ -17,21 +17,21 @@ def in_blocks(function, *values):
         return function(*values)
     shape = np.broadcast_shapes(*shapes)
     result = np.empty(shape)
-    _fill(
+    _fill_result(
         result,
         function,
-        each_array(lambda a: a.reshape((1,) * (len(shape) - a.ndim) + a.shape), values),
+        map_arrays(lambda a: a.reshape((1,) * (len(shape) - a.ndim) + a.shape), values),
     )
     return result
 
 
-def each_array(change, values):
+def map_arrays(change, values):
     """Apply the change to those of the values that are arrays, and return all of them."""
     return [change(value) if _is_array(value) else value for value in values]
 
 
-def _fill(result, function, values):
-    if result.size <= BLOCK:
+def _fill_result(result, function, values):
+    if result.size <= BLOCK_POINTS:
         result[...] = function(*values)
         return
     axis = int(np.argmax(result.shape))
@@ -42,7 +42,7 @@ def _fill(result, function, values):
         def cut(array, part=part):
             return array[part] if array.shape[axis] > 1 else array
 
-        _fill(result[part], function, each_array(cut, values))
+        _fill_result(result[part], function, map_arrays(cut, values))
 
 
 def _is_array(value):

@@ -3,7 +3,7 @@
 import re
 
 
-def output(html):
+def start_with_blank_line(html):
     """Put a blank line before the HTML of a notebook cell whose output may be folded.
 
     JupyterLab shows the first line of a folded output, as text; a blank one gives nothing away.
@@ -11,6 +11,6 @@ def output(html):
     return f" \n{html}"
 
 
-def quantities(html):
+def subscript_times(html):
     """Write T_math and the like as letters with subscripts."""
     return re.sub(r"\bT_([a-z]+)\b", r"<i>T</i><sub>\1</sub>", html)

@@ -14,10 +14,10 @@ ITEMSIZE = {
 }  # fmt: skip
 
 # A larger number would be an infinity as a float64.
-LARGEST = sys.float_info.max
+LARGEST_FLOAT = sys.float_info.max
 
 # Frameworks and papers have other names for dtypes; here in lower case and without hyphens.
-SPELLINGS = {
+DTYPE_SPELLINGS = {
     "float64": "fp64", "double": "fp64", "float32": "fp32", "single": "fp32",
     "tensorfloat32": "tf32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16",
     "float8": "fp8", "float4": "fp4", "e2m1": "fp4",
@@ -29,20 +29,20 @@ def itemsize(dtype, name="dtype"):
     try:
         return ITEMSIZE[dtype]
     except (KeyError, TypeError):
-        return ITEMSIZE[dtype_named(dtype, name)]
+        return ITEMSIZE[read_dtype(dtype, name)]
 
 
-def dtype_named(dtype, name="dtype"):
+def read_dtype(dtype, name="dtype"):
     """The short name of a dtype in any usual spelling, or ValueError with the nearest names.
 
-    >>> [dtype_named(each) for each in ("fp8", "BF16", "bfloat16", "float8_e4m3fn", "torch.half")]
+    >>> [read_dtype(each) for each in ("fp8", "BF16", "bfloat16", "float8_e4m3fn", "torch.half")]
     ['fp8', 'bf16', 'bf16', 'fp8', 'fp16']
     """
     if isinstance(dtype, str):
         if dtype in ITEMSIZE:
             return dtype
         key = re.sub(r"[\s_-]", "", dtype.casefold()).removeprefix("torch.")
-        key = SPELLINGS.get(key, key)
+        key = DTYPE_SPELLINGS.get(key, key)
         # A name such as float8_e4m3fn also tells its bits of exponent and mantissa, and that it has
         # no infinity: one byte in any case.
         if re.fullmatch(r"(fp8|float8)?(e4m3|e5m2)(fn|fnuz|b11fnuz)?", key):
@@ -50,22 +50,24 @@ def dtype_named(dtype, name="dtype"):
         if key in ITEMSIZE:
             return key
     raise ValueError(
-        f"{name}={dtype!r} is not known; use one of {', '.join(ITEMSIZE)}{_nearest_dtypes(dtype)}"
+        f"{name}={dtype!r} is not known; use one of {', '.join(ITEMSIZE)}{_suggest_dtypes(dtype)}"
     )
 
 
-def half(peaks, otherwise=None):
+def pick_16_bit(peaks, otherwise=None):
     """Choose the 16-bit dtype that has a peak, bf16 before fp16, or else ``otherwise``."""
     return next((dtype for dtype in ("bf16", "fp16") if dtype in peaks), otherwise)
 
 
-def _nearest_dtypes(dtype):
+def _suggest_dtypes(dtype):
     if not isinstance(dtype, str):
         return ""
     import difflib  # imported only for an error, so that ``import roofkit`` stays quick
 
-    close = difflib.get_close_matches(dtype.casefold(), [*ITEMSIZE, *SPELLINGS], n=3, cutoff=0.5)
-    names = dict.fromkeys(SPELLINGS.get(each, each) for each in close)
+    close = difflib.get_close_matches(
+        dtype.casefold(), [*ITEMSIZE, *DTYPE_SPELLINGS], n=3, cutoff=0.5
+    )
+    names = dict.fromkeys(DTYPE_SPELLINGS.get(each, each) for each in close)
     return f"; nearest: {', '.join(names)}" if names else ""
 
 
@@ -74,14 +76,14 @@ def is_symbolic(value):
     return hasattr(value, "free_symbols")
 
 
-def number(value, name, minimum=0.0, above=True, finite=True):
+def check_number(value, name, minimum=0.0, above=True, finite=True):
     """The value as a Python number, a float64 array, or the SymPy expression it was.
 
     Integer arrays become float64, because a product of sizes overflows int64 silently.
     Raises ValueError naming the argument, the value and the fix.
     """
     if (type(value) is int or type(value) is float) and (
-        minimum < value <= LARGEST or (value == minimum and not above)
+        minimum < value <= LARGEST_FLOAT or (value == minimum and not above)
     ):
         return value
     if is_symbolic(value) and not getattr(value, "is_number", False):
@@ -94,16 +96,16 @@ def number(value, name, minimum=0.0, above=True, finite=True):
             most < math.inf or not finite
         )
         if not good:
-            _refuse(array, name, minimum, above, finite)
+            _raise_out_of_range(array, name, minimum, above, finite)
     if array.ndim:
         return array
     # Whole numbers of NumPy and SymPy stay exact.
     return int(value) if _is_integer(value) else float(array)
 
 
-def whole(value, name, minimum=1):
-    """Check with ``number`` that the value is valid, and that it is a whole number too."""
-    value = number(value, name, minimum=minimum, above=False)
+def check_whole(value, name, minimum=1):
+    """Check with ``check_number`` that the value is valid, and that it is a whole number too."""
+    value = check_number(value, name, minimum=minimum, above=False)
     if type(value) is int or is_symbolic(value):
         return value
     part = value % 1
@@ -113,7 +115,7 @@ def whole(value, name, minimum=1):
     return value
 
 
-def _refuse(array, name, minimum, above, finite):
+def _raise_out_of_range(array, name, minimum, above, finite):
     low = ~(array > minimum) if above else ~(array >= minimum)
     bad = array[low | ~np.isfinite(array) if finite else low].flat[0]
     wanted = f"{'finite and ' if finite else ''}{'above' if above else 'at least'} {minimum:g}"
@@ -138,12 +140,12 @@ def _as_float_array(value, name):
     )
 
 
-def sizes(**named):
+def check_sizes(**named):
     """Check sizes together: each finite and above zero, all shapes broadcastable.
 
     Returns the checked values in the order given.
     """
-    checked = {name: number(value, name) for name, value in named.items()}
+    checked = {name: check_number(value, name) for name, value in named.items()}
     check_broadcast(**checked)
     return list(checked.values())
 

@@ -3,27 +3,29 @@
 import re
 
 
-def key_of(name):
+def normalise_name(name):
     """Return the name in one case, without spaces, hyphens and underscores."""
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
-def index(named):
-    """Return the mapping with ``key_of`` each name in place of the name."""
-    return {key_of(name): thing for name, thing in named.items()}
+def index_by_name(named):
+    """Return the mapping with ``normalise_name`` each name in place of the name."""
+    return {normalise_name(name): thing for name, thing in named.items()}
 
 
-def look_up(name, indexed, what):
+def find_by_name(name, indexed, what):
     """Find what ``indexed`` holds under this name; ValueError with the nearest names if nothing."""
     if not isinstance(name, str):
         raise ValueError(f"a {what}'s name must be text, got {type(name).__name__}: {name!r}")
-    found = indexed.get(key_of(name))
+    found = indexed.get(normalise_name(name))
     if found is None:
-        raise ValueError(f"no {what} is named {name!r}; {_nearest(key_of(name), indexed)}")
+        raise ValueError(
+            f"no {what} is named {name!r}; {_suggest_names(normalise_name(name), indexed)}"
+        )
     return found
 
 
-def _nearest(key, indexed):
+def _suggest_names(key, indexed):
     import difflib  # imported only for an error, so that ``import roofkit`` stays quick
 
     close = [known for known in indexed if key and known.startswith(key)]

@@ -7,15 +7,15 @@ shows when the pointer rests on it. The first column is aligned left, the others
 import importlib
 import textwrap
 
-from roofkit._html import quantities
+from roofkit._html import subscript_times
 
 
-def text_table(head, units, rows):
+def format_text_table(head, units, rows):
     """Write the table in columns two spaces apart, with units under the head if there are any."""
     lines = [
         head,
         *([units] if any(units) else []),
-        *([_text(cell) for cell in row] for row in rows),
+        *([_cell_text(cell) for cell in row] for row in rows),
     ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
@@ -27,12 +27,12 @@ def text_table(head, units, rows):
     )
 
 
-def in_lines(text):
+def wrap_lines(text):
     """The text in lines of at most 100 characters, those after the first indented."""
     return textwrap.fill(text, 100, subsequent_indent="    ")
 
 
-def html_table(head, units, rows):
+def format_html_table(head, units, rows):
     """Write the table as a ``<table>`` element."""
     from html import escape  # slow to import, and needed in notebooks alone
 
@@ -42,12 +42,12 @@ def html_table(head, units, rows):
         if not (name or unit):
             return "<td></td>"  # a screen reader would announce an empty <th> as a heading
         below = f"<br><small>{escape(unit)}</small>" if unit else ""
-        return f'<th style="text-align: {side}">{quantities(escape(name))}{below}</th>'
+        return f'<th style="text-align: {side}">{subscript_times(escape(name))}{below}</th>'
 
     def cell_of(column, cell):
         remark = "" if isinstance(cell, str) else cell[1]
         title = f' title="{escape(remark, quote=True)}"' if remark else ""
-        return f'<td style="text-align: {sides[column]}"{title}>{escape(_text(cell))}</td>'
+        return f'<td style="text-align: {sides[column]}"{title}>{escape(_cell_text(cell))}</td>'
 
     heads = "".join(map(head_of, head, units, sides))
     body = "".join(f"<tr>{''.join(map(cell_of, range(len(row)), row))}</tr>" for row in rows)
@@ -66,5 +66,5 @@ def to_frame(rows):
     return pandas.DataFrame(rows)
 
 
-def _text(cell):
+def _cell_text(cell):
     return cell if isinstance(cell, str) else cell[0]

@@ -6,8 +6,8 @@ import numpy as np
 
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 # Ratios of units take no prefix, and neither do counts, whose unit is written as it stands here.
-RATIOS = ("FLOP/byte", "FLOP/B")
-COUNTS = {"1/s": "/s", "multiprocessors": " multiprocessors", "threads": " threads"}
+RATIO_UNITS = ("FLOP/byte", "FLOP/B")
+COUNT_UNITS = {"1/s": "/s", "multiprocessors": " multiprocessors", "threads": " threads"}
 
 
 def engineering(value, digits=3):
@@ -16,34 +16,37 @@ def engineering(value, digits=3):
     >>> engineering(1.0107e-3) + "s", engineering(1.97e14) + "FLOP/s"
     ('1.01 ms', '197 TFLOP/s')
     """
-    scale, prefix = prefixed(value)
+    scale, prefix = find_prefix(value)
     return f"{value / scale:.{digits}g} {prefix}"
 
 
-def quantity(value, unit):
+def format_quantity(value, unit):
     """Write a number with its unit, an array as its range and shape, a symbol as it is.
 
-    >>> quantity(2e9, "B"), quantity(np.array([1e9, 4e9]), "B"), quantity(0.992, "FLOP/byte")
+    >>> format_quantity(2e9, "B"), format_quantity(np.array([1e9, 4e9]), "B"), format_quantity(0.992, "FLOP/byte")
     ('2 GB', '1 GB to 4 GB [2]', '0.992 FLOP/byte')
-    >>> quantity(3.35e12, "byte/s"), quantity(2550.4, "1/s")
+    >>> format_quantity(3.35e12, "byte/s"), format_quantity(2550.4, "1/s")
     ('3.35 TB/s', '2,550/s')
     """
     if isinstance(value, np.ndarray):
         if not value.size:
             return f"{unit} {list(value.shape)}"
-        low, high = quantity(float(value.min()), unit), quantity(float(value.max()), unit)
+        low, high = (
+            format_quantity(float(value.min()), unit),
+            format_quantity(float(value.max()), unit),
+        )
         return f"{low if low == high else f'{low} to {high}'} {list(value.shape)}"
     if not isinstance(value, (int, float)):
         return f"{value} {unit}"
-    if unit in RATIOS:
+    if unit in RATIO_UNITS:
         return f"{value:.4g} {unit}"
-    if unit in COUNTS:
-        return f"{float(f'{value:.4g}'):,.10g}{COUNTS[unit]}"
+    if unit in COUNT_UNITS:
+        return f"{float(f'{value:.4g}'):,.10g}{COUNT_UNITS[unit]}"
     # With a prefix the byte is abbreviated: TB, not Tbyte.
     return f"{engineering(value)}{unit.replace('byte', 'B')}"
 
 
-def prefixed(value):
+def find_prefix(value):
     """Return the power of 1000 that leaves 1 to 3 digits before the point, and its prefix."""
     if not value or not math.isfinite(value):
         return 1.0, ""

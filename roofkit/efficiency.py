@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from roofkit._inputs import check_broadcast, is_symbolic, number
-from roofkit._units import quantity
+from roofkit._inputs import check_broadcast, check_number, is_symbolic
+from roofkit._units import format_quantity
 
 
 def mfu(flops, seconds, peak_flops):
@@ -24,10 +24,12 @@ def mfu(flops, seconds, peak_flops):
     >>> round(mfu(2 * 8192**3, seconds=1.4e-3, peak_flops=989.4e12), 3)   # a matmul on an H100
     0.794
     """
-    flops, seconds = _work("flops", flops), number(seconds, "seconds")
-    peak = number(peak_flops, "peak_flops")
+    flops, seconds = _check_work("flops", flops), check_number(seconds, "seconds")
+    peak = check_number(peak_flops, "peak_flops")
     check_broadcast(flops=flops, seconds=seconds, peak_flops=peak)
-    return share(flops / peak, seconds, f"a peak of {quantity(peak, 'FLOP/s')}", COMPUTE)
+    return share_reached(
+        flops / peak, seconds, f"a peak of {format_quantity(peak, 'FLOP/s')}", COMPUTE_REASONS
+    )
 
 
 def mbu(bytes, seconds, bandwidth):
@@ -45,13 +47,15 @@ def mbu(bytes, seconds, bandwidth):
     >>> round(mbu(13.5e9, seconds=9.5e-3, bandwidth=2.039e12), 3)   # 7B in bf16, a token on an A100
     0.697
     """
-    moved, seconds = _work("bytes", bytes), number(seconds, "seconds")
-    speed = number(bandwidth, "bandwidth")
+    moved, seconds = _check_work("bytes", bytes), check_number(seconds, "seconds")
+    speed = check_number(bandwidth, "bandwidth")
     check_broadcast(bytes=moved, seconds=seconds, bandwidth=speed)
-    return share(moved / speed, seconds, f"a bandwidth of {quantity(speed, 'B/s')}", MEMORY)
+    return share_reached(
+        moved / speed, seconds, f"a bandwidth of {format_quantity(speed, 'B/s')}", MEMORY_REASONS
+    )
 
 
-COMPUTE = (
+COMPUTE_REASONS = (
     "fewer FLOPs were executed than counted (a causal mask, a window, a cached prefix, 2:4 "
     "sparsity)",
     "the peak is that of a wider dtype than the one that multiplies",
@@ -59,17 +63,17 @@ COMPUTE = (
     "the clock ran above the data sheet's",
     "the clock was stopped before the device was done",
 )
-MEMORY = (
+MEMORY_REASONS = (
     "operands of the last run were still in a cache: use larger ones, or others each time",
     "fewer bytes were moved than counted (a narrower dtype, an operand kept on the chip)",
     "the bandwidth is that of one chip where several worked",
     "the clock was stopped before the device was done",
 )
-KEPT = "arrays stayed in the last-level cache: say with on_chip= how many bytes did"
-UNITS = "figures in TFLOP/s, GB/s or ms, where FLOP/s, bytes/s and s are asked for"
+CACHE_REASON = "arrays stayed in the last-level cache: say with on_chip= how many bytes did"
+UNITS_REASON = "figures in TFLOP/s, GB/s or ms, where FLOP/s, bytes/s and s are asked for"
 
 
-def share(least, seconds, of, reasons):
+def share_reached(least, seconds, of, reasons):
     """Return least / seconds; ValueError that lists likely reasons where it is above 1.
 
     A bound through the memory holds for arrays that come from memory: those that a cache still
@@ -79,7 +83,7 @@ def share(least, seconds, of, reasons):
     most = found.max(initial=0.0) if isinstance(found, np.ndarray) else found
     # A time that was computed from the peak itself may differ by a rounding error.
     if most > 1 + 1e-9:
-        units = [UNITS] if most > 100 else []
+        units = [UNITS_REASON] if most > 100 else []
         listed = "; ".join(dict.fromkeys([*units, *reasons]))
         raise ValueError(
             f"{most:.4g} times {of}, which is more than 100 %. Likely reasons: {listed}"
@@ -87,8 +91,8 @@ def share(least, seconds, of, reasons):
     return found
 
 
-def _work(name, value):
-    value = number(value, name, above=False)
+def _check_work(name, value):
+    value = check_number(value, name, above=False)
     if is_symbolic(value):
         raise ValueError(f"{name} must be a number, got the formula {value}")
     return value

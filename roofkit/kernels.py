@@ -19,7 +19,14 @@ import math
 
 import numpy as np
 
-from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, sizes, whole
+from roofkit._inputs import (
+    check_broadcast,
+    check_number,
+    check_sizes,
+    check_whole,
+    is_symbolic,
+    itemsize,
+)
 from roofkit.roofline import Cost, Roofline, smaller
 
 # Each element of a LayerNorm takes seven operations: for the mean, the subtraction of it, the
@@ -39,9 +46,9 @@ def dot(N, dtype="bf16", *, fma=2, moves="xyz"):
     >>> dot(1024).intensity
     0.4995119570522206
     """
-    (N,) = sizes(N=N)
-    flops = 2 * N - 1 if _fma(fma) == 2 else N
-    return Cost(flops, itemsize(dtype) * _moved(moves, x=N, y=N, z=1))
+    (N,) = check_sizes(N=N)
+    flops = 2 * N - 1 if _check_fma(fma) == 2 else N
+    return Cost(flops, itemsize(dtype) * _sum_moved(moves, x=N, y=N, z=1))
 
 
 def axpy(N, dtype="bf16", *, fma=2, moves="xyz"):
@@ -52,8 +59,8 @@ def axpy(N, dtype="bf16", *, fma=2, moves="xyz"):
     >>> axpy(1000, "fp32").intensity
     0.16666666666666666
     """
-    (N,) = sizes(N=N)
-    return Cost(_fma(fma) * N, itemsize(dtype) * _moved(moves, x=N, y=N, z=N))
+    (N,) = check_sizes(N=N)
+    return Cost(_check_fma(fma) * N, itemsize(dtype) * _sum_moved(moves, x=N, y=N, z=N))
 
 
 def elementwise(N, dtype="bf16", *, flops_per_element=1, reads=1, writes=1):
@@ -64,10 +71,10 @@ def elementwise(N, dtype="bf16", *, flops_per_element=1, reads=1, writes=1):
     >>> elementwise(1000, reads=2).intensity
     0.16666666666666666
     """
-    (N,) = sizes(N=N)
-    flops = number(flops_per_element, "flops_per_element", above=False)
-    reads = number(reads, "reads", above=False)
-    writes = number(writes, "writes", above=False)
+    (N,) = check_sizes(N=N)
+    flops = check_number(flops_per_element, "flops_per_element", above=False)
+    reads = check_number(reads, "reads", above=False)
+    writes = check_number(writes, "writes", above=False)
     check_broadcast(N=N, flops_per_element=flops, reads=reads, writes=writes)
     return Cost(flops * N, itemsize(dtype) * (reads + writes) * N)
 
@@ -92,9 +99,9 @@ def matmul(
     >>> matmul(B=256, D=8192, F=8192, tile=(128, 128)).intensity
     63.50387596899225
     """
-    B, D, F = sizes(B=B, D=D, F=F)
-    crossings = (1, 1) if tile is None else _crossings(B, F, tile)
-    return _matmul(1, B, D, F, dtype, weight_dtype, out_dtype, fma, moves, crossings)
+    B, D, F = check_sizes(B=B, D=D, F=F)
+    crossings = (1, 1) if tile is None else _count_crossings(B, F, tile)
+    return _matmul_cost(1, B, D, F, dtype, weight_dtype, out_dtype, fma, moves, crossings)
 
 
 def batched_matmul(
@@ -108,8 +115,8 @@ def batched_matmul(
     >>> round(batched_matmul(N=512, B=1, D=4096, F=4096, dtype="int8").intensity, 3)
     1.999
     """
-    N, B, D, F = sizes(N=N, B=B, D=D, F=F)
-    return _matmul(N, B, D, F, dtype, weight_dtype, out_dtype, fma, moves)
+    N, B, D, F = check_sizes(N=N, B=B, D=D, F=F)
+    return _matmul_cost(N, B, D, F, dtype, weight_dtype, out_dtype, fma, moves)
 
 
 def softmax(rows, cols, dtype="bf16", *, flops_per_element=SOFTMAX_FLOPS, reads=1, writes=1):
@@ -122,7 +129,7 @@ def softmax(rows, cols, dtype="bf16", *, flops_per_element=SOFTMAX_FLOPS, reads=
     >>> softmax(1024, 1024).intensity
     1.25
     """
-    rows, cols = sizes(rows=rows, cols=cols)
+    rows, cols = check_sizes(rows=rows, cols=cols)
     return elementwise(
         rows * cols, dtype, flops_per_element=flops_per_element, reads=reads, writes=writes
     )
@@ -137,11 +144,11 @@ def norm(rows, cols, dtype="bf16", *, kind="rms", flops_per_element=None, read_p
     >>> norm(2048, 4096, kind="layer", read_parameters=False).intensity
     1.75
     """
-    rows, cols = sizes(rows=rows, cols=cols)
+    rows, cols = check_sizes(rows=rows, cols=cols)
     if not isinstance(kind, str) or kind not in NORM_FLOPS:
         raise ValueError(f"kind={kind!r} is not known; use one of {', '.join(NORM_FLOPS)}")
     per_element = NORM_FLOPS[kind] if flops_per_element is None else flops_per_element
-    per_element = number(per_element, "flops_per_element", above=False)
+    per_element = check_number(per_element, "flops_per_element", above=False)
     check_broadcast(rows=rows, cols=cols, flops_per_element=per_element)
     parameters = NORM_PARAMETERS[kind] * cols if read_parameters else 0
     return Cost(per_element * rows * cols, itemsize(dtype) * (2 * rows * cols + parameters))
@@ -162,25 +169,27 @@ def conv2d(
     >>> conv2d(1, 224, 224, 3, 64, 3, padding=1, fma=1).flops   # VGG16, first layer, MACs
     86704128
     """
-    N = number(N, "N")
+    N = check_number(N, "N")
     counts = {"H": H, "W": W, "C_in": C_in, "C_out": C_out, "K": K, "stride": stride}
-    H, W, C_in, C_out, K, stride = (whole(value, name) for name, value in counts.items())
-    groups, padding = whole(groups, "groups"), whole(padding, "padding", minimum=0)
+    H, W, C_in, C_out, K, stride = (check_whole(value, name) for name, value in counts.items())
+    groups, padding = check_whole(groups, "groups"), check_whole(padding, "padding", minimum=0)
     check_broadcast(
         N=N, H=H, W=W, C_in=C_in, C_out=C_out, K=K, stride=stride, groups=groups, padding=padding
     )
     for name, channels in (("C_in", C_in), ("C_out", C_out)):
         if not is_symbolic(channels) and not is_symbolic(groups) and np.any(channels % groups):
             raise ValueError(f"{name}={channels} must be a multiple of groups={groups}")
-    rows = _conv_length(H, K, stride, padding, "H")
-    cols = _conv_length(W, K, stride, padding, "W")
+    rows = _conv_output_length(H, K, stride, padding, "H")
+    cols = _conv_output_length(W, K, stride, padding, "W")
     symbolic = is_symbolic(C_in) or is_symbolic(groups)
     weights = C_out * (C_in / groups if symbolic else C_in // groups) * K * K
     outputs = N * C_out * rows * cols
     width = _itemsizes(dtype, weight_dtype, out_dtype)
-    seen = _seen(H, rows, K, stride) * _seen(W, cols, K, stride)
-    moved = _moved(moves, X=width[0] * N * C_in * seen, Y=width[1] * weights, Z=width[2] * outputs)
-    return Cost(_fma(fma) * N * rows * cols * weights, moved)
+    seen = _count_seen(H, rows, K, stride) * _count_seen(W, cols, K, stride)
+    moved = _sum_moved(
+        moves, X=width[0] * N * C_in * seen, Y=width[1] * weights, Z=width[2] * outputs
+    )
+    return Cost(_check_fma(fma) * N * rows * cols * weights, moved)
 
 
 def critical_batch(
@@ -207,7 +216,7 @@ def critical_batch(
             f"roof must be a Roofline, got {type(roof).__name__}: {roof!r}; "
             'a chip gives one: chip.roofline("bf16")'
         )
-    D, F = number(D, "D", finite=False), number(F, "F", finite=False)
+    D, F = check_number(D, "D", finite=False), check_number(F, "F", finite=False)
     check_broadcast(D=D, F=F, peak_flops=roof.peak_flops, bandwidth=roof.bandwidth)
     x, y, z = _itemsizes(dtype, weight_dtype, out_dtype)
     slack = 2 - roof.ridge * (x / F + z / D)
@@ -219,25 +228,25 @@ def critical_batch(
     return roof.ridge * y / slack if slack > 0 else math.inf
 
 
-def _matmul(N, B, D, F, dtype, weight_dtype, out_dtype, fma, moves, crossings=(1, 1)):
+def _matmul_cost(N, B, D, F, dtype, weight_dtype, out_dtype, fma, moves, crossings=(1, 1)):
     x, y, z = _itemsizes(dtype, weight_dtype, out_dtype)
     x, y = x * crossings[0], y * crossings[1]
-    moved = _moved(moves, X=x * N * B * D, Y=y * N * D * F, Z=z * N * B * F)
-    return Cost(_fma(fma) * N * B * D * F, moved)
+    moved = _sum_moved(moves, X=x * N * B * D, Y=y * N * D * F, Z=z * N * B * F)
+    return Cost(_check_fma(fma) * N * B * D * F, moved)
 
 
-def _crossings(B, F, tile):
+def _count_crossings(B, F, tile):
     """Count how many times X and Y cross the memory channel."""
     if not isinstance(tile, (tuple, list)) or len(tile) != 2:
         raise ValueError(f"tile must be a pair, rows and columns of the result, got {tile!r}")
     rows, columns = (
-        whole(edge, name) for edge, name in zip(tile, ("tile[0]", "tile[1]"), strict=True)
+        check_whole(edge, name) for edge, name in zip(tile, ("tile[0]", "tile[1]"), strict=True)
     )
     check_broadcast(B=B, F=F, **{"tile[0]": rows, "tile[1]": columns})
-    return _pieces(F, columns), _pieces(B, rows)
+    return _count_pieces(F, columns), _count_pieces(B, rows)
 
 
-def _pieces(length, edge):
+def _count_pieces(length, edge):
     if is_symbolic(length) or is_symbolic(edge):
         return length / edge
     return -(-length // edge)
@@ -252,13 +261,13 @@ def _itemsizes(dtype, weight_dtype, out_dtype):
     )
 
 
-def _fma(fma):
+def _check_fma(fma):
     if isinstance(fma, (bool, np.bool_, np.ndarray)) or fma not in (1, 2):
         raise ValueError(f"fma={fma!r} must be 2 (count FLOPs) or 1 (count multiply-adds)")
     return fma
 
 
-def _moved(moves, **operands):
+def _sum_moved(moves, **operands):
     if not isinstance(moves, str) or set(moves) - set(operands):
         raise ValueError(
             f"moves={moves!r} must be letters of {''.join(operands)!r}, this kernel's operands"
@@ -267,18 +276,18 @@ def _moved(moves, **operands):
     total = 0
     for place, size in enumerate(size for name, size in operands.items() if name in moves):
         # To allocate a new array of 10^7 points takes ten times as long as to add to it.
-        if place > 1 and isinstance(total, np.ndarray) and _widens_nothing(total, size):
+        if place > 1 and isinstance(total, np.ndarray) and _keeps_shape(total, size):
             total += size
         else:
             total = total + size
     return total
 
 
-def _widens_nothing(total, size):
+def _keeps_shape(total, size):
     return not is_symbolic(size) and np.broadcast_shapes(total.shape, np.shape(size)) == total.shape
 
 
-def _seen(length, outputs, K, stride):
+def _count_seen(length, outputs, K, stride):
     """Count the elements along one side of the input that some filter sees."""
     if is_symbolic(K) or is_symbolic(stride):
         return length
@@ -287,7 +296,7 @@ def _seen(length, outputs, K, stride):
     return smaller(outputs * K, length) if stride > K else length
 
 
-def _conv_length(length, K, stride, padding, name):
+def _conv_output_length(length, K, stride, padding, name):
     span = length + 2 * padding - K
     if is_symbolic(span) or is_symbolic(stride):
         # SymPy would keep a floor() around a symbol that it does not know to be whole.

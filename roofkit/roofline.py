@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from roofkit._inputs import check_broadcast, is_symbolic, number
-from roofkit._units import quantity
-from roofkit.efficiency import COMPUTE, KEPT, MEMORY, share
+from roofkit._inputs import check_broadcast, check_number, is_symbolic
+from roofkit._units import format_quantity
+from roofkit.efficiency import CACHE_REASON, COMPUTE_REASONS, MEMORY_REASONS, share_reached
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -36,16 +36,16 @@ class Cost:
     bytes: Any
 
     def __post_init__(self):
-        flops = number(self.flops, "flops", above=False)
-        moved = number(self.bytes, "bytes", above=False)
+        flops = check_number(self.flops, "flops", above=False)
+        moved = check_number(self.bytes, "bytes", above=False)
         check_broadcast(flops=flops, bytes=moved)
         object.__setattr__(self, "flops", flops)
         object.__setattr__(self, "bytes", moved)
 
     def __repr__(self):
-        parts = [quantity(self.flops, "FLOP"), quantity(self.bytes, "B")]
+        parts = [format_quantity(self.flops, "FLOP"), format_quantity(self.bytes, "B")]
         if not is_symbolic(self.flops) and not is_symbolic(self.bytes):
-            parts.append(quantity(self.intensity, "FLOP/byte"))
+            parts.append(format_quantity(self.intensity, "FLOP/byte"))
         return f"Cost({', '.join(parts)})"
 
     @property
@@ -72,7 +72,7 @@ class Cost:
     def __mul__(self, times):
         if isinstance(times, Cost):
             return NotImplemented
-        times = number(times, "times", above=False)
+        times = check_number(times, "times", above=False)
         check_broadcast(times=times, flops=self.flops, bytes=self.bytes)
         return Cost(self.flops * times, self.bytes * times)
 
@@ -113,18 +113,18 @@ class Roofline:
     cache: Any = field(default=None, compare=False)
 
     def __post_init__(self):
-        peak = number(self.peak_flops, "peak_flops")
-        bandwidth = number(self.bandwidth, "bandwidth")
+        peak = check_number(self.peak_flops, "peak_flops")
+        bandwidth = check_number(self.bandwidth, "bandwidth")
         check_broadcast(peak_flops=peak, bandwidth=bandwidth)
         object.__setattr__(self, "peak_flops", peak)
         object.__setattr__(self, "bandwidth", bandwidth)
 
     def __repr__(self):
-        speed = quantity(self.bandwidth, "B/s")
+        speed = format_quantity(self.bandwidth, "B/s")
         if self.channel != "memory":
             speed += f" {self.channel}"
-        ridge = quantity(self.ridge, "FLOP/byte")
-        return f"Roofline({quantity(self.peak_flops, 'FLOP/s')}, {speed}, ridge {ridge})"
+        ridge = format_quantity(self.ridge, "FLOP/byte")
+        return f"Roofline({format_quantity(self.peak_flops, 'FLOP/s')}, {speed}, ridge {ridge})"
 
     @property
     def ridge(self):
@@ -137,7 +137,7 @@ class Roofline:
         >>> Roofline(1.97e14, 8.2e11).attainable(0.5)
         410000000000.0
         """
-        intensity = number(intensity, "intensity", above=False, finite=False)
+        intensity = check_number(intensity, "intensity", above=False, finite=False)
         check_broadcast(intensity=intensity, peak_flops=self.peak_flops, bandwidth=self.bandwidth)
         return smaller(self.peak_flops, intensity * self.bandwidth)
 
@@ -155,9 +155,9 @@ class Roofline:
             flops=cost.flops, bytes=cost.bytes,
             peak_flops=self.peak_flops, bandwidth=self.bandwidth,
         )  # fmt: skip
-        return self.bracket(cost.flops, cost.bytes)
+        return self.estimate_unchecked(cost.flops, cost.bytes)
 
-    def bracket(self, flops, moved):
+    def estimate_unchecked(self, flops, moved):
         """The Estimate of figures that are checked already, as those of a model's layers are.
 
         >>> Roofline(1.97e14, 8.2e11).bracket(2e12, 1e9)
@@ -180,22 +180,22 @@ class Roofline:
         >>> round(roof.share(add, seconds=20e-6, on_chip=16e6), 3)         # both operands stayed
         0.488
         """
-        seconds = number(seconds, "seconds")
-        on_chip = number(on_chip, "on_chip", above=False)
+        seconds = check_number(seconds, "seconds")
+        on_chip = check_number(on_chip, "on_chip", above=False)
         least = self.estimate(cost).lower
         check_broadcast(bytes=cost.bytes, on_chip=on_chip)
         if np.any(on_chip):
             least = self.estimate(Cost(cost.flops, larger(cost.bytes - on_chip, 0.0))).lower
         check_broadcast(estimate=least, seconds=seconds)
-        reasons = (self._kept(cost, on_chip), *MEMORY[1:], *COMPUTE)
-        return share(least, seconds, f"what {self!r} allows", reasons)
+        reasons = (self._cache_reason(cost, on_chip), *MEMORY_REASONS[1:], *COMPUTE_REASONS)
+        return share_reached(least, seconds, f"what {self!r} allows", reasons)
 
-    def _kept(self, cost, on_chip):
+    def _cache_reason(self, cost, on_chip):
         """Say that a cache may have held the arrays, and which cache if it has room for them."""
         if np.any(on_chip) or self.cache is None or np.any(cost.bytes > self.cache):
-            return KEPT
-        cache = f"the {quantity(self.cache, 'B')} of the last-level cache"
-        return f"its {quantity(cost.bytes, 'B')} fit in {cache}; say with on_chip= how many stayed"
+            return CACHE_REASON
+        cache = f"the {format_quantity(self.cache, 'B')} of the last-level cache"
+        return f"its {format_quantity(cost.bytes, 'B')} fit in {cache}; say with on_chip= how many stayed"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -217,10 +217,10 @@ class Estimate:
     math: Any
     comms: Any
     channel: str = "memory"
-    beside: tuple = ()
+    other_times: tuple = ()
 
     @classmethod
-    def together(cls, *estimates):
+    def combine(cls, *estimates):
         """One computation that several channels feed at once, such as memory and a link.
 
         Each estimate is of the same multiplications, or of none, over a channel of its own: T_math
@@ -232,7 +232,9 @@ class Estimate:
         """
         if not estimates or not all(isinstance(estimate, Estimate) for estimate in estimates):
             raise ValueError(f"together takes one Estimate or more, got {estimates!r}")
-        times = [pair for each in estimates for pair in ((each.channel, each.comms), *each.beside)]
+        times = [
+            pair for each in estimates for pair in ((each.channel, each.comms), *each.other_times)
+        ]
         channels = [channel for channel, _ in times]
         if len(set(channels)) < len(channels):
             raise ValueError(
@@ -242,22 +244,24 @@ class Estimate:
         return cls(math, times[0][1], times[0][0], tuple(times[1:]))
 
     def __repr__(self):
-        times = ", ".join(f"{name} {quantity(time, 's')}" for name, time in self.times.items())
+        times = ", ".join(
+            f"{name} {format_quantity(time, 's')}" for name, time in self.times.items()
+        )
         if not all(isinstance(time, (int, float)) for time in self.times.values()):
             return f"Estimate({times})"
-        lower, upper = quantity(self.lower, "s"), quantity(self.upper, "s")
+        lower, upper = format_quantity(self.lower, "s"), format_quantity(self.upper, "s")
         return f"Estimate({times}: {lower} to {upper}, {self.bound}-bound)"
 
     @property
     def times(self):
         """Seconds by resource: {"compute": T_math, channel: T_comms, …}."""
-        return {"compute": self.math, self.channel: self.comms, **dict(self.beside)}
+        return {"compute": self.math, self.channel: self.comms, **dict(self.other_times)}
 
     @property
     def lower(self):
         """The longest of all times, seconds: max(T_math, T_comms) where there is one channel."""
         lower = larger(self.math, self.comms)
-        for _, seconds in self.beside:
+        for _, seconds in self.other_times:
             lower = larger(lower, seconds)
         return lower
 
@@ -265,7 +269,7 @@ class Estimate:
     def upper(self):
         """The sum of all times, seconds: T_math + T_comms where there is one channel."""
         upper = self.math + self.comms
-        for _, seconds in self.beside:
+        for _, seconds in self.other_times:
             upper = upper + seconds
         return upper
 
@@ -276,8 +280,8 @@ class Estimate:
         An array of names where the times are arrays.
         """
         longest, bound = self.math, "compute"
-        for channel, seconds in ((self.channel, self.comms), *self.beside):
-            holds = _compare(longest, seconds)
+        for channel, seconds in ((self.channel, self.comms), *self.other_times):
+            holds = _is_compute_bound(longest, seconds)
             if isinstance(holds, np.ndarray):
                 bound = np.where(holds, bound, channel)
                 longest = np.maximum(longest, seconds)
@@ -286,7 +290,7 @@ class Estimate:
         return bound
 
 
-def _compare(math, comms):
+def _is_compute_bound(math, comms):
     if is_symbolic(math) or is_symbolic(comms):
         raise ValueError(
             "the larger of two formulas is not decided until their symbols have values; build the "
@@ -301,11 +305,11 @@ def larger(a, b):
         return a if a >= b else b
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.maximum(a, b)
-    return a if _compare(a, b) else b
+    return a if _is_compute_bound(a, b) else b
 
 
 def smaller(a, b):
     """The smaller of two numbers, or of each pair in two arrays."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.minimum(a, b)
-    return b if _compare(a, b) else a
+    return b if _is_compute_bound(a, b) else a

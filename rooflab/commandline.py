@@ -2,14 +2,14 @@
 
 import click
 
-from roofkit.commandline.errors import Sentences
+from roofkit.commandline.errors import ErrorSentences
 from roofkit.commandline.models import llm
-from roofkit.commandline.options import answers
+from roofkit.commandline.options import add_output_options
 from roofkit.commandline.output import print_answer
 from rooflab import machine
 
 
-@click.group(cls=Sentences, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=ErrorSentences, context_settings={"help_option_names": ["-h", "--help"]})
 @click.pass_context
 def main(context):
     """What machines really do: this one measured, GPUs predicted from published timings."""
@@ -26,7 +26,7 @@ def main(context):
     type=click.Path(dir_okay=False, writable=True),
     help="A TOML file that other commands take as --chip.",
 )
-@answers
+@add_output_options
 def measure(quick, device, threads, save, save_chip, form):
     """Measure this machine: peaks, bandwidths of memory and caches, call overhead."""
     measured = machine.measure(quick=quick, device=device, threads=threads)

@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 
 # Where a page is dark: within JupyterLab and decks, and where the reader's system asks for it.
-JUPYTER = '[data-jp-theme-light="false"]'
-PREFERRED = "@media screen and (prefers-color-scheme: dark)"
+JUPYTER_DARK = '[data-jp-theme-light="false"]'
+SYSTEM_DARK = "@media screen and (prefers-color-scheme: dark)"
 
 
 def colour(name, dark=False):
@@ -18,7 +18,9 @@ def colour(name, dark=False):
     >>> colour("roof"), colour("roof", dark=True)
     ('#0072B2', '#56B4E9')
     """
-    value = {name: value for table in _tables().values() for name, value in table.items()}[name]
+    value = {name: value for table in _read_tables().values() for name, value in table.items()}[
+        name
+    ]
     if isinstance(value, list):
         value = value[dark]
     return value if value.startswith("#") else colour(value)
@@ -26,44 +28,44 @@ def colour(name, dark=False):
 
 def series():
     """The colours that the lines of a figure take in turn, as a tuple."""
-    return tuple(_tables()["series"].values())
+    return tuple(_read_tables()["series"].values())
 
 
-def variables(dark=False):
+def css_variables(dark=False):
     """The colours of pages by the names of their custom properties, without the dashes.
 
-    >>> variables()["roofline-right"]
+    >>> css_variables()["roofline-right"]
     '#009E73'
     """
-    return {f"roofline-{name}": colour(name, dark) for name in _tables()["pages"]}
+    return {f"roofline-{name}": colour(name, dark) for name in _read_tables()["pages"]}
 
 
-def css(dark):
+def css_rules(dark):
     """A rule that gives a page its colours as custom properties.
 
     ``dark`` is the selector or media query under which the dark ones hold, JUPYTER or PREFERRED.
 
-    >>> print(css(JUPYTER).splitlines()[1])
+    >>> print(css_rules(JUPYTER).splitlines()[1])
       --roofline-roof: #0072B2;
     """
     light, night = (
-        "\n".join(f"  --{name}: {value};" for name, value in variables(each).items())
+        "\n".join(f"  --{name}: {value};" for name, value in css_variables(each).items())
         for each in (False, True)
     )
     return f":root {{\n{light}\n  {dark} {{\n{night}\n  }}\n}}\n"
 
 
-def filled(drawing):
+def fill_colours(drawing):
     """The text of an SVG with its ``var(--roofline-NAME)`` replaced by the light colours.
 
     A drawing that a page shows as an image does not see the page's custom properties.
 
-    >>> filled('<path stroke="var(--roofline-roof)"/>')
+    >>> fill_colours('<path stroke="var(--roofline-roof)"/>')
     '<path stroke="#0072B2"/>'
     """
     return re.sub(r"var\(--roofline-(\w+)\)", lambda found: colour(found[1]), drawing)
 
 
 @functools.cache
-def _tables():
+def _read_tables():
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))

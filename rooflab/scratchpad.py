@@ -10,16 +10,16 @@ import operator
 
 import numpy as np
 
-from roofkit._inputs import check_broadcast, itemsize, number, sizes
-from roofkit._units import quantity
+from roofkit._inputs import check_broadcast, check_number, check_sizes, itemsize
+from roofkit._units import format_quantity
 from roofkit.roofline import Cost, larger
-from rooflab.scratchpad_handles import Array, Block, Memory, by
+from rooflab.scratchpad_handles import Array, Block, Handle, format_shape
 
 # Sums, products, minima and maxima start from one of these; any other number is data.
-NEUTRAL = (0.0, 1.0, math.inf, -math.inf)
+START_VALUES = (0.0, 1.0, math.inf, -math.inf)
 # Sums in another order differ by rounding errors, which are smaller than this share of a result.
 TOLERANCE = 1e-9
-LISTED = 6  # an error names at most so many blocks
+BLOCKS_LISTED = 6  # an error names at most so many blocks
 
 
 class Scratchpad:
@@ -53,7 +53,7 @@ class Scratchpad:
 
     def __init__(self, capacity, dtype="bf16"):
         self._itemsize = itemsize(dtype)
-        self._capacity = number(capacity, "capacity", finite=False)
+        self._capacity = check_number(capacity, "capacity", finite=False)
         if not isinstance(self._capacity, (int, float)):
             raise ValueError(f"capacity must be one number of bytes, got {capacity!r}")
         self._flops = self._loaded = self._stored = self._used = self._most_used = 0
@@ -62,7 +62,7 @@ class Scratchpad:
 
     def __repr__(self):
         flops, loaded, stored, most, capacity = (
-            quantity(value, unit)
+            format_quantity(value, unit)
             for value, unit in (
                 (self._flops, "FLOP"), (self._loaded, "B"), (self._stored, "B"),
                 (self._most_used, "B"), (self._capacity, "B"),
@@ -113,20 +113,20 @@ class Scratchpad:
         self._arrays += 1
         name = f"array {self._arrays}" if name is None else name
         if values is None:
-            shape = _shape(shape)
+            shape = _check_shape(shape)
             return Array(self, np.zeros(shape), name, np.zeros(shape, dtype=bool))
-        values = _numbers(values, name)
+        values = _check_numbers(values, name)
         return Array(self, values, name, np.ones(values.shape, dtype=bool))
 
     def load(self, region):
         """Copies an array, or a region such as ``X[0:4, 8:16]``, into a new block; counts bytes."""
-        self._array(region)
+        self._check_array(region)
         if not region._written.all():
             raise ValueError(
-                f"{region._label()} cannot be loaded: {_first(~region._written)} was never "
+                f"{region._label()} cannot be loaded: {_first_place(~region._written)} was never "
                 "stored; start from pad.zeros instead"
             )
-        block = self._place(region._values, region)
+        block = self._make_block(region._values, region)
         self._loaded += block.nbytes
         region._whole._loaded += block.nbytes
         return block
@@ -140,26 +140,26 @@ class Scratchpad:
 
         It moves nothing. Any other number is data: put it into an array and load it.
         """
-        if not isinstance(value, (int, float)) or value not in NEUTRAL:
+        if not isinstance(value, (int, float)) or value not in START_VALUES:
             raise ValueError(
                 f"a block can be filled with 0, 1, inf or -inf, got {value!r}; "
                 "load other numbers from an array"
             )
-        shape = _shape(shape)
+        shape = _check_shape(shape)
         name = f"full({shape}, {value:g})" if value else f"zeros{shape}"
-        return self._place(np.broadcast_to(float(value), shape), name)
+        return self._make_block(np.broadcast_to(float(value), shape), name)
 
     def store(self, block, region):
         """Copies a block over an array, or a region of the same shape; counts bytes.
 
         The block stays in fast memory until it is freed.
         """
-        values = self._block(block)
-        self._array(region)
+        values = self._check_block(block)
+        self._check_array(region)
         if values.shape != region.shape:
             raise ValueError(
-                f"{block._label()} is {by(values.shape)} and does not fill {region._label()}, "
-                f"{by(region.shape)}; store a block of its shape"
+                f"{block._label()} is {format_shape(values.shape)} and does not fill {region._label()}, "
+                f"{format_shape(region.shape)}; store a block of its shape"
             )
         region._values[...] = values
         region._written[...] = True
@@ -169,7 +169,7 @@ class Scratchpad:
     def free(self, *blocks):
         """Gives up the room of these blocks; what was not stored is lost."""
         for block in blocks:
-            self._block(block)
+            self._check_block(block)
             if block._whole is not block:
                 raise ValueError(
                     f"{block._label()} is part of a block; free {block._whole._label()} whole"
@@ -179,7 +179,7 @@ class Scratchpad:
 
     def matmul(self, x, y, *, into):
         """into += x @ y for blocks of m × k, k × n and m × n: 2mnk FLOPs."""
-        a, b, c = self._block(x), self._block(y), self._block(into)
+        a, b, c = self._check_block(x), self._check_block(y), self._check_block(into)
         if not (
             a.ndim == b.ndim == c.ndim == 2
             and a.shape[1] == b.shape[0]
@@ -187,9 +187,9 @@ class Scratchpad:
         ):
             raise ValueError(
                 "matmul takes blocks of m × k, k × n and into of m × n, got "
-                f"{by(a.shape)}, {by(b.shape)} and {by(c.shape)}"
+                f"{format_shape(a.shape)}, {format_shape(b.shape)} and {format_shape(c.shape)}"
             )
-        _check_apart(into, x, y)
+        _check_no_overlap(into, x, y)
         c += a @ b
         self._flops += 2 * a.size * b.shape[1]
 
@@ -200,12 +200,12 @@ class Scratchpad:
         broadcast as arrays do, and into may be one of them.
         """
         _check_elementwise(ufunc, len(blocks))
-        values, target = [self._block(block) for block in blocks], self._block(into)
+        values, target = [self._check_block(block) for block in blocks], self._check_block(into)
         shapes = [array.shape for array in values]
-        if _broadcast(shapes) != target.shape:
+        if _broadcast_shape(shapes) != target.shape:
             raise ValueError(
-                f"{ufunc.__name__} of {' and '.join(map(by, shapes))} does not fit into "
-                f"{by(target.shape)}; each length must be that of into, or 1"
+                f"{ufunc.__name__} of {' and '.join(map(format_shape, shapes))} does not fit into "
+                f"{format_shape(target.shape)}; each length must be that of into, or 1"
             )
         try:
             ufunc(*values, out=target)
@@ -230,58 +230,60 @@ class Scratchpad:
 
         The error names the first element that differs. Rounding is no difference.
         """
-        self._array(array)
-        expected = _numbers(expected, "expected")
+        self._check_array(array)
+        expected = _check_numbers(expected, "expected")
         if expected.shape != array.shape:
             raise ValueError(
-                f"{array._label()} is {by(array.shape)}, expected is {by(expected.shape)}"
+                f"{array._label()} is {format_shape(array.shape)}, expected is {format_shape(expected.shape)}"
             )
         missing = ~array._written
         if missing.any():
             raise ValueError(
                 f"{array._label()} is not complete: {missing.sum()} of {missing.size} elements "
-                f"were never stored, the first at {_first(missing)}"
+                f"were never stored, the first at {_first_place(missing)}"
             )
         found = array._values
-        close = np.isclose(found, expected, rtol=TOLERANCE, atol=TOLERANCE * _largest(expected))
+        close = np.isclose(
+            found, expected, rtol=TOLERANCE, atol=TOLERANCE * _largest_finite(expected)
+        )
         wrong = ~(close | (np.isnan(found) & np.isnan(expected)))
         if wrong.any():
             at = np.unravel_index(wrong.argmax(), wrong.shape)
             raise ValueError(
                 f"{array._label()} differs in {wrong.sum()} of {wrong.size} elements, first at "
-                f"{_first(wrong)}: {found[at]:.6g} where {expected[at]:.6g} is right, "
+                f"{_first_place(wrong)}: {found[at]:.6g} where {expected[at]:.6g} is right, "
                 f"off by {found[at] - expected[at]:.3g}"
             )
 
     def _reduce(self, ufunc, x, into, axis):
-        values, target = self._block(x), self._block(into)
+        values, target = self._check_block(x), self._check_block(into)
         try:
             reduced = ufunc.reduce(values, axis=axis, keepdims=True)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"axis={axis!r} of {by(values.shape)}: {error}") from None
+            raise ValueError(f"axis={axis!r} of {format_shape(values.shape)}: {error}") from None
         if target.shape not in (reduced.shape, reduced.squeeze(axis).shape):
             raise ValueError(
-                f"{by(values.shape)} along axis {axis} gives {by(reduced.shape)}, "
-                f"into is {by(target.shape)}"
+                f"{format_shape(values.shape)} along axis {axis} gives {format_shape(reduced.shape)}, "
+                f"into is {format_shape(target.shape)}"
             )
-        _check_apart(into, x)
+        _check_no_overlap(into, x)
         ufunc(target, reduced.reshape(target.shape), out=target)
         self._flops += values.size
 
-    def _place(self, values, origin):
+    def _make_block(self, values, origin):
         """Make a block with a copy of these values; ValueError if it does not fit."""
         block = Block(self, values, origin)
         needed = block.nbytes
         if self._used + needed > self._capacity:
-            raise ValueError(self._too_full(block))
+            raise ValueError(self._full_message(block))
         block._values = values.copy()
         self._used += needed
         self._most_used = max(self._most_used, self._used)
         self._blocks[block] = needed
         return block
 
-    def _too_full(self, block):
-        last = list(self._blocks)[-LISTED:]
+    def _full_message(self, block):
+        last = list(self._blocks)[-BLOCKS_LISTED:]
         listed = [f"{each._label()} ({each.nbytes:,} bytes)" for each in last]
         if len(self._blocks) > len(last):
             listed.insert(0, f"{len(self._blocks) - len(last)} more")
@@ -291,17 +293,17 @@ class Scratchpad:
             "Free what is done with, or take smaller blocks"
         )
 
-    def _block(self, block):
+    def _check_block(self, block):
         if type(block) is not Block or block._pad is not self or block._whole not in self._blocks:
             self._refuse(block, Block)
         return block._values
 
-    def _array(self, array):
+    def _check_array(self, array):
         if type(array) is not Array or array._pad is not self:
             self._refuse(array, Array)
 
     def _refuse(self, handle, wanted):
-        if not isinstance(handle, Memory):
+        if not isinstance(handle, Handle):
             what = "a block, which pad.load gives" if wanted is Block else "an array of this pad"
             raise ValueError(f"expected {what}, got {type(handle).__name__}: {handle!r}")
         label = handle._label()
@@ -335,14 +337,14 @@ def least_matmul_bytes(M, N, K, capacity, dtype="bf16"):
     >>> least_matmul_bytes(4096, 4096, 4096, capacity=2 * 128**2) / (2 * 3 * 4096**2)
     21.333333333333332
     """
-    M, N, K = sizes(M=M, N=N, K=K)
+    M, N, K = check_sizes(M=M, N=N, K=K)
     size = itemsize(dtype)
-    capacity = number(capacity, "capacity", minimum=3 * size, above=False, finite=False)
+    capacity = check_number(capacity, "capacity", minimum=3 * size, above=False, finite=False)
     check_broadcast(M=M, N=N, K=K, capacity=capacity)
     return size * larger(M * K + K * N + M * N, 2 * M * N * K / (capacity / size) ** 0.5)
 
 
-def _numbers(values, name):
+def _check_numbers(values, name):
     """Copy the values as float64; ValueError for anything but real numbers."""
     try:
         array = np.asarray(values)
@@ -353,7 +355,7 @@ def _numbers(values, name):
     return array.astype(np.float64)
 
 
-def _shape(shape):
+def _check_shape(shape):
     lengths = shape if isinstance(shape, (tuple, list)) else (shape,)
     try:
         lengths = tuple(operator.index(length) for length in lengths)
@@ -375,7 +377,7 @@ def _check_elementwise(ufunc, given):
         raise ValueError(f"np.{name} takes {ufunc.nin} blocks, got {given}")
 
 
-def _check_apart(into, *blocks):
+def _check_no_overlap(into, *blocks):
     for block in blocks:
         if block._whole is into._whole and np.shares_memory(block._values, into._values):
             raise ValueError(
@@ -383,18 +385,18 @@ def _check_apart(into, *blocks):
             )
 
 
-def _broadcast(shapes):
+def _broadcast_shape(shapes):
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         return None
 
 
-def _largest(values):
+def _largest_finite(values):
     finite = np.abs(values[np.isfinite(values)])
     return finite.max() if finite.size else 0.0
 
 
-def _first(mask):
+def _first_place(mask):
     """Return the first place where the mask is True, as [row, column]."""
     return str([int(place) for place in np.unravel_index(mask.argmax(), mask.shape)])

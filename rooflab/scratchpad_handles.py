@@ -3,7 +3,7 @@
 import numpy as np
 
 
-class Memory:
+class Handle:
     """A piece of one of the two memories. It has a shape; only the pad uses its numbers."""
 
     __slots__ = ("_name", "_pad", "_values", "_whole")
@@ -29,7 +29,7 @@ class Memory:
             "pad.apply, pad.sum, pad.max"
         )
 
-    def _part(self, index):
+    def _index(self, index):
         """Return the key for NumPy and the values under it; ValueError for anything but ranges."""
         key = index if isinstance(index, tuple) else (index,)
         for each in key:
@@ -39,23 +39,25 @@ class Memory:
         try:
             values = self._values[key]
         except (IndexError, TypeError) as error:
-            raise ValueError(f"{self._label()} is {by(self.shape)}: {error}") from None
+            raise ValueError(f"{self._label()} is {format_shape(self.shape)}: {error}") from None
         if not values.size:
             raise ValueError(
-                f"{self._label()}[{_ranges(key)}] is empty; the whole is {by(self.shape)}"
+                f"{self._label()}[{_format_ranges(key)}] is empty; the whole is {format_shape(self.shape)}"
             )
         return key, values
 
     def _label(self):
-        if isinstance(self._name, Memory):
+        if isinstance(self._name, Handle):
             return f"block of {self._name._label()}"
         if isinstance(self._name, tuple):
             whole, key = self._name
-            return f"{whole._label()}.T" if key == "T" else f"{whole._label()}[{_ranges(key)}]"
+            return (
+                f"{whole._label()}.T" if key == "T" else f"{whole._label()}[{_format_ranges(key)}]"
+            )
         return self._name
 
 
-class Array(Memory):
+class Array(Handle):
     """A handle on slow memory: an array or a region of one; ``Scratchpad.array`` makes it.
 
     Ranges are NumPy's: they end at the edge of the array at the latest, and ``shape`` says where.
@@ -70,7 +72,7 @@ class Array(Memory):
             self._loaded = self._stored = 0
 
     def __getitem__(self, index):
-        key, values = self._part(index)
+        key, values = self._index(index)
         return Array(self._pad, values, (self, key), self._written[key], self._whole)
 
     @property
@@ -84,10 +86,10 @@ class Array(Memory):
         return self._whole._stored
 
     def __repr__(self):
-        return f"Array({self._label()}, {by(self.shape)}, {self.nbytes:,} bytes in slow memory)"
+        return f"Array({self._label()}, {format_shape(self.shape)}, {self.nbytes:,} bytes in slow memory)"
 
 
-class Block(Memory):
+class Block(Handle):
     """A handle on fast memory: a block or a part of one; load, zeros and full make it.
 
     Parts such as ``x[0:1, 4:8]`` and the transpose ``x.T`` are free and share its numbers. ``with``
@@ -97,7 +99,7 @@ class Block(Memory):
     __slots__ = ()
 
     def __getitem__(self, index):
-        key, values = self._part(index)
+        key, values = self._index(index)
         return Block(self._pad, values, (self, key), self._whole)
 
     @property
@@ -106,7 +108,7 @@ class Block(Memory):
         return Block(self._pad, self._values.T, (self, "T"), self._whole)
 
     def __enter__(self):
-        self._pad._block(self)
+        self._pad._check_block(self)
         return self
 
     def __exit__(self, *error):
@@ -115,19 +117,19 @@ class Block(Memory):
 
     def __repr__(self):
         held = "in fast memory" if self._whole in self._pad._blocks else "freed"
-        return f"Block({self._label()}, {by(self.shape)}, {self.nbytes:,} bytes, {held})"
+        return f"Block({self._label()}, {format_shape(self.shape)}, {self.nbytes:,} bytes, {held})"
 
 
-def by(shape):
+def format_shape(shape):
     """Write a shape for people to read, such as 4 × 8."""
     return " × ".join(map(str, shape)) or "one number"
 
 
-def _ranges(key):
-    return ", ".join(_range(each) for each in key if each is not ...)
+def _format_ranges(key):
+    return ", ".join(_format_range(each) for each in key if each is not ...)
 
 
-def _range(each):
+def _format_range(each):
     if not isinstance(each, slice):
         return str(each)
     ends = [each.start, each.stop] if each.step is None else [each.start, each.stop, each.step]

@@ -10,8 +10,8 @@ import os
 import tomllib
 from pathlib import Path
 
-LANGUAGE = "ROOFLINE_LANGUAGE"
-WRITTEN_IN = "en"
+LANGUAGE_VARIABLE = "ROOFLINE_LANGUAGE"
+SOURCE_LANGUAGE = "en"
 
 
 class Words:
@@ -34,31 +34,31 @@ class Words:
         self.folder = Path(folder)
 
     def __call__(self, key, **fields):
-        table = _table(self.folder, os.environ.get(LANGUAGE, WRITTEN_IN))
+        table = _read_table(self.folder, os.environ.get(LANGUAGE_VARIABLE, SOURCE_LANGUAGE))
         try:
             sentence = table[key]
         except KeyError:
-            raise KeyError(f"{self.folder / WRITTEN_IN}.toml has no {key!r}") from None
+            raise KeyError(f"{self.folder / SOURCE_LANGUAGE}.toml has no {key!r}") from None
         return sentence.format(**fields)
 
     def templates(self):
         """All sentences by their keys, with their fields still to be filled in."""
-        return dict(_table(self.folder, os.environ.get(LANGUAGE, WRITTEN_IN)))
+        return dict(_read_table(self.folder, os.environ.get(LANGUAGE_VARIABLE, SOURCE_LANGUAGE)))
 
 
 @functools.cache
-def _table(folder, language):
+def _read_table(folder, language):
     path = folder / f"{language}.toml"
     if not path.is_file():
         known = ", ".join(sorted(each.stem for each in folder.glob("*.toml")))
-        raise ValueError(f"{LANGUAGE}={language!r}: no table {path}; there are: {known}")
-    found = dict(_flat(tomllib.loads(path.read_text(encoding="utf-8"))))
-    return found if language == WRITTEN_IN else _table(folder, WRITTEN_IN) | found
+        raise ValueError(f"{LANGUAGE_VARIABLE}={language!r}: no table {path}; there are: {known}")
+    found = dict(_flatten(tomllib.loads(path.read_text(encoding="utf-8"))))
+    return found if language == SOURCE_LANGUAGE else _read_table(folder, SOURCE_LANGUAGE) | found
 
 
-def _flat(table, before=""):
+def _flatten(table, before=""):
     for key, value in table.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{before}{key}.")
+            yield from _flatten(value, f"{before}{key}.")
         else:
             yield before + key, value

@@ -32,5 +32,5 @@ def forms(question):
     words = {"times": ["", "x", " times"], "of peak": ["", " of peak"]}.get(unit, ["", f" {unit}"])
     for word in words:
         yield from (f"{value:.4g}{word}", f"{value:.3g}{word}", f"≈ {value:.2e}{word}")
-    for other, factor in units.ALSO.get(unit, {}).items():
+    for other, factor in units.WRONG_UNITS.get(unit, {}).items():
         yield from (f"{value * factor:.4g} {other}", f"{value * factor:.3g}{other}")

@@ -7,4 +7,4 @@ from pathlib import Path
 
 from rooflab.words import Words
 
-say = Words(Path(__file__).with_name("words"))
+sentence = Words(Path(__file__).with_name("words"))

@@ -12,16 +12,16 @@ TEACHING_IMAGE = os.environ["ROOFLINE_TEACHING_IMAGE"]
 GRADEBOOK = {"secretKeyRef": {"name": "roofline-gradebook", "key": "url"}}
 
 
-def numbers(passwd=Path("/etc/roofline/passwd")):
+def account_numbers(passwd=Path("/etc/roofline/passwd")):
     """The number of each account, by its name."""
     rows = (line.split(":") for line in passwd.read_text().splitlines() if line)
     return {row[0]: int(row[2]) for row in rows}
 
 
-def prepare(spawner):
+def prepare_server(spawner):
     """Give a server its owner's number; the teacher's has the solutions and the gradebook, too."""
     name = spawner.user.name
-    spawner.uid = spawner.gid = spawner.fs_gid = numbers()[name]
+    spawner.uid = spawner.gid = spawner.fs_gid = account_numbers()[name]
     spawner.environment = {**spawner.environment, "HOME": f"/home/{name}", "USER": name}
     if name == TEACHER:
         spawner.image = TEACHING_IMAGE
@@ -32,5 +32,5 @@ def prepare(spawner):
 
 
 c = get_config()  # noqa: F821  JupyterHub provides it
-c.Authenticator.allowed_users = set(numbers())
-c.KubeSpawner.pre_spawn_hook = prepare
+c.Authenticator.allowed_users = set(account_numbers())
+c.KubeSpawner.pre_spawn_hook = prepare_server

@@ -28,16 +28,16 @@ TEACHING = ("nbgrader_config.py", "solutions/en", "exercises/en", "course")
 
 
 def main():
-    options = parsed()
+    options = parse_options()
     if os.geteuid() != 0:
         sys.exit("This makes accounts and a service, so it has to run as root: use sudo.")
-    if open_to_all(ROOT):
+    if is_open_to_all(ROOT):
         sys.exit(
             f"The clone holds the solutions, and every account of this machine can read it. First "
             f"close it: chmod 700 {ROOT}"
         )
     interpreter = Path(sys.executable).resolve()
-    if sys.version_info < (3, 11) or not open_to_all(interpreter):
+    if sys.version_info < (3, 11) or not is_open_to_all(interpreter):
         sys.exit(
             f"{interpreter} is older than Python 3.11, or lies where no student can run it: start "
             "this with the system's own, such as /usr/bin/python3."
@@ -51,24 +51,24 @@ def main():
     }
     python = options.prefix / "environment/bin/python"
     try:
-        say("system packages")
+        print_step("system packages")
         install_packages(options)
-        say("the environment: the course's packages and JupyterHub")
+        print_step("the environment: the course's packages and JupyterHub")
         make_environment(options.prefix, python)
-        say("the proxy")
+        print_step("the proxy")
         make_proxy(options.prefix, python)
-        say("the course")
-        lay_course(options)
+        print_step("the course")
+        lay_out_course(options)
         write_settings(options)
-        say("accounts, exchange and gradebook")
+        print_step("accounts, exchange and gradebook")
         run(python, "-I", HERE / "people.py", options.prefix, options.students)
-        say("the service")
+        print_step("the service")
         start_service(options)
     except subprocess.CalledProcessError as error:
         sys.exit(f"{error}\nNothing is lost: run this again once that is mended.")
 
 
-def parsed():
+def parse_options():
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition(";")[0])
     parser.add_argument("--instructor", required=True, help="the account of who teaches")
@@ -90,14 +90,14 @@ def parsed():
     return options
 
 
-def open_to_all(path):
+def is_open_to_all(path):
     """Whether accounts other than root's can read a file, or look into a folder."""
     return path.stat().st_mode & 0o005 == 0o005 and all(
         above.stat().st_mode & 0o001 for above in path.parents
     )
 
 
-def say(step):
+def print_step(step):
     print(f"- {step}", flush=True)
 
 
@@ -125,7 +125,7 @@ def install_packages(options):
     run("apt-get", "install", "-y", "-qq", *missing, env=quiet)
 
 
-def changed(stamp, *files):
+def stamp_if_changed(stamp, *files):
     """Whether a step has to be done anew, and what to write into its stamp afterwards."""
     parts = [f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes() for file in files]
     state = hashlib.sha256(b"\0".join(parts)).hexdigest()
@@ -145,7 +145,7 @@ def make_environment(prefix, python):
     )
     sources = [ROOT / name for name in listed.stdout.split("\0") if name]
     stamp = prefix / "environment/ready"
-    anew, state = changed(stamp, HERE / "requirements.lock", *sources)
+    anew, state = stamp_if_changed(stamp, HERE / "requirements.lock", *sources)
     if anew:
         if not python.exists():
             run(sys.executable, "-m", "venv", prefix / "environment")
@@ -161,7 +161,7 @@ def make_environment(prefix, python):
             work = Path(temporary)
             for package, files in packages.items():
                 for name in files:
-                    build.copy(name, work / package / name)
+                    build.copy_tracked_files(name, work / package / name)
             # These lie in a folder of their name beside their own pyproject.toml.
             parts = ("rooflab", "roofcheck", "roofgrade")
             folders = [work / "roofkit", *(work / part / part for part in parts)]
@@ -180,7 +180,7 @@ def make_proxy(prefix, python):
     folder = prefix / "proxy"
     folder.mkdir(exist_ok=True)
     files = [HERE / "proxy" / name for name in ("package.json", "package-lock.json")]
-    anew, state = changed(folder / "ready", *files)
+    anew, state = stamp_if_changed(folder / "ready", *files)
     if anew:
         for file in files:
             shutil.copyfile(file, folder / file.name)
@@ -190,19 +190,19 @@ def make_proxy(prefix, python):
         (folder / "ready").write_text(state)
 
 
-def lay_course(options):
+def lay_out_course(options):
     """What each server lays into its owner's folder when it starts."""
     new = options.prefix / "new"
     shutil.rmtree(new, ignore_errors=True)
-    for given, place in build.GIVEN.items():
+    for given, place in build.KIT_PATHS.items():
         if place.startswith("course/"):
-            build.copy(given, new / "course" / place)
+            build.copy_tracked_files(given, new / "course" / place)
     # The solutions lie below it; people.py lets one account in.
     (new / "teaching").mkdir(mode=0o700)
     for given in TEACHING:
-        build.copy(given, new / "teaching" / given)
+        build.copy_tracked_files(given, new / "teaching" / given)
     with (new / "teaching/nbgrader_config.py").open("a") as settings:
-        settings.write(own_settings(options))
+        settings.write(machine_settings(options))
     for name in ("course", "teaching"):
         if (options.prefix / name).exists():
             (options.prefix / name).rename(new / f"old-{name}")
@@ -210,7 +210,7 @@ def lay_course(options):
     shutil.rmtree(new)
 
 
-def own_settings(options):
+def machine_settings(options):
     """What nbgrader and roofgrade have to know of this machine, as lines of nbgrader_config.py."""
     lines = [
         "",

@@ -26,22 +26,22 @@ def main():
     prefix, file = map(Path, sys.argv[1:])
     settings = json.loads((prefix / "settings.json").read_text())
     try:
-        entries = roster.read(file)
+        entries = roster.read_roster(file)
     except ValueError as error:
         sys.exit(str(error))
     names = [entry.id.lower() for entry in entries]
     instructor = settings["instructor"]
-    refuse(names, instructor)
+    refuse_bad_ids(names, instructor)
 
-    if not exists(SERVICE):
+    if not account_exists(SERVICE):
         run("useradd", "--system", "--home-dir", prefix, "--shell", "/usr/sbin/nologin", SERVICE)
     run("groupadd", "--force", STUDENTS)
-    made = [name for name in names if not exists(name)]
+    made = [name for name in names if not account_exists(name)]
     for name in made:
-        add(name, "--groups", STUDENTS)
-    if not exists(instructor):
-        add(instructor)
-    give_passwords(Path(settings["state"]), instructor, entries)
+        add_account(name, "--groups", STUDENTS)
+    if not account_exists(instructor):
+        add_account(instructor)
+    write_first_passwords(Path(settings["state"]), instructor, entries)
     make_exchange(Path(settings["exchange"]), instructor)
     # The solutions: root's, so that who teaches changes a copy, and for that one account.
     os.chown(prefix / "teaching", 0, pwd.getpwnam(instructor).pw_gid)
@@ -52,7 +52,7 @@ def main():
     print(f"  {len(names)} students, {len(made)} of them new")
 
 
-def refuse(names, instructor):
+def refuse_bad_ids(names, instructor):
     """Stop at ids that can be no account here; nothing was done yet."""
     for name in [*names, instructor]:
         if not NAME.fullmatch(name):
@@ -64,23 +64,23 @@ def refuse(names, instructor):
     if instructor in names:
         sys.exit(f"{instructor} teaches and stands in the roster, too: take that line out.")
     for name in names:
-        if exists(name) and name not in members(STUDENTS):
+        if account_exists(name) and name not in group_members(STUDENTS):
             sys.exit(
                 f"There is an account {name} that this recipe did not make. If it is this "
                 f"student's, let it in: usermod --append --groups {STUDENTS} {name}"
             )
-    if exists(instructor) and pwd.getpwnam(instructor).pw_uid < 1000:
+    if account_exists(instructor) and pwd.getpwnam(instructor).pw_uid < 1000:
         sys.exit(f"{instructor} is an account of the system: name one of a person.")
 
 
-def exists(name):
+def account_exists(name):
     try:
         return bool(pwd.getpwnam(name))
     except KeyError:
         return False
 
 
-def members(group):
+def group_members(group):
     try:
         return set(grp.getgrnam(group).gr_mem)
     except KeyError:
@@ -92,7 +92,7 @@ def run(*command, **options):
     subprocess.run([str(part) for part in command], check=True, **options)
 
 
-def add(name, *options):
+def add_account(name, *options):
     """Make an account that nobody else can look into, without a password for the system."""
     run(
         "useradd", "--create-home", "--key", "HOME_MODE=0700", "--user-group", *options,
@@ -100,7 +100,7 @@ def add(name, *options):
     )  # fmt: skip
 
 
-def give_passwords(state, instructor, entries):
+def write_first_passwords(state, instructor, entries):
     """A first password for each who has none yet, in a file for root alone."""
     state.mkdir(parents=True, exist_ok=True)
     state.chmod(0o700)

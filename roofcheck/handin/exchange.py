@@ -19,19 +19,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from roofcheck import course
-from roofcheck.sentences import say
+from roofcheck.sentences import sentence
 
 COURSE = "roofline"
 SETS = Path("exercises/en")
 SETTINGS = "nbgrader_config"
-PATIENCE = 120  # seconds that a command may take
+TIMEOUT_SECONDS = 120  # seconds that a command may take
 # Lines that nbgrader logs begin so.
-LOGGED = re.compile(r"^\[\w+ \| (\w+)\] *")
-SERIOUS = ("ERROR", "CRITICAL")
+LOG_PREFIX = re.compile(r"^\[\w+ \| (\w+)\] *")
+SERIOUS_LEVELS = ("ERROR", "CRITICAL")
 
 
 # nbgrader's command list says it in words alone; this is what that command does, as data.
-LIST = """
+LIST_SCRIPT = """
 import json, sys
 from nbgrader.apps import ListApp
 from nbgrader.auth import Authenticator
@@ -54,29 +54,29 @@ class Exchange:
 
     ``folder`` is where commands run, and below it lie the sets, in ``sets``; ``student`` is the
     name under which work is handed in. It looks into the exchange once, and again after it has
-    handed something in: ``here()`` gives one that looks anew. Every method raises ExchangeError.
+    handed something in: ``find_exchange()`` gives one that looks anew. Every method raises ExchangeError.
     """
 
     folder: Path
     sets: Path
     course: str
     student: str
-    _seen: list = field(default_factory=list, compare=False, repr=False)
+    _listed: list = field(default_factory=list, compare=False, repr=False)
 
-    def released(self) -> list[str]:
+    def list_released(self) -> list[str]:
         """The sets that the teacher has laid out, by name."""
-        released, _ = self._look()
+        released, _ = self._list_exchange()
         return sorted({each["assignment_id"] for each in released})
 
     def fetch(self, name: str) -> Path:
         """Get a set, and return its notebook. What lies there of it already stays as it is."""
         notebook = self._notebook(name)
         if not notebook.is_file():
-            self._make(self.sets)
-            self._nbgrader("fetch_assignment", name, f"--Exchange.assignment_dir={self.sets}",
+            self._make_folder(self.sets)
+            self._run_nbgrader("fetch_assignment", name, f"--Exchange.assignment_dir={self.sets}",
                            "--ExchangeFetchAssignment.replace_missing_files=True")  # fmt: skip
             if not notebook.is_file():
-                raise ExchangeError(say("exchange.not_in_it", name=name, file=notebook))
+                raise ExchangeError(sentence("exchange.not_in_it", name=name, file=notebook))
         return notebook
 
     def submit(self, path: Path, name: str) -> datetime:
@@ -84,26 +84,26 @@ class Exchange:
         with tempfile.TemporaryDirectory() as folder:
             staged = Path(folder) / name
             staged.mkdir()
-            for source, target in beside(path, name):
+            for source, target in files_beside(path, name):
                 (staged / target).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, staged / target)
             shutil.copyfile(path, staged / f"{name}.ipynb")
-            self._nbgrader("submit", name, f"--Exchange.assignment_dir={folder}")
-        self._seen.clear()
-        return self.submitted(name) or datetime.now(UTC)
+            self._run_nbgrader("submit", name, f"--Exchange.assignment_dir={folder}")
+        self._listed.clear()
+        return self.submission_time(name) or datetime.now(UTC)
 
-    def submitted(self, name: str) -> datetime | None:
+    def submission_time(self, name: str) -> datetime | None:
         """When the set was handed in last, or None."""
-        latest = self._latest(name)
-        return _time(latest["timestamp"]) if latest else None
+        latest = self._latest_submission(name)
+        return _read_time(latest["timestamp"]) if latest else None
 
-    def last(self, name: str) -> Path | None:
+    def last_submission(self, name: str) -> Path | None:
         """The folder with what was handed in last, as far as this machine keeps a copy of it."""
-        latest = self._latest(name)
+        latest = self._latest_submission(name)
         found = Path(latest["path"]) if latest and latest.get("path") else None
         return found if found and (found / f"{name}.ipynb").is_file() else None
 
-    def feedback(self, name: str) -> Path | None:
+    def fetch_feedback(self, name: str) -> Path | None:
         """The newest feedback page of a set, fetched if it was not here yet, or None."""
         books = [book for each in self._submissions(name) for book in each["notebooks"]]
         if any(
@@ -112,66 +112,66 @@ class Exchange:
             for book in books
         ):
             where = f"--Exchange.assignment_dir={self.sets}"
-            self._nbgrader("fetch_feedback", name, where)
-            self._seen.clear()
+            self._run_nbgrader("fetch_feedback", name, where)
+            self._listed.clear()
         pages = self._notebook(name).parent.glob(f"feedback/*/{name}.html")
         return max(pages, key=lambda page: page.parent.name, default=None)
 
-    def _latest(self, name):
+    def _latest_submission(self, name):
         return max(self._submissions(name), key=lambda each: each["timestamp"], default=None)
 
     def _submissions(self, name):
-        _, submitted = self._look()
+        _, submitted = self._list_exchange()
         mine = (each for each in submitted if each["assignment_id"] == name)
         return [each for found in mine for each in found["submissions"]]
 
-    def _look(self):
+    def _list_exchange(self):
         """What is laid out, and what was handed in from here, as nbgrader lists them."""
-        if not self._seen:
-            said = self._run("-c", LIST, f"--Exchange.assignment_dir={self.sets}")
+        if not self._listed:
+            said = self._run_python("-c", LIST_SCRIPT, f"--Exchange.assignment_dir={self.sets}")
             try:
-                self._seen.extend(json.loads(said))
+                self._listed.extend(json.loads(said))
             except ValueError:
-                raise ExchangeError(say("exchange.failed", said=_one_line(said))) from None
-        return self._seen
+                raise ExchangeError(sentence("exchange.failed", said=_to_one_line(said))) from None
+        return self._listed
 
     def _notebook(self, name):
         return self.sets / name / f"{name}.ipynb"
 
-    def _make(self, folder):
+    def _make_folder(self, folder):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             why = error.strerror
-            raise ExchangeError(say("exchange.no_folder", folder=folder, why=why)) from None
+            raise ExchangeError(sentence("exchange.no_folder", folder=folder, why=why)) from None
 
-    def _nbgrader(self, command, *arguments):
-        return self._run("-m", "nbgrader", command, *arguments)
+    def _run_nbgrader(self, command, *arguments):
+        return self._run_python("-m", "nbgrader", command, *arguments)
 
-    def _run(self, *arguments):
+    def _run_python(self, *arguments):
         """What this Python prints, run on something of nbgrader's for this course."""
         typed = [sys.executable, *arguments, f"--course={self.course}"]
         try:
             done = subprocess.run(
-                typed, cwd=self.folder, capture_output=True, text=True, timeout=PATIENCE
+                typed, cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
             )
         except subprocess.TimeoutExpired:
-            raise ExchangeError(say("exchange.slow", seconds=PATIENCE)) from None
+            raise ExchangeError(sentence("exchange.slow", seconds=TIMEOUT_SECONDS)) from None
         if done.returncode:
-            raise ExchangeError(say("exchange.failed", said=_complaint(done.stderr)))
+            raise ExchangeError(sentence("exchange.failed", said=_find_complaint(done.stderr)))
         return done.stdout
 
 
-def here(folder: Path | None = None) -> Exchange | None:
+def find_exchange(folder: Path | None = None) -> Exchange | None:
     """The exchange of the course in which a place lies, by default the working directory.
 
     None where nbgrader is not installed, or has no exchange on this machine.
     """
     if sys.platform == "win32" or importlib.util.find_spec("nbgrader") is None:
         return None
-    found = course.find(folder)
+    found = course.find_course(folder)
     place = found.root if found else Path(folder or Path.cwd()).absolute()
-    settings = _settings(place)
+    settings = _read_settings(place)
     if not _is_there(settings):
         return None
     from nbgrader.utils import get_username
@@ -185,7 +185,7 @@ def here(folder: Path | None = None) -> Exchange | None:
     )
 
 
-def _settings(folder):
+def _read_settings(folder):
     """What nbgrader_config.py says, in Jupyter's folders of settings and in this one."""
     from jupyter_core.paths import jupyter_config_path
     from traitlets.config import Config
@@ -215,7 +215,7 @@ def _is_there(settings):
     return Path(settings.Exchange.get("root") or Folder.root.default_value).is_dir()
 
 
-def beside(path: Path, name: str) -> Iterator[tuple[Path, Path]]:
+def files_beside(path: Path, name: str) -> Iterator[tuple[Path, Path]]:
     """Files beside a notebook that it may read, with their paths from there; no other notebooks.
 
     Only where it lies in a folder of its set: another may hold anything.
@@ -230,19 +230,19 @@ def beside(path: Path, name: str) -> Iterator[tuple[Path, Path]]:
                 yield source, source.relative_to(path.parent)
 
 
-def _time(text):
+def _read_time(text):
     from dateutil.parser import parse
 
     found = parse(text)
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _complaint(log):
+def _find_complaint(log):
     """What nbgrader logged that is serious, or else its last line."""
     lines = [line for line in log.splitlines() if line.strip()]
-    serious = [line for line in lines if (at := LOGGED.match(line)) and at[1] in SERIOUS]
-    return _one_line((serious or lines or [""])[-1 if not serious else 0])
+    serious = [line for line in lines if (at := LOG_PREFIX.match(line)) and at[1] in SERIOUS_LEVELS]
+    return _to_one_line((serious or lines or [""])[-1 if not serious else 0])
 
 
-def _one_line(text):
-    return " ".join(LOGGED.sub("", text).split())[:300]
+def _to_one_line(text):
+    return " ".join(LOG_PREFIX.sub("", text).split())[:300]

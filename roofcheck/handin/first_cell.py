@@ -9,26 +9,26 @@ import os
 import symtable
 from pathlib import Path
 
-from roofcheck.sentences import say
+from roofcheck.sentences import sentence
 
 
 def load_ipython_extension(shell):
     """Watch for names that a notebook's first code cell would have brought."""
-    shell.set_custom_exc((NameError,), told)
+    shell.set_custom_exc((NameError,), explain_name_error)
 
 
-def told(shell, kind, error, trace, tb_offset=None):
+def explain_name_error(shell, kind, error, trace, tb_offset=None):
     """Show the error as IPython does, or in place of a traceback the sentence."""
     try:
-        missing = error.name in brought(shell) and error.name not in shell.user_ns
+        missing = error.name in names_of_first_cell(shell) and error.name not in shell.user_ns
     except (OSError, LookupError, TypeError, ValueError, SyntaxError):
         missing = False  # the notebook cannot be read, so nothing is known of it
     if missing:
-        error._render_traceback_ = lambda: [say("first-cell.missing", name=error.name)]
+        error._render_traceback_ = lambda: [sentence("first-cell.missing", name=error.name)]
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
 
 
-def brought(shell):
+def names_of_first_cell(shell):
     """The names that the first code cell of the kernel's notebook binds."""
     notebook = json.loads(Path(os.environ["JPY_SESSION_NAME"]).read_text(encoding="utf-8"))
     [first, *_] = (cell for cell in notebook["cells"] if cell["cell_type"] == "code")

@@ -18,22 +18,22 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from roofcheck import course
-from roofcheck.cells import asked
+from roofcheck.cells import question_call
 from roofcheck.handin import exchange, ids, rerun
-from roofcheck.sentences import say
-from roofcheck.tables.table import questions_of
-from roofcheck.tables.variants import same
+from roofcheck.sentences import sentence
+from roofcheck.tables.catalogue import questions_of_set
+from roofcheck.tables.variants import normalise_id
 from rooflab import palette
 
-INERT = (rerun.HAND_IN, "NBGRADER_EXECUTION")
+INERT_VARIABLES = (rerun.HAND_IN_VARIABLE, "NBGRADER_EXECUTION")
 FOLDER, EARLIER = "handed-in", "earlier"
 SUBMITTED, WRITTEN, STOPPED, SAME = "submitted", "written", "stopped", "same"
 # How long to wait for the editor to save, and how old a saved notebook may be to count as saved.
 PATIENCE, FRESH = 3.0, 5.0
-UNWRITTEN = "YOUR ANSWER HERE"
-SAVED_BY = {SUBMITTED: "right", WRITTEN: "right", SAME: "right", STOPPED: "partly"}
+UNWRITTEN_TEXT = "YOUR ANSWER HERE"
+COLOUR_BY_STATE = {SUBMITTED: "right", WRITTEN: "right", SAME: "right", STOPPED: "partly"}
 # Beside letters, marks and digits of all languages, an id may have these; grading takes no others.
-SIGNS = frozenset(" ._-@+',()’·・")
+ID_SIGNS = frozenset(" ._-@+',()’·・")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Report:
         then = "".join(f"<div>{text(each)}</div>" for each in self.next)
         then = f'<div style="margin-top: 0.5em">{then}</div>' if then else ""
         return (
-            f'<div style="border-left: 4px solid {palette.colour(SAVED_BY[self.state])}; '
+            f'<div style="border-left: 4px solid {palette.colour(COLOUR_BY_STATE[self.state])}; '
             f'padding: 0.4em 0.8em"><b>{text(self.title)}</b>{lines}{parts}{then}</div>'
         )
 
@@ -116,16 +116,16 @@ def hand_in(name, unfinished=False, path=None):
     in all the same. ``path`` names the notebook where that cannot be found out. Returns a Report,
     or None where the notebook runs only to be handed in or graded.
     """
-    if any(os.environ.get(each) for each in INERT):
+    if any(os.environ.get(each) for each in INERT_VARIABLES):
         return None
     began = time.time()
     try:
-        found = Path(path) if path else _own_notebook(name)
+        found = Path(path) if path else _find_own_notebook(name)
         _wait_for_save(found, began)
-        print(say("hand-in.running", name=name), flush=True)
+        print(sentence("hand-in.running", name=name), flush=True)
         return hand_in_file(found, name, unfinished)
     except _StopError as error:
-        return _stopped(name, str(error))
+        return _stopped_report(name, str(error))
 
 
 def hand_in_file(path, name, unfinished=False) -> Report:
@@ -135,49 +135,49 @@ def hand_in_file(path, name, unfinished=False) -> Report:
     """
     path = Path(path).absolute()
     try:
-        notebook, saved = _read(path, name)
+        notebook, saved = _read_notebook(path, name)
         old = datetime.now().astimezone() - saved > timedelta(seconds=FRESH)
-        around, before = _Around(path.parent), _content(path)
-        found = rerun.run(copy.deepcopy(notebook), path.parent)
-        report = _report(notebook, name, found, saved if old else None, around)
+        around, before = _Surroundings(path.parent), _hash_content(path)
+        found = rerun.rerun_notebook(copy.deepcopy(notebook), path.parent)
+        report = _make_report(notebook, name, found, saved if old else None, around)
         if report.can_go_on and not unfinished:
-            title = say("hand-in.stopped", name=name)
-            return replace(report, title=title, next=(say("hand-in.go_on", name=name),))
-        if _content(path) != before:
-            raise _StopError(say("hand-in.changed", name=name))
+            title = sentence("hand-in.stopped", name=name)
+            return replace(report, title=title, next=(sentence("hand-in.go_on", name=name),))
+        if _hash_content(path) != before:
+            raise _StopError(sentence("hand-in.changed", name=name))
         report = replace(report, can_go_on=False)
         if around.exchange:
             return _submit(report, path, around)
-        return _write(report, path, around)
+        return _write_file(report, path, around)
     except _StopError as error:
-        return _stopped(name, str(error))
+        return _stopped_report(name, str(error))
 
 
-def handed_in(name, place=None) -> datetime | None:
+def hand_in_time(name, place=None) -> datetime | None:
     """When the file of a set was last written for handing in, in the course around ``place``."""
-    folder = _Around(Path(place or Path.cwd())).folder
+    folder = _Surroundings(Path(place or Path.cwd())).folder
     found = [*folder.glob(f"{name}.ipynb"), *folder.glob(f"{name}-*.ipynb")]
-    return max(map(_changed, found), default=None)
+    return max(map(_change_time, found), default=None)
 
 
 class _StopError(Exception):
     """It cannot be handed in; the message is a sentence for the student."""
 
 
-class _Around:
+class _Surroundings:
     """What is around a notebook: its course and term, and the exchange, if there are such."""
 
     def __init__(self, place):
         self.troubles, self.term = [], course.Term()
         self.root, self.exchange = place, None
         try:
-            found = course.find(place)
+            found = course.find_course(place)
             self.root = found.root if found else place
             self.term = found.term if found else self.term
         except (ValueError, OSError) as error:
             self.troubles.append(str(error))  # it is the teacher's mistake, and stops nobody
         try:
-            self.exchange = exchange.here(place)
+            self.exchange = exchange.find_exchange(place)
         except ValueError as error:
             self.troubles.append(str(error))
 
@@ -192,7 +192,7 @@ class _Around:
         return bool(self.exchange or self.term.due or self.term.upload or self.term.ids)
 
 
-def _own_notebook(name):
+def _find_own_notebook(name):
     """The notebook whose kernel this is."""
     folder, named = Path.cwd(), os.environ.get("JPY_SESSION_NAME", "")
     named = named or _shell_names().get("__vsc_ipynb_file__", "")
@@ -202,10 +202,10 @@ def _own_notebook(name):
     if not named and exact.is_file():
         return exact
     # It was renamed since its kernel started, or nobody said what it is called.
-    alike = [path for path in folder.glob("*.ipynb") if _holds(path, name)]
+    alike = [path for path in folder.glob("*.ipynb") if _holds_set(path, name)]
     if len(alike) == 1:
         return alike[0]
-    raise _StopError(say("hand-in.no_path", name=name, folder=folder))
+    raise _StopError(sentence("hand-in.no_path", name=name, folder=folder))
 
 
 def _shell_names():
@@ -217,9 +217,12 @@ def _shell_names():
     return shell.user_ns if shell else {}
 
 
-def _holds(path, name):
+def _holds_set(path, name):
     try:
-        return any(each.startswith(f"{name}.") for each in _questions(_read(path, name)[0]))
+        return any(
+            each.startswith(f"{name}.")
+            for each in _checked_questions(_read_notebook(path, name)[0])
+        )
     except _StopError:
         return False
 
@@ -233,39 +236,39 @@ def _wait_for_save(path, began):
         time.sleep(0.1)
 
 
-def _read(path, name):
+def _read_notebook(path, name):
     """A notebook of this set, and when it was saved."""
     import nbformat
 
     try:
-        questions_of(name)
+        questions_of_set(name)
     except ValueError:
-        raise _StopError(say("hand-in.no_set", name=repr(name))) from None
+        raise _StopError(sentence("hand-in.no_set", name=repr(name))) from None
     try:
-        text, saved = path.read_text(encoding="utf-8"), _changed(path)
+        text, saved = path.read_text(encoding="utf-8"), _change_time(path)
         notebook = nbformat.reads(text, as_version=4)
-        held = _questions(notebook)
+        held = _checked_questions(notebook)
     except OSError as error:
-        raise _StopError(say("hand-in.unreadable", file=path, why=error.strerror)) from None
+        raise _StopError(sentence("hand-in.unreadable", file=path, why=error.strerror)) from None
     except Exception:  # nbformat raises what it likes for what is no notebook
-        raise _StopError(say("hand-in.no_notebook", file=path)) from None
+        raise _StopError(sentence("hand-in.no_notebook", file=path)) from None
     if not any(each.startswith(f"{name}.") for each in held):
         others = sorted({each.partition(".")[0] for each in held})
         key = "hand-in.other_set" if others else "hand-in.none_of_it"
-        raise _StopError(say(key, file=path.name, name=name, other=", ".join(others)))
+        raise _StopError(sentence(key, file=path.name, name=name, other=", ".join(others)))
     return notebook, saved
 
 
-def _questions(notebook):
+def _checked_questions(notebook):
     """The questions that a notebook's cells check."""
-    found = (asked(cell.source) for cell in notebook.cells if cell.cell_type == "code")
+    found = (question_call(cell.source) for cell in notebook.cells if cell.cell_type == "code")
     return [each.question for each in found if each and each.call == "check"]
 
 
-def _report(notebook, name, found, saved, around):
+def _make_report(notebook, name, found, saved, around):
     """What a run showed, before anything is handed in; ``saved`` is when, if that is long ago."""
-    unanswered, not_right = _answers(notebook, name, found)
-    who, wrong = _who(found, around)
+    unanswered, not_right = _find_open_questions(notebook, name, found)
+    who, wrong = _find_id(found, around)
     parts = [
         ("hand-in.ended", [found.ended] if found.ended else []),
         ("hand-in.failing", [f"{heading}: {error}" for heading, error in found.failing]),
@@ -275,36 +278,38 @@ def _report(notebook, name, found, saved, around):
     blocking = any(items for _, items in parts)
     parts.append(("hand-in.not_right", not_right))
     due = around.term.due.get(name)
-    said = [say("hand-in.saved", time=_shown(saved))] if saved else []
+    said = [sentence("hand-in.saved", time=_format_time(saved))] if saved else []
     said += around.troubles
     if due and due < datetime.now().astimezone():
-        said.append(say("hand-in.late", time=_shown(due)))
+        said.append(sentence("hand-in.late", time=_format_time(due)))
     return Report(
         STOPPED,
         name,
         id=who,
         said=tuple(said),
-        parts=tuple((say(key), tuple(items)) for key, items in parts if items),
+        parts=tuple((sentence(key), tuple(items)) for key, items in parts if items),
         can_go_on=blocking,
     )
 
 
-def _answers(notebook, name, found):
+def _find_open_questions(notebook, name, found):
     """The headings of what is without an answer, and of what is not fully right yet."""
-    above = rerun.headings(notebook)
+    above = rerun.find_headings(notebook)
     titles, paragraphs = {}, []
     for heading, cell in zip(above, notebook.cells, strict=True):
         marks = cell.metadata.get("nbgrader", {})
         if cell.cell_type == "markdown" and marks.get("grade") and marks.get("solution"):
-            empty = cell.source.strip() in ("", UNWRITTEN)
+            empty = cell.source.strip() in ("", UNWRITTEN_TEXT)
             paragraphs += [heading or cell.get("id", "")] if empty else []
-        elif cell.cell_type == "code" and (one := asked(cell.source)) and one.call == "check":
+        elif (
+            cell.cell_type == "code" and (one := question_call(cell.source)) and one.call == "check"
+        ):
             titles.setdefault(one.question, heading or one.question)
     unanswered, not_right = [], []
-    known = questions_of(name)
+    known = questions_of_set(name)
     for question in sorted(known, key=[*titles, *known].index):
         state, credit = found.verdicts.get(question, ("missing", 0.0))
-        title = titles.get(question) or say("hand-in.no_check", question=question)
+        title = titles.get(question) or sentence("hand-in.no_check", question=question)
         if state == "missing":
             unanswered.append(title)
         elif credit < 1:
@@ -312,96 +317,96 @@ def _answers(notebook, name, found):
     return [*unanswered, *paragraphs], not_right
 
 
-def _who(found, around):
+def _find_id(found, around):
     """The id under which it is handed in, and what is wrong with the one in the notebook."""
     hub = os.environ.get("JUPYTERHUB_USER") or (around.exchange and around.exchange.student) or ""
     me, listed = found.me, around.term.ids
     if hub:
-        other = bool(me) and same(me) != same(hub)
-        return hub, [say("hand-in.other_id", me=me, id=hub)] if other else []
+        other = bool(me) and normalise_id(me) != normalise_id(hub)
+        return hub, [sentence("hand-in.other_id", me=me, id=hub)] if other else []
     if found.ended:  # the notebook had no chance to say it
         return me, []
     if not me:
-        return "", [say("hand-in.no_id")] if around.has_class else []
+        return "", [sentence("hand-in.no_id")] if around.has_class else []
     if not found.me_is_text:
-        return me, [say("hand-in.id_in_quotes", me=me)]
-    if _named(me) != me:
-        return me, [say("hand-in.id_signs", me=me)]
+        return me, [sentence("hand-in.id_in_quotes", me=me)]
+    if _clean_id(me) != me:
+        return me, [sentence("hand-in.id_signs", me=me)]
     if listed:
         try:
             if not ids.is_known(listed, me):
-                near = ids.likely(listed, me)
+                near = ids.find_likely_id(listed, me)
                 key = "hand-in.near_id" if near else "hand-in.unknown_id"
-                return me, [say(key, me=me, near=near)]
+                return me, [sentence(key, me=me, near=near)]
         except (OSError, ValueError) as error:
-            around.troubles.append(say("hand-in.no_ids", file=listed, why=error))
+            around.troubles.append(sentence("hand-in.no_ids", file=listed, why=error))
     return me, []
 
 
 def _submit(report, path, around):
     place, name = around.exchange, report.name
     try:
-        last = place.last(name)
-        if last and _content(last / f"{name}.ipynb") == _content(path):
-            when = place.submitted(name)
-            title = say("hand-in.same", name=name, time=_shown(when))
+        last = place.last_submission(name)
+        if last and _hash_content(last / f"{name}.ipynb") == _hash_content(path):
+            when = place.submission_time(name)
+            title = sentence("hand-in.same", name=name, time=_format_time(when))
             return replace(report, state=SAME, time=when, title=title)
         when = place.submit(path, name)
     except exchange.ExchangeError as error:
-        raise _StopError(f"{error} {say('hand-in.try_again', name=name)}") from None
+        raise _StopError(f"{error} {sentence('hand-in.try_again', name=name)}") from None
     except OSError as error:
-        raise _StopError(say("hand-in.unreadable", file=path, why=error.strerror)) from None
-    title = say("hand-in.submitted", name=name, id=report.id, time=_shown(when))
-    again = say("hand-in.again")
+        raise _StopError(sentence("hand-in.unreadable", file=path, why=error.strerror)) from None
+    title = sentence("hand-in.submitted", name=name, id=report.id, time=_format_time(when))
+    again = sentence("hand-in.again")
     return replace(report, state=SUBMITTED, time=when, title=title, next=(again,))
 
 
-def _write(report, path, around):
-    name, who = report.name, _named(report.id)
+def _write_file(report, path, around):
+    name, who = report.name, _clean_id(report.id)
     target = around.folder / (f"{name}-{who}.ipynb" if who else f"{name}.ipynb")
     shown = os.path.relpath(target, around.root)
     before, said = None, list(report.said)
     try:
-        before = _changed(target) if target.is_file() else None
-        if before and _content(target) == _content(path):
-            title = say("hand-in.same_file", file=shown, time=_shown(before))
+        before = _change_time(target) if target.is_file() else None
+        if before and _hash_content(target) == _hash_content(path):
+            title = sentence("hand-in.same_file", file=shown, time=_format_time(before))
             told = replace(report, state=SAME, file=target, time=before, title=title)
-            return replace(told, next=_upload(around))
+            return replace(told, next=_word_upload(around))
         target.parent.mkdir(exist_ok=True)
         if before:
-            kept = _free(target.parent / EARLIER, f"{target.stem}-{before:%Y-%m-%d-%H.%M}")
+            kept = _free_path(target.parent / EARLIER, f"{target.stem}-{before:%Y-%m-%d-%H.%M}")
             kept.parent.mkdir(exist_ok=True)
             target.rename(kept)
             file = os.path.relpath(kept, around.root)
-            said.append(say("hand-in.kept", time=_shown(before), file=file))
+            said.append(sentence("hand-in.kept", time=_format_time(before), file=file))
         whole = target.with_suffix(".part")
         shutil.copyfile(path, whole)
         whole.replace(target)
     except OSError as error:
         why = error.strerror
-        raise _StopError(say("hand-in.unwritable", folder=target.parent, why=why)) from None
-    if beside := sorted(str(file) for _, file in exchange.beside(path, name)):
-        said.append(say("hand-in.beside", files=", ".join(beside[:5])))
-    title = say("hand-in.written", name=name, file=shown)
-    told = replace(report, state=WRITTEN, file=target, time=_changed(target), title=title)
-    return replace(told, said=tuple(said), next=_upload(around))
+        raise _StopError(sentence("hand-in.unwritable", folder=target.parent, why=why)) from None
+    if beside := sorted(str(file) for _, file in exchange.files_beside(path, name)):
+        said.append(sentence("hand-in.beside", files=", ".join(beside[:5])))
+    title = sentence("hand-in.written", name=name, file=shown)
+    told = replace(report, state=WRITTEN, file=target, time=_change_time(target), title=title)
+    return replace(told, said=tuple(said), next=_word_upload(around))
 
 
-def _upload(around):
+def _word_upload(around):
     if not around.has_class:
-        return (say("hand-in.alone"),)
-    where = around.term.upload or say("hand-in.anywhere")
-    return (say("hand-in.upload", where=where), say("hand-in.again"))
+        return (sentence("hand-in.alone"),)
+    where = around.term.upload or sentence("hand-in.anywhere")
+    return (sentence("hand-in.upload", where=where), sentence("hand-in.again"))
 
 
-def _named(who):
+def _clean_id(who):
     """An id as it may stand in a file's name."""
     return "".join(
-        sign if unicodedata.category(sign)[0] in "LMN" or sign in SIGNS else "_" for sign in who
+        sign if unicodedata.category(sign)[0] in "LMN" or sign in ID_SIGNS else "_" for sign in who
     )
 
 
-def _free(folder, stem):
+def _free_path(folder, stem):
     """A path in a folder where no file lies yet."""
     found, number = folder / f"{stem}.ipynb", 1
     while found.exists():
@@ -410,7 +415,7 @@ def _free(folder, stem):
     return found
 
 
-def _content(path):
+def _hash_content(path):
     """The hash of what somebody wrote into a notebook: its cells, without what they put out."""
     cells = json.loads(path.read_text(encoding="utf-8")).get("cells", [])
     kept = [
@@ -420,13 +425,13 @@ def _content(path):
     return hashlib.sha256(json.dumps(kept).encode()).hexdigest()
 
 
-def _stopped(name, why):
-    return Report(STOPPED, name, title=say("hand-in.stopped", name=name), said=(why,))
+def _stopped_report(name, why):
+    return Report(STOPPED, name, title=sentence("hand-in.stopped", name=name), said=(why,))
 
 
-def _changed(path):
+def _change_time(path):
     return datetime.fromtimestamp(path.stat().st_mtime).astimezone()
 
 
-def _shown(moment):
+def _format_time(moment):
     return f"{moment.astimezone():%Y-%m-%d %H:%M}"

@@ -9,22 +9,22 @@ import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
-from roofcheck.sentences import say
-from roofcheck.tables.variants import same
+from roofcheck.sentences import sentence
+from roofcheck.tables.variants import normalise_id
 
 # As slow as one hash for a student may be, so that guessing takes long.
 ROUNDS = 50_000
 DIGITS = 32
 
 
-def written(ids: Iterable[str], remark: str = "") -> str:
+def format_ids(ids: Iterable[str], remark: str = "") -> str:
     """The text of a file that knows these ids, under a comment.
 
-    >>> len(written(["ada", "Ada "]).split())
+    >>> len(format_ids(["ada", "Ada "]).split())
     2
     """
     salt = secrets.token_hex(16)
-    hashes = sorted({_hash(salt, each) for each in ids})
+    hashes = sorted({_hash_id(salt, each) for each in ids})
     return "\n".join([*(f"# {line}" for line in remark.splitlines()), salt, *hashes, ""])
 
 
@@ -36,20 +36,20 @@ def is_known(path: Path, me: str) -> bool:
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     salt, *hashes = [line for line in lines if line and not line.startswith("#")] or [""]
     if not salt or any(len(each) != DIGITS for each in (salt, *hashes)):
-        raise ValueError(say("hand-in.bad_ids"))
-    return _hash(salt, me) in hashes
+        raise ValueError(sentence("hand-in.bad_ids"))
+    return _hash_id(salt, me) in hashes
 
 
-def likely(path: Path, me: str) -> str:
+def find_likely_id(path: Path, me: str) -> str:
     """The known id that somebody probably meant to write, or "".
 
     Only forms of what stands in ``me`` are tried, so that nobody learns another's id.
     """
     forms = ("".join(me.split()), me.partition("@")[0], me.strip("\"'<>()[].,;: "))
-    tried = dict.fromkeys(form for form in forms if form and same(form) != same(me))
+    tried = dict.fromkeys(form for form in forms if form and normalise_id(form) != normalise_id(me))
     return next((form for form in tried if is_known(path, form)), "")
 
 
-def _hash(salt, me):
-    made = hashlib.pbkdf2_hmac("sha256", same(me).encode(), salt.encode(), ROUNDS)
+def _hash_id(salt, me):
+    made = hashlib.pbkdf2_hmac("sha256", normalise_id(me).encode(), salt.encode(), ROUNDS)
     return made.hex()[:DIGITS]

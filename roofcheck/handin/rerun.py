@@ -13,18 +13,18 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from roofcheck.sentences import say
-from roofcheck.study.student import grades
+from roofcheck.sentences import sentence
+from roofcheck.study.check import latest_grades
 from roofcheck.tables.variants import is_nobody
 
-HAND_IN = "ROOFLINE_HAND_IN"  # set where a notebook runs only to be handed in
+HAND_IN_VARIABLE = "ROOFLINE_HAND_IN"  # set where a notebook runs only to be handed in
 CELL_SECONDS, SECONDS = 60, 300
-COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
 LONGEST = 200
 
 
 @dataclass(frozen=True)
-class Run:
+class RerunResult:
     """What a run showed.
 
     ``failing`` holds an error in a line for each heading below which a cell fails; ``verdicts`` the
@@ -40,7 +40,7 @@ class Run:
     ended: str = ""
 
 
-def headings(notebook) -> list[str]:
+def find_headings(notebook) -> list[str]:
     """The heading that each cell stands under, without its number signs and points; "" for none."""
     found, current = [], ""
     for cell in notebook.cells:
@@ -51,7 +51,9 @@ def headings(notebook) -> list[str]:
     return found
 
 
-def run(notebook, folder: Path, cell_seconds=CELL_SECONDS, seconds=SECONDS) -> Run:
+def rerun_notebook(
+    notebook, folder: Path, cell_seconds=CELL_SECONDS, seconds=SECONDS
+) -> RerunResult:
     """Run a notebook, in place, with ``folder`` as its working directory.
 
     A cell that fails ends nothing; one that takes longer than ``cell_seconds``, a kernel that dies,
@@ -77,58 +79,61 @@ def run(notebook, folder: Path, cell_seconds=CELL_SECONDS, seconds=SECONDS) -> R
             store_widget_state=False,
             resources={"metadata": {"path": str(folder)}},
         )
-        client.log = kernel.log = _quiet()
+        client.log = kernel.log = _quiet_log()
         told = Path(private) / "told.json"
         environment = os.environ | {
-            HAND_IN: "1",
+            HAND_IN_VARIABLE: "1",
             "IPYTHONDIR": private,
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
             "ROOFKIT_ANSWERS": "",
         }
         with client.setup_kernel(env=environment, cleanup_kc=True):
-            client.kc.log = _quiet()
-            return _run(client, notebook, told, cell_seconds, time.monotonic() + seconds)
+            client.kc.log = _quiet_log()
+            return _run_cells(client, notebook, told, cell_seconds, time.monotonic() + seconds)
 
 
-def _run(client, notebook, told, cell_seconds, until):
+def _run_cells(client, notebook, told, cell_seconds, until):
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
     from nbformat.v4 import new_code_cell
 
     failing, ended = {}, ""
-    above = headings(notebook)
+    above = find_headings(notebook)
     try:
         for at, cell in enumerate(notebook.cells):
             left = until - time.monotonic()
             client.timeout = max(1, min(cell_seconds, int(left)))
             client.execute_cell(cell, at)
-            if (error := _error(cell)) and above[at] not in failing:
+            if (error := _find_error(cell)) and above[at] not in failing:
                 failing[above[at]] = error
         last = new_code_cell(
-            f"import roofcheck.handin.rerun\nroofcheck.handin.rerun.tell({str(told)!r})"
+            f"import roofcheck.handin.rerun\nroofcheck.handin.rerun.write_verdicts({str(told)!r})"
         )
         notebook.cells.append(last)
         client.execute_cell(last, len(notebook.cells) - 1)
         notebook.cells.pop()
     except CellTimeoutError:
-        ended = say("rerun.slow", heading=above[at] or say("rerun.top"), seconds=client.timeout)
+        ended = sentence(
+            "rerun.slow", heading=above[at] or sentence("rerun.top"), seconds=client.timeout
+        )
     except DeadKernelError:
-        ended = say("rerun.died", heading=above[at] or say("rerun.top"))
-    found = tuple((heading or say("rerun.top"), error) for heading, error in failing.items())
+        ended = sentence("rerun.died", heading=above[at] or sentence("rerun.top"))
+    found = tuple((heading or sentence("rerun.top"), error) for heading, error in failing.items())
     with contextlib.suppress(OSError, ValueError):
         answered = json.loads(told.read_text(encoding="utf-8"))
         verdicts = {name: tuple(each) for name, each in answered.pop("verdicts").items()}
-        return Run(found, verdicts, ended=ended, **answered)
-    return Run(found, ended=ended or say("rerun.silent"))
+        return RerunResult(found, verdicts, ended=ended, **answered)
+    return RerunResult(found, ended=ended or sentence("rerun.silent"))
 
 
-def tell(path):
+def write_verdicts(path):
     """Write down, in the kernel that ran a notebook, what its checks said and whose it is."""
     from IPython import get_ipython
 
     me = get_ipython().user_ns.get("me", ...)
     found = {
         "verdicts": {
-            name: [grade.verdict.state, grade.verdict.credit] for name, grade in grades().items()
+            name: [grade.verdict.state, grade.verdict.credit]
+            for name, grade in latest_grades().items()
         },
         "me": "" if is_nobody(me) else str(me).strip()[:LONGEST],
         "me_is_text": isinstance(me, str),
@@ -136,7 +141,7 @@ def tell(path):
     Path(path).write_text(json.dumps(found), encoding="utf-8")
 
 
-def _quiet():
+def _quiet_log():
     """A log that nobody reads: within a kernel the usual one goes to the student's terminal."""
     log = logging.getLogger("roofcheck.handin.rerun")
     log.addHandler(logging.NullHandler())
@@ -144,10 +149,10 @@ def _quiet():
     return log
 
 
-def _error(cell):
+def _find_error(cell):
     """The error that ended a cell, in a line, or ""."""
     for output in cell.get("outputs", ()):
         if output.output_type == "error":
-            text = COLOURS.sub("", f"{output.ename}: {output.evalue}").strip()
+            text = COLOUR_CODES.sub("", f"{output.ename}: {output.evalue}").strip()
             return text.splitlines()[0][:LONGEST]
     return ""

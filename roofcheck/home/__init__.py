@@ -14,11 +14,11 @@ def _load_jupyter_server_extension(server):
     import json
     from pathlib import Path
 
-    from roofcheck.home.handlers import handlers
-    from roofcheck.home.page import Home
+    from roofcheck.home.handlers import make_handlers
+    from roofcheck.home.page_data import Home
 
     home = Home(Path(server.root_dir).expanduser())
-    server.web_app.add_handlers(".*", handlers(server.web_app.settings["base_url"], home))
+    server.web_app.add_handlers(".*", make_handlers(server.web_app.settings["base_url"], home))
     # JupyterLab finds this in its page before any extension is active.
     page = server.web_app.settings.setdefault("page_config_data", {})
-    page["roofline"] = json.dumps(home.begin() or {})
+    page["roofline"] = json.dumps(home.startup_data() or {})

@@ -12,7 +12,7 @@ from tornado import web
 
 from roofcheck.handin import exchange
 from roofcheck.handin.hand_in import hand_in_file
-from roofcheck.sentences import say
+from roofcheck.sentences import sentence
 from roofcheck.study import answer_page
 from roofcheck.study.review import answer_text, next_due, review
 
@@ -25,7 +25,7 @@ POLICY = (
 )
 
 
-def handlers(base_url, home):
+def make_handlers(base_url, home):
     """The handlers of a server at ``base_url``, for a Home."""
 
     def at(path):
@@ -43,7 +43,7 @@ def handlers(base_url, home):
     ]
 
 
-def _aside(work, *arguments):
+def _run_aside(work, *arguments):
     """Work in a thread. asyncio.to_thread would take the server's context along, and in it the
     server's event loop, on which Jupyter's own libraries would then wait."""
     return asyncio.get_running_loop().run_in_executor(None, work, *arguments)
@@ -56,12 +56,12 @@ class _Handler(APIHandler):
     async def answer(self, work, *arguments):
         """Reply with what ``work`` returns, or with the sentence of what it raises."""
         try:
-            self.finish(await _aside(work, *arguments))
+            self.finish(await _run_aside(work, *arguments))
         except (ValueError, RuntimeError, OSError) as error:
             self.set_status(422)
             self.finish({"message": str(error)})
 
-    def given(self, *names):
+    def read_body(self, *names):
         """What the request's body says under these names."""
         body = self.get_json_body()
         if not isinstance(body, dict) or not isinstance(body.get(names[0]), str):
@@ -71,35 +71,35 @@ class _Handler(APIHandler):
     def course(self):
         """The course; ValueError where there is none."""
         if (found := self.home.course) is None:
-            raise ValueError(say("home.no-course", folder=self.home.served))
+            raise ValueError(sentence("home.no-course", folder=self.home.served))
         return found
 
 
 class HomeHandler(_Handler):
     @web.authenticated
     async def get(self):
-        await self.answer(self.home.data, bool(self.get_query_argument("ask_class", "")))
+        await self.answer(self.home.page_data, bool(self.get_query_argument("ask_class", "")))
 
 
 class ReviewHandler(_Handler):
     @web.authenticated
     async def get(self):
-        await self.answer(self._next, self.get_query_arguments("skip"))
+        await self.answer(self._next_question, self.get_query_arguments("skip"))
 
     @web.authenticated
     async def post(self):
-        await self.answer(self._judged, *self.given("question", "answer"))
+        await self.answer(self._judge, *self.read_body("question", "answer"))
 
-    def _next(self, skipped):
+    def _next_question(self, skipped):
         due = next_due(skipped)
         if due is None:
-            return {"said": say("home.skipped") if skipped else str(review())}
+            return {"said": sentence("home.skipped") if skipped else str(review())}
         return {"question": due.question_id, "html": due.html, "draft": due.draft}
 
-    def _judged(self, question, answer):
+    def _judge(self, question, answer):
         grade = answer_text(question, str(answer or ""))
         if grade is None:
-            return {"said": say("home.not-due")}
+            return {"said": sentence("home.not-due")}
         counts = grade.verdict.state in ("right", "partly", "wrong")
         return {"html": grade._repr_html_(), "counts": counts}
 
@@ -107,37 +107,37 @@ class ReviewHandler(_Handler):
 class HandInHandler(_Handler):
     @web.authenticated
     async def post(self):
-        name, path, unfinished = self.given("name", "path", "unfinished")
+        name, path, unfinished = self.read_body("name", "path", "unfinished")
         async with self.busy:
             await self.answer(self._hand_in, name, path, unfinished is True)
 
     def _hand_in(self, name, path, unfinished):
-        path = path or self.home.path(self.course().set(name).file)
+        path = path or self.home.served_path(self.course().set(name).file)
         whole = Path(to_os_path(str(path), str(self.home.served)))
         try:
             return hand_in_file(whole, name, unfinished).as_json()
         finally:
-            self.home.changed()
+            self.home.forget_exchange()
 
 
 class FetchHandler(_Handler):
     @web.authenticated
     async def post(self):
         async with self.busy:
-            await self.answer(self._fetch, *self.given("name"))
+            await self.answer(self._fetch, *self.read_body("name"))
 
     def _fetch(self, name):
         self.course().set(name)
         try:
-            return {"path": self.home.path(str(_exchange(self.course()).fetch(name)))}
+            return {"path": self.home.served_path(str(_find_exchange(self.course()).fetch(name)))}
         finally:
-            self.home.changed()
+            self.home.forget_exchange()
 
 
 class GiveUpHandler(_Handler):
     @web.authenticated
     async def post(self):
-        await self.answer(self._give_up, *self.given("name"))
+        await self.answer(self._give_up, *self.read_body("name"))
 
     def _give_up(self, name):
         answer_page.give_up(self.course().set(name).id)
@@ -156,7 +156,7 @@ class PageHandler(JupyterHandler):
         self.set_header("Content-Security-Policy", POLICY)
         self.set_header("Cache-Control", "no-store")
         try:
-            self.finish(await _aside(self._page, kind, name))
+            self.finish(await _run_aside(self._page, kind, name))
         except (ValueError, RuntimeError, OSError) as error:
             # PermissionError among them: the answers are not to be shown yet.
             raise web.HTTPError(404, reason=" ".join(str(error).split())) from None
@@ -164,17 +164,17 @@ class PageHandler(JupyterHandler):
     def _page(self, kind, name):
         course = self.home.course
         if course is None:
-            raise ValueError(say("home.no-course", folder=self.home.served))
+            raise ValueError(sentence("home.no-course", folder=self.home.served))
         course.set(name)
         if kind == "answers":
-            return answer_page.answer_page(course, name)
-        page = _exchange(course).feedback(name)
+            return answer_page.make_answer_page(course, name)
+        page = _find_exchange(course).fetch_feedback(name)
         if page is None:
-            raise ValueError(say("home.no-feedback", number=course.set(name).number))
+            raise ValueError(sentence("home.no-feedback", number=course.set(name).number))
         return page.read_text(encoding="utf-8")
 
 
-def _exchange(course):
-    if (found := exchange.here(course.root)) is None:
-        raise ValueError(say("home.no-class"))
+def _find_exchange(course):
+    if (found := exchange.find_exchange(course.root)) is None:
+        raise ValueError(sentence("home.no-class"))
     return found

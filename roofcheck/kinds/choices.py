@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from roofcheck.kinds.question import Question, Verdict, missing, shown_figures
-from roofcheck.reading.expressions import LONGEST
-from roofcheck.reading.reading import is_missing
-from roofcheck.sentences import listed, say
-from roofcheck.steps.computation import apply
+from roofcheck.kinds.question import Question, Verdict, format_figures, missing_verdict
+from roofcheck.reading.expressions import LONGEST_TEXT
+from roofcheck.reading.numbers import is_missing
+from roofcheck.sentences import join_items, sentence
+from roofcheck.steps.computation import apply_formula
 from roofkit.roofline import Estimate
 
 # A text with such a word may name an option without choosing it.
@@ -56,7 +56,9 @@ class Choice(Question):
 
     def reference(self) -> str:
         """The right option."""
-        return apply(self.formula, {name: given.value for name, given in self.inputs.items()})
+        return apply_formula(
+            self.formula, {name: given.value for name, given in self.inputs.items()}
+        )
 
     def formulas(self):
         return [self.formula]
@@ -65,11 +67,11 @@ class Choice(Question):
     def options(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys([*self.why_not, self.reference()]))
 
-    def compared(self) -> str:
+    def format_comparison(self) -> str:
         """What decides, with figures, such as "250 ≥ 989.5 TFLOP/s / 4.8 TB/s"; "" without any."""
-        condition = getattr(self.formula, "of", lambda _: None)(self.reference())
+        condition = getattr(self.formula, "condition_of", lambda _: None)(self.reference())
         values = {name: given.value for name, given in self.inputs.items()}
-        return condition.text(values, shown_figures(self.inputs)) if condition else ""
+        return condition.text(values, format_figures(self.inputs)) if condition else ""
 
     def problems(self):
         # With inputs, each option is right in some draw.
@@ -79,41 +81,52 @@ class Choice(Question):
 
     def judge(self, answer):
         if is_missing(answer):
-            return missing(answer)
+            return missing_verdict(answer)
         if isinstance(answer, Estimate):
             answer = answer.bound
         if isinstance(answer, (list, tuple, set)):
             answer = ", ".join(map(str, answer))
-        options = listed(sorted(self.options), "comma")
-        found = self._found(answer.casefold()[:LONGEST]) if isinstance(answer, str) else set()
+        options = join_items(sorted(self.options), "comma")
+        found = (
+            self._named_options(answer.casefold()[:LONGEST_TEXT])
+            if isinstance(answer, str)
+            else set()
+        )
         if len(found) == 1:
             [option] = found
             if option == self.reference():
                 return Verdict(1, self.praise)
             return Verdict(0, self.why_not[option], slips=(option,))
         if found:
-            named = listed(sorted(found))
-            return Verdict(0, say("choice.several", found=named, options=options))
-        return Verdict(0, say("choice.unlisted", answer=repr(answer)[:80], options=options))
+            named = join_items(sorted(found))
+            return Verdict(0, sentence("choice.several", found=named, options=options))
+        return Verdict(0, sentence("choice.unlisted", answer=repr(answer)[:80], options=options))
 
-    def _found(self, text):
+    def _named_options(self, text):
         """The options that a text names: as a whole, or else somewhere in it, undenied."""
         wordings = {
             option: {
-                _plain(wording)
+                _normalise_wording(wording)
                 for wording in (option, *SYNONYMS.get(option, ()), *self.also.get(option, ()))
             }
             for option in self.options
         }
 
         def whole(part):
-            return {option for option, wording in wordings.items() if _plain(part) in wording}
+            return {
+                option
+                for option, wording in wordings.items()
+                if _normalise_wording(part) in wording
+            }
 
         def within(part):
             return {
                 option
                 for option, wording in wordings.items()
-                if any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", _plain(part)) for w in wording)
+                if any(
+                    re.search(rf"(?<!\w){re.escape(w)}(?!\w)", _normalise_wording(part))
+                    for w in wording
+                )
             }
 
         if exact := whole(text):
@@ -126,7 +139,7 @@ class Choice(Question):
         return (whole(head) or within(head)).union(*map(within, rest))
 
 
-def _plain(text):
+def _normalise_wording(text):
     """A wording without its case, quotes, articles and marks."""
     text = " ".join(re.sub(r"[-_\"'`.!?()\[\]]", " ", text.casefold()).split())
     text = re.sub(r"^(the|a|an|it is|it's|its|by|by the) ", "", text)

@@ -7,26 +7,26 @@ import sys
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 
-from roofcheck.kinds.question import Question, Verdict, missing, shown_figures
+from roofcheck.kinds.question import Question, Verdict, format_figures, missing_verdict
 from roofcheck.reading.expressions import evaluate
-from roofcheck.reading.reading import (
-    Given,
+from roofcheck.reading.numbers import (
+    GivenNumber,
     UnreadableError,
     as_sequence,
+    describe_type,
     is_missing,
-    kind_of,
     read_number,
 )
-from roofcheck.reading.spelling import formula
-from roofcheck.reading.units import digits
-from roofcheck.running import calling, time_limit
+from roofcheck.reading.spelling import extract_formula
+from roofcheck.reading.units import format_number
+from roofcheck.running import call_student, time_limit
 from roofcheck.running.time_limit import EndlessError, TimeLimit
-from roofcheck.sentences import capital, listed, say
-from roofcheck.slips.diagnosis import LONGEST
-from roofcheck.slips.scales import HALF
-from roofcheck.slips.slips import Slip, Slips
-from roofcheck.steps.computation import apply
-from roofcheck.steps.derivation import Derivation, Line, of_parts
+from roofcheck.sentences import capitalise, join_items, sentence
+from roofcheck.slips.diagnosis import LONGEST_MESSAGE
+from roofcheck.slips.question_slips import QuestionSlips, Slip
+from roofcheck.slips.scales import HALF_CREDIT
+from roofcheck.steps.computation import apply_formula
+from roofcheck.steps.derivation import Derivation, Line, merge_parts
 
 # A function is tried on so many cases, which is enough for every branch of it to be met.
 CASES = 12
@@ -69,11 +69,11 @@ class Function(Question):
         return tuple(self.case(rng, number) for number in range(CASES))
 
     @functools.cached_property
-    def known(self) -> dict[str, Slips]:
+    def known_slips(self) -> dict[str, QuestionSlips]:
         """The slips of each result."""
         cases = [dict(zip(self.arguments, case, strict=True)) for case in self.cases]
         return {
-            name: Slips(
+            name: QuestionSlips(
                 formula, self.inputs, cases, own=self.slips.get(name, ()), unit=self.unit,
                 half=self.half, rtol=self.rtol, words=self.words,
                 exact=self.exact,
@@ -85,7 +85,7 @@ class Function(Question):
         """What the function should return."""
         values = {name: given.value for name, given in self.inputs.items()}
         values |= dict(zip(self.arguments, arguments, strict=True))
-        found = tuple(apply(formula, values) for formula in self.results.values())
+        found = tuple(apply_formula(formula, values) for formula in self.results.values())
         return found if len(found) > 1 else found[0]
 
     def formulas(self):
@@ -93,14 +93,14 @@ class Function(Question):
 
     def derivation(self):
         values = {name: given.value for name, given in self.inputs.items()}
-        shown = shown_figures(self.inputs)
+        shown = format_figures(self.inputs)
         found = {
-            name: formula.in_symbols(values, shown, self.expanded)
+            name: formula.symbolic_lines(values, shown, self.expanded)
             if isinstance(formula, Derivation)
             else []
             for name, formula in self.results.items()
         }
-        return of_parts(found) if len(found) > 1 else next(iter(found.values()))
+        return merge_parts(found) if len(found) > 1 else next(iter(found.values()))
 
     def example(self) -> tuple[str, list[Line]]:
         """A call as one would type it, and how its results come about, in figures.
@@ -110,14 +110,16 @@ class Function(Question):
         case = self.case(random.Random("public"), 0)
         given = dict(zip(self.arguments, case, strict=True))
         values = {name: one.value for name, one in self.inputs.items()} | given
-        shown = shown_figures(self.inputs) | {name: digits(value) for name, value in given.items()}
+        shown = format_figures(self.inputs) | {
+            name: format_number(value) for name, value in given.items()
+        }
         found = {
             name: formula.lines(values, shown)
             for name, formula in self.results.items()
             if isinstance(formula, Derivation)
         }
-        lines = of_parts(found) if len(found) > 1 else next(iter(found.values()), [])
-        return _calls(self.arguments, case)[0], lines
+        lines = merge_parts(found) if len(found) > 1 else next(iter(found.values()), [])
+        return _format_calls(self.arguments, case)[0], lines
 
     def with_cases(self, seed):
         return replace(self, seed=seed)
@@ -125,28 +127,28 @@ class Function(Question):
     def problems(self):
         return [
             f"{name}: the slip {slip!r} lies within the tolerance"
-            for name, known in self.known.items()
-            for slip in known.too_close()
+            for name, known in self.known_slips.items()
+            for slip in known.slips_within_tolerance()
         ]
 
     def judge(self, answer):
         if is_missing(answer):
-            return missing(answer)
+            return missing_verdict(answer)
         if not callable(answer):
-            return Verdict(0, say("function.not-one", kind=kind_of(answer)))
+            return Verdict(0, sentence("function.not-one", kind=describe_type(answer)))
         return self._judge_calls(answer)
 
     def _judge_calls(self, function):
-        found: dict[int, tuple[Given, ...]] = {}
+        found: dict[int, tuple[GivenNumber, ...]] = {}
         troubles: dict[int, Verdict] = {}
         limit = TimeLimit()
         for number, case in enumerate(self.cases):
             try:
-                found[number] = limit.call(self._result, function, case)
+                found[number] = limit.call(self._compute_result, function, case)
             except _TroubleError as error:
                 troubles[number] = error.verdict
             except EndlessError:
-                message = self._say("function.endless", case, seconds=time_limit.SECONDS)
+                message = self._call_sentence("function.endless", case, seconds=time_limit.SECONDS)
                 return Verdict(0, message, slips=("endless",))
         if not troubles:
             return self._judge_columns(list(found.values()))
@@ -156,13 +158,13 @@ class Function(Question):
             for number, values in found.items()
             if all(
                 known.is_right_at(number, value)
-                for known, value in zip(self.known.values(), values, strict=True)
+                for known, value in zip(self.known_slips.values(), values, strict=True)
             )
         ]
         # A function without its else returns None in the cases of that branch alone.
         if first.slips and len(good) == len(found) >= CASES // 4:
-            message = say("function.elsewhere", message=first.message)
-            return Verdict(HALF, message, slips=("one branch",))
+            message = sentence("function.elsewhere", message=first.message)
+            return Verdict(HALF_CREDIT, message, slips=("one branch",))
         if len(troubles) == CASES and first.slips == ("no return",):
             return replace(first, state="missing")
         return first
@@ -173,99 +175,104 @@ class Function(Question):
         said: dict[str, list[str]] = {}
         first = None
         for name, column in columns.items():
-            known = self.known[name]
-            if known.is_right(column) is not None:
+            known = self.known_slips[name]
+            if known.remark_if_right(column) is not None:
                 right.append(name)
                 credit += 1
                 continue
-            first = known.first_wrong(column) if first is None else first
+            first = known.first_wrong_case(column) if first is None else first
             rounded = _are_rounded(column, known.right)
             diagnosis = None if rounded else known.diagnose(column)
             if rounded:
-                credit += HALF
+                credit += HALF_CREDIT
                 slips.append("rounded")
-                message = say("function.rounded")
+                message = sentence("function.rounded")
             elif diagnosis:
                 credit += diagnosis.credit
                 slips += diagnosis.names
                 message = diagnosis.message
             elif any(given.value < 0 for given in column):
-                message = say("number.negative")
+                message = sentence("number.negative")
             elif not any(given.value for given in column):
-                message = say("number.zero")
+                message = sentence("number.zero")
             elif len({given.value for given in column}) == 1:
-                message = say("function.ignores")
+                message = sentence("function.ignores")
             else:
-                message = say("function.unknown")
+                message = sentence("function.unknown")
             said.setdefault(message, []).append(name)
         if first is None:
             return Verdict(1, self.praise)
-        names = listed(columns)
+        names = join_items(columns)
         turned = list(columns.values())[::-1]
         if not right and all(
-            known.is_right(column) is not None
-            for known, column in zip(self.known.values(), turned, strict=True)
+            known.remark_if_right(column) is not None
+            for known, column in zip(self.known_slips.values(), turned, strict=True)
         ):
-            return Verdict(HALF, say("parts.swapped", names=names), slips=("order",))
+            return Verdict(HALF_CREDIT, sentence("parts.swapped", names=names), slips=("order",))
         sentences = [*said]
         if len(columns) > 1:
             sentences = [
-                say("parts.one", name=capital(listed(alike)), message=message)
+                sentence("parts.one", name=capitalise(join_items(alike)), message=message)
                 for message, alike in said.items()
             ]
         if right:
-            sentences.insert(0, say("parts.right", names=capital(listed(right))))
+            sentences.insert(0, sentence("parts.right", names=capitalise(join_items(right))))
         wrong = [
-            (column[first].value, self.known[name].right[first])
+            (column[first].value, self.known_slips[name].right[first])
             for name, column in columns.items()
             if name not in right
         ]
-        message = self._beside(" ".join(sentences), first, *zip(*wrong, strict=True))
+        message = self._add_example(" ".join(sentences), first, *zip(*wrong, strict=True))
         return Verdict(credit / len(columns), message, slips=tuple(slips))
 
-    def _beside(self, message, number, given, right):
+    def _add_example(self, message, number, given, right):
         """The message, and if there is room what a case gives beside what it should give."""
-        words = {"found": _values(given, right), "right": _values(right, given)}
-        for call in _calls(self.arguments, self.cases[number]):
-            told = f"{message} {say('function.gives', call=call, **words)}"
-            if len(told) <= LONGEST:
+        words = {"found": _format_values(given, right), "right": _format_values(right, given)}
+        for call in _format_calls(self.arguments, self.cases[number]):
+            told = f"{message} {sentence('function.gives', call=call, **words)}"
+            if len(told) <= LONGEST_MESSAGE:
                 return told
         return message
 
-    def _say(self, key, case, names=None, **fields):
+    def _call_sentence(self, key, case, names=None, **fields):
         """A sentence about one call, which is shortened where it would be too long."""
-        room = LONGEST - len(say("function.elsewhere", message=""))
-        said = [say(key, call=call, **fields) for call in _calls(names or self.arguments, case)]
+        room = LONGEST_MESSAGE - len(sentence("function.elsewhere", message=""))
+        said = [
+            sentence(key, call=call, **fields)
+            for call in _format_calls(names or self.arguments, case)
+        ]
         return next((each for each in said if len(each) <= room), said[-1])
 
-    def _result(self, function, case):
+    def _compute_result(self, function, case):
         """What the function gives in a case, as numbers; raises _TroubleError."""
-        return self._read(self._called(function, case), case)
+        return self._read_result(self._call(function, case), case)
 
-    def _called(self, function, case):
+    def _call(self, function, case):
         try:
-            return calling.call(function, case)
+            return call_student.call_function(function, case)
         except _TroubleError:
             raise
         except (Exception, SystemExit) as error:
             # Where it is graded, the error is one of the same name.
             name = type(error).__name__
             if name == "RecursionError":
-                message = self._say("function.recursion", case)
+                message = self._call_sentence("function.recursion", case)
             else:
-                names = calling.argument_names(function, len(case))
-                message = self._say("function.raised", case, names, error=calling.told(error))
+                names = call_student.argument_names(function, len(case))
+                message = self._call_sentence(
+                    "function.raised", case, names, error=call_student.error_text(error)
+                )
             raise _TroubleError(Verdict(0, message, slips=(name,))) from None
 
-    def _read(self, raw, case):
+    def _read_result(self, raw, case):
         if is_missing(raw):
-            message = self._say("function.no-return", case)
+            message = self._call_sentence("function.no-return", case)
             raise _TroubleError(Verdict(0, message, slips=("no return",)))
         if isinstance(raw, (Mapping, set, frozenset)) or (
             isinstance(raw, str) and len(self.results) > 1
         ):
-            reason = say("function.plain-values", kind=kind_of(raw))
-            message = self._say("function.no-number", case, reason=reason)
+            reason = sentence("function.plain-values", kind=describe_type(raw))
+            message = self._call_sentence("function.no-number", case, reason=reason)
             raise _TroubleError(Verdict(0, message))
         found = as_sequence(raw, len(self.results) + 1)
         if len(found) != len(self.results):
@@ -273,17 +280,19 @@ class Function(Question):
             endless = not isinstance(raw, Sized) and len(found) > len(self.results)
             many = len(raw) if isinstance(raw, Sized) else len(found)
             key = "function.more" if endless else "function.length"
-            message = self._say(key, case, found=many, wanted=len(self.results))
+            message = self._call_sentence(key, case, found=many, wanted=len(self.results))
             raise _TroubleError(Verdict(0, message))
         try:
             # A function's results are computed: all their digits count.
-            return tuple(Given(read_number(_float(value), self.unit).value) for value in found)
+            return tuple(
+                GivenNumber(read_number(_to_float(value), self.unit).value) for value in found
+            )
         except UnreadableError as error:
-            message = self._say("function.no-number", case, reason=error)
+            message = self._call_sentence("function.no-number", case, reason=error)
             raise _TroubleError(Verdict(0, message)) from None
 
-    def _drawn_once(self, rng):
-        return replace(super()._drawn_once(rng), seed=f"{rng.random()}")
+    def _redraw_once(self, rng):
+        return replace(super()._redraw_once(rng), seed=f"{rng.random()}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,28 +308,30 @@ class Formula(Function):
     expanded = True
 
     def judge(self, answer):
-        symbols = listed(self.arguments)
+        symbols = join_items(self.arguments)
         if is_missing(answer) or (isinstance(answer, str) and answer.strip() in ("", "...")):
-            return missing(None if answer is None else ...)
+            return missing_verdict(None if answer is None else ...)
         if isinstance(answer, str):
-            text = formula(answer)
+            text = extract_formula(answer)
             try:
                 evaluate(text, self.values(self.cases[0]), exact=self.cancels)
             except ValueError as error:
-                return Verdict(0, say("formula.unread", why=error))
-            verdict = self._judge_calls(self._written(text))
+                return Verdict(0, sentence("formula.unread", why=error))
+            verdict = self._judge_calls(self._make_function(text))
             above, _, below = text.rpartition("/")
             if verdict.credit == 1 or not above:
                 return verdict
-            if self._judge_calls(self._written(f"{above}/({below})")).credit == 1:
-                return Verdict(HALF, say("formula.divisor"), slips=("divisor", *verdict.slips))
+            if self._judge_calls(self._make_function(f"{above}/({below})")).credit == 1:
+                return Verdict(
+                    HALF_CREDIT, sentence("formula.divisor"), slips=("divisor", *verdict.slips)
+                )
             return verdict
         if free := getattr(answer, "free_symbols", None):
             named = {str(symbol): symbol for symbol in free}
             if unknown := sorted(set(named) - set(self.arguments) - set(self.cancels)):
-                known = listed(self.arguments, "comma")
-                why = say("expression.unknown", name=repr(unknown[0]), symbols=known)
-                return Verdict(0, say("formula.unread", why=why))
+                known = join_items(self.arguments, "comma")
+                why = sentence("expression.unknown", name=repr(unknown[0]), symbols=known)
+                return Verdict(0, sentence("formula.unread", why=why))
             return self._judge_calls(
                 lambda *case: answer.subs(
                     {
@@ -335,21 +346,21 @@ class Formula(Function):
         try:
             value = read_number(answer).value
         except UnreadableError:
-            message = say("formula.not-one", kind=kind_of(answer), symbols=symbols)
+            message = sentence("formula.not-one", kind=describe_type(answer), symbols=symbols)
             return Verdict(0, message)
         judged = self._judge_calls(lambda *case: value)
         if judged.credit == 1 or judged.slips:
             return judged
-        return Verdict(0, say("formula.no-symbol", symbols=symbols))
+        return Verdict(0, sentence("formula.no-symbol", symbols=symbols))
 
-    def _written(self, text):
+    def _make_function(self, text):
         """The function that a formula as text is."""
 
         def written(*case):
             try:
                 return evaluate(text, self.values(case), exact=self.cancels)
             except ValueError as error:
-                message = self._say("formula.fails", case, why=error)
+                message = self._call_sentence("formula.fails", case, why=error)
                 raise _TroubleError(Verdict(0, message)) from None
 
         return written
@@ -375,19 +386,19 @@ class _TroubleError(Exception):
         self.verdict = verdict
 
 
-def _calls(names, case):
+def _format_calls(names, case):
     """The arguments of a call as one would type them, nearly: with their names, and without."""
-    values = [_plain(value) for value in case]
+    values = [_format_argument(value) for value in case]
     named = [f"{name}={value}" for name, value in zip(names, values, strict=True)]
     return [f"({', '.join(each)})" for each in (named, values)]
 
 
-def _plain(value):
+def _format_argument(value):
     exact = isinstance(value, str) or (isinstance(value, int) and abs(value) < 10**6)
     return f"{value}" if exact else f"{value:.4g}"
 
 
-def _values(values, others):
+def _format_values(values, others):
     """Values to four digits, or to as many as it takes to tell one from its other."""
     shown = [
         next(
@@ -399,7 +410,7 @@ def _values(values, others):
     return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
 
 
-def _float(value):
+def _to_float(value):
     """A whole number as the float it comes to, which no whole number is too large for."""
     if isinstance(value, int) and value.bit_length() > sys.float_info.max_exp:
         return math.copysign(math.inf, value > 0 or -1)

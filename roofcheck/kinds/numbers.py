@@ -10,28 +10,28 @@ from dataclasses import dataclass, field, replace
 from roofcheck.kinds.question import (
     Question,
     Verdict,
-    drawn_inputs,
-    missing,
-    other_chips,
-    shown_figures,
-    unreadable,
+    choose_other_chips,
+    format_figures,
+    missing_verdict,
+    redraw_inputs,
+    unreadable_verdict,
 )
 from roofcheck.reading import units
-from roofcheck.reading.agreement import SAME, agrees, caret, rounds_to
+from roofcheck.reading.agreement import SAME_RTOL, agrees, explain_caret, rounds_to
 from roofcheck.reading.expressions import evaluate
-from roofcheck.reading.labels import in_order
-from roofcheck.reading.reading import UnreadableError, is_missing, read_number
-from roofcheck.reading.spelling import formula
-from roofcheck.sentences import capital, listed, say, way
-from roofcheck.slips.diagnosis import LONGEST, brief
-from roofcheck.slips.scales import HALF
-from roofcheck.slips.slips import Slip, Slips
-from roofcheck.steps.algebra import names as names_in
-from roofcheck.steps.computation import apply
-from roofcheck.steps.derivation import Derivation, of_parts
+from roofcheck.reading.labels import order_by_labels
+from roofcheck.reading.numbers import UnreadableError, is_missing, read_number
+from roofcheck.reading.spelling import extract_formula
+from roofcheck.sentences import capitalise, join_items, sentence, word_direction
+from roofcheck.slips.diagnosis import LONGEST_MESSAGE, first_sentence
+from roofcheck.slips.question_slips import QuestionSlips, Slip
+from roofcheck.slips.scales import HALF_CREDIT
+from roofcheck.steps.algebra import find_names as names_in
+from roofcheck.steps.computation import apply_formula
+from roofcheck.steps.derivation import Derivation, merge_parts
 
 # A question that is so wide asks for a value that was measured.
-MEASURED = 0.1
+MEASURED_RTOL = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,16 +71,16 @@ class Number(Question):
     symbols: Mapping[str, str] = field(default_factory=dict)
 
     @functools.cached_property
-    def known(self) -> Slips:
+    def known_slips(self) -> QuestionSlips:
         """Its slips and what each gives."""
-        return Slips(
+        return QuestionSlips(
             self.formula, self.inputs, own=self.slips, unit=self.unit, half=self.half,
             rtol=self.rtol, words=self.words, exact=self.exact,
         )  # fmt: skip
 
     def reference(self) -> float:
         """The right answer."""
-        return self.known.right[0]
+        return self.known_slips.right[0]
 
     def formulas(self):
         return [self.formula]
@@ -99,10 +99,10 @@ class Number(Question):
             for step in self.formula.steps:
                 if step in other.formula.steps and set(names_in(step.tree)) <= same:
                     same.add(step.name)
-            found |= {name for name in same if other.shows(name)}
+            found |= {name for name in same if other.depends_on(name)}
         return found
 
-    def shows(self, name: str) -> bool:
+    def depends_on(self, name: str) -> bool:
         """Whether the answer changes with an input or a step, which a max may hide."""
         inputs = {label: given.value for label, given in self.inputs.items()}
         values = self.formula.values(inputs)
@@ -110,29 +110,29 @@ class Number(Question):
             self.formula.value(inputs | other, other)
             for other in ({name: 2 * values[name]}, {name: values[name] / 2})
         ]
-        return not any(math.isclose(each, self.reference(), rel_tol=SAME) for each in changed)
+        return not any(math.isclose(each, self.reference(), rel_tol=SAME_RTOL) for each in changed)
 
     def derivation(self):
         if not isinstance(self.formula, Derivation):
             return []
         values = {name: given.value for name, given in self.inputs.items()}
-        return self.formula.lines(values, shown_figures(self.inputs))
+        return self.formula.lines(values, format_figures(self.inputs))
 
-    def _wrong_label(self):
-        message = say("number.wrong-label", wanted=units.name(self.unit))
-        return Verdict(HALF, message, slips=("wrong label",))
+    def _wrong_label_verdict(self):
+        message = sentence("number.wrong-label", wanted=units.format_unit(self.unit))
+        return Verdict(HALF_CREDIT, message, slips=("wrong label",))
 
     @property
-    def _whole(self):
+    def _next_whole(self):
         """The smallest whole number that is not below the right answer."""
         right = self.reference()
         return math.ceil(right) if math.isfinite(right) else right
 
-    def _worked_out(self, answer):
+    def _evaluate_symbols(self, answer):
         """The value of a formula of the question's symbols; any other answer as it is."""
         if not (isinstance(answer, str) and self.symbols):
             return answer
-        text = formula(answer)
+        text = extract_formula(answer)
         values = {symbol: self.inputs[name].value for symbol, name in self.symbols.items()}
         # A number keeps its digits, which a value would lose.
         if not any(symbol in text.upper() for symbol in values):
@@ -142,17 +142,23 @@ class Number(Question):
         return answer
 
     def problems(self):
-        found = [f"the slip {name!r} lies within the tolerance" for name in self.known.too_close()]
-        if self.usual and not any(self.usual in slip.names for slip in self.known.singles):
+        found = [
+            f"the slip {name!r} lies within the tolerance"
+            for name in self.known_slips.slips_within_tolerance()
+        ]
+        if self.usual and not any(self.usual in slip.names for slip in self.known_slips.singles):
             found.append(f"no slip is named {self.usual!r}, its usual one")
         if self.unit == "tokens":
-            wholes = [s.names[0] for s in self.known.steps if s.column[0] == self._whole]
+            wholes = [s.names[0] for s in self.known_slips.steps if s.column[0] == self._next_whole]
             found += [f"the slip {name!r} is the first whole number" for name in wholes]
         return found
 
-    def idle_words(self) -> list[str]:
+    def unused_words(self) -> list[str]:
         """The names in ``words`` of acts that nobody can be told, which is an error of a table."""
-        told = {candidate.names[0] for candidate in [*self.known.steps, *self.known.acts]}
+        told = {
+            candidate.names[0]
+            for candidate in [*self.known_slips.steps, *self.known_slips.single_changes]
+        }
         return [name for name in self.words if name not in told]
 
     def with_inputs(self, inputs):
@@ -162,42 +168,48 @@ class Number(Question):
 
     def judge(self, answer, settled: Collection[str] = ()):
         """A Verdict; ``settled`` names inputs and steps that are right in other parts of it."""
-        answer = self._worked_out(answer)
+        answer = self._evaluate_symbols(answer)
         try:
             given = read_number(answer, self.unit, self.figure)
         except UnreadableError as error:
-            if error.number and self.known.is_right([error.number]) is not None:
-                return self._wrong_label()
-            return unreadable(error)
-        remark = self.known.is_right([given])
-        if remark is None and self.known.is_too_short([given]):
-            return Verdict(0, say("number.more-digits"), slips=("few digits",))
-        if remark is None and self.unit == "tokens" and given.value == self._whole:
-            remark = say("number.whole-tokens")
+            if error.number and self.known_slips.remark_if_right([error.number]) is not None:
+                return self._wrong_label_verdict()
+            return unreadable_verdict(error)
+        remark = self.known_slips.remark_if_right([given])
+        if remark is None and self.known_slips.is_too_short([given]):
+            return Verdict(0, sentence("number.more-digits"), slips=("few digits",))
+        if remark is None and self.unit == "tokens" and given.value == self._next_whole:
+            remark = sentence("number.whole-tokens")
         if remark is not None:
             unit = "" if self.unit == "times" else self.unit
-            value = units.with_unit(f"{given.value:.4g}", unit)
-            return Verdict(1, say("number.value", value=value)).adding(remark or self.praise)
-        written = given.written and self.known.is_right([given.written]) is not None
-        found = self.known.diagnose([given], settled)
-        if written or (given.written and found and found.names[0].startswith("unit: ")):
-            return self._wrong_label()
+            value = units.append_unit(f"{given.value:.4g}", unit)
+            return Verdict(1, sentence("number.value", value=value)).with_sentence(
+                remark or self.praise
+            )
+        written = (
+            given.unconverted and self.known_slips.remark_if_right([given.unconverted]) is not None
+        )
+        found = self.known_slips.diagnose([given], settled)
+        if written or (given.unconverted and found and found.names[0].startswith("unit: ")):
+            return self._wrong_label_verdict()
         if found:
             return Verdict(found.credit, found.message, slips=found.names)
         reference = self.reference()
         single = replace(given, digits=1) if float(f"{given.value:.0e}") == given.value else given
         if single.digits == 1 and rounds_to(reference, single, at_least=1):
-            return Verdict(0, say("number.one-digit"), slips=("one digit",))
+            return Verdict(0, sentence("number.one-digit"), slips=("one digit",))
         if type(answer) is int:
-            targets = [reference, *(single.column[0] for single in self.known.singles)]
-            if said := caret(answer, targets):
+            targets = [reference, *(single.column[0] for single in self.known_slips.singles)]
+            if said := explain_caret(answer, targets):
                 return Verdict(0, said, slips=("caret",))
         values = {name: figure.value for name, figure in self.inputs.items()}
-        if self.beyond and (why := apply(self.beyond, values | {"answer": given.value})):
+        if self.beyond and (why := apply_formula(self.beyond, values | {"answer": given.value})):
             return Verdict(0, why)
-        if self.rtol > MEASURED and 0 < given.value < math.inf:
-            return Verdict(0, say("number.measured", way=way(given.value / reference)))
-        return _beside(given.value, reference)
+        if self.rtol > MEASURED_RTOL and 0 < given.value < math.inf:
+            return Verdict(
+                0, sentence("number.measured", way=word_direction(given.value / reference))
+            )
+        return _unknown_verdict(given.value, reference)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,19 +234,19 @@ class Several(Question):
         return {name: part.reference() for name, part in self.parts.items()}
 
     def derivation(self):
-        return of_parts({name: part.derivation() for name, part in self.parts.items()})
+        return merge_parts({name: part.derivation() for name, part in self.parts.items()})
 
     def judge(self, answer):
         if is_missing(answer):
-            return missing(answer)
-        names = listed(self.parts)
+            return missing_verdict(answer)
+        names = join_items(self.parts)
         try:
-            found = in_order(answer, list(self.parts))
+            found = order_by_labels(answer, list(self.parts))
         except UnreadableError as error:
-            return unreadable(error)
+            return unreadable_verdict(error)
         empty = [name for name, value in zip(self.parts, found, strict=True) if is_missing(value)]
         if len(empty) == len(found):
-            return missing(...)
+            return missing_verdict(...)
         verdicts = {
             name: part.judge(value)
             for (name, part), value in zip(self.parts.items(), found, strict=True)
@@ -243,12 +255,12 @@ class Several(Question):
         for (name, part), value in zip(self.parts.items(), found, strict=True):
             if verdicts[name].slips and (settled := part.settled_by(right)):
                 verdicts[name] = part.judge(value, settled)
-        verdicts |= dict(self._following(verdicts, found))
+        verdicts |= dict(self._verdicts_that_follow(verdicts, found))
         weights = {name: part.points or 1.0 for name, part in self.parts.items()}
         credit = sum(weights[n] * v.credit for n, v in verdicts.items()) / sum(weights.values())
-        if credit < HALF and _in_another_order(list(self.parts.values()), found):
-            message = self.swapped or say("parts.swapped", names=names)
-            return Verdict(HALF, message, slips=("order",))
+        if credit < HALF_CREDIT and _is_in_another_order(list(self.parts.values()), found):
+            message = self.swapped or sentence("parts.swapped", names=names)
+            return Verdict(HALF_CREDIT, message, slips=("order",))
         if credit == 1:
             return Verdict(1, self.praise)
         said: dict[str, list[str]] = {}
@@ -257,9 +269,9 @@ class Several(Question):
                 said.setdefault(verdict.message, []).append(name)
         good = tuple(name for name, verdict in verdicts.items() if verdict.credit == 1)
         slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
-        return Verdict(credit, _of_parts(good, said), slips=slips, right=good)
+        return Verdict(credit, _word_parts(good, said), slips=slips, right=good)
 
-    def _following(self, verdicts, found):
+    def _verdicts_that_follow(self, verdicts, found):
         """Verdicts on the wrong parts that are right by the student's own other answers."""
         given = {}
         for (name, part), value in zip(self.parts.items(), found, strict=True):
@@ -270,13 +282,13 @@ class Several(Question):
             if verdicts[name].state != "wrong":
                 continue
             try:
-                expected = self._by_the_others(name, values)
+                expected = self._expected_by_others(name, values)
             except (KeyError, ArithmeticError, ValueError):
                 continue
             if expected is not None and agrees([given[name]], [expected]):
-                yield name, Verdict(HALF, say("parts.follows"), slips=("follows",))
+                yield name, Verdict(HALF_CREDIT, sentence("parts.follows"), slips=("follows",))
 
-    def _by_the_others(self, name, values):
+    def _expected_by_others(self, name, values):
         """What a part is by the student's other answers; None where it needs none of them."""
         if name in self.follows:
             return self.follows[name](values)
@@ -300,58 +312,58 @@ class Several(Question):
         rest = {name: part for name, part in self.parts.items() if name not in right}
         return replace(self, parts=rest)._hints(done)
 
-    def figures(self):
+    def all_inputs(self):
         return {n: given for part in self.parts.values() for n, given in part.inputs.items()}
 
-    def _words(self):
-        return super()._words() | {"parts": listed(self.parts)}
+    def _placeholders(self):
+        return super()._placeholders() | {"parts": join_items(self.parts)}
 
     def problems(self):
         return [f"{n}: {problem}" for n, part in self.parts.items() for problem in part.problems()]
 
-    def _drawn_once(self, rng):
-        if not self.varies:
+    def _redraw_once(self, rng):
+        if not self.has_new_figures:
             return self
         inputs = [given for part in self.parts.values() for given in part.inputs.values()]
-        chips, seed = other_chips(inputs, rng), rng.random()
+        chips, seed = choose_other_chips(inputs, rng), rng.random()
         # The same seed for each part: what they share stays the same.
         parts = {
             chips.get(name, name): part.with_inputs(
-                drawn_inputs(part.inputs, random.Random(seed), chips)
+                redraw_inputs(part.inputs, random.Random(seed), chips)
             )
             for name, part in self.parts.items()
         }
         return replace(self, parts=parts, praise="")
 
 
-def _of_parts(good, said):
+def _word_parts(good, said):
     """What to say of parts: of each that is wrong or, where that is long, of the first of them."""
-    right = [say("parts.right", names=capital(listed(good)))] if good else []
-    for told in (str, brief):
+    right = [sentence("parts.right", names=capitalise(join_items(good)))] if good else []
+    for told in (str, first_sentence):
         wrong = [
-            say("parts.one", name=capital(listed(alike)), message=told(message))
+            sentence("parts.one", name=capitalise(join_items(alike)), message=told(message))
             for message, alike in said.items()
         ]
         message = " ".join([*right, *wrong])
-        if len(message) <= LONGEST:
+        if len(message) <= LONGEST_MESSAGE:
             return message
     others = [name for alike in [*said.values()][1:] for name in alike]
-    later = [say("parts.others", names=capital(listed(others)))] if others else []
+    later = [sentence("parts.others", names=capitalise(join_items(others)))] if others else []
     return " ".join([*right, wrong[0], *later])
 
 
-def _beside(value, reference):
+def _unknown_verdict(value, reference):
     """What can be said of a number that agrees with no slip."""
     if value < 0 <= reference:
-        return Verdict(0, say("number.negative"), slips=("negative",))
+        return Verdict(0, sentence("number.negative"), slips=("negative",))
     if value == 0:
-        return Verdict(0, say("number.zero"))
+        return Verdict(0, sentence("number.zero"))
     if math.isinf(value):
-        return Verdict(0, say("number.infinite"))
-    return Verdict(0, say("number.retry"))
+        return Verdict(0, sentence("number.infinite"))
+    return Verdict(0, sentence("number.retry"))
 
 
-def _in_another_order(parts, found):
+def _is_in_another_order(parts, found):
     """Whether every part is answered by one of the values, each by another."""
     left = list(found)
     for part in parts:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from roofcheck.kinds.question import Question, Verdict, missing
-from roofcheck.reading.expressions import LONGEST
-from roofcheck.reading.reading import is_missing
-from roofcheck.sentences import listed, say
-from roofcheck.slips.scales import HALF
+from roofcheck.kinds.question import Question, Verdict, missing_verdict
+from roofcheck.reading.expressions import LONGEST_TEXT
+from roofcheck.reading.numbers import is_missing
+from roofcheck.sentences import join_items, sentence
+from roofcheck.slips.scales import HALF_CREDIT
 
 SEPARATOR = re.compile(r"\s*(?:,|;|<=?|>|->|→|\n)\s*")
 
@@ -24,7 +24,7 @@ class Order(Question):
 
     ``wrong`` maps the name of a slip to its key and what to say of it; ``needs`` maps two items,
     the one that comes first first, to what to say where they stand the wrong way round. ``read``
-    gives an item's name for what a student wrote: an alias, or the thing itself. ``again`` draws
+    gives an item's name for what a student wrote: an alias, or the thing itself. ``redraw`` draws
     what changes with new figures: fields by name. What was said of the old ones does not stay,
     unless it draws that, too. ``shows`` says beside an item of the right order how its key comes
     about, or what its letter stands for. Each key is more than ``apart`` times the one before it:
@@ -48,7 +48,7 @@ class Order(Question):
     reversed_says: str = ""
     needs: Mapping[tuple[str, str], str] = field(default_factory=dict)
     read: Callable = str
-    again: Callable[[random.Random], Mapping[str, Any]] | None = None
+    redraw: Callable[[random.Random], Mapping[str, Any]] | None = None
     shows: Callable[[str], str] | None = None
     apart: float = 0.0
 
@@ -58,21 +58,21 @@ class Order(Question):
 
     def judge(self, answer):
         if answer is ...:
-            return missing(answer)
+            return missing_verdict(answer)
         if answer is None:
-            if self._letters:
-                return missing(answer)
-            return Verdict(0, say("missing.sorted"), "missing", slips=("list.sort()",))
+            if self._has_letters:
+                return missing_verdict(answer)
+            return Verdict(0, sentence("missing.sorted"), "missing", slips=("list.sort()",))
         if isinstance(answer, (set, frozenset)):
-            return Verdict(0, say("order.set"))
-        given = self._listed(answer)
+            return Verdict(0, sentence("order.set"))
+        given = self._read_items(answer)
         if given is None:
-            return Verdict(0, say("order.not-a-list"))
+            return Verdict(0, sentence("order.not-a-list"))
         right = self.reference()
         if given and all(is_missing(item) for item in given):
-            return missing(...)
+            return missing_verdict(...)
         if sorted(map(str, given)) != sorted(right):
-            return Verdict(0, self._not_these(given))
+            return Verdict(0, self._word_wrong_items(given))
         if given == list(right):
             return Verdict(1, self.praise)
         if self.reversed_says and given == list(right[::-1]):
@@ -84,42 +84,42 @@ class Order(Question):
         places = [right.index(name) for name in given]
         first = next(i for i, place in enumerate(places) if place != i)
         near = all(abs(place - i) <= 1 for i, place in enumerate(places))
-        credit, slips = (HALF, ("neighbours",)) if near else (0.0, ())
-        said = [say("order.neighbours")] if near else []
+        credit, slips = (HALF_CREDIT, ("neighbours",)) if near else (0.0, ())
+        said = [sentence("order.neighbours")] if near else []
         for (earlier, later), says in self.needs.items():
             if given.index(later) < given.index(earlier):
                 said.insert(0, says)
                 slips = (f"{later} before {earlier}", *slips)
                 break
-        said = said or [say("order.out-of-place", place=first + 1)]
+        said = said or [sentence("order.out-of-place", place=first + 1)]
         return Verdict(credit, " ".join(said), slips=slips)
 
-    def _listed(self, answer):
+    def _read_items(self, answer):
         """The items that an answer lists, or None."""
         if isinstance(answer, (list, tuple)) and len(answer) == 1 and isinstance(answer[0], str):
             [answer] = answer
         if isinstance(answer, str):
-            parts = SEPARATOR.split(answer[:LONGEST].strip().strip("[]()"))
+            parts = SEPARATOR.split(answer[:LONGEST_TEXT].strip().strip("[]()"))
             answer = [part.strip("\"'") for part in parts if part]
-            if self._letters:
+            if self._has_letters:
                 answer = [letter for letter in "".join(answer) if letter.isalnum()]
             if len(answer) < 2:
                 return None
         try:
             # An answer may be an iterator that never ends: one item too many is enough to see.
-            return [self._name(item) for item in islice(answer, len(self.items) + 1)]
+            return [self._find_item(item) for item in islice(answer, len(self.items) + 1)]
         except TypeError:
             return None
 
-    def _not_these(self, given):
+    def _word_wrong_items(self, given):
         """What to say of items that are not those to order."""
-        options = listed(sorted(self.items), "comma")
-        if self._letters:
-            return say("order.wrong-letters", options=options)
+        options = join_items(sorted(self.items), "comma")
+        if self._has_letters:
+            return sentence("order.wrong-letters", options=options)
         unknown = [item for item in given if item not in self.items]
         if len(unknown) == 1 and isinstance(unknown[0], str):
-            return say("order.unknown", name=repr(unknown[0])[:60], options=options)
-        return say("order.wrong-names", options=options)
+            return sentence("order.unknown", name=repr(unknown[0])[:60], options=options)
+        return sentence("order.wrong-names", options=options)
 
     def problems(self):
         orders = [self.reference(), self.reference()[::-1]]
@@ -140,10 +140,10 @@ class Order(Question):
         return found
 
     @property
-    def _letters(self):
+    def _has_letters(self):
         return max(map(len, self.items)) == 1
 
-    def _name(self, item):
+    def _find_item(self, item):
         """The item that is meant, or what was written."""
         # Who sorts pairs of a key and a name gives the pairs.
         if isinstance(item, (tuple, list)):
@@ -157,10 +157,10 @@ class Order(Question):
         return known.get(" ".join(str(name).split()).casefold(), item)
 
     @property
-    def varies(self):
-        return self.again is not None
+    def has_new_figures(self):
+        return self.redraw is not None
 
-    def _drawn_once(self, rng):
-        if not self.again:
+    def _redraw_once(self, rng):
+        if not self.redraw:
             return self
-        return replace(self, **{"needs": {}, "praise": ""} | dict(self.again(rng)))
+        return replace(self, **{"needs": {}, "praise": ""} | dict(self.redraw(rng)))

@@ -7,20 +7,20 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from roofcheck.reading import units
-from roofcheck.reading.reading import UnreadableError, none_said
-from roofcheck.reading.texts import AmbiguousError
-from roofcheck.sentences import capital, listed, say
-from roofcheck.steps.chips import course_chips
-from roofcheck.steps.computation import apply, arguments
+from roofcheck.reading.number_texts import AmbiguousError
+from roofcheck.reading.numbers import UnreadableError, word_missing
+from roofcheck.sentences import capitalise, join_items, sentence
+from roofcheck.steps.computation import apply_formula, formula_arguments
+from roofcheck.steps.course_chips import course_chips
 from roofcheck.steps.derivation import Line
-from roofcheck.steps.inputs import GIVEN, Input
-from roofkit._units import prefixed
+from roofcheck.steps.inputs import GIVEN_BY_QUESTION, Input
+from roofkit._units import find_prefix
 
 TRIES = 500
 # A hint names at most so many inputs that the question itself gives.
-MANY = 4
+MOST_NAMED_INPUTS = 4
 # The credit of one puzzle on other sizes may be lower by so much, with the same schedule.
-LITTLE = 0.15
+CREDIT_TOLERANCE = 0.15
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Verdict:
             state = "right" if self.credit == 1 else "partly" if self.credit else "wrong"
             object.__setattr__(self, "state", state)
 
-    def adding(self, sentence: str) -> "Verdict":
+    def with_sentence(self, sentence: str) -> "Verdict":
         """The same verdict with a further sentence."""
         return replace(self, message=f"{self.message} {sentence}".strip())
 
@@ -79,7 +79,7 @@ class Question(abc.ABC):
     def judge(self, answer) -> Verdict:
         """A Verdict on an answer of any type; raises only what the answer itself raises."""
 
-    def drawn(self, seed) -> "Question":
+    def with_new_figures(self, seed) -> "Question":
         """The same question with figures drawn anew: other chips, other shapes, the same slips.
 
         Every seed gives one draw, the same everywhere. Raises ValueError if no draw satisfies
@@ -87,9 +87,9 @@ class Question(abc.ABC):
         """
         rng = random.Random(f"{seed}")
         for _ in range(TRIES):
-            fresh = self._drawn_once(rng)
-            values = {name: given.value for name, given in fresh.figures().items()}
-            if (not self.holds or apply(self.holds, values)) and not fresh.problems():
+            fresh = self._redraw_once(rng)
+            values = {name: given.value for name, given in fresh.all_inputs().items()}
+            if (not self.holds or apply_formula(self.holds, values)) and not fresh.problems():
                 return fresh
         raise ValueError(f"no draw of {self.asks!r} in {TRIES} keeps its slips apart")
 
@@ -97,16 +97,20 @@ class Question(abc.ABC):
         """The same question; one that is judged on cases gets those of this seed."""
         return self
 
-    def judge_where_it_counts(self, answer, seed) -> Verdict:
+    def judge_for_points(self, answer, seed) -> Verdict:
         """The Verdict of ``judge``, or a lower one if cases of this seed go worse.
 
         No message quotes those cases.
         """
         other = self.with_cases(seed)
         known = self.judge(answer)
-        return lower(known, other.judge(answer)) if known.credit and other is not self else known
+        return (
+            lower_verdict(known, other.judge(answer))
+            if known.credit and other is not self
+            else known
+        )
 
-    def figures(self) -> Mapping[str, Input]:
+    def all_inputs(self) -> Mapping[str, Input]:
         """The inputs by name, those of all parts where there are parts."""
         return self.inputs
 
@@ -116,23 +120,25 @@ class Question(abc.ABC):
 
     def text(self) -> str:
         """What is asked, with the figures filled in."""
-        return self.asks.format(**self._words())
+        return self.asks.format(**self._placeholders())
 
-    def text_beside(self) -> str:
+    def context_text(self) -> str:
         """What stands beside it, with the figures filled in; other braces stay, as in code."""
-        words = self._words()
+        words = self._placeholders()
         filled = re.sub(r"\{(\w+)\}", lambda m: str(words.get(m[1], m[0])), self.beside)
         return filled.strip()
 
-    def _words(self):
+    def _placeholders(self):
         """What the names in braces stand for."""
-        inputs = self.figures()
-        return {name: shown(given) for name, given in inputs.items()} | {"chip": chips_of(inputs)}
+        inputs = self.all_inputs()
+        return {name: format_input(given) for name, given in inputs.items()} | {
+            "chip": name_chips(inputs)
+        }
 
     @property
-    def varies(self) -> bool:
+    def has_new_figures(self) -> bool:
         """Whether a new draw has other figures."""
-        return any(given.again for given in self.figures().values())
+        return any(given.redraw for given in self.all_inputs().values())
 
     def derivation(self) -> list[Line]:
         """How the answer is derived, with this question's own figures; empty if it has no steps."""
@@ -148,21 +154,25 @@ class Question(abc.ABC):
     def _hints(self, settled=()):
         """The hints without the steps that are settled."""
         formulas = self.formulas()
-        used = {name for formula in formulas for name in arguments(formula)}
-        figures = [given for name, given in self.figures().items() if given.what and name in used]
+        used = {name for formula in formulas for name in formula_arguments(formula)}
+        figures = [
+            given for name, given in self.all_inputs().items() if given.what and name in used
+        ]
         named = dict.fromkeys(str(given.what) for given in figures)
-        if len(named) > MANY:
+        if len(named) > MOST_NAMED_INPUTS:
             # What the question gives need not be named.
-            named = dict.fromkeys(str(each.what) for each in figures if each.source != GIVEN)
-        what = [say("hint.what", inputs=listed(named))] if named else []
+            named = dict.fromkeys(
+                str(each.what) for each in figures if each.source != GIVEN_BY_QUESTION
+            )
+        what = [sentence("hint.what", inputs=join_items(named))] if named else []
         steps = (step for formula in formulas for step in getattr(formula, "steps", ()))
         for step in dict.fromkeys(step for step in steps if step.why and step not in settled):
-            what.append(say("hint.step", what=capital(step.what), why=step.why))
+            what.append(sentence("hint.step", what=capitalise(step.what), why=step.why))
         if not self.how:
             return what
         if self.how.endswith("?"):
-            return [*what, say("hint.asks", question=self.how)]
-        return [*what, say("hint.how", how=self.how)]
+            return [*what, sentence("hint.asks", question=self.how)]
+        return [*what, sentence("hint.how", how=self.how)]
 
     def formulas(self) -> list[Callable]:
         """What the answer, or each part of it, is computed by."""
@@ -172,19 +182,19 @@ class Question(abc.ABC):
         """The same question with other figures, without the praise written for those it had."""
         return replace(self, inputs=inputs, praise="")
 
-    def _drawn_once(self, rng):
-        if not self.varies:
+    def _redraw_once(self, rng):
+        if not self.has_new_figures:
             return self
-        chips = other_chips(self.inputs.values(), rng)
-        return self.with_inputs(drawn_inputs(self.inputs, rng, chips))
+        chips = choose_other_chips(self.inputs.values(), rng)
+        return self.with_inputs(redraw_inputs(self.inputs, rng, chips))
 
 
-def missing(answer) -> Verdict:
+def missing_verdict(answer) -> Verdict:
     """The Verdict on ``...`` or None, which stand where there is no answer."""
-    return Verdict(0, none_said(answer), "missing")
+    return Verdict(0, word_missing(answer), "missing")
 
 
-def unreadable(error: UnreadableError) -> Verdict:
+def unreadable_verdict(error: UnreadableError) -> Verdict:
     """The Verdict on an answer that is no number, for the reason that the error gives.
 
     One that may be read in two ways is asked about and not judged.
@@ -193,50 +203,50 @@ def unreadable(error: UnreadableError) -> Verdict:
     return Verdict(0, str(error), "asked" if isinstance(error, AmbiguousError) else state)
 
 
-def lower(known: Verdict, other: Verdict) -> Verdict:
+def lower_verdict(known: Verdict, other: Verdict) -> Verdict:
     """The verdict on the known cases, unless that on other cases gives clearly less."""
-    if other.credit >= known.credit - LITTLE:
+    if other.credit >= known.credit - CREDIT_TOLERANCE:
         return known
-    return Verdict(other.credit, say("function.known-cases"), slips=("known cases alone",))
+    return Verdict(other.credit, sentence("function.known-cases"), slips=("known cases alone",))
 
 
-def shown(given):
+def format_input(given):
     """An input's value as a sentence shows it: 3.35 TB/s, 80, 5·10¹¹."""
     if given.unit in ("FLOP/s", "byte/s"):
-        return shown_figure(given.value, given.unit.replace("byte", "B"))
-    return units.digits(given.value)
+        return format_figure(given.value, given.unit.replace("byte", "B"))
+    return units.format_number(given.value)
 
 
-def shown_figure(value, unit):
+def format_figure(value, unit):
     """A chip's figure to five digits: 3.35 TB/s."""
-    scale, prefix = prefixed(value)
+    scale, prefix = find_prefix(value)
     return f"{value / scale:.5g} {prefix}{unit}"
 
 
-def shown_figures(inputs):
+def format_figures(inputs):
     """The inputs' values as a derivation shows them, with the units that arithmetic goes by.
 
     What is counted, and conventions such as the bytes of a number, are bare factors.
     """
     return {
-        name: units.with_unit(shown(given), given.unit)
-        if given.source == GIVEN and given.unit in ("s", "bytes", "FLOPs", "FLOP/byte")
-        else shown(given)
+        name: units.append_unit(format_input(given), given.unit)
+        if given.source == GIVEN_BY_QUESTION and given.unit in ("s", "bytes", "FLOPs", "FLOP/byte")
+        else format_input(given)
         for name, given in inputs.items()
     }
 
 
-def chips_of(inputs):
+def name_chips(inputs):
     """The chips whose figures the inputs are, as a sentence names them."""
-    return listed(dict.fromkeys(given.chips[0] for given in inputs.values() if given.chips))
+    return join_items(dict.fromkeys(given.chips[0] for given in inputs.values() if given.chips))
 
 
-def other_chips(inputs, rng):
+def choose_other_chips(inputs, rng):
     """For each chip of the inputs another that has the same figures."""
     inputs = list(inputs)
     mapping: dict[str, str] = {}
     for name in dict.fromkeys(name for given in inputs for name in given.chips):
-        wanted = [given.has for given in inputs if name in given.chips and given.has]
+        wanted = [given.fits_chip for given in inputs if name in given.chips and given.fits_chip]
         pool = [
             chip.name
             for chip in course_chips()
@@ -248,5 +258,5 @@ def other_chips(inputs, rng):
     return mapping
 
 
-def drawn_inputs(inputs, rng, chips):
-    return {name: given.drawn(rng, chips) for name, given in inputs.items()}
+def redraw_inputs(inputs, rng, chips):
+    return {name: given.with_new_figures(rng, chips) for name, given in inputs.items()}

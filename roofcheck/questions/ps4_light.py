@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from roofcheck.kinds import Number, Several
-from roofcheck.slips.slips import Slip, always
-from roofcheck.steps.algebra import read
-from roofcheck.steps.derivation import Derivation, step
+from roofcheck.slips.question_slips import Slip, constant_formula
+from roofcheck.steps.algebra import read_expression
+from roofcheck.steps.derivation import Derivation, make_step
 from roofcheck.steps.inputs import count
-from roofcheck.tables.loading import read_table
+from roofcheck.tables.toml_tables import read_table
 
 # The function asked for before, of which each row is a call.
 FUNCTION = read_table(Path(__file__).with_suffix(".toml"))["ps4.light"]
@@ -44,7 +44,7 @@ RIGHT_ROWS = [(64, 18432, 7168), (2048, 2880, 2880), (4096, 4096, 4096)]
 WRONG_ROWS = [row for row in PUBLISHED if row not in RIGHT_ROWS]
 BOUND_BY_LINK = WRONG_ROWS[:2]
 # Of the chip that the table is about, in every draw.
-INPUTS = {name: replace(given, chips=(), again=None) for name, given in FUNCTION.inputs.items()}
+INPUTS = {name: replace(given, chips=(), redraw=None) for name, given in FUNCTION.inputs.items()}
 
 
 def _right(row, light=LIGHT):
@@ -74,13 +74,13 @@ def _row(row):
             ),
             Slip(
                 "halved",
-                LIGHT.with_step("light", read("max(t_math, t_memory, t_link) / 2")),
+                LIGHT.with_step("light", read_expression("max(t_math, t_memory, t_link) / 2")),
                 "That is half: 1 FLOP for a multiply-add, or 1 byte for an element.",
             ),
             *(
                 Slip(
                     "another wrong row",
-                    always(_right(other)),
+                    constant_formula(_right(other)),
                     "That is the right time of another of the three rows. They go from top to "
                     "bottom.",
                 )
@@ -90,7 +90,7 @@ def _row(row):
             *(
                 Slip(
                     f"row {other[0]}",
-                    always(PUBLISHED[other]),
+                    constant_formula(PUBLISHED[other]),
                     "That is the time of a row which is right as it stands.",
                     here=True,
                 )
@@ -103,16 +103,16 @@ def _row(row):
 # How many times too long the table's geometric mean is.
 MEAN = Derivation(
     [
-        step("factor_1", "24.58 / first", "", "the first factor: printed over right"),
-        step("factor_2", "458.75 / second", "", "the second factor"),
-        step("factor_3", "946.18 / third", "", "the third factor"),
-        step(
+        make_step("factor_1", "24.58 / first", "", "the first factor: printed over right"),
+        make_step("factor_2", "458.75 / second", "", "the second factor"),
+        make_step("factor_3", "946.18 / third", "", "the third factor"),
+        make_step(
             "product",
             "factor_1 * factor_2 * factor_3 * rest",
             "",
             "the product: over all six rows, of which three have about 1",
         ),
-        step("mean", "product ** (1 / 6)", "times", "the mean: the sixth root"),
+        make_step("mean", "product ** (1 / 6)", "times", "the mean: the sixth root"),
     ],
     "times",
 )
@@ -129,14 +129,14 @@ def _times():
 
 
 def _mean_slip(name, expression, says):
-    return Slip(name, MEAN.ending(read(expression)), says)
+    return Slip(name, MEAN.with_answer(read_expression(expression)), says)
 
 
 def _by_all(name, expression, says):
     """A slip of the mean: all six times with another last step."""
-    light = LIGHT.with_step("light", read(expression))
+    light = LIGHT.with_step("light", read_expression(expression))
     mean = math.prod(time / _right(row, light) for row, time in PUBLISHED.items()) ** (1 / 6)
-    return Slip(name, always(mean), says)
+    return Slip(name, constant_formula(mean), says)
 
 
 def _mean_by(given):
@@ -177,13 +177,15 @@ QUESTIONS = {
                     ),
                     Slip(
                         "arithmetic mean",
-                        always(sum(PUBLISHED.values()) / sum(map(_right, PUBLISHED))),
+                        constant_formula(sum(PUBLISHED.values()) / sum(map(_right, PUBLISHED))),
                         "That compares the sums, which the long rows rule. In a geometric mean "
                         "every row weighs the same.",
                     ),
                     Slip(
                         "mean of factors",
-                        always(sum(time / _right(row) for row, time in PUBLISHED.items()) / 6),
+                        constant_formula(
+                            sum(time / _right(row) for row, time in PUBLISHED.items()) / 6
+                        ),
                         "That is the arithmetic mean of the factors. A geometric mean multiplies, "
                         "then takes the sixth root.",
                     ),

@@ -6,9 +6,9 @@ import numpy as np
 
 import roofkit as rk
 from roofcheck.kinds import Puzzle
-from roofcheck.running.programs import Loops, Sends
-from roofcheck.slips.slips import Slip
-from roofcheck.steps.derivation import Derivation, step
+from roofcheck.running.counting_machine import NetworkCase, ScratchpadCase
+from roofcheck.slips.question_slips import Slip
+from roofcheck.steps.derivation import Derivation, make_step
 from roofkit.network import Fabric, Group
 from rooflab.scratchpad import least_matmul_bytes
 
@@ -82,7 +82,7 @@ def _matmul_case(rng, number):
     )[number]
     draw = np.random.default_rng(rng.getrandbits(32))
     X, Y = draw.normal(size=(M, K)), draw.normal(size=(K, N))
-    return Loops(
+    return ScratchpadCase(
         sizes={"M": M, "N": N, "K": K},
         capacity=SIZE * room,
         inputs={"X": X, "Y": Y},
@@ -98,17 +98,17 @@ def _matmul_sizes(case):
 
 LEAST_MATMUL = Derivation(
     [
-        step("room", "capacity / size", "", "the room: the elements that fast memory holds"),
-        step(
+        make_step("room", "capacity / size", "", "the room: the elements that fast memory holds"),
+        make_step(
             "once", "M * K + K * N + M * N", "",
             "the elements of all three: each of X and Y is loaded once, each of Z stored once",
         ),
-        step(
+        make_step(
             "short", "2 * M * N * K / sqrt(room)", "",
             "the elements for so little room: while twice as many of them pass as there is "
             "room for, a schedule does at most room · √room of the M · N · K multiply-adds",
         ),
-        step("least", "size * max(once, short)", "bytes", "the least bytes: both bounds hold"),
+        make_step("least", "size * max(once, short)", "bytes", "the least bytes: both bounds hold"),
     ],
     "bytes",
 )  # fmt: skip
@@ -124,7 +124,7 @@ def _attend_case(rng, number):
     S[0, N // 2 :] += 900
     V = draw.normal(size=(N, d))
     P = np.exp(S - S.max(axis=1, keepdims=True))
-    return Loops(
+    return ScratchpadCase(
         sizes={"M": M, "N": N, "d": d},
         # Maxima, sums and results of all rows; new maxima; four columns of S with their rows of V.
         capacity=SIZE * (M * (d + 3) + 4 * (M + d)),
@@ -141,10 +141,10 @@ def _attend_sizes(case):
 
 LEAST_ATTEND = Derivation(
     [
-        step("scores", "size * M * N", "bytes", "the bytes of S: each score is loaded once"),
-        step("values", "size * N * d", "bytes", "the bytes of V: each value is loaded once"),
-        step("results", "size * M * d", "bytes", "the bytes of Z: each result is stored once"),
-        step("least", "scores + values + results", "bytes", "the least bytes"),
+        make_step("scores", "size * M * N", "bytes", "the bytes of S: each score is loaded once"),
+        make_step("values", "size * N * d", "bytes", "the bytes of V: each value is loaded once"),
+        make_step("results", "size * M * d", "bytes", "the bytes of Z: each result is stored once"),
+        make_step("least", "scores + values + results", "bytes", "the least bytes"),
     ],
     "bytes",
 )
@@ -153,7 +153,7 @@ LEAST_ATTEND = Derivation(
 def _gather_case(rng, number):
     """A ring, slices whose corners have two links, and a grid that is no slice."""
     grid = rng.choice(((2, 3), (3, 4), (2, 5), (4, 5)))
-    return Sends(
+    return NetworkCase(
         (
             rk.network.ring(rng.randint(5, 9), 45e9),
             rk.group("TPU v5e", 4),
@@ -174,8 +174,8 @@ def _gather_sizes(case):
 
 LEAST_GATHER = Derivation(
     [
-        step("lacking", "n - 1", "", "the pieces that a chip lacks: it holds one of n"),
-        step(
+        make_step("lacking", "n - 1", "", "the pieces that a chip lacks: it holds one of n"),
+        make_step(
             "least", "ceil(lacking / links)", "",
             "the pieces over the busiest link: those of the chip with fewest links come in over "
             "all of its links evenly",
@@ -245,7 +245,7 @@ QUESTIONS = {
         praise="The tile that stays is large, and the blocks that pass are thin.",
         least=LEAST_MATMUL,
         sizes=_matmul_sizes,
-        reached="Keep a block of Z that takes nearly all of fast memory, and add to it one column "
+        best_schedule="Keep a block of Z that takes nearly all of fast memory, and add to it one column "
         "of X times one row of Y after the other. X then crosses once for every block of columns "
         "of Z, and Y once for every block of rows.",
     ),
@@ -320,7 +320,7 @@ QUESTIONS = {
         praise="Scores, values and results cross once each, as in fused attention.",
         least=LEAST_ATTEND,
         sizes=_attend_sizes,
-        reached="Take a few columns of S at a time, for all rows, with their rows of V. Keep the "
+        best_schedule="Take a few columns of S at a time, for all rows, with their rows of V. Keep the "
         "largest score, the sum and the result of every row. When a larger score comes, multiply "
         "sum and result by exp(old maximum − new maximum), then add. Divide by the sum at the end.",
     ),
@@ -330,7 +330,7 @@ QUESTIONS = {
         beside=FABRIC,
         points=4,
         case=_gather_case,
-        many=5,
+        case_count=5,
         credit={1: 1, 2: 0.5, 8: 0.1},
         slips=[
             Slip(
@@ -366,7 +366,7 @@ QUESTIONS = {
         praise="Pieces go both ways round, so each chip receives evenly over two links.",
         least=LEAST_GATHER,
         sizes=_gather_sizes,
-        reached="Number the chips along a ring through all of them. In every step each chip passes "
+        best_schedule="Number the chips along a ring through all of them. In every step each chip passes "
         "on what came last: to the next chip what came from the one before, and to the one before "
         "what came from the next. Stop each way when half of the pieces have come that way.",
     ),

@@ -3,18 +3,18 @@
 import math
 from collections.abc import Sequence
 
-from roofcheck.reading.reading import EXACT, Given
-from roofcheck.sentences import say
+from roofcheck.reading.numbers import ALL_DIGITS, GivenNumber
+from roofcheck.sentences import sentence
 
 # Two computed values agree if they differ by less: figures are rounded to three digits on the way.
-CLOSE = 1.5e-3
+CLOSE_RTOL = 1.5e-3
 # There are many rare slips, so an answer is told one only if the two agree to four digits.
-EXACTLY = 1e-4
+EXACT_RTOL = 1e-4
 # Two values that differ by less are equal except for the rounding of floats.
-SAME = 1e-9
+SAME_RTOL = 1e-9
 
 
-def agrees(given: Sequence[Given], column: Sequence[float], rtol: float = CLOSE) -> bool:
+def agrees(given: Sequence[GivenNumber], column: Sequence[float], rtol: float = CLOSE_RTOL) -> bool:
     """Whether each number agrees with its value, within ``rtol`` or to the digits given."""
     for one, value in zip(given, column, strict=True):
         if not math.isclose(one.value, value, rel_tol=rtol) and not rounds_to(value, one, 2):
@@ -22,7 +22,9 @@ def agrees(given: Sequence[Given], column: Sequence[float], rtol: float = CLOSE)
     return True
 
 
-def agrees_exactly(given: Sequence[Given], column: Sequence[float], rtol: float = EXACTLY) -> bool:
+def agrees_exactly(
+    given: Sequence[GivenNumber], column: Sequence[float], rtol: float = EXACT_RTOL
+) -> bool:
     """Whether each number is its value, however few digits it was given to."""
     # A loop: hundreds of slips are tried for one answer.
     for one, value in zip(given, column, strict=True):
@@ -31,30 +33,30 @@ def agrees_exactly(given: Sequence[Given], column: Sequence[float], rtol: float 
     return True
 
 
-def telling(given):
+def is_precise(given):
     """Whether a number has so many digits, or is so large, that it is hardly a guess."""
     return given.digits >= 3 or given.value >= 1e6
 
 
 def rounds_to(target, given, at_least):
     """Whether a number is ``target`` rounded to its own digits, or to ``at_least`` so many."""
-    if given.digits >= EXACT or not target:
+    if given.digits >= ALL_DIGITS or not target:
         return False
     if not (math.isfinite(target) and math.isfinite(given.value)):
         return False
     digits = max(given.digits, at_least)
     last = 10.0 ** (math.floor(math.log10(abs(target))) - digits + 1)
     # To two digits 0.00101 is 0.0010. 0.00098 lies as near, but has a digit in a further place.
-    whole = math.isclose(given.value / last, round(given.value / last), rel_tol=SAME)
-    return whole and abs(given.value - target) <= 0.5 * last * (1 + SAME)
+    whole = math.isclose(given.value / last, round(given.value / last), rel_tol=SAME_RTOL)
+    return whole and abs(given.value - target) <= 0.5 * last * (1 + SAME_RTOL)
 
 
-def same(column, other):
+def are_equal(column, other):
     """Whether two columns hold the same values, so that no answer tells their slips apart."""
-    return all(math.isclose(a, b, rel_tol=SAME) for a, b in zip(column, other, strict=True))
+    return all(math.isclose(a, b, rel_tol=SAME_RTOL) for a, b in zip(column, other, strict=True))
 
 
-def caret(value, targets):
+def explain_caret(value, targets):
     """What to say of an int that is what Python makes of ``5*10^11``, where 5e11 is a target.
 
     None for any other int.
@@ -67,5 +69,5 @@ def caret(value, targets):
             if not 1 <= front <= 10**6:
                 continue
             if math.isclose(front * 10.0**power, target) and (10 * front) ^ power == value:
-                return say("number.caret", value=value)
+                return sentence("number.caret", value=value)
     return None

@@ -5,26 +5,26 @@ import operator
 import re
 from dataclasses import dataclass
 
-from roofcheck.reading.units import DIMENSIONS, RAISED, name
-from roofcheck.sentences import say
+from roofcheck.reading.units import DIMENSIONS, TO_SUPERSCRIPT, format_unit
+from roofcheck.sentences import sentence
 
 # The prefixes of times, and those of all else: nobody means kiloseconds, or thousandths of a byte.
-SMALL = {
+SMALL_PREFIXES = {
     "": 1.0, "p": 1e-12, "n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3,
     "pico": 1e-12, "nano": 1e-9, "micro": 1e-6, "milli": 1e-3,
 }  # fmt: skip
-LARGE = {
+LARGE_PREFIXES = {
     "": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18,
     "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "kilo": 1e3, "mega": 1e6,
     "giga": 1e9, "tera": 1e12, "peta": 1e15, "exa": 1e18,
     "kibi": 2.0**10, "mebi": 2.0**20, "gibi": 2.0**30, "tebi": 2.0**40,
 }  # fmt: skip
 # Bits and bytes differ in case alone, but "gflops" can be nothing else.
-PREFIXES = {"time": SMALL, "work": LARGE | {"g": 1e9, "t": 1e12}}
+PREFIXES = {"time": SMALL_PREFIXES, "work": LARGE_PREFIXES | {"g": 1e9, "t": 1e12}}
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 # What a base unit measures and how large it is, by its symbol and by its word.
-SHORT = {"s": ("time", 1), "B": ("data", 1), "b": ("data", 1 / 8), "F": ("work", 1)}
-LONG = {
+UNIT_SYMBOLS = {"s": ("time", 1), "B": ("data", 1), "b": ("data", 1 / 8), "F": ("work", 1)}
+UNIT_WORDS = {
     "s": ("time", 1), "sec": ("time", 1), "second": ("time", 1), "byte": ("data", 1),
     "bit": ("data", 1 / 8), "flop": ("work", 1), "op": ("work", 1), "operation": ("work", 1),
     "floating point operation": ("work", 1), "floating-point operation": ("work", 1),
@@ -33,7 +33,7 @@ LONG = {
 }  # fmt: skip
 RATIOS = {"": 1, "x": 1, "times": 1, "fold": 1, "%": 0.01, "percent": 0.01, "per cent": 0.01}
 # What questions count: each is one.
-COUNTED = {
+COUNTED_THINGS = {
     "activation", "batch", "block", "card", "chip", "column", "core", "cycle", "device",
     "dimension", "element", "entry", "expert", "gpu", "head", "image", "kernel", "key", "layer",
     "loop", "matrice", "multiply-add", "neuron", "number", "operand", "pair", "parameter",
@@ -49,7 +49,7 @@ POWERS = {
 }  # fmt: skip
 # The unit that may be left out where a dimension is asked for: TFLOPS is a rate although it is
 # written without a stroke, and an intensity may be written as the FLOPs that go with every byte.
-LEFT_OUT = {"speed": "/s", "intensity": "/byte"}
+IMPLIED_UNITS = {"speed": "/s", "intensity": "/byte"}
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Amount:
     It is computed with as numbers are. Powers add where amounts are multiplied; amounts that are
     added or compared must have the same ones, or a ValueError says so.
 
-    >>> (measure("GB") / measure("TB/s")).in_unit("ms")
+    >>> (read_unit("GB") / read_unit("TB/s")).in_unit("ms")
     1.0
     """
 
@@ -73,12 +73,12 @@ class Amount:
         counted = unit in ("", "tokens") or any(powers) or not self.powers[3]
         if self.powers[:3] != powers[:3] or not counted:
             return None
-        return self.value / (_atom(unit) or Amount(1.0)).value
+        return self.value / (_read_simple_unit(unit) or Amount(1.0)).value
 
-    def _like(self, other):
+    def _value_in_same_unit(self, other):
         if self.powers != other.powers:
-            first, second = (_written(amount.powers) for amount in (self, other))
-            raise ValueError(say("expression.mixed", first=first, second=second))
+            first, second = (_format_powers(amount.powers) for amount in (self, other))
+            raise ValueError(sentence("expression.mixed", first=first, second=second))
         return other.value
 
     def __mul__(self, other):
@@ -90,14 +90,14 @@ class Amount:
         return Amount(self.value / other.value, tuple(powers))
 
     def __pow__(self, other):
-        exponent = Amount(1.0)._like(other)
+        exponent = Amount(1.0)._value_in_same_unit(other)
         return Amount(self.value**exponent, tuple(power * exponent for power in self.powers))
 
     def __add__(self, other):
-        return Amount(self.value + self._like(other), self.powers)
+        return Amount(self.value + self._value_in_same_unit(other), self.powers)
 
     def __sub__(self, other):
-        return Amount(self.value - self._like(other), self.powers)
+        return Amount(self.value - self._value_in_same_unit(other), self.powers)
 
     def __neg__(self):
         return Amount(-self.value, self.powers)
@@ -106,58 +106,58 @@ class Amount:
         return Amount(abs(self.value), self.powers)
 
     def __lt__(self, other):
-        return self.value < self._like(other)
+        return self.value < self._value_in_same_unit(other)
 
     def __gt__(self, other):
-        return self.value > self._like(other)
+        return self.value > self._value_in_same_unit(other)
 
     def __str__(self):
-        return f"{_written(self.powers)}"
+        return f"{_format_powers(self.powers)}"
 
 
-def _written(powers):
+def _format_powers(powers):
     """The unit of these powers as a sentence names it.
 
-    >>> str(_written((0, 0, 0, 0))), _written((-1, 1, 0, 0)), _written((2, 1, -1, 0))
+    >>> str(_format_powers((0, 0, 0, 0))), _format_powers((-1, 1, 0, 0)), _format_powers((2, 1, -1, 0))
     ('a plain number', 'byte/s', 's²·byte/FLOP')
     """
     bases = list(zip(("s", "byte", "FLOP", "token"), powers, strict=True))
     above, below = (
         "·".join(
-            base + (f"{abs(power):g}".translate(RAISED) if abs(power) != 1 else "")
+            base + (f"{abs(power):g}".translate(TO_SUPERSCRIPT) if abs(power) != 1 else "")
             for base, power in bases
             if power * sign > 0
         )
         for sign in (1, -1)
     )
     if not below:
-        return name({"byte": "bytes", "FLOP": "FLOPs", "token": "tokens"}.get(above, above))
+        return format_unit({"byte": "bytes", "FLOP": "FLOPs", "token": "tokens"}.get(above, above))
     return f"{above or 1}/{below}"
 
 
-def factor(written, unit):
+def conversion_factor(written, unit):
     """How many of a question's ``unit`` make one of a unit as written; None if it cannot be one.
 
-    >>> factor("ms", "s"), factor("FLOPs per byte", "FLOP/byte"), factor("Gbit/s", "byte/s")
+    >>> conversion_factor("ms", "s"), conversion_factor("FLOPs per byte", "FLOP/byte"), conversion_factor("Gbit/s", "byte/s")
     (0.001, 1.0, 125000000.0)
-    >>> factor("GB", "s") is None, factor("columns", ""), factor("k", "bytes")
+    >>> conversion_factor("GB", "s") is None, conversion_factor("columns", ""), conversion_factor("k", "bytes")
     (True, 1.0, 1000.0)
     """
     dimension = DIMENSIONS[unit]
-    if dimension != "time" and (found := bare(written)):
+    if dimension != "time" and (found := read_prefix(written)):
         return found.value
-    for text in (written, written + LEFT_OUT.get(dimension, "")):
-        if (found := measure(text)) and (value := found.in_unit(unit)) is not None:
+    for text in (written, written + IMPLIED_UNITS.get(dimension, "")):
+        if (found := read_unit(text)) and (value := found.in_unit(unit)) is not None:
             return value
     return None
 
 
-def bare(written):
+def read_prefix(written):
     """The Amount that is a prefix without its unit, as in "8.76k", or None."""
-    return Amount(LARGE[written]) if written in LARGE else None
+    return Amount(LARGE_PREFIXES[written]) if written in LARGE_PREFIXES else None
 
 
-def measure(written):
+def read_unit(written):
     """The Amount that is one of a unit as written, or None."""
     text = re.sub(r"(^| )of [A-Za-z ]+$", "", " ".join(written.split()))
     # "times as long as one", "times longer than", and "as long", after "twice".
@@ -167,26 +167,32 @@ def measure(written):
     for word, size in SCALES.items():
         if text.startswith(word):
             text, result = text.removeprefix(word).strip(), Amount(size)
-    above, *below = (_atom(part.strip(" ()")) for part in re.split(r" ?/ ?|(?:^| )per ", text))
+    above, *below = (
+        _read_simple_unit(part.strip(" ()")) for part in re.split(r" ?/ ?|(?:^| )per ", text)
+    )
     if above is None or None in below:
         return None
     return functools.reduce(operator.truediv, below, result * above)
 
 
-def _atom(text):
+def _read_simple_unit(text):
     """The Amount of one unit with its prefix, in symbols or in words."""
     small = text.casefold()
     if (ratio := RATIOS.get(small.lstrip("-"))) is not None:
         return Amount(ratio)
-    for prefix in SMALL | PREFIXES["work"]:
+    for prefix in SMALL_PREFIXES | PREFIXES["work"]:
         if not (small if len(prefix) > 2 else text).startswith(prefix):
             continue
         rest = text[len(prefix) :].strip()
         word = rest.casefold()
-        found = SHORT.get(rest) or LONG.get(word) or LONG.get(word.removesuffix("s"))
-        if found and (scale := PREFIXES.get(found[0], LARGE).get(prefix)):
+        found = (
+            UNIT_SYMBOLS.get(rest) or UNIT_WORDS.get(word) or UNIT_WORDS.get(word.removesuffix("s"))
+        )
+        if found and (scale := PREFIXES.get(found[0], LARGE_PREFIXES).get(prefix)):
             return Amount(scale * found[1], POWERS[found[0]])
     *before, noun = small.split(" ")
-    if (noun in COUNTED or noun.removesuffix("s") in COUNTED) and not any(map(_atom, before)):
+    if (noun in COUNTED_THINGS or noun.removesuffix("s") in COUNTED_THINGS) and not any(
+        map(_read_simple_unit, before)
+    ):
         return Amount(1.0, POWERS["tokens"])
     return None

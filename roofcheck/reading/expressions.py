@@ -2,11 +2,11 @@
 
 import re
 
-from roofcheck.sentences import listed, say
+from roofcheck.sentences import join_items, sentence
 
-LONGEST = 300
+LONGEST_TEXT = 300
 # Parentheses in parentheses, signs before signs, powers of powers: no honest answer has so many.
-DEEPEST = 30
+DEEPEST_NESTING = 30
 NUMBER = r"(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 TOKEN = re.compile(rf"{NUMBER}|[^\W\d]\w*|\*\*|\\[A-Za-z]+|\S")
 OPENING = {"(": ")", "[": "]", "{": "}"}
@@ -27,23 +27,23 @@ def evaluate(text, values=None, number=float, exact=()):
     >>> evaluate(r"\\frac{2bd x F}{B_1^2}", {"B": 2.0, "D": 3.0, "F": 5.0})
     15.0
     """
-    if len(text) > LONGEST:
-        raise ValueError(say("expression.too-long", most=LONGEST))
+    if len(text) > LONGEST_TEXT:
+        raise ValueError(sentence("expression.too-long", most=LONGEST_TEXT))
     try:
-        return _Parser(text, values or {}, number, exact).all()
+        return _Parser(text, values or {}, number, exact).parse()
     except ZeroDivisionError:
-        raise ValueError(say("expression.zero")) from None
+        raise ValueError(sentence("expression.zero")) from None
     except OverflowError:
-        raise ValueError(say("expression.too-large")) from None
+        raise ValueError(sentence("expression.too-large")) from None
     except TypeError:
         # A function was given more arguments than it takes, or fewer.
-        raise ValueError(say("expression.not-arithmetic")) from None
+        raise ValueError(sentence("expression.not-arithmetic")) from None
 
 
-def _power(base, exponent):
+def _raise_to_power(base, exponent):
     result = base**exponent
     if isinstance(getattr(result, "value", result), complex):
-        raise ValueError(say("expression.complex"))
+        raise ValueError(sentence("expression.complex"))
     return result
 
 
@@ -53,13 +53,15 @@ class _Parser:
     def __init__(self, text, values, number, exact):
         self._values, self._number = values, number
         self._folded = [name for name in values if name not in exact]
-        self._tokens = [part for token in TOKEN.findall(text) for part in self._named(token, text)]
+        self._tokens = [
+            part for token in TOKEN.findall(text) for part in self._split_name(token, text)
+        ]
         self._place = self._depth = 0
 
-    def all(self):
+    def parse(self):
         value = self._sum()
         if self._next:
-            raise ValueError(say("expression.not-arithmetic"))
+            raise ValueError(sentence("expression.not-arithmetic"))
         return value
 
     @property
@@ -81,12 +83,12 @@ class _Parser:
         return value
 
     def _product(self):
-        value = self._signed()
+        value = self._signed_factor()
         while self._next:
             if self._take("/"):
-                value = value / self._signed()
+                value = value / self._signed_factor()
             elif self._take("*") or self._is_factor():
-                value = value * self._signed()
+                value = value * self._signed_factor()
             else:
                 break
         return value
@@ -97,19 +99,21 @@ class _Parser:
             return bool(re.match(r"[^\W\d]|\\|[(\[{]", self._next))
         if re.match(NUMBER, self._tokens[self._place - 1]):
             first, second = self._tokens[self._place - 1], self._next
-            raise ValueError(say("expression.side-by-side", first=first[:20], second=second[:20]))
+            raise ValueError(
+                sentence("expression.side-by-side", first=first[:20], second=second[:20])
+            )
         return True
 
-    def _signed(self):
+    def _signed_factor(self):
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise ValueError(say("expression.too-deep"))
+        if self._depth > DEEPEST_NESTING:
+            raise ValueError(sentence("expression.too-deep"))
         if sign := self._take("+", "-"):
-            value = -self._signed() if sign == "-" else self._signed()
+            value = -self._signed_factor() if sign == "-" else self._signed_factor()
         else:
             value = self._factor()
             if self._take("^", "**"):
-                value = _power(value, self._signed())
+                value = _raise_to_power(value, self._signed_factor())
         self._depth -= 1
         return value
 
@@ -130,9 +134,9 @@ class _Parser:
         if (name := token.lstrip("\\")) in FUNCTIONS and self._next in OPENING:
             found = self._arguments()
             if name == "sqrt":
-                return _power(*found, self._number(0.5))
+                return _raise_to_power(*found, self._number(0.5))
             return FUNCTIONS[name](*found)
-        raise ValueError(say("expression.not-arithmetic"))
+        raise ValueError(sentence("expression.not-arithmetic"))
 
     def _arguments(self):
         opened = self._take(*OPENING)
@@ -144,13 +148,13 @@ class _Parser:
 
     def _close(self, opened):
         if not self._take(OPENING[opened]):
-            raise ValueError(say("expression.not-arithmetic"))
+            raise ValueError(sentence("expression.not-arithmetic"))
 
-    def _named(self, token, text):
+    def _split_name(self, token, text):
         """The tokens that a word stands for: BDF is the product of B, D and F."""
         if not re.match(r"[^\W\d]", token):
             return [token]
-        if name := self._value_named(token):
+        if name := self._find_value_name(token):
             return [name]
         if token in FUNCTIONS:
             return [token]
@@ -158,16 +162,16 @@ class _Parser:
         others = set(re.findall(rf"\b{base}_\w+", text)) - {token}
         if subscript and not others and not any(letter in self._values for letter in subscript):
             # B_tokens is B. W_1 and W_2 would be two, and B_tD may be B_t times D.
-            return self._named(base, text)
+            return self._split_name(base, text)
         letters = [
-            self._value_named(letter) or ("*" if letter in "xX" else letter) for letter in token
+            self._find_value_name(letter) or ("*" if letter in "xX" else letter) for letter in token
         ]
         if all(letter in self._values or letter == "*" for letter in letters):
             return letters
-        known = listed(self._values, "comma") or say("expression.no-symbols")
-        raise ValueError(say("expression.unknown", name=repr(token[:40]), symbols=known))
+        known = join_items(self._values, "comma") or sentence("expression.no-symbols")
+        raise ValueError(sentence("expression.unknown", name=repr(token[:40]), symbols=known))
 
-    def _value_named(self, word):
+    def _find_value_name(self, word):
         """The one value that a word names, in the same case or in the other."""
         if word in self._values:
             return word

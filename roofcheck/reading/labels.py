@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping
 
-from roofcheck.reading.expressions import LONGEST
-from roofcheck.reading.reading import UnreadableError, as_sequence
-from roofcheck.reading.spelling import plain
-from roofcheck.sentences import listed, say
+from roofcheck.reading.expressions import LONGEST_TEXT
+from roofcheck.reading.numbers import UnreadableError, as_sequence
+from roofcheck.reading.spelling import to_plain_signs
+from roofcheck.sentences import join_items, sentence
 
 # What may stand between answers, the plainest first. A comma may belong to a number.
 SEPARATORS = (
@@ -19,45 +19,45 @@ LABEL = re.compile(r"^\s*[\"']?([A-Za-z0-9][^:=]*(?:=[^:=]*)*?)[\"']?\s*[:=]\s*(
 LABEL_APART = re.compile(r"^\s*([A-Za-z][A-Za-z_ ]*?)\s+(?=[-+~≈.\d])(.*)$")
 
 
-def in_order(answer, names):
+def order_by_labels(answer, names):
     """The answers to so many named parts, in the order of the names.
 
     Takes a list, a mapping, a generator or a text. What carries a part's name as a label is that
     part's; the others follow in their own order. Raises UnreadableError.
 
-    >>> in_order("bytes = 2e6, FLOPs: 3e9", ["FLOPs", "bytes"])
+    >>> order_by_labels("bytes = 2e6, FLOPs: 3e9", ["FLOPs", "bytes"])
     ['3e9', '2e6']
-    >>> in_order({"Bytes": 2e6, "flops": 3e9}, ["FLOPs", "bytes"])
+    >>> order_by_labels({"Bytes": 2e6, "flops": 3e9}, ["FLOPs", "bytes"])
     [3000000000.0, 2000000.0]
     """
     if isinstance(answer, (set, frozenset)):
-        raise UnreadableError(say("order.set"))
+        raise UnreadableError(sentence("order.set"))
     if isinstance(answer, str):
-        answer = _split(answer, len(names))
+        answer = _split_parts(answer, len(names))
     if isinstance(answer, Mapping):
-        pairs = [(part_named(label, names), value) for label, value in answer.items()]
+        pairs = [(find_part(label, names), value) for label, value in answer.items()]
     else:
-        pairs = [_labelled(item, names) for item in as_sequence(answer, len(names) + 1)]
+        pairs = [_read_label(item, names) for item in as_sequence(answer, len(names) + 1)]
     if len(pairs) != len(names):
-        raise UnreadableError(say("parts.count", count=len(names), names=listed(names)))
+        raise UnreadableError(sentence("parts.count", count=len(names), names=join_items(names)))
     taken = [place for place, _ in pairs if place is not None]
     if twice := [names[place] for place in taken if taken.count(place) > 1]:
-        raise UnreadableError(say("parts.twice", name=twice[0]))
+        raise UnreadableError(sentence("parts.twice", name=twice[0]))
     left = iter(n for n in range(len(names)) if n not in taken)
     ordered = {next(left) if place is None else place: value for place, value in pairs}
     return [ordered[place] for place in range(len(names))]
 
 
-def part_named(label, names):
+def find_part(label, names):
     """The place of the one name that a label stands for; None if it names none, or several.
 
     >>> names = ["FLOPs", "T_lower", "T_upper"]
-    >>> part_named("flops", names), part_named("Lower time", names), part_named("T", names)
+    >>> find_part("flops", names), find_part("Lower time", names), find_part("T", names)
     (0, None, None)
     """
-    if not isinstance(label, str) or not (label := _plain(label)):
+    if not isinstance(label, str) or not (label := _normalise_name(label)):
         return None
-    plains = [_plain(name) for name in names]
+    plains = [_normalise_name(name) for name in names]
     words = set(label.split())
     for fits in (
         lambda name: name == label,
@@ -70,20 +70,20 @@ def part_named(label, names):
     return None
 
 
-def _plain(text):
+def _normalise_name(text):
     """A name's words in small letters, without articles, marks and what stands in parentheses."""
-    text = re.sub(r"\([^()]*\)", "", plain(text[:LONGEST])).casefold()
+    text = re.sub(r"\([^()]*\)", "", to_plain_signs(text[:LONGEST_TEXT])).casefold()
     text = re.sub(r"(?<=\d) ?[*x] ?(?=\d)", "x", text)
     return re.sub(r"^(?:the|an?) (?=\w)", "", " ".join(re.sub(r"\W|_", " ", text).split()))
 
 
-def _split(text, many):
+def _split_parts(text, many):
     """The parts of a text, by the first separator that gives so many."""
-    if len(text) > LONGEST:
-        why = say("expression.too-long", most=LONGEST)
-        raise UnreadableError(say("unread.no-number", text=repr(f"{text[:39]}…"), why=why))
+    if len(text) > LONGEST_TEXT:
+        why = sentence("expression.too-long", most=LONGEST_TEXT)
+        raise UnreadableError(sentence("unread.no-number", text=repr(f"{text[:39]}…"), why=why))
     # Line breaks are separators, too, which the plain form does not keep.
-    text = ";".join(map(plain, text.strip().splitlines())).strip("; ")
+    text = ";".join(map(to_plain_signs, text.strip().splitlines())).strip("; ")
     text = re.sub(r"^[\[{](.*)[\]}]$|^\((?!.*\).*\()(.*)\)$", r"\1\2", text)
     for separator in SEPARATORS:
         parts = [part for part in re.split(separator, text) if part.strip()]
@@ -92,14 +92,14 @@ def _split(text, many):
     return [text]
 
 
-def _labelled(item, names):
+def _read_label(item, names):
     """The place that an answer's label names, if it has one, and what is left of the answer."""
     if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
-        return part_named(item[0], names), item[1]
-    if isinstance(item, str) and len(item) <= LONGEST:
+        return find_part(item[0], names), item[1]
+    if isinstance(item, str) and len(item) <= LONGEST_TEXT:
         found = LABEL.match(item) or LABEL_APART.match(item)
-        place = part_named(found[1], names) if found else None
+        place = find_part(found[1], names) if found else None
         if found and place is None:
-            place = part_named(re.split("[:=]", found[1])[0], names)
+            place = find_part(re.split("[:=]", found[1])[0], names)
         return place, item if place is None else found[2]
     return None, item

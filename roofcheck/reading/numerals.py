@@ -19,23 +19,23 @@ COUNTS = {
     **{sign: n for n, sign in enumerate("零一二三四五六七八九")},
     **{"twice": 2, "double": 2, "thrice": 3, "triple": 3, "〇": 0, "两": 2, "兩": 2},
 }
-PARTS = {
+FRACTION_WORDS = {
     "half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6,
     "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12,
     "sixteenth": 16, "twentieth": 20, "hundredth": 100, "thousandth": 1000, "millionth": 10**6,
 }  # fmt: skip
-ENDLESS = re.compile(
+INFINITY = re.compile(
     r"(?<!\w)(?:infinity|infinite|inf|unbounded|unlimited|no limit|无穷大?|无限大?)(?!\w)", re.I
 )
 
 
-def _any(words):
+def _pattern_of_any(words):
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
 DIGITS = r"(?:\d+(?:[.,]\d+)*|\.\d+)"
-SMALL = rf"(?:(?:{_any(TENS)})(?:[ -](?:{_any(ONES[1:10])}))?|{_any([*ONES, 'twice', 'double'])})"
-POWER = rf"(?:{_any(word for word in POWERS if word.isascii())})"
+SMALL = rf"(?:(?:{_pattern_of_any(TENS)})(?:[ -](?:{_pattern_of_any(ONES[1:10])}))?|{_pattern_of_any([*ONES, 'twice', 'double'])})"
+POWER = rf"(?:{_pattern_of_any(word for word in POWERS if word.isascii())})"
 AFTER_POWER = "|".join(f"(?<={word})" for word in POWERS if word.isascii())
 ENGLISH = re.compile(
     rf"(?:(?<![\w./^])(?P<digits>{DIGITS})[ -]?(?={POWER}\b)|\b{SMALL}\b|\ba (?={POWER}\b))"
@@ -46,7 +46,9 @@ CHINESE = re.compile(
     rf"(?P<digits>{DIGITS})? ?[〇零一二三四五六七八九两兩十百千万亿兆萬億]"
     r"[〇零一二三四五六七八九两兩十百千万亿兆萬億点\d]*"
 )
-FRACTION = re.compile(rf"\b(?:(\d+|an?)[ -]({_any(PARTS)})s?|half)\b(?:(?: of)? an?\b)?", re.I)
+FRACTION = re.compile(
+    rf"\b(?:(\d+|an?)[ -]({_pattern_of_any(FRACTION_WORDS)})s?|half)\b(?:(?: of)? an?\b)?", re.I
+)
 # What Chinese puts around a number.
 CHINESE_WORDS = {
     "次浮点运算": "FLOP", "浮点运算": "FLOP", "比特": "bit", "字节": "byte", "位": "bit",
@@ -62,39 +64,41 @@ CHINESE_PREFIXES = {
     "千兆": "G", "千": "k", "兆": "M", "吉": "G", "太": "T", "拍": "P",
     "毫": "m", "微": "µ", "纳": "n", "皮": "p",
 }  # fmt: skip
-PREFIXED = re.compile(rf"({_any(CHINESE_PREFIXES)})(?=秒|字节|比特|位|浮点|次浮点|[BbF])")
+CHINESE_PREFIX = re.compile(
+    rf"({_pattern_of_any(CHINESE_PREFIXES)})(?=秒|字节|比特|位|浮点|次浮点|[BbF])"
+)
 
 
-def in_digits(text):
+def replace_numerals(text):
     """The text with its numbers in digits, and with English for the Chinese words around them.
 
-    >>> in_digits("two hundred and forty"), in_digits("2.5 million"), in_digits("three quarters")
+    >>> replace_numerals("two hundred and forty"), replace_numerals("2.5 million"), replace_numerals("three quarters")
     ('240', '2.5e6', '(3/4)')
-    >>> in_digits("约三百二十微秒"), in_digits("1.5万"), in_digits("百分之五十")
+    >>> replace_numerals("约三百二十微秒"), replace_numerals("1.5万"), replace_numerals("百分之五十")
     ('about 320 µs', '1.5e4', '50%')
     """
-    text = ENDLESS.sub("1e999", text)
+    text = INFINITY.sub("1e999", text)
     if re.search("[\u3007\u4e00-\u9fff]", text):
-        text = _without_chinese(text)
-    text = FRACTION.sub(_fraction, ENGLISH.sub(_digits, text))
+        text = _translate_chinese(text)
+    text = FRACTION.sub(_replace_fraction, ENGLISH.sub(_replace_numeral, text))
     # "five and a half" and "1 1/2".
     text = re.sub(r"\b(\d+) and (\(\d+/\d+\))", r"(\1+\2)", text)
     text = re.sub(r"(?<![\w.,/^*] )(?<![\w.,/^*])(\d+) (\d\d?/\d\d?)(?![\w.])", r"(\1+\2)", text)
     return " ".join(text.split())
 
 
-def _without_chinese(text):
-    text = PREFIXED.sub(lambda found: f" {CHINESE_PREFIXES[found[1]]}", text)
-    text = CHINESE.sub(_digits, text.replace("一半", "(1/2)"))
+def _translate_chinese(text):
+    text = CHINESE_PREFIX.sub(lambda found: f" {CHINESE_PREFIXES[found[1]]}", text)
+    text = CHINESE.sub(_replace_numeral, text.replace("一半", "(1/2)"))
     text = re.sub(r"100分之 ?(\d[\d.]*)", r"\1%", text)
     text = re.sub(r"(\d+) ?分之 ?(\d+)", r"(\2/\1)", text).replace("半", "(1/2)")
     # Chinese may put "a second" and "a byte" before the number.
     text = re.sub(r"^(.*?)(每(?:秒|字节)) ?([\d(].*)$", r"\1\3\2", text)
-    text = re.sub(_any(CHINESE_WORDS), lambda found: CHINESE_WORDS[found[0]], text)
+    text = re.sub(_pattern_of_any(CHINESE_WORDS), lambda found: CHINESE_WORDS[found[0]], text)
     return " ".join(text.split())
 
 
-def _digits(found):
+def _replace_numeral(found):
     """A numeral's words as digits; those that only count digits as a power of ten."""
     digits = found["digits"] or ""
     number = re.sub(r",(?=\d{3}(?!\d))", "", digits).replace(",", ".")
@@ -103,10 +107,10 @@ def _digits(found):
         return found[0]
     if digits and all(word in POWERS for word in words):
         return f"{number}e{sum(POWERS[word] for word in words)}"
-    return f"{_value(words, Decimal(number) if digits else None):f}"
+    return f"{_numeral_value(words, Decimal(number) if digits else None):f}"
 
 
-def _value(words, count):
+def _numeral_value(words, count):
     """What words count to, of which the first count something that stands before them, or None."""
     total = group = Decimal(0)
     places = 0
@@ -129,6 +133,6 @@ def _value(words, count):
     return total + group + (count or 0)
 
 
-def _fraction(found):
+def _replace_fraction(found):
     count = found[1] if found[1] and found[1].isdigit() else "1"
-    return f"({count}/{PARTS[(found[2] or 'half').casefold()]})"
+    return f"({count}/{FRACTION_WORDS[(found[2] or 'half').casefold()]})"

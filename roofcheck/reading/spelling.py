@@ -3,13 +3,13 @@
 import re
 import unicodedata
 
-from roofcheck.reading.expressions import LONGEST
+from roofcheck.reading.expressions import LONGEST_TEXT
 
 # Before Unicode's own normal form, which would turn 10² into 102 and 1½ into 11/2.
-SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-RAISED = re.compile("[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
-UNSEEN = re.compile("[\u200b-\u200f\u2060\ufeff]")
-SIGNS = str.maketrans(
+FROM_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+SUPERSCRIPT_NUMBER = re.compile("[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+INVISIBLE_SIGNS = re.compile("[\u200b-\u200f\u2060\ufeff]")
+PLAIN_SIGNS = str.maketrans(
     {
         "·": "*", "⋅": "*", "•": "*", "∙": "*", "×": "*", "✕": "*", "⨯": "*", "∗": "*",
         "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "÷": "/", "∕": "/", "⁄": "/",
@@ -25,27 +25,27 @@ LATEX = {
     "cfrac": r"\frac", "frac": r"\frac", "sqrt": r"\sqrt", "max": r"\max", "min": r"\min",
 }  # fmt: skip
 # What only sets type, and stands for nothing.
-SETTING = r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|quad|qquad)(?![A-Za-z])|\\[,;:! ()\[\]]"
+TYPESETTING = r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|quad|qquad)(?![A-Za-z])|\\[,;:! ()\[\]]"
 
 
-def plain(text):
+def to_plain_signs(text):
     """The text in letters, digits and signs that a keyboard has.
 
-    >>> plain("２·10⁻³ ＧＢ／ｓ"), plain("1½"), plain(r"\\frac{n-1}{2}\\times T_{math}^{2}")
+    >>> to_plain_signs("２·10⁻³ ＧＢ／ｓ"), to_plain_signs("1½"), to_plain_signs(r"\\frac{n-1}{2}\\times T_{math}^{2}")
     ('2*10^(-3) GB/s', '(1+1/2)', '\\\\frac{n-1}{2}* T_math ^{2}')
     """
-    text = RAISED.sub(lambda found: f"^({found[0].translate(SUPERSCRIPTS)})", text)
+    text = SUPERSCRIPT_NUMBER.sub(lambda found: f"^({found[0].translate(FROM_SUPERSCRIPT)})", text)
     text = re.sub(r"(\d+) ?([¼½¾⅐-⅞])", r"(\1+\2)", text)
     text = re.sub(r"(?<!\+)([¼½¾⅐-⅞])", r"(\1)", text)
     text = re.sub(r"√ ?(\d[\d.]*|[^\W\d])", r"sqrt(\1)", text).replace("√", "sqrt")
-    text = UNSEEN.sub("", unicodedata.normalize("NFKC", text)).translate(SIGNS)
-    return _without_latex(re.sub(r"\s+", " ", text)).strip()
+    text = INVISIBLE_SIGNS.sub("", unicodedata.normalize("NFKC", text)).translate(PLAIN_SIGNS)
+    return _replace_latex(re.sub(r"\s+", " ", text)).strip()
 
 
-def _without_latex(text):
+def _replace_latex(text):
     if "\\" not in text and "{" not in text:
         return text
-    text = re.sub(SETTING, "", text.replace(r"\%", "%").replace("{,}", ","))
+    text = re.sub(TYPESETTING, "", text.replace(r"\%", "%").replace("{,}", ","))
     text = re.sub(r"\\(?:text|mathrm|mathit|operatorname|rm)\s*\{([^{}]*)\}", r" \1 ", text)
     text = re.sub(r"_\s*\{\s*(\w+)\s*\}", r"_\1 ", text)
     text = re.sub(r"\\([A-Za-z]+)", lambda found: LATEX.get(found[1], found[0]), text)
@@ -53,15 +53,15 @@ def _without_latex(text):
     return re.sub(r"\\frac\s*(\d)\s*(\d)", r"\\frac{\1}{\2}", text)
 
 
-def formula(text):
+def extract_formula(text):
     """The right-hand side of a formula as people write it, in plain signs, without its unit.
 
-    >>> formula("D ≥ (n−1)·C/W"), formula(r"$I = \\frac{2}{3b}$ FLOP/byte")
+    >>> extract_formula("D ≥ (n−1)·C/W"), extract_formula(r"$I = \\frac{2}{3b}$ FLOP/byte")
     ('(n-1)*C/W', '\\\\frac{2}{3b}')
     """
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_TEXT:
         return text
-    text = re.sub(r"[$`\"']", "", plain(text)).strip(" .;,")
+    text = re.sub(r"[$`\"']", "", to_plain_signs(text)).strip(" .;,")
     text = re.sub(r"^[A-Za-z_ ]+:|FLOPs? ?(?:/|per) ?(?:byte|B)$|bytes?$", "", text).strip()
     sides = [side.strip() for side in re.split("[=≈<>≤≥]+", text) if side.strip()]
     # "C/W < D" bounds D as "D > C/W" does; a derivation ends on its result.

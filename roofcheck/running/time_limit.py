@@ -26,8 +26,8 @@ LOOKS, ASLEEP = 10, 1 / 50
 # that come after so many seconds, by chance, one soon does that; after RETRY seconds comes the next
 # where one found no room on the stack. A thread, which has to wait for its turn, would be too late:
 # what catches its strike waits so long for the next.
-AGAIN, RETRY, CHANCE = (5e-6, 4e-5), 1e-3, random.Random()
-PAUSE = 5e-3
+STRIKE_INTERVAL, RETRY_SECONDS, CHANCE = (5e-6, 4e-5), 1e-3, random.Random()
+PAUSE_SECONDS = 5e-3
 # Raises an exception in another thread, at the next step that it takes.
 STRIKE = ctypes.pythonapi.PyThreadState_SetAsyncExc
 STRIKE.argtypes = ctypes.c_ulong, ctypes.py_object
@@ -44,7 +44,7 @@ class _Strike(BaseException):
 class _StrikeAndPause(_Strike):
     """The same from another thread, which strikes again while this one is made to wait."""
 
-    __init__ = functools.partial(time.sleep, PAUSE)
+    __init__ = functools.partial(time.sleep, PAUSE_SECONDS)
 
 
 class TimeLimit:
@@ -68,9 +68,9 @@ class TimeLimit:
         # within a function of C, and this one does nothing.
         hook, sys.unraisablehook = sys.unraisablehook, id
         try:
-            if _alarms():
-                return self._alarmed(function, arguments)
-            return self._watched(function, arguments)
+            if _can_use_alarms():
+                return self._call_with_alarm(function, arguments)
+            return self._call_with_watcher(function, arguments)
         except _Strike:
             raise EndlessError from None
         finally:
@@ -80,23 +80,23 @@ class TimeLimit:
             if sys.gettrace() is not trace:
                 sys.settrace(trace)
 
-    def _look(self):
+    def _is_over(self):
         """Take from the time what has passed since the last look; say whether it is over."""
         before, self._worked = self._worked, time.process_time()
         worked = self._worked - before
         self._left -= worked if worked > ASLEEP * self._wait else self._wait
         return self._left <= 0
 
-    def _alarmed(self, function, arguments):
+    def _call_with_alarm(self, function, arguments):
         """Call the function, with a handler of alarms that strikes."""
 
         def alarm(signum, frame):
             if not self._running:
                 return
-            over = self._left <= 0 or self._look()
+            over = self._left <= 0 or self._is_over()
             # One alarm at a time: a second would go to another thread, and come too late.
-            wait = CHANCE.uniform(*AGAIN) if over else self._wait
-            signal.setitimer(signal.ITIMER_REAL, wait, RETRY)
+            wait = CHANCE.uniform(*STRIKE_INTERVAL) if over else self._wait
+            signal.setitimer(signal.ITIMER_REAL, wait, RETRY_SECONDS)
             if over:
                 raise _Strike
 
@@ -104,22 +104,22 @@ class TimeLimit:
         timer = signal.setitimer(signal.ITIMER_REAL, 0)
         try:
             self._running = True
-            signal.setitimer(signal.ITIMER_REAL, self._wait, RETRY)
+            signal.setitimer(signal.ITIMER_REAL, self._wait, RETRY_SECONDS)
             return function(*arguments)
         finally:
             self._running = False  # first of all: nothing can strike before it
             signal.setitimer(signal.ITIMER_REAL, *timer)
             signal.signal(signal.SIGALRM, handler)
 
-    def _watched(self, function, arguments):
+    def _call_with_watcher(self, function, arguments):
         """Call the function, with a thread beside it that strikes."""
         target, done = threading.get_ident(), threading.Lock()
 
         def watch():
             wait = self._wait
             while not done.acquire(timeout=wait):
-                if self._running and (self._left <= 0 or self._look()):
-                    wait = AGAIN[0]
+                if self._running and (self._left <= 0 or self._is_over()):
+                    wait = STRIKE_INTERVAL[0]
                     STRIKE(target, _StrikeAndPause)
 
         done.acquire()
@@ -138,7 +138,7 @@ class TimeLimit:
                 beside.join()
 
 
-def _alarms():
+def _can_use_alarms():
     """Whether this thread can be told the time by signals."""
     main = threading.current_thread() is threading.main_thread()
     # None stands for a handler that is not Python's, which could not be put back.

@@ -10,14 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from roofcheck.reading.agreement import SAME
-from roofcheck.sentences import Sentence, say
-from roofcheck.steps.computation import Candidate
+from roofcheck.reading.agreement import SAME_RTOL
+from roofcheck.sentences import Sentence, sentence
+from roofcheck.steps.computation import SlipValue
 
 # No message is longer.
-LONGEST = 200
+LONGEST_MESSAGE = 200
 # The factors that come about in many ways.
-PLAIN = (1, 2, 4, 8, 10, 100)
+PLAIN_FACTORS = (1, 2, 4, 8, 10, 100)
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Diagnosis:
     credit: float = 0.0
 
 
-def told(
-    found: Sequence[Candidate], right: Sequence[float], figures: Sequence[float] = ()
+def word_diagnosis(
+    found: Sequence[SlipValue], right: Sequence[float], figures: Sequence[float] = ()
 ) -> Diagnosis:
     """One Diagnosis of all the slips that fit; in doubt the one that keeps most of the points.
 
@@ -40,55 +40,55 @@ def told(
     said = {str(candidate.says): candidate for candidate in reversed(found)}
     found = list(said.values())[::-1]
     names = tuple(" and ".join(candidate.names) for candidate in found)
-    message = _message(found, right, figures)
+    message = _diagnosis_message(found, right, figures)
     return Diagnosis(names, message, max(one.credit for one in found))
 
 
-def _message(found, right, figures):
+def _diagnosis_message(found, right, figures):
     # Beside a slip that a table has words for, those in general words are not listed.
-    special = [one for one in found if not one.general]
+    special = [one for one in found if not one.is_generic]
     hidden, found = bool(special) and len(special) < len(found), special or found
     sentences = [str(candidate.says) for candidate in found]
     if len(found) == 1:
         only = found[0]
         if hidden:
-            return _or_another(sentences[0])
-        often = only.often or _is_off_by_a_plain_factor(only.column, right, figures)
-        return _or_another(sentences[0]) if only.asserts and often else _short(only.says)
-    openings = [*dict.fromkeys(_within(_first(sentence)) for sentence in sentences)]
+            return _add_or_another(sentences[0])
+        often = only.ambiguous or _is_off_by_a_plain_factor(only.column, right, figures)
+        return _add_or_another(sentences[0]) if only.is_certain and often else _shorten(only.says)
+    openings = [*dict.fromkeys(_lower_first(_first_clause(sentence)) for sentence in sentences)]
     if len(openings) == 1:
-        return f"{_first(sentences[0])}."
-    ways = _ways(openings)
-    places = "; ".join(dict.fromkeys(str(one.place) for one in found if one.place))
+        return f"{_first_clause(sentences[0])}."
+    ways = _join_ways(openings)
+    places = "; ".join(dict.fromkeys(str(one.where) for one in found if one.where))
     for message in (
-        say("slip.either", ways=ways),
-        say("slip.places", places=places) if places else "",
+        sentence("slip.either", ways=ways),
+        sentence("slip.places", places=places) if places else "",
     ):
-        if message and len(message) <= LONGEST:
+        if message and len(message) <= LONGEST_MESSAGE:
             return message
-    return say("slip.many")
+    return sentence("slip.many")
 
 
-def _short(says):
+def _shorten(says):
     """What is said of one slip, or of two at once; where that is long, of the first in brief."""
     fields = getattr(says, "fields", {})
-    if len(str(says)) <= LONGEST or "first" not in fields:
+    if len(str(says)) <= LONGEST_MESSAGE or "first" not in fields:
         return str(says)
-    return str(Sentence(says.key, **fields | {"first": f"{_first(str(fields['first']))}."}))
+    return str(Sentence(says.key, **fields | {"first": f"{_first_clause(str(fields['first']))}."}))
 
 
-def _or_another(sentence):
+def _add_or_another(slip):
     """A slip's sentence, and that others give a value off by the same plain factor."""
-    message = say("slip.or-another", slip=sentence)
-    short = say("slip.or-another", slip=f"{_first(sentence)}.")
-    return message if len(message) <= LONGEST else short
+    message = sentence("slip.or-another", slip=slip)
+    short = sentence("slip.or-another", slip=f"{_first_clause(slip)}.")
+    return message if len(message) <= LONGEST_MESSAGE else short
 
 
 def is_plain_factor(value: float, other: float) -> bool:
     """Whether one is the other, doubled, tenfold, an eighth of it, or the like."""
     ratio = value / other if other else 0.0
-    factors = (*PLAIN, *(1 / factor for factor in PLAIN))
-    return any(math.isclose(ratio, factor, rel_tol=SAME) for factor in factors)
+    factors = (*PLAIN_FACTORS, *(1 / factor for factor in PLAIN_FACTORS))
+    return any(math.isclose(ratio, factor, rel_tol=SAME_RTOL) for factor in factors)
 
 
 def _is_off_by_a_plain_factor(column, right, figures):
@@ -97,22 +97,22 @@ def _is_off_by_a_plain_factor(column, right, figures):
     return any(all(map(is_plain_factor, column, each)) for each in alike)
 
 
-def _ways(openings):
+def _join_ways(openings):
     """The slips in one sentence."""
     *before, last = openings
-    return say("list.ways", before="; ".join(before), last=last)
+    return sentence("list.ways", before="; ".join(before), last=last)
 
 
-def brief(message: str) -> str:
+def first_sentence(message: str) -> str:
     """The first of a message's sentences."""
     return re.split(r"(?<=[.?])\s", message, maxsplit=1)[0]
 
 
-def _first(text):
+def _first_clause(text):
     """The first of a slip's sentences, without its full stop."""
     return re.split(r"[.:;?]\s", text, maxsplit=1)[0].rstrip(".:?")
 
 
-def _within(sentence):
+def _lower_first(sentence):
     """A sentence as it goes on within another."""
     return sentence[:1].lower() + sentence[1:]

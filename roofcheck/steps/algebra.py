@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from roofcheck.reading.units import RAISED, digits
-from roofcheck.sentences import Sentence, say
+from roofcheck.reading.units import TO_SUPERSCRIPT, format_number
+from roofcheck.sentences import Sentence, sentence
 
 FUNCTIONS: dict[str, Callable] = {
     "max": max, "min": min, "ceil": math.ceil, "floor": math.floor, "round": round,
@@ -29,13 +29,13 @@ COMPARISONS = {
     ast.GtE: ("≥", operator.ge), ast.Eq: ("=", operator.eq), ast.NotEq: ("≠", operator.ne),
 }  # fmt: skip
 # What a text writes around the argument of a function.
-AROUND = {
+BRACKETS = {
     "ceil": "⌈⌉", "floor": "⌊⌋", "abs": "||", "sqrt": ("√(", ")"), "log2": ("log₂(", ")"),
 }  # fmt: skip
 # How tightly a kind of node binds, for the parentheses that its text needs.
-CHOICE, JOINED, TEST, SUM, PRODUCT, POWER, ATOM = range(7)
+CONDITIONAL, LOGICAL, COMPARISON, SUM, PRODUCT, POWER, ATOM = range(7)
 # A number with a larger denominator is a decimal fraction, which is shown as one.
-MOST_BELOW = 1024
+MAX_DENOMINATOR = 1024
 Values = Mapping[str, Any]
 
 
@@ -45,13 +45,13 @@ class Constant:
 
     number: float
     label: str | Sentence = ""
-    binds = ATOM
+    precedence = ATOM
 
     def value(self, values: Values):
         return self.number
 
     def text(self, shown: Callable[[str], str], plain: bool = False) -> str:
-        return f"{self.number:,.10g}" if plain else f"{self.label or digits(self.number)}"
+        return f"{self.number:,.10g}" if plain else f"{self.label or format_number(self.number)}"
 
     def parts(self) -> tuple["Node", ...]:
         return ()
@@ -65,7 +65,7 @@ class Name:
     """An input, an earlier step, or a symbol of a formula."""
 
     name: str
-    binds = ATOM
+    precedence = ATOM
 
     def value(self, values):
         return values[self.name]
@@ -86,7 +86,7 @@ class Sum:
 
     terms: tuple["Node", ...]
     signs: tuple[int, ...]
-    binds = SUM
+    precedence = SUM
 
     def value(self, values):
         total = 0
@@ -96,7 +96,7 @@ class Sum:
 
     def text(self, shown, plain=False):
         parts = [
-            ("+ " if sign > 0 else "− ") + _within(term, PRODUCT, shown, plain)
+            ("+ " if sign > 0 else "− ") + _format_inside(term, PRODUCT, shown, plain)
             for sign, term in zip(self.signs, self.terms, strict=True)
         ]
         text = " ".join(parts).removeprefix("+ ")
@@ -115,7 +115,7 @@ class Product:
 
     factors: tuple["Node", ...]
     signs: tuple[int, ...]
-    binds = PRODUCT
+    precedence = PRODUCT
 
     def value(self, values):
         above = below = 1
@@ -128,15 +128,20 @@ class Product:
 
     def text(self, shown, plain=False):
         above, below = (
-            [_within(each, self._least(each), shown, plain) for each in self.side(sign)]
+            [
+                _format_inside(each, self._min_precedence(each), shown, plain)
+                for each in self.side(sign)
+            ]
             for sign in (1, -1)
         )
         text = " · ".join(above or ["1"])
         if len(below) > 1:
             return f"{text} / ({' · '.join(below)})"
-        return f"{text} / {_within(self.side(-1)[0], POWER, shown, plain)}" if below else text
+        return (
+            f"{text} / {_format_inside(self.side(-1)[0], POWER, shown, plain)}" if below else text
+        )
 
-    def _least(self, factor):
+    def _min_precedence(self, factor):
         """How tightly a factor has to bind: a quotient among others would be read as another."""
         return POWER if isinstance(factor, Product) and -1 in factor.signs else PRODUCT
 
@@ -157,7 +162,7 @@ class Power:
 
     base: "Node"
     exponent: "Node"
-    binds = POWER
+    precedence = POWER
 
     def value(self, values):
         found = self.base.value(values) ** self.exponent.value(values)
@@ -166,11 +171,11 @@ class Power:
         return found
 
     def text(self, shown, plain=False):
-        base = _within(self.base, ATOM, shown, plain)
+        base = _format_inside(self.base, ATOM, shown, plain)
         match self.exponent:
             case Constant(int() as whole) if not plain:
-                return base + str(whole).translate(RAISED)
-        return f"{base}^{_within(self.exponent, ATOM, shown, plain)}"
+                return base + str(whole).translate(TO_SUPERSCRIPT)
+        return f"{base}^{_format_inside(self.exponent, ATOM, shown, plain)}"
 
     def parts(self):
         return (self.base, self.exponent)
@@ -185,7 +190,7 @@ class Call:
 
     function: str
     arguments: tuple["Node", ...]
-    binds = ATOM
+    precedence = ATOM
 
     def value(self, values):
         return FUNCTIONS[self.function](*(each.value(values) for each in self.arguments))
@@ -193,7 +198,7 @@ class Call:
     def text(self, shown, plain=False):
         left, right = f"{self.function}(", ")"
         if not plain:
-            left, right = AROUND.get(self.function, (left, right))
+            left, right = BRACKETS.get(self.function, (left, right))
         return f"{left}{', '.join(each.text(shown, plain) for each in self.arguments)}{right}"
 
     def parts(self):
@@ -204,14 +209,14 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Test:
+class Comparison:
     """A chain of comparisons, such as ``0 < x < 1``."""
 
     __test__ = False  # no test, for pytest
 
     signs: tuple[str, ...]
     operands: tuple["Node", ...]
-    binds = TEST
+    precedence = COMPARISON
 
     def value(self, values):
         found = [each.value(values) for each in self.operands]
@@ -220,7 +225,7 @@ class Test:
         return all(known[sign](left, right) for sign, left, right in pairs)
 
     def text(self, shown, plain=False):
-        words = [_within(each, SUM, shown, plain) for each in self.operands]
+        words = [_format_inside(each, SUM, shown, plain) for each in self.operands]
         rest = (f" {sign} {word}" for sign, word in zip(self.signs, words[1:], strict=True))
         return words[0] + "".join(rest)
 
@@ -232,12 +237,12 @@ class Test:
 
 
 @dataclass(frozen=True)
-class Joined:
+class Logical:
     """Conditions that all hold, or with ``word`` "or" at least one of them."""
 
     word: str
     conditions: tuple["Node", ...]
-    binds = JOINED
+    precedence = LOGICAL
 
     def value(self, values):
         hold = all if self.word == "and" else any
@@ -246,11 +251,11 @@ class Joined:
     def text(self, shown, plain=False):
         if plain:
             return f" {self.word} ".join(
-                _within(each, TEST, shown, plain) for each in self.conditions
+                _format_inside(each, COMPARISON, shown, plain) for each in self.conditions
             )
-        first, *rest = (_within(each, TEST, shown, plain) for each in self.conditions)
+        first, *rest = (_format_inside(each, COMPARISON, shown, plain) for each in self.conditions)
         for each in rest:
-            first = say(f"list.{self.word}", before=first, last=each)
+            first = sentence(f"list.{self.word}", before=first, last=each)
         return first
 
     def parts(self):
@@ -261,47 +266,48 @@ class Joined:
 
 
 @dataclass(frozen=True)
-class Either:
+class Conditional:
     """One of two values, as a condition holds or not."""
 
     condition: "Node"
     then: "Node"
     other: "Node"
-    binds = CHOICE
+    precedence = CONDITIONAL
 
     def value(self, values):
         return (self.then if self.condition.value(values) else self.other).value(values)
 
     def text(self, shown, plain=False):
         then, condition, other = (
-            _within(each, JOINED, shown, plain) for each in (self.then, self.condition, self.other)
+            _format_inside(each, LOGICAL, shown, plain)
+            for each in (self.then, self.condition, self.other)
         )
         if plain:
             return f"{then} if {condition} else {other}"
-        return say("derivation.either", then=then, condition=condition, other=other)
+        return sentence("derivation.either", then=then, condition=condition, other=other)
 
     def parts(self):
         return (self.condition, self.then, self.other)
 
     def with_parts(self, parts):
-        return Either(*parts)
+        return Conditional(*parts)
 
 
-Node = Constant | Name | Sum | Product | Power | Call | Test | Joined | Either
+Node = Constant | Name | Sum | Product | Power | Call | Comparison | Logical | Conditional
 
 
 class ExpressionError(ValueError):
     """A text is no expression; the message says what in it is not understood."""
 
 
-def read(text: str, figures: Mapping[str, Callable[..., float]] = {}) -> Node:
+def read_expression(text: str, figures: Mapping[str, Callable[..., float]] = {}) -> Node:
     """The tree of an expression.
 
     It may hold numbers, names, + - * / // **, comparisons, ``and``, ``or``, ``a if c else b``,
     the FUNCTIONS, and calls of ``figures`` with texts, whose value is looked up at once. A figure
     that is a kind of Call is one of expressions. Raises ExpressionError for anything else.
 
-    >>> tree = read("2 * (n - 1) / n * V / W")
+    >>> tree = read_expression("2 * (n - 1) / n * V / W")
     >>> tree.value({"n": 4, "V": 8, "W": 3}), tree.text(str)
     (4.0, '2 · (n − 1) · V / (n · W)')
     """
@@ -310,57 +316,57 @@ def read(text: str, figures: Mapping[str, Callable[..., float]] = {}) -> Node:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = getattr(error, "msg", "it cannot be parsed")
         raise ExpressionError(f"{text!r} is no expression: {where}") from None
-    return _read(body, figures)
+    return _read_node(body, figures)
 
 
-def names(tree: Node) -> Iterator[str]:
+def find_names(tree: Node) -> Iterator[str]:
     """The names in a tree, each as often as it stands there."""
     if isinstance(tree, Name):
         yield tree.name
     for part in tree.parts():
-        yield from names(part)
+        yield from find_names(part)
 
 
-def nearest(name: str, known) -> str:
+def suggest_name(name: str, known) -> str:
     """What a name that is not known may have been meant to be, for an error."""
     found = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {found[0]!r}?" if found else f"; known are {', '.join(known)}"
 
 
-def product(factors: list[tuple[int, Node]]) -> Node:
+def make_product(factors: list[tuple[int, Node]]) -> Node:
     """The product of factors with their signs; the factor itself where there is but one."""
     if [sign for sign, _ in factors] == [1]:
         return factors[0][1]
     return Product(tuple(each for _, each in factors), tuple(sign for sign, _ in factors))
 
 
-def total(terms: list[tuple[int, Node]]) -> Node:
+def make_sum(terms: list[tuple[int, Node]]) -> Node:
     """The sum of terms with their signs; the term itself where there is but one."""
     if [sign for sign, _ in terms] == [1]:
         return terms[0][1]
     return Sum(tuple(each for _, each in terms), tuple(sign for sign, _ in terms))
 
 
-def put_in(tree: Node, trees: Mapping[str, Node]) -> Node:
+def substitute(tree: Node, trees: Mapping[str, Node]) -> Node:
     """The tree with others in place of names; sums and products stay flat.
 
     Of a product the numbers come first, as one, and what it multiplies and divides by is left out.
 
-    >>> put_in(read("2 * a / b"), {"b": read("n * a / 3")}).text(str)
+    >>> substitute(read_expression("2 * a / b"), {"b": read_expression("n * a / 3")}).text(str)
     '6 / n'
     """
     if isinstance(tree, Name):
         return trees.get(tree.name, tree)
-    parts = [put_in(part, trees) for part in tree.parts()]
+    parts = [substitute(part, trees) for part in tree.parts()]
     match tree:
         case Sum(_, signs):
-            return total(_flat(Sum, parts, signs))
+            return make_sum(_flatten(Sum, parts, signs))
         case Product(_, signs):
-            return _reduced(_flat(Product, parts, signs))
+            return _cancel_factors(_flatten(Product, parts, signs))
     return tree.with_parts(parts)
 
 
-def _flat(kind, parts, signs):
+def _flatten(kind, parts, signs):
     """Parts with their signs, those of a part of the same kind in its place."""
     pairs = []
     for sign, part in zip(signs, parts, strict=True):
@@ -371,7 +377,7 @@ def _flat(kind, parts, signs):
     return pairs
 
 
-def _reduced(factors):
+def _cancel_factors(factors):
     """The product of factors with their signs, without those that cancel."""
     number, rest = Fraction(1), []
     for sign, each in factors:
@@ -382,20 +388,20 @@ def _reduced(factors):
         else:
             rest.append((sign, each))
     above, below = number.as_integer_ratio()
-    if below > MOST_BELOW:
+    if below > MAX_DENOMINATOR:
         above, below = float(number), 1
     numbers = [(1, Constant(above))] if above != 1 or not any(s > 0 for s, _ in rest) else []
-    return product([*numbers, *([(-1, Constant(below))] if below != 1 else []), *rest])
+    return make_product([*numbers, *([(-1, Constant(below))] if below != 1 else []), *rest])
 
 
-def _within(node, least, shown, plain):
+def _format_inside(node, least, shown, plain):
     """The text of a node inside another, in parentheses if it binds less than that needs."""
     text = node.text(shown, plain)
-    binds = _of_figure(text) if isinstance(node, Name | Constant) else node.binds
+    binds = _precedence_of_text(text) if isinstance(node, Name | Constant) else node.precedence
     return text if binds >= least else f"({text})"
 
 
-def _of_figure(text):
+def _precedence_of_text(text):
     """How tightly what stands for a name or number binds: it may be negative, or hold signs."""
     if text.startswith("−") or " + " in text or " − " in text:
         return SUM
@@ -405,44 +411,46 @@ def _of_figure(text):
     return POWER if " " in text else ATOM
 
 
-def _read(node, figures) -> Node:
+def _read_node(node, figures) -> Node:
     match node:
         case ast.Constant(value=int() | float()) if not isinstance(node.value, bool):
             return Constant(node.value)
         case ast.Name(name):
             return Name(name)
         case ast.UnaryOp(ast.USub(), operand):
-            inner = _read(operand, figures)
+            inner = _read_node(operand, figures)
             return Constant(-inner.number) if isinstance(inner, Constant) else Sum((inner,), (-1,))
         case ast.BinOp(_, ast.Add() | ast.Sub(), _):
-            return total(list(_terms(node, 1, figures)))
+            return make_sum(list(_read_terms(node, 1, figures)))
         case ast.BinOp(_, ast.Mult() | ast.Div(), _):
-            return product(list(_factors(node, 1, figures)))
+            return make_product(list(_read_factors(node, 1, figures)))
         case ast.BinOp(left, ast.FloorDiv(), right):
-            quotient = product([(1, _read(left, figures)), (-1, _read(right, figures))])
+            quotient = make_product(
+                [(1, _read_node(left, figures)), (-1, _read_node(right, figures))]
+            )
             return Call("floor", (quotient,))
         case ast.BinOp(left, ast.Pow(), right):
-            return Power(_read(left, figures), _read(right, figures))
+            return Power(_read_node(left, figures), _read_node(right, figures))
         case ast.Compare(left, found, right) if all(type(each) in COMPARISONS for each in found):
             signs = tuple(COMPARISONS[type(each)][0] for each in found)
-            return Test(signs, tuple(_read(each, figures) for each in (left, *right)))
+            return Comparison(signs, tuple(_read_node(each, figures) for each in (left, *right)))
         case ast.BoolOp(operation, parts):
             word = "and" if isinstance(operation, ast.And) else "or"
-            return Joined(word, tuple(_read(each, figures) for each in parts))
+            return Logical(word, tuple(_read_node(each, figures) for each in parts))
         case ast.IfExp(condition, then, other):
-            return Either(*(_read(each, figures) for each in (condition, then, other)))
+            return Conditional(*(_read_node(each, figures) for each in (condition, then, other)))
         case ast.Call(ast.Name(name), arguments, []):
-            return _called(name, arguments, figures)
+            return _read_call(name, arguments, figures)
     raise ExpressionError(f"{ast.unparse(node)!r} is more than a table's arithmetic")
 
 
-def _called(name, arguments, figures):
+def _read_call(name, arguments, figures):
     if name in FUNCTIONS:
-        return Call(name, tuple(_read(each, figures) for each in arguments))
+        return Call(name, tuple(_read_node(each, figures) for each in arguments))
     if isinstance(figures.get(name), type):
-        return figures[name](name, tuple(_read(each, figures) for each in arguments))
+        return figures[name](name, tuple(_read_node(each, figures) for each in arguments))
     if name not in figures:
-        raise ExpressionError(f"no function {name!r}{nearest(name, [*FUNCTIONS, *figures])}")
+        raise ExpressionError(f"no function {name!r}{suggest_name(name, [*FUNCTIONS, *figures])}")
     texts = [each.value for each in arguments if isinstance(each, ast.Constant)]
     if len(texts) < len(arguments):
         raise ExpressionError(f'{name} takes names in quotes, such as {name}("TPU v5e")')
@@ -452,23 +460,23 @@ def _called(name, arguments, figures):
         raise ExpressionError(f"{name}({', '.join(map(repr, texts))}): {error}") from None
 
 
-def _terms(node, sign, figures):
+def _read_terms(node, sign, figures):
     match node:
         case ast.BinOp(left, ast.Add() | ast.Sub() as operation, right):
-            yield from _terms(left, sign, figures)
+            yield from _read_terms(left, sign, figures)
             other = sign if isinstance(operation, ast.Add) else -sign
-            yield from _terms(right, other, figures)
+            yield from _read_terms(right, other, figures)
         case ast.UnaryOp(ast.USub(), operand):
-            yield from _terms(operand, -sign, figures)
+            yield from _read_terms(operand, -sign, figures)
         case _:
-            yield sign, _read(node, figures)
+            yield sign, _read_node(node, figures)
 
 
-def _factors(node, sign, figures):
+def _read_factors(node, sign, figures):
     match node:
         case ast.BinOp(left, ast.Mult() | ast.Div() as operation, right):
-            yield from _factors(left, sign, figures)
+            yield from _read_factors(left, sign, figures)
             other = sign if isinstance(operation, ast.Mult) else -sign
-            yield from _factors(right, other, figures)
+            yield from _read_factors(right, other, figures)
         case _:
-            yield sign, _read(node, figures)
+            yield sign, _read_node(node, figures)

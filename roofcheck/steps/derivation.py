@@ -4,11 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from roofcheck.reading import units
-from roofcheck.reading.amounts import factor
-from roofcheck.steps.algebra import Constant, ExpressionError, Name, Node, names, put_in, read
+from roofcheck.reading.amounts import conversion_factor
+from roofcheck.steps.algebra import (
+    Constant,
+    ExpressionError,
+    Name,
+    Node,
+    find_names,
+    read_expression,
+    substitute,
+)
 
 # Values on the way are shown to one digit more than the answer, so that sums of them come out.
-DIGITS = 4
+STEP_DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -37,8 +45,8 @@ class Derivation:
     ``names`` are the inputs that it needs. ``unit`` is the unit of the answer, into which the last
     step's is converted.
 
-    >>> moved = Step("moved", read("size * N"), "bytes", "the bytes")
-    >>> time = Derivation([moved, Step("time", read("moved / bandwidth"), "s", "the time")], "ms")
+    >>> moved = Step("moved", read_expression("size * N"), "bytes", "the bytes")
+    >>> time = Derivation([moved, Step("time", read_expression("moved / bandwidth"), "s", "the time")], "ms")
     >>> time.names, time(size=2, N=1e9, bandwidth=1e12)
     (('size', 'N', 'bandwidth'), 2.0)
     """
@@ -46,11 +54,11 @@ class Derivation:
     def __init__(self, steps: Sequence[Step], unit: str = ""):
         self.steps, self.unit = tuple(steps), unit
         defined = {step.name for step in self.steps}
-        used = (name for step in self.steps for name in names(step.tree))
+        used = (name for step in self.steps for name in find_names(step.tree))
         self.names = tuple(dict.fromkeys(name for name in used if name not in defined))
         last = self.steps[-1].unit
         # How many of the answer's unit make one of the last step's.
-        self.scale = 1.0 if last == unit else (factor(last, unit) if last else 1.0)
+        self.scale = 1.0 if last == unit else (conversion_factor(last, unit) if last else 1.0)
         if self.scale is None:
             raise ExpressionError(f"the last step is in {last}, which cannot be made {unit}")
 
@@ -80,31 +88,31 @@ class Derivation:
         for step in reversed(self.steps):
             if step.name in needed:
                 kept.insert(0, step)
-                needed |= set(names(step.tree))
+                needed |= set(find_names(step.tree))
         return Derivation(kept, unit)
 
-    def ending(self, tree: Node) -> "Derivation":
+    def with_answer(self, tree: Node) -> "Derivation":
         """The steps that an expression needs, and its value in place of the answer.
 
-        >>> time = Derivation([Step("time", read("moved / bandwidth"), "s")], "s")
-        >>> time.ending(read("2 * time"))(moved=3, bandwidth=1)
+        >>> time = Derivation([Step("time", read_expression("moved / bandwidth"), "s")], "s")
+        >>> time.with_answer(read_expression("2 * time"))(moved=3, bandwidth=1)
         6.0
         """
         other = Step("", tree, self.unit)
         return Derivation([*self.steps, other], self.unit).up_to(other.name, self.unit)
 
-    def given(self, step: Step) -> "Derivation":
+    def stopped_at(self, step: Step) -> "Derivation":
         """The steps up to one on the way, given for the answer: in its unit, if it is such a value.
 
-        >>> moved = Step("moved", read("size * N"), "bytes")
-        >>> time = Step("time", read("moved / bandwidth"), "s")
-        >>> both = Derivation([moved, time, Step("twice", read("2 * time"), "s")], "ms")
-        >>> [both.given(step)(size=2, N=1e9, bandwidth=1e12) for step in (time, moved)]
+        >>> moved = Step("moved", read_expression("size * N"), "bytes")
+        >>> time = Step("time", read_expression("moved / bandwidth"), "s")
+        >>> both = Derivation([moved, time, Step("twice", read_expression("2 * time"), "s")], "ms")
+        >>> [both.stopped_at(step)(size=2, N=1e9, bandwidth=1e12) for step in (time, moved)]
         [2.0, 2000000000.0]
         """
         if units.DIMENSIONS.get(step.unit) == units.DIMENSIONS.get(self.unit):
             return self.up_to(step.name, self.unit)
-        return self.ending(Name(step.name))
+        return self.with_answer(Name(step.name))
 
     def lines(self, values: Mapping, figures: Mapping[str, str]) -> list["Line"]:
         """The derivation with numbers put in, a Line a step; ``figures`` are the inputs as shown.
@@ -115,12 +123,12 @@ class Derivation:
         made = []
         for step in self.steps:
             arithmetic = step.tree.text(shown.__getitem__)
-            shown[step.name] = units.in_units(found[step.name], step.unit, DIGITS)
+            shown[step.name] = units.format_value(found[step.name], step.unit, STEP_DIGITS)
             made.append(Line(step.what or step.name, arithmetic, shown[step.name], step.why))
-        answer = units.in_units(found[self.steps[-1].name] * self.scale, self.unit)
+        answer = units.format_value(found[self.steps[-1].name] * self.scale, self.unit)
         return [*made[:-1], replace(made[-1], value=answer, is_answer=True)]
 
-    def in_symbols(
+    def symbolic_lines(
         self, values: Mapping, figures: Mapping[str, str], expanded: bool = True
     ) -> list["Line"]:
         """The derivation with symbols for what has no value, a Line a step.
@@ -134,7 +142,7 @@ class Derivation:
             name: Constant(value) for name, value in values.items() if " " not in figures[name]
         }
         for step in self.steps:
-            trees[step.name] = put_in(step.tree, trees)
+            trees[step.name] = substitute(step.tree, trees)
             value = arithmetic = step.tree.text(lambda name: shown.get(name, name))
             if expanded:
                 value = trees[step.name].text(lambda name: figures.get(name, name))
@@ -173,7 +181,7 @@ class Line:
         return " = ".join((self.what, *self.sides)) + why
 
 
-def of_parts(parts: Mapping[str, Sequence[Line]]) -> list[Line]:
+def merge_parts(parts: Mapping[str, Sequence[Line]]) -> list[Line]:
     """The lines of several derivations, each once: those of a part after those that it shares.
 
     What two parts share is told by what it is and by its arithmetic.
@@ -200,13 +208,13 @@ def of_parts(parts: Mapping[str, Sequence[Line]]) -> list[Line]:
     return list(made.values())
 
 
-def step(
+def make_step(
     name: str, expression: str, unit: str = "", words: str = "", figures: Mapping | None = None
 ) -> Step:
     """A Step from texts; ``words`` names it and, after a colon, says why it is so.
 
-    >>> step("moved", "size * N", "bytes", "the bytes: each number crosses once").why
+    >>> make_step("moved", "size * N", "bytes", "the bytes: each number crosses once").why
     'each number crosses once'
     """
     what, _, why = words.partition(": ")
-    return Step(name, read(expression, figures), unit, what, why)
+    return Step(name, read_expression(expression, figures), unit, what, why)

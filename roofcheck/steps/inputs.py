@@ -10,26 +10,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import roofkit as rk
-from roofcheck.sentences import Sentence, listed
+from roofcheck.sentences import Sentence, join_items
 from roofkit._inputs import ITEMSIZE
 
 # The source of a number that a question gives.
-GIVEN = "the question"
+GIVEN_BY_QUESTION = "the question"
 BITS = "bits"
 ANOTHER_CHIP = "another chip"
 
 
 @dataclass(frozen=True)
-class Instead:
+class Mistaken:
     """What is taken for an input by mistake: the mistake's name, its value, what to say of it.
 
-    It is told only to an answer of at least so many ``digits``: one of fewer could be many things.
+    It is told only to an answer of at least so many ``min_digits``: one of fewer could be many things.
     """
 
     name: str
     value: Any
     says: str | Sentence
-    digits: int = 2
+    min_digits: int = 2
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,16 @@ class Input:
     what: str | Sentence = ""
     unit: str = ""
     source: str = ""
-    instead: tuple[Instead, ...] = ()
-    rarely: tuple[Instead, ...] = ()
-    two: str | Sentence = ""
+    mistaken_for: tuple[Mistaken, ...] = ()
+    rarely_mistaken_for: tuple[Mistaken, ...] = ()
+    source_of_two: str | Sentence = ""
     chips: tuple[str, ...] = ()
-    has: Callable | None = field(default=None, repr=False)
-    again: Callable | None = field(default=None, repr=False)
+    fits_chip: Callable | None = field(default=None, repr=False)
+    redraw: Callable | None = field(default=None, repr=False)
 
-    def drawn(self, rng: random.Random, chips: Mapping[str, str]) -> "Input":
+    def with_new_figures(self, rng: random.Random, chips: Mapping[str, str]) -> "Input":
         """The same input with figures of its own draw, or of the chips drawn for all."""
-        return self.again(rng, chips) if self.again else self
+        return self.redraw(rng, chips) if self.redraw else self
 
 
 def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_sparse=False):
@@ -88,28 +88,28 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_spa
     for figure, alike in names.items():
         if doubled and abs(figure / value - 2) < 0.01:
             doubled = False
-            says = Sentence("peak.sparse-or", dtype=dtype, others=listed(alike))
-            instead.append(Instead("sparse", 2 * value, says))
+            says = Sentence("peak.sparse-or", dtype=dtype, others=join_items(alike))
+            instead.append(Mistaken("sparse", 2 * value, says))
         else:
-            says = Sentence("peak.dtype", dtype=dtype, others=listed(alike, "or"))
-            instead.append(Instead(" or ".join(alike), figure, says))
+            says = Sentence("peak.dtype", dtype=dtype, others=join_items(alike, "or"))
+            instead.append(Mistaken(" or ".join(alike), figure, says))
     if doubled:
-        instead.append(Instead("sparse", 2 * value, Sentence("peak.sparse")))
-    instead += _of_others(chip, others, "peak.other-chip", lambda c: c.peaks.get(dtype))
+        instead.append(Mistaken("sparse", 2 * value, Sentence("peak.sparse")))
+    instead += _mistaken_chips(chip, others, "peak.other-chip", lambda c: c.peaks.get(dtype))
     return Input(
         value,
         Sentence("peak.what", dtype=dtype, chip=chip),
         "FLOP/s",
         found.peaks[dtype].source,
         tuple(instead),
-        two=Sentence("peak.two") if sparse and _has_sparsity(found) else "",
+        source_of_two=Sentence("peak.two") if sparse and _has_sparsity(found) else "",
         chips=(chip, *others),
-        has=lambda c: (
+        fits_chip=lambda c: (
             dtype in c.peaks
             and c.peaks[dtype].confirmed
             and (_has_sparsity(c) or not printed_sparse)
         ),
-        again=lambda rng, chips: peak(
+        redraw=lambda rng, chips: peak(
             chips[chip],
             dtype,
             others=[chips[other] for other in others],
@@ -126,10 +126,10 @@ def printed_peak(chip):
         2 * float(rk.chip(chip).peak_flops("bf16")),
         Sentence("printed-peak.what"),
         "FLOP/s",
-        GIVEN,
+        GIVEN_BY_QUESTION,
         chips=(chip,),
-        has=peak(chip, printed_sparse=True).has,
-        again=lambda rng, chips: printed_peak(chips[chip]),
+        fits_chip=peak(chip, printed_sparse=True).fits_chip,
+        redraw=lambda rng, chips: printed_peak(chips[chip]),
     )
 
 
@@ -137,28 +137,28 @@ def bandwidth(chip, *, others=(), link=True):
     """A chip's memory bandwidth, byte/s. ``link`` if the chip's link may be taken for it."""
     found = rk.chip(chip)
     value = float(found.bandwidth)
-    instead = _of_others(chip, others, "bandwidth.other-chip", lambda c: c.bandwidth)
+    instead = _mistaken_chips(chip, others, "bandwidth.other-chip", lambda c: c.bandwidth)
     if link and found.interconnect:
-        instead.append(Instead("link", found.interconnect.total, Sentence("bandwidth.link")))
+        instead.append(Mistaken("link", found.interconnect.total, Sentence("bandwidth.link")))
     says = Sentence("bandwidth.tebi")
     rarely = [
-        Instead("tebi", value * 2**40 / 1e12, says),
-        Instead("tebi, backwards", value * 1e12 / 2**40, says),
+        Mistaken("tebi", value * 2**40 / 1e12, says),
+        Mistaken("tebi, backwards", value * 1e12 / 2**40, says),
     ]
     if found.capacity:
-        rarely.append(Instead("capacity", float(found.capacity), Sentence("bandwidth.capacity")))
+        rarely.append(Mistaken("capacity", float(found.capacity), Sentence("bandwidth.capacity")))
     return Input(
         value,
         Sentence("bandwidth.what", chip=chip),
         "byte/s",
         found.bandwidth.source,
-        (*instead, *_sizes(value)),
-        rarely=tuple(rarely),
+        (*instead, *_mistaken_rates(value)),
+        rarely_mistaken_for=tuple(rarely),
         chips=(chip, *others),
-        has=lambda c: (
+        fits_chip=lambda c: (
             c.bandwidth is not None and c.bandwidth.confirmed and bool(c.interconnect or not link)
         ),
-        again=lambda rng, chips: bandwidth(
+        redraw=lambda rng, chips: bandwidth(
             chips[chip], others=[chips[other] for other in others], link=link
         ),
     )
@@ -172,25 +172,25 @@ def link(chip, *, others=(), topology=None, peers=0):
     """
     found = rk.chip(chip).interconnect
     value = found.total
-    instead = [Instead("both ways", 2 * value, Sentence("link.both-ways"))]
+    instead = [Mistaken("both ways", 2 * value, Sentence("link.both-ways"))]
     if found.links > 1:
         says = Sentence("link.one", links=found.links, chip=chip)
-        instead.append(Instead("one link", float(found.bandwidth), says))
-    instead += _of_others(chip, others, "link.other-chip", lambda c: c.interconnect.total)
+        instead.append(Mistaken("one link", float(found.bandwidth), says))
+    instead += _mistaken_chips(chip, others, "link.other-chip", lambda c: c.interconnect.total)
     return Input(
         value,
         Sentence("link.what", chip=chip),
         "byte/s",
         found.bandwidth.source,
-        (*instead, *_sizes(value)),
-        two=Sentence("link.two"),
+        (*instead, *_mistaken_rates(value)),
+        source_of_two=Sentence("link.two"),
         chips=(chip, *others),
-        has=lambda c: (
+        fits_chip=lambda c: (
             bool(c.interconnect)
             and topology in (None, c.interconnect.topology)
             and (not peers or _reaches(c.interconnect, peers))
         ),
-        again=lambda rng, chips: link(
+        redraw=lambda rng, chips: link(
             chips[chip], others=[chips[other] for other in others], topology=topology, peers=peers
         ),
     )
@@ -201,26 +201,26 @@ def one_link(chip):
     found = rk.chip(chip).interconnect
     value = float(found.bandwidth)
     instead = [
-        Instead("both ways", 2 * value, Sentence("one-link.both-ways")),
-        Instead("memory", float(rk.chip(chip).bandwidth), Sentence("one-link.memory")),
+        Mistaken("both ways", 2 * value, Sentence("one-link.both-ways")),
+        Mistaken("memory", float(rk.chip(chip).bandwidth), Sentence("one-link.memory")),
     ]
     if found.links > 2:
         says = Sentence("one-link.all", links=found.links)
-        instead.append(Instead("all links", found.total, says))
+        instead.append(Mistaken("all links", found.total, says))
     return Input(
         value,
         Sentence("one-link.what", chip=chip),
         "byte/s",
         found.bandwidth.source,
-        (*instead, *_sizes(value)),
-        two=Sentence("one-link.two"),
+        (*instead, *_mistaken_rates(value)),
+        source_of_two=Sentence("one-link.two"),
         chips=(chip,),
         # Among as many chips, one that has links along more axes has more neighbours.
-        has=lambda c: (
+        fits_chip=lambda c: (
             c.interconnect is not None
             and (c.interconnect.topology, c.interconnect.links) == (found.topology, found.links)
         ),
-        again=lambda rng, chips: one_link(chips[chip]),
+        redraw=lambda rng, chips: one_link(chips[chip]),
     )
 
 
@@ -229,19 +229,19 @@ def itemsize(dtype="bf16", what="a number"):
     size = ITEMSIZE[dtype]
     words = {"what": what, "dtype": dtype, "size": size}
     bits = Sentence("itemsize.bits" if size > 1 else "itemsize.bits-of-one", **words)
-    instead = [Instead(BITS, 8 * size, bits)]
+    instead = [Mistaken(BITS, 8 * size, bits)]
     if size != 1:
-        instead.insert(0, Instead("elements", 1, Sentence("itemsize.elements", **words)))
+        instead.insert(0, Mistaken("elements", 1, Sentence("itemsize.elements", **words)))
     if size < 4:
-        instead.append(Instead("fp32", 4, Sentence("itemsize.fp32", **words)))
+        instead.append(Mistaken("fp32", 4, Sentence("itemsize.fp32", **words)))
     return Input(
         size,
         Sentence("itemsize.what", **words),
         "bytes",
         "the format's definition",
         tuple(instead),
-        rarely=(Instead("fp64", 8, Sentence("itemsize.fp64", **words)),),
-        two=Sentence("itemsize.two", **words) if size == 2 else "",
+        rarely_mistaken_for=(Mistaken("fp64", 8, Sentence("itemsize.fp64", **words)),),
+        source_of_two=Sentence("itemsize.two", **words) if size == 2 else "",
     )
 
 
@@ -252,21 +252,23 @@ def fma():
         Sentence("fma.what"),
         "FLOPs",
         "the field's convention",
-        (Instead("multiply-add", 1, Sentence("fma.one")),),
-        two=Sentence("fma.two"),
+        (Mistaken("multiply-add", 1, Sentence("fma.one")),),
+        source_of_two=Sentence("fma.two"),
     )
 
 
-def count(value, what, unit="", *, instead=(), draw=(0.25, 0.5, 2, 3, 4)):
+def count(value, what, unit="", *, mistaken_for=(), draw=(0.25, 0.5, 2, 3, 4)):
     """A number that the question gives. ``draw`` are the factors that a new draw may change it by.
 
-    ``instead`` holds Instead entries, which a new draw leaves out.
+    ``mistaken_for`` holds Instead entries, which a new draw leaves out.
     """
 
     def again(rng, chips):
         return count(value * rng.choice(draw), what, unit, draw=draw)
 
-    return Input(value, what, unit, GIVEN, tuple(instead), again=again if draw else None)
+    return Input(
+        value, what, unit, GIVEN_BY_QUESTION, tuple(mistaken_for), redraw=again if draw else None
+    )
 
 
 def _reaches(interconnect, peers):
@@ -278,7 +280,7 @@ def _has_sparsity(chip):
     return chip.sku.startswith("NVIDIA") and "bf16" in chip.peaks
 
 
-def _of_others(chip, others, key, read):
+def _mistaken_chips(chip, others, key, read):
     """The figures that ``read`` takes from other chips; ``key`` is what to say of each."""
     own = float(read(rk.chip(chip)))
     found = []
@@ -286,16 +288,16 @@ def _of_others(chip, others, key, read):
         value = read(rk.chip(other))
         if value and abs(value / own - 1) > 1e-9:
             name = f"{ANOTHER_CHIP} {number}" if number > 1 else ANOTHER_CHIP
-            found.append(Instead(name, float(value), Sentence(key, other=other, chip=chip)))
+            found.append(Mistaken(name, float(value), Sentence(key, other=other, chip=chip)))
     return found
 
 
-def _sizes(value):
+def _mistaken_rates(value):
     """What is taken by mistake for any figure in byte/s."""
     bits, binary = Sentence("bandwidth.bits"), Sentence("bandwidth.binary")
     return (
-        Instead(BITS, 8 * value, bits),
-        Instead("from bits", value / 8, bits),
-        Instead("binary", value * 2**30 / 1e9, binary, 3),
-        Instead("binary, backwards", value * 1e9 / 2**30, binary, 3),
+        Mistaken(BITS, 8 * value, bits),
+        Mistaken("from bits", value / 8, bits),
+        Mistaken("binary", value * 2**30 / 1e9, binary, 3),
+        Mistaken("binary, backwards", value * 1e9 / 2**30, binary, 3),
     )

@@ -13,15 +13,15 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
-from roofcheck.sentences import say
+from roofcheck.sentences import sentence
 
-FILE = "ROOFKIT_ANSWERS"
+FILE_VARIABLE = "ROOFKIT_ANSWERS"
 # A function is kept with its code: the longest schedules of the puzzles take 3,000 characters.
 LONGEST = 6_000
 
 
 @dataclass(frozen=True)
-class Answered:
+class KeptAnswer:
     """One answer: when, to which question, the share of the points, and what was written.
 
     ``again`` counts the reviews of that question up to this one; 0 is an answer in a notebook.
@@ -38,30 +38,30 @@ class Answered:
     me: str = ""
 
 
-def path():
+def file_path():
     """Where answers are kept, or None."""
-    named = os.environ.get(FILE)
+    named = os.environ.get(FILE_VARIABLE)
     if named == "":
         return None
     return Path(named or Path.home() / ".roofkit" / "answers.jsonl")
 
 
-def keep(question_id, verdict, answer, again=0, me=""):
+def keep_answer(question_id, verdict, answer, again=0, me=""):
     """Write an answer down, unless the latest of its question is the same.
 
     Returns what to say if it could not be written, else "".
     """
     if verdict.state not in ("right", "partly", "wrong"):
         return ""
-    written = _written(answer)
-    made = Answered(
+    written = _answer_as_text(answer)
+    made = KeptAnswer(
         datetime.now().astimezone(), question_id, verdict.credit, written, verdict.slips, again,
         said=verdict.message, me=me,
     )  # fmt: skip
     try:
-        if (file := path()) is None:
+        if (file := file_path()) is None:
             return ""
-        latest = [each for each in read()[0] if each.question == question_id][-1:]
+        latest = [each for each in read_answers()[0] if each.question == question_id][-1:]
         if [(each.answer, each.again, each.me) for each in latest] == [(written, again, me)]:
             return ""
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -70,29 +70,29 @@ def keep(question_id, verdict, answer, again=0, me=""):
             out.write(json.dumps(asdict(made), default=str, ensure_ascii=False) + "\n")
     except (OSError, RuntimeError) as error:
         # RuntimeError: this user has no home folder.
-        return say("grade.not-kept", error=error)
+        return sentence("grade.not-kept", error=error)
     return ""
 
 
-def _written(answer):
+def _answer_as_text(answer):
     """An answer as text: a function by its code."""
     try:
-        return _cut(textwrap.dedent(inspect.getsource(answer)).strip())
+        return _shorten(textwrap.dedent(inspect.getsource(answer)).strip())
     except Exception:  # anything but a function of the notebook
         pass
     try:
-        return _cut(repr(answer))
+        return _shorten(repr(answer))
     except Exception:
         return type(answer).__name__
 
 
-def _cut(text):
+def _shorten(text):
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
 
 
-def read():
+def read_answers():
     """Every answer kept, oldest first, and how many lines could not be read."""
-    file = path()
+    file = file_path()
     if file is None or not file.is_file():
         return [], 0
     found, unreadable = [], 0
@@ -101,7 +101,7 @@ def read():
             record = json.loads(line)
             record["time"] = datetime.fromisoformat(record["time"]).astimezone()
             record["slips"] = tuple(record["slips"])
-            found.append(Answered(**record))
+            found.append(KeptAnswer(**record))
         except (ValueError, TypeError, KeyError):
             unreadable += 1
     return sorted(found, key=lambda each: each.time), unreadable

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from roofcheck.kinds import Question
-from roofcheck.sentences import say
-from roofcheck.showing import asking
-from roofcheck.study import answers, typed
-from roofcheck.study.student import JUDGED, Grade, quietly
-from roofcheck.tables.table import tables
+from roofcheck.sentences import sentence
+from roofcheck.showing import question_page
+from roofcheck.study import answers, typed_answers
+from roofcheck.study.check import COUNTING_STATES, Grade, judge_quietly
+from roofcheck.tables.catalogue import load_questions
 
 # Days until a question comes back: the next gap after a right answer, the first after a wrong one.
 GAPS = (1, 3, 7, 21, 60)
 # So many questions are asked on a day.
-MOST = 10
+MOST_A_DAY = 10
 # So many draws are tried for figures that are not the notebook's.
 TRIES = 10
 
@@ -35,35 +35,42 @@ class Due:
 
         The figures are not those of the notebook, where there are others.
         """
-        written = tables()[self.question_id]
-        seed, shown = f"{self.question_id}, review {self.reviews}", asking.as_text(written, "")
+        written = load_questions()[self.question_id]
+        seed, shown = (
+            f"{self.question_id}, review {self.reviews}",
+            question_page.as_text(written, ""),
+        )
         tries = (f"{seed}, again {number}" if number else seed for number in range(TRIES))
-        fresh = (each for each in tries if asking.as_text(written.drawn(each), "") != shown)
-        return next(fresh, seed) if written.varies else seed
+        fresh = (
+            each
+            for each in tries
+            if question_page.as_text(written.with_new_figures(each), "") != shown
+        )
+        return next(fresh, seed) if written.has_new_figures else seed
 
     @functools.cached_property
     def question(self) -> Question:
         """The question with this review's figures."""
-        return tables()[self.question_id].drawn(self.seed)
+        return load_questions()[self.question_id].with_new_figures(self.seed)
 
     @property
     def draft(self) -> str:
         """The head of the function that is asked for, which begins an answer; "" for others."""
-        return typed.draft(self.question)
+        return typed_answers.function_head(self.question)
 
     @property
     def html(self) -> str:
         """The question, what it needs beside it and the answer's format, for a page."""
-        return asking.as_html(self.question, self.seed)
+        return question_page.as_html(self.question, self.seed)
 
     def __repr__(self):
-        return f"{self.question_id}. {asking.as_text(self.question, self.seed)}"
+        return f"{self.question_id}. {question_page.as_text(self.question, self.seed)}"
 
     def _repr_html_(self):
         return self.html
 
 
-class Nothing:
+class NothingDue:
     """Nothing is asked now, and when something will be."""
 
     def __init__(self, later):
@@ -71,25 +78,28 @@ class Nothing:
 
     def __repr__(self):
         if not self._later:
-            return say("review.nothing")
+            return sentence("review.nothing")
         today, day = date.today(), self._later[0].when
         if day <= today:
             waiting = sum(due.when <= today for due in self._later)
-            return say("review.enough", most=MOST, count=waiting)
-        return say("review.next", day=day)
+            return sentence("review.enough", most=MOST_A_DAY, count=waiting)
+        return sentence("review.next", day=day)
 
 
 def schedule():
     """Every question that was ever missed and is not yet learned, by when it comes back."""
     missed = {}
-    for each in answers.read()[0]:
+    for each in answers.read_answers()[0]:
         before, day = missed.get(each.question), each.time.date()
-        if not _is_asked(each.question) or not (each.again or before or each.credit < 1):
+        if not _is_reviewed(each.question) or not (each.again or before or each.credit < 1):
             continue
         if each.credit == 1 and not each.again:
             # Mending a missed answer in the lecture does not count as a review. But where a
             # question has no other figures, it would be the same question on the next morning.
-            if before.when == day + timedelta(days=GAPS[0]) and not tables()[each.question].varies:
+            if (
+                before.when == day + timedelta(days=GAPS[0])
+                and not load_questions()[each.question].has_new_figures
+            ):
                 missed[each.question] = replace(before, when=day + timedelta(days=GAPS[1]))
             continue
         step = before.step + 1 if before and each.credit == 1 else 0
@@ -99,8 +109,8 @@ def schedule():
     return sorted((due for due in missed.values() if due.when), key=lambda due: due.when)
 
 
-def _is_asked(question_id):
-    question = tables().get(question_id)
+def _is_reviewed(question_id):
+    question = load_questions().get(question_id)
     return question is not None and not question.not_reviewed
 
 
@@ -113,8 +123,12 @@ def due_now(everything: bool = False) -> list[Due]:
     found = [due for due in schedule() if due.when <= today]
     if everything:
         return found
-    done = {each.question for each in answers.read()[0] if each.again and each.time.date() == today}
-    return found[: max(MOST - len(done), 0)]
+    done = {
+        each.question
+        for each in answers.read_answers()[0]
+        if each.again and each.time.date() == today
+    }
+    return found[: max(MOST_A_DAY - len(done), 0)]
 
 
 def next_due(skipped: Collection[str] = (), everything: bool = False) -> Due | None:
@@ -150,7 +164,7 @@ def review(answer=...):
     """
     found = due_now()
     if not found:
-        return Nothing(schedule())
+        return NothingDue(schedule())
     if answer is ... or answer is None:
         return found[0]
     return answer_due(found[0], answer)
@@ -163,22 +177,22 @@ def answer_due(due, answer):
     """
     question = due.question
     if isinstance(answer, str):
-        verdict = typed.judge(due.question_id, due.seed, question, answer)
+        verdict = typed_answers.judge_text(due.question_id, due.seed, question, answer)
     else:
-        verdict = quietly(question.judge, answer)
-    if verdict.state not in JUDGED:
+        verdict = judge_quietly(question.judge, answer)
+    if verdict.state not in COUNTING_STATES:
         return Grade(verdict, 0)
-    failed = answers.keep(due.question_id, verdict, answer, due.reviews + 1)
+    failed = answers.keep_answer(due.question_id, verdict, answer, due.reviews + 1)
     after = [each for each in schedule() if each.question_id == due.question_id]
-    said = verdict.adding(failed or _comes_back(due.question_id, verdict, after))
+    said = verdict.with_sentence(failed or _word_return(due.question_id, verdict, after))
     return Grade(said, 0, question if verdict.credit < 1 else None)
 
 
-def _comes_back(question_id, verdict, after):
+def _word_return(question_id, verdict, after):
     """When a question comes back that was just answered; ``after`` is its schedule by now."""
     if not after:
-        return say("review.done")
+        return sentence("review.done")
     day = after[0].when
     if verdict.credit < 1 and question_id.startswith("l"):
-        return say("review.lecture", number=int(question_id[1:3]), day=day)
-    return say("review.again", day=day)
+        return sentence("review.lecture", number=int(question_id[1:3]), day=day)
+    return sentence("review.again", day=day)

@@ -10,20 +10,20 @@ from string import Formatter
 import numpy as np
 
 from roofcheck.kinds import Number, Several, Verdict
-from roofcheck.reading.agreement import agrees, agrees_exactly, telling
-from roofcheck.reading.labels import in_order
-from roofcheck.reading.reading import UnreadableError, as_sequence, is_missing, read_number
-from roofcheck.sentences import listed, say
-from roofcheck.showing import asking
-from roofcheck.steps.inputs import GIVEN
-from roofcheck.tables.table import find_question
-from roofkit._html import output
+from roofcheck.reading.agreement import agrees, agrees_exactly, is_precise
+from roofcheck.reading.labels import order_by_labels
+from roofcheck.reading.numbers import UnreadableError, as_sequence, is_missing, read_number
+from roofcheck.sentences import join_items, sentence
+from roofcheck.showing import question_page
+from roofcheck.steps.inputs import GIVEN_BY_QUESTION
+from roofcheck.tables.catalogue import find_question
+from roofkit._html import start_with_blank_line
 
 # So many variants that two students seldom share one, and so few that a wrong answer is seldom the
 # answer to another by chance.
 FEWEST, MOST = 8, 20
 # The answers to two variants differ by more than this, which is more than any question tolerates.
-APART = 0.03
+APART_RTOL = 0.03
 
 
 class Variant:
@@ -38,8 +38,8 @@ class Variant:
 
     def __getattr__(self, name):
         if name.startswith("_") or name not in self._figures:
-            known = listed(self._figures, "comma") or say("variant.nobody")
-            raise AttributeError(say("variant.no-figure", name=repr(name), known=known))
+            known = join_items(self._figures, "comma") or sentence("variant.nobody")
+            raise AttributeError(sentence("variant.no-figure", name=repr(name), known=known))
         return self._figures[name]
 
     def __dir__(self):
@@ -49,7 +49,9 @@ class Variant:
         return self._text
 
     def _repr_html_(self):
-        return output(f"<blockquote>{self._shown or html.escape(self._text)}</blockquote>")
+        return start_with_blank_line(
+            f"<blockquote>{self._shown or html.escape(self._text)}</blockquote>"
+        )
 
 
 def ask(question_id, me=...):
@@ -63,23 +65,24 @@ how many microseconds does it take?
     ('GB200', 2400000000)
     """
     if is_nobody(me):
-        return Variant(say("variant.nobody"), {})
-    question = variant(question_id, me)
-    inputs = question.figures()
+        return Variant(sentence("variant.nobody"), {})
+    question = find_variant(question_id, me)
+    inputs = question.all_inputs()
     # Inputs that the text does not print are steps of the answer, such as the links of a corner.
     printed = {name for _, name, *_ in Formatter().parse(question.asks)}
     figures = {
         name: int(given.value) if given.value % 1 == 0 else given.value
         for name, given in inputs.items()
-        if given.source == GIVEN and (name in printed or f"{{{name}}}" in question.beside)
+        if given.source == GIVEN_BY_QUESTION
+        and (name in printed or f"{{{name}}}" in question.beside)
     }
     chips = list(dict.fromkeys(given.chips[0] for given in inputs.values() if given.chips))
     about = {"chip": chips[0]} if len(chips) == 1 else {"chips": chips} if chips else {}
-    return Variant(question.text(), figures | about, asking.as_html(question, question_id))
+    return Variant(question.text(), figures | about, question_page.as_html(question, question_id))
 
 
 @functools.cache
-def variants(question_id):
+def list_variants(question_id):
     """Draws of a question of which no two have the same answer.
 
     Raises ValueError for a question that does not ask for numbers, or has too few.
@@ -87,11 +90,11 @@ def variants(question_id):
     drawn = {}
     # A question that has few different draws would be drawn for long.
     for seed in range(2 * MOST):
-        question = find_question(question_id).drawn(f"{question_id}, variant {seed}")
+        question = find_question(question_id).with_new_figures(f"{question_id}, variant {seed}")
         if not isinstance(question, (Number, Several)):
             break
-        right = tuple(part.reference() for part in _parts(question))
-        if not any(np.allclose(right, other, rtol=APART) for other in drawn):
+        right = tuple(part.reference() for part in _list_parts(question))
+        if not any(np.allclose(right, other, rtol=APART_RTOL) for other in drawn):
             drawn[right] = question
         if len(drawn) == MOST:
             break
@@ -100,10 +103,10 @@ def variants(question_id):
     return tuple(drawn.values())
 
 
-def varies(question_id):
+def has_variants(question_id):
     """Whether a question has enough variants for a class."""
     try:
-        return bool(variants(question_id))
+        return bool(list_variants(question_id))
     except ValueError:
         return False
 
@@ -113,13 +116,13 @@ def is_nobody(me):
     return is_missing(me) or not str(me).strip(" .")
 
 
-def variant(question_id, me):
+def find_variant(question_id, me):
     """The variant of the student ``me``, an id or a name; case and spaces do not matter."""
-    found = variants(question_id)
-    return found[int.from_bytes(hashlib.sha256(same(me).encode()).digest()) % len(found)]
+    found = list_variants(question_id)
+    return found[int.from_bytes(hashlib.sha256(normalise_id(me).encode()).digest()) % len(found)]
 
 
-def same(me):
+def normalise_id(me):
     """An id or a name in the one form that all ways to write it share."""
     return " ".join(unicodedata.normalize("NFKC", str(me)).casefold().split())
 
@@ -128,32 +131,34 @@ def judge_variant(question_id, own, answer):
     """The Verdict on an answer to one of a question's variants."""
     if isinstance(answer, Iterator):
         # It can be read only once, and is compared with several variants.
-        answer = as_sequence(answer, len(_parts(own)) + 1)
+        answer = as_sequence(answer, len(_list_parts(own)) + 1)
     verdict = own.judge(answer)
-    others = [other for other in variants(question_id) if other is not own]
-    if verdict.state != "wrong" or not any(_is_answered(other, answer) for other in others):
+    others = [other for other in list_variants(question_id) if other is not own]
+    if verdict.state != "wrong" or not any(_is_answer_to(other, answer) for other in others):
         return verdict
     # A known step gone wrong is likelier than a neighbour's number; a mere factor is not.
     steps = {
-        slip.names[0] for part in _parts(own) for slip in [*part.known.steps, *part.known.acts]
+        slip.names[0]
+        for part in _list_parts(own)
+        for slip in [*part.known_slips.steps, *part.known_slips.single_changes]
     }
     if any(slip.split(": ", 1)[-1] in steps or slip in steps for slip in verdict.slips):
         return verdict
-    message = say("variant.another")
+    message = sentence("variant.another")
     if verdict.slips:
-        message = say("slip.or-also", message=verdict.message, other=message)
+        message = sentence("slip.or-also", message=verdict.message, other=message)
     return Verdict(0, message, slips=(*verdict.slips, "another variant"))
 
 
-def _parts(question):
+def _list_parts(question):
     return getattr(question, "parts", {"": question}).values()
 
 
-def _is_answered(question, answer):
+def _is_answer_to(question, answer):
     """Whether an answer is this variant's, exactly or to more digits than a guess would have."""
-    parts = _parts(question)
+    parts = _list_parts(question)
     try:
-        values = in_order(answer, list(question.parts)) if len(parts) > 1 else [answer]
+        values = order_by_labels(answer, list(question.parts)) if len(parts) > 1 else [answer]
         given = [
             read_number(value, part.unit, part.figure)
             for part, value in zip(parts, values, strict=True)
@@ -161,4 +166,4 @@ def _is_answered(question, answer):
     except UnreadableError:
         return False
     right = [part.reference() for part in parts]
-    return agrees_exactly(given, right) or (all(map(telling, given)) and agrees(given, right))
+    return agrees_exactly(given, right) or (all(map(is_precise, given)) and agrees(given, right))

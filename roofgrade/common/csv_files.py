@@ -5,7 +5,7 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
-from roofgrade.common.sentences import words
+from roofgrade.common.sentences import sentence
 
 SEPARATORS = ",;\t"
 
@@ -30,19 +30,19 @@ def read(path) -> Sheet:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError(words("sheets.not_utf8", path=path)) from None
+        raise ValueError(sentence("sheets.not_utf8", path=path)) from None
     separator = max(SEPARATORS, key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
-        said = words("sheets.no_csv", path=path, line=reader.line_num, error=error)
+        said = sentence("sheets.no_csv", path=path, line=reader.line_num, error=error)
         raise ValueError(said) from None
     if not rows:
-        raise ValueError(words("sheets.empty", path=path))
+        raise ValueError(sentence("sheets.empty", path=path))
     (_, head), *rows = rows
     for line, row in rows:
         if len(row) != len(head):
             counts = {"cells": len(row), "headings": len(head)}
-            raise ValueError(words("sheets.width", path=path, line=line, **counts))
+            raise ValueError(sentence("sheets.width", path=path, line=line, **counts))
     return Sheet(path, separator, head, rows)

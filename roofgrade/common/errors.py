@@ -5,11 +5,11 @@ class RefusedError(Exception):
     """The submission cannot be graded as it is; the message is for the student."""
 
 
-class EndedError(Exception):
+class ProcessEndedError(Exception):
     """The student's process is gone, or no longer makes sense; the message says why."""
 
 
-class GoneError(EndedError):
+class ProcessCrashedError(ProcessEndedError):
     """The process is gone without a word: it crashed, or something outside has ended it."""
 
 

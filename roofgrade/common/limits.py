@@ -17,18 +17,18 @@ import time
 from pathlib import Path
 
 # Honest work takes a twentieth of each.
-ROOM = 384 << 20  # bytes beyond what a process holds before it begins
+MEMORY_ROOM = 384 << 20  # bytes beyond what a process holds before it begins
 SECONDS = 20.0
-LARGEST = 64 << 20  # bytes of what one process hands to another
+LARGEST_RESULT = 64 << 20  # bytes of what one process hands to another
 # A machine that is busy beyond measure gives a process less than a twentieth of its time.
-PATIENCE = 20 * SECONDS
+WAIT_SECONDS = 20 * SECONDS
 
 
-class TooMuchError(Exception):
+class LimitExceededError(Exception):
     """Reading what a student wrote took more memory or time than is allowed."""
 
 
-def confine(room: int = ROOM):
+def limit_memory(room: int = MEMORY_ROOM):
     """From now on, raise MemoryError where this process asks for more than ``room`` more bytes.
 
     It has no effect but on Linux, which alone tells what a process holds and keeps such a limit.
@@ -43,7 +43,7 @@ def confine(room: int = ROOM):
 
 
 @contextlib.contextmanager
-def clock(seconds: float = SECONDS):
+def limit_time(seconds: float = SECONDS):
     """End this process, whatever it does, if it works longer than ``seconds`` on the block."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
@@ -52,7 +52,7 @@ def clock(seconds: float = SECONDS):
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def apart(function, *arguments, room: int = ROOM, seconds: float = SECONDS):
+def call_in_fork(function, *arguments, room: int = MEMORY_ROOM, seconds: float = SECONDS):
     """What the function returns, found in a process of its own within ``room`` and ``seconds``.
 
     Raises TooMuchError where it exceeds them, and what the function raises.
@@ -60,31 +60,31 @@ def apart(function, *arguments, room: int = ROOM, seconds: float = SECONDS):
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _answer(theirs, function, arguments, room, seconds)
+        _send_result(theirs, function, arguments, room, seconds)
     os.close(theirs)
     try:
-        told = _received(ours)
+        told = _receive_result(ours)
     finally:
         os.close(ours)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     if told is None:
-        raise TooMuchError
+        raise LimitExceededError
     done, found = pickle.loads(told)
     if not done:
         raise found
     return found
 
 
-def _answer(pipe, function, arguments, room, seconds):
+def _send_result(pipe, function, arguments, room, seconds):
     """Write what the function returns or raises into the pipe, and end this process."""
     code = 1
     try:
         gc.freeze()  # a collection that looks at the parent's objects would copy all their memory
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        confine(room)
-        with clock(seconds):
+        limit_memory(room)
+        with limit_time(seconds):
             try:
                 told = True, function(*arguments)
             except MemoryError:
@@ -99,10 +99,10 @@ def _answer(pipe, function, arguments, room, seconds):
         os._exit(code)
 
 
-def _received(pipe):
+def _receive_result(pipe):
     """All that comes through the pipe, or None if it is cut short, too long or too late."""
-    data, until = bytearray(), time.monotonic() + PATIENCE
-    while len(data) <= LARGEST:
+    data, until = bytearray(), time.monotonic() + WAIT_SECONDS
+    while len(data) <= LARGEST_RESULT:
         if not select.select([pipe], [], [], max(0, until - time.monotonic()))[0]:
             return None
         piece = os.read(pipe, 1 << 20)

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass, field
 
-GRADED, REFUSED, PERSON = "graded", "refused", "person"
+GRADED, REFUSED, WAITING = "graded", "refused", "person"
 
 
 @dataclass(frozen=True, kw_only=True)

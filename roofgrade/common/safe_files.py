@@ -14,17 +14,17 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 # There is one writer at a time, so what a killed one left under this name is written over.
-TEMPORARY = ".being-written"
+TEMPORARY_NAME = ".being-written"
 # What the system says where there is no room left: on the disk, or for this user or this file.
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Jupyter puts this beside a notebook that somebody opens.
-FOREIGN = ".ipynb_checkpoints"
+CHECKPOINTS = ".ipynb_checkpoints"
 
 
-def checked(name: str) -> str:
+def check_name(name: str) -> str:
     """The name, if it is one part of a path; ValueError otherwise.
 
-    >>> checked("ada")
+    >>> check_name("ada")
     'ada'
     """
     if name in ("", ".", "..") or "/" in name or "\0" in name:
@@ -32,7 +32,7 @@ def checked(name: str) -> str:
     return name
 
 
-def exchange(one: Path, other: Path):
+def swap_folders(one: Path, other: Path):
     """Let two folders change places at once, so that whoever looks finds one or the other.
 
     Raises OSError where the system or the disk cannot do it.
@@ -45,7 +45,7 @@ def exchange(one: Path, other: Path):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(one))
 
 
-def share(at: Path | int):
+def let_group_write(at: Path | int):
     """Let the group write a file or a folder, if it is one's own."""
     about = os.stat(at)
     wanted = 0o2770 if stat.S_ISDIR(about.st_mode) else 0o660
@@ -54,7 +54,7 @@ def share(at: Path | int):
 
 
 @contextlib.contextmanager
-def opened(
+def open_below(
     root: Path | int, *names: str, make: bool = False, shared: bool = False
 ) -> Iterator[int]:
     """A descriptor of what lies below ``root`` by these names, reached without following a link.
@@ -66,7 +66,7 @@ def opened(
     at = os.dup(root) if isinstance(root, int) else os.open(root, os.O_RDONLY | os.O_CLOEXEC)
     try:
         for name in names:
-            below = _below(at, checked(name), make, shared)
+            below = _open_one(at, check_name(name), make, shared)
             os.close(at)
             at = below
         yield at
@@ -74,14 +74,14 @@ def opened(
         os.close(at)
 
 
-def _below(folder, name, make, shared):
+def _open_one(folder, name, make, shared):
     if make:
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, 0o770 if shared else 0o777, dir_fd=folder)
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     below = os.open(name, flags, dir_fd=folder)
     if make and shared:
-        share(below)
+        let_group_write(below)
     return below
 
 
@@ -90,7 +90,7 @@ def read(root: Path | int, *names: str, most: int) -> bytes | None:
 
     None, too, where no regular file is reached without following a link.
     """
-    with contextlib.suppress(OSError), opened(root, *names) as at:
+    with contextlib.suppress(OSError), open_below(root, *names) as at:
         about = os.fstat(at)
         if stat.S_ISREG(about.st_mode) and about.st_size <= most:
             with open(at, "rb", closefd=False) as file:
@@ -104,10 +104,10 @@ def write(folder: int, name: str, content: bytes, mode: int = 0o600, *, durable:
     If ``durable``, they are on the disk afterwards, whatever happens to the machine.
     """
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(TEMPORARY, dir_fd=folder)
+        os.unlink(TEMPORARY_NAME, dir_fd=folder)
     new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
-        with open(os.open(TEMPORARY, new, 0o600, dir_fd=folder), "wb") as file:
+        with open(os.open(TEMPORARY_NAME, new, 0o600, dir_fd=folder), "wb") as file:
             file.write(content)
             file.flush()
             os.fchmod(file.fileno(), mode)
@@ -115,9 +115,9 @@ def write(folder: int, name: str, content: bytes, mode: int = 0o600, *, durable:
                 os.fsync(file.fileno())
     except OSError:  # half a file takes room, where there is none left
         with contextlib.suppress(OSError):
-            os.unlink(TEMPORARY, dir_fd=folder)
+            os.unlink(TEMPORARY_NAME, dir_fd=folder)
         raise
-    os.replace(TEMPORARY, checked(name), src_dir_fd=folder, dst_dir_fd=folder)
+    os.replace(TEMPORARY_NAME, check_name(name), src_dir_fd=folder, dst_dir_fd=folder)
     if durable:
         os.fsync(folder)
 
@@ -126,27 +126,27 @@ def touch(folder: int, name: str):
     """Put an empty file into an open folder, if nothing of that name is there."""
     with contextlib.suppress(FileExistsError):
         new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        os.close(os.open(checked(name), new, 0o600, dir_fd=folder))
+        os.close(os.open(check_name(name), new, 0o600, dir_fd=folder))
 
 
-def fill(folder, contents, mode, *, shared=False, alone=True):
+def write_files(folder, contents, mode, *, shared=False, alone=True):
     """Write files, bytes by path, below an open folder; other files go away if these are ``alone``.
 
-    Not durable: what is lost with the machine is told by ``holds``, and can be written again.
+    Not durable: what is lost with the machine is told by ``has_files``, and can be written again.
     Raises OSError where a link is in the way, or, unless ``alone``, a folder in a file's place.
     """
     if alone:
-        _clear(folder, contents)
+        _delete_others(folder, contents)
     for path, content in contents.items():
         *above, name = PurePosixPath(path).parts
-        with opened(folder, *above, make=True, shared=shared) as place:
+        with open_below(folder, *above, make=True, shared=shared) as place:
             write(place, name, content, mode, durable=False)
 
 
-def _clear(folder, contents):
+def _delete_others(folder, contents):
     """Leave nothing below an open folder but these files and the folders that they lie in."""
     needed = {str(above) for path in contents for above in PurePosixPath(path).parents}
-    for path, name, place in _lying(folder):
+    for path, name, place in _walk_files(folder):
         if path not in contents:
             os.unlink(name, dir_fd=place)
     # The innermost folders go first. One in which Jupyter keeps something is not empty, and stays.
@@ -157,10 +157,10 @@ def _clear(folder, contents):
                     os.rmdir(name, dir_fd=place)
 
 
-def holds(folder, contents, *, alone=True):
+def has_files(folder, contents, *, alone=True):
     """Whether an open folder holds these files, bytes by path: no link, no other if ``alone``."""
     left = dict(contents)
-    for path, name, place in _lying(folder):
+    for path, name, place in _walk_files(folder):
         if path in left:
             content = left.pop(path)
             if read(place, name, most=len(content)) != content:
@@ -170,10 +170,10 @@ def holds(folder, contents, *, alone=True):
     return not left
 
 
-def _lying(folder):
+def _walk_files(folder):
     """Each file or link below an open folder: its path, its name, its folder's descriptor."""
     for where, folders, names, place in os.fwalk(".", dir_fd=folder):
-        folders[:] = [name for name in folders if name != FOREIGN]
+        folders[:] = [name for name in folders if name != CHECKPOINTS]
         links = [name for name in folders if _is_link(name, place)]
         for name in (*names, *links):
             yield str(PurePosixPath(where, name)), name, place

@@ -17,7 +17,7 @@ from nbgrader import api, dbutil
 from nbgrader.api import Gradebook, InvalidEntry
 from sqlalchemy.orm import scoped_session, sessionmaker
 
-from roofgrade.common.sentences import words
+from roofgrade.common.sentences import sentence
 from roofgrade.course import Course
 
 # Foreign keys that nbgrader looks things up by: without an index each look-up reads the table.
@@ -28,7 +28,7 @@ INDEXES = {
     "submitted_assignment": "student_id",
 }
 # A table beside those of nbgrader: it notes, by name, what was registered and saved.
-NOTES = sa.Table(
+NOTES_TABLE = sa.Table(
     "roofkit_notes",
     sa.MetaData(),
     sa.Column("name", sa.String(200), primary_key=True),
@@ -37,32 +37,32 @@ NOTES = sa.Table(
 # PostgreSQL's code of a full disk (PostgreSQL docs, Appendix A, "PostgreSQL Error Codes").
 DISK_FULL = "53100"
 # nbgrader logs here what it does, and nobody reads it.
-QUIET = logging.getLogger(__name__)
-QUIET.addHandler(logging.NullHandler())
-QUIET.propagate = False
+QUIET_LOG = logging.getLogger(__name__)
+QUIET_LOG.addHandler(logging.NullHandler())
+QUIET_LOG.propagate = False
 
 
 class GradebookError(RuntimeError):
     """The gradebook cannot be used now; nothing that was graded is lost."""
 
 
-class Book(Gradebook):
+class CourseGradebook(Gradebook):
     """The gradebook of a course, with the indexes that nbgrader leaves out.
 
     Whoever holds it is waited for, ``patience`` seconds at a time; then GradebookError is raised.
     """
 
     def __init__(self, course: Course, patience: float):
-        with explained(course.db_url):
-            with _versioned():
-                url = _patient(course.db_url, patience)
+        with explain_errors(course.db_url):
+            with _without_alembic_program():
+                url = _add_lock_timeout(course.db_url, patience)
                 super().__init__(url, course.directory.course_id)
             self.url = course.db_url
             self.db.remove()
             if self.engine.dialect.name == "sqlite":
-                course.opened_to_group(Path(self.engine.url.database))
+                course.open_to_group(Path(self.engine.url.database))
             with self.engine.begin() as connection:
-                NOTES.create(connection, checkfirst=True)
+                NOTES_TABLE.create(connection, checkfirst=True)
                 for table, column in INDEXES.items():
                     connection.exec_driver_sql(
                         f"create index if not exists roofkit_{table} on {table} ({column})"
@@ -71,7 +71,7 @@ class Book(Gradebook):
     def close(self):
         """Do nothing: those whom the gradebook is lent to close it, and it stays open."""
 
-    def shut(self):
+    def close_database(self):
         """Let go of the database."""
         super().close()
 
@@ -92,20 +92,22 @@ class Book(Gradebook):
             finally:
                 self.db.remove()
 
-    def note(self, name: str) -> dict:
+    def read_note(self, name: str) -> dict:
         """What was noted under a name, empty if nothing was."""
         with self.engine.connect() as connection:
-            found = connection.scalar(sa.select(NOTES.c.value).where(NOTES.c.name == name))
+            found = connection.scalar(
+                sa.select(NOTES_TABLE.c.value).where(NOTES_TABLE.c.name == name)
+            )
         return json.loads(found or "{}")
 
     def write_note(self, name: str, value: dict):
         """Note a value that JSON can hold, within a transaction."""
-        self.db.execute(sa.delete(NOTES).where(NOTES.c.name == name))
-        self.db.execute(sa.insert(NOTES).values(name=name, value=json.dumps(value)))
+        self.db.execute(sa.delete(NOTES_TABLE).where(NOTES_TABLE.c.name == name))
+        self.db.execute(sa.insert(NOTES_TABLE).values(name=name, value=json.dumps(value)))
 
 
 @contextlib.contextmanager
-def lent(gradebook, module):
+def lend_gradebook(gradebook, module):
     """Lets a module of nbgrader use what is open, where it would open a gradebook of its own."""
     own, module.Gradebook = module.Gradebook, lambda *_: gradebook
     try:
@@ -115,12 +117,12 @@ def lent(gradebook, module):
 
 
 @contextlib.contextmanager
-def explained(url):
+def explain_errors(url):
     """Raises GradebookError if a database does not serve; errors in the data pass as they are.
 
     What nbgrader logs of them, with tracebacks, is not shown.
     """
-    loud, api.app_log = api.app_log, QUIET
+    loud, api.app_log = api.app_log, QUIET_LOG
     try:
         yield
     except (sa.exc.DBAPIError, sa.exc.ArgumentError, InvalidEntry) as error:
@@ -131,7 +133,7 @@ def explained(url):
         address = sa.make_url(url).render_as_string() if "://" in url else url
         reason = getattr(cause, "orig", cause)
         key = "book.full" if _is_full(reason) else "book.unusable"
-        raise GradebookError(words(key, address=address, reason=reason)) from error
+        raise GradebookError(sentence(key, address=address, reason=reason)) from error
     finally:
         api.app_log = loud
 
@@ -143,7 +145,7 @@ def _is_full(reason):
 
 
 @contextlib.contextmanager
-def _versioned():
+def _without_alembic_program():
     """Have nbgrader find the version of a new gradebook here: by itself it starts a program."""
     settings = Config()
     settings.set_main_option("script_location", dbutil.ALEMBIC_DIR)
@@ -155,7 +157,7 @@ def _versioned():
         api.get_alembic_version = own
 
 
-def _patient(url, patience):
+def _add_lock_timeout(url, patience):
     """The address that tells the database, too, how long to wait for a lock."""
     parsed = sa.make_url(url)
     waiting = {

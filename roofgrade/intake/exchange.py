@@ -14,11 +14,11 @@ from pathlib import Path
 from nbgrader.exchange.default import ExchangeCollect
 
 from roofgrade.common.errors import MachineryError, RefusedError
-from roofgrade.common.sentences import escaped, words
-from roofgrade.intake.files import read_files
+from roofgrade.common.sentences import escape_text, sentence
+from roofgrade.intake.bounded_files import read_files
 
 # How long after its time a submission may still be written to.
-COPYING = timedelta(minutes=10)
+COPY_TIME = timedelta(minutes=10)
 
 
 class Collect(ExchangeCollect):
@@ -33,7 +33,7 @@ class Collect(ExchangeCollect):
     def _path_to_record(self, path):
         try:
             record = super()._path_to_record(path)
-            self._look(Path(path), record)
+            self._check_submission(Path(path), record)
         except (
             RefusedError,
             MachineryError,
@@ -42,26 +42,26 @@ class Collect(ExchangeCollect):
             ValueError,
             OverflowError,
         ) as error:
-            name = escaped(os.path.basename(path))
-            self.log.error(words("collect.left", name=name, why=error))
+            name = escape_text(os.path.basename(path))
+            self.log.error(sentence("collect.left", name=name, why=error))
             # One key for all of them, so that none stands in for somebody's.
             record = {"username": None, "filename": "", "timestamp": datetime.min}
         return record
 
-    def _look(self, path, record):
+    def _check_submission(self, path, record):
         """Raise for what may not be taken; warn of what was changed later."""
         found = path.lstat()
         owner = pwd.getpwuid(found.st_uid).pw_name
         if not stat.S_ISDIR(found.st_mode) or owner != record["username"]:
-            raise RefusedError(words("collect.owner", owner=owner))
+            raise RefusedError(sentence("collect.owner", owner=owner))
         files = read_files(path.parent, path.name)
-        if any(file.linked for file in files.values()):
-            raise RefusedError(words("collect.linked"))
+        if any(file.is_hard_linked for file in files.values()):
+            raise RefusedError(sentence("collect.linked"))
         latest = max(os.lstat(each).st_ctime for each in (path, *map(path.joinpath, files)))
         changed = datetime.fromtimestamp(latest, UTC).replace(tzinfo=None)
-        if changed > record["timestamp"] + COPYING:
+        if changed > record["timestamp"] + COPY_TIME:
             said = {"student": owner, "time": record["timestamp"], "changed": changed}
-            self.log.warning(words("collect.changed", **said))
+            self.log.warning(sentence("collect.changed", **said))
 
     def do_copy(self, src, dest, log=None):
         """Copy what was handed in; its time is the one that its folder's name says."""

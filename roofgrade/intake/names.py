@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from roofgrade.common.sentences import escaped, words
+from roofgrade.common.sentences import escape_text, sentence
 
 NOTEBOOK = ".ipynb"
 TIMESTAMP = "timestamp.txt"  # in which nbgrader finds the time of handing in
 # What browsers put behind a notebook's ending, and editors behind a folder's name.
 SUFFIXES = (NOTEBOOK, ".json", ".txt", ".zip")
 # Words in a file's name that tell neither its set nor its author, in several languages.
-FILLERS = frozenset(
+FILLER_WORDS = frozenset(
     {"assignment", "copia", "copie", "copy", "de", "done", "final", "fixed", "homework", "kopie"}
     | {"late", "latest", "my", "new", "of", "problem", "set", "solution", "solutions", "student"}
     | {"submission", "submitted", "v", "version", "von"}
@@ -23,7 +23,7 @@ JUNK = frozenset(
     {".DS_Store", "__MACOSX", ".ipynb_checkpoints", "Thumbs.db", "desktop.ini", "__pycache__"}
     | {".git", ".gitignore", ".gitkeep", ".idea", ".venv", ".virtual_documents", ".vscode"}
 )
-JUNK_BEGINS = ("._", "~$", ".~", ".nfs")
+JUNK_PREFIXES = ("._", "~$", ".~", ".nfs")
 
 # Beside letters, marks and digits of all languages, an id has these and no others. What markup,
 # addresses, patterns and terminals are written with is not among them: nbgrader's pages put ids
@@ -42,10 +42,10 @@ class _LMS:
     name: str
     pattern: re.Pattern
     folders: bool
-    lasting: bool
+    is_user_number: bool
 
 
-EVERY_LMS = (
+LMS_FORMATS = (
     # mod/assign: FULL NAME_NUMBER_assignsubmission_file_ and then the file, or a folder of them
     # ("Download submissions in folders"); in the name an underscore has become a space. The number
     # is the participant's in that assignment, "Participant 12345" in its grading worksheet.
@@ -53,7 +53,7 @@ EVERY_LMS = (
         "Moodle",
         re.compile(r"(?P<who>[^_]+)_(?P<number>[0-9]+)_assignsubmission_[a-z]+(?:_(?P<rest>.*))?"),
         folders=True,
-        lasting=False,
+        is_user_number=False,
     ),
     # app/models/content_zipper.rb: sortable name without punctuation, LATE for what came in after
     # the due date, the user's number, the file's number, the file. No name where graders may not
@@ -66,7 +66,7 @@ EVERY_LMS = (
             re.IGNORECASE,
         ),
         folders=False,
-        lasting=True,
+        is_user_number=True,
     ),
 )
 
@@ -79,107 +79,109 @@ class Sender:
     A number that does not last tells two people of one zip apart, and says of neither who it is.
     """
 
-    who: str
+    full_name: str
     number: str
-    rest: str
+    file_name: str
     lms: str
-    lasting: bool = False
+    is_user_number: bool = False
     late: bool = False
 
 
-def sender(part: str, folder: bool = False) -> Sender | None:
+def read_sender(part: str, folder: bool = False) -> Sender | None:
     """Whom a file's name, or a ``folder``'s, names in the way of an LMS; None if in no such way.
 
-    >>> told = sender("Ada Lovelace_12345_assignsubmission_file_ps1.ipynb")
-    >>> told.who, told.number, told.rest, told.lms
+    >>> told = read_sender("Ada Lovelace_12345_assignsubmission_file_ps1.ipynb")
+    >>> told.full_name, told.number, told.file_name, told.lms
     ('Ada Lovelace', '12345', 'ps1.ipynb', 'Moodle')
-    >>> told = sender("lovelaceada_LATE_123_456_ps1-1.ipynb")
-    >>> told.who, told.number, told.rest, told.late
+    >>> told = read_sender("lovelaceada_LATE_123_456_ps1-1.ipynb")
+    >>> told.full_name, told.number, told.file_name, told.late
     ('lovelaceada', '123', 'ps1-1.ipynb', True)
     """
-    for lms in EVERY_LMS:
+    for lms in LMS_FORMATS:
         if (lms.folders or not folder) and (found := lms.pattern.fullmatch(part)):
             told = {key: value or "" for key, value in found.groupdict().items()}
             return Sender(
-                told["who"].strip(), told["number"], told["rest"], lms.name, lms.lasting,
+                told["who"].strip(), told["number"], told["rest"], lms.name, lms.is_user_number,
                 bool(told.get("late")),
             )  # fmt: skip
     return None
 
 
-def form(text: str) -> str:
+def normalise_name(text: str) -> str:
     """A name in the one form in which all ways to write it are the same, to compare it with others.
 
     Small letters, one way to put an accent on a letter, and no signs that nobody sees.
 
-    >>> form("Zoe\N{COMBINING ACUTE ACCENT}  LEE\N{RIGHT-TO-LEFT MARK}") == form("zoé lee")
+    >>> normalise_name("Zoe\N{COMBINING ACUTE ACCENT}  LEE\N{RIGHT-TO-LEFT MARK}") == normalise_name("zoé lee")
     True
     """
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    seen = "".join(sign for sign in text if _kind(sign) != "Cf")
+    seen = "".join(sign for sign in text if _unicode_category(sign) != "Cf")
     return " ".join(filter(None, seen.split(" ")))
 
 
-def name_words(name: str) -> list[str]:
+def split_name(name: str) -> list[str]:
     """The words of somebody's name, to compare: letters, marks and digits of all languages.
 
-    >>> name_words("O'Brien-Łukasiewicz, Ada")
+    >>> split_name("O'Brien-Łukasiewicz, Ada")
     ['o', 'brien', 'łukasiewicz', 'ada']
     """
-    return "".join(sign if _kind(sign)[0] in "LMN" else " " for sign in form(name)).split()
+    return "".join(
+        sign if _unicode_category(sign)[0] in "LMN" else " " for sign in normalise_name(name)
+    ).split()
 
 
-def means(name: str, sets: Sequence[str]) -> str | None:
+def find_set(name: str, sets: Sequence[str]) -> str | None:
     """Which of the sets a file's or folder's name, or the end of a path, names.
 
     None if none does, or if two fit. A copy's number, an author's name and an LMS's additions do
     not matter, the digits of the set do.
 
-    >>> [means(name, ["ps1", "ps2"]) for name in ("PS1 (2).ipynb", "Copy of zoe_ps1", "ps12")]
+    >>> [find_set(name, ["ps1", "ps2"]) for name in ("PS1 (2).ipynb", "Copy of zoe_ps1", "ps12")]
     ['ps1', 'ps1', None]
     """
     for part in reversed(PurePosixPath(name).parts):
         if part in sets:
             return part
-        told = sender(part)
-        words = _words(_stem(told.rest if told else part))
-        fits = {each: own for each in sets if _holds(words, own := _words(each))}
+        told = read_sender(part)
+        words = _split_words(_strip_suffixes(told.file_name if told else part))
+        fits = {each: own for each in sets if _has_in_row(words, own := _split_words(each))}
         # "ps1-extra" holds the name of ps1 too.
         whole = [
             each
             for each, own in fits.items()
-            if not any(_holds(more, own) for more in fits.values() if more != own)
+            if not any(_has_in_row(more, own) for more in fits.values() if more != own)
         ]
         if fits:
             return whole[0] if len(whole) == 1 else None
     return None
 
 
-def author(name: str, assignment: str) -> str:
+def find_author(name: str, assignment: str) -> str:
     """What a file's name says beside its set: who it is from, or "" if it does not tell.
 
-    >>> author("Kopie von ps1_zoe_late (2).ipynb", "ps1"), author("ps1-final.ipynb", "ps1")
+    >>> find_author("Kopie von ps1_zoe_late (2).ipynb", "ps1"), find_author("ps1-final.ipynb", "ps1")
     ('zoe', '')
     """
-    if told := sender(name):
-        return student_id(told.who, told.number)
+    if told := read_sender(name):
+        return make_student_id(told.full_name, told.number)
     name = unicodedata.normalize("NFKC", name)
-    set_name = r"[\W_]*0*".join(_words(assignment))
+    set_name = r"[\W_]*0*".join(_split_words(assignment))
     found = re.compile(rf"(?<![^\W\d_]){set_name}(?!\d)", re.IGNORECASE)
-    rest = found.sub(" ", _stem(name), count=1)
+    rest = found.sub(" ", _strip_suffixes(name), count=1)
     rest = re.sub(r"\(\d+\)", " ", rest)
     kept = [
         word
         for word in re.split(r"[\s_+]+|(?<!\w)-|-(?!\w)", rest)
-        if not all(part in FILLERS or part.isdecimal() for part in _words(word))
+        if not all(part in FILLER_WORDS or part.isdecimal() for part in _split_words(word))
     ]
     return "-".join(kept)
 
 
-def signed(name: str, assignment: str) -> str:
+def find_signed_id(name: str, assignment: str) -> str:
     """The id in the name of a file that hand_in() wrote, or ""; a browser may have numbered it.
 
-    >>> signed("ps1-4711 (2).ipynb", "ps1"), signed("ps1_4711.ipynb", "ps1")
+    >>> find_signed_id("ps1-4711 (2).ipynb", "ps1"), find_signed_id("ps1_4711.ipynb", "ps1")
     ('4711', '')
     """
     ending = re.escape(NOTEBOOK)
@@ -189,18 +191,18 @@ def signed(name: str, assignment: str) -> str:
     return found[1] if found else ""
 
 
-def student_id(who: str, number: str) -> str:
+def make_student_id(who: str, number: str) -> str:
     """A folder's name for someone that only an LMS knows: the same at every download.
 
-    >>> student_id("Ada Lovelace", "12345")
+    >>> make_student_id("Ada Lovelace", "12345")
     'ada-lovelace-12345'
     """
-    return "-".join(name_words(f"{who} {number}"))
+    return "-".join(split_name(f"{who} {number}"))
 
 
 def is_junk(name: str) -> bool:
     """Whether systems leave files or folders of this name behind."""
-    return name in JUNK or name.startswith(JUNK_BEGINS)
+    return name in JUNK or name.startswith(JUNK_PREFIXES)
 
 
 def is_notebook(name: str) -> bool:
@@ -209,52 +211,52 @@ def is_notebook(name: str) -> bool:
     return bool(stem) and ending in ("", ".json", ".txt")
 
 
-def fault(name: str) -> str:
+def find_id_fault(name: str) -> str:
     """Why no student can have this id, and so no folder of this name be a student's, or "".
 
-    >>> fault("ada.lovelace@example.edu"), fault("<b>")[:14]
+    >>> find_id_fault("ada.lovelace@example.edu"), find_id_fault("<b>")[:14]
     ('', "its name has '")
     """
-    if wrong := fault_of_file(name):
+    if wrong := find_file_name_fault(name):
         return wrong
     if len(name) > 128:
-        return words("intake.long_name")
+        return sentence("intake.long_name")
     if odd := sorted(
-        sign for sign in {*name} if _kind(sign)[0] not in "LMN" and sign not in ID_SIGNS
+        sign for sign in {*name} if _unicode_category(sign)[0] not in "LMN" and sign not in ID_SIGNS
     ):
-        return words("intake.signs", signs=escaped("".join(odd))[:40])
+        return sentence("intake.signs", signs=escape_text("".join(odd))[:40])
     return ""
 
 
-def fault_of_file(name: str) -> str:
+def find_file_name_fault(name: str) -> str:
     """Why a file or folder of this name is not taken in, whosever it is, or ""."""
-    if any(_kind(sign) == "Cs" for sign in name):
-        return words("intake.not_utf8")
-    if any(_kind(sign) == "Cc" for sign in name):
-        return words("intake.control")
+    if any(_unicode_category(sign) == "Cs" for sign in name):
+        return sentence("intake.not_utf8")
+    if any(_unicode_category(sign) == "Cc" for sign in name):
+        return sentence("intake.control")
     if len(name.encode()) > 255:  # what file systems take
-        return words("intake.long_file_name")
+        return sentence("intake.long_file_name")
     if "/" in name or name in ("", ".", ".."):
-        return words("intake.no_name")
+        return sentence("intake.no_name")
     return ""
 
 
-_kind = unicodedata.category
+_unicode_category = unicodedata.category
 
 
-def _stem(name):
+def _strip_suffixes(name):
     while name.casefold().endswith(SUFFIXES):
         name = name.rpartition(".")[0]
     return name
 
 
-def _words(text):
+def _split_words(text):
     """Words and numbers, in small letters; numbers without leading zeros."""
     text = unicodedata.normalize("NFKC", text).casefold()
     return [word.lstrip("0") or "0" for word in re.findall(r"\d+|[^\W\d_]+", text)]
 
 
-def _holds(words, wanted):
+def _has_in_row(words, wanted):
     """Whether the wanted words stand in a row among the others."""
     places = range(len(words) - len(wanted) + 1)
     return any(words[at : at + len(wanted)] == wanted for at in places)

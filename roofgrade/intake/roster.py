@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from nbgrader.api import Gradebook
 
-from roofcheck.handin.ids import written
+from roofcheck.handin.ids import format_ids
 from roofgrade.common import csv_files
-from roofgrade.common.sentences import escaped, words
-from roofgrade.intake.names import fault
-from roofgrade.intake.people import Entry, Ids, People, new_id
+from roofgrade.common.sentences import escape_text, sentence
+from roofgrade.intake.names import find_id_fault
+from roofgrade.intake.people import People, RosterEntry, StudentIds, make_id
 
 # The columns that may hold each field, the most telling one first.
 COLUMNS = {
@@ -27,15 +27,15 @@ COLUMNS = {
 POINTS_ROW = "points possible"
 
 
-def take(course, path):
+def import_roster(course, path):
     """Put the names of a roster into the gradebook; the Entry of each student.
 
     What the list does not say of a student stays as it is. Whom the gradebook knows by an id in
-    another spelling keeps that id. Raises ValueError as ``read`` does.
+    another spelling keeps that id. Raises ValueError as ``read_roster`` does.
     """
-    entries = read(path)
+    entries = read_roster(path)
     with Gradebook(course.db_url) as gradebook:
-        ids = Ids(student.id for student in gradebook.students)
+        ids = StudentIds(student.id for student in gradebook.students)
         for at, entry in enumerate(entries):
             known = ids.find(entry.id)
             if len(known) == 1:
@@ -45,11 +45,11 @@ def take(course, path):
     return entries
 
 
-def people(course):
+def load_people(course):
     """The students whom the gradebook knows, as People; None if it knows no more than ids."""
     with Gradebook(course.db_url) as gradebook:
         entries = [
-            Entry(one.id, one.first_name, one.last_name, one.email, one.lms_user_id)
+            RosterEntry(one.id, one.first_name, one.last_name, one.email, one.lms_user_id)
             for one in gradebook.students
         ]
     told = any(entry.name or entry.email or entry.lms_user_id for entry in entries)
@@ -64,42 +64,42 @@ def write_ids(course, path):
     with Gradebook(course.db_url) as gradebook:
         known = [student.id for student in gradebook.students]
     if not known:
-        raise ValueError(words("roster.nobody"))
+        raise ValueError(sentence("roster.nobody"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(written(known, words("roster.ids_file")), encoding="utf-8")
+    path.write_text(format_ids(known, sentence("roster.ids_file")), encoding="utf-8")
     return len(known)
 
 
-def read(path):
+def read_roster(path):
     """The entries of a CSV file.
 
     Raises ValueError, with the line, for a student without an id, with one that another has or with
     one that no folder can have, for a file without a column of ids, and as ``sheets.read`` does.
     """
     sheet = csv_files.read(path)
-    places = _places([name.strip().lower() for name in sheet.head])
+    places = _find_columns([name.strip().lower() for name in sheet.head])
     if "id" not in places:
-        raise ValueError(words("roster.no_ids", path=path, columns=", ".join(COLUMNS["id"])))
-    entries, ids = {}, Ids()
+        raise ValueError(sentence("roster.no_ids", path=path, columns=", ".join(COLUMNS["id"])))
+    entries, ids = {}, StudentIds()
     for line, row in sheet.rows:
         if row[0].strip().lower() == POINTS_ROW:
             continue
-        entry = _entry({name: row[place].strip() for name, place in places.items()})
+        entry = _make_entry({name: row[place].strip() for name, place in places.items()})
         if not entry.id:
             cells = ", ".join(filter(None, row))
-            raise ValueError(words("roster.no_id", path=path, line=line, row=cells))
-        about = {"path": path, "line": line, "student": escaped(entry.id)}
-        if wrong := fault(entry.id):
-            raise ValueError(words("roster.bad_id", **about, why=wrong))
+            raise ValueError(sentence("roster.no_id", path=path, line=line, row=cells))
+        about = {"path": path, "line": line, "student": escape_text(entry.id)}
+        if wrong := find_id_fault(entry.id):
+            raise ValueError(sentence("roster.bad_id", **about, why=wrong))
         if found := ids.find(entry.id):
             key = "roster.twice" if entry.id in found else "roster.alike"
-            raise ValueError(words(key, **about, other=escaped(found.pop())))
+            raise ValueError(sentence(key, **about, other=escape_text(found.pop())))
         ids.add(entry.id)
         entries[entry.id] = entry
     return list(entries.values())
 
 
-def _places(head):
+def _find_columns(head):
     """Which column holds what."""
     found = {}
     for field, names in COLUMNS.items():
@@ -115,12 +115,14 @@ def _places(head):
     return found
 
 
-def _entry(cells):
+def _make_entry(cells):
     both = cells.pop("both names", "")
     if both:
         last, comma, first = both.rpartition(",")
         if not comma:
             first, _, last = both.rpartition(" ")
         cells |= {"first_name": first.strip(), "last_name": last.strip()}
-    cells |= {"id": new_id(cells["id"])}
-    return Entry(**{name: value or None for name, value in cells.items()} | {"id": cells["id"]})
+    cells |= {"id": make_id(cells["id"])}
+    return RosterEntry(
+        **{name: value or None for name, value in cells.items()} | {"id": cells["id"]}
+    )

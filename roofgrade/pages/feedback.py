@@ -1,7 +1,7 @@
 """What students get back: one page each that runs nothing, asks no host, and says what is read.
 
 nbgrader's own ``generate_feedback`` makes the same pages, as nbgrader_config.py names the exporter
-of this module. ``write`` makes those whose marks, comments or notebook changed, or whose answers
+of this module. ``write_pages`` makes those whose marks, comments or notebook changed, or whose answers
 were released.
 """
 
@@ -21,34 +21,34 @@ from nbconvert.exporters.exporter import Exporter
 from nbgrader.api import Gradebook, MissingEntry
 from traitlets import default
 
-from roofcheck.cells import asked
+from roofcheck.cells import question_call
 from roofcheck.course import INDEX
 from roofcheck.course import Course as Contents
-from roofcheck.sentences import say
-from roofcheck.showing.explaining import explained
-from roofcheck.study import page
-from roofcheck.tables.table import tables
-from roofcheck.tables.variants import variant
+from roofcheck.sentences import sentence as check_sentence
+from roofcheck.showing.explanation import explain_answer
+from roofcheck.study import page_templates
+from roofcheck.tables.catalogue import load_questions
+from roofcheck.tables.variants import find_variant
 from roofgrade.common import safe_files
-from roofgrade.common.results import PERSON, REFUSED
-from roofgrade.common.sentences import number, words
-from roofgrade.course import SETTINGS, Course
-from roofgrade.gradebook.answers import are_released, models
-from roofgrade.gradebook.standing import results, standings_in
-from roofgrade.pages.cleaning import Cleaning
+from roofgrade.common.results import REFUSED, WAITING
+from roofgrade.common.sentences import format_points, sentence
+from roofgrade.course import SETTINGS_FILE, Course
+from roofgrade.gradebook.answer_release import are_answers_released, read_model_answers
+from roofgrade.gradebook.standings import query_standings, read_counting_results
+from roofgrade.pages.notebook_html import Cleaning
 
 TEMPLATE = Path(__file__).parent / "templates/feedback.html.j2"
 # By these files nbgrader's release_feedback finds a student's place in the exchange.
-EXCHANGED = ("timestamp.txt", "submission_secret.txt")
-LARGEST = 1_000  # bytes of one of them
-FOLLOWS = re.compile(r'<meta name="follows-from" content="([0-9a-f]{64})"')
-PLAIN = '<meta name="shown" content="plain">'
+EXCHANGE_FILES = ("timestamp.txt", "submission_secret.txt")
+LARGEST_FILE = 1_000  # bytes of one of them
+INPUTS_HASH_TAG = re.compile(r'<meta name="follows-from" content="([0-9a-f]{64})"')
+PLAIN_TAG = '<meta name="shown" content="plain">'
 # The sentences that a page is made of, by how their keys begin.
-SAID = ("language", "feedback.", "pages.", "answers.")
+SENTENCE_KEYS = ("language", "feedback.", "pages.", "answers.")
 
 
 @dataclass(frozen=True)
-class Page:
+class FeedbackPage:
     """A feedback page: whose it is, where it lies, and whether it was "written" or "left".
 
     ``plain`` says that it shows as plain text what was too much to be rendered.
@@ -56,39 +56,40 @@ class Page:
 
     student: str
     path: Path
-    done: str
+    status: str
     plain: bool = False
 
     def __str__(self):
-        said = words(f"feedback.{self.done}", path=os.path.relpath(self.path))
-        return words("feedback.as_text", page=said) if self.plain else said
+        said = sentence(f"feedback.{self.status}", path=os.path.relpath(self.path))
+        return sentence("feedback.as_text", page=said) if self.plain else said
 
 
-def write(course, assignment, students=None):
+def write_pages(course, assignment, students=None):
     """Write the page of each student, or of those named, whose marks or notebook changed.
 
     Returns a Page for each. Raises ValueError for a student of whom nothing was graded, or for a
     set that the gradebook does not know.
     """
-    kept = results(course, assignment)
+    kept = read_counting_results(course, assignment)
     exporter = FeedbackExporter(config=course.config)
     with Gradebook(course.db_url) as gradebook:
         pages = [
-            _write(course, assignment, standing, gradebook, exporter, kept.get(name))
-            for name, standing in standings_in(gradebook, assignment, kept).items()
+            _write_page(course, assignment, standing, gradebook, exporter, kept.get(name))
+            for name, standing in query_standings(gradebook, assignment, kept).items()
             if (students is None or name in students)
             and (
-                standing.state in (REFUSED, PERSON) or _notebook(course, assignment, name).is_file()
+                standing.state in (REFUSED, WAITING)
+                or _notebook_path(course, assignment, name).is_file()
             )
         ]
     if students and (missing := sorted(set(students) - {made.student for made in pages})):
         raise ValueError(
-            words("feedback.nothing_of", students=", ".join(missing), assignment=assignment)
+            sentence("feedback.nothing_of", students=", ".join(missing), assignment=assignment)
         )
     return pages
 
 
-def remarks(course, assignment):
+def find_remarks(course, assignment):
     """What is to say of the pages that there are, by student.
 
     A page may be older than marks, comments, notebook or released answers, or hold what was too
@@ -96,39 +97,41 @@ def remarks(course, assignment):
     """
     exporter, found = FeedbackExporter(config=course.config), {}
     with Gradebook(course.db_url) as gradebook:
-        kept = results(course, assignment)
-        paths = {name: _path(course, assignment, name) for name in kept}
+        kept = read_counting_results(course, assignment)
+        paths = {name: _page_path(course, assignment, name) for name in kept}
         paths = {name: path for name, path in paths.items() if path.is_file()}
-        everyone = standings_in(gradebook, assignment, kept) if paths else {}
+        everyone = query_standings(gradebook, assignment, kept) if paths else {}
         for name, path in paths.items():
-            content = _content(course, assignment, everyone[name], gradebook, kept[name])
+            content = _page_content(course, assignment, everyone[name], gradebook, kept[name])
             old = not _is_current(path, exporter, *content)
             said = {"summary.plain_feedback": _is_plain(path), "summary.old_feedback": old}
-            found[name] = [words(key) for key, holds in said.items() if holds]
+            found[name] = [sentence(key) for key, holds in said.items() if holds]
     return found
 
 
-def _write(course, assignment, standing, gradebook, exporter, result):
-    path = _path(course, assignment, standing.student)
-    nb, resources = _content(course, assignment, standing, gradebook, result)
-    for name in EXCHANGED:
+def _write_page(course, assignment, standing, gradebook, exporter, result):
+    path = _page_path(course, assignment, standing.student)
+    nb, resources = _page_content(course, assignment, standing, gradebook, result)
+    for name in EXCHANGE_FILES:
         # A submission that was refused has no copy in autograded/.
         for folder in (course.submitted, course.autograded):
-            _pass_on(course, folder / standing.student / assignment / name, path.with_name(name))
+            _copy_exchange_file(
+                course, folder / standing.student / assignment / name, path.with_name(name)
+            )
     if path.is_file() and _is_current(path, exporter, nb, resources):
-        return Page(standing.student, path, "left", _is_plain(path))
+        return FeedbackPage(standing.student, path, "left", _is_plain(path))
     made, _ = exporter.from_notebook_node(nb, resources)
-    _put(course, path, made.encode())
-    return Page(standing.student, path, "written", _is_plain(path))
+    _write_file(course, path, made.encode())
+    return FeedbackPage(standing.student, path, "written", _is_plain(path))
 
 
-def _path(course, assignment, student):
+def _page_path(course, assignment, student):
     return course.feedback / student / assignment / f"{assignment}.html"
 
 
-def _content(course, assignment, standing, gradebook, result):
+def _page_content(course, assignment, standing, gradebook, result):
     """The notebook that a page is made from, and what goes with it."""
-    notebook = _notebook(course, assignment, standing.student)
+    notebook = _notebook_path(course, assignment, standing.student)
     readable = standing.state != REFUSED and notebook.is_file()
     nb = nbformat.read(notebook, as_version=4) if readable else nbformat.v4.new_notebook()
     of = {"student": standing.student, "assignment": assignment, "notebook": assignment}
@@ -138,28 +141,30 @@ def _content(course, assignment, standing, gradebook, result):
 
 
 def _is_current(path, exporter, nb, resources):
-    before = FOLLOWS.search(path.read_text(encoding="utf-8", errors="replace"))
-    return bool(before) and before[1] == exporter.follows_from(*exporter.marked(nb, resources))
+    before = INPUTS_HASH_TAG.search(path.read_text(encoding="utf-8", errors="replace"))
+    return bool(before) and before[1] == exporter.hash_inputs(*exporter.add_marks(nb, resources))
 
 
 def _is_plain(path):
-    return PLAIN in path.read_text(encoding="utf-8", errors="replace")
+    return PLAIN_TAG in path.read_text(encoding="utf-8", errors="replace")
 
 
-def _notebook(course, assignment, student):
+def _notebook_path(course, assignment, student):
     return course.autograded / student / assignment / f"{assignment}.ipynb"
 
 
-def _pass_on(course, source, target):
-    if (content := safe_files.read(source.parent, source.name, most=LARGEST)) is not None:
-        _put(course, target, content)
+def _copy_exchange_file(course, source, target):
+    if (content := safe_files.read(source.parent, source.name, most=LARGEST_FILE)) is not None:
+        _write_file(course, target, content)
 
 
-def _put(course, path, content):
+def _write_file(course, path, content):
     """Write a file into ``feedback/``: all of it, or nothing."""
     course.feedback.mkdir(exist_ok=True)
-    *folders, name = path.relative_to(course.opened_to_group(course.feedback)).parts
-    with safe_files.opened(course.feedback, *folders, make=True, shared=course.shared) as folder:
+    *folders, name = path.relative_to(course.open_to_group(course.feedback)).parts
+    with safe_files.open_below(
+        course.feedback, *folders, make=True, shared=course.shared
+    ) as folder:
         safe_files.write(folder, name, content, 0o644, durable=False)
 
 
@@ -174,21 +179,21 @@ class FeedbackExporter(Exporter):
 
     def from_notebook_node(self, nb, resources=None, **_):
         """The page, and the resources."""
-        nb, resources = self.marked(nb, resources)
-        follows = self.follows_from(nb, resources)
+        nb, resources = self.add_marks(nb, resources)
+        follows = self.hash_inputs(nb, resources)
         nb, _ = Cleaning(parent=self, schemes=False).preprocess(nb, resources)
-        made = _template().render(
-            said=_said,
-            language=words("language"),
+        made = _load_template().render(
+            said=_format_html,
+            language=sentence("language"),
             standing=resources["nbgrader"]["standing"],
             assignment=resources["nbgrader"]["assignment"],
-            parts=_parts(nb, resources["nbgrader"]["learning"]),
+            parts=_make_parts(nb, resources["nbgrader"]["learning"]),
             plain=nb.metadata.roofgrade.plain,
             follows=follows,
         )
         return made, resources
 
-    def marked(self, nb, resources):
+    def add_marks(self, nb, resources):
         """A copy of the notebook with all marks and comments in it, and with them the Standing.
 
         With them goes, once the answers are released, what each cell that is graded teaches: the
@@ -199,9 +204,9 @@ class FeedbackExporter(Exporter):
         with contextlib.ExitStack() as opened:
             gradebook = of.get("gradebook") or opened.enter_context(Gradebook(of["db_url"]))
             if "standing" not in of:
-                alone = standings_in(gradebook, of["assignment"], only=of["student"])
+                alone = query_standings(gradebook, of["assignment"], only=of["student"])
                 of["standing"] = alone[of["student"]]
-            marks = _marks(gradebook, of["notebook"], of["assignment"], of["student"])
+            marks = _read_marks(gradebook, of["notebook"], of["assignment"], of["student"])
         for cell in nb.cells:
             known = cell.metadata.get("nbgrader")
             name = known.get("grade_id") if isinstance(known, dict) else None
@@ -212,28 +217,28 @@ class FeedbackExporter(Exporter):
             elif isinstance(known, dict) and (known.get("grade") or known.get("solution")):
                 del cell.metadata["nbgrader"]  # the course asked for no such cell
         if "course" not in of:
-            of["course"] = _course_around(resources["metadata"]["path"])
-            of["kept"] = self._kept(of["course"], of["assignment"]).get(of["student"])
+            of["course"] = _find_course(resources["metadata"]["path"])
+            of["kept"] = self._read_results(of["course"], of["assignment"]).get(of["student"])
         of["learning"] = {}
-        if of["course"] and are_released(of["course"], of["assignment"]):
-            given = models(of["course"], of["assignment"])
+        if of["course"] and are_answers_released(of["course"], of["assignment"]):
+            given = read_model_answers(of["course"], of["assignment"])
             for cell in nb.cells:
-                if _kind(cell, known := cell.metadata.get("nbgrader", {})) == "written":
+                if _cell_kind(cell, known := cell.metadata.get("nbgrader", {})) == "written":
                     known["model"] = given.get(known["grade_id"], "")
-            of["learning"] = _learning(nb, of)
+            of["learning"] = _collect_learning(nb, of)
         return nb, resources
 
     @functools.cache  # noqa: B019  an exporter lives as long as a run
-    def _kept(self, course, assignment):
-        return results(course, assignment) if course else {}
+    def _read_results(self, course, assignment):
+        return read_counting_results(course, assignment) if course else {}
 
-    def follows_from(self, nb, resources):
+    def hash_inputs(self, nb, resources):
         """The hash of all that a page is made of."""
-        template = [TEMPLATE.read_text(encoding="utf-8"), *page.sources()]
+        template = [TEMPLATE.read_text(encoding="utf-8"), *page_templates.read_sources()]
         standing = asdict(resources["nbgrader"]["standing"])
         said = [
-            {key: text for key, text in table.templates().items() if key.startswith(SAID)}
-            for table in (words, say)
+            {key: text for key, text in table.templates().items() if key.startswith(SENTENCE_KEYS)}
+            for table in (sentence, check_sentence)
         ]
         learning = {name: vars(each) for name, each in resources["nbgrader"]["learning"].items()}
         made_of = [nbformat.writes(nb), standing, template, said, learning]
@@ -241,18 +246,18 @@ class FeedbackExporter(Exporter):
 
 
 @functools.cache
-def _template():
-    environment = page.environment(TEMPLATE.parent)
-    environment.filters["number"] = number
+def _load_template():
+    environment = page_templates.make_environment(TEMPLATE.parent)
+    environment.filters["number"] = format_points
     return environment.get_template(TEMPLATE.name)
 
 
-def _said(name, **fields):
+def _format_html(name, **fields):
     """A sentence as HTML: its fields are escaped, unless they are HTML themselves."""
-    return Markup(words.templates()[f"feedback.{name}"]).format(**fields)
+    return Markup(sentence.templates()[f"feedback.{name}"]).format(**fields)
 
 
-def _marks(gradebook, notebook, assignment, student):
+def _read_marks(gradebook, notebook, assignment, student):
     """What the gradebook says of each cell that a student filled or got points for, by grade id."""
     found = {}
     with contextlib.suppress(MissingEntry):
@@ -271,10 +276,10 @@ def _marks(gradebook, notebook, assignment, student):
     return found
 
 
-def _course_around(path):
+def _find_course(path):
     """The course in which a path lies, as nbgrader hands it on; None outside one."""
     place = Path(path).absolute()
-    roots = (each for each in (place, *place.parents) if (each / SETTINGS).is_file())
+    roots = (each for each in (place, *place.parents) if (each / SETTINGS_FILE).is_file())
     return next(map(Course, roots), None)
 
 
@@ -288,42 +293,42 @@ class _Learning:
     address: str = ""
 
 
-def _learning(nb, of):
+def _collect_learning(nb, of):
     """What each graded cell teaches, by grade id; the way is open where points were lost.
 
     The figures are those of the student, where the question has such.
     """
-    links, kept, found = _links(of["course"], of["assignment"]), of["kept"], {}
+    links, kept, found = _find_lectures(of["course"], of["assignment"]), of["kept"], {}
     for cell in nb.cells:
         marks = cell.metadata.get("nbgrader", {})
-        kind, name = _kind(cell, marks), marks.get("grade_id")
+        kind, name = _cell_kind(cell, marks), marks.get("grade_id")
         if kind not in ("check", "written"):
             continue
-        asks = asked(cell.source) if kind == "check" else None
+        asks = question_call(cell.source) if kind == "check" else None
         way = value = ""
-        if question := asks and tables().get(asks.question):
+        if question := asks and load_questions().get(asks.question):
             if asks.me:
-                question = variant(asks.question, of["student"])
+                question = find_variant(asks.question, of["student"])
             lost = marks.get("score", 0) < marks.get("points", 0)
-            way = explained(question, is_open=lost)
+            way = explain_answer(question, is_open=lost)
             judged = kept.answers.get(name) if kept else None
             value = judged.given if judged and judged.question == asks.question else ""
-        link = links.get(name, page.Link(""))
+        link = links.get(name, page_templates.Link(""))
         found[name] = _Learning(value, way, link.words, link.address)
     return found
 
 
-def _links(course, assignment):
+def _find_lectures(course, assignment):
     """The lecture's section that teaches what a graded cell asks, by the cell's id."""
     if not (course.root / INDEX).is_file():
         return {}
     contents = Contents(course.root)
     sets = (each for each in contents.sets if each.id == assignment)
     asks = (each for found in sets for each in found.questions if each.lesson)
-    return {each.cell: page.on_site(contents, each.lesson) for each in asks}
+    return {each.cell: page_templates.link_on_site(contents, each.lesson) for each in asks}
 
 
-def _parts(nb, learning):
+def _make_parts(nb, learning):
     """The cells as the template shows them."""
     parts, heading = [], ""
     for cell in nb.cells:
@@ -332,7 +337,7 @@ def _parts(nb, learning):
         parts.append(
             {
                 "id": marks.get("grade_id", cell.id),
-                "kind": _kind(cell, marks),
+                "kind": _cell_kind(cell, marks),
                 "title": heading or marks.get("grade_id", ""),
                 "marks": marks,
                 "comment": Markup(marks.get("comment", "")),
@@ -346,7 +351,7 @@ def _parts(nb, learning):
     return parts
 
 
-def _kind(cell, marks):
+def _cell_kind(cell, marks):
     if marks.get("grade"):
         return "written" if marks.get("solution") else "check"
     if marks.get("task"):

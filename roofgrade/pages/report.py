@@ -12,10 +12,10 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from roofgrade.common import safe_files
-from roofgrade.common.sentences import words
-from roofgrade.gradebook.standing import results
-from roofgrade.pages.lessons import Lessons
-from roofkit._tables import text_table
+from roofgrade.common.sentences import sentence
+from roofgrade.gradebook.standings import read_counting_results
+from roofgrade.pages.lesson_finder import LessonFinder
+from roofkit._tables import format_text_table
 from rooflab.palette import colour
 
 RIGHT, PARTLY, SLIP, WRONG, MISSING = "right", "partly", "slip", "wrong", "missing"
@@ -27,12 +27,12 @@ STYLES = {
     WRONG: (colour("sky"), "..."),
     MISSING: (colour("missing"), ""),
 }
-COMMONEST = 3
+MOST_SLIPS = 3
 PICTURES = (".png", ".svg")
 
 
 @dataclass(frozen=True)
-class Row:
+class QuestionRow:
     """One question: how many answers came to what, how many made which slip, where each is taught.
 
     ``counts`` has each of right, partly, slip (one that is known), wrong (none known) and missing;
@@ -59,24 +59,24 @@ class Report:
     """What a class got wrong in one set; its text is a table."""
 
     assignment: str
-    rows: tuple[Row, ...]
+    rows: tuple[QuestionRow, ...]
 
     def __str__(self):
-        head = [words(f"report.{name}") for name in ("question", "answers", *STYLES)]
+        head = [sentence(f"report.{name}") for name in ("question", "answers", *STYLES)]
         lines = [
             [row.question, str(row.answers), *(f"{row.share(state):.0%}" for state in STYLES)]
             for row in self.rows
         ]
-        counts = text_table(head, [""] * len(head), lines)
+        counts = format_text_table(head, [""] * len(head), lines)
         slips = [
             [f"{row.question}  {slip}", str(made), row.lessons[slip]]
             for row in self.rows
-            for slip, made in list(row.slips.items())[:COMMONEST]
+            for slip, made in list(row.slips.items())[:MOST_SLIPS]
         ]
         if not slips:
             return counts
-        head = [words(f"report.{name}") for name in ("slips", "made_by", "taught_in")]
-        return f"{counts}\n\n{text_table(head, [''] * len(head), slips)}"
+        head = [sentence(f"report.{name}") for name in ("slips", "made_by", "taught_in")]
+        return f"{counts}\n\n{format_text_table(head, [''] * len(head), slips)}"
 
     def draw(self):
         """A bar a question, stacked by what the answers came to; the commonest slip beside it."""
@@ -88,18 +88,20 @@ class Report:
             widths = [100 * row.share(state) for row in self.rows]
             ax.barh(
                 places, widths, left=left, height=0.7, color=fill, hatch=hatch,
-                label=words(f"report.{state}"), edgecolor="white", lw=0.6,
+                label=sentence(f"report.{state}"), edgecolor="white", lw=0.6,
             )  # fmt: skip
             left = [before + width for before, width in zip(left, widths, strict=True)]
         for place, row in zip(places, self.rows, strict=True):
-            told = [words("report.commonest", slip=slip, count=n) for slip, n in row.slips.items()]
+            told = [
+                sentence("report.commonest", slip=slip, count=n) for slip, n in row.slips.items()
+            ]
             ax.annotate(
                 "".join(told[:1]), (100, place), (5, 0), textcoords="offset points", va="center",
                 fontsize=9, annotation_clip=False,
             )  # fmt: skip
         ax.set_yticks(places, [row.question for row in self.rows])
         ax.tick_params(axis="y", length=0)
-        ax.set(xlim=(0, 100), xlabel=words("report.axis"))
+        ax.set(xlim=(0, 100), xlabel=sentence("report.axis"))
         ax.spines[["top", "right", "left"]].set_visible(False)
         figure.legend(loc="outside upper center", ncols=len(STYLES), frameon=False)
         return figure
@@ -111,41 +113,43 @@ class Report:
             path = Path(folder) / f"{self.assignment}-report{kind}"
             path.parent.mkdir(parents=True, exist_ok=True)
             figure.savefig(drawn := io.BytesIO(), format=kind[1:], dpi=144)
-            with safe_files.opened(path.parent) as place:
+            with safe_files.open_below(path.parent) as place:
                 safe_files.write(place, path.name, drawn.getvalue(), 0o644)
             made.append(path)
         return made
 
 
-def report(course, assignment):
+def make_report(course, assignment):
     """The Report of a set. Raises ValueError if no result of it with answers has been kept."""
     answers = {}
-    for result in results(course, assignment).values():
+    for result in read_counting_results(course, assignment).values():
         for answer in result.answers.values():
             if answer.reply is not None or answer.slips:  # else a crash left it unjudged
                 answers.setdefault(answer.question, []).append(answer)
     if not answers:
-        where = course.own / assignment
-        raise ValueError(words("report.nothing_kept", assignment=assignment, folder=where))
-    lessons = Lessons(course.root)
-    return Report(assignment, tuple(_row(*each, lessons) for each in answers.items()))
+        where = course.grading / assignment
+        raise ValueError(sentence("report.nothing_kept", assignment=assignment, folder=where))
+    lessons = LessonFinder(course.root)
+    return Report(assignment, tuple(_make_row(*each, lessons) for each in answers.items()))
 
 
-def _row(question, answers, lessons):
-    counts = Counter(map(_state, answers))
+def _make_row(question, answers, lessons):
+    counts = Counter(map(_classify_answer, answers))
     # A function that is still empty returns nothing: that is no slip, but no answer.
-    tried = [answer for answer in answers if answer.credit < 1 and _state(answer) != MISSING]
+    tried = [
+        answer for answer in answers if answer.credit < 1 and _classify_answer(answer) != MISSING
+    ]
     made = Counter(slip for answer in tried for slip in set(answer.slips))
     slips = dict(sorted(made.items(), key=lambda item: (-item[1], item[0])))
-    return Row(
+    return QuestionRow(
         question,
         {state: counts[state] for state in STYLES},
         slips,
-        {slip: lessons.against(question, slip) for slip in slips},
+        {slip: lessons.find_cell(question, slip) for slip in slips},
     )
 
 
-def _state(answer):
+def _classify_answer(answer):
     if answer.state in (RIGHT, PARTLY):
         return answer.state
     if answer.state in ("wrong", "asked"):

@@ -12,15 +12,15 @@ from shutil import get_terminal_size
 from textwrap import indent, wrap
 from types import MappingProxyType
 
-from roofgrade.common.results import GRADED, PERSON, REFUSED, Result
-from roofgrade.common.sentences import escaped, number, words
-from roofgrade.gradebook.standing import NOTHING, Standing, is_settled
+from roofgrade.common.results import GRADED, REFUSED, WAITING, Result
+from roofgrade.common.sentences import escape_text, format_points, sentence
+from roofgrade.gradebook.standings import NOT_SUBMITTED, Standing, is_settled
 from rooflab.palette import colour
 
 UNGRADED = "ungraded"
-STATES = (GRADED, REFUSED, PERSON, UNGRADED)
+STATES = (GRADED, REFUSED, WAITING, UNGRADED)
 INDENT = 4
-PAGE = """<!DOCTYPE html>
+PAGE_TEMPLATE = """<!DOCTYPE html>
 <html lang="{language}">
 <head>
 <meta charset="utf-8">
@@ -39,7 +39,7 @@ td:last-child {{ min-width: 15em; max-width: none; overflow-wrap: anywhere }}
 </head>
 <body>
 <h1>{title}</h1>
-{said}
+{sentences}
 <div>
 <table>
 <thead><tr>{head}</tr></thead>
@@ -51,11 +51,11 @@ td:last-child {{ min-width: 15em; max-width: none; overflow-wrap: anywhere }}
 </body>
 </html>
 """
-HEAD = ("student", "folder", "state", "points", "unread", "remarks")
+COLUMNS = ("student", "folder", "state", "points", "unread", "remarks")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class FolderRow:
     """One folder that came in: what became of it, and what the gradebook says of its student.
 
     ``points`` is None where the gradebook has none of this submission; ``unread`` are the cells
@@ -73,9 +73,9 @@ class Row:
     flagged: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, result: Result, *remarks: str) -> "Row":
+    def from_result(cls, result: Result, *remarks: str) -> "FolderRow":
         """The row of a result."""
-        bare = () if result.sandboxed else (words("summary.unsandboxed"),)
+        bare = () if result.sandboxed else (sentence("summary.unsandboxed"),)
         return cls(
             student=result.student, folder=result.folder, state=result.state, reason=result.reason,
             remarks=(*bare, *result.remarks, *remarks), counts=bool(result.notebook),
@@ -88,7 +88,7 @@ class Row:
         return tuple(filter(None, (self.reason, *self.remarks)))
 
     @property
-    def calls(self) -> bool:
+    def needs_attention(self) -> bool:
         """Whether someone should look at this row."""
         return self.state != GRADED or bool(self.notes)
 
@@ -102,7 +102,7 @@ class Summary:
     """
 
     assignment: str
-    rows: tuple[Row, ...]
+    rows: tuple[FolderRow, ...]
     worth: float
     gone: tuple[str, ...] = ()
     stopped: bool = False
@@ -113,7 +113,7 @@ class Summary:
         found = Counter(row.state for row in self.rows)
         return {state: found[state] for state in STATES}
 
-    def said(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """The counts and what else there is to say, in sentences."""
         counts = self.counts
         unread = sum(bool(row.unread) for row in self.rows)
@@ -121,30 +121,30 @@ class Summary:
         key = "summary.counts_one" if one else "summary.counts"
         if counts[UNGRADED]:
             key = "summary.counts_one_ungraded" if one else "summary.counts_ungraded"
-        lines = [words(key, count=len(self.rows), assignment=self.assignment, **counts)]
+        lines = [sentence(key, count=len(self.rows), assignment=self.assignment, **counts)]
         if unread:
-            lines.append(words("summary.waiting", count=unread))
+            lines.append(sentence("summary.waiting", count=unread))
         if self.gone:
             key = "summary.gone" if len(self.gone) <= 10 else "summary.gone_many"
-            lines.append(words(key, students=", ".join(map(escaped, self.gone[:10]))))
+            lines.append(sentence(key, students=", ".join(map(escape_text, self.gone[:10]))))
         if self.stopped:
-            lines.append(words("summary.stopped"))
+            lines.append(sentence("summary.stopped"))
         return lines
 
     def text(self, everything: bool = False) -> str:
         """For a terminal: the rows that someone should look at, or all, and the counts."""
-        rows = [row for row in self.rows if everything or row.calls]
-        said = "\n".join(self.said())
+        rows = [row for row in self.rows if everything or row.needs_attention]
+        said = "\n".join(self.sentences())
         if not rows:
             return said
-        head = [words(f"summary.{name}") for name in HEAD[:-1]]
-        cells = [head, *([escaped(cell) for cell in self._cells(row)] for row in rows)]
+        head = [sentence(f"summary.{name}") for name in COLUMNS[:-1]]
+        cells = [head, *([escape_text(cell) for cell in self._format_cells(row)] for row in rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = [self._aligned(line, widths) for line in cells]
+        lines = [self._align(line, widths) for line in cells]
         room = max(40, get_terminal_size().columns - INDENT)
         table = lines[:1]
         for line, row in zip(lines[1:], rows, strict=True):
-            notes = (part for note in row.notes for part in wrap(escaped(note), room))
+            notes = (part for note in row.notes for part in wrap(escape_text(note), room))
             table += [line, *(indent(part, " " * INDENT) for part in notes)]
         return "\n".join([*table, "", said])
 
@@ -152,40 +152,40 @@ class Summary:
         """The whole table as a page that needs nothing beside it."""
         rows = (
             f'<tr class="{row.state}">'
-            + "".join(f"<td>{escape(escaped(cell))}</td>" for cell in self._cells(row))
-            + f"<td>{'<br>'.join(escape(escaped(note)) for note in row.notes)}</td></tr>"
+            + "".join(f"<td>{escape(escape_text(cell))}</td>" for cell in self._format_cells(row))
+            + f"<td>{'<br>'.join(escape(escape_text(note)) for note in row.notes)}</td></tr>"
             for row in self.rows
         )
-        return PAGE.format(
-            language=words("language"),
-            title=escape(words("summary.title", assignment=self.assignment)),
+        return PAGE_TEMPLATE.format(
+            language=sentence("language"),
+            title=escape(sentence("summary.title", assignment=self.assignment)),
             line=colour("line"),
-            said="\n".join(f"<p>{escape(line)}</p>" for line in self.said()),
-            head="".join(f"<th>{escape(words(f'summary.{name}'))}</th>" for name in HEAD),
+            sentences="\n".join(f"<p>{escape(line)}</p>" for line in self.sentences()),
+            head="".join(f"<th>{escape(sentence(f'summary.{name}'))}</th>" for name in COLUMNS),
             rows="\n".join(rows),
         )
 
     @staticmethod
-    def _aligned(line, widths):
-        places = zip(HEAD, line, widths, strict=False)
+    def _align(line, widths):
+        places = zip(COLUMNS, line, widths, strict=False)
         cells = (text.rjust(w) if name == "points" else text.ljust(w) for name, text, w in places)
         return "  ".join(cells).rstrip()
 
-    def _cells(self, row):
+    def _format_cells(self, row):
         points = unread = ""
         if row.points is not None:
-            both = {"points": number(row.points), "most": number(self.worth)}
-            points = words("summary.points_of", **both)
+            both = {"points": format_points(row.points), "most": format_points(self.worth)}
+            points = sentence("summary.points_of", **both)
         unread = ", ".join(row.unread)
         if len(row.unread) > 2:
-            unread = words("summary.cells", count=len(row.unread))
-        state = words(f"summary.{row.state}")  # a sign and a word: colour alone is not enough
+            unread = sentence("summary.cells", count=len(row.unread))
+        state = sentence(f"summary.{row.state}")  # a sign and a word: colour alone is not enough
         return row.student or "–", row.folder, state, points or "–", unread
 
 
 def summarise(
     assignment: str,
-    rows: Iterable[Row],
+    rows: Iterable[FolderRow],
     standings: Mapping[str, Standing],
     worth: float,
     *,
@@ -197,30 +197,36 @@ def summarise(
     ``remarks`` are those on each student's feedback page.
     """
     rows = sorted(rows, key=lambda row: (row.student, row.folder))
-    standings = {name: one for name, one in standings.items() if one.state != NOTHING}
+    standings = {name: one for name, one in standings.items() if one.state != NOT_SUBMITTED}
     counted = {row.student for row in rows if row.counts}
     return Summary(
         assignment=assignment,
-        rows=tuple(_standing(row, standings, counted, remarks) for row in rows),
+        rows=tuple(_add_standing(row, standings, counted, remarks) for row in rows),
         worth=worth,
         gone=tuple(sorted(standings.keys() - {row.student for row in rows})),
         stopped=stopped,
     )
 
 
-def _standing(row, standings, counted, remarks):
+def _add_standing(row, standings, counted, remarks):
     standing = standings.get(row.student)
     if standing and row.counts:
         said = tuple(remarks.get(row.student, ()))
         if standing.penalty and standing.score is not None:
-            both = {"points": number(standing.penalty), "before": number(standing.score)}
-            said = (words("summary.late", **both), *said)
-        if row.state == PERSON and is_settled(row.flagged, standing):
-            before = words("summary.looked_at", reason=row.reason)
+            both = {
+                "points": format_points(standing.penalty),
+                "before": format_points(standing.score),
+            }
+            said = (sentence("summary.late", **both), *said)
+        if row.state == WAITING and is_settled(row.flagged, standing):
+            before = sentence("summary.looked_at", reason=row.reason)
             row = replace(row, state=GRADED, reason="", remarks=(before, *row.remarks))
         return replace(
-            row, points=standing.provisional, unread=standing.waiting, remarks=row.remarks + said
+            row,
+            points=standing.provisional,
+            unread=standing.waiting_cells,
+            remarks=row.remarks + said,
         )
     if standing and row.student not in counted:
-        return replace(row, remarks=(*row.remarks, words("summary.earlier")))
+        return replace(row, remarks=(*row.remarks, sentence("summary.earlier")))
     return row

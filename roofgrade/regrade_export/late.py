@@ -1,6 +1,6 @@
 """What handing in late costs: a share of the points a day, after some hours of grace.
 
-nbgrader takes a penalty when it grades, before anybody has read the paragraphs. ``apply`` takes it
+nbgrader takes a penalty when it grades, before anybody has read the paragraphs. ``apply_penalties`` takes it
 from the whole score once all is read, and takes it anew whenever marks have changed. For nbgrader's
 own autograde, ``SharePerDay`` follows the same policy.
 """
@@ -13,14 +13,14 @@ from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float
 
 from roofgrade.common.results import GRADED
-from roofgrade.common.sentences import words
-from roofgrade.gradebook.standing import standings
+from roofgrade.common.sentences import sentence
+from roofgrade.gradebook.standings import read_standings
 
 HOUR, DAY = 3_600, 86_400
 
 
 @dataclass(frozen=True)
-class Policy:
+class LatePolicy:
     """The share of the score that each day begun costs, after ``grace`` hours, at ``most``.
 
     Raises ValueError for a share outside 0 to 1 and for hours below 0.
@@ -33,16 +33,16 @@ class Policy:
     def __post_init__(self):
         for name in ("per_day", "most"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(words("late.no_share", name=name, value=getattr(self, name)))
+                raise ValueError(sentence("late.no_share", name=name, value=getattr(self, name)))
         if not 0 <= self.grace < math.inf:
-            raise ValueError(words("late.no_hours", value=self.grace))
+            raise ValueError(sentence("late.no_hours", value=self.grace))
 
     def penalty(self, score, seconds_late):
         """The points that so much delay costs: never more than the score.
 
-        >>> Policy(per_day=0.1, grace=2).penalty(20, 26 * HOUR)
+        >>> LatePolicy(per_day=0.1, grace=2).penalty(20, 26 * HOUR)
         2.0
-        >>> Policy(per_day=0.1, grace=2).penalty(20, 26 * HOUR + 1)
+        >>> LatePolicy(per_day=0.1, grace=2).penalty(20, 26 * HOUR + 1)
         4.0
         """
         days = max(0, math.ceil((seconds_late - self.grace * HOUR) / DAY))
@@ -50,7 +50,7 @@ class Policy:
 
 
 @dataclass(frozen=True)
-class Late:
+class LateSubmission:
     """One submission that came late: by how many seconds, and what that costs.
 
     ``penalty`` is None until all of it has been read.
@@ -61,14 +61,14 @@ class Late:
     penalty: float | None
 
 
-def apply(course, assignment, policy):
+def apply_penalties(course, assignment, policy):
     """Set each penalty by the policy, and take back what no longer holds. Returns the Late ones.
 
     An extension, as nbgrader stores it with the submission, moves the date. Whoever waits for a
     person gets no penalty yet. Raises ValueError if the gradebook does not know the set.
     """
     late = []
-    standing = standings(course, assignment)
+    standing = read_standings(course, assignment)
     with Gradebook(course.db_url) as gradebook:
         for submission in gradebook.assignment_submissions(assignment):
             seconds = submission.total_seconds_late
@@ -81,7 +81,7 @@ def apply(course, assignment, policy):
                 notebook.late_submission_penalty = penalty or None
             if seconds:
                 total = sum(penalties) if done else None
-                late.append(Late(submission.student_id, seconds, total))
+                late.append(LateSubmission(submission.student_id, seconds, total))
         gradebook.db.commit()
     return sorted(late, key=lambda one: one.student)
 
@@ -98,4 +98,4 @@ class SharePerDay(LateSubmissionPlugin):
 
     def late_submission_penalty(self, student_id, score, total_seconds_late):
         """The points to take from one notebook."""
-        return Policy(self.per_day, self.grace, self.most).penalty(score, total_seconds_late)
+        return LatePolicy(self.per_day, self.grace, self.most).penalty(score, total_seconds_late)

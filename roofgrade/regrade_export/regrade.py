@@ -6,24 +6,24 @@ from dataclasses import dataclass, replace
 import nbformat
 
 from roofcheck import find_question
-from roofcheck.cells import Asked
+from roofcheck.cells import QuestionCall
 from roofcheck.kinds import Verdict
-from roofcheck.study.student import Grade
-from roofgrade.common.limits import TooMuchError, apart
+from roofcheck.study.check import Grade
+from roofgrade.common.limits import LimitExceededError, call_in_fork
 from roofgrade.common.results import Answer
-from roofgrade.common.sentences import escaped, number, words
+from roofgrade.common.sentences import escape_text, format_points, sentence
 from roofgrade.course import Course
-from roofgrade.gradebook import kept
-from roofgrade.gradebook.gradebook import Writer
+from roofgrade.gradebook import result_files
+from roofgrade.gradebook.writer import GradebookWriter
 from roofgrade.judge import probes
-from roofgrade.judge.alike import is_ones_own
-from roofgrade.judge.judging import judge, seed_for
-from roofgrade.judge.marking import check_output
-from roofgrade.judge.outputs import written
+from roofgrade.judge.judging import judge_reply, make_seed
+from roofgrade.judge.marking import make_check_output
+from roofgrade.judge.outputs import format_notebook
+from roofgrade.judge.shared_claims import has_own_figures
 
 
 @dataclass(frozen=True)
-class Move:
+class PointChange:
     """Whose points change, from what to what; or whose answer has to be asked for ``again``."""
 
     student: str
@@ -34,15 +34,17 @@ class Move:
 
     def __str__(self):
         if self.again:
-            return words("regrade.again", student=escaped(self.student))
-        before, after = number(self.before), number(self.after)
-        message = escaped(self.message, None)
-        student = escaped(self.student)
-        return words("regrade.moves", student=student, before=before, after=after, message=message)
+            return sentence("regrade.again", student=escape_text(self.student))
+        before, after = format_points(self.before), format_points(self.after)
+        message = escape_text(self.message, None)
+        student = escape_text(self.student)
+        return sentence(
+            "regrade.moves", student=student, before=before, after=after, message=message
+        )
 
 
 @dataclass(frozen=True)
-class Change:
+class AnswerChange:
     """An answer as it was judged, how it is judged now, and where it stands."""
 
     student: str
@@ -58,11 +60,11 @@ class Regrading:
 
     assignment: str
     judged: int
-    moves: tuple[Move, ...]
-    changes: tuple[Change, ...]
+    moves: tuple[PointChange, ...]
+    changes: tuple[AnswerChange, ...]
 
 
-def preview(course: Course, assignment: str, question: str) -> Regrading:
+def preview_regrade(course: Course, assignment: str, question: str) -> Regrading:
     """Tell who moves, and by how much, without changing anything.
 
     Who names the same ``me`` as another gets nothing for it, and does not move. A question whose
@@ -72,69 +74,76 @@ def preview(course: Course, assignment: str, question: str) -> Regrading:
     """
     points = find_question(question).points
     judged, moves, changes = 0, [], []
-    for result in kept.all_kept(course, assignment):
+    for result in result_files.read_results(course, assignment):
         for cell, answer in result.answers.items():
             if answer.question != question or answer.reply is None:
                 continue
             if answer.points != points:
                 both = {"in_table": points, "graded": answer.points}
-                raise ValueError(words("regrade.other_points", question=question, **both))
+                raise ValueError(sentence("regrade.other_points", question=question, **both))
             judged += 1
             before = answer.credit * points
-            secret = course.secret(assignment, result.student, kept.files_of(result.key))
-            verdict = _judged(secret, answer, result.student)
+            secret = course.case_secret(
+                assignment, result.student, result_files.read_files_hash(result.key)
+            )
+            verdict = _judge_again(secret, answer, result.student)
             if verdict is None:
-                moves.append(Move(result.student, before, before, again=True))
-            elif verdict != _verdict(answer):
+                moves.append(PointChange(result.student, before, before, again=True))
+            elif verdict != _rebuild_verdict(answer):
                 after = verdict.credit * points
-                changes.append(Change(result.student, result.folder, cell, answer, verdict))
-                if after != before and not (result.alike and is_ones_own(answer)):
-                    moves.append(Move(result.student, before, after, verdict.message))
+                changes.append(AnswerChange(result.student, result.folder, cell, answer, verdict))
+                if after != before and not (result.alike and has_own_figures(answer)):
+                    moves.append(PointChange(result.student, before, after, verdict.message))
     if not judged:
         named = {"question": question, "assignment": assignment}
-        raise ValueError(words("regrade.nothing_kept", **named))
+        raise ValueError(sentence("regrade.nothing_kept", **named))
     return Regrading(assignment, judged, tuple(moves), tuple(changes))
 
 
-def apply(course: Course, regrading: Regrading):
-    """Keep and save what ``preview`` found, but for answers that were graded anew since."""
-    with kept.alone(course, regrading.assignment), Writer(course, regrading.assignment) as writer:
+def apply_regrade(course: Course, regrading: Regrading):
+    """Keep and save what ``preview_regrade`` found, but for answers that were graded anew since."""
+    with (
+        result_files.run_lock(course, regrading.assignment),
+        GradebookWriter(course, regrading.assignment) as writer,
+    ):
         for change in regrading.changes:
-            result = kept.kept(course, regrading.assignment, change.student, change.folder)
+            result = result_files.read_result(
+                course, regrading.assignment, change.student, change.folder
+            )
             if result and result.answers.get(change.cell) == change.answer:
-                result = _with(result, change.cell, change.verdict)
-                kept.keep(course, result)
-                writer.put(result)
+                result = _replace_verdict(result, change.cell, change.verdict)
+                result_files.write_result(course, result)
+                writer.save(result)
 
 
-def _judged(secret, answer, student):
+def _judge_again(secret, answer, student):
     """The Verdict as the table is now; None if the answer has to be asked for again.
 
     That is so where the table asks for something else than was replied, or judging takes too much.
     """
-    asked = Asked("check", answer.question, answer.asked["expression"], answer.asked["me"])
-    seed = seed_for(secret, answer.question)
-    probe = probes.probe(asked, find_question(answer.question), seed)
-    if probes.digest(probe) != answer.asked:
+    asked = QuestionCall("check", answer.question, answer.asked["expression"], answer.asked["me"])
+    seed = make_seed(secret, answer.question)
+    probe = probes.make_probe(asked, find_question(answer.question), seed)
+    if probes.hash_calls(probe) != answer.asked:
         return None
-    with contextlib.suppress(TooMuchError):
-        return apart(judge, asked, answer.reply, seed, student)
+    with contextlib.suppress(LimitExceededError):
+        return call_in_fork(judge_reply, asked, answer.reply, seed, student)
 
 
-def _verdict(answer):
+def _rebuild_verdict(answer):
     return Verdict(answer.credit, answer.message, answer.state, answer.slips)
 
 
-def _with(result, name, verdict):
+def _replace_verdict(result, name, verdict):
     """The result with one answer judged anew, in its notebook too."""
     answer = result.answers[name]
     notebook = nbformat.reads(result.notebook, as_version=4)
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("grade_id") == name:
-            cell.outputs = [check_output(Grade(verdict, answer.points), cell.execution_count)]
+            cell.outputs = [make_check_output(Grade(verdict, answer.points), cell.execution_count)]
     told = replace(
         answer, credit=verdict.credit, state=verdict.state, message=verdict.message,
         slips=verdict.slips,
     )  # fmt: skip
     answers = result.answers | {name: told}
-    return replace(result, notebook=written(notebook), answers=answers)
+    return replace(result, notebook=format_notebook(notebook), answers=answers)

@@ -13,14 +13,14 @@ import threading
 from collections.abc import Iterable, Iterator
 
 from roofgrade.common.errors import MachineryError
+from roofgrade.common.marking_task import Task
 from roofgrade.common.results import Result
-from roofgrade.common.sentences import words
-from roofgrade.common.task import Task
-from roofgrade.gradebook.kept import version
-from roofgrade.run.workers import AHEAD, Bench, Workers, unmarked
+from roofgrade.common.sentences import sentence
+from roofgrade.gradebook.result_files import hash_grader
+from roofgrade.run.workers import TASKS_AHEAD, MarkingSetup, Workers, make_failed_result
 
-SECONDS = "60s"  # to wait for the scheduler, and for the first worker
-_mine = threading.local()
+CONNECT_SECONDS = "60s"  # to wait for the scheduler, and for the first worker
+_thread_state = threading.local()
 
 
 class Cluster:
@@ -30,26 +30,26 @@ class Cluster:
     dask.distributed is not installed here.
     """
 
-    def __init__(self, bench: Bench, address: str):
+    def __init__(self, bench: MarkingSetup, address: str):
         self._bench, self._address = bench, address
 
     def __enter__(self) -> "Cluster":
         try:
             from distributed import Client
         except ModuleNotFoundError as error:
-            raise RuntimeError(words("cluster.not_installed")) from error
+            raise RuntimeError(sentence("cluster.not_installed")) from error
         try:
-            self._client = Client(self._address, timeout=SECONDS, set_as_default=False)
+            self._client = Client(self._address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
             reason = str(error) or type(error).__name__
             raise RuntimeError(
-                words("cluster.no_scheduler", address=self._address, error=reason)
+                sentence("cluster.no_scheduler", address=self._address, error=reason)
             ) from error
         try:
-            self._client.wait_for_workers(1, timeout=SECONDS)
+            self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except TimeoutError as error:
             self._client.close()
-            raise RuntimeError(words("cluster.no_worker", address=self._address)) from error
+            raise RuntimeError(sentence("cluster.no_worker", address=self._address)) from error
         return self
 
     def __exit__(self, *error):
@@ -58,7 +58,7 @@ class Cluster:
     def start(self, tasks: int):
         """Nothing: they run already."""
 
-    def marked(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
+    def mark_all(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
         """Each task with its result, in the order in which they get done.
 
         Tasks are taken when there is room for them; the work of a worker that is lost goes to
@@ -68,25 +68,27 @@ class Cluster:
 
         tasks, running, done = iter(tasks), {}, as_completed(loop=self._client.loop)
         while True:
-            room = AHEAD * max(1, sum(self._client.nthreads().values())) - len(running)
+            room = TASKS_AHEAD * max(1, sum(self._client.nthreads().values())) - len(running)
             for task in itertools.islice(tasks, max(0, room)):
-                future = self._client.submit(_marked, task, self._bench, version(), pure=False)
+                future = self._client.submit(
+                    _mark_in_worker, task, self._bench, hash_grader(), pure=False
+                )
                 running[future] = task
                 done.add(future)
             if not running:
                 return
             future = next(done)
             task = running.pop(future)
-            yield task, self._result(future, task)
+            yield task, self._read_result(future, task)
 
-    def _result(self, future, task):
+    def _read_result(self, future, task):
         if future.status == "finished":
             return future.result()
         error = future.exception() if future.status == "error" else None
         if isinstance(error, MachineryError | OtherGraderError):
             raise error
         said = f"{type(error).__name__}: {error}" if error else future.status
-        return unmarked(task, words("workers.failed", error=said))
+        return make_failed_result(task, sentence("workers.failed", error=said))
 
 
 class OtherGraderError(RuntimeError):
@@ -96,10 +98,10 @@ class OtherGraderError(RuntimeError):
 # What follows runs in a Dask worker.
 
 
-def _marked(task, bench, grader):
+def _mark_in_worker(task, bench, grader):
     """The result of one submission, from the worker process beside this thread."""
-    if version() != grader:
-        raise OtherGraderError(words("cluster.other_grader"))
-    if getattr(_mine, "bench", None) != bench:
-        _mine.bench, _mine.workers = bench, Workers(bench, 1)
-    return _mine.workers.one(task)
+    if hash_grader() != grader:
+        raise OtherGraderError(sentence("cluster.other_grader"))
+    if getattr(_thread_state, "bench", None) != bench:
+        _thread_state.bench, _thread_state.workers = bench, Workers(bench, 1)
+    return _thread_state.workers.mark_one(task)

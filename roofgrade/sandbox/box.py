@@ -7,17 +7,17 @@ import tempfile
 from pathlib import Path
 from typing import Protocol
 
-from roofgrade.common.errors import EndedError, MachineryError
+from roofgrade.common.errors import MachineryError, ProcessEndedError
 from roofgrade.sandbox import host, layout
-from roofgrade.sandbox.bare import Bare
 from roofgrade.sandbox.bubblewrap import Bubblewrap
 from roofgrade.sandbox.child import Child, Process
 from roofgrade.sandbox.inside.channel import Channel
 from roofgrade.sandbox.memory import Meter
+from roofgrade.sandbox.unsandboxed import Unsandboxed
 
 # Seconds to wait, which no honest start or fork takes, on a busy machine either.
-WARM, FORK = 60.0, 60.0
-TOLD = 20_000  # of what the warm Python wrote to its log, the bytes that are read
+WARM_SECONDS, FORK_SECONDS = 60.0, 60.0
+LOG_BYTES = 20_000  # of what the warm Python wrote to its log, the bytes that are read
 
 
 class Walls(Protocol):
@@ -28,22 +28,22 @@ class Walls(Protocol):
 
     setup: dict
 
-    def new_home(self) -> str:
+    def make_home(self) -> str:
         """Where one submission's files lie, as its process sees it."""
 
     def start(self, descriptor: int, log) -> subprocess.Popen:
         """Start the warm Python, which talks over ``descriptor``; what goes wrong is in ``log``."""
 
-    def accept(self, hello: dict):
+    def check_hello(self, hello: dict):
         """Raises MachineryError if the warm Python would share anything with its children."""
 
-    def child(self, control: Channel) -> Process:
+    def receive_child(self, control: Channel) -> Process:
         """The child that the warm Python has just forked."""
 
-    def check(self, process: Process):
+    def check_child(self, process: Process):
         """Raises MachineryError unless the child is sealed."""
 
-    def meter(self, process: Process) -> Meter:
+    def make_meter(self, process: Process) -> Meter:
         """What watches the child's memory."""
 
 
@@ -64,13 +64,13 @@ class Box:
 
         Raises MachineryError where it cannot be made, or cannot be made safe.
         """
-        layout.checked(files)
+        layout.check_files(files)
         if self._process is None or self._process.poll() is not None:
             self.stop()
             self._start()
         try:
-            return self._child(files, seconds)
-        except (OSError, EOFError, ValueError, KeyError, EndedError) as error:
+            return self._start_child(files, seconds)
+        except (OSError, EOFError, ValueError, KeyError, ProcessEndedError) as error:
             self.stop()
             raise MachineryError(f"no child could be made: {error!r}") from error
         except MachineryError:
@@ -88,12 +88,12 @@ class Box:
 
     def _start(self):
         if self._walls is None:
-            self._walls: Walls = Bare() if self.unsandboxed else Bubblewrap(self._private)
+            self._walls: Walls = Unsandboxed() if self.unsandboxed else Bubblewrap(self._private)
         ours, theirs = socket.socketpair()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop
         with theirs:
             self._process = self._walls.start(theirs.fileno(), self._log)
-        ours.settimeout(WARM)
+        ours.settimeout(WARM_SECONDS)
         self._control = Channel(ours)
         try:
             self._control.send(self._walls.setup)
@@ -101,38 +101,38 @@ class Box:
         except (OSError, EOFError) as error:
             self._process.kill()
             self._process.wait()
-            said = self._said()
+            said = self._read_log()
             self.stop()
-            raise host.explained(said) from error
-        ours.settimeout(FORK)
-        self._walls.accept(hello)
+            raise host.explain_failure(said) from error
+        ours.settimeout(FORK_SECONDS)
+        self._walls.check_hello(hello)
 
-    def _child(self, files, seconds):
+    def _start_child(self, files, seconds):
         ours, theirs = socket.socketpair()
         with theirs:
-            self._control.send({"home": self._walls.new_home()}, [theirs.fileno()])
+            self._control.send({"home": self._walls.make_home()}, [theirs.fileno()])
         try:
-            process = self._walls.child(self._control)
+            process = self._walls.receive_child(self._control)
         except BaseException:
             ours.close()
             raise
-        child = Child(ours, process, seconds, self._alive)
+        child = Child(ours, process, seconds, self._is_alive)
         try:
-            child.expect("sealed")
-            self._walls.check(process)
-            child.settle(files, self._walls.meter(process))
+            child.wait_for("sealed")
+            self._walls.check_child(process)
+            child.send_files(files, self._walls.make_meter(process))
         except BaseException:
             child.close()
             raise
         return child
 
-    def _alive(self):
+    def _is_alive(self):
         """Whether the warm Python runs; one that is about to end is waited for."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.01)
         return self._process.returncode is None
 
-    def _said(self):
+    def _read_log(self):
         size = self._log.seek(0, 2)
-        self._log.seek(max(0, size - TOLD))
+        self._log.seek(max(0, size - LOG_BYTES))
         return self._log.read().decode("utf-8", "replace")

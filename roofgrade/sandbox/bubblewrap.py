@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from roofgrade.common.errors import MachineryError
-from roofgrade.common.sentences import words
-from roofgrade.sandbox import host, identity, layout, memory, shown, syscalls, walls
+from roofgrade.common.sentences import sentence
+from roofgrade.sandbox import host, identity, layout, memory, syscalls, visible_folders, walls
 from roofgrade.sandbox.inside.channel import Channel
 
 MB = 1 << 20
@@ -27,7 +27,7 @@ LIMITS = {
     "NPROC": 40,
     "FSIZE": 64 * MB,
     # No process can have more in memory than addresses, however it gets them.
-    "AS": memory.MOST,
+    "AS": memory.MOST_BYTES,
     "MSGQUEUE": 0,
     "MEMLOCK": 0,
     "SIGPENDING": 256,
@@ -41,18 +41,18 @@ class Bubblewrap:
     """
 
     def __init__(self, private: Iterable[Path] = ()):
-        host.require()
-        for path in shown.roots():
+        host.check_host()
+        for path in visible_folders.find_python_roots():
             if any(path.is_relative_to(covered) for covered in TMPFS):
-                raise MachineryError(words("sandbox.python_hidden", folder=path))
-        shown.check(private)
-        filters = base64.b64encode(syscalls.program()).decode()
+                raise MachineryError(sentence("sandbox.python_hidden", folder=path))
+        visible_folders.check_private(private)
+        filters = base64.b64encode(syscalls.make_filter()).decode()
         self.setup = {"limits": LIMITS, "walls": {"tmpfs": TMPFS, "filters": filters}}
-        self._identity, self._core = identity.take(), identity.take_core()
-        self._cgroup = memory.delegated()
+        self._identity, self._core = identity.take_identity(), identity.take_core()
+        self._cgroup = memory.find_delegated()
         self._namespaces = {}
 
-    def new_home(self) -> str:
+    def make_home(self) -> str:
         return HOME
 
     def start(self, descriptor: int, log) -> subprocess.Popen:
@@ -60,8 +60,8 @@ class Bubblewrap:
             "maps": self._identity.maps,
             "user": self._identity.user,
             "core": self._core.number,
-            "folders": [str(folder) for folder in _folders()],
-            "command": self._command(descriptor),
+            "folders": [str(folder) for folder in _find_folders_to_bind()],
+            "command": self._make_command(descriptor),
         }
         return subprocess.Popen(
             [sys.executable, "-I", "-S", str(LAUNCH), json.dumps(plan)],
@@ -72,53 +72,59 @@ class Bubblewrap:
             start_new_session=True,  # Ctrl-C is for the worker, which ends this in its own time
         )
 
-    def accept(self, hello: dict):
+    def check_hello(self, hello: dict):
         if hello["descriptors"] or hello["shared"] or hello["threads"] != 1:
             raise MachineryError(f"the warm Python would share something with a child: {hello}")
         self._namespaces = hello["namespaces"]
 
-    def child(self, control: Channel) -> "PidfdProcess":
+    def receive_child(self, control: Channel) -> "PidfdProcess":
         message, pidfd = control.receive_descriptor()
         if pidfd is None:
-            raise host.explained(message.get("failed", "no child came"))
+            raise host.explain_failure(message.get("failed", "no child came"))
         return PidfdProcess(pidfd)
 
-    def check(self, process: "PidfdProcess"):
-        walls.check(process.pid, {*TMPFS, "/dev/pts"}, self._namespaces)
+    def check_child(self, process: "PidfdProcess"):
+        walls.check_sealed(process.pid, {*TMPFS, "/dev/pts"}, self._namespaces)
 
-    def meter(self, process: "PidfdProcess") -> memory.Meter:
+    def make_meter(self, process: "PidfdProcess") -> memory.Meter:
         if self._cgroup:
-            return memory.Cgroup(self._cgroup, process.pid)
-        return memory.Polling(process.pid, sum(TMPFS.values()))
+            return memory.CgroupMeter(self._cgroup, process.pid)
+        return memory.PollingMeter(process.pid, sum(TMPFS.values()))
 
-    def _command(self, descriptor):
+    def _make_command(self, descriptor):
         """The command line of bubblewrap."""
-        python = shown.python()
-        read_only = shown.folders() | {
-            Path(COURSE, path): real for path, real in layout.course().items()
+        python = visible_folders.find_python()
+        read_only = visible_folders.find_visible() | {
+            Path(COURSE, path): real for path, real in layout.find_course_files().items()
         }
-        variables = layout.variables(HOME, CACHE, str(Path(python).parent))
+        variables = layout.make_environment(HOME, CACHE, str(Path(python).parent))
         parts = [
-            [host.bubblewrap(), "--unshare-all", "--unshare-user", "--die-with-parent"],
+            [host.find_bubblewrap(), "--unshare-all", "--unshare-user", "--die-with-parent"],
             ["--new-session"],
             ["--cap-drop", "ALL", "--hostname", "grader", "--uid", "1000", "--gid", "1000"],
             ["--clearenv"],
             *(["--setenv", name, value] for name, value in variables.items()),
-            *(["--ro-bind", self._seen(real), str(path)] for path, real in read_only.items()),
+            *(
+                ["--ro-bind", self._path_in_sandbox(real), str(path)]
+                for path, real in read_only.items()
+            ),
             *(["--symlink", f"usr/{name}", f"/{name}"] for name in ("bin", "lib", "lib64")),
             *(["--ro-bind-try", name, name] for name in ("/etc/ld.so.cache", "/etc/alternatives")),
             ["--proc", "/proc", "--dev", "/dev"],
-            *(_tmpfs(path) for path in (*TMPFS, CACHE, *map(str, shown.covered()))),
+            *(
+                _tmpfs_options(path)
+                for path in (*TMPFS, CACHE, *map(str, visible_folders.find_package_copies()))
+            ),
             ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--"],
-            layout.command(python, COURSE, descriptor),
+            layout.make_command(python, COURSE, descriptor),
         ]
         return [word for part in parts for word in part]
 
-    def _seen(self, path):
+    def _path_in_sandbox(self, path):
         """Where the sandbox's user finds a path: the launcher has bound the folders into /tmp."""
         if self._identity.user is None:
             return str(path)
-        for number, folder in enumerate(_folders()):
+        for number, folder in enumerate(_find_folders_to_bind()):
             if path.is_relative_to(folder):
                 return str(Path("/tmp", str(number), path.relative_to(folder)))
         return str(path)
@@ -151,11 +157,15 @@ class PidfdProcess:
             raise MachineryError("a child would not die")
 
 
-def _folders():
+def _find_folders_to_bind():
     """What has to be bound where the sandbox's user can reach it."""
-    outside = {real for real in shown.roots().values() if not real.is_relative_to(shown.SYSTEM)}
+    outside = {
+        real
+        for real in visible_folders.find_python_roots().values()
+        if not real.is_relative_to(visible_folders.SYSTEM)
+    }
     return sorted({*outside, *layout.PACKAGES})
 
 
-def _tmpfs(path):
+def _tmpfs_options(path):
     return ["--size", str(16 * MB), "--tmpfs", path]

@@ -13,19 +13,19 @@ from collections.abc import Callable
 from typing import Protocol
 
 from roofgrade.common import untrusted_json
-from roofgrade.common.errors import EndedError, GoneError, MachineryError
-from roofgrade.common.sentences import words
+from roofgrade.common.errors import MachineryError, ProcessCrashedError, ProcessEndedError
+from roofgrade.common.sentences import sentence
 from roofgrade.sandbox import host
-from roofgrade.sandbox.inside.channel import HEAD, PIECE, packed
+from roofgrade.sandbox.inside.channel import LENGTH_HEAD, PIECE_BYTES, pack_message
 from roofgrade.sandbox.memory import Meter
 
 # The most bytes of one reply, of an answer's, and of all replies of a submission.
-REPLY, ANSWER, TOTAL = 8 << 20, 4 << 20, 24 << 20
+MOST_REPLY_BYTES, MOST_ANSWER_BYTES, MOST_TOTAL_BYTES = 8 << 20, 4 << 20, 24 << 20
 MOST_VALUES = 600_000  # of one reply; a long schedule that is wrong has half as many
-REQUESTS = 1000
-CELLS = 10**6
+MOST_REQUESTS = 1000
+MOST_CELLS = 10**6
 # Seconds to get ready, to obey an interrupt, and between two looks at the memory.
-READY, GRACE, TICK = 60.0, 5.0, 0.1
+READY_SECONDS, GRACE_SECONDS, TICK_SECONDS = 60.0, 5.0, 0.1
 
 
 class Process(Protocol):
@@ -53,29 +53,29 @@ class Child:
         self, connection: socket.socket, process: Process, seconds: float, alive: Callable
     ):
         self._connection, self._process, self._alive = connection, process, alive
-        self._end = time.monotonic() + seconds
+        self._deadline = time.monotonic() + seconds
         self._received = self._requests = 0
-        self._read = bytearray()
-        self._closed, self._over = threading.Event(), False
-        self._watching = threading.Thread(target=self._watch, daemon=True)
+        self._buffer = bytearray()
+        self._closed, self._is_over_memory = threading.Event(), False
+        self._watching = threading.Thread(target=self._watch_memory, daemon=True)
         self.meter: Meter | None = None
 
-    def settle(self, files: dict[str, bytes], meter: Meter):
+    def send_files(self, files: dict[str, bytes], meter: Meter):
         """Hand it its files. Raises MachineryError if it cannot take them."""
         self.meter = meter
         self._watching.start()
         contents = {name: base64.b64encode(data).decode() for name, data in files.items()}
         self._send({"files": contents})
-        self.expect("settled")
+        self.wait_for("settled")
 
-    def expect(self, word: str):
+    def wait_for(self, word: str):
         """Wait for a sign of life. Raises MachineryError for anything else."""
         try:
-            message = self._receive(time.monotonic() + READY)
-        except (TimeoutError, EndedError) as error:
+            message = self._receive(time.monotonic() + READY_SECONDS)
+        except (TimeoutError, ProcessEndedError) as error:
             raise MachineryError(f"a child was not {word}: {error}") from error
         if word not in message:
-            raise host.explained(str(message.get("failed", message)))
+            raise host.explain_failure(str(message.get("failed", message)))
 
     def run(
         self, source: str, seconds: float = 30, ask: Callable[[dict], dict] | None = None
@@ -90,8 +90,8 @@ class Child:
         Raises EndedError when the process is gone or makes no sense, MachineryError when that is
         not the student's doing.
         """
-        reply, slow = self._converse({"run": source}, seconds, ask, REPLY)
-        return self._checked(reply, "outputs", list), slow
+        reply, slow = self._exchange_messages({"run": source}, seconds, ask, MOST_REPLY_BYTES)
+        return self._check_reply(reply, "outputs", list), slow
 
     def probe(
         self, probe: dict, seconds: float = 30, ask: Callable[[dict], dict] | None = None
@@ -100,8 +100,8 @@ class Child:
 
         The answer is empty where it was interrupted, or could not be read.
         """
-        reply, slow = self._converse({"probe": probe}, seconds, ask, ANSWER)
-        return self._checked(reply, "answer", dict), slow
+        reply, slow = self._exchange_messages({"probe": probe}, seconds, ask, MOST_ANSWER_BYTES)
+        return self._check_reply(reply, "answer", dict), slow
 
     def close(self):
         """Kill all its processes, and wait until they are gone."""
@@ -122,91 +122,91 @@ class Child:
     def __exit__(self, *exception):
         self.close()
 
-    def _converse(self, message, seconds, ask, most):
+    def _exchange_messages(self, message, seconds, ask, most):
         self._send(message)
-        until = min(time.monotonic() + seconds, self._end)
+        until = min(time.monotonic() + seconds, self._deadline)
         try:
-            return self._reply(until, ask, most), False
+            return self._wait_for_reply(until, ask, most), False
         except TimeoutError:
-            if time.monotonic() >= self._end:
-                raise EndedError(words("sandbox.time_up")) from None
+            if time.monotonic() >= self._deadline:
+                raise ProcessEndedError(sentence("sandbox.time_up")) from None
         self._process.interrupt()
         try:
-            return self._reply(time.monotonic() + GRACE, ask, most), True
+            return self._wait_for_reply(time.monotonic() + GRACE_SECONDS, ask, most), True
         except TimeoutError:
-            raise EndedError(words("sandbox.stuck", seconds=seconds)) from None
+            raise ProcessEndedError(sentence("sandbox.stuck", seconds=seconds)) from None
 
-    def _reply(self, until, ask, most):
+    def _wait_for_reply(self, until, ask, most):
         """The next message that is no question of the notebook's; questions are answered."""
         while True:
             message = self._receive(until, most)
             if "ask" not in message:
                 return message
             self._requests += 1
-            if not isinstance(message["ask"], dict) or self._requests > REQUESTS:
-                raise EndedError(words("sandbox.asked_too_much"))
+            if not isinstance(message["ask"], dict) or self._requests > MOST_REQUESTS:
+                raise ProcessEndedError(sentence("sandbox.asked_too_much"))
             self._send({"told": ask(message["ask"]) if ask else {}})
 
-    def _checked(self, reply, name, kind):
+    def _check_reply(self, reply, name, kind):
         count = reply.get("count")
         if not isinstance(reply.get(name), kind) or type(count) is not int:
-            raise EndedError(words("sandbox.nonsense"))
-        if not 0 <= count < CELLS:
-            raise EndedError(words("sandbox.nonsense"))
+            raise ProcessEndedError(sentence("sandbox.nonsense"))
+        if not 0 <= count < MOST_CELLS:
+            raise ProcessEndedError(sentence("sandbox.nonsense"))
         return {name: reply[name], "count": count}
 
     def _send(self, message):
-        self._connection.settimeout(READY)
+        self._connection.settimeout(READY_SECONDS)
         try:
-            self._connection.sendall(packed(message))
+            self._connection.sendall(pack_message(message))
         except OSError as error:
-            raise self._gone() from error
+            raise self._make_end_error() from error
 
-    def _receive(self, until, most=REPLY):
-        self._fill(HEAD.size, until)
-        size = HEAD.unpack_from(self._read)[0]
-        if size > most or self._received + size > TOTAL:
-            raise EndedError(words("sandbox.put_out_too_much"))
-        self._fill(HEAD.size + size, until)
-        data = bytes(self._read[HEAD.size :])
+    def _receive(self, until, most=MOST_REPLY_BYTES):
+        self._read_bytes(LENGTH_HEAD.size, until)
+        size = LENGTH_HEAD.unpack_from(self._buffer)[0]
+        if size > most or self._received + size > MOST_TOTAL_BYTES:
+            raise ProcessEndedError(sentence("sandbox.put_out_too_much"))
+        self._read_bytes(LENGTH_HEAD.size + size, until)
+        data = bytes(self._buffer[LENGTH_HEAD.size :])
         self._received += size
-        self._read.clear()
+        self._buffer.clear()
         try:
-            message = untrusted_json.data(data, most=most, most_values=MOST_VALUES)
+            message = untrusted_json.read(data, most=most, most_values=MOST_VALUES)
         except untrusted_json.UnreadableError as error:
-            raise EndedError(words("sandbox.unreadable", why=error)) from error
+            raise ProcessEndedError(sentence("sandbox.unreadable", why=error)) from error
         if not isinstance(message, dict):
-            raise EndedError(words("sandbox.nonsense"))
+            raise ProcessEndedError(sentence("sandbox.nonsense"))
         return message
 
-    def _fill(self, size, until):
+    def _read_bytes(self, size, until):
         """Read until that many bytes of a message are there; time running out loses none."""
-        while len(self._read) < size:
+        while len(self._buffer) < size:
             left = until - time.monotonic()
             if left <= 0:
                 raise TimeoutError
             self._connection.settimeout(left)
             try:
-                piece = self._connection.recv(min(size - len(self._read), PIECE))
+                piece = self._connection.recv(min(size - len(self._buffer), PIECE_BYTES))
             except TimeoutError:
                 raise
             except OSError as error:
-                raise self._gone() from error
+                raise self._make_end_error() from error
             if not piece:
-                raise self._gone()
-            self._read += piece
+                raise self._make_end_error()
+            self._buffer += piece
 
-    def _watch(self):
+    def _watch_memory(self):
         """End the process when it holds too much; who talks with it finds out by that."""
-        while not self._closed.wait(TICK):
-            if self.meter.exceeded():
-                self._over = True
+        while not self._closed.wait(TICK_SECONDS):
+            if self.meter.is_exceeded():
+                self._is_over_memory = True
                 self._process.kill()
                 return
 
-    def _gone(self):
+    def _make_end_error(self):
         if not self._alive():
-            return MachineryError(words("sandbox.warm_ended"))
-        if self._over or (self.meter and self.meter.exceeded()):
-            return EndedError(words("sandbox.memory"))
-        return GoneError(words("sandbox.ended"))
+            return MachineryError(sentence("sandbox.warm_ended"))
+        if self._is_over_memory or (self.meter and self.meter.is_exceeded()):
+            return ProcessEndedError(sentence("sandbox.memory"))
+        return ProcessCrashedError(sentence("sandbox.ended"))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roofgrade.common.errors import MachineryError
-from roofgrade.common.sentences import words
+from roofgrade.common.sentences import sentence
 
 # No accounts are made in this range. A service to which systemd lends one of its ids has an account
 # as long as it runs.
@@ -40,13 +40,13 @@ class Identity:
     held: socket.socket | None = None
 
 
-def take() -> Identity:
+def take_identity() -> Identity:
     """A user for this worker. Raises MachineryError if root has none left to give."""
     if os.geteuid() == 0:
-        return next(_of_root(), None) or _none_left()
-    ranges = [_range(path) for path in TOOLS.values()]
+        return next(_find_root_users(), None) or _raise_none_left()
+    ranges = [_read_id_range(path) for path in TOOLS.values()]
     if all(shutil.which(tool) for tool in TOOLS) and all(ranges):
-        return next(_of_range(*ranges), Identity())
+        return next(_find_range_users(*ranges), Identity())
     return Identity()
 
 
@@ -67,13 +67,13 @@ def take_core() -> Core:
     return Core(cores[os.getpid() % len(cores)])
 
 
-def _of_root() -> Iterator[Identity]:
+def _find_root_users() -> Iterator[Identity]:
     for user in range(FIRST, LAST + 1):
         if not _has_account(user) and (held := _claim(user)):
             yield Identity(user, {}, held)
 
 
-def _of_range(users, groups) -> Iterator[Identity]:
+def _find_range_users(users, groups) -> Iterator[Identity]:
     for offset in range(min(users[1], groups[1])):
         if held := _claim(users[0] + offset):
             # Inside, this process's own user is root, and the one to become is 1.
@@ -104,7 +104,7 @@ def _has_account(user):
     return False
 
 
-def _range(path):
+def _read_id_range(path):
     """(first, how many) that a file such as /etc/subuid gives to this user, or None."""
     names = {str(os.geteuid())}
     with contextlib.suppress(KeyError):
@@ -116,5 +116,5 @@ def _range(path):
     return None
 
 
-def _none_left():
-    raise MachineryError(words("sandbox.no_user", first=FIRST, last=LAST))
+def _raise_none_left():
+    raise MachineryError(sentence("sandbox.no_user", first=FIRST, last=LAST))

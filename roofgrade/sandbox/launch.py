@@ -22,8 +22,8 @@ def main(plan):
     if plan["maps"]:
         enter_user_namespace(plan["maps"])
     if plan["user"] is not None:
-        stage(plan["folders"])
-        become(plan["user"])
+        bind_folders(plan["folders"])
+        become_user(plan["user"])
         for number, folder in enumerate(plan["folders"]):
             if not os.access(f"/tmp/{number}", os.R_OK | os.X_OK):
                 sys.exit(f"Permission denied: the sandbox's user {plan['user']} at {folder}")
@@ -41,7 +41,7 @@ def enter_user_namespace(maps):
         os.read(ready, 1)  # the tools need the namespace
         done = [os.spawnvp(os.P_WAIT, tool, [tool, str(me), *maps[tool]]) for tool in maps]
         os._exit(any(done))
-    must("unshare", CLONE_NEWUSER)
+    call_libc("unshare", CLONE_NEWUSER)
     os.write(go, b".")
     os.close(ready)
     os.close(go)
@@ -49,8 +49,8 @@ def enter_user_namespace(maps):
         sys.exit(f"{' and '.join(maps)} failed")
 
 
-def stage(folders):
-    must("unshare", CLONE_NEWNS)
+def bind_folders(folders):
+    call_libc("unshare", CLONE_NEWNS)
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     handles = [os.open(folder, os.O_PATH) for folder in folders]
     mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=64k")
@@ -60,7 +60,7 @@ def stage(folders):
         os.close(handle)
 
 
-def become(user):
+def become_user(user):
     os.chdir("/")
     os.umask(0o077)
     os.setgroups([])
@@ -70,10 +70,10 @@ def become(user):
 
 def mount(source, target, kind, flags, options=None):
     texts = [text and text.encode() for text in (source, target, kind, options)]
-    must("mount", *texts[:3], ctypes.c_ulong(flags), texts[3])
+    call_libc("mount", *texts[:3], ctypes.c_ulong(flags), texts[3])
 
 
-def must(name, *arguments):
+def call_libc(name, *arguments):
     if getattr(libc, name)(*arguments) < 0:
         sys.exit(f"{name}: {os.strerror(ctypes.get_errno())}")
 

@@ -8,44 +8,44 @@ import roofgrade
 import roofkit
 import rooflab
 from roofgrade.common.errors import MachineryError
-from rooflab.words import LANGUAGE, WRITTEN_IN
+from rooflab.words import LANGUAGE_VARIABLE, SOURCE_LANGUAGE
 
 ROOFKIT, ROOFLAB, ROOFCHECK, ROOFGRADE = PACKAGES = [
     Path(package.__file__).resolve().parent for package in (roofkit, rooflab, roofcheck, roofgrade)
 ]
-INSIDE = Path("sandbox/inside")
-STUB = ROOFGRADE / INSIDE / "stub"
+INSIDE_FOLDER = Path("sandbox/inside")
+STUB_FOLDER = ROOFGRADE / INSIDE_FOLDER / "stub"
 # It takes these files of roofcheck to call a function and to record a puzzle, with their words.
-REAL = (
-    "running/__init__.py", "running/calling.py", "running/programs.py", "sentences.py", "words",
+REAL_FILES = (
+    "running/__init__.py", "running/call_student.py", "running/counting_machine.py", "sentences.py", "words",
 )  # fmt: skip
-START = (
+START_CODE = (
     "import sys; sys.path.insert(0, {course!r}); "
     "from roofgrade.sandbox.inside import seal; seal.raise_limits(); "
-    "from roofgrade.sandbox.inside import warm; warm.main({descriptor})"
+    "from roofgrade.sandbox.inside import warm_python; warm_python.main({descriptor})"
 )
 
 
-def course() -> dict[Path, Path]:
+def find_course_files() -> dict[Path, Path]:
     """What a notebook can import of the packages, and where each part really lies.
 
     ``roofkit`` and ``rooflab`` are there as they are, ``roofcheck`` as a stub that judges nothing,
     and of ``roofgrade`` only what runs inside.
     """
     found = {Path("roofkit"): ROOFKIT, Path("rooflab"): ROOFLAB}
-    found |= {"roofgrade" / INSIDE: ROOFGRADE / INSIDE}
+    found |= {"roofgrade" / INSIDE_FOLDER: ROOFGRADE / INSIDE_FOLDER}
     # Python prefers a folder with this file to any without, wherever it stands on the path.
-    found[Path("roofgrade/__init__.py")] = ROOFGRADE / INSIDE / "__init__.py"
-    found |= {Path("roofcheck", path.name): path for path in sorted(STUB.iterdir())}
-    return found | {Path("roofcheck", name): ROOFCHECK / name for name in REAL}
+    found[Path("roofgrade/__init__.py")] = ROOFGRADE / INSIDE_FOLDER / "__init__.py"
+    found |= {Path("roofcheck", path.name): path for path in sorted(STUB_FOLDER.iterdir())}
+    return found | {Path("roofcheck", name): ROOFCHECK / name for name in REAL_FILES}
 
 
-def command(python: str, course: str, descriptor: int) -> list[str]:
+def make_command(python: str, course: str, descriptor: int) -> list[str]:
     """Starts the warm Python, which is told what to do over ``descriptor``."""
-    return [python, "-I", "-c", START.format(course=course, descriptor=descriptor)]
+    return [python, "-I", "-c", START_CODE.format(course=course, descriptor=descriptor)]
 
 
-def variables(home: str, cache: str, binaries: str) -> dict[str, str]:
+def make_environment(home: str, cache: str, binaries: str) -> dict[str, str]:
     """The environment of the warm Python, and of everything that a cell starts."""
     return {
         "PATH": f"{binaries}{os.pathsep}/usr/bin{os.pathsep}/bin",
@@ -56,7 +56,7 @@ def variables(home: str, cache: str, binaries: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "NBGRADER_EXECUTION": "autograde",
         "ROOFKIT_ANSWERS": "",
-        LANGUAGE: os.environ.get(LANGUAGE, WRITTEN_IN),
+        LANGUAGE_VARIABLE: os.environ.get(LANGUAGE_VARIABLE, SOURCE_LANGUAGE),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MPLCONFIGDIR": cache,
         # As ipykernel sets them.
@@ -81,7 +81,7 @@ def variables(home: str, cache: str, binaries: str) -> dict[str, str]:
     }
 
 
-def checked(files: dict[str, bytes]) -> dict[str, bytes]:
+def check_files(files: dict[str, bytes]) -> dict[str, bytes]:
     """Files by their paths below the notebook's folder. Raises MachineryError for any other."""
     for name in files:
         if Path(name).is_absolute() or ".." in Path(name).parts:

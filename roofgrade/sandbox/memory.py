@@ -15,17 +15,19 @@ from pathlib import Path
 from typing import Protocol
 
 from roofgrade.common.errors import MachineryError
-from roofgrade.common.sentences import words
+from roofgrade.common.sentences import sentence
 
-MOST = 10**9  # bytes, of a submission's processes, its files and the kernel's buffers together
-PROCESSES = 128
+MOST_BYTES = (
+    10**9
+)  # bytes, of a submission's processes, its files and the kernel's buffers together
+MOST_PROCESSES = 128
 MOUNT = Path("/sys/fs/cgroup")
-OURS = "roofkit-workers"
+WORKERS_CGROUP = "roofkit-workers"
 CONTROLLERS = {"memory", "pids"}
 SOCKETS = re.compile(r"^sockets: used (\d+)", re.M)
 # Seconds until a look that found too much is confirmed by another: a process that starts a program
 # shares its memory with it for an instant, and is found twice.
-AGAIN = 0.01
+CONFIRM_SECONDS = 0.01
 # The kernel's bytes for a mapping and its neighbours, and how many mappings a process may have.
 MAPPING, MAPPINGS = 400, 65530
 _numbers = itertools.count()
@@ -34,22 +36,22 @@ _numbers = itertools.count()
 class Meter(Protocol):
     """Whether one submission holds, or held, too much."""
 
-    def exceeded(self) -> bool: ...
+    def is_exceeded(self) -> bool: ...
 
     def close(self): ...
 
 
-class Unmeasured:
+class NoMeter:
     """Stands for a meter where nothing limits a process but its own limits."""
 
-    def exceeded(self):
+    def is_exceeded(self):
         return False
 
     def close(self):
         pass
 
 
-class Polling:
+class PollingMeter:
     """Looks at all processes that process ``pid``, the first of its namespace, sees.
 
     ``files`` are the most bytes that its files can hold. What the kernel holds for sockets and
@@ -64,58 +66,58 @@ class Polling:
         # A socket may be filled to its limit, less one byte, before a last message of that size.
         self._socket = 2 * int(Path("/proc/sys/net/core/wmem_default").read_text())
 
-    def exceeded(self):
+    def is_exceeded(self):
         if not self._is_over():
             return False
-        time.sleep(AGAIN)
+        time.sleep(CONFIRM_SECONDS)
         return self._is_over()
 
     def close(self):
         os.close(self._descriptor)
 
     def _is_over(self):
-        left = MOST - self._files - self._socket * self._sockets()
-        if sum(self._resident(pid) + MAPPING * MAPPINGS for pid in self._pids()) <= left:
+        left = MOST_BYTES - self._files - self._socket * self._count_sockets()
+        if sum(self._read_resident(pid) + MAPPING * MAPPINGS for pid in self._list_pids()) <= left:
             return False
         # It takes longer to count shared pages once, and mappings one by one.
-        for pid in self._pids():
-            left -= self._proportional(pid) + self._mappings(pid)
+        for pid in self._list_pids():
+            left -= self._read_proportional(pid) + self._count_mapping_bytes(pid)
             if left < 0:
                 return True
         return False
 
-    def _pids(self):
-        return [*filter(str.isdigit, self._listed("."))]
+    def _list_pids(self):
+        return [*filter(str.isdigit, self._list_folder("."))]
 
-    def _sockets(self):
+    def _count_sockets(self):
         found = SOCKETS.search(self._read("1/net/sockstat"))
         return int(found[1]) if found else 0
 
-    def _resident(self, pid):
-        return next(filter(None, map(self._resident_by, self._threads(pid))), 0)
+    def _read_resident(self, pid):
+        return next(filter(None, map(self._read_thread_resident, self._list_threads(pid))), 0)
 
-    def _resident_by(self, thread):
+    def _read_thread_resident(self, thread):
         fields = self._read(f"{thread}/statm").split()
         return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else 0
 
-    def _proportional(self, pid):
-        for thread in self._threads(pid):
+    def _read_proportional(self, pid):
+        for thread in self._list_threads(pid):
             text = self._read(f"{thread}/smaps_rollup")
             if found := re.search(r"^Pss:\s+(\d+)", text, re.M):
                 return 1024 * int(found[1])
-        return self._resident(pid)
+        return self._read_resident(pid)
 
-    def _mappings(self, pid):
-        found = (self._read(f"{thread}/maps") for thread in self._threads(pid))
+    def _count_mapping_bytes(self, pid):
+        found = (self._read(f"{thread}/maps") for thread in self._list_threads(pid))
         return MAPPING * next(filter(None, found), "").count("\n")
 
-    def _threads(self, pid):
+    def _list_threads(self, pid):
         """All threads of a process: one that has ended, the first too, shows no memory."""
-        return [f"{pid}/task/{thread}" for thread in self._listed(f"{pid}/task")]
+        return [f"{pid}/task/{thread}" for thread in self._list_folder(f"{pid}/task")]
 
     # A process that is gone has no files.
 
-    def _listed(self, folder):
+    def _list_folder(self, folder):
         with contextlib.suppress(OSError):
             return os.listdir(self._seen / folder)
         return []
@@ -126,16 +128,16 @@ class Polling:
         return ""
 
 
-class Cgroup:
+class CgroupMeter:
     """A cgroup below ``parent`` for process ``pid`` and all that it starts."""
 
     def __init__(self, parent: Path, pid: int):
         self.folder = parent / f"roofkit-{os.getpid()}-{next(_numbers)}"
         try:
             self.folder.mkdir()
-            self._set("memory.max", MOST)
+            self._set("memory.max", MOST_BYTES)
             self._set("memory.oom.group", 1)
-            self._set("pids.max", PROCESSES)
+            self._set("pids.max", MOST_PROCESSES)
             with contextlib.suppress(FileNotFoundError):  # a kernel without swap
                 self._set("memory.swap.max", 0)
             self._set("cgroup.procs", pid)
@@ -143,7 +145,7 @@ class Cgroup:
             self.close()
             raise MachineryError(f"no process can be put into a cgroup: {error}") from error
 
-    def exceeded(self):
+    def is_exceeded(self):
         events = (self.folder / "memory.events").read_text().split()
         return int(dict(zip(events[::2], events[1::2], strict=True)).get("oom_kill", 0)) > 0
 
@@ -167,24 +169,24 @@ class Cgroup:
             os.close(descriptor)
 
 
-def delegated() -> Path | None:
+def find_delegated() -> Path | None:
     """The cgroup in which others may be made, if there is one.
 
     Raises MachineryError if ROOFKIT_CGROUP names a folder that will not do.
     """
     named = os.environ.get("ROOFKIT_CGROUP")
     if named:
-        if not _hands_down(Path(named)):
-            raise MachineryError(words("sandbox.no_cgroup", folder=named))
+        if not _has_controllers(Path(named)):
+            raise MachineryError(sentence("sandbox.no_cgroup", folder=named))
         return Path(named)
     own = _own_cgroup()
     if own is None:
         return None
-    if own.name == OURS:  # another worker, or the one that started this, was here before
+    if own.name == WORKERS_CGROUP:  # another worker, or the one that started this, was here before
         own = own.parent
     elif _is_delegated(own):
-        _make_way(own)
-    return own if _hands_down(own) else None
+        _move_processes(own)
+    return own if _has_controllers(own) else None
 
 
 def _own_cgroup():
@@ -201,15 +203,15 @@ def _is_delegated(folder):
         return False
 
 
-def _make_way(folder):
+def _move_processes(folder):
     """Move the processes of a cgroup into one below it: with processes, it hands nothing down."""
     with contextlib.suppress(OSError):
-        (folder / OURS).mkdir(exist_ok=True)
+        (folder / WORKERS_CGROUP).mkdir(exist_ok=True)
         for pid in (folder / "cgroup.procs").read_text().split():
-            (folder / OURS / "cgroup.procs").write_text(pid)
+            (folder / WORKERS_CGROUP / "cgroup.procs").write_text(pid)
 
 
-def _hands_down(folder):
+def _has_controllers(folder):
     control = folder / "cgroup.subtree_control"
     try:
         missing = CONTROLLERS - set(control.read_text().split())

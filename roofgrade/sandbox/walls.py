@@ -7,24 +7,24 @@ from pathlib import Path
 from roofgrade.common.errors import MachineryError
 
 CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
-FILTERED = "2"
+SECCOMP_FILTERED = "2"
 
 
-def check(pid: int, writable: Collection[str], warm: Mapping[str, int]):
+def check_sealed(pid: int, writable: Collection[str], warm: Mapping[str, int]):
     """Raises MachineryError unless process ``pid`` is sealed.
 
     ``writable`` are the mounts that it may write to, ``warm`` the warm Python's namespaces: it has
     to be in none of them, nor in any of ours.
     """
-    status = _status(pid)
+    status = _read_status(pid)
     held = [name for name in CAPABILITIES if int(status[name], 16)]
     if held:
         raise MachineryError(f"a child still holds capabilities: {', '.join(held)}")
-    if (status["NoNewPrivs"], status["Seccomp"]) != ("1", FILTERED):
+    if (status["NoNewPrivs"], status["Seccomp"]) != ("1", SECCOMP_FILTERED):
         raise MachineryError("a child's system calls are not filtered")
     if status["NSpid"].split()[-1] != "1":
         raise MachineryError("a child is not the first of its processes")
-    found = _writable(pid)
+    found = _read_writable_mounts(pid)
     if found != set(writable):
         raise MachineryError(f"a child can write to {sorted(found)}, not {sorted(writable)}")
     for kind, number in warm.items():
@@ -33,11 +33,11 @@ def check(pid: int, writable: Collection[str], warm: Mapping[str, int]):
             raise MachineryError(f"a child shares a {kind} namespace")
 
 
-def _status(pid):
+def _read_status(pid):
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
-def _writable(pid):
+def _read_writable_mounts(pid):
     mounts = [line.split() for line in Path(f"/proc/{pid}/mountinfo").read_text().splitlines()]
     return {mount[4] for mount in mounts if "ro" not in mount[5].split(",")}

@@ -3,15 +3,15 @@
 import click
 
 import roofkit as rk
-from roofkit._units import quantity
-from roofkit.commandline.options import ChipType, answers
+from roofkit._units import format_quantity
+from roofkit.commandline.options import ChipType, add_output_options
 from roofkit.commandline.output import print_answer
-from roofkit.hardware.figures import NAMED
+from roofkit.hardware.figures import FIGURE_KEYS
 
 
 @click.command()
 @click.argument("chosen", metavar="[NAMES]...", type=ChipType(), nargs=-1)
-@answers
+@add_output_options
 def chips(chosen, form):
     """The table of chips, or the figures of those named with their sources.
 
@@ -32,10 +32,10 @@ def chips(chosen, form):
             "source": figure.source,
         }
         for chip in chosen or rk.chips()
-        for name, figure in _figures(chip)
+        for name, figure in _list_figures(chip)
     ]
     lines = [
-        f"{row['chip']}, {row['figure']}: {quantity(row['value'], row['unit'])}"
+        f"{row['chip']}, {row['figure']}: {format_quantity(row['value'], row['unit'])}"
         f"{'' if row['confirmed'] else ' (?)'}\n    "
         + "; ".join(filter(None, (row["kind"], row["note"], row["source"])))
         for row in rows
@@ -43,9 +43,9 @@ def chips(chosen, form):
     print_answer(form, rows, rows, "\n".join(lines))
 
 
-def _figures(chip):
+def _list_figures(chip):
     yield from ((f"peak {dtype}", figure) for dtype, figure in chip.peaks.items())
-    for name in NAMED:
+    for name in FIGURE_KEYS:
         if getattr(chip, name) is not None:
             yield name, getattr(chip, name)
     if chip.interconnect:

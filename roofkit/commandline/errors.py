@@ -3,7 +3,7 @@
 import click
 
 
-class Sentences(click.Group):
+class ErrorSentences(click.Group):
     """Commands that answer bad input with the error's one sentence instead of a traceback."""
 
     def invoke(self, ctx):

@@ -3,12 +3,12 @@
 import click
 
 from roofkit.commandline.chips import chips
-from roofkit.commandline.errors import Sentences
+from roofkit.commandline.errors import ErrorSentences
 from roofkit.commandline.matmuls import matmul, shard
 from roofkit.commandline.models import cnn, llm
 
 
-@click.group(cls=Sentences, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=ErrorSentences, context_settings={"help_option_names": ["-h", "--help"]})
 def main():
     """Roofline cost models: what bounds a computation on a chip, and how long it takes.
 

@@ -5,7 +5,7 @@ import click
 import roofkit as rk
 from roofkit import network
 from roofkit.commandline.options import (
-    answers,
+    add_output_options,
     chip_option,
     dtype_option,
     in_network_option,
@@ -22,14 +22,14 @@ from roofkit.commandline.output import print_figures
 @chip_option
 @dtype_option
 @click.option("--weight-dtype", help="What the weights are stored as; --dtype unless given.")
-@answers
+@add_output_options
 def matmul(b, d, f, chip, dtype, weight_dtype, form):
     """What bounds X[B, D] times Y[D, F] on a chip, and how long it takes."""
     roof = chip.roofline(dtype)
     cost = rk.matmul(b, d, f, dtype, weight_dtype=weight_dtype)
     critical = rk.critical_batch(roof, d, f, dtype, weight_dtype=weight_dtype)
     print_figures(
-        form, [*_estimated(cost, roof), ("critical batch", "critical_batch", critical, "")]
+        form, [*_estimate_figures(cost, roof), ("critical batch", "critical_batch", critical, "")]
     )
 
 
@@ -49,7 +49,7 @@ def matmul(b, d, f, chip, dtype, weight_dtype, form):
 @click.option("--card", type=float, help="Bytes/s one way of each chip's card between nodes.")
 @latency_option
 @in_network_option
-@answers
+@add_output_options
 def shard(b, d, f, n, chip, dtype, along, collective, topology, one_way, nodes, card,
           with_latency, in_network, form):  # fmt: skip
     """X[B, D] times Y[D, F] split over n chips: compute, memory and links at once."""
@@ -79,7 +79,7 @@ def shard(b, d, f, n, chip, dtype, along, collective, topology, one_way, nodes, 
             for channel in ("link", "network")
             if channel in estimate.times
         ),
-        *_bracket(estimate),
+        *_bound_figures(estimate),
     ]
     if along == "D" and group.n > 1:
         width = network.critical_width(group, dtype, collective=collective or "all-reduce",
@@ -88,7 +88,7 @@ def shard(b, d, f, n, chip, dtype, along, collective, topology, one_way, nodes, 
     print_figures(form, figures)
 
 
-def _estimated(cost, roof):
+def _estimate_figures(cost, roof):
     estimate = roof.estimate(cost)
     return [
         ("FLOPs", "flops", cost.flops, ""),
@@ -97,11 +97,11 @@ def _estimated(cost, roof):
         ("ridge", "ridge_flops_per_byte", roof.ridge, "FLOP/B"),
         ("T_math", "math_seconds", estimate.math, "s"),
         ("T_comms", "comms_seconds", estimate.comms, "s"),
-        *_bracket(estimate),
+        *_bound_figures(estimate),
     ]
 
 
-def _bracket(estimate):
+def _bound_figures(estimate):
     return [
         ("at best", "lower_seconds", estimate.lower, "s"),
         ("at worst", "upper_seconds", estimate.upper, "s"),

@@ -8,13 +8,13 @@ import click
 import roofkit as rk
 from roofkit.commandline.options import (
     ChipType,
-    answers,
+    add_output_options,
     in_network_option,
     latency_option,
     topology_option,
 )
-from roofkit.commandline.output import figure_table, print_answer
-from roofkit.commandline.serving import Several, cheapest, sweep
+from roofkit.commandline.output import format_figures, print_answer
+from roofkit.commandline.serving import NumberList, print_cheapest, print_sweep
 from roofkit.models import Links, Precision, Split
 
 DOES_NOT_FIT = 3
@@ -26,12 +26,12 @@ DOES_NOT_FIT = 3
               help="A chip's name or alias, such as a6000; or a file, as elsewhere.")  # fmt: skip
 @click.option(
     "--batch",
-    type=Several(),
+    type=NumberList(),
     default="1",
     show_default=True,
     help="Sequences at a time; several, as in 1,8,64, print a table of times instead.",
 )
-@click.option("--prompt", type=Several(), default="2048", show_default=True,
+@click.option("--prompt", type=NumberList(), default="2048", show_default=True,
               help="Tokens of the prompt; several as for the batch.")  # fmt: skip
 @click.option("--output", type=int, default=128, show_default=True, help="Tokens to generate.")
 @click.option("--weights", help="What matrices are stored as, such as int4.")
@@ -76,7 +76,7 @@ DOES_NOT_FIT = 3
 @click.option("--per-token", type=float, help="The same under a limit of seconds a token.")
 @click.option("--first-token", type=float, help="And of seconds to the first token.")
 @click.option("--price", type=float, help="Of a chip-hour; then the answer has a price too.")
-@answers
+@add_output_options
 def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, reserve,
         tokens_per_second, per_token, first_token, price, **given):  # fmt: skip
     """A language model layer by layer: prefill, decode, generation and memory.
@@ -98,7 +98,7 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         raise click.UsageError("give a chip with --chip, such as --chip a6000")
     calibrate = click.get_current_context().obj  # rooflab's commands set it
     served = rk.llm(model).on(chip, calibration=calibrate and calibrate(chip),
-                              **_options(chip, **given))  # fmt: skip
+                              **_group_options(chip, **given))  # fmt: skip
     room = {"chunk": chunk, "reserve": reserve}
     limits = {"tokens_per_second": tokens_per_second, "per_token": per_token,
               "first_token": first_token}  # fmt: skip
@@ -109,10 +109,10 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
     if asked:
         if len(prompt) > 1 or batch != [1]:
             raise click.UsageError("give one --prompt and no --batch, which is what this finds")
-        cheapest(form, served, prompt[0], output, price, limits, room)
+        print_cheapest(form, served, prompt[0], output, price, limits, room)
         return
     if several:
-        fit = sweep(form, served, batch, prompt, output, room)
+        fit = print_sweep(form, served, batch, prompt, output, room)
         sys.exit(DOES_NOT_FIT if must_fit and not fit else 0)
     (batch,), (prompt,) = batch, prompt
     tables = {
@@ -135,10 +135,10 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         ("KV cache", "kv_bytes", memory.kv, "B"),
         ("activations", "activation_bytes", memory.activations, "B"),
         ("memory in all", "memory_bytes", memory.total, "B"),
-        *_room(memory),
+        *_memory_figures(memory),
     ]
     for name, table in tables.items() if calibrate else ():
-        figures += _predicted(name, table.prediction)
+        figures += _prediction_figures(name, table.prediction)
     rows = [{"pass": name, **row} for name, table in tables.items() for row in table.rows]
     document = {
         "model": served.model.name,
@@ -149,7 +149,7 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         **{name: table.rows for name, table in tables.items()},
         "totals": {key: value for _, key, value, _ in figures},
     }
-    text = "\n\n".join([*map(repr, tables.values()), figure_table(figures)])
+    text = "\n\n".join([*map(repr, tables.values()), format_figures(figures)])
     print_answer(form, document, rows, text)
     if must_fit and memory.fits is None:
         raise click.ClickException(f"the capacity of {served.chip.name} is not known")
@@ -157,7 +157,7 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         sys.exit(DOES_NOT_FIT)
 
 
-def _options(chip, topology, nodes, card, pipeline_link, with_latency, in_network, unfused,
+def _group_options(chip, topology, nodes, card, pipeline_link, with_latency, in_network, unfused,
              attention, unconfirmed, convention, **given):  # fmt: skip
     """The options of LLM.on, in its groups."""
     split = Split(**{each.name: given.pop(each.name) for each in fields(Split)
@@ -177,7 +177,7 @@ def _options(chip, topology, nodes, card, pipeline_link, with_latency, in_networ
     }  # fmt: skip
 
 
-def _room(memory):
+def _memory_figures(memory):
     if memory.fits is None:
         return [("capacity", "capacity_bytes", "not known", "")]
     kept = "reserved" if memory.reserve else "nothing reserved"
@@ -187,7 +187,7 @@ def _room(memory):
             (spare, "spare_bytes", memory.spare, "B")]  # fmt: skip
 
 
-def _predicted(name, prediction):
+def _prediction_figures(name, prediction):
     coverage = "not known" if prediction.coverage is None else prediction.coverage
     return [
         (f"{name}, predicted", f"{name}_predicted_seconds", prediction.seconds, "s"),
@@ -209,7 +209,7 @@ def _predicted(name, prediction):
 @click.option("--on-chip", type=float, help="Bytes of a tensor that stay in the last-level cache.")
 @click.option("--unconfirmed", is_flag=True, help="Use figures that no second look confirmed.")
 @click.option("--global-pooling", is_flag=True, help="In place of the big fully connected layers.")
-@answers
+@add_output_options
 def cnn(network, chip, batch, dtype, macs, outputs_only, unfused, on_chip, global_pooling,
         unconfirmed, form):  # fmt: skip
     """A convolutional network layer by layer; without a name, all networks are listed."""
@@ -238,4 +238,4 @@ def cnn(network, chip, batch, dtype, macs, outputs_only, unfused, on_chip, globa
     ]
     document = {"network": net.name, "layers": table.rows,
                 "totals": {key: value for _, key, value, _ in figures}}  # fmt: skip
-    print_answer(form, document, table.rows, f"{table}\n\n{figure_table(figures)}")
+    print_answer(form, document, table.rows, f"{table}\n\n{format_figures(figures)}")

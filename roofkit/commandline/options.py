@@ -31,7 +31,7 @@ in_network_option = click.option(
 latency_option = click.option("--with-latency", is_flag=True, help="Wait for the hops.")
 
 
-def answers(command):
+def add_output_options(command):
     """Add --json and --csv; the command takes ``form``, which is "json", "csv" or None."""
 
     @functools.wraps(command)

@@ -7,27 +7,29 @@ import math
 
 import click
 
-from roofkit._tables import text_table
-from roofkit._units import RATIOS, quantity
+from roofkit._tables import format_text_table
+from roofkit._units import RATIO_UNITS, format_quantity
 
 
 def print_figures(form, figures):
     """Print figures, each (label, key, value, unit), as lines of text, or as one object or row."""
     document = {key: value for _, key, value, _ in figures}
-    print_answer(form, document, [document], figure_table(figures))
+    print_answer(form, document, [document], format_figures(figures))
 
 
-def figure_table(figures):
+def format_figures(figures):
     """The figures as lines of text."""
-    return text_table(
-        ("", ""), ("", ""), [(label, _said(value, unit)) for label, _, value, unit in figures]
+    return format_text_table(
+        ("", ""),
+        ("", ""),
+        [(label, _format_value(value, unit)) for label, _, value, unit in figures],
     ).lstrip("\n")
 
 
 def print_answer(form, document, rows, text):
     """Print the document as JSON, the rows as CSV, or the text."""
     if form == "json":
-        click.echo(json.dumps(_plain(document), indent=2))
+        click.echo(json.dumps(_to_json(document), indent=2))
     elif form == "csv":
         written = io.StringIO()
         writer = csv.DictWriter(written, rows[0], lineterminator="\n")
@@ -38,21 +40,21 @@ def print_answer(form, document, rows, text):
         click.echo(text)
 
 
-def _said(value, unit):
+def _format_value(value, unit):
     if isinstance(value, str):
         return value
     value = abs(value)  # a negative figure has a label that says what is missing
-    if unit in (*RATIOS, "/B") or (not unit and 1e-2 <= value < 1e5):
+    if unit in (*RATIO_UNITS, "/B") or (not unit and 1e-2 <= value < 1e5):
         return f"{value:.5g} {unit}".strip()
-    return quantity(value, unit).strip()
+    return format_quantity(value, unit).strip()
 
 
-def _plain(value):
+def _to_json(value):
     """The value in what JSON knows; it has no infinity and no NaN, so these become null."""
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _to_json(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_to_json(each) for each in value]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return value

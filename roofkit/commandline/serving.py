@@ -5,12 +5,12 @@ import itertools
 import click
 
 import roofkit as rk
-from roofkit._tables import text_table
-from roofkit._units import quantity
-from roofkit.commandline.output import figure_table, print_answer
+from roofkit._tables import format_text_table
+from roofkit._units import format_quantity
+from roofkit.commandline.output import format_figures, print_answer
 
 
-class Several(click.ParamType):
+class NumberList(click.ParamType):
     """One number or several with commas between them, as a list."""
 
     name = "numbers"
@@ -22,7 +22,7 @@ class Several(click.ParamType):
             self.fail(f"{value!r} must be a number, or several as in 1,8,64", param, ctx)
 
 
-def sweep(form, served, batches, prompts, output, room):
+def print_sweep(form, served, batches, prompts, output, room):
     """Print times, speed and memory of each batch with each prompt; whether all of them fit."""
     rows = []
     for prompt, batch in itertools.product(prompts, batches):
@@ -35,12 +35,12 @@ def sweep(form, served, batches, prompts, output, room):
             "fits": memory.fits,
         })  # fmt: skip
     said = {True: "yes", False: "no", None: "not known"}
-    text = text_table(
+    text = format_text_table(
         ("prompt", "batch", "first token", "per token", "tokens/s", "memory", "fits"), ("",) * 7,
         [
-            (f"{row['prompt']:g}", f"{row['batch']:g}", quantity(row["first_token_seconds"], "s"),
-             quantity(row["token_seconds"], "s"), f"{row['tokens_per_second']:.0f}",
-             quantity(row["memory_bytes"], "B"), said[row["fits"]])
+            (f"{row['prompt']:g}", f"{row['batch']:g}", format_quantity(row["first_token_seconds"], "s"),
+             format_quantity(row["token_seconds"], "s"), f"{row['tokens_per_second']:.0f}",
+             format_quantity(row["memory_bytes"], "B"), said[row["fits"]])
             for row in rows
         ],
     )  # fmt: skip
@@ -49,7 +49,7 @@ def sweep(form, served, batches, prompts, output, room):
     return all(row["fits"] for row in rows)
 
 
-def cheapest(form, served, prompt, output, price, limits, room):
+def print_cheapest(form, served, prompt, output, price, limits, room):
     """Print the batch, the replicas and the price that ``rk.models.cheapest`` finds."""
     prices = None if price is None else {served.chip.name: price}
     point = rk.models.cheapest(served, prompt, output, prices=prices, **limits, **room)
@@ -68,4 +68,4 @@ def cheapest(form, served, prompt, output, price, limits, room):
             ("price of a million tokens", "price_per_million_tokens", 1e6 * point.price, ""),
         ]
     document = {key: value for _, key, value, _ in figures}
-    print_answer(form, document, [document], figure_table(figures))
+    print_answer(form, document, [document], format_figures(figures))

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from roofkit._inputs import dtype_named, half
-from roofkit._tables import html_table, text_table, to_frame
-from roofkit._units import quantity
-from roofkit.hardware.figures import NAMED, figure
+from roofkit._inputs import pick_16_bit, read_dtype
+from roofkit._tables import format_html_table, format_text_table, to_frame
+from roofkit._units import format_quantity
+from roofkit.hardware.figures import FIGURE_KEYS, make_figure
 from roofkit.hardware.interconnect import Interconnect
 from roofkit.roofline import Roofline
 
@@ -64,15 +64,15 @@ class Chip:
             )
         peaks = {}
         for given, value in self.peaks.items():
-            dtype = dtype_named(given, f"{self.name}: peaks: dtype")
+            dtype = read_dtype(given, f"{self.name}: peaks: dtype")
             if dtype in peaks:
                 raise ValueError(f"{self.name}: peaks has {dtype} twice, once as {given!r}")
-            peaks[dtype] = figure(value, "peak", f"{self.name}: peaks[{given!r}]")
+            peaks[dtype] = make_figure(value, "peak", f"{self.name}: peaks[{given!r}]")
         set_field("peaks", MappingProxyType(peaks))
-        for name, key in NAMED.items():
+        for name, key in FIGURE_KEYS.items():
             value = getattr(self, name)
             if value is not None:
-                set_field(name, figure(value, key, f"{self.name}: {name}"))
+                set_field(name, make_figure(value, key, f"{self.name}: {name}"))
         if not isinstance(self.interconnect, Interconnect | None):
             raise ValueError(
                 f"{self.name}: interconnect must be an Interconnect, such as "
@@ -83,11 +83,11 @@ class Chip:
         figures = [(dtype, peak) for dtype, peak in self.peaks.items()]
         figures += [("memory", self.bandwidth), ("capacity", self.capacity)]
         parts = [
-            f"{name} {quantity(value, value.unit)}{'' if value.confirmed else ' (?)'}"
+            f"{name} {format_quantity(value, value.unit)}{'' if value.confirmed else ' (?)'}"
             for name, value in figures
             if value is not None
         ]
-        return f"Chip({self.name}: {', '.join([*parts, *filter(None, [_linked(self)])])})"
+        return f"Chip({self.name}: {', '.join([*parts, *filter(None, [_describe_links(self)])])})"
 
     @property
     def usable(self):
@@ -109,7 +109,7 @@ class Chip:
             return self.peaks[dtype]
         except (KeyError, TypeError):  # perhaps another spelling of it
             with contextlib.suppress(KeyError, ValueError):
-                return self.peaks[dtype_named(dtype)]
+                return self.peaks[read_dtype(dtype)]
         listed = ", ".join(self.peaks) or "no peak at all, only bandwidth"
         raise ValueError(f"{self.name} has no peak for dtype {dtype!r}; the table has: {listed}")
 
@@ -162,7 +162,7 @@ class ChipTable(tuple):
         ('V100 SXM2', 125000000000000.0)
         """
         dtypes = dict.fromkeys((*self._PEAKS, *(dtype for chip in self for dtype in chip.peaks)))
-        return [_row(chip, dtypes) for chip in self]
+        return [_chip_row(chip, dtypes) for chip in self]
 
     def to_frame(self):
         """``rows`` as a pandas DataFrame; ModuleNotFoundError says how to get pandas."""
@@ -178,25 +178,25 @@ class ChipTable(tuple):
         cells = [
             ("–", "")
             if value is None
-            else (f"{value / unit:.4g}{'' if value.confirmed else ' (?)'}", _told(value))
+            else (f"{value / unit:.4g}{'' if value.confirmed else ' (?)'}", _figure_remark(value))
             for value, unit in self._figures(chip)
         ]
         ridge = _ridge(chip)
         shown = "–" if ridge is None else f"{ridge:.1f}"
-        return [(chip.name, chip.sku), *cells, _links(chip), (shown, "peak / bandwidth")]
+        return [(chip.name, chip.sku), *cells, _links_cell(chip), (shown, "peak / bandwidth")]
 
     def __repr__(self):
-        return text_table(self._HEAD, self._UNITS, map(self._cells, self))
+        return format_text_table(self._HEAD, self._UNITS, map(self._cells, self))
 
     def _repr_html_(self):
-        return html_table(self._HEAD, self._UNITS, map(self._cells, self))
+        return format_html_table(self._HEAD, self._UNITS, map(self._cells, self))
 
 
-def _told(value):
+def _figure_remark(value):
     return "; ".join(filter(None, (value.kind, value.note, value.source)))
 
 
-def _linked(chip):
+def _describe_links(chip):
     """Describe the links, as in "18 links of 25 GB/s"; empty text where there are none."""
     text = repr(chip.interconnect).removeprefix("Interconnect(").partition(",")[0]
     return text if chip.interconnect else ""
@@ -204,17 +204,17 @@ def _linked(chip):
 
 def _ridge(chip):
     """The ridge of 16-bit matrices; None where a figure is missing or unconfirmed."""
-    dtype = half(chip.peaks)
+    dtype = pick_16_bit(chip.peaks)
     if dtype is None or chip.bandwidth is None:
         return None
     known = chip.peaks[dtype].confirmed and chip.bandwidth.confirmed
     return chip.roofline(dtype).ridge if known else None
 
 
-def _row(chip, dtypes):
+def _chip_row(chip, dtypes):
     interconnect = chip.interconnect
     figures = {f"peak_{dtype}": chip.peaks.get(dtype) for dtype in dtypes}
-    figures |= {name: getattr(chip, name) for name in NAMED}
+    figures |= {name: getattr(chip, name) for name in FIGURE_KEYS}
     figures |= {
         "links": interconnect and interconnect.links,
         "link_bandwidth": interconnect and interconnect.bandwidth,
@@ -224,10 +224,10 @@ def _row(chip, dtypes):
     return {"chip": chip.name, "sku": chip.sku, **plain}
 
 
-def _links(chip):
+def _links_cell(chip):
     interconnect = chip.interconnect
     if interconnect is None:
         return "–", ""
     text = f"{interconnect.bandwidth / 1e9:.4g}"
     shown = text if interconnect.links == 1 else f"{interconnect.links} × {text}"
-    return shown, _told(interconnect.bandwidth)
+    return shown, _figure_remark(interconnect.bandwidth)

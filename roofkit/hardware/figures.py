@@ -14,9 +14,9 @@ UNITS = {
     "multiprocessors": "multiprocessors",
     "threads": "threads",
 }
-COUNTS = ("multiprocessors", "threads")
+WHOLE_FIGURES = ("multiprocessors", "threads")
 # The name of a figure in a Chip, and its key in the table.
-NAMED = {
+FIGURE_KEYS = {
     "bandwidth": "memory.bandwidth", "capacity": "memory.capacity",
     "allocatable": "memory.allocatable", "on_chip": "on_chip.capacity",
     "multiprocessors": "multiprocessors", "threads": "threads",
@@ -48,9 +48,9 @@ class Figure(float):
         return f"{float(self):.4g} {self.unit}" + ("" if self.confirmed else " (?)")
 
 
-def figure(value, key, where):
+def make_figure(value, key, where):
     """Make the value a Figure in the unit of its key; ValueError names ``where`` it is wrong."""
-    found = checked(value, key, where)
+    found = check_figure(value, key, where)
     if not isinstance(value, Figure):
         return Figure(found, UNITS[key], source="given by the user", kind=KINDS.get(key, ""))
     if value.unit != UNITS[key]:
@@ -58,7 +58,7 @@ def figure(value, key, where):
     return value
 
 
-def checked(value, key, where):
+def check_figure(value, key, where):
     """Make the value a float above 0, and whole if it is a count; ValueError names ``where``."""
     try:
         if isinstance(value, (bool, str, bytes)):
@@ -68,6 +68,6 @@ def checked(value, key, where):
         raise ValueError(f"{where} must be a number, got {value!r}") from None
     if not 0 < value < math.inf:
         raise ValueError(f"{where} must be finite and above 0, got {value:g}")
-    if key in COUNTS and not value.is_integer():
+    if key in WHOLE_FIGURES and not value.is_integer():
         raise ValueError(f"{where} must be a whole number, got {value:g}")
     return value

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from numbers import Integral
 
-from roofkit._units import quantity
-from roofkit.hardware.figures import figure
+from roofkit._units import format_quantity
+from roofkit.hardware.figures import make_figure
 
 TOPOLOGIES = ("torus", "switch", "all-pairs")
 
@@ -54,11 +54,13 @@ class Interconnect:
     def __post_init__(self):
         _check_count("links", self.links, 1)
         object.__setattr__(
-            self, "bandwidth", figure(self.bandwidth, "interconnect.bandwidth", "link bandwidth")
+            self,
+            "bandwidth",
+            make_figure(self.bandwidth, "interconnect.bandwidth", "link bandwidth"),
         )
         if self.latency is not None:
             object.__setattr__(
-                self, "latency", figure(self.latency, "interconnect.latency", "link latency")
+                self, "latency", make_figure(self.latency, "interconnect.latency", "link latency")
             )
         if self.topology not in (None, *TOPOLOGIES):
             raise ValueError(
@@ -85,13 +87,15 @@ class Interconnect:
             raise ValueError("only a switch can add up what passes through it")
 
     def __repr__(self):
-        text = f"{self.links} link{'s' * (self.links > 1)} of {quantity(self.bandwidth, 'B/s')}"
+        text = (
+            f"{self.links} link{'s' * (self.links > 1)} of {format_quantity(self.bandwidth, 'B/s')}"
+        )
         if self.topology == "torus":
             text += f", torus of up to {'x'.join(map(str, max(self.slices, key=math.prod)))}"
         elif self.topology:
             text += f", {self.topology} of up to {self.largest}"
         text += ", adds up" if self.reduces else ""
-        text += f", {quantity(self.latency, 's')} a hop" if self.latency is not None else ""
+        text += f", {format_quantity(self.latency, 's')} a hop" if self.latency is not None else ""
         return f"Interconnect({text})"
 
     def _check_slices(self):

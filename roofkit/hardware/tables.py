@@ -5,19 +5,19 @@ import os
 import re
 from pathlib import Path
 
-from roofkit._names import index, key_of, look_up
+from roofkit._names import find_by_name, index_by_name, normalise_name
 from roofkit.hardware.chips import Chip, ChipTable
-from roofkit.hardware.figures import KINDS, NAMED, UNITS, Figure, checked
+from roofkit.hardware.figures import FIGURE_KEYS, KINDS, UNITS, Figure, check_figure
 from roofkit.hardware.interconnect import Interconnect
 
-TABLE = Path(__file__).with_name("chips.toml")
-FILE = re.compile(r"(?P<path>.+\.toml)(:(?P<name>.+))?", re.IGNORECASE)
+CHIPS_TABLE = Path(__file__).with_name("chips.toml")
+CHIP_FILE = re.compile(r"(?P<path>.+\.toml)(:(?P<name>.+))?", re.IGNORECASE)
 
 
 @functools.cache
 def chips():
     """Every chip of the table; shows as a table."""
-    return load_chips(TABLE)
+    return load_chips(CHIPS_TABLE)
 
 
 def chip(name):
@@ -37,19 +37,19 @@ def chip(name):
     if isinstance(name, Chip):
         return name
     name = os.fspath(name) if isinstance(name, os.PathLike) else name
-    if isinstance(name, str) and (told := FILE.fullmatch(name)):
-        return _chip_of_file(told["path"], told["name"])
+    if isinstance(name, str) and (told := CHIP_FILE.fullmatch(name)):
+        return _find_chip_in_file(told["path"], told["name"])
     if isinstance(name, str) and name.casefold().endswith(".json"):
         raise ValueError(
             f"{name} is no table of chips (TOML); a saved measurement (JSON) becomes one by "
             "rooflab.machine.Measurements.load(path).save_chip(table)"
         )
-    return look_up(name, _index(), "chip")
+    return find_by_name(name, _index_chips(), "chip")
 
 
 @functools.cache
-def _index():
-    return index({name: chip for chip in chips() for name in (chip.name, *chip.aliases)})
+def _index_chips():
+    return index_by_name({name: chip for chip in chips() for name in (chip.name, *chip.aliases)})
 
 
 def load_chips(path):
@@ -78,7 +78,7 @@ def load_chips(path):
     chips = ChipTable(_read_chip(entry, sources, path.name) for entry in entries)
     owners = {}
     for chip in chips:
-        for key in {key_of(name) for name in (chip.name, *chip.aliases)}:
+        for key in {normalise_name(name) for name in (chip.name, *chip.aliases)}:
             if key in owners:
                 raise ValueError(
                     f"{path.name}: {owners[key]} and {chip.name} share the name {key!r}; rename one"
@@ -87,13 +87,13 @@ def load_chips(path):
     return chips
 
 
-def _chip_of_file(path, name):
+def _find_chip_in_file(path, name):
     """The chip of a TOML file; ``name`` picks one of several."""
     path = Path(path)
     chips = load_chips(path)
     named = {known: chip for chip in chips for known in (chip.name, *chip.aliases)}
     if name is not None:
-        return look_up(name, index(named), f"chip of {path.name}")
+        return find_by_name(name, index_by_name(named), f"chip of {path.name}")
     if len(chips) > 1:
         listed = ", ".join(chip.name for chip in chips)
         raise ValueError(
@@ -137,7 +137,7 @@ def _read_chip(entry, sources, file):
     return Chip(
         name,
         peaks,
-        **{name: figures.get(key) for name, key in NAMED.items()},
+        **{name: figures.get(key) for name, key in FIGURE_KEYS.items()},
         sku=sku,
         aliases=tuple(aliases),
         interconnect=_read_interconnect(layout, figures, sources, where),
@@ -159,7 +159,7 @@ def _read_interconnect(layout, figures, sources, where):
     }  # fmt: skip
     if unknown:
         raise ValueError(f"{where}.layout has unknown entries: {', '.join(sorted(unknown))}")
-    cited = _cited(layout, sources, f"{where}.layout")
+    cited = _read_source(layout, sources, f"{where}.layout")
     slices = layout.get("slices", [])
     if not isinstance(slices, list):
         raise ValueError(f"{where}.layout has slices {slices!r}; write a list such as ['2x4']")
@@ -180,7 +180,7 @@ def _read_slice(text, where):
     return tuple(map(int, lengths))
 
 
-def _cited(raw, sources, where):
+def _read_source(raw, sources, where):
     source = raw.get("source")
     cited = sources.get(source) if isinstance(source, str) else None
     if not isinstance(cited, str) or not cited:
@@ -196,7 +196,7 @@ def _read_figure(raw, key, sources, where):
     unknown = set(raw) - {"value", "unit", "kind", "source", "note", "confirmed"}
     if unknown:
         raise ValueError(f"{where} has unknown entries: {', '.join(sorted(unknown))}")
-    cited = _cited(raw, sources, where)
+    cited = _read_source(raw, sources, where)
     if raw.get("unit") != UNITS[key]:
         raise ValueError(f"{where} has unit {raw.get('unit')!r}; it must be {UNITS[key]!r}")
     if raw.get("kind", "") != KINDS.get(key, ""):
@@ -210,7 +210,7 @@ def _read_figure(raw, key, sources, where):
     if key == "peak" and not confirmed:
         raise ValueError(f"{where} is not confirmed; leave an unconfirmed peak out")
     return Figure(
-        checked(raw.get("value"), key, where),
+        check_figure(raw.get("value"), key, where),
         raw["unit"],
         source=cited,
         kind=raw.get("kind", ""),

@@ -11,7 +11,7 @@ Deployment(Llama-3-70B on 8 × H100 SXM, fp8 weights, bf16 activations, bf16 KV 
 """
 
 from roofkit.efficiency import mbu, mfu
-from roofkit.models.cnn.known import cnns
+from roofkit.models.cnn.catalogue import cnns
 from roofkit.models.cnn.network import CNN
 from roofkit.models.llm.configs import llms
 from roofkit.models.llm.links import Links

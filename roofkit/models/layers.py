@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from roofkit._inputs import check_broadcast, itemsize, number
-from roofkit._tables import html_table, in_lines, text_table, to_frame
-from roofkit._units import engineering, quantity
-from roofkit.efficiency import COMPUTE, KEPT, MEMORY, share
+from roofkit._inputs import check_broadcast, check_number, itemsize
+from roofkit._tables import format_html_table, format_text_table, to_frame, wrap_lines
+from roofkit._units import engineering, format_quantity
+from roofkit.efficiency import CACHE_REASON, COMPUTE_REASONS, MEMORY_REASONS, share_reached
 from roofkit.models.operations import Operation
 from roofkit.network import Group
 from roofkit.roofline import Estimate, Roofline, larger, smaller
@@ -33,13 +33,15 @@ class Layer(NamedTuple):
     roof: Roofline
     link: Any = 0.0
     link_bandwidth: Any = 0.0
-    over: Group | None = None
+    collective_group: Group | None = None
 
     def __repr__(self):
         one = self.operation
-        sent = [quantity(self.link, "B") + " over the link"] if np.any(self.link) else []
-        said = ", ".join([*one.said, *sent, f"{_listed(self.bound)}-bound"])
-        return in_lines(f"Layer({one.count} × {one.name}: {said}, {quantity(self.time, 's')} each)")
+        sent = [format_quantity(self.link, "B") + " over the link"] if np.any(self.link) else []
+        said = ", ".join([*one.figure_texts, *sent, f"{_format_bounds(self.bound)}-bound"])
+        return wrap_lines(
+            f"Layer({one.count} × {one.name}: {said}, {format_quantity(self.time, 's')} each)"
+        )
 
     @property
     def name(self):
@@ -106,7 +108,7 @@ class Layer(NamedTuple):
     @property
     def estimate(self):
         """The Estimate over compute, memory and, for a layer that uses it, the link."""
-        found = self.roof.bracket(self.operation.flops, self.operation.bytes)
+        found = self.roof.estimate_unchecked(self.operation.flops, self.operation.bytes)
         if type(self.link) is float and not self.link:
             return found
         sending = ("link", self.link / self.link_bandwidth)
@@ -122,12 +124,12 @@ class Layer(NamedTuple):
         """What binds: "compute", "memory" or "link"."""
         return self.estimate.bound
 
-    def kept(self, on_chip):
+    def with_on_chip(self, on_chip):
         """This layer where ``on_chip`` bytes of what it reads, and of what it writes, stay put."""
         moved = larger(self.activations - 2.0 * on_chip, 0.0)
         return self._replace(operation=self.operation._replace(activations=moved))
 
-    def predicted(self, calibration):
+    def predict(self, calibration):
         """The time of one occurrence as a calibration predicts it, as a Prediction.
 
         ``calibration`` is a TimePredictor. Where it has no kernel for a layer,
@@ -136,7 +138,7 @@ class Layer(NamedTuple):
         no prediction begins below the layer's bound; one that would have been shorter claims no
         coverage.
         """
-        found, least = self._as_measured(calibration), self.time
+        found, least = self._predict_kernel(calibration), self.time
         if np.any(found.seconds < least):
             found = replace(found, coverage=None)
         seconds, low, high = (
@@ -144,11 +146,11 @@ class Layer(NamedTuple):
         )  # fmt: skip
         return replace(found, seconds=seconds, low=low, high=high)
 
-    def _as_measured(self, calibration):
+    def _predict_kernel(self, calibration):
         one = self.operation
         if one.collective:
-            passes = PASSES.get(one.collective, 0)
-            return calibration.transfer(self.time, one.array, passes, self.over)
+            passes = COLLECTIVE_PASSES.get(one.collective, 0)
+            return calibration.transfer(self.time, one.array, passes, self.collective_group)
         if not one.kernel:
             return calibration.predict(self.cost, one.dtype)
         kind, rows, *widths = one.kernel
@@ -164,7 +166,7 @@ class Layer(NamedTuple):
 
 
 # How often a collective takes every chip's part of the array to all others.
-PASSES = {"all-reduce": 2, "all-gather": 1}
+COLLECTIVE_PASSES = {"all-reduce": 2, "all-gather": 1}
 
 
 class LayerTable(Sequence):
@@ -224,9 +226,9 @@ class LayerTable(Sequence):
     def _estimate(self, on_chip=0.0):
         math, memory, link = 0.0, 0.0, 0.0
         for layer in self.layers:
-            each = layer.kept(on_chip).estimate if np.any(on_chip) else layer.estimate
+            each = layer.with_on_chip(on_chip).estimate if np.any(on_chip) else layer.estimate
             math, memory = math + layer.count * each.math, memory + layer.count * each.comms
-            for _, seconds in each.beside:
+            for _, seconds in each.other_times:
                 link = link + layer.count * seconds
         beside = (("link", link),) if np.any(link) else ()
         return Estimate(math, memory, "memory", beside)
@@ -244,7 +246,7 @@ class LayerTable(Sequence):
                 'as calibration=rooflab.machine.calibrate("H100")'
             )
         return self.calibration.total(
-            layer.count * layer.predicted(self.calibration) for layer in self.layers
+            layer.count * layer.predict(self.calibration) for layer in self.layers
         )
 
     def share(self, seconds, on_chip=0.0):
@@ -259,12 +261,12 @@ class LayerTable(Sequence):
         >>> round(rk.llm("Llama-2-7B").on("A100 80GB SXM").decode(1, 2048).share(9e-3), 2)
         0.78
         """
-        seconds = number(seconds, "seconds")
-        on_chip = number(on_chip, "on_chip", above=False)
+        seconds = check_number(seconds, "seconds")
+        on_chip = check_number(on_chip, "on_chip", above=False)
         least = self._estimate(on_chip).lower
         check_broadcast(table=least, seconds=seconds)
-        reasons = (KEPT, *MEMORY[1:], *COMPUTE)
-        return share(least, seconds, f"what a {self.title} allows", reasons)
+        reasons = (CACHE_REASON, *MEMORY_REASONS[1:], *COMPUTE_REASONS)
+        return share_reached(least, seconds, f"what a {self.title} allows", reasons)
 
     @property
     def upper(self):
@@ -305,9 +307,9 @@ class LayerTable(Sequence):
 
         In a table of arrays a layer has a row for each point, numbered in the order of the arrays.
         """
-        return to_frame(self._by_point())
+        return to_frame(self._rows_by_point())
 
-    def _by_point(self):
+    def _rows_by_point(self):
         """The rows; where figures are arrays, a row for each of their points."""
         rows = self.rows
         shape = np.broadcast_shapes(*(np.shape(value) for row in rows for value in row.values()))
@@ -325,39 +327,45 @@ class LayerTable(Sequence):
 
     def _columns(self):
         """Head, unit and text of each column that this table has something to show in."""
-        of = {name: [getattr(layer, name) for layer in self.layers] for name in _SHOWN}
+        of = {name: [getattr(layer, name) for layer in self.layers] for name in _COLUMNS}
         total = self.time
         shares = [100 * layer.count * layer.time / total for layer in self.layers]
         yield "layer", "", [layer.name for layer in self.layers]
         yield "count", "", [f"{layer.count}" for layer in self.layers]
-        for name, (head, unit) in _SHOWN.items():
+        for name, (head, unit) in _COLUMNS.items():
             if any(np.any(value) for value in of[name]):
                 said = [each.replace("FLOP", self.counts[:-1]) for each in (head, unit)]
-                text = _ratio if name == "intensity" else _shown
+                text = _format_ratio if name == "intensity" else _format_figure
                 yield *said, [text(value) for value in of[name]]
-        yield "bound", "", [_listed(layer.bound) for layer in self.layers]
-        yield "time", "s", [_shown(layer.time) for layer in self.layers]
-        yield "share", "%", [_span(share, "{:.1f}".format) for share in shares]
+        yield "bound", "", [_format_bounds(layer.bound) for layer in self.layers]
+        yield "time", "s", [_format_figure(layer.time) for layer in self.layers]
+        yield "share", "%", [_format_span(share, "{:.1f}".format) for share in shares]
 
-    def _table(self, draw):
+    def _format_table(self, draw):
         heads, units, columns = zip(*self._columns(), strict=True)
-        total = {"layer": "total", self.counts: _shown(self.flops), "bytes": _shown(self.bytes),
-                 "time": _shown(self.time)}  # fmt: skip
+        total = {"layer": "total", self.counts: _format_figure(self.flops), "bytes": _format_figure(self.bytes),
+                 "time": _format_figure(self.time)}  # fmt: skip
         rows = [*zip(*columns, strict=True), [total.get(head, "") for head in heads]]
         return draw(heads, units, rows)
 
-    def _predicted(self):
+    def _prediction_lines(self):
         return [] if self.calibration is None else [f"predicted: {self.prediction}"]
 
     def __repr__(self):
-        return "\n".join([in_lines(self.title), self._table(text_table), *self._predicted()])
+        return "\n".join(
+            [
+                wrap_lines(self.title),
+                self._format_table(format_text_table),
+                *self._prediction_lines(),
+            ]
+        )
 
     def _repr_html_(self):
-        said = "".join(f"<p>{html.escape(line)}</p>" for line in self._predicted())
-        return f"<p>{html.escape(self.title)}</p>{self._table(html_table)}{said}"
+        said = "".join(f"<p>{html.escape(line)}</p>" for line in self._prediction_lines())
+        return f"<p>{html.escape(self.title)}</p>{self._format_table(format_html_table)}{said}"
 
 
-_SHOWN = {
+_COLUMNS = {
     "flops": ("FLOPs", ""),
     "bytes": ("bytes", "B"),
     "weights": ("weights", "B"),
@@ -369,16 +377,16 @@ _SHOWN = {
 }
 
 
-def _shown(value):
-    return _span(value, lambda number: engineering(number).strip() if number else "–")
+def _format_figure(value):
+    return _format_span(value, lambda number: engineering(number).strip() if number else "–")
 
 
-def _ratio(value):
+def _format_ratio(value):
     """A ratio of units, which takes no prefix."""
-    return _span(value, lambda number: f"{number:.4g}" if number else "–")
+    return _format_span(value, lambda number: f"{number:.4g}" if number else "–")
 
 
-def _span(value, text):
+def _format_span(value, text):
     """The text of a number, or of the least and the most of an array."""
     if not np.ndim(value):
         return text(value)
@@ -386,5 +394,5 @@ def _span(value, text):
     return least if least == most else f"{least} … {most}"
 
 
-def _listed(bound):
+def _format_bounds(bound):
     return " or ".join(np.unique(bound)) if isinstance(bound, np.ndarray) else bound

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from roofkit._units import quantity
+from roofkit._units import format_quantity
 from roofkit.roofline import Cost
 
 
@@ -41,15 +41,15 @@ class Operation(NamedTuple):
     kernel: tuple = ()
 
     def __repr__(self):
-        return f"Operation({self.count} × {self.name}: {', '.join(self.said)} each)"
+        return f"Operation({self.count} × {self.name}: {', '.join(self.figure_texts)} each)"
 
     @property
-    def said(self):
+    def figure_texts(self):
         """Its figures as text, those that are not 0."""
         shown = {"FLOP": self.flops, "B": self.bytes}
-        found = [quantity(value, unit) for unit, value in shown.items() if np.any(value)]
+        found = [format_quantity(value, unit) for unit, value in shown.items() if np.any(value)]
         if self.collective:
-            found.append(f"{self.collective} of {quantity(self.array, 'B')}")
+            found.append(f"{self.collective} of {format_quantity(self.array, 'B')}")
         return found
 
     @property

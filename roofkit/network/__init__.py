@@ -18,12 +18,12 @@ from roofkit.network.collectives import (
 )
 from roofkit.network.groups import Group, all_pairs, group, line, ring, switch, torus
 from roofkit.network.schedule import Fabric, least_gather_bytes
-from roofkit.network.sharding import Sharded, critical_width, most_chips, sharded_matmul
+from roofkit.network.sharding import ShardedMatmul, critical_width, most_chips, sharded_matmul
 
 __all__ = [
     "Fabric",
     "Group",
-    "Sharded",
+    "ShardedMatmul",
     "Transfer",
     "all_gather",
     "all_pairs",

@@ -36,9 +36,9 @@ from typing import Any
 
 import numpy as np
 
-from roofkit._inputs import check_broadcast, is_symbolic, number
-from roofkit._units import quantity
-from roofkit.network.groups import Group, check_group, unless_alone
+from roofkit._inputs import check_broadcast, check_number, is_symbolic
+from roofkit._units import format_quantity
+from roofkit.network.groups import Group, check_group, zero_if_alone
 from roofkit.roofline import larger
 
 
@@ -55,14 +55,14 @@ class Transfer:
 
     group: Group
     bytes: Any
-    between: Any = 0.0
+    network_bytes: Any = 0.0
 
     @property
     def times(self):
         """Seconds by channel: {"link": …}, and "network" where there are several nodes."""
         times = {"link": self.bytes / self.group.egress}
         if self.group.card is not None:
-            times["network"] = self.between / self.group.card
+            times["network"] = self.network_bytes / self.group.card
         return times
 
     @property
@@ -71,10 +71,12 @@ class Transfer:
         return functools.reduce(larger, self.times.values())
 
     def __repr__(self):
-        moved = f"{quantity(self.bytes, 'B')} over {quantity(self.group.egress, 'B/s')}"
+        moved = (
+            f"{format_quantity(self.bytes, 'B')} over {format_quantity(self.group.egress, 'B/s')}"
+        )
         if self.group.card is not None:
-            moved += f", {quantity(self.between, 'B')} over {quantity(self.group.card, 'B/s')}"
-        return f"Transfer({moved}, {quantity(self.seconds, 's')})"
+            moved += f", {format_quantity(self.network_bytes, 'B')} over {format_quantity(self.group.card, 'B/s')}"
+        return f"Transfer({moved}, {format_quantity(self.seconds, 's')})"
 
 
 def all_gather(size, group, *, exact=True, with_latency=False):
@@ -86,7 +88,7 @@ def all_gather(size, group, *, exact=True, with_latency=False):
     >>> all_gather(16e6, ring(4, 45e9)), all_gather(16e6, line(4, 45e9))
     (Transfer(12 MB over 90 GB/s, 133 µs), Transfer(12 MB over 45 GB/s, 267 µs))
     """
-    return _passes(1, size, group, exact, with_latency)
+    return _transfer_in_passes(1, size, group, exact, with_latency)
 
 
 def reduce_scatter(size, group, *, exact=True, with_latency=False):
@@ -98,7 +100,7 @@ def reduce_scatter(size, group, *, exact=True, with_latency=False):
     >>> reduce_scatter(16e6, ring(4, 45e9)).bytes
     12000000.0
     """
-    return _passes(1, size, group, exact, with_latency)
+    return _transfer_in_passes(1, size, group, exact, with_latency)
 
 
 def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
@@ -130,16 +132,16 @@ def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
     """
     if in_network is not None:
         check_flags(in_network=in_network)
-    size = _checked(size, group, exact, with_latency)
+    size = _check_collective(size, group, exact, with_latency)
     if in_network and not exact:
         raise ValueError("in_network=True moves the whole array once: exact=False changes nothing")
     if in_network and not group.reduces:
         raise ValueError(f"in_network=True needs a switch that adds up; {group!r} has none")
     if not (group.reduces if in_network is None else in_network):
-        return _passes(2, size, group, exact, with_latency)
-    moved = unless_alone(1, group.per_node) * size
-    between = _passes(2, size, group, exact, False).between
-    return Transfer(group, _with_floor(moved, 2 * group.hops, group, with_latency), between)
+        return _transfer_in_passes(2, size, group, exact, with_latency)
+    moved = zero_if_alone(1, group.per_node) * size
+    between = _transfer_in_passes(2, size, group, exact, False).network_bytes
+    return Transfer(group, _add_latency_floor(moved, 2 * group.hops, group, with_latency), between)
 
 
 def all_to_all(size, group, *, exact=True, with_latency=False):
@@ -154,7 +156,7 @@ def all_to_all(size, group, *, exact=True, with_latency=False):
     >>> all_to_all(16e6, ring(4, 45e9)), all_to_all(16e6, ring(4, 45e9, bidirectional=False))
     (Transfer(4 MB over 90 GB/s, 44.4 µs), Transfer(6 MB over 45 GB/s, 133 µs))
     """
-    size = _checked(size, group, exact, with_latency)
+    size = _check_collective(size, group, exact, with_latency)
     chips, nodes = group.per_node, group.nodes
     # So much of the array stays within its node.
     inside = size / (nodes * nodes)
@@ -162,7 +164,9 @@ def all_to_all(size, group, *, exact=True, with_latency=False):
         busiest = functools.reduce(
             larger,
             (
-                inside * _crossings(length, ring, group.bidirectional, exact) / (length * chips)
+                inside
+                * _count_crossings(length, ring, group.bidirectional, exact)
+                / (length * chips)
                 for length, ring in zip(group.axes, group.rings, strict=True)
             ),
         )
@@ -170,36 +174,38 @@ def all_to_all(size, group, *, exact=True, with_latency=False):
     elif exact:
         moved = inside * (chips - 1) / (chips * chips)
     else:
-        moved = unless_alone(inside / chips, chips)
-    moved = _with_floor(moved, group.hops, group, with_latency)
+        moved = zero_if_alone(inside / chips, chips)
+    moved = _add_latency_floor(moved, group.hops, group, with_latency)
     return Transfer(group, moved, size * (nodes - 1) / (chips * nodes * nodes))
 
 
-def _passes(passes, size, group, exact, with_latency):
-    size = _checked(size, group, exact, with_latency)
+def _transfer_in_passes(passes, size, group, exact, with_latency):
+    size = _check_collective(size, group, exact, with_latency)
     moved, between = (
-        passes * part * (n - 1) / n if exact else unless_alone(passes * part, n)
+        passes * part * (n - 1) / n if exact else zero_if_alone(passes * part, n)
         for part, n in ((size, group.per_node), (size / group.per_node, group.nodes))
     )
-    return Transfer(group, _with_floor(moved, passes * group.hops, group, with_latency), between)
+    return Transfer(
+        group, _add_latency_floor(moved, passes * group.hops, group, with_latency), between
+    )
 
 
-def _crossings(length, ring, bidirectional, exact):
+def _count_crossings(length, ring, bidirectional, exact):
     """Count the pieces of an all-to-all, length² in all, that cross the busiest link of an axis."""
     if not ring:
-        return length * length // 4 if exact else unless_alone(length * length / 4, length)
+        return length * length // 4 if exact else zero_if_alone(length * length / 4, length)
     if bidirectional:
-        return (length * length // 4) / 2 if exact else unless_alone(length * length / 8, length)
-    return length * (length - 1) / 2 if exact else unless_alone(length * length / 2, length)
+        return (length * length // 4) / 2 if exact else zero_if_alone(length * length / 8, length)
+    return length * (length - 1) / 2 if exact else zero_if_alone(length * length / 2, length)
 
 
-def _with_floor(moved, hops, group, with_latency):
+def _add_latency_floor(moved, hops, group, with_latency):
     return larger(moved, hops * group.latency * group.egress) if with_latency else moved
 
 
-def _checked(size, group, exact, with_latency):
+def _check_collective(size, group, exact, with_latency):
     check_group(group)
-    size = number(size, "size")
+    size = check_number(size, "size")
     check_flags(exact=exact, with_latency=with_latency)
     if with_latency and not is_symbolic(group.latency) and not np.any(group.latency):
         raise ValueError(

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from roofkit._inputs import check_broadcast, is_symbolic, number, whole
-from roofkit._units import quantity
+from roofkit._inputs import check_broadcast, check_number, check_whole, is_symbolic
+from roofkit._units import format_quantity
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
 from roofkit.hardware.interconnect import TOPOLOGIES
 from roofkit.roofline import Roofline, larger
 
-FLAGS = (bool, np.bool_)
+BOOLEANS = (bool, np.bool_)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -73,7 +73,7 @@ class Group:
             )
         names = [f"axes[{place}]" for place in range(len(self.axes))]
         rings = self.rings or (False,) * len(self.axes)
-        said = isinstance(rings, tuple) and all(isinstance(ring, FLAGS) for ring in rings)
+        said = isinstance(rings, tuple) and all(isinstance(ring, BOOLEANS) for ring in rings)
         if not said or len(rings) != len(self.axes):
             raise ValueError(
                 f"rings={rings!r} must say of each of {len(self.axes)} axes if it is one, True or "
@@ -81,7 +81,7 @@ class Group:
             )
         if self.topology != "torus" and any(rings):
             raise ValueError(f"only a torus has rings, got rings={rings!r} for {self.topology!r}")
-        if not isinstance(self.reduces, FLAGS) or (self.reduces and self.topology != "switch"):
+        if not isinstance(self.reduces, BOOLEANS) or (self.reduces and self.topology != "switch"):
             raise ValueError(
                 f"reduces={self.reduces!r} must be False, or True for a switch: only a switch can "
                 "add up what passes through it"
@@ -91,15 +91,15 @@ class Group:
                 f'chip={self.chip!r} must be a Chip; roofkit.chip("H100") gives one, and '
                 "roofkit.group takes its name"
             )
-        settle("axes", tuple(map(_length, self.axes, names, rings)))
+        settle("axes", tuple(map(_check_axis_length, self.axes, names, rings)))
         settle("rings", tuple(rings))
-        settle("bandwidth", number(self.bandwidth, "bandwidth"))
-        settle("latency", number(self.latency, "latency", above=False))
-        settle("nodes", _length(self.nodes, "nodes", False))
+        settle("bandwidth", check_number(self.bandwidth, "bandwidth"))
+        settle("latency", check_number(self.latency, "latency", above=False))
+        settle("nodes", _check_axis_length(self.nodes, "nodes", False))
         lengths = dict(zip(names, self.axes, strict=True))
         fitting = {"bandwidth": self.bandwidth, "latency": self.latency, "nodes": self.nodes}
         check_broadcast(**lengths, **fitting)
-        if not isinstance(self.bidirectional, FLAGS):
+        if not isinstance(self.bidirectional, BOOLEANS):
             raise ValueError(f"bidirectional={self.bidirectional!r} must be True or False")
         if not self.bidirectional and not all(self.rings):
             raise ValueError(
@@ -112,7 +112,7 @@ class Group:
                 "such as card=50e9 for 400 Gbit/s InfiniBand"
             )
         if self.card is not None:
-            settle("card", number(self.card, "card"))
+            settle("card", check_number(self.card, "card"))
             if not several:
                 raise ValueError("card= is for several nodes, and nodes=1 ignores it; leave it out")
             check_broadcast(**lengths, **fitting, card=self.card)
@@ -135,7 +135,7 @@ class Group:
         if self.topology == "all-pairs":
             return _at_least(self.per_node - 1, 1)
         each = (
-            unless_alone(2 if ring and self.bidirectional else 1, length)
+            zero_if_alone(2 if ring and self.bidirectional else 1, length)
             for length, ring in zip(self.axes, self.rings, strict=True)
         )
         return _at_least(functools.reduce(operator.add, each), 1)
@@ -149,7 +149,7 @@ class Group:
     def hops(self):
         """Links from one chip to the farthest other, within its node."""
         if self.topology != "torus":
-            return unless_alone(1, self.axes[0])
+            return zero_if_alone(1, self.axes[0])
         each = (
             length // 2 if ring and self.bidirectional else length - 1
             for length, ring in zip(self.axes, self.rings, strict=True)
@@ -169,7 +169,7 @@ class Group:
     def peak_flops(self, dtype="bf16", given=None):
         """The peak of one chip, FLOP/s: the given one, or else the peak of the group's chip."""
         if given is not None:
-            return number(given, "peak_flops")
+            return check_number(given, "peak_flops")
         if self.chip is None:
             raise ValueError(f"{self!r} is of no chip of the table; give peak_flops=")
         return float(self.chip.peak_flops(dtype))
@@ -193,9 +193,9 @@ class Group:
     def __repr__(self):
         name = f" {self.chip.name}" if self.chip else " chips"
         nodes = f"{self.nodes} nodes of " if self.card is not None else ""
-        card = f", card {quantity(self.card, 'B/s')}" if self.card is not None else ""
+        card = f", card {format_quantity(self.card, 'B/s')}" if self.card is not None else ""
         chips = f"{nodes}{self.per_node}" + (f" ×{name}" if self.chip else name)
-        return f"Group({chips}, {self.shape}, egress {quantity(self.egress, 'B/s')}{card})"
+        return f"Group({chips}, {self.shape}, egress {format_quantity(self.egress, 'B/s')}{card})"
 
 
 def ring(n, bandwidth, *, bidirectional=True, latency=0.0):
@@ -277,10 +277,12 @@ def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
     if interconnect is None:
         raise ValueError(f"{chip.name} has no links in the table; build a group of your own links")
     latency = float(interconnect.latency or 0)
-    if not isinstance(bidirectional, FLAGS):
+    if not isinstance(bidirectional, BOOLEANS):
         raise ValueError(f"bidirectional={bidirectional!r} must be True or False")
     if interconnect.topology is None:
-        made = replace(_as_told(chip, _whole(n), topology, bidirectional), latency=latency)
+        made = replace(
+            _make_group(chip, _check_chip_count(n), topology, bidirectional), latency=latency
+        )
     elif topology is not None:
         raise ValueError(
             f"{chip.name} are joined by a {interconnect.topology}; leave topology={topology!r} out"
@@ -291,7 +293,7 @@ def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
         if not bidirectional:
             made = replace(made, bidirectional=False)
     else:
-        count = _whole(n)
+        count = _check_chip_count(n)
         if count > interconnect.largest:
             place = "a switch" if interconnect.topology == "switch" else "a set of all pairs"
             raise ValueError(
@@ -318,7 +320,7 @@ def check_group(group):
         )
 
 
-def _as_told(chip, n, topology, bidirectional):
+def _make_group(chip, n, topology, bidirectional):
     """The Group of chips whose topology the table does not know, and the caller gives."""
     width = chip.interconnect.total
     if not bidirectional and topology != "ring":
@@ -345,7 +347,7 @@ def _place_in_torus(chip, n):
     slices = {tuple(sorted(axes)): axes for axes in interconnect.slices}
     named = ", ".join("x".join(map(str, axes)) for axes in interconnect.slices)
     if not isinstance(n, tuple):
-        count = _whole(n)
+        count = _check_chip_count(n)
         if count <= 2:
             return (count,), (False,)
         found = next((axes for axes in interconnect.slices if math.prod(axes) == count), None)
@@ -355,7 +357,7 @@ def _place_in_torus(chip, n):
                 "A tuple counts chips along axes of a slice: (16,)"
             )
         return found, interconnect.rings(found)
-    lengths = tuple(map(_whole, n))
+    lengths = tuple(map(_check_chip_count, n))
     most = max(map(len, interconnect.slices))
     longest = max(map(max, interconnect.slices))
     if len(lengths) == most and tuple(sorted(lengths)) in slices:
@@ -365,15 +367,15 @@ def _place_in_torus(chip, n):
     raise ValueError(f"{chip.name} has no slice with axes {n!r}; slices are {named}")
 
 
-def _whole(n):
-    found = number(n, "n", minimum=1, above=False)
+def _check_chip_count(n):
+    found = check_number(n, "n", minimum=1, above=False)
     if isinstance(found, np.ndarray) or is_symbolic(found) or found % 1:
         raise ValueError(f"n must be a whole number of chips, got {n!r}")
     return int(found)
 
 
-def _length(n, name, ring):
-    n = whole(n, name)
+def _check_axis_length(n, name, ring):
+    n = check_whole(n, name)
     if ring and not is_symbolic(n) and np.any(n == 2):
         raise ValueError(
             f"{name}=2 is no ring: two chips share one link, and a ring needs 3 chips or more; "
@@ -382,7 +384,7 @@ def _length(n, name, ring):
     return n
 
 
-def unless_alone(amount, chips):
+def zero_if_alone(amount, chips):
     """Return the amount where there are several chips, and zero where a chip is alone."""
     return amount if is_symbolic(chips) else amount * (1 * (chips > 1))
 

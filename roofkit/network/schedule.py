@@ -5,8 +5,8 @@ from collections import Counter
 
 import numpy as np
 
-from roofkit._inputs import is_symbolic, number
-from roofkit._units import quantity
+from roofkit._inputs import check_number, is_symbolic
+from roofkit._units import format_quantity
 from roofkit.network.groups import Group
 
 
@@ -42,19 +42,19 @@ class Fabric:
     """
 
     def __init__(self, group, size=1.0):
-        self._group, self._links = group, _links(group)
-        size = number(size, "size")
+        self._group, self._links = group, _list_links(group)
+        size = check_number(size, "size")
         if isinstance(size, np.ndarray) or is_symbolic(size):
             raise ValueError(f"a Fabric takes one number of bytes for size, got {size!r}")
         self._piece = size / group.n
         self._holds = [{chip} for chip in range(group.n)]
         self._carried = Counter()
         self._sent = {}  # (source, target, piece) of this step, in order
-        self._steps = self._again = self._idle = 0
+        self._steps = self._repeats = self._idle = 0
 
     def __repr__(self):
         chips = f"{self.n} × {self._group.chip.name if self._group.chip else 'chips'}"
-        counts = f"{self.steps} steps, {quantity(self.busiest, 'B')} over the busiest link"
+        counts = f"{self.steps} steps, {format_quantity(self.busiest, 'B')} over the busiest link"
         return f"Fabric({chips}, {self._group.shape}: {counts})"
 
     @property
@@ -116,9 +116,9 @@ class Fabric:
         return self._carried.total()
 
     @property
-    def again(self):
+    def repeats(self):
         """How many of them arrived where that piece was held already."""
-        return self._again
+        return self._repeats
 
     @property
     def waiting(self):
@@ -141,12 +141,12 @@ class Fabric:
 
     def holds(self, chip, piece):
         """Whether a chip holds a piece; what is sent in this step has not arrived yet."""
-        return piece in self._holds[self._number(chip, "chip")]
+        return piece in self._holds[self._check_number(chip, "chip")]
 
     def send(self, source, target, piece):
         """Puts a piece on the link from source to target, once; it arrives when the step ends."""
-        source, target = self._number(source, "source"), self._number(target, "target")
-        piece = self._number(piece, "piece")
+        source, target = self._check_number(source, "source"), self._check_number(target, "target")
+        piece = self._check_number(piece, "piece")
         if (source, target) not in self._links:
             joined = ", ".join(map(str, self.neighbours(source))) or "none"
             raise ValueError(
@@ -179,12 +179,12 @@ class Fabric:
                 f"nothing was sent in the last {self._idle} steps; send pieces before the step ends"
             )
         for _, target, piece in self._sent:
-            self._again += piece in self._holds[target]
+            self._repeats += piece in self._holds[target]
             self._holds[target].add(piece)
         self._sent = {}
         self._steps += 1
 
-    def _number(self, value, name):
+    def _check_number(self, value, name):
         if isinstance(value, (int, np.integer)) and 0 <= value < self.n:
             return int(value)
         raise ValueError(f"{name} must be a number from 0 to {self.n - 1}, got {value!r}")
@@ -200,12 +200,12 @@ def least_gather_bytes(size, group):
     >>> least_gather_bytes(4e6, ring(4, 45e9)), least_gather_bytes(8e6, group("TPU v5e", 8))
     (2000000.0, 4000000.0)
     """
-    into = Counter(target for _, target in _links(group))
+    into = Counter(target for _, target in _list_links(group))
     fewest = min(into.values(), default=1)
-    return number(size, "size") / group.n * math.ceil((group.n - 1) / fewest)
+    return check_number(size, "size") / group.n * math.ceil((group.n - 1) / fewest)
 
 
-def _links(group):
+def _list_links(group):
     """Every link of a group as (source, target)."""
     if not isinstance(group, Group) or group.topology == "switch" or group.card is not None:
         raise ValueError(

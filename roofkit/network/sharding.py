@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roofkit._inputs import check_broadcast, is_symbolic, itemsize, number, sizes
+from roofkit._inputs import check_broadcast, check_number, check_sizes, is_symbolic, itemsize
 from roofkit.hardware import chip as find_chip
 from roofkit.kernels import matmul
 from roofkit.network.collectives import (
@@ -20,7 +20,7 @@ from roofkit.roofline import Cost, Estimate, Roofline
 
 
 @dataclass(frozen=True, slots=True)
-class Sharded:
+class ShardedMatmul:
     """A matmul split over several chips, as one of them sees it.
 
     ``local`` is its Cost over the chip's memory, ``transfer`` what goes over its links, or None
@@ -59,7 +59,7 @@ class Sharded:
             )
         over_memory = roof.estimate(self.local)
         times = self.transfer.times if self.transfer else {}
-        return Estimate.together(
+        return Estimate.combine(
             over_memory,
             *(Estimate(over_memory.math, seconds, channel) for channel, seconds in times.items()),
         )
@@ -103,24 +103,24 @@ def sharded_matmul(
     >>> round(both.math / both.times["link"], 3)
     0.117
     """
-    B, D, F = sizes(B=B, D=D, F=F)
+    B, D, F = check_sizes(B=B, D=D, F=F)
     check_group(group)
     if not isinstance(along, str) or along not in COLLECTIVES:
         raise ValueError(f"along={along!r} must be the dimension to split: B, D or F")
-    choice = _collective(along, collective, in_network)
+    choice = _choose_collective(along, collective, in_network)
     check_flags(exact=exact, with_latency=with_latency)
     check_broadcast(B=B, D=D, F=F, n=group.n)
     lengths = {"B": B, "D": D, "F": F}
     lengths[along] = lengths[along] / group.n
     local = matmul(**lengths, dtype=dtype, weight_dtype=weight_dtype, out_dtype=out_dtype)
     if choice is None:
-        return Sharded(local, None)
+        return ShardedMatmul(local, None)
     collect, array = choice
     elements, its_dtype = {
         "X": (B * D, dtype), "Y": (D * F, weight_dtype), "Z": (B * F, out_dtype),
     }[array]  # fmt: skip
     size = elements * itemsize(dtype if its_dtype is None else its_dtype)
-    return Sharded(local, collect(size, group, exact=exact, with_latency=with_latency))
+    return ShardedMatmul(local, collect(size, group, exact=exact, with_latency=with_latency))
 
 
 def critical_width(
@@ -146,7 +146,7 @@ def critical_width(
     [8755.6, 65666.7]
     """
     check_group(group)
-    collect, _ = _collective("D", collective, in_network)
+    collect, _ = _choose_collective("D", collective, in_network)
     peak = group.peak_flops(dtype, peak_flops)
     moved = collect(itemsize(out_dtype or dtype), group, exact=exact)
     return group.n * peak / 2 * moved.seconds
@@ -162,7 +162,7 @@ def most_chips(chip, D, dtype="bf16", **how):
     (1, 2, 3)
     """
     chip = find_chip(chip)
-    D = number(D, "D")
+    D = check_number(D, "D")
     if isinstance(D, np.ndarray) or is_symbolic(D):
         raise ValueError(f"most_chips takes one number for D, got {D!r}")
     several = (n for n in group_sizes(chip) if n > 1)
@@ -184,7 +184,7 @@ def group_sizes(chip):
     return list(range(1, interconnect.largest + 1))
 
 
-def _collective(along, collective, in_network):
+def _choose_collective(along, collective, in_network):
     """Return the collective and the array that it moves, or None where nothing moves."""
     known = COLLECTIVES[along]
     if collective is None:

@@ -1,9 +1,9 @@
 """Live pictures: sliders and an SVG joined in the browser, so they move without a kernel."""
 
-from rooflab.explore.bars import times
 from rooflab.explore.chips import chips
 from rooflab.explore.matmul import matmul
 from rooflab.explore.model import model
 from rooflab.explore.rooflines import roofline
+from rooflab.explore.times import times
 
 __all__ = ["chips", "matmul", "model", "roofline", "times"]

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 import ipywidgets
 import traitlets
 
-from roofkit._inputs import itemsize, number
+from roofkit._inputs import check_number, itemsize
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
 from roofkit.network import all_reduce, critical_width, group, line, ring, sharded_matmul
 from roofkit.network.sharding import group_sizes
 from rooflab import plot
-from rooflab.explore.frame import Explorer, Picture, javascript, words
+from rooflab.explore.frame import Explorer, Picture, merge_texts, read_javascript
 
 # The sliders reach from the first to the second, or as far as where they start. The critical
 # width of every slice of the TPU v5e lies between.
@@ -52,9 +52,9 @@ def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", 
     found = [find_chip(chip) for chip in listed]
     if not found:
         raise ValueError("chips is empty; name at least one")
-    B, D, F = (_whole(size, name) for name, size in (("B", B), ("D", D), ("F", F)))
-    text = words(text)
-    choices = _choices(found)
+    B, D, F = (_check_one_whole(size, name) for name, size in (("B", B), ("D", D), ("F", F)))
+    text = merge_texts(text)
+    choices = _list_choices(found)
     sizes = [each.n for each in choices[0].groups]
     if n not in sizes:
         listed = ", ".join(map(str, sizes))
@@ -63,7 +63,7 @@ def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", 
 
 
 @dataclass(frozen=True)
-class Choice:
+class JoinedChips:
     """One way to join chips of one name, with a group for each number of them."""
 
     topology: str
@@ -86,13 +86,13 @@ class Choice:
                     "n": each.n,
                     "egress": float(each.egress),
                     "sent": all_reduce(1.0, each).bytes,
-                    "shape": self._shape(each, text),
+                    "shape": self._describe_shape(each, text),
                 }
                 for each in self.groups
             ],
         }
 
-    def _shape(self, group, text):
+    def _describe_shape(self, group, text):
         n = "x".join(map(str, group.axes))
         shape = text["shape"].format(topology=text[group.form], n=n)
         fits = self.topology != "ring" or group.form == "ring"
@@ -107,11 +107,14 @@ class ChipsExplorer(Explorer):
 
     def __init__(self, choices, place, B, D, F, dtype, text):
         self.F, self.dtype, self._choices = F, dtype, choices
-        self._widths, self._batches = _steps(D, *WIDTHS, parts=8), _steps(B, *BATCHES, parts=1)
+        self._widths, self._batches = (
+            _list_stops(D, *WIDTHS, parts=8),
+            _list_stops(B, *BATCHES, parts=1),
+        )
         sliders = {
-            "n": _slider(place, len(choices[0].groups) - 1, text["n"]),
-            "D": _slider(self._widths.index(D), len(self._widths) - 1, text["D"]),
-            "B": _slider(self._batches.index(B), len(self._batches) - 1, text["B"]),
+            "n": _make_index_slider(place, len(choices[0].groups) - 1, text["n"]),
+            "D": _make_index_slider(self._widths.index(D), len(self._widths) - 1, text["D"]),
+            "B": _make_index_slider(self._batches.index(B), len(self._batches) - 1, text["B"]),
         }
         self._topology = ipywidgets.ToggleButtons(
             options=[choice.label(text) for choice in choices],
@@ -158,12 +161,12 @@ class ChipsExplorer(Explorer):
     def __repr__(self):
         return f"ChipsExplorer({self.group!r}, B={self.B}, D={self.D}, F={self.F})"
 
-    def _figure(self):
+    def _draw(self):
         return plot.times({self.text["n_at"].format(n=self.n): self.estimate})
 
 
 class ChipsPicture(Picture):
-    _esm = javascript("marks.js", "chips.js")
+    _esm = read_javascript("marks.js", "chips.js")
 
     # n, D and B are places in lists: the sizes of the chosen group, widths and batches.
     n = traitlets.Int().tag(sync=True)
@@ -181,7 +184,7 @@ class ChipsPicture(Picture):
     B_readout = traitlets.Unicode().tag(sync=True)
 
 
-def _choices(chips):
+def _list_choices(chips):
     """How chips are joined: each as its kind is, and the first torus also as a line and a ring."""
     choices = []
     for chip in chips:
@@ -192,32 +195,32 @@ def _choices(chips):
             )
         name = chip.interconnect.topology
         torus = name == "torus"
-        own = Choice("slice" if torus else name, chip, [group(chip, n) for n in sizes])
+        own = JoinedChips("slice" if torus else name, chip, [group(chip, n) for n in sizes])
         choices.append(own)
         if torus and not any(choice.topology == "line" for choice in choices):
             for name, longer in (("line", line), ("ring", ring)):
                 # A ring needs three chips.
                 made = [(longer if n > 2 else line)(n, chip.interconnect.bandwidth) for n in sizes]
-                choices.append(Choice(name, chip, [replace(each, chip=chip) for each in made]))
+                choices.append(JoinedChips(name, chip, [replace(each, chip=chip) for each in made]))
     return choices
 
 
-def _steps(start, first, last, parts):
+def _list_stops(start, first, last, parts):
     """Whole numbers from first to last or as far as where to start, so many to each doubling."""
     steps = {2**octave * (parts + part) // parts for octave in range(32) for part in range(parts)}
     low, high = min(first, start), max(last, start)
     return sorted(size for size in steps | {start} if low <= size <= high)
 
 
-def _slider(place, last, label):
+def _make_index_slider(place, last, label):
     return ipywidgets.IntSlider(
         place, min=0, max=last, description=label, readout=False,
         style={"description_width": "80px"}, layout={"flex": "1 1 auto"},
     )  # fmt: skip
 
 
-def _whole(size, name):
-    found = number(size, name)
+def _check_one_whole(size, name):
+    found = check_number(size, name)
     if not isinstance(found, (int, float)) or found % 1:
         raise ValueError(f"{name} must be one whole number, got {size!r}")
     return int(found)

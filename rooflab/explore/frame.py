@@ -23,7 +23,7 @@ class Explorer(ipywidgets.VBox):
 
     def __init__(self, picture, controls, above=()):
         self._controls, self.text = controls, picture.text
-        rows = [_row(picture, key, control) for key, control in controls.items()]
+        rows = [_control_row(picture, key, control) for key, control in controls.items()]
         super().__init__([*above, *rows, picture], layout={"max_width": "680px"})
         self.add_class("roofkit-explorer")
 
@@ -37,11 +37,11 @@ class Explorer(ipywidgets.VBox):
 
     def _repr_mimebundle_(self, **kwargs):
         # This is shown where there is neither a kernel nor saved widget state.
-        fallback = plot.show(self._figure())._repr_html_()
+        fallback = plot.show(self._draw())._repr_html_()
         return {**super()._repr_mimebundle_(**kwargs), "text/html": fallback}
 
 
-def javascript(*names):
+def read_javascript(*names):
     """The module of one picture: what all share, what some share, then its own file."""
     return "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("frame.js", *names))
 
@@ -49,14 +49,16 @@ def javascript(*names):
 class Picture(anywidget.AnyWidget):
     """An SVG, drawn in the browser from these values; it writes the sliders' read-outs too."""
 
-    _css = palette.css(palette.JUPYTER) + (HERE / "frame.css").read_text(encoding="utf-8")
+    _css = palette.css_rules(palette.JUPYTER_DARK) + (HERE / "frame.css").read_text(
+        encoding="utf-8"
+    )
 
     limits = traitlets.Dict().tag(sync=True)
     text = traitlets.Dict().tag(sync=True)
     units = traitlets.Dict(UNITS).tag(sync=True)
 
 
-def words(text):
+def merge_texts(text):
     """All texts of pictures, some of them replaced; ValueError for a key that no picture has."""
     known = WORDS.templates()
     if unknown := set(text or {}) - set(known):
@@ -64,7 +66,7 @@ def words(text):
     return {**known, **(text or {})}
 
 
-def slider(value, below, above, label):
+def make_slider(value, below, above, label):
     """A slider that starts at a value and reaches so many doublings below and above it."""
     start = math.log2(value)
     return ipywidgets.FloatLogSlider(
@@ -73,7 +75,7 @@ def slider(value, below, above, label):
     )  # fmt: skip
 
 
-def selection(stops, index, label):
+def make_selection(stops, index, label):
     """A slider through a list of values; its picture gets the place in the list."""
     return ipywidgets.SelectionSlider(
         options=[(str(stop), stop) for stop in stops], index=index, description=label,
@@ -81,7 +83,7 @@ def selection(stops, index, label):
     )  # fmt: skip
 
 
-def _row(picture, key, control):
+def _control_row(picture, key, control):
     moves = "index" if control.has_trait("index") else "value"
     ipywidgets.jslink((control, moves), (picture, key))
     if not picture.has_trait(f"{key}_readout"):

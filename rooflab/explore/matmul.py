@@ -9,11 +9,11 @@ from roofkit import kernels
 from roofkit._inputs import itemsize
 from roofkit.hardware import chip as find_chip
 from rooflab import plot
-from rooflab.explore.frame import Explorer, Picture, javascript, selection, words
+from rooflab.explore.frame import Explorer, Picture, make_selection, merge_texts, read_javascript
 
 # Sliders stop at the powers of two between these exponents, and at the value where they start.
 REACH = {"B": (0, 16), "D": (7, 16), "F": (7, 16), "tile": (0, 10)}
-WHOLE = "whole"
+WHOLE_TILE = "whole"
 
 
 def matmul(chip="TPU v5e", B=256, D=8192, F=8192, dtype="bf16", *, tile=None, text=None):
@@ -48,7 +48,7 @@ def matmul(chip="TPU v5e", B=256, D=8192, F=8192, dtype="bf16", *, tile=None, te
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name} must be a whole number above 0, got {value!r}")
-    return MatmulExplorer(chip, start, dtype, words(text))
+    return MatmulExplorer(chip, start, dtype, merge_texts(text))
 
 
 class MatmulExplorer(Explorer):
@@ -62,11 +62,11 @@ class MatmulExplorer(Explorer):
         self.chip = chip
         # A peak that is not confirmed is left out, so that nobody chooses it by accident.
         roofs = {each: chip.roofline(each) for each, peak in chip.peaks.items() if peak.confirmed}
-        stops = {name: _stops(name, value) for name, value in start.items()}
+        stops = {name: _list_stops(name, value) for name, value in start.items()}
         sliders = {
-            name: selection(
+            name: make_selection(
                 # ipywidgets takes None to mean that nothing is selected.
-                [WHOLE if stop is None else stop for stop in values],
+                [WHOLE_TILE if stop is None else stop for stop in values],
                 values.index(start[name]),
                 text[name],
             )
@@ -85,7 +85,7 @@ class MatmulExplorer(Explorer):
             ],
             bandwidth=float(roofs[dtype].bandwidth),
             channel=roofs[dtype].channel,
-            limits=_limits(roofs, stops),
+            limits=_axis_limits(roofs, stops),
             text=text,
             dtype=dtypes.index,
             **{name: each.index for name, each in sliders.items()},
@@ -107,7 +107,7 @@ class MatmulExplorer(Explorer):
     @property
     def tile(self):
         edge = self._controls["tile"].value
-        return None if edge == WHOLE else edge
+        return None if edge == WHOLE_TILE else edge
 
     @property
     def cost(self):
@@ -121,7 +121,7 @@ class MatmulExplorer(Explorer):
     def estimate(self):
         return self.roof.estimate(self.cost)
 
-    def _figure(self):
+    def _draw(self):
         text = self.text
         points = {text["product"]: self.cost}
         if self.tile is not None:
@@ -132,7 +132,7 @@ class MatmulExplorer(Explorer):
 
 
 class MatmulPicture(Picture):
-    _esm = javascript("marks.js", "loglog.js", "matmul.js")
+    _esm = read_javascript("marks.js", "loglog.js", "matmul.js")
 
     # Where the controls stand, as places in ``stops`` and ``peaks``.
     B = traitlets.Int().tag(sync=True)
@@ -154,7 +154,7 @@ def _cost(B, D, F, dtype, tile=None):
     return kernels.matmul(B, D, F, dtype, tile=None if tile is None else (tile, tile))
 
 
-def _stops(name, value):
+def _list_stops(name, value):
     """Where a slider stops: powers of two, the value among them; the tile's last stop is None."""
     first, last = REACH[name]
     if value is not None:
@@ -168,7 +168,7 @@ def _stops(name, value):
     return sorted(powers | {value})
 
 
-def _limits(roofs, stops):
+def _axis_limits(roofs, stops):
     """Limits of the axes that hold all that the sliders and the choice of dtype reach."""
     first, last = ({name: values[end] for name, values in stops.items()} for end in (0, -1))
     low = min(_cost(**first, dtype=dtype).intensity for dtype in roofs) / 2

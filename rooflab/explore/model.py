@@ -4,17 +4,17 @@ import functools
 
 import traitlets
 
-from roofkit._inputs import half
+from roofkit._inputs import pick_16_bit
 from roofkit.hardware import chip as find_chip
 from roofkit.hardware import chips as known_chips
+from roofkit.models.llm.chip_rates import UNLIMITED
 from roofkit.models.llm.configs import llm, llms
 from roofkit.models.llm.model import LLM
-from roofkit.models.llm.precision import Precision, settled
-from roofkit.models.llm.rates import UNLIMITED
+from roofkit.models.llm.picture_terms import picture_terms
+from roofkit.models.llm.precision import Precision, settle_precision
 from roofkit.models.llm.split import Split
-from roofkit.models.llm.terms import terms
 from rooflab import plot
-from rooflab.explore.frame import HERE, Explorer, Picture, javascript, words
+from rooflab.explore.frame import HERE, Explorer, Picture, merge_texts, read_javascript
 
 # Chips that share every layer, and where the sliders stop beside the value that they start at.
 CHIPS = (1, 2, 4, 8, 16, 32, 64)
@@ -28,7 +28,7 @@ FORMATS = {
     "W4A16": {"weights": "int4", "activations": "half", "scales": 128},
     "W4A8": {"weights": "int4", "activations": "int8", "scales": 128},
 }
-CACHES = {"16-bit": "half", "fp8": "fp8"}
+KV_FORMATS = {"16-bit": "half", "fp8": "fp8"}
 ATTENTIONS = ("flash", "unfused")
 PHASES = ("prefill", "decode")
 
@@ -71,10 +71,12 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
     """
     model, chip = model if isinstance(model, LLM) else llm(model), find_chip(chip)
     precision = precision or ("published" if model.stored else "16-bit")
-    listed = [each if isinstance(each, LLM) else llm(each) for each in models or _names(llms())]
+    listed = [
+        each if isinstance(each, LLM) else llm(each) for each in models or _model_names(llms())
+    ]
     offered = [find_chip(each) for each in chips or known_chips()]
     chosen = {"precision": precision, "kv": kv, "attention": attention, "phase": phase}
-    known = {"precision": FORMATS, "kv": CACHES, "attention": ATTENTIONS, "phase": PHASES}
+    known = {"precision": FORMATS, "kv": KV_FORMATS, "attention": ATTENTIONS, "phase": PHASES}
     for name, value in chosen.items():
         if value not in known[name]:
             raise ValueError(f"{name}={value!r} must be one of {', '.join(known[name])}")
@@ -88,7 +90,7 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
     if precision == "published" and not model.stored:
         raise ValueError(f'{model.name} is published in 16 bits: say precision="16-bit"')
     state = {"model": model.name, "chip": chip.name, "n": n, **chosen, **lengths}
-    return ModelExplorer([*listed, model], [*offered, chip], state, words(text))
+    return ModelExplorer([*listed, model], [*offered, chip], state, merge_texts(text))
 
 
 class ModelExplorer(Explorer):
@@ -99,22 +101,22 @@ class ModelExplorer(Explorer):
 
     def __init__(self, models, chips, state, text):
         self.left_out = {}
-        self._models, of_models = self._offered(models, _data_of_model, state["model"])
-        self._chips, of_chips = self._offered(chips, _data_of_chip, state["chip"])
-        self._served(state)  # raises for what cannot be served
+        self._models, of_models = self._list_offers(models, _model_data, state["model"])
+        self._chips, of_chips = self._list_offers(chips, _chip_data, state["chip"])
+        self._serve(state)  # raises for what cannot be served
         data = {
             "models": of_models, "chips": of_chips,
-            "stops": {name: _stops(name, state[name]) for name in REACH},
+            "stops": {name: _list_stops(name, state[name]) for name in REACH},
             "choices": {
                 "model": list(of_models), "chip": list(of_chips), "n": CHIPS,
-                "precision": list(FORMATS), "kv": list(CACHES), "attention": ATTENTIONS,
+                "precision": list(FORMATS), "kv": list(KV_FORMATS), "attention": ATTENTIONS,
             },
         }  # fmt: skip
         self._picture = ModelPicture(data=data, state=state, text=text)
         super().__init__(self._picture, {})
         self.layout.max_width = "760px"
 
-    def _offered(self, listed, data_of, start):
+    def _list_offers(self, listed, data_of, start):
         """What there is to choose from by name, and the data of each."""
         offered, data = {}, {}
         for each in listed:
@@ -126,11 +128,11 @@ class ModelExplorer(Explorer):
                 self.left_out[each.name] = str(error)
         return offered, data
 
-    def _served(self, state):
+    def _serve(self, state):
         chip = self._chips[state["chip"]]
         return self._models[state["model"]].on(
             chip, split=Split(tensor=state["n"]), attention=state["attention"],
-            precision=_precision(state["precision"], state["kv"], half(chip.peaks)),
+            precision=_make_precision(state["precision"], state["kv"], pick_16_bit(chip.peaks)),
         )  # fmt: skip
 
     @property
@@ -139,19 +141,19 @@ class ModelExplorer(Explorer):
         return self._picture.state
 
     @property
-    def served(self):
+    def deployment(self):
         """The Deployment."""
-        return self._served(self.state)
+        return self._serve(self.state)
 
     @property
     def prefill(self):
         """The LayerTable of the prompts."""
-        return self.served.prefill(self.state["batch"], self.state["prompt"])
+        return self.deployment.prefill(self.state["batch"], self.state["prompt"])
 
     @property
     def decode(self):
         """The LayerTable of the step in the middle of the answer."""
-        return self.served.decode(self.state["batch"], self.context)
+        return self.deployment.decode(self.state["batch"], self.context)
 
     @property
     def context(self):
@@ -161,7 +163,9 @@ class ModelExplorer(Explorer):
     @property
     def run(self):
         """The Generation of the answers."""
-        return self.served.generate(*(self.state[name] for name in ("batch", "prompt", "answer")))
+        return self.deployment.generate(
+            *(self.state[name] for name in ("batch", "prompt", "answer"))
+        )
 
     @property
     def memory(self):
@@ -171,50 +175,50 @@ class ModelExplorer(Explorer):
     def __repr__(self):
         return f"ModelExplorer({', '.join(f'{k}={v!r}' for k, v in self.state.items())})"
 
-    def _figure(self):
+    def _draw(self):
         return plot.layers({self.text[name]: getattr(self, name) for name in PHASES})
 
 
 class ModelPicture(Picture):
-    _esm = javascript("marks.js", "loglog.js", "passes.js", "model.js")
+    _esm = read_javascript("marks.js", "loglog.js", "passes.js", "model.js")
     _css = Picture._css + (HERE / "model.css").read_text(encoding="utf-8")
 
     data = traitlets.Dict().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
 
 
-def _names(table):
+def _model_names(table):
     return [row["model"] for row in table.rows]
 
 
-def _stops(name, value):
+def _list_stops(name, value):
     first, last = REACH[name]
     return sorted({2**exponent for exponent in range(first, last + 1)} | {value})
 
 
-def _precision(name, kv, usual):
+def _make_precision(name, kv, usual):
     """The Precision of a choice of formats, whose 16-bit format is the usual one of the chip."""
     given = {
         each: usual if dtype == "half" else dtype
-        for each, dtype in {**FORMATS[name], "kv": CACHES[kv]}.items()
+        for each, dtype in {**FORMATS[name], "kv": KV_FORMATS[kv]}.items()
     }
     return Precision(**given, experts=given.get("weights"))
 
 
 @functools.cache
-def _data_of_model(model):
+def _model_data(model):
     """What a page needs to count a model's passes in each of the formats."""
     splits = {}
     for n in CHIPS:
         try:
-            splits[n] = terms(model, n)
+            splits[n] = picture_terms(model, n)
         except ValueError:
             if n == 1:
                 raise
     formats = {}
     for name in FORMATS:
-        for kv in CACHES if FORMATS[name] or model.stored else ():
-            found = settled(_precision(name, kv, "bf16"), model, {"bf16"})
+        for kv in KV_FORMATS if FORMATS[name] or model.stored else ():
+            found = settle_precision(_make_precision(name, kv, "bf16"), model, {"bf16"})
             peaks = ("linear", found.linear), ("routed", found.routed), ("attends", found.attention)
             formats[f"{name} {kv}"] = {
                 "widths": found.widths._asdict(),
@@ -224,19 +228,19 @@ def _data_of_model(model):
                 },
             }
     return {
-        "context": model.context, "window": model.window, "windowed": model.windowed,
+        "context": model.context, "window": model.window, "windowed": model.window_layers,
         "layers": model.layers, "missed": 1 - model.experts_per_token / max(model.experts, 1),
         "hidden": model.hidden, "formats": formats, "splits": splits,
     }  # fmt: skip
 
 
 @functools.cache
-def _data_of_chip(chip):
+def _chip_data(chip):
     """What a page needs of a chip."""
     peaks = {
         name: float(peak) for name, peak in chip.peaks.items() if getattr(peak, "confirmed", True)
     }
-    if not half(peaks):
+    if not pick_16_bit(peaks):
         raise ValueError(f"{chip.name} has no confirmed peak for 16-bit matrices")
     if not getattr(chip.bandwidth, "confirmed", True):
         raise ValueError(f"the bandwidth of {chip.name} is not confirmed")
@@ -252,7 +256,7 @@ def _data_of_chip(chip):
             "all-reduce": [rates.reduce_share, rates.reduce],
         }
     return {
-        "peaks": {**peaks, "half": peaks[half(peaks)]}, "bandwidth": float(chip.bandwidth),
+        "peaks": {**peaks, "half": peaks[pick_16_bit(peaks)]}, "bandwidth": float(chip.bandwidth),
         "capacity": chip.usable and float(chip.usable),
         "on_chip": float(chip.on_chip or UNLIMITED), "links": links,
     }  # fmt: skip

@@ -4,11 +4,11 @@ import math
 
 import traitlets
 
-from roofkit._inputs import number
+from roofkit._inputs import check_number
 from roofkit.hardware import chip as find_chip
 from roofkit.roofline import Cost, Roofline
 from rooflab import plot
-from rooflab.explore.frame import Explorer, Picture, javascript, slider, words
+from rooflab.explore.frame import Explorer, Picture, make_slider, merge_texts, read_javascript
 
 # How many times a slider halves and doubles its start. Ten steps make one doubling, so the start
 # is one of the steps.
@@ -38,7 +38,7 @@ def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=N
     >>> live.roof.ridge
     240.53724053724054
     """
-    text = words(text)
+    text = merge_texts(text)
     if isinstance(chip, Roofline):
         if not isinstance(chip.ridge, (int, float)):
             raise ValueError(f"chip must be one Roofline of plain numbers, got {chip!r}")
@@ -46,7 +46,7 @@ def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=N
     else:
         chip = find_chip(chip)
         roof, name = chip.roofline(dtype), f"{chip.name} {dtype}"
-    return RooflineExplorer(roof, _intensity(intensity), name, kernel or text["kernel"], text)
+    return RooflineExplorer(roof, _check_intensity(intensity), name, kernel or text["kernel"], text)
 
 
 class RooflineExplorer(Explorer):
@@ -63,9 +63,9 @@ class RooflineExplorer(Explorer):
         apart = math.log2(intensity / roof.ridge)
         below, above = (max(REACH, math.ceil(way) + 2 * REACH) for way in (apart, -apart))
         sliders = {
-            "peak_flops": slider(peak, REACH, REACH, text["peak_flops"]),
-            "bandwidth": slider(bandwidth, REACH, REACH, text["bandwidth"]),
-            "intensity": slider(intensity, below, above, text["intensity"]),
+            "peak_flops": make_slider(peak, REACH, REACH, text["peak_flops"]),
+            "bandwidth": make_slider(bandwidth, REACH, REACH, text["bandwidth"]),
+            "intensity": make_slider(intensity, below, above, text["intensity"]),
         }
         fewest, most = intensity / 2**below, intensity * 2**above
         picture = RooflinePicture(
@@ -96,12 +96,12 @@ class RooflineExplorer(Explorer):
     def roof(self):
         return Roofline(self.peak_flops, self.bandwidth, self.published.channel)
 
-    def _figure(self):
+    def _draw(self):
         return plot.roofline({self._name: self.published}, {self._kernel: self.intensity})
 
 
 class RooflinePicture(Picture):
-    _esm = javascript("marks.js", "loglog.js", "rooflines.js")
+    _esm = read_javascript("marks.js", "loglog.js", "rooflines.js")
 
     peak_flops = traitlets.Float().tag(sync=True)
     bandwidth = traitlets.Float().tag(sync=True)
@@ -113,8 +113,8 @@ class RooflinePicture(Picture):
     intensity_readout = traitlets.Unicode().tag(sync=True)
 
 
-def _intensity(kernel):
-    value = number(kernel.intensity if isinstance(kernel, Cost) else kernel, "intensity")
+def _check_intensity(kernel):
+    value = check_number(kernel.intensity if isinstance(kernel, Cost) else kernel, "intensity")
     if not isinstance(value, (int, float)):
         raise ValueError(f"intensity must be one number or a Cost of numbers, got {kernel!r}")
     return float(value)

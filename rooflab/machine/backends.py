@@ -226,7 +226,7 @@ def find_backend(device, threads):
     if torch is not None and torch.cuda.is_available():
         return Torch(torch, "cuda", threads)
     cupy = _import("cupy")
-    if cupy is not None and _gpus(cupy):
+    if cupy is not None and _count_gpus(cupy):
         return CuPy(cupy)
     if device == "auto":
         return NumPy()
@@ -246,7 +246,7 @@ def _import(name, needs_gpu=False):
         return None
 
 
-def _gpus(cupy):
+def _count_gpus(cupy):
     try:
         return cupy.cuda.runtime.getDeviceCount()
     except RuntimeError:  # no driver

@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from roofkit._inputs import dtype_named, itemsize, number, sizes
+from roofkit._inputs import check_number, check_sizes, itemsize, read_dtype
 from roofkit._units import engineering
 from roofkit.hardware import Chip
 from roofkit.kernels import SOFTMAX_FLOPS, matmul
 from roofkit.roofline import Cost, Roofline
 from rooflab.machine.gpu_kernels import PASSES, check_kind
-from rooflab.machine.gpus import published
+from rooflab.machine.gpus import find_gpu_calibration
 from rooflab.machine.measurements import Measurements
 from rooflab.machine.predictions import Prediction
 
-FEWEST = 3  # the fewest points on each side of the ridge
+MIN_POINTS = 3  # the fewest points on each side of the ridge
 COVERAGE = 0.9
 
 
@@ -75,7 +75,7 @@ class Calibration:
         a ``dtype`` that was not.
         """
         if dtype is not None:
-            self._fitted(dtype)
+            self._check_dtype(dtype)
         if self.low is None:
             raise ValueError(
                 "this calibration was not fitted, and knows no interval; use calibrate(...)"
@@ -89,11 +89,11 @@ class Calibration:
 
         W may be stored in fewer bytes an element, ``weight_itemsize``; no coverage is claimed then.
         """
-        dtype = self._fitted(dtype)
+        dtype = self._check_dtype(dtype)
         cost, size = matmul(B, D, F, dtype), itemsize(dtype)
         if weight_itemsize in (None, size):
             return self.predict(cost)
-        saved = (size - number(weight_itemsize, "weight_itemsize")) * D * F
+        saved = (size - check_number(weight_itemsize, "weight_itemsize")) * D * F
         found = self.predict(Cost(cost.flops, cost.bytes - saved))
         told = f"{found.basis}; none with {8 * weight_itemsize:.3g}-bit weights"
         return replace(found, coverage=None, basis=told)
@@ -105,8 +105,8 @@ class Calibration:
         of the matmuls that were fitted.
         """
         check_kind(kind)
-        rows, width = sizes(rows=rows, width=width)
-        moved = PASSES[kind] * itemsize(self._fitted(dtype)) * rows * width
+        rows, width = check_sizes(rows=rows, width=width)
+        moved = PASSES[kind] * itemsize(self._check_dtype(dtype)) * rows * width
         return self.predict(Cost(0, moved))
 
     def attention(
@@ -116,7 +116,7 @@ class Calibration:
 
         Arguments are those of ``GPUCalibration.attention``.
         """
-        tokens, keys, size = batch * new, cached + new, itemsize(self._fitted(dtype))
+        tokens, keys, size = batch * new, cached + new, itemsize(self._check_dtype(dtype))
         met = batch * (cached * new + new * (new + 1) / 2)
         moved = 2 * size * tokens * heads * head_dim
         moved = moved + 2 * kv_itemsize * batch * keys * kv_heads * head_dim
@@ -133,11 +133,11 @@ class Calibration:
         """The sum of predictions, with the interval of a sum: see Prediction.total."""
         return Prediction.total(parts)
 
-    def _fitted(self, dtype):
+    def _check_dtype(self, dtype):
         dtype = dtype or self.dtype
         if dtype is None:
             raise ValueError("which dtype? Pass dtype=, or calibrate(..., dtype=)")
-        dtype = dtype_named(dtype)
+        dtype = read_dtype(dtype)
         if self.dtype not in (None, dtype):
             raise ValueError(
                 f"{self.dtype} was fitted, not {dtype}; measure it, and calibrate(dtype={dtype!r})"
@@ -187,25 +187,25 @@ def calibrate(source, roof=None, *, dtype=None, software=None):
     if isinstance(source, (str, Chip)):
         if roof is not None or dtype is not None:
             raise ValueError("a GPU is calibrated whole: leave out roof= and dtype=")
-        return published(source, software)
+        return find_gpu_calibration(source, software)
     if software is not None:
         raise ValueError("software= is for a GPU by its name; your own timings have their own")
-    dtype = None if dtype is None else dtype_named(dtype)
+    dtype = None if dtype is None else read_dtype(dtype)
     least = 0.0
     if isinstance(source, Measurements):
-        pairs, dtype = _swept(source, dtype)
+        pairs, dtype = _select_sweep(source, dtype)
         least = min((t.best for t in source.select(part="overhead", kernel="matmul")), default=0)
         roof = source.chip() if roof is None else roof
     else:
         pairs = source
-    roof = _bound(roof, dtype)
-    flops, moved, taken = _points(pairs)
+    roof = _check_roof(roof, dtype)
+    flops, moved, taken = _collect_points(pairs)
     T_math, T_comms = flops / roof.peak_flops, moved / roof.bandwidth
     compute = T_math >= T_comms
     for side, count in (("compute", compute.sum()), (roof.channel, (~compute).sum())):
-        if count < FEWEST:
+        if count < MIN_POINTS:
             raise ValueError(
-                f"calibrate needs at least {FEWEST} {side}-bound points and got {count} of "
+                f"calibrate needs at least {MIN_POINTS} {side}-bound points and got {count} of "
                 f"{len(taken)}; the ridge is {roof.ridge:.3g} FLOP/byte: measure shapes of "
                 f"{'higher' if side == 'compute' else 'lower'} intensity too"
             )
@@ -215,7 +215,7 @@ def calibrate(source, roof=None, *, dtype=None, software=None):
             f"all {roof.channel}-bound points move about the same bytes, so that their time could "
             "as well be overhead; measure another size too, such as a weight of other D and F"
         )
-    eff_flops, eff_bw, overhead = _fit(T_math, T_comms, taken, compute, least)
+    eff_flops, eff_bw, overhead = _fit_efficiencies(T_math, T_comms, taken, compute, least)
     T_math, T_comms = T_math / eff_flops, T_comms / eff_bw
     predicted = overhead + np.maximum(T_math, T_comms)
     for name, mine, other in (("eff_flops", T_math, T_comms), ("eff_bw", T_comms, T_math)):
@@ -235,7 +235,7 @@ def calibrate(source, roof=None, *, dtype=None, software=None):
     residuals = np.log(taken / predicted)
     if not least:
         _warn_if_open(overhead, slopes, residuals, taken.min())
-    low, high, coverage = _left_out(slopes, residuals)
+    low, high, coverage = _leave_one_out(slopes, residuals)
     return Calibration(
         roof, eff_flops, eff_bw, overhead, len(taken), error, low, high, coverage, dtype
     )
@@ -256,7 +256,7 @@ def _warn_if_open(overhead, slopes, residuals, quickest):
         )
 
 
-def _left_out(slopes, residuals):
+def _leave_one_out(slopes, residuals):
     """Bounds of measured / predicted for points left out of the fit, and how often they hold.
 
     Nothing is fitted again: a residual divided by 1 - its leverage is the residual of a linear fit
@@ -270,7 +270,7 @@ def _left_out(slopes, residuals):
     return float(ordered[k - 1]), float(ordered[-k]), (n + 1 - 2 * k) / (n + 1)
 
 
-def _swept(measurements, dtype):
+def _select_sweep(measurements, dtype):
     sweep = measurements.select(part="sweep")
     dtypes = list(dict.fromkeys(timing.dtype for timing in sweep))
     chosen = dtype or next(iter(dtypes), None)
@@ -281,7 +281,7 @@ def _swept(measurements, dtype):
     return [(timing.cost, timing.best) for timing in sweep if timing.dtype == chosen], chosen
 
 
-def _bound(roof, dtype):
+def _check_roof(roof, dtype):
     if isinstance(roof, Chip):
         if dtype is None:
             raise ValueError(f'which peak of {roof.name}? Pass chip.roofline("fp32"), or dtype=')
@@ -291,7 +291,7 @@ def _bound(roof, dtype):
     return roof
 
 
-def _points(pairs):
+def _collect_points(pairs):
     columns = []
     try:
         listed = [(cost, seconds) for cost, seconds in pairs]
@@ -303,7 +303,7 @@ def _points(pairs):
     for place, (cost, seconds) in enumerate(listed):
         if not isinstance(cost, Cost):
             raise ValueError(f"pair {place} must be (Cost, seconds), got {cost!r}")
-        seconds = number(seconds, f"the seconds of pair {place}")
+        seconds = check_number(seconds, f"the seconds of pair {place}")
         try:
             columns.append([np.ravel(values) for values in
                             np.broadcast_arrays(cost.flops, cost.bytes, seconds)])  # fmt: skip
@@ -314,7 +314,7 @@ def _points(pairs):
     return (np.concatenate(column).astype(float) for column in zip(*columns, strict=True))
 
 
-def _fit(T_math, T_comms, taken, compute, least):
+def _fit_efficiencies(T_math, T_comms, taken, compute, least):
     from scipy.optimize import least_squares  # imported here: loading it takes half a second
 
     # The overhead is fitted in units of the quickest point, which it cannot exceed. It may be 0, so

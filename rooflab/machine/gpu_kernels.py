@@ -18,17 +18,19 @@ _M, _N, _S = (
     np.array(column, float)
     for column in zip(*((m, n, s) for m, n in TILES for s in SPLITS), strict=True)
 )
-LARGE = 2**15  # the largest tiles have so many outputs
-MOST = 2**14  # so many shapes are tried at once, each with every tile and split
-ROWS = 16  # a matrix unit multiplies so many rows at a time
-STEP = 64  # a block advances along D in whole steps of this length
-THREADS = 1024  # so many threads of a block work on one row
-QUERIES = 64  # a block of attention works on so many queries, and meets as many keys at a time
+LARGEST_TILE = 2**15  # the largest tiles have so many outputs
+SHAPES_AT_ONCE = 2**14  # so many shapes are tried at once, each with every tile and split
+MATRIX_UNIT_ROWS = 16  # a matrix unit multiplies so many rows at a time
+TILE_DEPTH = 64  # a block advances along D in whole steps of this length
+BLOCK_THREADS = 1024  # so many threads of a block work on one row
+BLOCK_QUERIES = (
+    64  # a block of attention works on so many queries, and meets as many keys at a time
+)
 
 # How often each kind of kernel reads and writes an element. The constants of those that were not
 # timed are those of a kind alike.
 PASSES = {"add": 3, "rms_norm": 2, "layer_norm": 2, "gated_activation": 3, "activation": 2}
-ALIKE = {"layer_norm": "rms_norm", "activation": "gated_activation"}
+TIMED_KINDS = {"layer_norm": "rms_norm", "activation": "gated_activation"}
 
 
 def check_kind(kind):
@@ -82,23 +84,23 @@ def matmul(gpu, constants, B, D, F, itemsize, stored=None):
     c, stored = constants, itemsize if stored is None else stored
     shape = np.broadcast_shapes(np.shape(B), np.shape(D), np.shape(F))
     B, D, F = (np.broadcast_to(np.asarray(size, float), shape) for size in (B, D, F))
-    if B.size > MOST:
-        pieces = (np.array_split(size.ravel(), -(-B.size // MOST)) for size in (B, D, F))
+    if B.size > SHAPES_AT_ONCE:
+        pieces = (np.array_split(size.ravel(), -(-B.size // SHAPES_AT_ONCE)) for size in (B, D, F))
         found = [matmul(gpu, c, *piece, itemsize, stored) for piece in zip(*pieces, strict=True)]
         return tuple(np.concatenate(parts).reshape(shape) for parts in zip(*found, strict=True))
     m, n, s = (column.reshape(-1, *[1] * len(shape)) for column in (_M, _N, _S))
     if stored != itemsize:
-        m = np.minimum(m, ROWS * np.ceil(B / ROWS))
+        m = np.minimum(m, MATRIX_UNIT_ROWS * np.ceil(B / MATRIX_UNIT_ROWS))
     narrowing = "row" in c
     if narrowing:
         lowest, narrowest = np.where(B <= 128, 64, 128), np.where(B <= 64, 64, 128)
         chosen = (s == 1) & (m >= lowest) & (n >= narrowest)
     blocks = np.ceil(B / m) * np.ceil(F / n) * s
-    k = STEP * np.ceil(D / (s * STEP))
+    k = TILE_DEPTH * np.ceil(D / (s * TILE_DEPTH))
     waves = np.ceil(blocks / gpu.multiprocessors)
     rate = gpu.peak / gpu.multiprocessors
     tile = waves * m * n * (2 * k / (c["peak"] * rate) + c["write"] / gpu.tile_path)
-    side = (m * itemsize + n * stored) * np.where(m * n < LARGE, 1.0, 0.8)
+    side = (m * itemsize + n * stored) * np.where(m * n < LARGEST_TILE, 1.0, 0.8)
     fed = blocks * side * k / (c["cache"] * gpu.tile_path * gpu.multiprocessors)
     partial = np.where(s > 1, 8 * s, 0.0) * (B * F)  # partial sums are written and read in fp32
     weights = stored * D * F
@@ -125,7 +127,7 @@ def matmul(gpu, constants, B, D, F, itemsize, stored=None):
 def row_kernel(gpu, constants, rows, width, itemsize, kind):
     """Seconds of a residual add, a norm of each row, or an activation, gated or not.
 
-    One block works on a row of a norm or an activation, ``THREADS`` elements at a time, and a
+    One block works on a row of a norm or an activation, ``BLOCK_THREADS`` elements at a time, and a
     multiprocessor holds ``gpu.rows`` of them: rows come in waves, and no faster than a
     multiprocessor has bytes under way. What the last kernels left in the L2 cache saves a share
     of the time, all of it where the bytes fill at most 0.6 of the cache, none from twice that.
@@ -139,21 +141,24 @@ def row_kernel(gpu, constants, rows, width, itemsize, kind):
         return overhead + from_memory
     under_way = (1 - saved) * moved / (c["rate"] * gpu.row_path * gpu.multiprocessors)
     waves = np.ceil(rows / (gpu.rows * gpu.multiprocessors))
-    one_by_one = waves * np.ceil(np.asarray(width) / THREADS) * c["step"] / gpu.clock
+    one_by_one = waves * np.ceil(np.asarray(width) / BLOCK_THREADS) * c["step"] / gpu.clock
     return overhead + np.cbrt(from_memory**3 + under_way**3 + one_by_one**3)
 
 
 def prefill(gpu, constants, batch, new, cached, heads, kv_heads, head_dim, kv_itemsize=2):
     """Seconds of fused attention over ``new`` tokens of each of ``batch`` sequences.
 
-    A block works on ``QUERIES`` of a head's queries and meets as many keys at a time, up to the
+    A block works on ``BLOCK_QUERIES`` of a head's queries and meets as many keys at a time, up to the
     last that the mask shows it. Every pair costs the FLOPs of two products and those that its
     softmax takes the time of. All blocks share the multiprocessors; the longest comes last.
     Queries and results cross the memory meanwhile. K and V are put into the cache before.
     """
     c, rate = constants, constants["peak"] * gpu.peak / gpu.multiprocessors
-    blocks, before = np.ceil(np.asarray(new) / QUERIES), np.ceil(np.asarray(cached) / QUERIES)
-    step = QUERIES**2 * (4 * head_dim + c["softmax"]) / rate
+    blocks, before = (
+        np.ceil(np.asarray(new) / BLOCK_QUERIES),
+        np.ceil(np.asarray(cached) / BLOCK_QUERIES),
+    )
+    step = BLOCK_QUERIES**2 * (4 * head_dim + c["softmax"]) / rate
     steps = blocks * before + blocks * (blocks + 1) / 2
     shared = batch * heads * (blocks * c["block"] + steps * step) / gpu.multiprocessors
     tokens = np.asarray(batch, float) * new

@@ -11,21 +11,21 @@ from pathlib import Path
 import numpy as np
 
 from roofkit import network
-from roofkit._inputs import dtype_named, half, itemsize, number, sizes
+from roofkit._inputs import check_number, check_sizes, itemsize, pick_16_bit, read_dtype
 from roofkit.hardware import Chip, chip
 from roofkit.roofline import Cost, Roofline, larger
 from rooflab.machine import gpu_kernels
 from rooflab.machine.predictions import Prediction
 
-TABLE = Path(__file__).with_name("gpus.toml")
+GPUS_TABLE = Path(__file__).with_name("gpus.toml")
 COVERAGE = 0.9
 PASSES = {"all_reduce": 2, "all_gather": 1}
 TOPOLOGIES = ("switch", "pairs")
 # How the table joins the chips of a node, and which of these topologies that is.
-MEASURED_AS = {"switch": "switch", "all-pairs": "pairs"}
+TIMED_TOPOLOGIES = {"switch": "switch", "all-pairs": "pairs"}
 
 # How the table of constants is ordered: software, GPU, kernel, variant.
-NAMES = {
+KERNEL_NAMES = {
     "matmul": {"bf16": "16-bit matmuls", "fp8": "fp8 matmuls"},
     "elementwise": {
         "add": "residual adds", "rms_norm": "RMSNorms", "gated_activation": "gated activations",
@@ -38,12 +38,14 @@ NAMES = {
 MATMUL_REGIMES = ("memory", "few waves", "many waves")
 SHORT_REGIMES = ("short", "long")
 LINK_REGIMES = ("latency", "bandwidth", "network")
-FEW = 3  # waves of thread blocks
-SHORT = 5e-6  # seconds; timings of row kernels are in whole microseconds, coarse for shorter ones
-CALLS = 2  # attention that takes no longer than so many of its overheads is short
+FEW_WAVES = 3  # waves of thread blocks
+SHORT_SECONDS = (
+    5e-6  # seconds; timings of row kernels are in whole microseconds, coarse for shorter ones
+)
+SHORT_CALLS = 2  # attention that takes no longer than so many of its overheads is short
 
 
-def published(name, software=None):
+def find_gpu_calibration(name, software=None):
     """The GPUCalibration of a GPU, ready to predict its kernels' times with intervals.
 
     Parameters
@@ -58,18 +60,18 @@ def published(name, software=None):
     Raises ValueError for software that was not timed, for a chip that lacks a figure or whose
     figures are not confirmed, and for one that is no NVIDIA GPU.
 
-    >>> a100 = published("A100 80GB SXM")
+    >>> a100 = find_gpu_calibration("A100 80GB SXM")
     >>> a100.matmul(B=512, D=8192, F=8192)
     Prediction(298 µs, 90% between 266 µs and 385 µs: fitted to vLLM 0.14.0's 16-bit matmuls on A100
     80GB SXM, 2026)
     """
-    whole, timed = chip(name), list(_software())
+    whole, timed = chip(name), list(_all_fits())
     software = timed[0] if software is None else software
     if software not in timed:
         there = " and ".join(map(repr, timed))
         raise ValueError(f"software={software!r} was not timed; there are {there}")
-    gpu = figures(whole)
-    like = _most_alike(gpu, _timed(software))
+    gpu = gpu_figures(whole)
+    like = _nearest_gpu(gpu, _timed_gpus(software))
     if whole.on_chip is None:
         gpu = replace(gpu, cache=float(chip(like).on_chip))
     return GPUCalibration(whole, gpu, like, software)
@@ -87,11 +89,11 @@ class GPUCalibration:
 
     chip: Chip
     gpu: gpu_kernels.GPU
-    like: str
+    nearest_gpu: str
     software: str
 
     def __repr__(self):
-        whose = "" if self.measured else f", by the constants of {self.like}"
+        whose = "" if self.is_timed else f", by the constants of {self.nearest_gpu}"
         return f"GPUCalibration({self.chip.name}, {self.software}{whose})"
 
     def matmul(self, B, D, F, dtype="bf16", weight_itemsize=None):
@@ -102,18 +104,22 @@ class GPUCalibration:
         bytes an element with its share of a scale, is widened on the chip: no such kernel was
         timed, so that the interval begins at the bound.
         """
-        B, D, F = sizes(B=B, D=D, F=F)
-        dtype = dtype_named(dtype)
+        B, D, F = check_sizes(B=B, D=D, F=F)
+        dtype = read_dtype(dtype)
         size = itemsize(dtype)
-        stored = size if weight_itemsize is None else number(weight_itemsize, "weight_itemsize")
-        gpu = self.gpu if size == 2 else replace(self.gpu, peak=_peak(self.chip, dtype))
-        of = self._fitted("matmul", "fp8" if size < 2 and self._has("matmul", "fp8") else "bf16")
-        seconds, regime = matmul_by(gpu, of.constants, B, D, F, size, stored)
+        stored = (
+            size if weight_itemsize is None else check_number(weight_itemsize, "weight_itemsize")
+        )
+        gpu = self.gpu if size == 2 else replace(self.gpu, peak=_confirmed_peak(self.chip, dtype))
+        of = self._find_fit(
+            "matmul", "fp8" if size < 2 and self._is_timed("matmul", "fp8") else "bf16"
+        )
+        seconds, regime = time_matmul(gpu, of.constants, B, D, F, size, stored)
         why = [] if dtype in of.dtypes else [f"no {dtype} matmul was timed"]
         if stored == size:
-            return self._told(of, seconds, regime, why, B=B, D=D, F=F)
+            return self._prediction(of, seconds, regime, why, B=B, D=D, F=F)
         why.append(f"no kernel with {8 * stored:.3g}-bit weights was timed")
-        found = self._told(of, seconds, regime, why, B=B, D=D, F=F)
+        found = self._prediction(of, seconds, regime, why, B=B, D=D, F=F)
         moved = stored * D * F + size * (B * D + B * F)
         bound = self.chip.roofline(dtype).estimate(Cost(2 * B * D * F, moved)).lower
         return replace(found, low=bound)
@@ -127,16 +133,18 @@ class GPUCalibration:
         timed: they go by their bytes and the constants of RMSNorm and of gated ones.
         """
         gpu_kernels.check_kind(kind)
-        rows, width = sizes(rows=rows, width=width)
-        dtype = dtype_named(dtype)
-        alike = gpu_kernels.ALIKE.get(kind, kind)
-        of = self._fitted("elementwise", alike)
-        seconds, regime = rows_by(self.gpu, of.constants, rows, width, itemsize(dtype), kind)
+        rows, width = check_sizes(rows=rows, width=width)
+        dtype = read_dtype(dtype)
+        alike = gpu_kernels.TIMED_KINDS.get(kind, kind)
+        of = self._find_fit("elementwise", alike)
+        seconds, regime = time_row_kernel(
+            self.gpu, of.constants, rows, width, itemsize(dtype), kind
+        )
         why = [] if dtype in of.dtypes else [f"no {dtype} kernel was timed"]
         if alike != kind:
             spoken = kind.replace("_", " "), alike.replace("_", " ")
             why.append("no {} was timed: by its bytes and the constants of {}s".format(*spoken))
-        return self._told(of, seconds, regime, why, rows=rows, width=width)
+        return self._prediction(of, seconds, regime, why, rows=rows, width=width)
 
     def attention(
         self, batch, new, cached, heads, kv_heads, head_dim, dtype="bf16", kv_itemsize=2
@@ -148,20 +156,24 @@ class GPUCalibration:
         each, which take ``kv_itemsize`` bytes in the cache. One token after others is a decoding
         step, many after none a prefill; other passes were not timed.
         """
-        batch, new, heads = sizes(batch=batch, new=new, heads=heads)
-        kv_heads, head_dim = sizes(kv_heads=kv_heads, head_dim=head_dim)
-        cached = number(cached, "cached", above=False)
-        dtype = dtype_named(dtype)
+        batch, new, heads = check_sizes(batch=batch, new=new, heads=heads)
+        kv_heads, head_dim = check_sizes(kv_heads=kv_heads, head_dim=head_dim)
+        cached = check_number(cached, "cached", above=False)
+        dtype = read_dtype(dtype)
         decoding = np.all(np.asarray(new) == 1)
-        of = self._fitted("attention", "decode" if decoding else "prefill")
-        gpu = self.gpu if itemsize(dtype) == 2 else replace(self.gpu, peak=_peak(self.chip, dtype))
-        seconds, regime = attention_by(
+        of = self._find_fit("attention", "decode" if decoding else "prefill")
+        gpu = (
+            self.gpu
+            if itemsize(dtype) == 2
+            else replace(self.gpu, peak=_confirmed_peak(self.chip, dtype))
+        )
+        seconds, regime = time_attention(
             gpu, of.constants, batch, new, cached, heads, kv_heads, head_dim, kv_itemsize
         )
         why = [] if dtype in of.dtypes else [f"no {dtype} attention was timed"]
         if kv_itemsize != 2:
             why.append(f"no cache of {8 * kv_itemsize:.3g} bits was timed")
-        return self._told(
+        return self._prediction(
             of, seconds, regime, why, batch=batch, new=new, cached=cached, heads=heads,
             kv_heads=kv_heads, head_dim=head_dim, tokens=batch * (new + cached),
         )  # fmt: skip
@@ -185,11 +197,11 @@ class GPUCalibration:
         return self._collective("all_gather", size, gpus, topology, None)
 
     def _collective(self, kernel, size, gpus, topology, gpus_per_node):
-        size, gpus = sizes(size=size, gpus=gpus)
+        size, gpus = check_sizes(size=size, gpus=gpus)
         if np.ndim(gpus) or gpus < 2 or gpus % 1:
             raise ValueError(f"gpus must be a whole number of at least 2, got {gpus!r}")
         together = gpus if gpus_per_node is None else min(gpus, gpus_per_node)
-        link = link_named(topology, gpus, together)
+        link = name_link(topology, gpus, together)
         layout = self.chip.interconnect
         if topology == "switch" and layout and layout.largest and together > layout.largest:
             raise ValueError(
@@ -197,21 +209,25 @@ class GPUCalibration:
                 "more, give gpus_per_node="
             )
         bus = None
-        if self._has(kernel, link):
-            of = self._fitted(kernel, link)
-            bus = bus_between(of.constants["bus"], link, chip(of.gpu), self.chip)
+        if self._is_timed(kernel, link):
+            of = self._find_fit(kernel, link)
+            bus = scale_bus(of.constants["bus"], link, chip(of.gpu), self.chip)
         if bus is None:
             raise ValueError(
                 f"no {kernel.replace('_', '-')} between {self.chip.name} was timed over {link!r}, "
                 "and no figure is known to predict it by"
             )
         constants = {**of.constants, "bus": bus}
-        seconds, regime = link_by(constants, link, size, gpus, PASSES[kernel])
-        found = self._told(of, seconds, regime, [], size=size, gpus=gpus)
-        if not layout or MEASURED_AS.get(layout.topology) != topology or together > layout.largest:
+        seconds, regime = time_collective(constants, link, size, gpus, PASSES[kernel])
+        found = self._prediction(of, seconds, regime, [], size=size, gpus=gpus)
+        if (
+            not layout
+            or TIMED_TOPOLOGIES.get(layout.topology) != topology
+            or together > layout.largest
+        ):
             return found
         over = network.group(self.chip, together)
-        return _no_sooner(found, getattr(network, kernel)(size, over).seconds)
+        return _at_least(found, getattr(network, kernel)(size, over).seconds)
 
     def transfer(self, at_best, array=0.0, passes=0, group=None):
         """The time of what a chip sends, where its links need ``at_best`` seconds at least.
@@ -222,7 +238,7 @@ class GPUCalibration:
         within each of several nodes, by the hops of the group and the overhead of a call, and
         claims no coverage. No interval begins before ``at_best``.
         """
-        topology, longest = self._measured_as(group), at_best
+        topology, longest = self._timed_topology(group), at_best
         if passes and topology:
             if passes == 1 and topology == "switch":
                 found = self.all_gather(array, group.per_node)
@@ -230,12 +246,12 @@ class GPUCalibration:
                 found = self.all_reduce(array * passes / 2, group.per_node, topology)
                 found = found if passes == 2 else replace(found, coverage=None)
             if group.card is None:
-                return _no_sooner(found, at_best)
+                return _at_least(found, at_best)
             longest = larger(at_best, found.seconds)
         hops = 0.0 if group is None else max(passes, 1) * group.hops * group.latency
-        seconds = longest + hops + self._fitted("matmul", "bf16").constants["overhead"]
+        seconds = longest + hops + self._find_fit("matmul", "bf16").constants["overhead"]
         basis = "nothing that chips send over such links was timed: by the links' own figures"
-        return Prediction(seconds, at_best, seconds * _latest("all_reduce"), None, basis)
+        return Prediction(seconds, at_best, seconds * _widest_interval("all_reduce"), None, basis)
 
     def predict(self, cost, dtype="bf16"):
         """The time of a kernel of which none like it was timed, such as a softmax, by its Cost.
@@ -244,44 +260,44 @@ class GPUCalibration:
         goes from the bound to as late as any row kernel of a GPU that was not timed; no coverage
         is claimed.
         """
-        ideal, of = self.chip.roofline(dtype), self._fitted("matmul", "bf16")
+        ideal, of = self.chip.roofline(dtype), self._find_fit("matmul", "bf16")
         its = of.constants
         reached = Roofline(its["peak"] * ideal.peak_flops, its["bandwidth"] * ideal.bandwidth)
         bound = ideal.estimate(cost).lower
         seconds = its["overhead"] + reached.estimate(cost).lower
-        basis = f"no kernel of this kind was timed: as {of.of_whom}"
-        return Prediction(seconds, bound, seconds * _latest("elementwise"), None, basis)
+        basis = f"no kernel of this kind was timed: as {of.source}"
+        return Prediction(seconds, bound, seconds * _widest_interval("elementwise"), None, basis)
 
     def total(self, parts):
         """The sum of predictions, with the interval of a sum: see Prediction.total."""
         return Prediction.total(parts)
 
     @property
-    def measured(self):
+    def is_timed(self):
         """True where kernels of this very GPU were timed with this software."""
-        return self.chip == chip(self.like)
+        return self.chip == chip(self.nearest_gpu)
 
-    def _measured_as(self, group):
+    def _timed_topology(self, group):
         """Return a node's ``topology`` as ``all_reduce`` names it; None for one not timed."""
         layout = self.chip.interconnect
         if group is None or group.per_node == 1 or layout is None:
             return None
         if group.chip != self.chip or group.bandwidth != layout.total:
             return None
-        return MEASURED_AS.get(layout.topology)
+        return TIMED_TOPOLOGIES.get(layout.topology)
 
-    def _has(self, kernel, variant):
-        return any(_timed(software, kernel, variant) for software in _software())
+    def _is_timed(self, kernel, variant):
+        return any(_timed_gpus(software, kernel, variant) for software in _all_fits())
 
-    def _fitted(self, kernel, variant):
+    def _find_fit(self, kernel, variant):
         """The _Fit that predicts this kernel: of this software and GPU, or those most alike."""
         software = next(
-            each for each in (self.software, *_software()) if _timed(each, kernel, variant)
+            each for each in (self.software, *_all_fits()) if _timed_gpus(each, kernel, variant)
         )
-        like = _most_alike(self.gpu, _timed(software, kernel, variant))
-        return _fit(software, like, kernel, variant)
+        like = _nearest_gpu(self.gpu, _timed_gpus(software, kernel, variant))
+        return _read_fit(software, like, kernel, variant)
 
-    def _told(self, of, seconds, regime, why, **measured_sizes):
+    def _prediction(self, of, seconds, regime, why, **measured_sizes):
         """The Prediction, with coverage where these very kernels were timed, else the reasons."""
         if of.software != self.software:
             why.append(f"none was timed with {self.software}")
@@ -294,16 +310,18 @@ class GPUCalibration:
             if outside.any():
                 why.append(f"{name} beyond {low:,} to {high:,}")
             beyond = beyond | outside
-        own, other = (np.array(each)[regime] for each in (of.interval, of.other))
+        own, other = (np.array(each)[regime] for each in (of.interval, of.other_interval))
         low, high = np.moveaxis(np.where(np.asarray(beyond)[..., None], other, own), -1, 0)
         values = [seconds, seconds * low, seconds * high]
         if not np.ndim(seconds):
             values = [float(value) for value in values]
-        basis = "; ".join([f"fitted to {of.of_whom}", *why])
+        basis = "; ".join([f"fitted to {of.source}", *why])
         if why:
             return Prediction(*values, None, basis)
         # Where no whole layers were timed, errors of two kernels are taken to go together fully.
-        return Prediction(*values, COVERAGE, basis, _table()["correlation"].get(of.software, 1.0))
+        return Prediction(
+            *values, COVERAGE, basis, _read_table()["correlation"].get(of.software, 1.0)
+        )
 
 
 @dataclass(frozen=True)
@@ -312,20 +330,20 @@ class _Fit:
 
     software: str
     gpu: str
-    of_whom: str
+    source: str
     constants: dict
     dtypes: list
     range: dict
     interval: list
-    other: list
+    other_interval: list
 
 
 @functools.cache
-def _fit(software, gpu, kernel, variant):
-    its = _software()[software][gpu][kernel][variant]
-    named = NAMES[kernel].get(variant, kernel.replace("_", "-") + "s")
+def _read_fit(software, gpu, kernel, variant):
+    its = _all_fits()[software][gpu][kernel][variant]
+    named = KERNEL_NAMES[kernel].get(variant, kernel.replace("_", "-") + "s")
     year = software.split()[-1]
-    others = _software()[software].get("other", {}).get(kernel, {})
+    others = _all_fits()[software].get("other", {}).get(kernel, {})
     return _Fit(
         software, gpu, f"{its['library']}'s {named} on {gpu}, {year}", its["constants"],
         its.get("dtypes", []), its["range"], its["interval"], others.get(variant, its["interval"]),
@@ -333,52 +351,52 @@ def _fit(software, gpu, kernel, variant):
 
 
 @functools.cache
-def _timed(software, kernel=None, variant=None):
+def _timed_gpus(software, kernel=None, variant=None):
     """Names of the GPUs that a kernel, or any kernel, was timed on."""
     return tuple(
-        name for name, kernels in _software()[software].items()
+        name for name, kernels in _all_fits()[software].items()
         if name != "other" and (kernel is None or variant in kernels.get(kernel, {}))
     )  # fmt: skip
 
 
-def _most_alike(gpu, timed):
+def _nearest_gpu(gpu, timed):
     return min(timed, key=lambda name: abs(math.log(gpu.speed / _speed(name))))
 
 
 @functools.cache
 def _speed(name):
-    return figures(chip(name)).speed
+    return gpu_figures(chip(name)).speed
 
 
-def _latest(kernel):
+def _widest_interval(kernel):
     """The latest end of any interval of such a kernel on a GPU that was not timed."""
     return max(
         high
-        for gpus in _software().values()
+        for gpus in _all_fits().values()
         for regimes in gpus["other"].get(kernel, {}).values()
         for _, high in regimes
     )
 
 
-def _no_sooner(found, least):
+def _at_least(found, least):
     """A Prediction whose seconds and interval are no fewer than ``least``."""
     seconds, low, high = (larger(each, least) for each in (found.seconds, found.low, found.high))
     return replace(found, seconds=seconds, low=low, high=high)
 
 
 @functools.cache
-def _table():
+def _read_table():
     import tomllib  # imported only to read the table
 
-    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    return tomllib.loads(GPUS_TABLE.read_text(encoding="utf-8"))
 
 
-def _software():
+def _all_fits():
     """The kernels that were timed: by software, GPU, kernel and variant."""
-    return _table()["software"]
+    return _read_table()["software"]
 
 
-def figures(whole):
+def gpu_figures(whole):
     """Take from a Chip what the formulas need at 16 bits; ValueError saying what it lacks."""
     if whole.sku and not whole.sku.startswith("NVIDIA"):
         raise ValueError(
@@ -388,15 +406,18 @@ def figures(whole):
     for name in ("bandwidth", "multiprocessors", "threads"):
         if getattr(whole, name) is None:
             raise ValueError(f"{whole.name} has no figure {name!r}, which a prediction needs")
-    peak, multiprocessors = _peak(whole, half(whole.peaks, "bf16")), float(whole.multiprocessors)
+    peak, multiprocessors = (
+        _confirmed_peak(whole, pick_16_bit(whole.peaks, "bf16")),
+        float(whole.multiprocessors),
+    )
     return gpu_kernels.GPU(
         peak, float(whole.bandwidth), multiprocessors, float(whole.on_chip or math.nan),
-        max(int(whole.threads // gpu_kernels.THREADS), 1), _clock(peak / multiprocessors),
+        max(int(whole.threads // gpu_kernels.BLOCK_THREADS), 1), _clock(peak / multiprocessors),
         peak / multiprocessors / 1e12,
     )  # fmt: skip
 
 
-def _peak(whole, dtype):
+def _confirmed_peak(whole, dtype):
     """A Chip's peak; ValueError if it or the bandwidth is not confirmed, as for a roofline."""
     peak = whole.peak_flops(dtype)
     if not (peak.confirmed and whole.bandwidth.confirmed):
@@ -415,29 +436,29 @@ def _clock(flops):
     return 1.3 * 2 ** (math.log2(flops / 1.3e9) % 1)
 
 
-def matmul_by(gpu, constants, B, D, F, size, stored=None):
+def time_matmul(gpu, constants, B, D, F, size, stored=None):
     """Seconds, and the place of their regime among MATMUL_REGIMES."""
     seconds, waves = gpu_kernels.matmul(gpu, constants, B, D, F, size, stored)
-    return seconds, np.where(waves == 0, 0, np.where(waves <= FEW, 1, 2))
+    return seconds, np.where(waves == 0, 0, np.where(waves <= FEW_WAVES, 1, 2))
 
 
-def rows_by(gpu, constants, rows, width, size, kind):
+def time_row_kernel(gpu, constants, rows, width, size, kind):
     """Seconds, and the place of their regime among SHORT_REGIMES."""
     seconds = gpu_kernels.row_kernel(gpu, constants, rows, width, size, kind)
-    return seconds, np.where(seconds < SHORT, 0, 1)
+    return seconds, np.where(seconds < SHORT_SECONDS, 0, 1)
 
 
-def attention_by(gpu, constants, batch, new, cached, heads, kv_heads, head_dim, kv_itemsize=2):
+def time_attention(gpu, constants, batch, new, cached, heads, kv_heads, head_dim, kv_itemsize=2):
     """Seconds, and the place of their regime among SHORT_REGIMES."""
     shape = heads, kv_heads, head_dim, kv_itemsize
     if "rate" in constants:
         seconds = gpu_kernels.decode(gpu, constants, batch, cached, *shape)
     else:
         seconds = gpu_kernels.prefill(gpu, constants, batch, new, cached, *shape)
-    return seconds, np.where(seconds < CALLS * constants["overhead"], 0, 1)
+    return seconds, np.where(seconds < SHORT_CALLS * constants["overhead"], 0, 1)
 
 
-def link_by(constants, link, size, gpus, passes):
+def time_collective(constants, link, size, gpus, passes):
     """Seconds, and the place of their regime among LINK_REGIMES."""
     seconds = gpu_kernels.collective(constants, size, gpus, passes)
     if link.startswith("network"):
@@ -445,7 +466,7 @@ def link_by(constants, link, size, gpus, passes):
     return seconds, np.where(seconds < 2 * (constants["latency"] + constants["fill"]), 0, 1)
 
 
-def link_named(topology, gpus, gpus_per_node):
+def name_link(topology, gpus, gpus_per_node):
     """Name what a collective goes over: "switch", "pair", "host" or, say, "network-8"."""
     if topology not in TOPOLOGIES:
         raise ValueError(f"topology={topology!r} is not one of {', '.join(TOPOLOGIES)}")
@@ -454,7 +475,7 @@ def link_named(topology, gpus, gpus_per_node):
     return "switch" if topology == "switch" else "pair" if gpus <= 2 else "host"
 
 
-def bus_between(bus, link, timed, whole):
+def scale_bus(bus, link, timed, whole):
     """Bytes/s of a link of ``whole``, at the share of its data sheet that ``timed`` reaches.
 
     The host's is as it is: PCIe 4 beside A100, PCIe 5 beside H100. None for a link that the chip

@@ -14,12 +14,12 @@ from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from roofkit._inputs import itemsize, number
-from roofkit._tables import html_table, text_table, to_frame
+from roofkit._inputs import check_number, itemsize
+from roofkit._tables import format_html_table, format_text_table, to_frame
 from roofkit._units import engineering
 from roofkit.hardware import Chip, Figure
 from roofkit.roofline import Cost, Roofline
-from rooflab.machine.worker import Progress, lines_of
+from rooflab.machine.bench_reader import Progress, read_events
 
 DEVICES = ("auto", "cpu", "cuda", "torch-cpu")
 FORMAT, VERSION = "roofkit measurements", 1
@@ -55,12 +55,12 @@ class Timing:
     def __post_init__(self):
         itemsize(self.dtype)
         for name in ("shape", "samples"):
-            values = tuple(number(value, name) for value in getattr(self, name))
+            values = tuple(check_number(value, name) for value in getattr(self, name))
             if not values:
                 raise ValueError(f"{name} is empty")
             object.__setattr__(self, name, values)
         for name in ("flops", "bytes"):
-            number(getattr(self, name), name, above=False)
+            check_number(getattr(self, name), name, above=False)
 
     def __repr__(self):
         best, median = (f"{engineering(seconds)}s" for seconds in (self.best, self.median))
@@ -174,7 +174,7 @@ class Measurements:
         )
 
     @property
-    def disturbed(self):
+    def was_disturbed(self):
         """True where a quarter of the matmuls have a median 1.25 times their best, or more.
 
         On a quiet machine it is within a few percent; other work delays threads that wait for each
@@ -248,7 +248,7 @@ class Measurements:
         for size, speed in sorted(ceilings.bandwidth.items(), reverse=True):
             if speed > 1.25 * fastest and len(levels) < 5:
                 fastest = speed
-                levels[_binary(size)] = Roofline(float(peak), speed)
+                levels[_format_binary(size)] = Roofline(float(peak), speed)
         return levels
 
     def save(self, path):
@@ -263,14 +263,14 @@ class Measurements:
         """Write ``chip()`` to a TOML file, which can be given wherever a chip's name can."""
         chip = self.chip()
         lines = [
-            "[[chip]]", f"name = {_toml(chip.name)}", f"sku = {_toml(chip.sku)}",
-            *(f"peak.{dtype} = {_figure(peak)}" for dtype, peak in chip.peaks.items()),
+            "[[chip]]", f"name = {_format_toml(chip.name)}", f"sku = {_format_toml(chip.sku)}",
+            *(f"peak.{dtype} = {_format_figure(peak)}" for dtype, peak in chip.peaks.items()),
         ]  # fmt: skip
         if chip.bandwidth:
-            lines.append(f"memory.bandwidth = {_figure(chip.bandwidth)}")
+            lines.append(f"memory.bandwidth = {_format_figure(chip.bandwidth)}")
         source = next(iter(chip.peaks.values())).source
         Path(path).write_text(
-            "\n".join(["[sources]", f"measured = {_toml(source)}", "", *lines, ""]),
+            "\n".join(["[sources]", f"measured = {_format_toml(source)}", "", *lines, ""]),
             encoding="utf-8",
         )
 
@@ -334,7 +334,7 @@ class Measurements:
             for dtype, peak in ceilings.peaks.items()
         ]
         rows += [
-            [f"bandwidth, {_binary(size)}", f"{engineering(speed)}B/s"]
+            [f"bandwidth, {_format_binary(size)}", f"{engineering(speed)}B/s"]
             for size, speed in ceilings.bandwidth.items()
         ]
         if ceilings.overhead:
@@ -347,14 +347,14 @@ class Measurements:
         return (
             f"{machine.name}, {machine.threads} of {machine.cores} cores, {machine.library} "
             f"{self.versions.get(machine.library, '')}, {self.date[:10]}"
-            f"{warning if self.disturbed else ''}"
+            f"{warning if self.was_disturbed else ''}"
         )
 
     def __repr__(self):
-        return f"{self._caption()}\n{text_table(*self._table())}"
+        return f"{self._caption()}\n{format_text_table(*self._table())}"
 
     def _repr_html_(self):
-        return f"<p>{self._caption()}</p>{html_table(*self._table())}"
+        return f"<p>{self._caption()}</p>{format_html_table(*self._table())}"
 
 
 def measure(quick=False, device="auto", progress=True, threads=None):
@@ -398,9 +398,9 @@ def measure(quick=False, device="auto", progress=True, threads=None):
     if device not in DEVICES:
         raise ValueError(f"device={device!r} is not known; use one of {', '.join(DEVICES)}")
     if threads is None:
-        from rooflab.machine.bench import cores
+        from rooflab.machine.bench_process import count_cores
 
-        threads = cores()
+        threads = count_cores()
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
         raise ValueError(f"threads={threads!r} must be a whole number from 1 on")
     return _measure({"device": device, "threads": threads, "quick": bool(quick), "plan": None},
@@ -411,7 +411,7 @@ def _measure(asked, progress=None):
     begin = datetime.now().astimezone()
     head, timings, skipped, ended = {}, [], [], False
     # If the reader interrupts, the process ends too.
-    with contextlib.closing(lines_of(asked)) as lines:
+    with contextlib.closing(read_events(asked)) as lines:
         for line in lines:
             event = line.pop("event")
             if event == "refused":
@@ -442,17 +442,17 @@ def _measure(asked, progress=None):
     )
 
 
-def _binary(size):
+def _format_binary(size):
     """Bytes in powers of 1024, the unit caches are sold in."""
     power = min(int(math.log2(size)) // 10, 3)
     return f"{size / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB')[power]}"
 
 
-def _figure(figure):
+def _format_figure(figure):
     parts = {"value": float(figure), "unit": figure.unit, "kind": figure.kind, "source": "measured"}
-    written = (f"{name} = {_toml(value)}" for name, value in parts.items() if value != "")
+    written = (f"{name} = {_format_toml(value)}" for name, value in parts.items() if value != "")
     return f"{{ {', '.join(written)} }}"
 
 
-def _toml(value):
+def _format_toml(value):
     return json.dumps(value, ensure_ascii=False)  # TOML writes text and numbers as JSON does

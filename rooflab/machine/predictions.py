@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from roofkit._inputs import number
-from roofkit._units import quantity
+from roofkit._inputs import check_number
+from roofkit._units import format_quantity
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,16 +32,16 @@ class Prediction:
     correlation: float = 1.0
 
     def __repr__(self):
-        low, high = quantity(self.low, "s"), quantity(self.high, "s")
+        low, high = format_quantity(self.low, "s"), format_quantity(self.high, "s")
         share = "" if self.coverage is None else f"{self.coverage:.0%} "
         share += f"between {low} and {high}"
-        return f"Prediction({quantity(self.seconds, 's')}, {share}: {self.basis})"
+        return f"Prediction({format_quantity(self.seconds, 's')}, {share}: {self.basis})"
 
     def __mul__(self, times):
         """The same kernel so many times: one error, repeated, so the interval scales with it."""
         if isinstance(times, Prediction):
             return NotImplemented
-        times = number(times, "times", above=False)
+        times = check_number(times, "times", above=False)
         scaled = (times * value for value in (self.seconds, self.low, self.high))
         return Prediction(*scaled, self.coverage, self.basis, self.correlation)
 
@@ -68,8 +68,8 @@ class Prediction:
         coverage = None if None in known else min(known)
         together = max(part.correlation for part in parts)
         seconds = sum(part.seconds for part in parts)
-        below = _spread([part.seconds - part.low for part in parts], together)
-        above = _spread([part.high - part.seconds for part in parts], together)
+        below = _sum_spreads([part.seconds - part.low for part in parts], together)
+        above = _sum_spreads([part.high - part.seconds for part in parts], together)
         reasons = dict.fromkeys(reason for part in parts for reason in part.basis.split("; "))
         return cls(
             seconds, seconds - below, seconds + above, coverage, "; ".join(reasons), together
@@ -80,7 +80,7 @@ class Prediction:
 Prediction.__array_ufunc__ = None
 
 
-def _spread(widths, together):
+def _sum_spreads(widths, together):
     total, squares = sum(widths), sum(width**2 for width in widths)
     root = together * total**2 + (1 - together) * squares
     return np.sqrt(root) if isinstance(root, np.ndarray) else math.sqrt(root)

@@ -3,17 +3,17 @@
 import matplotlib.pyplot  # noqa: F401  first: an installation without it is told so
 
 from roofkit._units import engineering
+from rooflab.plot.bottlenecks import bottleneck_map
 from rooflab.plot.collectives import collective, topologies
+from rooflab.plot.common import COLOURS, LINES, Picture, show
 from rooflab.plot.convolutions import conv_shapes
-from rooflab.plot.figures import COLOURS, LINES, Picture, show
 from rooflab.plot.matmuls import matmul_batches, matmul_shapes, matmul_times
-from rooflab.plot.measured import measured
+from rooflab.plot.measured_times import measured_times
 from rooflab.plot.models import layers
-from rooflab.plot.regions import waits
 from rooflab.plot.rooflines import roofline, times
 from rooflab.plot.sharding import matmul_cuts, matmul_pair, overlap_blocks, split_times
-from rooflab.plot.stacks import breakdown
 from rooflab.plot.tables import table
+from rooflab.plot.time_breakdown import time_breakdown
 from rooflab.plot.tokens import over_tokens
 from rooflab.plot.traffic import traffic
 from rooflab.plot.years import over_years
@@ -22,7 +22,7 @@ __all__ = [
     "COLOURS",
     "LINES",
     "Picture",
-    "breakdown",
+    "bottleneck_map",
     "collective",
     "conv_shapes",
     "engineering",
@@ -32,7 +32,7 @@ __all__ = [
     "matmul_pair",
     "matmul_shapes",
     "matmul_times",
-    "measured",
+    "measured_times",
     "over_tokens",
     "over_years",
     "overlap_blocks",
@@ -40,8 +40,8 @@ __all__ = [
     "show",
     "split_times",
     "table",
+    "time_breakdown",
     "times",
     "topologies",
     "traffic",
-    "waits",
 ]

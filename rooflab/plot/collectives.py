@@ -10,8 +10,8 @@ from matplotlib.patches import Rectangle
 
 from roofkit.network import Group
 from rooflab import palette
-from rooflab.plot.figures import COLOURS
-from rooflab.plot.wording import listing, say
+from rooflab.plot.common import COLOURS
+from rooflab.plot.wording import join_parts, say
 
 # A chip is named by a letter, a piece of the array by a number.
 LETTERS = "ABCDEFGH"
@@ -54,15 +54,16 @@ def collective(name, n=4, *, axes=None):
         _draw_state(ax, step, held, before, name)
         before = held
     told = [
-        say("collective.state", step=step, chips=_told(held)) for step, held in enumerate(states)
+        say("collective.state", step=step, chips=_describe_state(held))
+        for step, held in enumerate(states)
     ]
     axes[0].roofkit_description = say(
-        "collective.described", name=name, n=n, steps=len(states) - 1, states=listing(told)
+        "collective.described", name=name, n=n, steps=len(states) - 1, states=join_parts(told)
     )
     return tuple(axes)
 
 
-def _gathering(n, held=None):
+def _gather_states(n, held=None):
     """Each chip passes on to the next what it got last."""
     held = [{chip: (chip, n)} for chip in range(n)] if held is None else held
     yield held
@@ -74,7 +75,7 @@ def _gathering(n, held=None):
         yield held
 
 
-def _scattering(n):
+def _scatter_states(n):
     """Each piece goes around once, adds a part at every chip, and ends at that of its number."""
     held = [{piece: (piece, 1) for piece in range(n)} for _ in range(n)]
     yield held
@@ -89,13 +90,13 @@ def _scattering(n):
         yield held
 
 
-def _reducing(n):
-    scattered = list(_scattering(n))
+def _reduce_states(n):
+    scattered = list(_scatter_states(n))
     yield from scattered
-    yield from list(_gathering(n, scattered[-1]))[1:]
+    yield from list(_gather_states(n, scattered[-1]))[1:]
 
 
-def _exchanging(n):
+def _exchange_states(n):
     """At each step every chip sends one piece, one chip further than at the step before."""
     held = [{target: (target, n) for target in range(n)} for _ in range(n)]
     yield held
@@ -107,10 +108,10 @@ def _exchanging(n):
 
 
 STATES = {
-    "all-gather": lambda n: list(_gathering(n)),
-    "reduce-scatter": lambda n: list(_scattering(n)),
-    "all-reduce": lambda n: list(_reducing(n)),
-    "all-to-all": lambda n: list(_exchanging(n)),
+    "all-gather": lambda n: list(_gather_states(n)),
+    "reduce-scatter": lambda n: list(_scatter_states(n)),
+    "all-reduce": lambda n: list(_reduce_states(n)),
+    "all-to-all": lambda n: list(_exchange_states(n)),
 }
 
 
@@ -146,7 +147,7 @@ def _draw_state(ax, step, held, before, name):
         ax.text(n / 2, n + 0.35, say("collective.pieces"), **small)
 
 
-def _told(held):
+def _describe_state(held):
     n, chips = len(held), []
     for letter, pieces in zip(LETTERS, held, strict=False):
         told = [
@@ -154,8 +155,8 @@ def _told(held):
                 piece=piece, parts=parts, n=n)
             for piece, (_, parts) in sorted(pieces.items())
         ]  # fmt: skip
-        chips.append(say("collective.chip", chip=letter, pieces=listing(told, "words")))
-    return listing(chips, "items")
+        chips.append(say("collective.chip", chip=letter, pieces=join_parts(told, "words")))
+    return join_parts(chips, "items")
 
 
 def topologies(groups, *, axes=None):
@@ -198,7 +199,7 @@ def topologies(groups, *, axes=None):
         )
         for label, group in groups.items()
     ]  # fmt: skip
-    axes[0].roofkit_description = say("topologies.described", groups=listing(told))
+    axes[0].roofkit_description = say("topologies.described", groups=join_parts(told))
     return tuple(axes)
 
 

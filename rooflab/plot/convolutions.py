@@ -5,13 +5,13 @@ from matplotlib.patches import Polygon
 from roofkit import kernels
 from roofkit._units import engineering
 from rooflab import palette
-from rooflab.plot.figures import COLOURS, new_axes
+from rooflab.plot.common import COLOURS, new_axes
 from rooflab.plot.wording import say
 
 # A channel is drawn so far to the right and so far up, as a share of a row's height.
 SLANT = 0.36, 0.3
 # How thick a filter of a few rows is drawn at least, as a share of the figure's width.
-THIN = 0.008
+THINNEST = 0.008
 # How far above a front its name stands, as a share of the figure's width: beside the slanted edge.
 RAISED = 0.045
 
@@ -50,11 +50,11 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
     ax.set(xlim=(-0.05 * width, 1.01 * width), ylim=(-below, 1.02 * height))
     ax.set_aspect("equal")
     ax.axis("off")
-    thick = max(K, THIN * width)
+    thick = max(K, THINNEST * width)
     at = [0, widths[0] + gap, widths[0] + widths[1] + 2 * gap]
-    _box(ax, (at[0], 0), (W, H, C_in), COLOURS[0])
-    _box(ax, (at[1], 0), (thick, thick, deep), COLOURS[1], dark=True)
-    _box(ax, (at[2], 0), (columns, rows, C_out), COLOURS[2])
+    _draw_box(ax, (at[0], 0), (W, H, C_in), COLOURS[0])
+    _draw_box(ax, (at[1], 0), (thick, thick, deep), COLOURS[1], dark=True)
+    _draw_box(ax, (at[2], 0), (columns, rows, C_out), COLOURS[2])
     # What the filter sees reaches as far back as the filter does; what it gives is one number.
     for left, size, part, reach, colour, name in (
         (at[0], (W, H), thick, deep, COLOURS[1], say("convolution.seen")),
@@ -62,7 +62,7 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
     ):
         corner = left + 0.3 * (size[0] - part), 0.55 * (size[1] - part)
         # It lies within the array, whose faces are drawn over it.
-        _box(ax, corner, (part, part, reach), colour, dark=True, zorder=0.5)
+        _draw_box(ax, corner, (part, part, reach), colour, dark=True, zorder=0.5)
         ax.annotate(
             name, (corner[0] + part / 2, corner[1] + part), ha="center", va="bottom", fontsize=9.8,
             xytext=(left, size[1] + RAISED * width), linespacing=1.1,
@@ -74,11 +74,11 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
         textcoords="offset points", ha="right", va="bottom", fontsize=9.8,
     )  # fmt: skip
     named = (
-        (at[0] + W / 2, _sizes("X", C_in, H, W, bytes_of("X"))),
+        (at[0] + W / 2, _size_text("X", C_in, H, W, bytes_of("X"))),
         (at[1] + thick / 2, say(
             "convolution.filters", count=C_out, deep=deep, kernel=K, bytes=bytes_of("Y"),
         )),
-        (at[2] + columns / 2, _sizes("Z", C_out, rows, columns, out)),
+        (at[2] + columns / 2, _size_text("Z", C_out, rows, columns, out)),
     )  # fmt: skip
     for centre, text in named:
         ax.annotate(
@@ -93,14 +93,14 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
     return ax
 
 
-def _sizes(name, channels, rows, columns, bytes):
+def _size_text(name, channels, rows, columns, bytes):
     """What stands under an array of channels."""
     return say(
         "convolution.array", name=name, channels=channels, rows=rows, columns=columns, bytes=bytes
     )
 
 
-def _box(ax, corner, sizes, colour, *, dark=False, zorder=1):
+def _draw_box(ax, corner, sizes, colour, *, dark=False, zorder=1):
     """A box in oblique view: its front, its top and its right side."""
     (left, low), (wide, high, deep) = corner, sizes
     right, top = left + wide, low + high

@@ -8,14 +8,22 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 import roofkit as rk
-from roofkit._units import engineering, prefixed
+from roofkit._units import engineering, find_prefix
 from roofkit.roofline import Roofline
 from rooflab import palette
-from rooflab.plot.figures import COLOURS, LINES, WITHIN, bare, checked, new_axes, ticks
-from rooflab.plot.wording import listing, say
+from rooflab.plot.common import (
+    COLOURS,
+    LEGEND_INSIDE,
+    LINES,
+    check_positive,
+    draw_grid,
+    new_axes,
+    set_ticks,
+)
+from rooflab.plot.wording import join_parts, say
 
 # How thick a single row or column is drawn, as a share of the figure's width.
-THIN = 0.006
+THINNEST = 0.006
 # Where a text stands beside a point: its offset in points, and how it is aligned.
 SIDES = {
     "on": ((0, 0), "center", "center"),
@@ -25,7 +33,7 @@ SIDES = {
     "below": ((0, -5), "center", "top"),
 }
 # The batches that a curve is drawn for.
-FEWEST, MOST = 16, 8192
+SMALLEST_BATCH, LARGEST_BATCH = 16, 8192
 
 
 def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
@@ -72,7 +80,7 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
     ax.set_aspect("equal")
     ax.axis("off")
     # The block lies about a third of the way in, where a tile begins.
-    thick, wide = max(rows, THIN * width), max(columns, THIN * width)
+    thick, wide = max(rows, THINNEST * width), max(columns, THINNEST * width)
     under = B - rows * (B // rows // 3) - thick
     left = right + columns * (F // columns // 3)
     # Where chips split D, a colour stands for a chip, as in the figures of cuts.
@@ -87,21 +95,21 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
         ax.add_patch(Rectangle(corner, *size, fc="none", ec=colour, lw=1.2))
     moved = {name: f"{engineering(rk.matmul(B, D, F, dtype, moves=name).bytes)}B" for name in "XYZ"}
     free = (left + wide + width) / 2
-    _write(ax, f"Y{one}[{depth}, F]\n{moved['Y']}", (free, above + D / 2), "on")
+    _write_beside(ax, f"Y{one}[{depth}, F]\n{moved['Y']}", (free, above + D / 2), "on")
     if flat:
-        _write(ax, f"X{one}[B, {depth}]  {moved['X']}", (D / 2, B), "above")
-        _write(ax, f"Z{one}[B, F]  {moved['Z']}", (free, 0), "below")
+        _write_beside(ax, f"X{one}[B, {depth}]  {moved['X']}", (D / 2, B), "above")
+        _write_beside(ax, f"Z{one}[B, F]  {moved['Z']}", (free, 0), "below")
     else:
-        _write(ax, f"X{one}[B, {depth}]\n{moved['X']}", (D / 2, under / 2), "on")
-        _write(ax, f"Z{one}[B, F]\n{moved['Z']}", (free, under / 2), "on")
+        _write_beside(ax, f"X{one}[B, {depth}]\n{moved['X']}", (D / 2, under / 2), "on")
+        _write_beside(ax, f"Z{one}[B, F]\n{moved['Z']}", (free, under / 2), "on")
     edge = {"fontsize": 9, "color": palette.colour("reference")}
     if tile and not flat:
         beside = (left + wide, under + thick / 2)
-        _write(ax, f"{rows:,} × {columns:,}", beside, "right", **edge)
-    _write(ax, f"B = {B:,}", (0, B / 2), "left", rotation=0 if flat else 90, **edge)
-    _write(ax, f"{depth} = {D:,}", (D / 2, 0), "below", **edge)
-    _write(ax, f"{depth} = {D:,}", (right, above + D / 2), "left", rotation=90, **edge)
-    _write(ax, f"F = {F:,}", (right + F / 2, height), "above", **edge)
+        _write_beside(ax, f"{rows:,} × {columns:,}", beside, "right", **edge)
+    _write_beside(ax, f"B = {B:,}", (0, B / 2), "left", rotation=0 if flat else 90, **edge)
+    _write_beside(ax, f"{depth} = {D:,}", (D / 2, 0), "below", **edge)
+    _write_beside(ax, f"{depth} = {D:,}", (right, above + D / 2), "left", rotation=90, **edge)
+    _write_beside(ax, f"F = {F:,}", (right + F / 2, height), "above", **edge)
     ax.roofkit_description = say(
         "shapes.block" if tile else "shapes.element", rows=rows, columns=columns,
         X=f"X{one}[{B}, {D}]", Y=f"Y{one}[{D}, {F}]", Z=f"Z{one}[{B}, {F}]",
@@ -137,9 +145,9 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
     if not isinstance(layers, Mapping) or not 1 <= len(layers) <= len(COLOURS):
         raise ValueError(f"layers must map 1 to {len(COLOURS)} labels to (D, F), got {layers!r}")
     ax = ax or new_axes(3.8)
-    xs = np.geomspace(FEWEST, MOST, 400)
+    xs = np.geomspace(SMALLEST_BATCH, LARGEST_BATCH, 400)
     rule = rk.critical_batch(roof, dtype=dtype)
-    ax.set(xscale="log", yscale="log", xlim=(FEWEST, MOST))
+    ax.set(xscale="log", yscale="log", xlim=(SMALLEST_BATCH, LARGEST_BATCH))
     ax.plot(xs, roof.peak_flops * np.minimum(xs / rule, 1), color=palette.colour("frame"), lw=5,
             label=say("batches.limit", batch=f"{rule:.4g}"))  # fmt: skip
     told = []
@@ -149,24 +157,24 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
         shown = f"{critical:.4g}" if math.isfinite(critical) else "∞"
         legend = say("batches.legend", label=label, batch=shown)
         ax.plot(xs, reached, ls=line, color=colour, lw=1.8, label=legend)
-        if critical <= MOST:
+        if critical <= LARGEST_BATCH:
             ax.plot(critical, roof.peak_flops, "o", color=colour, ms=7, mec="white", zorder=3)
             ax.plot([critical] * 2, [0, roof.peak_flops], ":", color=colour, lw=1, zorder=1)
         reaches = "batches.reaches" if math.isfinite(critical) else "batches.never"
         told.append(say(reaches, label=label, batch=shown))
-    ax.set_ylim(roof.peak_flops * FEWEST / rule * 0.7, roof.peak_flops * 1.6)
+    ax.set_ylim(roof.peak_flops * SMALLEST_BATCH / rule * 0.7, roof.peak_flops * 1.6)
     ax.set_xlabel(say("axes.tokens"))
     ax.set_ylabel(say("axes.attainable"))
     marks = [2**i for i in range(4, 14)]
     ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
     ax.set_xticks([], minor=True)
-    ticks(ax.yaxis, ax.get_ylim(), lambda value: engineering(value).strip())
-    bare(ax)
-    legend = ax.legend(loc="lower right", **WITHIN, title=name)
+    set_ticks(ax.yaxis, ax.get_ylim(), lambda value: engineering(value).strip())
+    draw_grid(ax)
+    legend = ax.legend(loc="lower right", **LEGEND_INSIDE, title=name)
     legend.get_title().set_fontsize(9)
     ax.roofkit_description = say(
         "batches.described" if name else "batches.described_unnamed",
-        name=name, layers=listing(told), rule=f"{rule:.4g}",
+        name=name, layers=join_parts(told), rule=f"{rule:.4g}",
     )  # fmt: skip
     return ax
 
@@ -187,11 +195,11 @@ def matmul_times(batches, seconds, models, *, ax=None):
     >>> ax.roofkit_description
     'Measured times, 19 µs at 1 token to 21 µs at 64; T_lower: 12 µs at 1 to 13 µs at 64.'
     """
-    batches, seconds = _pairs("the measured", batches, seconds)
+    batches, seconds = _check_pairs("the measured", batches, seconds)
     if not isinstance(models, Mapping) or len(models) > len(COLOURS):
         raise ValueError(f"models must map up to {len(COLOURS)} labels to pairs, got {models!r}")
-    read = {label: _pairs(label, *pair) for label, pair in models.items()}
-    scale, prefix = prefixed(
+    read = {label: _check_pairs(label, *pair) for label, pair in models.items()}
+    scale, prefix = find_prefix(
         max(times.max() for times in [seconds, *(times for _, times in read.values())])
     )
     ax = ax or new_axes(3.8)
@@ -203,17 +211,17 @@ def matmul_times(batches, seconds, models, *, ax=None):
     ax.set_xlabel(say("axes.tokens"))
     ax.set_ylabel(say("axes.time_in", unit=f"{prefix}s"))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    bare(ax)
-    ax.legend(loc="upper left", **WITHIN)
+    draw_grid(ax)
+    ax.legend(loc="upper left", **LEGEND_INSIDE)
     told = [
-        _ends("one_token" if batches[0] == 1 else "tokens", batches, seconds),
-        *(_ends("model", *pair, label=_plain(label)) for label, pair in read.items()),
+        _describe_ends("one_token" if batches[0] == 1 else "tokens", batches, seconds),
+        *(_describe_ends("model", *pair, label=_strip_math(label)) for label, pair in read.items()),
     ]
-    ax.roofkit_description = say("matmul_times.described", parts=listing(told))
+    ax.roofkit_description = say("matmul_times.described", parts=join_parts(told))
     return ax
 
 
-def _ends(sentence, batches, seconds, **fields):
+def _describe_ends(sentence, batches, seconds, **fields):
     """A sentence about the times of the smallest batch and of the largest."""
     return say(
         f"matmul_times.{sentence}", **fields, few=f"{batches[0]:g}", many=f"{batches[-1]:g}",
@@ -221,7 +229,7 @@ def _ends(sentence, batches, seconds, **fields):
     )  # fmt: skip
 
 
-def _write(ax, text, xy, side, **style):
+def _write_beside(ax, text, xy, side, **style):
     """Write on a point or beside it."""
     offset, across, along = SIDES[side]
     ax.annotate(
@@ -230,12 +238,12 @@ def _write(ax, text, xy, side, **style):
     )  # fmt: skip
 
 
-def _plain(label):
+def _strip_math(label):
     """A label without the signs of mathematical type: $T_\\mathrm{tile}$ is T_tile."""
     return re.sub(r"\\mathrm|[${}]", "", label)
 
 
-def _pairs(name, batches, seconds):
+def _check_pairs(name, batches, seconds):
     batches, seconds = np.asarray(batches, float), np.asarray(seconds, float)
     if batches.ndim != 1 or batches.shape != seconds.shape or not batches.size:
         raise ValueError(
@@ -243,6 +251,6 @@ def _pairs(name, batches, seconds):
             f"{batches.shape} and {seconds.shape}"
         )
     for what, values in (("batches", batches), ("seconds", seconds)):
-        checked(f"{name} {what}", values)
+        check_positive(f"{name} {what}", values)
     order = np.argsort(batches)
     return batches[order], seconds[order]

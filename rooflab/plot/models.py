@@ -15,16 +15,16 @@ from matplotlib.text import Text
 from roofkit._units import engineering
 from roofkit.models.layers import LayerTable
 from rooflab import palette
-from rooflab.plot.figures import (
+from rooflab.plot.common import (
     COLOURS,
     LINES,
-    intensities_shown,
-    limits,
+    check_limits,
+    format_3g,
+    intensity_limits,
     place_labels,
-    roofline_axes,
-    rounded,
+    set_roofline_axes,
 )
-from rooflab.plot.wording import bound_by, listing, named, say
+from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
 # Kinds of layers by a pattern that their names match; the first that matches counts.
 KINDS = {
@@ -42,10 +42,10 @@ KINDS = {
 }
 # Markers with the part of their bounding square that they fill, so that equal shares look equal.
 MARKERS = {"o": math.pi / 4, "s": 1.0, "D": 1.0, "^": 0.5}
-WHOLE = 1600  # area of a point that takes all the time, in square points of type
-ALIKE = 1.25  # layers whose intensities differ by no more are one point
-SMALL = 0.005  # shares below are dots of one size
-NAMED = 0.005, 0.03  # shares from which a point has a label, alone and beside other tables
+WHOLE_AREA = 1600  # area of a point that takes all the time, in square points of type
+MERGE_WITHIN = 1.25  # layers whose intensities differ by no more are one point
+SMALL_SHARE = 0.005  # shares below are dots of one size
+NAMED_SHARES = 0.005, 0.03  # shares from which a point has a label, alone and beside other tables
 
 
 def layers(tables, *, xlim=None, ax=None):
@@ -70,7 +70,7 @@ def layers(tables, *, xlim=None, ax=None):
     >>> layers({"prefill": served.prefill(), "decode": served.decode()}).get_ylabel()
     'attainable (FLOP/s)'
     """
-    tables = named_tables(tables, most=len(MARKERS))
+    tables = check_tables(tables, most=len(MARKERS))
     points = {label: _points(table) for label, table in tables.items()}
     for label, found in points.items():
         if not found:
@@ -80,7 +80,7 @@ def layers(tables, *, xlim=None, ax=None):
     ridges = [peak / bandwidth for peak, bandwidth in roofs]
     intensities = [point.intensity for point in every]
     # Room for the peak's name, right of the large points of a prefill.
-    xlim = limits(xlim or intensities_shown(ridges, intensities, above=3), "xlim")
+    xlim = check_limits(xlim or intensity_limits(ridges, intensities, above=3), "xlim")
     if not xlim[0] <= min(intensities) <= max(intensities) <= xlim[1]:
         raise ValueError(
             f"the layers' intensities reach from {min(intensities):g} to {max(intensities):g}, "
@@ -89,41 +89,41 @@ def layers(tables, *, xlim=None, ax=None):
     ylim = 0.6 * min(xlim[0] * bandwidth for _, bandwidth in roofs), roofs[0][0] * 10
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-    roofline_axes(ax, xlim, ylim)
+    set_roofline_axes(ax, xlim, ylim)
     lines = []
     for (peak, bandwidth), line in zip(roofs, LINES, strict=False):
         xs = np.array([xlim[0], min(max(peak / bandwidth, xlim[0]), xlim[1]), xlim[1]])
         lines.append((xs, np.minimum(peak, xs * bandwidth)))
         ax.plot(*lines[-1], ls=line, color=palette.colour("reference"), lw=1.5, zorder=2)
-    labels, named = [], NAMED[len(tables) > 1]
+    labels, named = [], NAMED_SHARES[len(tables) > 1]
     for found, marker, colour in zip(points.values(), MARKERS, COLOURS, strict=False):
         for point in found:
             xy, area = (point.intensity, point.attainable), _area(point.share, marker)
-            large = point.share >= SMALL
+            large = point.share >= SMALL_SHARE
             # A smaller point is drawn over a larger one.
             ax.scatter(
                 *xy, marker=marker, s=area if large else 9, color=colour, edgecolor="white",
                 alpha=0.85 if large else 1, lw=0.8 if large else 0.3, zorder=4 - point.share,
             )  # fmt: skip
             if point.share >= named:
-                labels.append((_label(point, named), xy, math.sqrt(area) / 2, colour))
+                labels.append((_point_label(point, named), xy, math.sqrt(area) / 2, colour))
     if len(tables) > 1:
-        _legend(ax, tables)
-    sizes = _sizes(ax, palette.colour("sizes") if len(tables) > 1 else COLOURS[0])
+        _draw_legend(ax, tables)
+    sizes = _draw_size_key(ax, palette.colour("sizes") if len(tables) > 1 else COLOURS[0])
     note = ax.text(
-        0.015, 0.985, "\n".join(_total(label, table) for label, table in tables.items()),
+        0.015, 0.985, "\n".join(_total_text(label, table) for label, table in tables.items()),
         transform=ax.transAxes, va="top", fontsize=9, linespacing=1.3,
         bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
     )  # fmt: skip
     ax.figure.draw_without_rendering()
-    names = [text for roof in roofs for text in _name_roof(ax, roof, roofs, tables)]
+    names = [text for roof in roofs for text in _label_roof(ax, roof, roofs, tables)]
     labels.sort(key=lambda label: -label[2])
     place_labels(ax, labels, avoid=[sizes, note, *names], lines=lines, nearest=True)
     ax.roofkit_description = _describe(tables, points, roofs)
     return ax
 
 
-def named_tables(tables, most=None):
+def check_tables(tables, most=None):
     """Tables by label, checked; one alone has an empty label."""
     if isinstance(tables, LayerTable):
         tables = {"": tables}
@@ -145,7 +145,7 @@ def named_tables(tables, most=None):
     return tables
 
 
-def kind_of(name):
+def layer_kind(name):
     """The kind of a layer, told by its name."""
     return next(kind for kind, pattern in KINDS.items() if re.search(pattern, name))
 
@@ -167,7 +167,7 @@ def _points(table):
             continue
         roof = layer.bound, layer.peak, layer.bandwidth
         for first, cluster in clusters:
-            if layer.intensity <= ALIKE * first.intensity and roof == cluster[0]:
+            if layer.intensity <= MERGE_WITHIN * first.intensity and roof == cluster[0]:
                 cluster[1].append(layer)
                 break
         else:
@@ -177,7 +177,7 @@ def _points(table):
         intensity = _sum(cluster, "flops") / _sum(cluster, "bytes")
         kinds = {}
         for layer in sorted(cluster, key=table.layers.index):
-            kinds.setdefault(kind_of(layer.name), []).append(layer)
+            kinds.setdefault(layer_kind(layer.name), []).append(layer)
         parts = [(each, _sum(each, "time") / table.time) for each in kinds.values()]
         parts.sort(key=lambda part: -part[1])
         share = _sum(cluster, "time") / table.time
@@ -207,14 +207,14 @@ def _roofs(tables):
 
 def _area(share, marker):
     """Area of a marker's bounding square, in square points of type."""
-    return WHOLE * share / MARKERS[marker]
+    return WHOLE_AREA * share / MARKERS[marker]
 
 
-def _label(point, least, most=4):
+def _point_label(point, least, most=4):
     """A line for each kind of layer in the point that takes some time."""
     parts = [part for part in point.parts if part[1] >= least] or point.parts[:1]
     lines = [
-        say("layers.named", layers=_joined(layers), share=f"{share:.0%}")
+        say("layers.named", layers=_join_names(layers), share=f"{share:.0%}")
         for layers, share in parts[:most]
     ]
     if len(parts) > most:
@@ -222,25 +222,27 @@ def _label(point, least, most=4):
     return "\n".join(lines)
 
 
-def _joined(layers, longest=34):
+def _join_names(layers, longest=34):
     """Names in short: q/k/v/o_proj."""
     names = [layer.name for layer in layers]
     words = [name.split("_") for name in names]
-    before, after = _common(words), _common([each[::-1] for each in words])
+    before, after = _common_length(words), _common_length([each[::-1] for each in words])
     middles = ["_".join(each[before : len(each) - after]) for each in words]
-    text = listing(names, "items")
+    text = join_parts(names, "items")
     if len(names) > 1 and before + after and all(middles):
         head, tail = words[0][:before], words[0][len(words[0]) - after :]
         text = "_".join([*head, "/".join(middles), *tail])
-    return text if len(text) <= longest else _counted(layers)
+    return text if len(text) <= longest else _format_count(layers)
 
 
-def _counted(layers):
+def _format_count(layers):
     """How many layers there are, for names that are too many to list: 32 MLP."""
-    return say("kinds.several", count=len(layers), kind=named("kinds", kind_of(layers[0].name)))
+    return say(
+        "kinds.several", count=len(layers), kind=word_for("kinds", layer_kind(layers[0].name))
+    )
 
 
-def _common(words):
+def _common_length(words):
     """How many words all begin with."""
     return next(
         (i for i, each in enumerate(zip(*words, strict=False)) if len(set(each)) > 1),
@@ -248,7 +250,7 @@ def _common(words):
     )
 
 
-def _legend(ax, tables):
+def _draw_legend(ax, tables):
     handles = [
         Line2D([], [], ls="", marker=marker, ms=9, color=colour, mec="white", label=label)
         for label, marker, colour in zip(tables, MARKERS, COLOURS, strict=False)
@@ -259,7 +261,7 @@ def _legend(ax, tables):
     )  # fmt: skip
 
 
-def _sizes(ax, colour):
+def _draw_size_key(ax, colour):
     """The key to the areas, where no roof runs."""
     shares = 0.01, 0.1, 0.5
     tallest = math.sqrt(_area(shares[-1], "o"))
@@ -281,36 +283,38 @@ def _sizes(ax, colour):
     return ax.add_artist(box)
 
 
-def _absent(table):
+def _find_absent(table):
     """Layers without arithmetic, and their share of the time."""
     absent = [layer for layer in table if not (layer.flops > 0 and layer.bytes > 0)]
     return absent, _sum(absent, "time") / table.time
 
 
-def _total(label, table):
+def _total_text(label, table):
     sentence = "layers.total" if label else "layers.total_unnamed"
     text = say(sentence, label=label, time=f"{engineering(table.time)}s")
-    absent, share = _absent(table)
-    if share < SMALL:
+    absent, share = _find_absent(table)
+    if share < SMALL_SHARE:
         return text
     kinds = dict.fromkeys(
-        kind_of(layer.name) for layer in absent if layer.count * layer.time >= SMALL * table.time
+        layer_kind(layer.name)
+        for layer in absent
+        if layer.count * layer.time >= SMALL_SHARE * table.time
     )
-    told = listing([named("kinds", kind) for kind in kinds], "pair")
+    told = join_parts([word_for("kinds", kind) for kind in kinds], "pair")
     return say("layers.absent", total=text, share=f"{share:.0%}", kinds=told)
 
 
-def _name_roof(ax, roof, roofs, tables):
+def _label_roof(ax, roof, roofs, tables):
     """Write the peak over the flat part and the bandwidth along the slope."""
     peak, bandwidth = roof
     text = f"{engineering(peak)}FLOP/s"
     if sum(other[0] == peak for other in roofs) < len(roofs):
         under = {
-            kind_of(layer.name)
+            layer_kind(layer.name)
             for table in tables.values() for layer in table if layer.peak == peak
         }  # fmt: skip
         if len(under) == 1:
-            text = say("layers.peak_of", peak=text, kind=named("kinds", under.pop()))
+            text = say("layers.peak_of", peak=text, kind=word_for("kinds", under.pop()))
     (left, right), names = ax.get_xlim(), []
     # The text stands below its line where another roof lies closely above.
     low = any(peak < other[0] < 3 * peak for other in roofs)
@@ -344,21 +348,21 @@ def _describe(tables, points, roofs):
     ]  # fmt: skip
     for label, table in tables.items():
         found = [
-            say("layers.point", intensity=rounded(point.intensity), bound=bound_by(point.bound),
-                layers=listing([_listed(layers) for layers, _ in point.parts], "pair"),
+            say("layers.point", intensity=format_3g(point.intensity), bound=word_bound(point.bound),
+                layers=join_parts([_list_layers(layers) for layers, _ in point.parts], "pair"),
                 share=f"{point.share:.1%}")
             for point in sorted(points[label], key=lambda point: -point.share)
         ]  # fmt: skip
-        absent, share = _absent(table)
+        absent, share = _find_absent(table)
         if absent:
-            found.append(say("layers.left_out", layers=_listed(absent), share=f"{share:.1%}"))
+            found.append(say("layers.left_out", layers=_list_layers(absent), share=f"{share:.1%}"))
         time = f"{engineering(table.time)}s"
-        told = listing(found)
+        told = join_parts(found)
         parts.append(say("layers.table", label=label or table.title, time=time, points=told))
-    return say("layers.described", parts=listing(parts, "sentences"))
+    return say("layers.described", parts=join_parts(parts, "sentences"))
 
 
-def _listed(layers, most=8):
+def _list_layers(layers, most=8):
     if len(layers) > most:
-        return _counted(layers)
-    return listing([layer.name for layer in layers], "items")
+        return _format_count(layers)
+    return join_parts([layer.name for layer in layers], "items")

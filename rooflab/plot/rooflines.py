@@ -6,29 +6,29 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.lines import Line2D
 
-from roofkit._inputs import half
-from roofkit._units import engineering, prefixed
+from roofkit._inputs import pick_16_bit
+from roofkit._units import engineering, find_prefix
 from roofkit.hardware import Chip
 from roofkit.roofline import Cost, Estimate, Roofline
 from rooflab import palette
-from rooflab.plot.figures import (
-    ABOVE,
+from rooflab.plot.common import (
     COLOURS,
+    LEGEND_ABOVE,
+    LEGEND_INSIDE,
     LINES,
-    PLATE,
-    WITHIN,
-    intensities_shown,
-    limits,
+    TEXT_PLATE,
+    check_limits,
+    format_3g,
+    intensity_limits,
     new_axes,
-    roofline_axes,
-    rounded,
+    set_roofline_axes,
 )
-from rooflab.plot.wording import bound_by, listing, named, say
+from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
 # Where the label of a kernel stands: how many points to the right of it and above, and which side
 # of the label is nearest to it.
 OVER, BELOW, BESIDE = (0, 9, "center", "bottom"), (8, -4, "left", "top"), (-8, 4, "right", "bottom")
-LEVEL = (-12, -1, "right", "center")
+LEFT = (-12, -1, "right", "center")
 # The hatches of the first bar, the second, and so on: neighbours differ in grey.
 HATCHES = ("", "//", "\\\\", "..")
 
@@ -60,24 +60,24 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     >>> ax.get_xlabel()
     'arithmetic intensity (FLOP/byte)'
     """
-    roofs = _named_roofs(roofs)
+    roofs = _check_roofs(roofs)
     if not isinstance(kernels, Mapping | None):
         raise ValueError(f"kernels must map labels to Costs or intensities, got {kernels!r}")
-    points = {label: _intensity(kernel, label) for label, kernel in (kernels or {}).items()}
+    points = {label: _check_intensity(kernel, label) for label, kernel in (kernels or {}).items()}
     ridges = [roof.ridge for roof in roofs.values()]
     if xlim is None:
-        xlim = intensities_shown(ridges, points.values())
-    xlim = limits(xlim, "xlim")
+        xlim = intensity_limits(ridges, points.values())
+    xlim = check_limits(xlim, "xlim")
     for label, intensity in points.items():
         if not xlim[0] <= intensity <= xlim[1]:
             raise ValueError(
                 f"kernels[{label!r}] has intensity {intensity:g}, outside xlim={xlim}; widen it"
             )
     if ylim is None:
-        ylim = _height(roofs.values(), xlim)
-    ylim = limits(ylim, "ylim")
+        ylim = _height_limits(roofs.values(), xlim)
+    ylim = check_limits(ylim, "ylim")
     ax = ax or new_axes(3.8)
-    roofline_axes(ax, xlim, ylim)
+    set_roofline_axes(ax, xlim, ylim)
     for (label, roof), colour, line in zip(roofs.items(), COLOURS, LINES, strict=False):
         # Three points make the whole line, since it is straight on both sides of the ridge.
         xs = np.array(sorted({xlim[0], min(max(roof.ridge, xlim[0]), xlim[1]), xlim[1]}))
@@ -87,31 +87,34 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
             ls=line,
             color=colour,
             lw=2,
-            label=_legend(label, roof),
+            label=_legend_text(label, roof),
             zorder=2,
         )
         ax.plot([roof.ridge] * 2, [ylim[0], roof.peak_flops], ":", color=colour, lw=1, zorder=1)
     for intensity in points.values():
-        _mark(ax, intensity, roofs.values())
-    labels = _shade(ax, *roofs.values()) if len(roofs) == 1 else []
+        _draw_kernel(ax, intensity, roofs.values())
+    labels = _shade_regions(ax, *roofs.values()) if len(roofs) == 1 else []
     # A roof rises from the lower left, so that the upper left is free.
-    handles, shapes = ax.get_legend_handles_labels()[0], _shapes(roofs.values(), points.values())
+    handles, shapes = (
+        ax.get_legend_handles_labels()[0],
+        _marker_handles(roofs.values(), points.values()),
+    )
     legend = ax.legend(
-        handles=[*handles, *shapes], loc="upper left", ncols=2 if shapes else 1, **WITHIN
+        handles=[*handles, *shapes], loc="upper left", ncols=2 if shapes else 1, **LEGEND_INSIDE
     )
     ax.figure.draw_without_rendering()
     labels.append(legend)
     for name, intensity in points.items():
-        labels.append(_label(ax, name, intensity, roofs.values(), labels))
+        labels.append(_label_kernel(ax, name, intensity, roofs.values(), labels))
     ax.roofkit_description = _describe(roofs, points)
     return ax
 
 
-def _mark(ax, intensity, roofs):
+def _draw_kernel(ax, intensity, roofs):
     """Draw a kernel on each roof; where roofs share its place, one dark marker stands for all."""
     places = {}
     for roof, colour in zip(roofs, COLOURS, strict=False):
-        marker = "o" if _bound(intensity, roof) == "compute" else "v"
+        marker = "o" if _find_bound(intensity, roof) == "compute" else "v"
         places.setdefault((roof.attainable(intensity), marker), []).append(colour)
     for (height, marker), (colour, *others) in places.items():
         ax.plot(
@@ -120,20 +123,20 @@ def _mark(ax, intensity, roofs):
         )  # fmt: skip
 
 
-def _shapes(roofs, intensities):
+def _marker_handles(roofs, intensities):
     """What circles and triangles are, for the legend, if a label cannot say it of its kernel."""
-    verdicts = [{_bound(intensity, roof) for roof in roofs} for intensity in intensities]
+    verdicts = [{_find_bound(intensity, roof) for roof in roofs} for intensity in intensities]
     told = sorted(set().union(*(bounds for bounds in verdicts if len(bounds) > 1)))
     return [
         Line2D(
             [], [], ls="", marker="o" if bound == "compute" else "v", ms=7,
-            color=palette.colour("reference"), label=bound_by(bound),
+            color=palette.colour("reference"), label=word_bound(bound),
         )
         for bound in told
     ]  # fmt: skip
 
 
-def _shade(ax, roof):
+def _shade_regions(ax, roof):
     """Shade where the channel binds and where compute does; returns the names of the regions."""
     names = []
     (left, right), (floor, _) = ax.get_xlim(), ax.get_ylim()
@@ -150,7 +153,7 @@ def _shade(ax, roof):
         share = math.log(high / low) / math.log(right / left)
         if share > 0.2:
             name = ax.annotate(
-                bound_by(bound), (math.sqrt(low * high), floor), xytext=(0, 5),
+                word_bound(bound), (math.sqrt(low * high), floor), xytext=(0, 5),
                 textcoords="offset points", ha="center", color=palette.colour("region"), fontsize=9,
             )  # fmt: skip
             names.append(name)
@@ -181,13 +184,15 @@ def times(estimates, *, ax=None):
             raise ValueError(
                 f"estimates[{label!r}] must be an Estimate of two numbers, got {estimate!r}"
             )
-    bars = {label: _bars(estimate, estimates.values()) for label, estimate in estimates.items()}
+    bars = {
+        label: _bar_times(estimate, estimates.values()) for label, estimate in estimates.items()
+    }
     names = list(dict.fromkeys(name for times in bars.values() for name in times))
     # Bars and bracket share a row; two bars leave a quarter of it free.
     step = 0.78 / (len(names) + 1)
     ax = ax or new_axes(0.9 + 0.95 * len(estimates) * (len(names) + 1) / 3)
     rows = np.arange(len(estimates))[::-1]
-    scale, prefix = prefixed(max(estimate.upper for estimate in estimates.values()))
+    scale, prefix = find_prefix(max(estimate.upper for estimate in estimates.values()))
     for row, (label, estimate) in zip(rows, estimates.items(), strict=True):
         for place, (name, colour, hatch) in enumerate(zip(names, COLOURS, HATCHES, strict=False)):
             time = bars[label].get(name, 0) / scale
@@ -196,7 +201,7 @@ def times(estimates, *, ax=None):
                 hatch=hatch, edgecolor="white",
                 label=rf"$T_\mathrm{{{name}}}$" if row == rows[0] else None,
             )  # fmt: skip
-            ax.bar_label(drawn, [rounded(time) if time else ""], padding=3, fontsize=9)
+            ax.bar_label(drawn, [format_3g(time) if time else ""], padding=3, fontsize=9)
         lower, upper = estimate.lower / scale, estimate.upper / scale
         ax.plot([lower, upper], [row - step * len(names) / 2] * 2, "k|-", lw=1.5, ms=9,
                 label=say("axes.bracket") if row == rows[0] else None)  # fmt: skip
@@ -208,33 +213,35 @@ def times(estimates, *, ax=None):
     ax.spines[["top", "right"]].set_visible(False)
     handles, labels = ax.get_legend_handles_labels()
     ax.legend([*handles[1:], handles[0]], [*labels[1:], labels[0]], ncols=len(handles), numpoints=2,
-              **ABOVE)  # fmt: skip
-    told = [_told(label, bars[label], estimate) for label, estimate in estimates.items()]
-    ax.roofkit_description = say("times.described", rows=listing(told))
+              **LEGEND_ABOVE)  # fmt: skip
+    told = [
+        _describe_estimate(label, bars[label], estimate) for label, estimate in estimates.items()
+    ]
+    ax.roofkit_description = say("times.described", rows=join_parts(told))
     return ax
 
 
-def _told(label, bars, estimate):
+def _describe_estimate(label, bars, estimate):
     times = [
         say("times.time", name=name, time=f"{engineering(time)}s") for name, time in bars.items()
     ]
     return say(
-        "times.row", label=label, times=listing(times, "items"), bound=bound_by(estimate.bound),
+        "times.row", label=label, times=join_parts(times, "items"), bound=word_bound(estimate.bound),
         lower=f"{engineering(estimate.lower)}s", upper=f"{engineering(estimate.upper)}s",
     )  # fmt: skip
 
 
-def _bars(estimate, beside):
+def _bar_times(estimate, beside):
     """The times of an Estimate by name; each channel has one if any estimate has several."""
-    if not any(other.beside for other in beside):
+    if not any(other.other_times for other in beside):
         return {"math": estimate.math, "comms": estimate.comms}
-    return {"math": estimate.math, estimate.channel: estimate.comms, **dict(estimate.beside)}
+    return {"math": estimate.math, estimate.channel: estimate.comms, **dict(estimate.other_times)}
 
 
-def _named_roofs(roofs):
+def _check_roofs(roofs):
     if not isinstance(roofs, Mapping):
         listed = list(roofs) if isinstance(roofs, (list, tuple)) else [roofs]
-        names = [_name(roof, alone=len(listed) == 1) for roof in listed]
+        names = [_roof_name(roof, alone=len(listed) == 1) for roof in listed]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(
@@ -244,10 +251,10 @@ def _named_roofs(roofs):
         roofs = dict(zip(names, listed, strict=True))
     if not 1 <= len(roofs) <= len(COLOURS):
         raise ValueError(f"give 1 to {len(COLOURS)} roofs, got {len(roofs)}: more look alike")
-    return {label: _roof(roof, label) for label, roof in roofs.items()}
+    return {label: _check_roof(roof, label) for label, roof in roofs.items()}
 
 
-def _name(roof, alone):
+def _roof_name(roof, alone):
     """The name of a chip; Rooflines have none and, if there are several, go by their figures."""
     if isinstance(roof, Roofline) and not alone and isinstance(roof.ridge, (int, float)):
         return say(
@@ -257,9 +264,9 @@ def _name(roof, alone):
     return getattr(roof, "name", "")
 
 
-def _roof(roof, label):
+def _check_roof(roof, label):
     if isinstance(roof, Chip):
-        dtype = half(roof.peaks)
+        dtype = pick_16_bit(roof.peaks)
         if dtype is None:
             listed = ", ".join(roof.peaks) or "no peak at all"
             raise ValueError(
@@ -276,7 +283,7 @@ def _roof(roof, label):
     return roof
 
 
-def _intensity(kernel, label):
+def _check_intensity(kernel, label):
     value = kernel.intensity if isinstance(kernel, Cost) else kernel
     if isinstance(value, bool) or np.ndim(value) or not isinstance(value, (int, float, np.number)):
         raise ValueError(
@@ -289,42 +296,42 @@ def _intensity(kernel, label):
     return float(value)
 
 
-def _height(roofs, xlim):
+def _height_limits(roofs, xlim):
     low = min(roof.attainable(xlim[0]) for roof in roofs)
     # The label of the leftmost marker stands below it.
     return low * 0.5, max(roof.peak_flops for roof in roofs) * 2.5
 
 
-def _legend(label, roof):
+def _legend_text(label, roof):
     sentence = "roofline.legend" if label else "roofline.legend_unnamed"
     return say(sentence, label=label, ridge=f"{roof.ridge:.4g}")
 
 
-def _label(ax, name, intensity, roofs, others):
+def _label_kernel(ax, name, intensity, roofs, others):
     """Name a kernel once: above the roofs if compute binds it under each, else at the lowest.
 
     There it stands below the roof or, if it would cover a line or lie beyond the only ridge, to the
     left of the kernel.
     """
-    verdicts = {_bound(intensity, roof) for roof in roofs}
+    verdicts = {_find_bound(intensity, roof) for roof in roofs}
     flat = verdicts == {"compute"}
     heights = [roof.attainable(intensity) for roof in roofs]
     if len(verdicts) == 1:
-        name = say("roofline.kernel", name=name, resource=named("resources", *verdicts))
+        name = say("roofline.kernel", name=name, resource=word_for("resources", *verdicts))
     label = ax.annotate(
         name, (intensity, max(heights) if flat else min(heights)), xytext=(0, 0),
         textcoords="offset points", fontsize=9,
     )  # fmt: skip
-    places = (OVER,) if flat else (BELOW, BESIDE, LEVEL)
+    places = (OVER,) if flat else (BELOW, BESIDE, LEFT)
     ridges = [roof.ridge for roof in roofs]
     for place in places:
-        _put(ax, label, *place)
-        beyond = not flat and len(ridges) == 1 and _end(ax, label) > ridges[0]
+        _move_label(ax, label, *place)
+        beyond = not flat and len(ridges) == 1 and _label_end(ax, label) > ridges[0]
         if not beyond and not _covers(ax, label, others):
             return label
     # It moves away from the roof until it is free or, in a plot that is too crowded, 50 times.
-    _put(ax, label, *places[0])
-    label.set_bbox(PLATE)
+    _move_label(ax, label, *places[0])
+    label.set_bbox(TEXT_PLATE)
     for _ in range(50):
         box = label.get_window_extent()
         if not any(box.overlaps(other.get_window_extent()) for other in others):
@@ -333,7 +340,7 @@ def _label(ax, name, intensity, roofs, others):
     return label
 
 
-def _put(ax, label, x, y, across, up):
+def _move_label(ax, label, x, y, across, up):
     """Put a label so far from its kernel, or farther left if it would leave the frame there."""
     label.set(ha=across, va=up)
     label.xyann = (x, y)
@@ -342,7 +349,7 @@ def _put(ax, label, x, y, across, up):
         label.xyann = (x - 72 / ax.figure.dpi * beyond, y)
 
 
-def _end(ax, label):
+def _label_end(ax, label):
     """The intensity at which a label ends."""
     return ax.transData.inverted().transform(label.get_window_extent().max)[0]
 
@@ -362,7 +369,7 @@ def _covers(ax, label, others):
     )
 
 
-def _bound(intensity, roof):
+def _find_bound(intensity, roof):
     return "compute" if intensity >= roof.ridge else roof.channel
 
 
@@ -378,10 +385,10 @@ def _describe(roofs, points):
         )  # fmt: skip
         parts += [
             say(
-                "roofline.point", name=name, intensity=rounded(intensity),
-                bound=bound_by(_bound(intensity, roof)),
+                "roofline.point", name=name, intensity=format_3g(intensity),
+                bound=word_bound(_find_bound(intensity, roof)),
                 attainable=f"{engineering(roof.attainable(intensity))}FLOP/s",
             )
             for name, intensity in points.items()
         ]  # fmt: skip
-    return say("roofline.described", parts=listing(parts))
+    return say("roofline.described", parts=join_parts(parts))

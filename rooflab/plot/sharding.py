@@ -4,13 +4,21 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Patch, Rectangle
 
-from roofkit._inputs import number
-from roofkit._units import engineering, prefixed
+from roofkit._inputs import check_number
+from roofkit._units import engineering, find_prefix
 from roofkit.network import Group, sharded_matmul
 from roofkit.roofline import Roofline
 from rooflab import palette
-from rooflab.plot.figures import COLOURS, LINES, WITHIN, bare, decades, new_axes, ticks
-from rooflab.plot.wording import bound_by, listing, named, say
+from rooflab.plot.common import (
+    COLOURS,
+    LEGEND_INSIDE,
+    LINES,
+    decade_limits,
+    draw_grid,
+    new_axes,
+    set_ticks,
+)
+from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
 MARKS = {"compute": "o", "memory": "^", "link": "s", "network": "D"}
 # For each dimension to cut along: what becomes of X, Y and Z. A matrix is cut into "rows" or
@@ -23,8 +31,8 @@ CUTS = {
 # Chip 1 is plain, so that pieces differ without colour. A matrix of partial sums has the
 # hatches of all chips on white, so chip 1 is hatched there as well.
 HATCHES = ("", "///", "...", "xxx")
-OF_SUMS = ("\\\\\\", *HATCHES[1:])
-BELOW = "₀₁₂₃₄₅₆₇₈₉"
+SUM_HATCHES = ("\\\\\\", *HATCHES[1:])
+SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
 
 
 def matmul_cuts(B, D, F, along=("B", "F", "D"), chips=2, *, axes=None):
@@ -46,7 +54,7 @@ def matmul_cuts(B, D, F, along=("B", "F", "D"), chips=2, *, axes=None):
     'Cut along D: of X chip 1 has the first of 2 groups of columns, of Y chip 1 has the first of 2 \
 groups of rows, of Z every chip gets partial sums of all.'
     """
-    B, D, F = (_size(size, name) for size, name in ((B, "B"), (D, "D"), (F, "F")))
+    B, D, F = (_check_size(size, name) for size, name in ((B, "B"), (D, "D"), (F, "F")))
     _check_chips(chips)
     for each in along:
         if each not in CUTS:
@@ -60,18 +68,18 @@ groups of rows, of Z every chip gets partial sums of all.'
         axes = grid[0]
     told = []
     for ax, each in zip(axes, along, strict=True):
-        _bare_scale(ax, width, height)
+        _set_equal_scale(ax, width, height)
         places = {"X": (0, 0, D, B), "Y": (D + gap, B + gap, F, D), "Z": (D + gap, 0, F, B)}
         for (name, place), cut in zip(places.items(), CUTS[each], strict=True):
             _draw_matrix(ax, name, place, cut, chips)
         _name_sides(ax, places["X"], "B", "D")
         _name_sides(ax, places["Y"], "D", "F")
         ax.set_title(say("cuts.title", along=each), fontsize=10, pad=9)
-        told.append(say("cuts.panel", along=each, parts=_told_cuts("XYZ", CUTS[each], chips)))
+        told.append(say("cuts.panel", along=each, parts=_describe_cuts("XYZ", CUTS[each], chips)))
     drawn = {cut for each in along for cut in CUTS[each]}
     columns = chips + 2 if len(along) > 1 else 2
     _add_legend(axes[0].figure, chips, drawn, loc="outside lower center", ncols=columns)
-    axes[0].roofkit_description = say("cuts.described", panels=listing(told, "sentences"))
+    axes[0].roofkit_description = say("cuts.described", panels=join_parts(told, "sentences"))
     return tuple(axes)
 
 
@@ -90,12 +98,12 @@ def matmul_pair(B, D, F, chips=2, *, ax=None):
     >>> matmul_pair(1024, 2048, 8192).roofkit_description[:49]
     'Two matmuls, both cut along F: of X every chip ha'
     """
-    B, D, F = (_size(size, name) for size, name in ((B, "B"), (D, "D"), (F, "F")))
+    B, D, F = (_check_size(size, name) for size, name in ((B, "B"), (D, "D"), (F, "F")))
     _check_chips(chips)
     gap = 0.06 * (2 * D + F)
     width, height = 2 * D + F + 2 * gap, B + gap + max(D, F)
     ax = ax or new_axes(3.2)
-    _bare_scale(ax, width, height)
+    _set_equal_scale(ax, width, height)
     places = {
         "X": (0, 0, D, B), "U": (D + gap, B + gap, F, D), "H": (D + gap, 0, F, B),
         "V": (D + F + 2 * gap, B + gap, D, F), "Z": (D + F + 2 * gap, 0, D, B),
@@ -107,12 +115,12 @@ def matmul_pair(B, D, F, chips=2, *, ax=None):
         _name_sides(ax, places[name], rows, columns)
     # Above X and U nothing is drawn.
     _add_legend(ax, chips, set(cuts), loc="upper left")
-    ax.roofkit_description = say("cuts.pair", parts=_told_cuts("XUHVZ", cuts, chips))
+    ax.roofkit_description = say("cuts.pair", parts=_describe_cuts("XUHVZ", cuts, chips))
     return ax
 
 
-def _size(size, name):
-    found = number(size, name)
+def _check_size(size, name):
+    found = check_number(size, name)
     if not isinstance(found, (int, float)):
         raise ValueError(f"{name} must be one number, got {size!r}")
     return found
@@ -123,7 +131,7 @@ def _check_chips(chips):
         raise ValueError(f"chips must be a whole number from 2 to 4, got {chips!r}")
 
 
-def _bare_scale(ax, width, height):
+def _set_equal_scale(ax, width, height):
     """Axes without a frame on which both directions have one scale."""
     ax.set(xlim=(-0.06 * width, 1.01 * width), ylim=(-0.02 * width, height + 0.06 * width))
     ax.set_aspect("equal")
@@ -140,16 +148,16 @@ def _draw_matrix(ax, name, place, cut, chips):
                 if cut == "rows"
                 else (left + chip * wide / chips, low, wide / chips, high)
             )
-            _draw_part(ax, part, COLOURS[chip], HATCHES[chip], name + BELOW[chip + 1])
+            _draw_part(ax, part, COLOURS[chip], HATCHES[chip], name + SUBSCRIPTS[chip + 1])
         return
     grey = palette.colour("reference")
     if cut == "whole":
         _draw_part(ax, place, grey, "", name, pale=0.12)
         return
-    sums = " + ".join(name + BELOW[chip + 1] for chip in range(chips))
+    sums = " + ".join(name + SUBSCRIPTS[chip + 1] for chip in range(chips))
     for chip in range(chips):
         last = chip == chips - 1
-        _draw_part(ax, place, COLOURS[chip], OF_SUMS[chip], sums if last else "", pale=0)
+        _draw_part(ax, place, COLOURS[chip], SUM_HATCHES[chip], sums if last else "", pale=0)
     ax.add_patch(Rectangle((left, low), wide, high, fc="none", ec=grey, lw=1.2))
 
 
@@ -183,7 +191,7 @@ def _add_legend(ax, chips, cuts, **place):
     if "whole" in cuts:
         handles[say("cuts.on_each")] = Patch(fc=(grey, 0.12), ec=grey)
     if "sums" in cuts:
-        handles[say("cuts.sums_on_each")] = tuple(pieces(0, OF_SUMS))
+        handles[say("cuts.sums_on_each")] = tuple(pieces(0, SUM_HATCHES))
     ax.legend([*handles.values()], [*handles], frameon=False, fontsize=9, **place)
 
 
@@ -195,9 +203,9 @@ def _name_sides(ax, place, rows, columns):
     ax.annotate(columns, (left + wide / 2, low + high), (0, 3), ha="center", va="bottom", **style)
 
 
-def _told_cuts(names, cuts, chips):
+def _describe_cuts(names, cuts, chips):
     parts = [say(f"cuts.{cut}", name=name, n=chips) for name, cut in zip(names, cuts, strict=True)]
-    return listing(parts, "items")
+    return join_parts(parts, "items")
 
 
 def overlap_blocks(math, link, blocks=(1, 2, 4), *, ax=None):
@@ -215,12 +223,12 @@ def overlap_blocks(math, link, blocks=(1, 2, 4), *, ax=None):
     >>> overlap_blocks(2e-3, 2e-3, (1, 4)).roofkit_description
     'Multiplying takes 2 ms and sending 2 ms. All is sent after 4 ms in 1 block, 2.5 ms in 4.'
     """
-    math, link = (_size(time, name) for time, name in ((math, "math"), (link, "link")))
+    math, link = (_check_size(time, name) for time, name in ((math, "math"), (link, "link")))
     blocks = list(blocks)
     for each in blocks:
         if isinstance(each, bool) or not isinstance(each, (int, np.integer)) or each < 1:
             raise ValueError(f"blocks must be whole numbers of at least 1, got {each!r}")
-    scale, prefix = prefixed(math + link)
+    scale, prefix = find_prefix(math + link)
     ax = ax or new_axes(0.9 + 0.62 * len(blocks))
     told = []
     for row, count in enumerate(blocks):
@@ -250,13 +258,13 @@ def overlap_blocks(math, link, blocks=(1, 2, 4), *, ax=None):
     )
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(say("axes.time_in", unit=f"{prefix}s"))
-    bare(ax)
+    draw_grid(ax)
     for lane, name in enumerate(("overlap.math", "overlap.link")):
         ax.plot([], [], lw=7, alpha=0.6, color=COLOURS[2 * lane], label=say(name))
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=9)
     ax.roofkit_description = say(
         "overlap.described", math=f"{engineering(math)}s", link=f"{engineering(link)}s",
-        rows=listing(told, "items"),
+        rows=join_parts(told, "items"),
     )  # fmt: skip
     return ax
 
@@ -298,7 +306,7 @@ link-bound.'
         for D in widths
     ]
     everything = [t for row in found for each in row for t in each.times.values() if t]
-    ylim = decades(everything, 0.1, 0.1)
+    ylim = decade_limits(everything, 0.1, 0.1)
     told = []
     for ax, D, row in zip(axes, widths, found, strict=True):
         ax.set(xscale="log", yscale="log", ylim=ylim, xlim=(0.8 * counts[0], 1.25 * counts[-1]))
@@ -315,20 +323,20 @@ link-bound.'
             points = [(n, each.times[name]) for n, each in zip(counts, row, strict=True)
                       if each.times.get(name)]  # fmt: skip
             ax.plot(*zip(*points, strict=True), ls=line, marker=MARKS[name], ms=5, color=colour,
-                    label=named("resources", name))  # fmt: skip
+                    label=word_for("resources", name))  # fmt: skip
         ax.set_title(f"D = {D:,}", fontsize=10)
         ax.set_xlabel(say("split.x_axis"))
         ax.set_xticks(counts, [str(n) for n in counts])
         ax.set_xticks([], minor=True)
-        ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
-        bare(ax)
+        set_ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
+        draw_grid(ax)
         times = [
             say("split.one_chip" if n == 1 else "split.chips", n=n,
-                time=f"{engineering(each.lower)}s", bound=bound_by(each.bound))
+                time=f"{engineering(each.lower)}s", bound=word_bound(each.bound))
             for n, each in zip(counts, row, strict=True)
         ]  # fmt: skip
-        told.append(say("split.panel", D=f"{D:g}", times=listing(times)))
+        told.append(say("split.panel", D=f"{D:g}", times=join_parts(times)))
     axes[0].set_ylabel(say("axes.time"))
-    axes[-1].legend(**WITHIN)
-    axes[0].roofkit_description = say("split.described", panels=listing(told, "sentences"))
+    axes[-1].legend(**LEGEND_INSIDE)
+    axes[0].roofkit_description = say("split.described", panels=join_parts(told, "sentences"))
     return tuple(axes)

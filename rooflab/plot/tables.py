@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from roofkit._html import output
-from roofkit._tables import html_table, text_table
+from roofkit._html import start_with_blank_line
+from roofkit._tables import format_html_table, format_text_table
 
 
 def table(columns):
@@ -30,7 +30,7 @@ def table(columns):
         lengths = ", ".join(f"{head!r} {len(values)}" for head, values in listed.items())
         raise ValueError(f"columns must be of one length, got {lengths}")
     return Table(
-        tuple(listed), [tuple(map(_text, row)) for row in zip(*listed.values(), strict=True)]
+        tuple(listed), [tuple(map(_format_cell, row)) for row in zip(*listed.values(), strict=True)]
     )
 
 
@@ -41,13 +41,13 @@ class Table:
         self.head, self.rows = head, rows
 
     def __repr__(self):
-        return text_table(self.head, [""] * len(self.head), self.rows)
+        return format_text_table(self.head, [""] * len(self.head), self.rows)
 
     def _repr_html_(self):
-        return output(html_table(self.head, [""] * len(self.head), self.rows))
+        return start_with_blank_line(format_html_table(self.head, [""] * len(self.head), self.rows))
 
 
-def _text(value):
+def _format_cell(value):
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return f"{value:,}"
     return f"{value:,.4g}" if isinstance(value, (float, np.floating)) else str(value)

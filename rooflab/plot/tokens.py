@@ -4,11 +4,19 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from roofkit._units import engineering, prefixed
+from roofkit._units import engineering, find_prefix
 from roofkit.roofline import Estimate
 from rooflab import palette
-from rooflab.plot.figures import COLOURS, LINES, bare, new_axes, place_labels, rounded, ticks
-from rooflab.plot.wording import listing, say
+from rooflab.plot.common import (
+    COLOURS,
+    LINES,
+    draw_grid,
+    format_3g,
+    new_axes,
+    place_labels,
+    set_ticks,
+)
+from rooflab.plot.wording import join_parts, say
 
 # Lines may lie on each other. All are equally wide, and every one but the first has gaps, so that
 # the one below shows through.
@@ -37,9 +45,9 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
     >>> over_tokens(B, {"W4A16": step}).texts[0].get_text()
     'W4A16: 38.3'
     """
-    tokens = _rising(tokens)
+    tokens = _check_rising(tokens)
     if flops is not None:
-        flops = _along(flops, tokens, "flops")
+        flops = _broadcast_along(flops, tokens, "flops")
     if not isinstance(estimates, Mapping) or not 1 <= len(estimates) <= len(COLOURS):
         raise ValueError(
             f"estimates must map 1 to {len(COLOURS)} labels to Estimates, got {estimates!r}"
@@ -50,10 +58,10 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
         if not isinstance(estimate, Estimate):
             raise ValueError(f"estimates[{label!r}] must be an Estimate, got {estimate!r}")
         math, comms = (
-            _along(getattr(estimate, name), tokens, f"estimates[{label!r}].{name}")
+            _broadcast_along(getattr(estimate, name), tokens, f"estimates[{label!r}].{name}")
             for name in ("math", "comms")
         )
-        turn = _turn(tokens, math - comms)
+        turn = _find_turn(tokens, math - comms)
         xs = np.union1d(tokens, turn)
         ys = np.interp(xs, tokens, math).clip(np.interp(xs, tokens, comms))
         if flops is not None:
@@ -62,46 +70,46 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
         lines.append((xs, ys))
         said = [
             say("tokens.line", label=label, few=f"{xs[0]:g}", many=f"{xs[-1]:g}",
-                first=_quantity(ys[0], flops), last=_quantity(ys[-1], flops))
+                first=_format_quantity(ys[0], flops), last=_format_quantity(ys[-1], flops))
         ]  # fmt: skip
         for x in turn:
             y = ys[xs == x][0]
             ax.plot(x, y, "o", ms=8, color="white", mec=colour, mew=2, zorder=4)
-            turned = say("tokens.turn", label=label, tokens=rounded(x))
+            turned = say("tokens.turn", label=label, tokens=format_3g(x))
             labels.append((turned, (x, y), 6, palette.colour("mark")))
-            said.append(say("tokens.from", tokens=rounded(x)))
+            said.append(say("tokens.from", tokens=format_3g(x)))
         if not len(turn):  # a line without a circle is named where it stands
             middle = len(xs) // 2
             labels.append((label, (xs[middle], ys[middle]), 3, colour))
-        told.append(listing(said, "items"))
+        told.append(join_parts(said, "items"))
     least, most = (bound([bound(ys) for _, ys in lines]) for bound in (min, max))
-    scale, prefix = prefixed(least)
+    scale, prefix = find_prefix(least)
     # Lines of speed turn near the top, where their labels need room.
     ylim = least / 1.7, most * (1.5 if flops is None else 2.6)
     ax.set(xscale="log", yscale="log", xlim=(tokens[0], tokens[-1]), ylim=ylim)
     ax.set_xlabel(say("tokens.x_axis"))
     lower = say("tokens.lower", unit=f"{prefix}s")
     ax.set_ylabel(lower if flops is None else say("axes.attainable"))
-    ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
-    ticks(
+    set_ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
+    set_ticks(
         ax.yaxis, ax.get_ylim(),
         lambda y: f"{y / scale:g}" if flops is None else engineering(y).strip(),
     )  # fmt: skip
-    bare(ax)
+    draw_grid(ax)
     place_labels(ax, labels, lines=lines)
     sentence = "tokens.time" if flops is None else "tokens.speed"
-    ax.roofkit_description = say(sentence, lines=listing(told))
+    ax.roofkit_description = say(sentence, lines=join_parts(told))
     return ax
 
 
-def _rising(tokens):
+def _check_rising(tokens):
     array = np.asarray(tokens, dtype=float)
     if array.ndim != 1 or len(array) < 2 or array[0] <= 0 or np.any(np.diff(array) <= 0):
         raise ValueError(f"tokens must be two or more rising numbers above 0, got {tokens!r}")
     return array
 
 
-def _along(values, tokens, name):
+def _broadcast_along(values, tokens, name):
     """One number for each of the tokens."""
     try:
         return np.broadcast_to(np.asarray(values, dtype=float), tokens.shape)
@@ -112,12 +120,12 @@ def _along(values, tokens, name):
         ) from None
 
 
-def _turn(tokens, ahead):
+def _find_turn(tokens, ahead):
     """Where T_math - T_comms rises through 0, if it does: straight between two tokens."""
     at = np.flatnonzero((ahead[:-1] < 0) & (ahead[1:] >= 0))
     share = -ahead[at] / (ahead[at + 1] - ahead[at])
     return tokens[at] + share * (tokens[at + 1] - tokens[at])
 
 
-def _quantity(value, flops):
+def _format_quantity(value, flops):
     return f"{engineering(value)}{'s' if flops is None else 'FLOP/s'}"

@@ -5,15 +5,24 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.lines import Line2D
 
-from roofkit._inputs import number
+from roofkit._inputs import check_number
 from roofkit._units import engineering
 from rooflab import palette
-from rooflab.plot.figures import COLOURS, WITHIN, bare, checked, decades, new_axes, rounded, ticks
-from rooflab.plot.measured import MARKERS
-from rooflab.plot.wording import listing, say
+from rooflab.plot.common import (
+    COLOURS,
+    LEGEND_INSIDE,
+    check_positive,
+    decade_limits,
+    draw_grid,
+    format_3g,
+    new_axes,
+    set_ticks,
+)
+from rooflab.plot.measured_times import MARKERS
+from rooflab.plot.wording import join_parts, say
 
 # A group's small cases move at most so many times its fewest bytes.
-FEW = 10
+SMALL_CASES = 10
 
 
 def traffic(groups, bandwidth, *, resolution=None, ax=None):
@@ -45,12 +54,12 @@ with at most ten times its fewest bytes.'
         raise ValueError(
             f"groups must map 1 to {len(MARKERS)} labels to (bytes, seconds), got {groups!r}"
         )
-    bandwidth = number(bandwidth, "bandwidth")
-    half = 0 if resolution is None else number(resolution, "resolution") / 2
-    read = {label: _read(label, *pair) for label, pair in groups.items()}
+    bandwidth = check_number(bandwidth, "bandwidth")
+    half = 0 if resolution is None else check_number(resolution, "resolution") / 2
+    read = {label: _read_group(label, *pair) for label, pair in groups.items()}
     ax = ax or new_axes(3.8)
-    xlim = decades(np.concatenate([moved for moved, _ in read.values()]), 0.2, 0.2)
-    ylim = decades(np.concatenate([seconds for _, seconds in read.values()]), 0.5, 0.1)
+    xlim = decade_limits(np.concatenate([moved for moved, _ in read.values()]), 0.2, 0.2)
+    ylim = decade_limits(np.concatenate([seconds for _, seconds in read.values()]), 0.5, 0.1)
     ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
     edges = np.array(xlim)
     speed = f"{engineering(bandwidth)}B/s"
@@ -68,7 +77,7 @@ with at most ten times its fewest bytes.'
     for (label, (moved, seconds)), colour, marker in zip(
         read.items(), COLOURS, MARKERS, strict=False
     ):
-        small = np.array([1, FEW]) * moved.min()
+        small = np.array([1, SMALL_CASES]) * moved.min()
         floor = float(np.median(seconds[moved <= small[1]]))
         ax.plot(small, [floor] * 2, ":", color=colour, lw=1.8)
         if half:
@@ -81,27 +90,27 @@ with at most ten times its fewest bytes.'
         ax.plot(moved, seconds, marker, color=colour, ms=4.5, mec="white", mew=0.4, label=label)
     ax.set_xlabel(say("traffic.x_axis"))
     ax.set_ylabel(say("traffic.y_axis"))
-    ticks(ax.xaxis, xlim, lambda value: f"{engineering(value)}B")
-    ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
-    bare(ax)
+    set_ticks(ax.xaxis, xlim, lambda value: f"{engineering(value)}B")
+    set_ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
+    draw_grid(ax)
     handles = ax.get_legend_handles_labels()[0]
     grey = palette.colour("reference")
     handles.append(Line2D([], [], ls=":", color=grey, lw=1.2, label=say("traffic.floor")))
     if half:
         clock = say("traffic.clock", step=f"{engineering(resolution)}s")
         handles.append(Line2D([], [], ls="", marker="|", ms=11, color=grey, label=clock))
-    ax.legend(handles=handles, loc="upper left", **WITHIN)
+    ax.legend(handles=handles, loc="upper left", **LEGEND_INSIDE)
     told = [
         _describe("other" if i else "first", label, *pair, bandwidth, half)
         for i, (label, pair) in enumerate(read.items())
     ]
-    ax.roofkit_description = say("traffic.described", groups=listing(told))
+    ax.roofkit_description = say("traffic.described", groups=join_parts(told))
     if half:
         ax.roofkit_description += " " + say("traffic.bars", step=f"{engineering(resolution)}s")
     return ax
 
 
-def _read(label, moved, seconds):
+def _read_group(label, moved, seconds):
     """Bytes and seconds as arrays of one length."""
     moved, seconds = np.atleast_1d(np.asarray(moved, float), np.asarray(seconds, float))
     if moved.shape != seconds.shape:
@@ -110,11 +119,11 @@ def _read(label, moved, seconds):
             f"{seconds.size}"
         )
     for name, values in (("bytes", moved), ("measured seconds", seconds)):
-        checked(f"groups[{label!r}]: {name}", values)
+        check_positive(f"groups[{label!r}]: {name}", values)
     return moved, seconds
 
 
-def _at(moved, seconds, size):
+def _median_at(moved, seconds, size):
     """The median time of what moves so many bytes."""
     return float(np.median(seconds[moved == size]))
 
@@ -122,17 +131,17 @@ def _at(moved, seconds, size):
 def _describe(sentence, label, moved, seconds, bandwidth, half):
     """Say how long the fewest bytes took and the most, and how many times their bound that is."""
     least, most = moved.min(), moved.max()
-    fast, slow = (_at(moved, seconds, size) for size in (least, most))
+    fast, slow = (_median_at(moved, seconds, size) for size in (least, most))
     return say(
         f"traffic.{sentence}", label=label, count=len(moved), speed=f"{engineering(bandwidth)}B/s",
         few=f"{engineering(least)}B", fast=f"{engineering(fast)}s",
-        low=_times(fast, least / bandwidth, half),
+        low=_format_times(fast, least / bandwidth, half),
         many=f"{engineering(most)}B", slow=f"{engineering(slow)}s",
-        high=_times(slow, most / bandwidth, half),
+        high=_format_times(slow, most / bandwidth, half),
     )  # fmt: skip
 
 
-def _times(seconds, bound, half):
+def _format_times(seconds, bound, half):
     """How many times the bound a time is, from the least to the most that the clock leaves open."""
-    ends = [rounded(max(seconds + off, 0) / bound) for off in ((-half, half) if half else (0,))]
+    ends = [format_3g(max(seconds + off, 0) / bound) for off in ((-half, half) if half else (0,))]
     return ends[0] if len(set(ends)) == 1 else say("traffic.range", low=ends[0], high=ends[1])

@@ -5,13 +5,22 @@ from collections.abc import Mapping
 import matplotlib.pyplot as plt
 import numpy as np
 
-from roofkit._inputs import half, number
+from roofkit._inputs import check_number, pick_16_bit
 from roofkit._units import engineering
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
-from rooflab.plot.figures import ABOVE, COLOURS, LINES, bare, decades, place_labels, rounded, ticks
-from rooflab.plot.measured import MARKERS
-from rooflab.plot.wording import listing, say
+from rooflab.plot.common import (
+    COLOURS,
+    LEGEND_ABOVE,
+    LINES,
+    decade_limits,
+    draw_grid,
+    format_3g,
+    place_labels,
+    set_ticks,
+)
+from rooflab.plot.measured_times import MARKERS
+from rooflab.plot.wording import join_parts, say
 
 
 def over_years(families, dtype=None):
@@ -44,8 +53,10 @@ def over_years(families, dtype=None):
         families.items(), COLOURS, LINES, MARKERS, strict=False
     ):
         found = [each if isinstance(each, Chip) else find_chip(each) for each in chips]
-        years = np.array([number(year, f"families[{label!r}]: year") for year in chips.values()])
-        roofs = [each.roofline(dtype or half(each.peaks)) for each in found]
+        years = np.array(
+            [check_number(year, f"families[{label!r}]: year") for year in chips.values()]
+        )
+        roofs = [each.roofline(dtype or pick_16_bit(each.peaks)) for each in found]
         for ax, values in (
             (peak, [roof.peak_flops for roof in roofs]),
             (bandwidth, [roof.bandwidth for roof in roofs]),
@@ -57,29 +68,29 @@ def over_years(families, dtype=None):
             )  # fmt: skip
         lines.append((years, np.array([roof.ridge for roof in roofs])))
         for each, year, roof in zip(found, years, roofs, strict=True):
-            name = say("years.chip", chip=each.name, ridge=rounded(round(roof.ridge)))
+            name = say("years.chip", chip=each.name, ridge=format_3g(round(roof.ridge)))
             labels.append((name, (year, roof.ridge), 4, colour))
             told.append(
                 say("years.told", chip=each.name, year=f"{year:g}",
                     peak=engineering(roof.peak_flops), bandwidth=engineering(roof.bandwidth),
-                    ridge=rounded(round(roof.ridge)))
+                    ridge=format_3g(round(roof.ridge)))
             )  # fmt: skip
     every = np.concatenate([years for years, _ in lines])
     for ax, name, unit in ((peak, "peak", "FLOP/s"), (bandwidth, "bandwidth", "B/s")):
         drawn = np.concatenate([line.get_ydata() for line in ax.lines])
-        ax.set(yscale="log", ylim=decades(drawn, 0.1, 0.1))
-        ticks(ax.yaxis, ax.get_ylim(), lambda value, unit=unit: f"{engineering(value)}{unit}")
+        ax.set(yscale="log", ylim=decade_limits(drawn, 0.1, 0.1))
+        set_ticks(ax.yaxis, ax.get_ylim(), lambda value, unit=unit: f"{engineering(value)}{unit}")
         ax.set_title(say(f"years.{name}"), fontsize=10)
         ax.set_xlim(every.min() - 0.6, every.max() + 0.6)
     ridge.set_xlim(every.min() - 1.3, every.max() + 1.4)
     ridge.set_ylim(0, 1.15 * max(values.max() for _, values in lines))
     ridge.set_ylabel(say("years.ridge"))
     for ax in (peak, bandwidth, ridge):
-        bare(ax)
+        draw_grid(ax)
         ax.xaxis.get_major_locator().set_params(integer=True)
-    ridge.legend(ncols=len(families), **ABOVE)
+    ridge.legend(ncols=len(families), **LEGEND_ABOVE)
     joined = [line for line in lines if len(line[0]) > 1]
     place_labels(ridge, labels, lines=joined, nearest=True)
-    ridge.roofkit_description = say("years.described", chips=listing(told))
+    ridge.roofkit_description = say("years.described", chips=join_parts(told))
     peak.roofkit_description = bandwidth.roofkit_description = ridge.roofkit_description
     return peak, bandwidth, ridge

@@ -30,7 +30,7 @@ def matmuls():
     >>> float(layer["microseconds"][layer["B"] == 64][0])
     21.0
     """
-    return _table("matmuls")
+    return _read_table("matmuls")
 
 
 def elementwise():
@@ -46,7 +46,7 @@ def elementwise():
     >>> float(np.median(token["microseconds"]))
     1.0
     """
-    return _table("elementwise")
+    return _read_table("elementwise")
 
 
 def all_reduces():
@@ -62,9 +62,9 @@ def all_reduces():
     >>> float(eight["microseconds"][eight["bytes"] == 18432][0])
     29.0
     """
-    return _table("all_reduces")
+    return _read_table("all_reduces")
 
 
-def _table(name):
+def _read_table(name):
     file = Path(__file__).with_name(f"{name}.csv")
     return np.genfromtxt(file, delimiter=",", names=True, dtype=None, encoding="utf-8")

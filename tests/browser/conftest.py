@@ -66,7 +66,7 @@ def npm():
 @pytest.fixture(scope="session")
 def axe(npm):
     """axe-core, which finds what keeps people from using a page."""
-    return web_assets.npm("axe-core", "4.14.1", "axe.min.js")
+    return web_assets.npm_text("axe-core", "4.14.1", "axe.min.js")
 
 
 @pytest.fixture(scope="session")

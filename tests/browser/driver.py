@@ -13,7 +13,7 @@ import nbformat
 import pytest
 from playwright.sync_api import sync_playwright
 
-from tools.slides.chromium import FLAGS, PATIENCE
+from tools.slides.chromium import FLAGS, PAGE_TIMEOUT
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,7 +40,7 @@ SLIDERS = ("peak_flops", "bandwidth", "intensity")
 def chromium(path):
     """A headless Chromium, as a playwright Browser."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=PATIENCE)
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=PAGE_TIMEOUT)
         yield browser
         browser.close()
 
@@ -83,12 +83,12 @@ def jupyter_lab(folder, private):
 
 def _address(server, runtime, log):
     """The server's address, once it answers: it moves to another port if the usual one is taken."""
-    deadline = time.monotonic() + PATIENCE / 1000
+    deadline = time.monotonic() + PAGE_TIMEOUT / 1000
     while time.monotonic() < deadline and server.poll() is None:
         for file in runtime.glob("jpserver-*.json"):
             with contextlib.suppress(OSError, ValueError):
                 url = json.loads(file.read_text())["url"]
-                urllib.request.urlopen(f"{url}api/status", timeout=PATIENCE / 1000).close()
+                urllib.request.urlopen(f"{url}api/status", timeout=PAGE_TIMEOUT / 1000).close()
                 return url
         time.sleep(0.1)
     raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
@@ -97,13 +97,13 @@ def _address(server, runtime, log):
 def new_context(browser, **options):
     """A BrowserContext whose pages wait for as long as a busy machine may take."""
     context = browser.new_context(**options)
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(PAGE_TIMEOUT)
     return context
 
 
 def until(page, read, wanted):
     """Read until it is as wanted, which may still be on its way; what was read."""
-    deadline = time.monotonic() + PATIENCE / 1000
+    deadline = time.monotonic() + PAGE_TIMEOUT / 1000
     while not wanted(found := read()):
         assert time.monotonic() < deadline, f"still {found}"
         page.wait_for_timeout(20)

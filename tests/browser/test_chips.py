@@ -11,7 +11,7 @@ from driver import drawn, open_picture, readings, run_cell, screenshot, slider, 
 import roofkit as rk
 from rooflab import explore
 from rooflab.plot import engineering
-from rooflab.plot.figures import rounded
+from rooflab.plot.common import format_3g
 
 pytestmark = pytest.mark.slow("live chips show what roofkit counts")
 
@@ -105,7 +105,7 @@ def test_every_setting_is_as_ring_1_says(picture):
             f"{engineering(estimate.lower)}s to {engineering(estimate.upper)}s",
             f"{live.critical_width:,.0f}",
         ]
-        assert shown["readings"][3] == f"{rounded(alone.lower / estimate.lower)}×"
+        assert shown["readings"][3] == f"{format_3g(alone.lower / estimate.lower)}×"
         times = {name: estimate.times[name] for name in ("compute", "memory", "link")}
         assert [bar["waits"] for bar in shown["bars"]] == [name != estimate.bound for name in times]
         assert shown["binds"] == [f"{engineering(times[estimate.bound])}s"]

@@ -12,7 +12,7 @@ from classroom import RIGHT, SET, WRITTEN, classroom, grade, keep
 from nbgrader.api import Gradebook
 from playwright.sync_api import expect
 
-from roofgrade.gradebook import answers
+from roofgrade.gradebook import answer_release
 from roofgrade.pages import feedback
 
 LOCAL = re.compile(r"file:|data:|http://127\.0\.0\.1")
@@ -68,8 +68,8 @@ def formgrader(course, tmp_path_factory):
 
 def test_a_feedback_page_runs_nothing_and_asks_nobody(course, watched):
     keep(course, "mallory", "graded", answers={"ps1.bound": NAME})
-    answers.release(course, SET)
-    [made] = feedback.write(course, SET, ["mallory"])
+    answer_release.release_answers(course, SET)
+    [made] = feedback.write_pages(course, SET, ["mallory"])
     watched.set_viewport_size(PHONE)
     watched.goto(made.path.as_uri())
     assert "4 of 22 points so far" in watched.locator("h1").first.inner_text()
@@ -105,8 +105,8 @@ def test_formgrader_runs_nothing_of_a_student_and_marks_as_ever(course, formgrad
     with Gradebook(course.db_url) as gradebook:
         found = gradebook.find_grade(f"{SET}-paragraph", SET, SET, "mallory")
         assert (found.manual_score, found.needs_manual_grade) == (3.5, False)
-    [made] = feedback.write(course, SET, ["mallory"])
-    assert made.done == "written"
+    [made] = feedback.write_pages(course, SET, ["mallory"])
+    assert made.status == "written"
     assert "Say where the ridge comes from." in made.path.read_text(encoding="utf-8")
 
 

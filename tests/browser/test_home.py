@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from roofcheck import course
 from roofcheck.study import answers
-from roofcheck.tables.table import find_question
+from roofcheck.tables.catalogue import find_question
 
 pytestmark = pytest.mark.slow("the home is the first page, with its menu")
 
@@ -39,9 +39,9 @@ def lab(chromium, tmp_path_factory):
     kept = place / "answers.jsonl"
     kept.write_text(json.dumps(missed) + "\n", encoding="utf-8")
     with pytest.MonkeyPatch.context() as changed:
-        changed.setenv(answers.FILE, str(kept))
+        changed.setenv(answers.FILE_VARIABLE, str(kept))
         changed.setenv("ROOFLINE_PAGES", '[{"text": "Slides", "url": "static/01.html"}]')
-        changed.delenv(course.FOLDER, raising=False)
+        changed.delenv(course.COURSE_VARIABLE, raising=False)
         private = tmp_path_factory.mktemp("jupyter")
         with driver.jupyter_lab(place, private) as url:
             yield url, kept

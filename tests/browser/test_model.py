@@ -100,7 +100,7 @@ def test_what_there_is_not_gives_way_to_the_nearest(live, shown):
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
     """The picture in a page of its own, with neither Jupyter nor a kernel."""
-    body = explorer.page()
+    body = explorer.explorer_html()
     path = tmp_path_factory.mktemp("alone") / "model.html"
     scale = '<meta name="viewport" content="width=device-width, initial-scale=1">'
     head = f'<head><meta charset="utf-8">{scale}<title>A model</title></head>'

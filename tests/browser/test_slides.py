@@ -317,7 +317,7 @@ def test_no_slide_keeps_people_out(deck, axe):
 @pytest.mark.parametrize("name", DECKS)
 def test_every_printed_page_holds_its_slide_or_its_script(deck, name):
     page = deck(name, query="?print-pdf&showNotes=separate-page")
-    page.wait_for_function(slides.PRINTABLE)
+    page.wait_for_function(slides.IS_PRINTABLE)
     lost = page.evaluate(
         """() => [...document.querySelectorAll(".pdf-page")].flatMap((sheet) => {
           const bottom = sheet.getBoundingClientRect().bottom + 1;

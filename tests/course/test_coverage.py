@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from roofcheck.cells import in_text
-from roofcheck.tables.table import tables
+from roofcheck.cells import question_calls_in_text
+from roofcheck.tables.catalogue import load_questions
 
 ROOT = Path(__file__).parents[2]
 COVERAGE = tomllib.loads((ROOT / "course/coverage.toml").read_text(encoding="utf-8"))
@@ -23,7 +23,7 @@ CELLS = {
 ASKED = {
     found.question
     for text in TEXTS
-    for _, found in in_text(text)
+    for _, found in question_calls_in_text(text)
     if found.call in ("check", "predict")
 }
 ITEMS = {item: where for topic in COVERAGE.values() for item, where in topic.items()}
@@ -35,4 +35,4 @@ def test_an_item_is_covered_by_cells_and_questions_that_there_are(item):
     assert where, "no cell and no question covers it"
     assert len(set(where)) == len(where)
     for name in where:
-        assert name in CELLS or (name in ASKED and name in tables()), name
+        assert name in CELLS or (name in ASKED and name in load_questions()), name

@@ -56,7 +56,7 @@ def both():
 
 
 def staged(slide):
-    return {cell.id: cell for cell in slide.staged(60)}
+    return {cell.id: cell for cell in slide.stage_cells(60)}
 
 
 def test_a_slide_reaches_to_the_next(both):
@@ -99,27 +99,29 @@ def test_code_that_draws_is_folded_and_other_code_stays(both):
 
 def test_staging_leaves_the_lecture_as_it_is(both):
     before = nbformat.writes(new_notebook(cells=both[1].cells))
-    both[1].staged(1)
+    both[1].stage_cells(1)
     assert nbformat.writes(new_notebook(cells=both[1].cells)) == before
 
 
 def test_a_slide_takes_as_long_as_its_words_and_its_questions(both):
     # Five words of script, the formula being one of them, and the two of the title.
-    assert decks.words(both[0].script) == 5
-    assert both[0].seconds == decks.LOOKING + 60 * 7 / decks.WORDS_A_MINUTE
-    spoken = (decks.words(both[1].script) + 2) * 60 / decks.WORDS_A_MINUTE
-    assert both[1].seconds == pytest.approx(decks.LOOKING + spoken + 2 * decks.THINKING)
+    assert decks.count_words(both[0].script) == 5
+    assert both[0].seconds == decks.LOOKING_SECONDS + 60 * 7 / decks.WORDS_A_MINUTE
+    spoken = (decks.count_words(both[1].script) + 2) * 60 / decks.WORDS_A_MINUTE
+    assert both[1].seconds == pytest.approx(
+        decks.LOOKING_SECONDS + spoken + 2 * decks.THINKING_SECONDS
+    )
 
 
 def test_a_formula_is_one_word_and_a_line_of_formulas_ten():
-    assert decks.words("So $a < b$ is <b>true</b>.") == 4
-    assert decks.words("So\n\n$$a < b$$\n\n$$c$$") == 21
+    assert decks.count_words("So $a < b$ is <b>true</b>.") == 4
+    assert decks.count_words("So\n\n$$a < b$$\n\n$$c$$") == 21
 
 
 def test_a_live_picture_is_given_time(both):
     before = both[1].seconds
-    both[1].cells[2].outputs[0].data = {decks.VIEW: {}, "text/html": "<img>"}
-    assert both[1].seconds == before + decks.WATCHING
+    both[1].cells[2].outputs[0].data = {decks.WIDGET_VIEW: {}, "text/html": "<img>"}
+    assert both[1].seconds == before + decks.WATCHING_SECONDS
 
 
 def test_a_talk_is_paced_over_its_minutes(both):
@@ -130,7 +132,7 @@ def test_a_talk_is_paced_over_its_minutes(both):
     # What the counted pace leaves of the minutes is for questions, at the end.
     seconds = [cell.metadata.timing for cell in opening]
     assert sum(seconds) == pytest.approx(15 * 60, abs=2)
-    assert seconds[:2] == [decks.LOOKING, round(both[0].seconds)]
+    assert seconds[:2] == [decks.LOOKING_SECONDS, round(both[0].seconds)]
     assert deck.cells[0].source == "# Why?"
     assert deck.metadata.title == "Why?"
 
@@ -218,7 +220,7 @@ def test_a_pause_in_a_talks_own_words_gives_the_room_time_to_think(both):
         ]
         for mark in ("", "⏸")
     )
-    assert asked.seconds == plain.seconds + decks.THINKING
+    assert asked.seconds == plain.seconds + decks.THINKING_SECONDS
 
 
 def test_a_talks_own_words_replace_the_notes_of_a_cell(both):
@@ -250,7 +252,7 @@ def test_a_slide_of_a_talks_own_is_markdown_and_is_spoken_before(both):
     assert [end.id, more.id] == ["own-1", "own-2"]
     assert end.cells[0].source == own
     assert (end.script, more.script) == ("In the end:", "")
-    assert end.seconds == decks.LOOKING + 60 * (3 + 6) / decks.WORDS_A_MINUTE
+    assert end.seconds == decks.LOOKING_SECONDS + 60 * (3 + 6) / decks.WORDS_A_MINUTE
     deck = slides.talk_deck(talk, both, [new_notebook(cells=LECTURE)])
     assert [cell.id for cell in deck.cells[-3:]] == ["own-1", "own-1-script", "own-2"]
     assert deck.cells[-1].metadata.slideshow.slide_type == "slide"

@@ -48,7 +48,7 @@ def test_every_link_of_a_notebook_leads_to_a_file_and_those_of_students_to_one_o
     for _, target in links(path):
         place = Path(os.path.normpath(path.parent / target))
         assert place.is_file(), target
-        theirs = any(place.is_relative_to(ROOT / folder) for folder in lab.SERVED)
+        theirs = any(place.is_relative_to(ROOT / folder) for folder in lab.SERVED_PATHS)
         assert theirs or path in SOLVED, target
 
 
@@ -61,7 +61,7 @@ def test_the_site_turns_links_to_notebooks_into_links_to_its_pages():
     # Its start page quotes the first lines of each problem set.
     back = f"[1]({os.path.relpath(lecture, problems.parent)})"
     assert build.relinked(back, problems) == f"[1](lectures/{lecture.name})"
-    told = build.title(problems)["text"]
+    told = build.title_and_summary(problems)["text"]
     assert f"(lectures/{lecture.name})" in told
     assert "../" not in told
 

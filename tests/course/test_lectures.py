@@ -6,9 +6,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from roofcheck.cells import asked, calls
+from roofcheck.cells import question_call, question_calls
 from roofcheck.kinds import Choice, Number
-from roofcheck.tables.table import find_question
+from roofcheck.tables.catalogue import find_question
 
 LECTURES = sorted((Path(__file__).parents[2] / "course/en").glob("*.ipynb"))
 POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
@@ -23,13 +23,13 @@ def cells(request):
 
 def asks(cell, call):
     """The id of the question that a cell asks with this call, or None."""
-    found = asked(cell.source) if cell.cell_type == "code" else None
+    found = question_call(cell.source) if cell.cell_type == "code" else None
     return found.question if found and found.call == call else None
 
 
 def revealed_in(cell):
     """The ids of the questions that a cell reveals."""
-    found = calls(cell.source) if cell.cell_type == "code" else ()
+    found = question_calls(cell.source) if cell.cell_type == "code" else ()
     return {each.question for each in found if each.call == "reveal"}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from roofcheck.tables.table import find_question, tables
+from roofcheck.tables.catalogue import find_question, load_questions
 from tools.notebooks import build as notebooks
 from tools.notebooks import inline_values as inline
 from tools.notebooks import myst_cells as mystcells
@@ -93,7 +93,7 @@ def test_slide_type_follows_from_the_cell(write):
 
 
 def probed(name, source, points):
-    return inline.probes(mystcells.read_lecture(name, source, points))
+    return inline.probe_cells(mystcells.read_lecture(name, source, points))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_text_in_error_is_reported_with_its_line(kind, read, points):
 
 def test_a_question_that_takes_a_slip_for_right_stops_the_build(monkeypatch):
     ridge = find_question("ps1.ridge")
-    monkeypatch.setitem(tables(), "ps1.ridge", dataclasses.replace(ridge, rtol=0.01))
+    monkeypatch.setitem(load_questions(), "ps1.ridge", dataclasses.replace(ridge, rtol=0.01))
     with pytest.raises(ValueError, match="the slip 'A100 40GB' lies within the tolerance"):
         notebooks.question_points("ps1.ridge")
 
@@ -203,8 +203,8 @@ def test_prose_reads_no_name_that_a_later_cell_binds_again(prose, first, second,
     for order in (["f", "a", "prose", "b"], ["prose", "a", "b", "f"]):
         message = f": `{name}` is bound in cell a and again in cell b; rename one of them"
         with pytest.raises(mystcells.BuildError, match=re.escape(message)):
-            inline.probes(of_cells({cell: cells[cell] for cell in order}))
-    assert inline.probes(of_cells({cell: cells[cell] for cell in ["f", "a", "b", "prose"]}))
+            inline.probe_cells(of_cells({cell: cells[cell] for cell in order}))
+    assert inline.probe_cells(of_cells({cell: cells[cell] for cell in ["f", "a", "b", "prose"]}))
 
 
 def test_functions_and_comprehensions_bind_names_of_their_own():
@@ -215,7 +215,7 @@ def test_functions_and_comprehensions_bind_names_of_their_own():
         "c": code("def g(x):\n    n = x\n    return n"),
         "d": code("%matplotlib inline"),
     }
-    assert inline.probes(of_cells(cells))
+    assert inline.probe_cells(of_cells(cells))
 
 
 def of_cells(cells):
@@ -238,7 +238,9 @@ def test_lectures_and_problem_sets_say_what_their_texts_give(built):
 
 
 def test_numbers_are_written_with_their_ranges():
-    written = [problem_sets.ranges(each) for each in ([3], [1, 2], [1, 3, 4, 5, 7, 8], [7, 8, 9])]
+    written = [
+        problem_sets.number_ranges(each) for each in ([3], [1, 2], [1, 3, 4, 5, 7, 8], [7, 8, 9])
+    ]
     assert written == ["3", "1 and 2", "1, 3 to 5, 7 and 8", "7 to 9"]
 
 
@@ -321,7 +323,7 @@ FAILURES = tomllib.loads((FAILING / "says.toml").read_text(encoding="utf-8"))
 def failures(tmp_path_factory):
     texts = {f"course/text/{name}.md": (FAILING / f"{name}.md").read_text() for name in FAILURES}
     root = course(tmp_path_factory.mktemp("failures").resolve(), texts)
-    found = dict(notebooks.build(root, list(texts), points, timeout=120))
+    found = dict(notebooks.build_texts(root, list(texts), points, timeout=120))
     assert not list(root.rglob("*.ipynb"))
     return found
 
@@ -336,7 +338,7 @@ def test_a_failing_cell_is_reported_at_its_line(failures, name):
 def test_a_cell_that_does_not_end_is_stopped(tmp_path):
     text = "course/text/01-loop.md"
     root = course(tmp_path, {text: lecture("while True:\n    pass")})
-    [(_, error)] = notebooks.build(root, [text], points, timeout=1)
+    [(_, error)] = notebooks.build_texts(root, [text], points, timeout=1)
     assert str(error) == f"{text}:7: cell x: still running after 1 s"
 
 
@@ -385,4 +387,4 @@ def test_differences_are_named_and_pictures_are_not_compared(built, tmp_path, ol
     path = tmp_path / "01-a.ipynb"
     path.write_text(re.sub(old, new, content, flags=re.M, count=1))
     assert path.read_text() != content
-    assert notebooks.differences(path, content) == found
+    assert notebooks.list_differences(path, content) == found

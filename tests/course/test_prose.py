@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from roofcheck.cells import calls
-from roofcheck.tables.table import find_question
+from roofcheck.cells import question_calls
+from roofcheck.tables.catalogue import find_question
 from tools.notebooks import inline_values as inline
 from tools.notebooks import myst_cells as mystcells
 
@@ -34,7 +34,7 @@ IN_CODE = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 def figures(prose):
     """Each number of a prose but those of expressions: place, how it is written, value."""
-    prose = inline.ROLE.sub(lambda role: "□" * len(role[0]), prose)
+    prose = inline.EVAL_ROLE.sub(lambda role: "□" * len(role[0]), prose)
     for match in IN_PROSE.finditer(prose):
         value = float(match[1].replace(",", ""))
         if match[3]:
@@ -53,7 +53,7 @@ def of_code_and_questions(cells):
     sources = [cell.source for cell in cells if cell.cell_type == "code"]
     code = "\n".join(sources)
     found = {float(digits.replace("_", "")) for digits in IN_CODE.findall(code)}
-    for name in {each.question for source in sources for each in calls(source)} - {""}:
+    for name in {each.question for source in sources for each in question_calls(source)} - {""}:
         question = find_question(name)
         found |= {value for _, _, value in figures(question.text())}
         for part in getattr(question, "parts", {"": question}).values():

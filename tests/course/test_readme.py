@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
-from tools.site.readme_picture import draw
+from tools.site.readme_picture import draw_picture
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = subprocess.run(
@@ -41,7 +41,7 @@ def test_the_readmes_picture_shows_what_roofkit_draws_today():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     alt, target = re.search(r"!\[(.*?)\]\((.*?)\)", readme).groups()
     assert 40 < len(alt) < 160
-    drawn = draw()
+    drawn = draw_picture()
     kept = plt.imread(ROOT / target)
     assert np.abs(plt.imread(io.BytesIO(drawn.content)) - kept).mean() < 0.01
 

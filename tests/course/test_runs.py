@@ -22,7 +22,7 @@ def lecture(tmp_path, monkeypatch):
         path.touch()
     monkeypatch.syspath_prepend(tmp_path / "packages")
     monkeypatch.setattr(runs, "PACKAGES", ("small",))
-    monkeypatch.setattr(runs, "MEANS", (tmp_path / "packages/rc",))
+    monkeypatch.setattr(runs, "RUNNER_FILES", (tmp_path / "packages/rc",))
     return tmp_path / "course/en/01-a.ipynb"
 
 
@@ -73,7 +73,7 @@ def test_changed_code_and_surroundings_are_seen(lecture, monkeypatch):
     for name, value in (("ROOFKIT_QUESTIONS", "elsewhere"), ("ROOFLINE_LANGUAGE", "zh")):
         monkeypatch.setenv(name, value)
         assert run(lecture, "1 + 2")[1]
-    monkeypatch.setattr(runs, "_installed", lambda: ["numpy==0"])
+    monkeypatch.setattr(runs, "_installed_versions", lambda: ["numpy==0"])
     assert run(lecture, "1 + 2")[1]
     monkeypatch.setattr(sys, "version", "4.0")
     assert run(lecture, "1 + 2")[1]

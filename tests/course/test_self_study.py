@@ -18,7 +18,7 @@ def kits(tmp_path_factory):
     found = []
     for self_study in (False, True):
         found.append(tmp_path_factory.mktemp("kit"))
-        build.gather(found[-1], self_study)
+        build.gather_files(found[-1], self_study)
     return found
 
 

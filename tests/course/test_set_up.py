@@ -96,7 +96,7 @@ def test_pip_installs_the_kit_where_uv_fails(machine, monkeypatch, capfd):
     from tools.kit import start
 
     monkeypatch.setenv("UV", FAILS)
-    monkeypatch.setattr(start, "trust", lambda python, folder: None)
+    monkeypatch.setattr(start, "trust_notebooks", lambda python, folder: None)
     monkeypatch.setattr(
         start.venv, "create", lambda folder, **_: shutil.copytree(machine / "bin", folder / "bin")
     )
@@ -104,7 +104,7 @@ def test_pip_installs_the_kit_where_uv_fails(machine, monkeypatch, capfd):
     shutil.copytree(ROOT / "tools/packages", kit / ".packages")
     for name in ("requirements.lock", "roofkit.whl", "rooflab.whl", "roofcheck.whl"):
         (kit / name).write_text("numpy==2.0\n", encoding="utf-8")
-    python = start.set_up(kit)
+    python = start.set_up_environment(kit)
     printed = capfd.readouterr().out
     assert "Installing the packages, up to 4 of them." in printed
     assert "uv failed (its message is above), so pip installs the packages" in printed

@@ -15,21 +15,21 @@ from tools.slides import decks
 @pytest.fixture(autouse=True)
 def _translated(tmp_path, monkeypatch):
     """A table in which every sentence stands in angle quotes."""
-    sentences = wording.say.templates().items()
+    sentences = wording.sentence.templates().items()
     written = [f"{json.dumps(key)} = {json.dumps(f'«{text}»')}\n" for key, text in sentences]
     (tmp_path / "en.toml").write_text("".join(written), encoding="utf-8")
-    monkeypatch.setattr(wording.say, "folder", tmp_path)
+    monkeypatch.setattr(wording.sentence, "folder", tmp_path)
 
 
 def test_the_menu_of_the_course(tmp_path):
     for name in ("site/index.html", "slides/one.html"):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text("<title>One</title>")
-    assert [page["text"] for page in lab.pages(tmp_path)] == ["«Pages»", "«Slides: One»"]
+    assert [page["text"] for page in lab.list_built_pages(tmp_path)] == ["«Pages»", "«Slides: One»"]
 
 
 def test_the_answer_on_a_slide():
-    assert re.fullmatch(r"«\*\*.*»", decks._answer("l02.ridge"))
+    assert re.fullmatch(r"«\*\*.*»", decks._answer_text("l02.ridge"))
 
 
 def test_what_a_page_says_for_a_notebook():
@@ -40,7 +40,7 @@ def test_what_a_page_says_for_a_notebook():
         new_code_cell("", id="b", metadata={"tags": ["setup"]}),
         new_code_cell("", id="c", metadata={"tags": ["reveal"]}, outputs=[picture]),
     ]
-    folding.fold(new_notebook(cells=cells))
+    folding.fold_cells(new_notebook(cells=cells))
     assert "«Work it out first." in cells[0].outputs[0].data["text/html"]
     assert cells[1].source.startswith("«Answers")
     assert cells[2].metadata.mystnb["code_prompt_show"] == "«Setup»"
@@ -48,9 +48,9 @@ def test_what_a_page_says_for_a_notebook():
 
 
 def test_the_chips_and_the_decks_of_the_site(tmp_path):
-    for chip in chip_tables.table():
+    for chip in chip_tables.chip_table():
         assert all(name.startswith("«") for name, *_ in chip["rows"])
     (tmp_path / "one.html").write_text("<title>One</title>")
     (tmp_path / "one.pdf").write_bytes(b"")
-    taken = downloads.take(tmp_path, tmp_path / "into")
+    taken = downloads.copy_decks(tmp_path, tmp_path / "into")
     assert list(taken["one"]["files"]) == ["«Slides»", "«PDF of the slides»"]

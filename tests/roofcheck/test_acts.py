@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from cases import cases
 
-from roofcheck.slips.acts import acts, changes
-from roofcheck.steps.algebra import read
-from roofcheck.steps.derivation import Derivation, step
+from roofcheck.slips.single_changes import list_single_changes, list_tree_changes
+from roofcheck.steps.algebra import read_expression
+from roofcheck.steps.derivation import Derivation, make_step
 from roofcheck.steps.inputs import bandwidth, count, fma
 
 VALUES = {"a": 3.0, "b": 5.0, "c": 7.0}
@@ -24,7 +24,9 @@ def named(change):
 
 @cases("text", CHANGES)
 def test_each_place_of_an_expression_can_go_wrong(text):
-    found = {named(each): each.tree.value(VALUES) for each in changes(read(text))}
+    found = {
+        named(each): each.tree.value(VALUES) for each in list_tree_changes(read_expression(text))
+    }
     for name, value in CHANGES[text].items():
         assert found[name] == pytest.approx(eval(f"{value}")), name
     if len(CHANGES[text]) > 5:
@@ -33,9 +35,9 @@ def test_each_place_of_an_expression_can_go_wrong(text):
 
 TIMES = Derivation(
     [
-        step("t_math", "ops * pairs / peak", "s", "T_math"),
-        step("t_comms", "size / bandwidth", "s", "T_comms"),
-        step("time", "max(t_math, t_comms)", "s", "the time"),
+        make_step("t_math", "ops * pairs / peak", "s", "T_math"),
+        make_step("t_comms", "size / bandwidth", "s", "T_comms"),
+        make_step("time", "max(t_math, t_comms)", "s", "the time"),
     ],
     "ms",
 )
@@ -50,9 +52,9 @@ INPUTS = {
 
 
 def test_each_act_says_what_was_done_and_where():
-    found = {act.name: act for act in acts(TIMES, INPUTS)}
+    found = {act.name: act for act in list_single_changes(TIMES, INPUTS)}
     assert {name: str(found[name].says) for name in SAYS} == SAYS
-    assert len(found) == len(list(acts(TIMES, INPUTS)))
+    assert len(found) == len(list(list_single_changes(TIMES, INPUTS)))
     # Each is carried on to the answer.
     values = {name: given.value for name, given in INPUTS.items()}
     wrong = found["t_comms: swapped size, other"]

@@ -15,18 +15,18 @@ from docutils.nodes import make_id
 
 from roofcheck import check, course, find_question
 from roofcheck.kinds import Choice, Function, Order, Puzzle
-from roofcheck.reading.units import in_units
-from roofcheck.showing.explaining import answered, explained
-from roofcheck.showing.showing import SPACE
-from roofcheck.study import answers, page
-from roofcheck.study.answer_page import answer_page, give_up, may_be_shown
-from roofcheck.tables.table import questions_of, tables
-from roofcheck.tables.variants import variant
+from roofcheck.reading.units import format_value
+from roofcheck.showing.derivation_page import SPACE
+from roofcheck.showing.explanation import explain_answer, format_answer
+from roofcheck.study import answers, page_templates
+from roofcheck.study.answer_page import give_up, make_answer_page, may_be_shown
+from roofcheck.tables.catalogue import load_questions, questions_of_set
+from roofcheck.tables.variants import find_variant
 from tools.notebooks import model_answers
 
 ROOT = Path(__file__).resolve().parents[2]
-HOMEWORK = [name for name in tables() if name.startswith("ps")]
-CALLED = [name for name, each in tables().items() if isinstance(each, (Function, Puzzle))]
+HOMEWORK = [name for name in load_questions() if name.startswith("ps")]
+CALLED = [name for name, each in load_questions().items() if isinstance(each, (Function, Puzzle))]
 SCRIPT = "<script>window.hacked = 1</script>"
 MODEL = "The share of peak does not decide"
 
@@ -37,7 +37,7 @@ def plain(html):
 
 @cases("name", HOMEWORK)
 def test_every_question_of_homework_is_explained(name):
-    question, said = find_question(name), plain(explained(find_question(name)))
+    question, said = find_question(name), plain(explain_answer(find_question(name)))
     match question:
         case Choice():
             assert f"“{question.reference()}” is right" in said
@@ -45,11 +45,11 @@ def test_every_question_of_homework_is_explained(name):
                 why in said for o, why in question.why_not.items() if o != question.reference()
             )
         case Order():
-            found = re.findall(r"<li><b>(.*?)</b>", explained(question).replace(SPACE, " "))
+            found = re.findall(r"<li><b>(.*?)</b>", explain_answer(question).replace(SPACE, " "))
             assert found == [*question.reference()]
             assert question.shows is not None
         case Puzzle():
-            assert question.reached in said
+            assert question.best_schedule in said
         case _:
             sides = [side for line in question.derivation() for side in line.sides]
             assert all(side.replace("T_", "T") in said for side in sides)
@@ -64,12 +64,12 @@ def test_the_figures_of_a_call_come_to_what_the_check_compares_with(name):
     case = question.cases[0]
     if isinstance(question, Puzzle):
         unit = question.least.unit
-        assert found == [in_units(case.least, unit)]
+        assert found == [format_value(case.least, unit)]
     elif lines:
         right = np.atleast_1d(question.reference(*case))
         assert len(found) == len(right)
         for shown, formula, value in zip(found, question.results.values(), right, strict=True):
-            assert shown == in_units(float(value), formula.unit)
+            assert shown == format_value(float(value), formula.unit)
 
 
 @cases(
@@ -87,7 +87,7 @@ def test_the_figures_of_a_call_come_to_what_the_check_compares_with(name):
     ],
 )
 def test_a_value_that_was_given_is_shown_as_a_reader_writes_it(name, value, shown):
-    assert answered(find_question(name), value) == shown
+    assert format_answer(find_question(name), value) == shown
 
 
 def headings(path):
@@ -100,7 +100,7 @@ def headings(path):
 def test_a_section_has_the_address_that_the_site_gives_it():
     for path in (ROOT / "course/en").glob("*.ipynb"):
         for heading in headings(path):
-            assert page.anchor(heading) == make_id(re.sub(r"[*`]", "", heading))
+            assert page_templates.heading_anchor(heading) == make_id(re.sub(r"[*`]", "", heading))
     here = course.Course(ROOT)
     taught = {each.lesson for found in here.sets for each in found.questions}
     assert None not in taught
@@ -122,10 +122,10 @@ def folder(tmp_path, monkeypatch):
 
 def answer_all(name, but=()):
     """Answer every question of a set right, and wrong those that are named."""
-    answers.path().parent.mkdir(exist_ok=True)
+    answers.file_path().parent.mkdir(exist_ok=True)
     line = {"time": f"{datetime.now().astimezone()}", "answer": "1", "slips": []}
-    with answers.path().open("a", encoding="utf-8") as out:
-        for each in questions_of(name):
+    with answers.file_path().open("a", encoding="utf-8") as out:
+        for each in questions_of_set(name):
             said = line | {"question": each, "credit": float(each not in but)}
             out.write(json.dumps(said) + "\n")
 
@@ -143,7 +143,7 @@ def test_answers_are_shown_once_a_set_is_finished_or_given_up_and_due_no_more(fo
     answer_all("ps1", but=["ps1.mine"])
     assert not shown()
     with pytest.raises(PermissionError, match="The answers of ps1"):
-        answer_page(course.Course(folder), "ps1")
+        make_answer_page(course.Course(folder), "ps1")
     answer_all("ps1")
     assert shown()
     due(folder, now + hour)
@@ -162,7 +162,7 @@ def test_answers_are_shown_once_a_set_is_finished_or_given_up_and_due_no_more(fo
 
 def test_what_is_wrong_in_the_file_of_sets_given_up_is_passed_over(folder):
     give_up("ps1")
-    file = answers.path().with_name("given-up.jsonl")
+    file = answers.file_path().with_name("given-up.jsonl")
     file.write_text(f'{{"set": []}}\nno JSON\n[1]\n{file.read_text()}', encoding="utf-8")
     assert may_be_shown(course.Course(folder), "ps1")
 
@@ -184,13 +184,13 @@ def test_the_page_holds_answers_as_text_and_teaches_each_question(folder):
     check("ps1.mine", 10, SCRIPT)
     check("ps1.attainable", attainable)
     give_up("ps1")
-    html = answer_page(course.Course(folder), "ps1")
+    html = make_answer_page(course.Course(folder), "ps1")
     assert "<script" not in html
     said = plain(html)
     assert "Your answer: 403.3 FLOP/byte" in said
     assert SCRIPT in said
     assert f'"""</pre>{SCRIPT}"""\n    return intensity * bandwidth' in said
-    mine = variant("ps1.mine", SCRIPT)
+    mine = find_variant("ps1.mine", SCRIPT)
     assert mine.text() in said
     assert f"= {mine.derivation()[-1].value}" in said
     assert "That takes the peak with sparsity" in said
@@ -202,7 +202,7 @@ def test_the_page_holds_answers_as_text_and_teaches_each_question(folder):
         file, cell = link.removeprefix("../../lab/tree/").split("#cell-id=")
         cells = nbformat.read(folder / file, as_version=4).cells
         assert cell in {each.id for each in cells}
-    moved = answer_page(course.Course(folder), "ps1", lab="/user/ada/lab/tree/roofline/")
+    moved = make_answer_page(course.Course(folder), "ps1", lab="/user/ada/lab/tree/roofline/")
     assert '"/user/ada/lab/tree/roofline/course/en/02-' in moved
 
 
@@ -213,15 +213,15 @@ def test_a_model_answer_is_shown_where_the_course_has_one(folder):
     (folder / "course/en").unlink()
     (folder / "course/en").mkdir()
     (folder / course.INDEX).write_bytes(index)
-    said = plain(answer_page(here, "ps1"))
+    said = plain(make_answer_page(here, "ps1"))
     assert 'A colleague writes: "Our kernel reaches a quarter' in said
     assert "ask your teacher for it" in said
     assert MODEL not in said
-    models = model_answers.text(ROOT)
+    models = model_answers.model_answers_as_json(ROOT)
     found = {name: len(each) for name, each in json.loads(models).items()}
     assert found == {each.id: 1 for each in here.sets}
     (folder / "course/answers.json").write_text(models, encoding="utf-8")
-    said = plain(answer_page(here, "ps1"))
+    said = plain(make_answer_page(here, "ps1"))
     assert MODEL in said
     assert "ask your teacher" not in said
 
@@ -229,7 +229,7 @@ def test_a_model_answer_is_shown_where_the_course_has_one(folder):
 def test_a_page_of_every_set_can_be_made(folder):
     for found in course.Course(folder).sets:
         give_up(found.id)
-        html = answer_page(course.Course(folder), found.id)
+        html = make_answer_page(course.Course(folder), found.id)
         assert html.count('class="graded') == len(found.questions)
         assert html.count("<details") >= len(found.questions) - 1
 
@@ -239,9 +239,9 @@ def test_an_answer_is_kept_with_what_was_said_and_whose_figures_it_had(folder):
         check("ps1.attainable", attainable)
         check("ps1.mine", 10, "ada")
         check("ps1.mine", 10, "bob")
-    kept = answers.read()[0]
+    kept = answers.read_answers()[0]
     assert [each.me for each in kept] == ["", "ada", "bob", "ada", "bob"]
     assert kept[0].answer.startswith("def attainable(intensity")
     assert "one roof of two" in kept[0].said
     check("ps1.ridge", "9" * 9_000)
-    assert len(answers.read()[0][-1].answer) == answers.LONGEST
+    assert len(answers.read_answers()[0][-1].answer) == answers.LONGEST

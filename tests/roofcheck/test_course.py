@@ -64,13 +64,13 @@ def test_the_course_is_found_from_a_folder_below_it(folder, monkeypatch):
     here = folder("")
     below = here.root / "exercises/en/ps1"
     below.mkdir(parents=True)
-    assert course.find(below) == here
-    assert course.find(here.root.parent) is None
-    monkeypatch.setenv(course.FOLDER, str(here.root))
-    assert course.find("/") == here
-    monkeypatch.setenv(course.FOLDER, str(below))
+    assert course.find_course(below) == here
+    assert course.find_course(here.root.parent) is None
+    monkeypatch.setenv(course.COURSE_VARIABLE, str(here.root))
+    assert course.find_course("/") == here
+    monkeypatch.setenv(course.COURSE_VARIABLE, str(below))
     with pytest.raises(ValueError, match="Name the folder of the course"):
-        course.find()
+        course.find_course()
 
 
 def test_a_term_gives_dates_with_a_zone(folder):

@@ -15,8 +15,8 @@ import pytest
 from nbclient import NotebookClient
 
 from roofcheck.handin import ids, rerun
-from roofcheck.handin.hand_in import hand_in_file, handed_in
-from roofcheck.study.student import grades
+from roofcheck.handin.hand_in import hand_in_file, hand_in_time
+from roofcheck.study.check import latest_grades
 
 ROOT = Path(__file__).resolve().parents[2]
 SET = "ps1"
@@ -42,7 +42,9 @@ def place(tmp_path, monkeypatch, solved):
     """The course's folder, with a set that is solved; a test changes cells by their names."""
     for name in ("JUPYTERHUB_USER", "ROOFLINE_COURSE", "JPY_SESSION_NAME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("roofcheck.handin.exchange.here", lambda *folder: None)  # an own machine
+    monkeypatch.setattr(
+        "roofcheck.handin.exchange.find_exchange", lambda *folder: None
+    )  # an own machine
     (tmp_path / "course/en").mkdir(parents=True)
     shutil.copy(ROOT / "course/en/index.json", tmp_path / "course/en")
     notebook = tmp_path / f"exercises/en/{SET}/{SET}.ipynb"
@@ -77,7 +79,7 @@ def test_a_finished_set_becomes_one_file_and_the_last_one_is_kept(place, monkeyp
     notebook = place(me='me = "ada"', ridge="ridge = 403.3")
     root = course_of(notebook)
     (root / "course/term.toml").write_text(TERM, encoding="utf-8")
-    (root / "course/ids.txt").write_text(ids.written(["Ada", "bob"]), encoding="utf-8")
+    (root / "course/ids.txt").write_text(ids.format_ids(["Ada", "bob"]), encoding="utf-8")
     (notebook.parent / "notes.csv").write_text("1")
     first = hand_in_file(notebook, SET)
     assert first.state == "written"
@@ -100,13 +102,15 @@ def test_a_finished_set_becomes_one_file_and_the_last_one_is_kept(place, monkeyp
     assert (same.state, same.time, same.file) == ("same", first.time, first.file)
 
     place(me='me = "ada"', ridge="ridge = 201.6")
-    monkeypatch.setattr(rerun, "run", lambda *a: rerun.Run(me="ada", verdicts=RIGHT))
+    monkeypatch.setattr(
+        rerun, "rerun_notebook", lambda *a: rerun.RerunResult(me="ada", verdicts=RIGHT)
+    )
     better = hand_in_file(notebook, SET)
     assert (better.state, better.parts) == ("written", ())
     [kept] = (root / "handed-in/earlier").iterdir()
     assert "403.3" in kept.read_text(encoding="utf-8")
     assert kept.name in str(better)
-    assert handed_in(SET, root) == better.time
+    assert hand_in_time(SET, root) == better.time
     # One file lies there to be uploaded.
     assert [path.name for path in (root / "handed-in").glob("*.ipynb")] == [first.file.name]
 
@@ -115,8 +119,8 @@ def test_what_is_missing_or_fails_stops_it_until_the_student_says_so(place, monk
     unwritten = "YOUR ANSWER HERE"
     blank = {"me": "me = ...", "ridge": "ridge = ...", "mine": "saved_us = ..."}
     notebook = place(**blank, time="time_us = tmie", paragraph=unwritten)
-    before, known, runs, run = notebook.read_bytes(), grades(), [], rerun.run
-    monkeypatch.setattr(rerun, "run", lambda *a: runs.append(run(*a)) or runs[-1])
+    before, known, runs, run = notebook.read_bytes(), latest_grades(), [], rerun.rerun_notebook
+    monkeypatch.setattr(rerun, "rerun_notebook", lambda *a: runs.append(run(*a)) or runs[-1])
     stopped = hand_in_file(notebook, SET)
     assert stopped.state == "stopped"
     assert parts(stopped) == {
@@ -130,9 +134,9 @@ def test_what_is_missing_or_fails_stops_it_until_the_student_says_so(place, monk
     assert stopped.can_go_on
     assert 'hand_in("ps1", unfinished=True)' in str(stopped)
     assert not (course_of(notebook) / "handed-in").exists()
-    assert (notebook.read_bytes(), grades()) == (before, known), "a copy ran, and not here"
+    assert (notebook.read_bytes(), latest_grades()) == (before, known), "a copy ran, and not here"
     # Who learns alone needs no id.
-    monkeypatch.setattr(rerun, "run", lambda *a: runs[0])
+    monkeypatch.setattr(rerun, "rerun_notebook", lambda *a: runs[0])
     done = hand_in_file(notebook, SET, unfinished=True)
     assert (done.state, done.file.name, done.can_go_on) == ("written", f"{SET}.ipynb", False)
     assert "Nobody waits for this file" in str(done)
@@ -154,11 +158,13 @@ def test_an_id_that_is_nobodys_is_told(place, monkeypatch, me, user, told):
     if user:
         monkeypatch.setenv("JUPYTERHUB_USER", user)
     listed = course_of(notebook) / "course/ids.txt"
-    listed.write_text(ids.written(["ada7", "bob"]), encoding="utf-8")
+    listed.write_text(ids.format_ids(["ada7", "bob"]), encoding="utf-8")
     (listed.parent / "term.toml").write_text(TERM, encoding="utf-8")
     # The run is that of any other test; what it found is what this is about.
     cell = {"me": me.partition(" = ")[2].strip('"').replace("...", ""), "me_is_text": '"' in me}
-    monkeypatch.setattr(rerun, "run", lambda *a: rerun.Run(**cell, verdicts=RIGHT))
+    monkeypatch.setattr(
+        rerun, "rerun_notebook", lambda *a: rerun.RerunResult(**cell, verdicts=RIGHT)
+    )
     report = hand_in_file(notebook, SET)
     assert report.state == "stopped"
     assert told in str(report)
@@ -178,7 +184,7 @@ def test_a_kernel_that_dies_and_a_cell_without_end_are_told(place):
     assert died.can_go_on
     # Its first cell has no end: a busy machine may take longer than a second for any other one.
     endless = nbformat.read(place(setup="while True: pass"), as_version=4)
-    found = rerun.run(endless, notebook.parent, cell_seconds=1)
+    found = rerun.rerun_notebook(endless, notebook.parent, cell_seconds=1)
     assert running() == before, "no kernel goes on"
     assert found.ended.endswith("ridge: a cell was stopped after 1 seconds.")
 
@@ -201,7 +207,9 @@ def test_what_is_no_notebook_of_the_set_is_told(place, path, name, told):
 def test_a_place_that_takes_no_file_is_told(place, monkeypatch):
     notebook = place()
     (course_of(notebook) / "handed-in").touch()
-    monkeypatch.setattr(rerun, "run", lambda *a: rerun.Run(me="ada", verdicts=RIGHT))
+    monkeypatch.setattr(
+        rerun, "rerun_notebook", lambda *a: rerun.RerunResult(me="ada", verdicts=RIGHT)
+    )
     report = hand_in_file(notebook, SET)
     assert report.state == "stopped"
     assert f"There can be no file in {course_of(notebook)}/handed-in: File exists." in str(report)
@@ -216,7 +224,7 @@ def test_the_last_cell_hands_its_own_notebook_in(place, tmp_path):
     sessions = {
         "renamed since its kernel started": f'JPY_SESSION_NAME="{renamed.parent}/{SET}.ipynb"',
         "again": f'JPY_SESSION_NAME="{renamed}"',
-        "run to be handed in": f'{rerun.HAND_IN}="1"',
+        "run to be handed in": f'{rerun.HAND_IN_VARIABLE}="1"',
         "graded": 'NBGRADER_EXECUTION="autograde"',
         "one of two": f'JPY_SESSION_NAME="{renamed.parent}/{SET}.ipynb"',
     }

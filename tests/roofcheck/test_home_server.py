@@ -18,12 +18,12 @@ from types import SimpleNamespace
 import pytest
 
 from roofcheck import course
-from roofcheck.home import sets
-from roofcheck.home.page import PAGES, Home
-from roofcheck.home.sets import Status, actions, told
-from roofcheck.sentences import say
-from roofcheck.study import answers, standing
-from roofcheck.study.answers import Answered
+from roofcheck.home import set_status
+from roofcheck.home.page_data import PAGES_VARIABLE, Home
+from roofcheck.home.set_status import Status, list_actions, word_status
+from roofcheck.sentences import sentence
+from roofcheck.study import answers, course_progress
+from roofcheck.study.answers import KeptAnswer
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = course.Course(ROOT)
@@ -34,7 +34,7 @@ DAY = datetime(2026, 11, 20, 12).astimezone()
 def given(*credits, questions=L01.asks, again=0):
     """Answers to the first questions of a lecture, a minute apart."""
     return [
-        Answered(DAY + timedelta(minutes=number), question, credit, "1", again=again)
+        KeptAnswer(DAY + timedelta(minutes=number), question, credit, "1", again=again)
         for number, (question, credit) in enumerate(zip(questions, credits, strict=False))
     ]
 
@@ -48,8 +48,8 @@ def folder(tmp_path, monkeypatch):
     for each in COURSE.sets[:2]:
         (tmp_path / each.file).parent.mkdir(parents=True)
         shutil.copy(ROOT / each.file, tmp_path / each.file)
-    monkeypatch.setenv(answers.FILE, str(tmp_path / "kept/answers.jsonl"))
-    monkeypatch.delenv(PAGES, raising=False)
+    monkeypatch.setenv(answers.FILE_VARIABLE, str(tmp_path / "kept/answers.jsonl"))
+    monkeypatch.delenv(PAGES_VARIABLE, raising=False)
     return tmp_path
 
 
@@ -63,36 +63,43 @@ def keep(folder, found):
 
 
 def test_the_latest_answer_in_a_notebook_counts():
-    latest = standing.in_notebooks([*given(0, 1, 0.5), *given(1), *given(0, 0, again=1)])
-    found = standing.of_lecture(L01, latest)
+    latest = course_progress.latest_answers([*given(0, 1, 0.5), *given(1), *given(0, 0, again=1)])
+    found = course_progress.measure_lecture(L01, latest)
     assert found.marks[:4] == ("right", "right", "missed", "open")
-    assert (found.answered, found.right, found.missed, found.asked) == (3, 2, 1, len(L01.asks))
-    assert found.touched == DAY + timedelta(minutes=2)
+    assert (found.answered_count, found.right_count, found.missed_count, found.asked_count) == (
+        3,
+        2,
+        1,
+        len(L01.asks),
+    )
+    assert found.last_answered == DAY + timedelta(minutes=2)
 
 
 def test_a_set_has_points_and_its_paragraph_is_not_counted():
     first, second, *_ = asked = [each for each in PS1.questions if not each.paragraph]
-    latest = standing.in_notebooks(given(1, 0.5, questions=[first.id, second.id]))
-    found = standing.of_set(PS1, latest)
+    latest = course_progress.latest_answers(given(1, 0.5, questions=[first.id, second.id]))
+    found = course_progress.measure_set(PS1, latest)
     assert found.earned == first.points + second.points / 2
     assert found.points == sum(each.points for each in asked) < PS1.points
 
 
 def test_the_last_place_is_the_cell_of_the_last_answer(folder):
     here = course.Course(folder)
-    found = standing.last_place(here, standing.in_notebooks(given(1, 0)))
+    found = course_progress.find_last_place(here, course_progress.latest_answers(given(1, 0)))
     notebook = json.loads((folder / L01.file).read_text(encoding="utf-8"))
     source = {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
     assert found.part == L01
     assert f'check("{L01.asks[1]}"' in source[found.cell]
     (folder / L01.file).write_text("{", encoding="utf-8")
-    assert standing.last_place(here, standing.in_notebooks(given(1))).cell == ""
-    assert standing.last_place(here, {}) is None
+    assert (
+        course_progress.find_last_place(here, course_progress.latest_answers(given(1))).cell == ""
+    )
+    assert course_progress.find_last_place(here, {}) is None
 
 
 def test_the_page_says_where_one_is(folder):
     home = Home(folder)
-    begin = home.data()
+    begin = home.page_data()
     assert (begin["notes"], begin["ask_class"]) == ([], True)
     assert begin["go_on"]["path"] == L01.file
     assert "lecture 1" in begin["go_on"]["said"]
@@ -100,7 +107,7 @@ def test_the_page_says_where_one_is(folder):
     assert [each["id"] for each in begin["lectures"]] == [each.id for each in COURSE.lectures]
     assert [bool(each["path"]) for each in begin["sets"]] == [True, True, False, False, False]
     keep(folder, given(1, 0))
-    after = home.data(ask_class=True)
+    after = home.page_data(ask_class=True)
     assert "not in this folder" in after["sets"][2]["said"][0]
     assert after["go_on"]["cell"]
     assert after["lectures"][0]["standing"] == "2 of 8 answered, 1 right, 1 missed."
@@ -114,14 +121,14 @@ def test_what_is_due_and_handed_in_stands_there(folder):
     term = folder / course.TERM
     term.write_text(f"due.ps1 = {soon.isoformat(timespec='seconds')}\n")
     home = Home(folder)
-    assert home.data()["due"][0].endswith("2 days are left.")
+    assert home.page_data()["due"][0].endswith("2 days are left.")
     (folder / "handed-in").mkdir()
     shutil.copy(folder / PS1.file, folder / "handed-in/ps1-ada.ipynb")
-    data = home.data()
+    data = home.page_data()
     assert data["due"] == []
     assert "the file to hand in" in data["sets"][0]["said"][1]
     term.write_text("due.ps1 = 'soon'")
-    assert "without quotes" in home.data()["notes"][0]
+    assert "without quotes" in home.page_data()["notes"][0]
 
 
 @pytest.mark.parametrize(
@@ -133,8 +140,8 @@ def test_what_is_due_and_handed_in_stands_there(folder):
     ],
 )
 def test_what_is_not_kept_is_said(folder, monkeypatch, file, told_):
-    monkeypatch.setenv(answers.FILE, file.format(folder=folder))
-    data = Home(folder).data()
+    monkeypatch.setenv(answers.FILE_VARIABLE, file.format(folder=folder))
+    data = Home(folder).page_data()
     assert told_ in " ".join(data["notes"])
     assert len(data["lectures"]) == len(COURSE.lectures)
 
@@ -142,22 +149,22 @@ def test_what_is_not_kept_is_said(folder, monkeypatch, file, told_):
 def test_a_damaged_file_of_answers_counts_as_far_as_it_can_be_read(folder):
     with keep(folder, given(1)).open("ab") as out:
         out.write(b'{"time": 3}\n\xff\xfe\n')
-    data = Home(folder).data()
+    data = Home(folder).page_data()
     assert "2 lines" in data["notes"][0]
     assert data["lectures"][0]["marks"][0] == "right"
 
 
 def test_a_folder_without_a_course_has_no_home(tmp_path, monkeypatch):
-    monkeypatch.delenv(course.FOLDER, raising=False)
+    monkeypatch.delenv(course.COURSE_VARIABLE, raising=False)
     home = Home(tmp_path)
-    assert home.begin() is None
-    assert "There is no course" in home.data()["notes"][0]
+    assert home.startup_data() is None
+    assert "There is no course" in home.page_data()["notes"][0]
     (tmp_path / "course/en").mkdir(parents=True)
     (tmp_path / course.INDEX).write_text("[")
-    assert home.begin()["sets"] == {}
-    assert "table of contents" in home.data()["notes"][0]
-    monkeypatch.setenv(course.FOLDER, str(tmp_path / "nowhere"))
-    assert "nowhere" in home.data()["notes"][0]
+    assert home.startup_data()["sets"] == {}
+    assert "table of contents" in home.page_data()["notes"][0]
+    monkeypatch.setenv(course.COURSE_VARIABLE, str(tmp_path / "nowhere"))
+    assert "nowhere" in home.page_data()["notes"][0]
 
 
 def test_a_course_elsewhere_is_served_under_the_servers_names(folder, monkeypatch, tmp_path):
@@ -165,11 +172,11 @@ def test_a_course_elsewhere_is_served_under_the_servers_names(folder, monkeypatc
     served = tmp_path / "served"
     (served / "course").mkdir(parents=True)
     (served / "course/en").symlink_to(folder / "course/en")
-    monkeypatch.setenv(course.FOLDER, str(folder))
+    monkeypatch.setenv(course.COURSE_VARIABLE, str(folder))
     home = Home(served)
-    assert home.path(L01.file) == L01.file
-    assert home.path(PS1.file) == ""
-    assert Home(folder.parent).path(L01.file) == f"{folder.name}/{L01.file}"
+    assert home.served_path(L01.file) == L01.file
+    assert home.served_path(PS1.file) == ""
+    assert Home(folder.parent).served_path(L01.file) == f"{folder.name}/{L01.file}"
 
 
 def test_an_installation_brings_what_jupyterlab_loads():
@@ -204,11 +211,13 @@ LATER, BEFORE = DAY + timedelta(days=36500), DAY - timedelta(days=1)
 )
 def test_the_buttons_of_a_set_follow_its_state(folder, status, is_here, due, wanted):
     here = course.Course(folder)
-    stands = standing.of_set(PS1, {PS1.questions[0].id: given(1, questions=["ps1.ridge"])[0]})
-    found = actions(here, PS1, status, is_here, stands, due)
+    stands = course_progress.measure_set(
+        PS1, {PS1.questions[0].id: given(1, questions=["ps1.ridge"])[0]}
+    )
+    found = list_actions(here, PS1, status, is_here, stands, due)
     assert [each["do"] for each in found] == wanted
     assert all("1" in each["name"] for each in found)
-    said = " ".join(told(status, is_here, due, has_class=True))
+    said = " ".join(word_status(status, is_here, due, has_class=True))
     assert ("Fetch it" in said) == ("fetch" in wanted)
     assert ("handed it in" in said) == bool(status and status.handed_in)
 
@@ -217,22 +226,22 @@ def test_only_what_was_fetched_is_asked_about(folder):
     asked = []
     place = SimpleNamespace(
         released=lambda: ["ps1", "ps3"],
-        submitted=lambda name: asked.append(name) or {"ps1": DAY}.get(name),
+        submission_time=lambda name: asked.append(name) or {"ps1": DAY}.get(name),
         feedback=lambda name: Path("feedback.html"),
     )
-    found = sets.ask(place, course.Course(folder))
+    found = set_status.ask_exchange(place, course.Course(folder))
     assert asked == ["ps1", "ps2"]
     assert found["ps1"] == Status(True, DAY, True)
     assert found["ps3"] == Status(released=True)
 
 
 def test_pages_come_from_the_environment_and_the_term(folder, monkeypatch):
-    monkeypatch.setenv(PAGES, '[{"text": "Slides", "url": "static/01.html"}]')
+    monkeypatch.setenv(PAGES_VARIABLE, '[{"text": "Slides", "url": "static/01.html"}]')
     (folder / course.TERM).write_text('site = "https://example.org/"')
-    found = [each["url"] for each in Home(folder).data()["pages"]]
+    found = [each["url"] for each in Home(folder).page_data()["pages"]]
     assert found == ["static/01.html", "https://example.org/"]
-    monkeypatch.setenv(PAGES, "[{")
-    assert Home(folder).begin()["pages"] == []
+    monkeypatch.setenv(PAGES_VARIABLE, "[{")
+    assert Home(folder).startup_data()["pages"] == []
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +257,7 @@ def server(tmp_path_factory):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = os.environ | {
-        answers.FILE: str(kept),
+        answers.FILE_VARIABLE: str(kept),
         "JUPYTER_CONFIG_DIR": str(place / "config"),
         "JUPYTER_RUNTIME_DIR": str(place / "runtime"),
         "HOME": str(place),
@@ -329,7 +338,7 @@ def test_giving_up_shows_the_answers_on_a_page_that_runs_nothing(server):
 
 def test_without_a_class_nothing_is_fetched(server):
     status, _, text = server("fetch", {"name": "ps1"})
-    assert (status, json.loads(text)["message"]) == (422, say("home.no-class"))
+    assert (status, json.loads(text)["message"]) == (422, sentence("home.no-class"))
     assert server("feedback/ps1")[0] == 404
 
 

@@ -4,9 +4,9 @@ import pytest
 
 import roofkit as rk
 from roofcheck.kinds import Choice, Formula, Function, Number, Order, Several
-from roofcheck.reading.reading import Given
-from roofcheck.tables.loading import TableError, questions, read_table
-from roofcheck.tables.table import find_question, tables
+from roofcheck.reading.numbers import GivenNumber
+from roofcheck.tables.catalogue import find_question, load_questions
+from roofcheck.tables.toml_tables import TableError, read_questions, read_table
 
 FETCH = """
 ["x.fetch"]
@@ -27,7 +27,7 @@ time = ["moved / bandwidth", "s", "the time"]
 
 
 def made(text=FETCH):
-    [question] = questions(text).values()
+    [question] = read_questions(text).values()
     return question
 
 
@@ -51,7 +51,7 @@ def test_slips_come_from_the_steps_and_their_words_from_the_table():
 
 
 def test_a_draw_keeps_the_steps():
-    drawn = made().drawn(3)
+    drawn = made().with_new_figures(3)
     assert drawn.text() != made().text()
     weights, bandwidth = (drawn.inputs[name].value for name in ("weights", "bandwidth"))
     assert drawn.reference() == pytest.approx(1e3 * 2 * weights / bandwidth)
@@ -179,7 +179,7 @@ def test_an_order_goes_by_the_last_step_of_each_item():
     assert faster.shows("B") == "an fp8 cache: 40 GB / 3.35 TB/s = 11.94 ms"
     assert faster.judge("BAC").message == "Exactly reversed."
     assert faster.judge("BCA").message == "That leaves out the caches."
-    drawn = {each.inputs["users"].value: each for each in map(faster.drawn, range(20))}
+    drawn = {each.inputs["users"].value: each for each in map(faster.with_new_figures, range(20))}
     assert drawn.keys() == {2, 40}, "with 10 users two are alike"
     assert drawn[2].reference() == ("C", "B", "A")
     assert drawn[2].shows("B") == "an fp8 cache: 22 GB / 3.35 TB/s = 6.567 ms"
@@ -201,7 +201,7 @@ slips."by name" = ["item", "That is the alphabet."]
 def test_an_order_of_chips_has_others_in_a_draw():
     ridges = made(RIDGES)
     assert ridges.judge(["A100-80GB", "v5e", "H100"]).credit == 1
-    drawn = ridges.drawn(1)
+    drawn = ridges.with_new_figures(1)
     assert not set(drawn.items) & set(ridges.items)
     assert drawn.reference() == tuple(
         sorted(drawn.items, key=lambda name: rk.chip(name).roofline("bf16").ridge)
@@ -225,12 +225,12 @@ def test_an_order_may_name_the_right_one():
     assert chain.text() == "Solve 2x = 6. A: Divide by 2. B: Write it down."
     assert (chain.reference(), chain.shows("A")) == (("B", "A"), "Divide by 2. x is alone.")
     assert chain.judge("AB").message.startswith("Before B there is nothing to divide.")
-    assert not chain.varies
+    assert not chain.has_new_figures
 
 
 def test_items_are_said_in_a_second_language():
     words = {"x.chain": {"items": {"A": {"text": "Durch 2."}}, "needs": {"B, A": "Erst B."}}}
-    [chain] = questions(CHAIN, words=words).values()
+    [chain] = read_questions(CHAIN, words=words).values()
     assert chain.text() == "Solve 2x = 6. A: Durch 2. B: Write it down."
     assert chain.judge("AB").message.startswith("Erst B.")
 
@@ -295,19 +295,19 @@ def test_a_wrong_function_or_order_is_named_with_its_line(table, right):
     wrong, line, says = WRONG_OF_KINDS[table, right]
     assert table.count(right) == 1
     with pytest.raises(TableError) as error:
-        questions(table.replace(right, wrong), "exam.toml")
+        read_questions(table.replace(right, wrong), "exam.toml")
     assert f"exam.toml, line {line}: x." in str(error.value)
     assert says in str(error.value)
 
 
 def test_no_step_is_drawn():
     with pytest.raises(TableError, match="no function 'whole'"):
-        questions(ROOF.replace('"intensity * bandwidth"', '"whole(1, 2)"'))
+        read_questions(ROOF.replace('"intensity * bandwidth"', '"whole(1, 2)"'))
 
 
 def test_a_file_that_is_no_toml_is_named():
     with pytest.raises(TableError, match=r"exam\.toml: Invalid"):
-        questions("[", "exam.toml")
+        read_questions("[", "exam.toml")
 
 
 def test_a_second_language_has_the_same_keys_and_what_it_lacks_is_said_in_english():
@@ -319,7 +319,7 @@ def test_a_second_language_has_the_same_keys_and_what_it_lacks_is_said_in_englis
             "inputs": {"weights": {"what": "die Gewichte"}},
         }
     }
-    [fetch] = questions(FETCH, words=words).values()
+    [fetch] = read_questions(FETCH, words=words).values()
     assert fetch.text() == "Wie lange holt TPU v6e 10⁹ Gewichte?"
     assert [line.what for line in fetch.derivation()] == ["die Bytes", "the time"]
     assert fetch.judge(6e12 / 1.638e12).message == "Das bewegt auch Gradienten."
@@ -331,9 +331,9 @@ def test_an_instructors_table_may_hold_a_question_with_new_figures(tmp_path, mon
     exam = '["ps1.ridge"]\nlike = "ps1.ridge"\nseed = "exam 1"\npoints = 3\n'
     (tmp_path / "exam.toml").write_text(exam + FETCH, encoding="utf-8")
     monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
-    assert find_question("ps1.ridge").text() == written.drawn("exam 1").text()
+    assert find_question("ps1.ridge").text() == written.with_new_figures("exam 1").text()
     assert find_question("ps1.ridge").points == 3
-    assert "x.fetch" in tables()
+    assert "x.fetch" in load_questions()
 
 
 GATHER = """
@@ -367,15 +367,15 @@ time = { step = "time", unit = "ms" }
 """
     )
     [moved, time] = both.parts.values()
-    half = [Given(time.reference() / 2)]
+    half = [GivenNumber(time.reference() / 2)]
     assert time.settled_by([moved]) == {"weights", "size", "moved"}
-    assert set(time.known.diagnose(half).names) == {"size: elements"}
-    slow = [Given(time.reference() * 1.638 / 3.35)]
-    assert time.known.diagnose(slow, {"moved", "size"}).names == ("bandwidth: another chip",)
+    assert set(time.known_slips.diagnose(half).names) == {"size: elements"}
+    slow = [GivenNumber(time.reference() * 1.638 / 3.35)]
+    assert time.known_slips.diagnose(slow, {"moved", "size"}).names == ("bandwidth: another chip",)
 
 
 def test_a_step_that_a_max_hides_is_not_settled_by_a_right_answer():
-    [both] = questions("""
+    [both] = read_questions("""
 ["x.both"]
 kind = "several"
 asks = "{parts}?"

@@ -14,10 +14,10 @@ from schedules import GOOD, MATMUL, SOFTMAX, matmul
 
 from roofcheck import check
 from roofcheck.kinds import Puzzle
-from roofcheck.running.programs import LONGEST
-from roofcheck.tables.table import tables
+from roofcheck.running.counting_machine import MOST_OPERATIONS
+from roofcheck.tables.catalogue import load_questions
 
-PUZZLES = {name: q for name, q in tables().items() if isinstance(q, Puzzle)}
+PUZZLES = {name: q for name, q in load_questions().items() if isinstance(q, Puzzle)}
 SEEDS = range(4)
 
 
@@ -34,7 +34,7 @@ def written(which):
 @cases("name", PUZZLES)
 @cases("seed", [None, 0])
 def test_a_good_schedule_gets_all_points(name, seed):
-    question = PUZZLES[name] if seed is None else PUZZLES[name].drawn(seed)
+    question = PUZZLES[name] if seed is None else PUZZLES[name].with_new_figures(seed)
     verdict = question.judge(GOOD[name])
     assert (verdict.credit, verdict.slips) == (1, ())
     assert "least bytes" in verdict.message
@@ -77,7 +77,7 @@ def test_what_is_recorded_is_plain_data_and_says_it_all(name):
     carried = json.loads(json.dumps(programs, allow_nan=False))
     assert carried == programs
     assert question.judge_programs(carried) == question.judge(GOOD[name])
-    assert max(map(len, programs)) < LONGEST / 10
+    assert max(map(len, programs)) < MOST_OPERATIONS / 10
 
 
 def test_every_operation_can_be_recorded_and_done_again():
@@ -97,10 +97,10 @@ def test_every_operation_can_be_recorded_and_done_again():
             pad.store(z[0:1, np.int64(1) :], Z[3:4, 5:6])
             pad.load(P[1])
 
-    pad, *arrays = case.machine()
+    pad, *arrays = case.make_machine()
     everything(pad, *arrays)
     run = case.replay(case.record(everything))
-    assert (run.moved, run.counts["spilled"]) == (pad.cost.bytes, 12)
+    assert (run.moved_bytes, run.counts["spilled"]) == (pad.cost.bytes, 12)
     assert "Z is not complete" in run.wrong
 
 
@@ -170,7 +170,7 @@ def test_a_function_that_means_no_good_gets_nothing_and_a_message(answer, says):
 
 LOAD = '["load", [0, [[0, 1, null], [0, 1, null]]]]'
 MALFORMED = [json.loads(each.replace("LOAD", LOAD)) for each in TOLD["malformed"]]
-LONG = [[json.loads(LOAD)] * (LONGEST + 1), [["load", [0, *["T"] * 10**5]]]]
+LONG = [[json.loads(LOAD)] * (MOST_OPERATIONS + 1), [["load", [0, *["T"] * 10**5]]]]
 
 
 @cases("program", [*MALFORMED, *LONG])
@@ -206,11 +206,17 @@ def test_credit_falls_as_the_bytes_grow():
     for question in PUZZLES.values():
         times, shares = list(question.credit), list(question.credit.values())
         assert times == sorted(times)
-        found = [1, *(question._share(each) for each in np.geomspace(1, 100, 50)), shares[-1]]
+        found = [
+            1,
+            *(question._points_share(each) for each in np.geomspace(1, 100, 50)),
+            shares[-1],
+        ]
         assert found == sorted(found, reverse=True)
 
 
 def test_fresh_draws_have_other_cases():
     for question in PUZZLES.values():
-        texts = {tuple(case.text() for case in question.drawn(seed).cases) for seed in SEEDS}
+        texts = {
+            tuple(case.text() for case in question.with_new_figures(seed).cases) for seed in SEEDS
+        }
         assert len(texts) > len(SEEDS) / 2

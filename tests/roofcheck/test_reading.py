@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from roofcheck import check
 from roofcheck.kinds import Formula, Number, Several
 from roofcheck.reading.agreement import agrees
-from roofcheck.reading.expressions import LONGEST, evaluate
-from roofcheck.reading.labels import in_order
-from roofcheck.reading.reading import EXACT, UnreadableError, as_sequence, read_number
-from roofcheck.reading.spelling import formula
+from roofcheck.reading.expressions import LONGEST_TEXT, evaluate
+from roofcheck.reading.labels import order_by_labels
+from roofcheck.reading.numbers import ALL_DIGITS, UnreadableError, as_sequence, read_number
+from roofcheck.reading.spelling import extract_formula
 
 # What is written, and how it is read in the question's unit or what is asked back.
 WRITTEN = tomllib.loads(Path(__file__).with_name("written.toml").read_text(encoding="utf-8"))
@@ -35,7 +35,7 @@ def test_a_number_as_people_write_it(unit):
 @cases("digits", WRITTEN["digits"])
 def test_digits_are_those_that_were_written(digits):
     found = {text: read_number(text, unit).digits for text, unit in WRITTEN["digits"][digits]}
-    assert found == dict.fromkeys(found, EXACT if digits == "exact" else int(digits))
+    assert found == dict.fromkeys(found, ALL_DIGITS if digits == "exact" else int(digits))
 
 
 @cases(("value", "answers"), WRITTEN["agrees"].items())
@@ -103,8 +103,8 @@ def test_strange_text_is_asked_about_and_never_raises_anything_else():
         for read in (
             lambda text: read_number(text, "s"),
             lambda text: read_number(text, ""),
-            lambda text: in_order(text, NAMES),
-            lambda text: evaluate(formula(text), SYMBOLS),
+            lambda text: order_by_labels(text, NAMES),
+            lambda text: evaluate(extract_formula(text), SYMBOLS),
         ):
             assert is_plain(what_is_said(read, text)), text
 
@@ -123,7 +123,7 @@ def test_reading_takes_few_steps_however_strange_the_text():
         sys.setprofile(counting)
         what_is_said(read_number, text)
         sys.setprofile(None)
-        assert steps < 100 * LONGEST, text
+        assert steps < 100 * LONGEST_TEXT, text
 
 
 @cases(
@@ -143,7 +143,7 @@ def test_reading_takes_few_steps_however_strange_the_text():
     ],
 )
 def test_several_numbers_go_by_their_labels(answer):
-    values = [read_number(value).value for value in in_order(answer, NAMES)]
+    values = [read_number(value).value for value in order_by_labels(answer, NAMES)]
     assert values == [3e9, 2e6]
 
 
@@ -154,7 +154,7 @@ def test_several_numbers_may_come_one_by_one():
         dict(zip(names, values, strict=True)).items(),
         zip(names, values, strict=True),
     ):
-        assert [read_number(value).value for value in in_order(answer, NAMES)] == [3e9, 2e6]
+        assert [read_number(value).value for value in order_by_labels(answer, NAMES)] == [3e9, 2e6]
 
 
 @cases(
@@ -170,17 +170,17 @@ def test_several_numbers_may_come_one_by_one():
 )
 def test_several_numbers_that_cannot_be_told_apart_are_asked_for(answer, says):
     with pytest.raises(UnreadableError) as error:
-        in_order(answer, NAMES)
+        order_by_labels(answer, NAMES)
     assert says in str(error.value)
     assert is_plain(str(error.value))
 
 
 def test_names_of_parts_may_hold_signs():
     shapes = ["4x4", "8x16", "16x16"]
-    assert in_order("16x16: 3, 4×4: 1, 8 x 16 = 2", shapes) == ["1", "2", "3"]
+    assert order_by_labels("16x16: 3, 4×4: 1, 8 x 16 = 2", shapes) == ["1", "2", "3"]
     widths = ["D = F = 3072", "D = F = 1280"]
-    assert in_order("D = F = 1280: 3; D = F = 3072: 4", widths) == ["4", "3"]
-    assert in_order({"lower": 1, "bytes": 2}, ["bytes", "T_lower"]) == [2, 1]
+    assert order_by_labels("D = F = 1280: 3; D = F = 3072: 4", widths) == ["4", "3"]
+    assert order_by_labels({"lower": 1, "bytes": 2}, ["bytes", "T_lower"]) == [2, 1]
 
 
 def test_an_endless_answer_is_read_no_further_than_needed():

@@ -9,11 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from roofcheck import check, progress, review
-from roofcheck.commands import command
+from roofcheck.commands import build_command
 from roofcheck.kinds import Number
-from roofcheck.study import answers, student
+from roofcheck.study import answers
+from roofcheck.study import check as check_module
 from roofcheck.study.review import GAPS, answer_due, answer_text, due_now, next_due, schedule
-from roofcheck.tables.table import find_question, tables
+from roofcheck.tables.catalogue import find_question, load_questions
 
 REVIEW = importlib.import_module("roofcheck.study.review")  # whose name in roofcheck is a function
 
@@ -23,7 +24,7 @@ def file(tmp_path, monkeypatch):
     """A student's file that is not there yet."""
     found = tmp_path / "home" / "answers.jsonl"
     monkeypatch.setenv("ROOFKIT_ANSWERS", str(found))
-    monkeypatch.setattr(student, "_grades", {})
+    monkeypatch.setattr(check_module, "_grades", {})
     return found
 
 
@@ -48,7 +49,7 @@ def missed(file, *names, days=1):
 
 def typed(text, *options):
     """What the command says on this input, and its exit code."""
-    done = CliRunner().invoke(command(), ["review", *options], input=text)
+    done = CliRunner().invoke(build_command(), ["review", *options], input=text)
     return done.output, done.exit_code
 
 
@@ -99,7 +100,7 @@ def test_lines_broken_by_hand_are_counted_and_the_others_count(file):
     check("l02.ridge", 100)
     with file.open("a") as out:
         out.write("not json\n[1]\n{}\n")
-    found, unreadable = answers.read()
+    found, unreadable = answers.read_answers()
     assert ([each.question for each in found], unreadable) == (["l02.ridge"], 3)
     assert "3 lines could not be read" in typed("")[0]
 
@@ -206,13 +207,15 @@ def test_who_leaves_has_not_answered(file, text):
 
 
 def test_ten_questions_are_enough_for_a_day(file, monkeypatch):
-    names = [name for name, question in tables().items() if isinstance(question, Number)][:13]
+    names = [name for name, question in load_questions().items() if isinstance(question, Number)][
+        :13
+    ]
     missed(file, *names, days=3)
     missed(file, "l10.hours")
     assert [due.question_id for due in due_now()] == names[:10]
     assert "Still due: 13" in typed("-1\n" + "\n" * 9)[0]
     assert [due.question_id for due in due_now()] == names[1:10]
-    monkeypatch.setattr(REVIEW, "MOST", 1)
+    monkeypatch.setattr(REVIEW, "MOST_A_DAY", 1)
     assert due_now() == []
     assert "You have reviewed 1 questions" in repr(review())
     assert "1 of 13" in typed("q\n", "--all")[0]
@@ -238,7 +241,7 @@ def test_a_page_asks_and_takes_what_is_typed(file):
 
 def test_code_that_never_ends_costs_no_page(file, monkeypatch):
     missed(file, "ps1.attainable")
-    monkeypatch.setattr("roofcheck.study.typed.SECONDS", 0.5)
+    monkeypatch.setattr("roofcheck.study.typed_answers.SECONDS", 0.5)
     endless = "import itertools; sum(itertools.count())"
     assert answer_text("ps1.attainable", endless).verdict.state == "asked"
     assert [due.question_id for due in due_now()] == ["ps1.attainable"]
@@ -246,14 +249,14 @@ def test_code_that_never_ends_costs_no_page(file, monkeypatch):
 
 def test_a_mended_answer_is_not_asked_with_the_same_figures_next_morning(file):
     fixed, drawn = "l02.axpy", "l02.ridge"
-    assert not tables()[fixed].varies
+    assert not load_questions()[fixed].has_new_figures
     for name in (fixed, drawn):
         check(name, -1)
-        check(name, tables()[name].reference())
+        check(name, load_questions()[name].reference())
     days_pass(file, 1)
     [due] = due_now()
     assert due.question_id == drawn
-    assert due.question.text() != tables()[drawn].text()
+    assert due.question.text() != load_questions()[drawn].text()
     days_pass(file, 2)
     assert {due.question_id for due in due_now()} == {fixed, drawn}
 
@@ -264,7 +267,7 @@ def test_a_file_of_an_older_course_is_read(file):
     old = {"time": "2026-01-01T09:00:00+05:30", "credit": 0.0, "answer": "1", "slips": []}
     found = [json.dumps(old | {"question": name}) + "\n" for name in ("l02.ridge", "l00.gone")]
     file.write_text("".join(found), encoding="utf-8")
-    assert answers.read()[1] == 0
+    assert answers.read_answers()[1] == 0
     assert [due.question_id for due in due_now()] == ["l02.ridge"]
 
 

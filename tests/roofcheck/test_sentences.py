@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cases import cases
 
-from roofcheck.sentences import listed, say
+from roofcheck.sentences import join_items, sentence
 from rooflab.explore.frame import WORDS
 from rooflab.machine import comparison
 from rooflab.plot import wording
@@ -14,14 +14,14 @@ from rooflab.plot import wording
 ROOT = Path(__file__).parents[2]
 # Each table and the code that speaks from it.
 ROOMS = {
-    "roofcheck": (say, "roofcheck"),
+    "roofcheck": (sentence, "roofcheck"),
     "figures": (wording.say, "rooflab/plot"),
     "comparison": (comparison.say, "rooflab/machine/comparison.py"),
     "live pictures": (WORDS, "rooflab/explore", "roofkit/network/groups.py"),
 }
 PROSE = re.compile(r"[A-Za-z][a-z']+,? [a-z]+,? [a-z]+")
 # Functions that speak to whoever writes a question, in English like every other error.
-TO_AUTHORS = {"nearest", "problems"}
+TO_AUTHORS = {"suggest_name", "problems", "find_problems"}
 # Names of slips and layers, words that students type, code of others, and Matplotlib's places.
 NO_SENTENCES = {
     "it cannot be parsed", "no peak at all", "outside lower center", "norms, adds, activations",
@@ -92,12 +92,15 @@ def test_no_label_of_a_figure_stands_in_the_code(room):
 @cases("room", ROOMS)
 def test_every_sentence_is_used_and_every_one_that_is_used_is_there(room):
     code, known = "\n".join(sources(room, ".py", ".j2", ".js")), set(ROOMS[room][0].templates())
-    assert set(re.findall(r"""(?<![.\w])(?:say|Sentence)\(\s*["']([\w.-]+)["']""", code)) <= known
+    assert (
+        set(re.findall(r"""(?<![.\w])(?:say|sentence|Sentence)\(\s*["']([\w.-]+)["']""", code))
+        <= known
+    )
     # A key stands whole in the code, or a text with gaps does, and what fills them.
     whole = set(re.findall(r"""["']([\w. ,-]+)["']|$""", code)) | set(re.findall(r"\.(\w+)", code))
     pieces = {piece for text in whole for piece in text.split("-")}
     pieces |= set(re.findall(r"\}-(\w+)\"", code))
-    groups = re.findall(r"""(?:spoken = |named\()["'](\w+)["']""", code)
+    groups = re.findall(r"""(?:sentence_group = |named\()["'](\w+)["']""", code)
     code += "".join(f'f"{group}.{{name}}"\n' for group in groups)
     gaps = re.findall(r"""f"([\w.-]+\{[^"\n]*)"|$""", code) + re.findall(r"`([^`\n]+)`|$", code)
     patterns = [re.sub(r"\\\{.*?\\\}", "([\\\\w ,-]+)", re.escape(gap)) for gap in gaps if gap]
@@ -113,6 +116,6 @@ def test_a_list_goes_by_the_table(tmp_path, monkeypatch):
     (tmp_path / "en.toml").write_text(
         "list.comma = '{last}<{before}'\nlist.and = '{last}+{before}'"
     )
-    monkeypatch.setattr(say, "folder", tmp_path)
-    assert str(listed("abcd")) == "d+c<b<a"
-    assert (str(listed("a")), str(listed([]))) == ("a", "")
+    monkeypatch.setattr(sentence, "folder", tmp_path)
+    assert str(join_items("abcd")) == "d+c<b<a"
+    assert (str(join_items("a")), str(join_items([]))) == ("a", "")

@@ -4,7 +4,7 @@ import pytest
 
 from roofcheck.kinds import Number, Several
 from roofcheck.steps.inputs import count
-from roofcheck.tables.table import find_question
+from roofcheck.tables.catalogue import find_question
 
 FIGURES = {"work": count(6e9, "the work"), "moved": count(2e9, "the bytes", "bytes")}
 PARTS = {

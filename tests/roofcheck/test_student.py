@@ -16,20 +16,20 @@ from cases import cases
 import roofkit as rk
 from roofcheck import check, find_question, predict, reveal
 from roofcheck.kinds import Function
-from roofcheck.reading.reading import Given
-from roofcheck.study import student
-from roofcheck.tables.table import tables
+from roofcheck.reading.numbers import GivenNumber
+from roofcheck.study import check as check_module
+from roofcheck.tables.catalogue import load_questions
 
 RIDGE = 154.8e12 / 768e9
-QUESTIONS = tables()
+QUESTIONS = load_questions()
 ANSWERS = tomllib.loads(Path(__file__).with_name("answers.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(autouse=True)
 def _new_student():
     """Nobody has tried or guessed anything yet."""
-    student._tries.clear()
-    student._guesses.clear()
+    check_module._tries.clear()
+    check_module._guesses.clear()
 
 
 @cases("answer", [RIDGE, 202, sympy.Rational(154_800, 768)])
@@ -43,7 +43,7 @@ def test_a_right_number_gets_the_points_and_is_shown_as_a_plain_float(answer):
 def test_an_answer_earns_its_share_and_is_told_why_and_never_the_solution(
     name, answer, credit, says
 ):
-    student._tries.clear()
+    check_module._tries.clear()
     grade = check(name, answer)
     assert grade.verdict.credit == credit
     assert says in str(grade)
@@ -151,7 +151,7 @@ RIDGE_V5E = 197e12 / 819e9
 def test_a_reveal_says_which_mistake_gives_the_guess(guess):
     predict("l02.ridge", guess)
     said = repr(reveal("l02.ridge", RIDGE_V5E))
-    found = find_question("l02.ridge").known.diagnose([Given(2 * RIDGE_V5E)])
+    found = find_question("l02.ridge").known_slips.diagnose([GivenNumber(2 * RIDGE_V5E)])
     assert said.startswith("You said 481")
     assert said.endswith(f" FLOP/byte. {found.message} It is 240.5 FLOP/byte.")
     assert len(said) <= 200
@@ -165,8 +165,8 @@ def test_a_reveal_names_no_mistake_where_none_is_sure(guess):
 
 def test_a_reveal_names_none_of_several_mistakes_that_give_the_guess():
     question = find_question("l01.h100-math")
-    values = [single.column[0] for single in question.known.singles]
-    found = {value: question.known.diagnose([Given(value)]) for value in values}
+    values = [single.column[0] for single in question.known_slips.singles]
+    found = {value: question.known_slips.diagnose([GivenNumber(value)]) for value in values}
     several = [value for value, slip in found.items() if slip and len(slip.names) > 1]
     assert several
     for guess in several:
@@ -274,7 +274,7 @@ def test_what_is_right_at_home_alone_counts_nothing(monkeypatch):
 
 def test_no_message_quotes_arguments_that_were_drawn_for_grading(monkeypatch):
     at_home = check("ps1.attainable", lambda i, p, b: i * b)
-    student._tries.clear()
+    check_module._tries.clear()
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     graded = check("ps1.attainable", lambda i, p, b: i * b)
     assert (str(graded), float(graded)) == (str(at_home), float(at_home))

@@ -3,7 +3,7 @@
 import pytest
 
 from roofcheck import check
-from roofcheck.tables.table import find_question, tables
+from roofcheck.tables.catalogue import find_question, load_questions
 
 OWN = """
 from roofcheck.kinds import Order
@@ -19,15 +19,15 @@ def test_own_questions_join_the_table_and_replace_those_of_their_name(tmp_path, 
     assert check("ps9.own", "BCA") == 2
     assert find_question("ps1.order").reference() != written.reference()
     monkeypatch.delenv("ROOFKIT_QUESTIONS")
-    assert "ps9.own" not in tables()
+    assert "ps9.own" not in load_questions()
     assert find_question("ps1.order").reference() == written.reference()
 
 
 def test_a_folder_that_is_none_or_a_file_without_questions_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path / "nowhere"))
     with pytest.raises(ValueError, match="nowhere"):
-        tables()
+        load_questions()
     (tmp_path / "empty.py").write_text("")
     monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
     with pytest.raises(ValueError, match=r"empty\.py: no dict QUESTIONS"):
-        tables()
+        load_questions()

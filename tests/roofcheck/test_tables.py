@@ -12,13 +12,13 @@ from forms import forms
 
 from roofcheck.kinds import Choice, Formula, Function, Number, Order, Question, Several
 from roofcheck.reading import units
-from roofcheck.reading.agreement import CLOSE, EXACTLY, same
-from roofcheck.reading.reading import Given, read_number
-from roofcheck.slips.diagnosis import LONGEST
-from roofcheck.steps.computation import Candidate
-from roofcheck.tables.table import tables
+from roofcheck.reading.agreement import CLOSE_RTOL, EXACT_RTOL, are_equal
+from roofcheck.reading.numbers import GivenNumber, read_number
+from roofcheck.slips.diagnosis import LONGEST_MESSAGE
+from roofcheck.steps.computation import SlipValue
+from roofcheck.tables.catalogue import load_questions
 
-TABLE = tables()
+TABLE = load_questions()
 
 
 @functools.cache
@@ -26,7 +26,7 @@ def drawn(draw):
     """Each question as it stands, or with figures drawn anew."""
     if not draw:
         return TABLE
-    return {f"{name}~{draw}": question.drawn(draw) for name, question in TABLE.items()}
+    return {f"{name}~{draw}": question.with_new_figures(draw) for name, question in TABLE.items()}
 
 
 @functools.cache
@@ -75,7 +75,7 @@ def test_another_draw_keeps_every_rule():
 
 def far(question, value):
     """Whether a value is neither right nor another right answer, however it is rounded."""
-    return question.known.is_right([Given(value)]) is None
+    return question.known_slips.remark_if_right([GivenNumber(value)]) is None
 
 
 @of_every(Number)
@@ -86,11 +86,16 @@ def test_every_honest_form_of_the_right_number_is_right(name, question):
 
 @of_every(Number)
 def test_every_slip_is_told_and_never_the_solution(name, question):
-    known = question.known
+    known = question.known_slips
     solution = f"{question.reference():.4g}"
     # Of those that any question has there are thousands: every third, and of the rarer ones fewer.
     usual = [one for one in known.singles if one not in known.steps][::3]
-    for candidate in [*known.steps, *usual, *list(known.pairs)[::11], *list(known.rare)[::11]]:
+    for candidate in [
+        *known.steps,
+        *usual,
+        *list(known.pairs)[::11],
+        *list(known.rare_slips)[::11],
+    ]:
         [value] = candidate.column
         verdict = question.judge(value)
         if not math.isfinite(value) or not far(question, value) or verdict.slips == ("few digits",):
@@ -100,12 +105,12 @@ def test_every_slip_is_told_and_never_the_solution(name, question):
         if question.unit == "tokens" and value == math.ceil(question.reference()):
             continue
         assert verdict.credit < 1
-        assert len(verdict.message) <= LONGEST
+        assert len(verdict.message) <= LONGEST_MESSAGE
         if len(solution) > 4:
             assert solution not in verdict.message
         if candidate in known.singles:
             # Of one value, what is said twice is told under the name of the likelier one.
-            alike = [one for one in known.singles if same(one.column, candidate.column)]
+            alike = [one for one in known.singles if are_equal(one.column, candidate.column)]
             named = {one.names[0] for one in alike if str(one.says) == str(candidate.says)}
             assert named & set(verdict.slips), candidate.names
             rounded = float(f"{value:.6g}")
@@ -117,9 +122,9 @@ def test_every_slip_is_told_and_never_the_solution(name, question):
 @of_every(Number)
 def test_a_slip_is_asserted_only_where_no_other_gives_its_value(name, question):
     """An answer to its last digit: what one sentence asserts, another may not give as well."""
-    known = question.known
+    known = question.known_slips
     for candidate in known.singles:
-        alike = [one for one in known.singles if same(one.column, candidate.column)]
+        alike = [one for one in known.singles if are_equal(one.column, candidate.column)]
         sentences = {str(one.says) for one in alike}
         if len(sentences) == 1 or not far(question, candidate.column[0]):
             continue
@@ -130,9 +135,9 @@ def test_a_slip_is_asserted_only_where_no_other_gives_its_value(name, question):
 @of_every(Number)
 def test_a_question_is_derived_in_steps_that_a_reader_can_follow(name, question):
     lines = question.derivation()
-    assert lines[-1].value == units.in_units(question.reference(), question.unit)
+    assert lines[-1].value == units.format_value(question.reference(), question.unit)
     assert all(line.what and line.arithmetic for line in lines)
-    assert question.idle_words() == [] or "~" in name
+    assert question.unused_words() == [] or "~" in name
 
 
 @of_every(Number)
@@ -165,14 +170,14 @@ def length(intervals, window):
 
 
 def told_spans(question):
-    known = question.known
-    yield from spans(known.singles, known.close)
-    yield from spans([*known.pairs, *known.rare, *known.inputs_given], EXACTLY)
+    known = question.known_slips
+    yield from spans(known.singles, known.match_rtol)
+    yield from spans([*known.pairs, *known.rare_slips, *known.input_slips], EXACT_RTOL)
 
 
 def right_spans(question):
-    known, own = question.known, Candidate((), (question.reference(),), "")
-    yield from (*spans([own], question.rtol), *spans(known.alternatives, CLOSE))
+    known, own = question.known_slips, SlipValue((), (question.reference(),), "")
+    yield from (*spans([own], question.rtol), *spans(known.alternatives, CLOSE_RTOL))
 
 
 @of_every(Number)
@@ -193,7 +198,7 @@ def test_a_slip_is_told_to_no_answer_further_away(name, question):
     rng = random.Random(name)
     for _ in range(8):
         answer = question.reference() * 10 ** rng.uniform(-1.5, 1.5)
-        if question.known.diagnose([Given(answer)]):
+        if question.known_slips.diagnose([GivenNumber(answer)]):
             at = math.log(answer)
             assert any(start <= at <= stop for start, stop in told)
 
@@ -208,14 +213,14 @@ def test_a_question_can_be_asked_and_hinted_at(name, question):
     assert "{" not in question.text()
     assert question.hints(), "give it a how, or inputs with a what"
     if isinstance(question, Number):
-        assert set(question.half) <= {c.names[0] for c in question.known.singles}
+        assert set(question.half) <= {c.names[0] for c in question.known_slips.singles}
         assert question.unit in units.DIMENSIONS
 
 
 @of_every(Question)
 def test_a_draw_depends_on_its_seed_alone(name, question):
     question = TABLE[name.partition("~")[0]]
-    one, other = question.drawn(7), question.drawn(7)
+    one, other = question.with_new_figures(7), question.with_new_figures(7)
     assert one.text() == other.text()
     if isinstance(question, Function):
         assert one.cases == other.cases != question.cases
@@ -237,7 +242,7 @@ def test_the_reference_is_right_in_every_style(name, question):
 
 @of_every(Function)
 def test_a_function_with_a_slip_is_told_so(name, question):
-    for result, known in question.known.items():
+    for result, known in question.known_slips.items():
         for candidate in [*known.singles, *list(known.pairs)[::3]]:
             if not all(map(math.isfinite, candidate.column)):
                 continue
@@ -255,8 +260,8 @@ def test_a_function_with_a_slip_is_told_so(name, question):
             verdict = question.judge(wrong)
             assert verdict.credit < 1
             # Two of one value and one sentence are told under one name.
-            every = [*known.singles, *known.pairs, *known.rare]
-            alike = [one for one in every if same(one.column, candidate.column)]
+            every = [*known.singles, *known.pairs, *known.rare_slips]
+            alike = [one for one in every if are_equal(one.column, candidate.column)]
             named = {" and ".join(one.names) for one in [candidate, *alike]}
             # Several ways to be wrong twice are a guess, which is not told.
             guess = candidate in known.pairs and len({str(one.says) for one in alike}) > 1

@@ -6,21 +6,23 @@ import pytest
 from cases import cases
 
 from roofcheck.kinds import Choice, Number
-from roofcheck.reading.reading import read_number
-from roofcheck.showing.worked import worked
-from roofcheck.tables.table import tables
+from roofcheck.reading.numbers import read_number
+from roofcheck.showing.deck_answer import deck_answer
+from roofcheck.tables.catalogue import load_questions
 
-LECTURES = {name: question for name, question in tables().items() if re.match(r"l\d\d\.", name)}
+LECTURES = {
+    name: question for name, question in load_questions().items() if re.match(r"l\d\d\.", name)
+}
 
 
-@cases("name", tables())
+@cases("name", load_questions())
 def test_every_question_has_an_answer_to_show(name):
-    assert worked(tables()[name]).answer.strip("$ ")
+    assert deck_answer(load_questions()[name]).answer.strip("$ ")
 
 
 @cases("name", LECTURES)
 def test_an_answer_shown_is_right_and_its_slip_is_told_so(name):
-    question, told = LECTURES[name], worked(LECTURES[name])
+    question, told = LECTURES[name], deck_answer(LECTURES[name])
     if isinstance(question, Number):
         # To the three digits of a slide, which may be fewer than a check wants.
         shown = read_number(told.answer, question.unit).value
@@ -34,6 +36,6 @@ def test_an_answer_shown_is_right_and_its_slip_is_told_so(name):
 
 
 def test_a_part_has_its_slip_told_with_its_name_and_a_formula_is_shown_as_one():
-    assert worked(LECTURES["l04.tokens"]).slip == "Reading: 4 tokens"
-    told = worked(LECTURES["l04.own-weights"])
+    assert deck_answer(LECTURES["l04.tokens"]).slip == "Reading: 4 tokens"
+    told = deck_answer(LECTURES["l04.own-weights"])
     assert told.answer[0] == told.slip[0] == "$"

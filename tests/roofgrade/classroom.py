@@ -14,13 +14,13 @@ from nbgrader.preprocessors import SaveAutoGrades
 from standin import SET, registered
 
 from roofcheck import check, find_question
-from roofcheck.cells import asked
+from roofcheck.cells import question_call
 from roofcheck.course import Course as Contents
-from roofcheck.showing.explaining import answered as as_read
-from roofcheck.study import student
+from roofcheck.showing.explanation import format_answer as as_read
+from roofcheck.study import check as check_module
 from roofgrade.common.results import Answer, Result
 from roofgrade.course import Course
-from roofgrade.gradebook import kept
+from roofgrade.gradebook import result_files
 from roofgrade.pages import feedback
 
 # A new gradebook calls alembic by name, as it is found in an activated environment.
@@ -44,14 +44,14 @@ def grade(course, who, answers, *, written="", added=(), seconds_late=0):
 
     ``added`` are cells of the student's own, which stand first.
     """
-    nb = nbformat.read(course.release(SET), as_version=4)
-    scheme = {cell.id: cell.source for cell in nbformat.read(course.source(SET), 4).cells}
+    nb = nbformat.read(course.release_path(SET), as_version=4)
+    scheme = {cell.id: cell.source for cell in nbformat.read(course.source_path(SET), 4).cells}
     for cell in nb.cells:
         if cell.id.endswith("-rubric"):
             cell.source = scheme[cell.id]
         if cell.id == f"{SET}-paragraph" and written:
             cell.source = written
-        if (found := asked(cell.source)) and found.call == "check":
+        if (found := question_call(cell.source)) and found.call == "check":
             cell.outputs = [judged(found.question, answers)]
     due = datetime.datetime(2027, 1, 31, 18)
     with Gradebook(course.db_url) as gradebook:
@@ -70,13 +70,13 @@ def grade(course, who, answers, *, written="", added=(), seconds_late=0):
 
 def page(course, who):
     """The feedback page of one student, made if need be."""
-    [made] = feedback.write(course, SET, [who])
+    [made] = feedback.write_pages(course, SET, [who])
     return made.path.read_text(encoding="utf-8")
 
 
 def judged(question, answers):
     """The output of a check that is given one of these answers."""
-    student._tries.clear()
+    check_module._tries.clear()
     points = check(question, answers.get(question, ...))
     data = {"text/plain": repr(points), "text/html": points._repr_html_()}
     return nbformat.v4.new_output("execute_result", data=data)
@@ -105,4 +105,6 @@ def keep(course, who, state, *, reason="", flagged=(), answers=None):
             given=as_read(find_question(question), answer),
         )  # fmt: skip
     about = {"student": who, "assignment": SET, "folder": f"{who}/{SET}", "state": state}
-    kept.keep(course, Result(**about, reason=reason, flagged=flagged, answers=answered))
+    result_files.write_result(
+        course, Result(**about, reason=reason, flagged=flagged, answers=answered)
+    )

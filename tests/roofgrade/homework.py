@@ -14,7 +14,7 @@ import nbformat
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
-from roofcheck.cells import asked
+from roofcheck.cells import question_call
 from roofgrade.commands import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -111,7 +111,7 @@ def checks(cells):
 
 def check_in(cell):
     """The check in a cell, as an Asked; None in any other cell."""
-    found = asked(cell["source"]) if cell["cell_type"] == "code" else None
+    found = question_call(cell["source"]) if cell["cell_type"] == "code" else None
     return found if found and found.call == "check" else None
 
 

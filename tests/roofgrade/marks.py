@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from roofgrade.common.errors import MachineryError
-from roofgrade.common.results import GRADED, PERSON, Answer, Result
+from roofgrade.common.results import GRADED, WAITING, Answer, Result
 
 SECONDS = 0.01
 
@@ -68,11 +68,11 @@ def mark(task, box):
             pass
     if "raise" in task.files:
         raise ZeroDivisionError("by nought")
-    marked, answers = graded(task.master, task.notebook)
+    marked, answers = graded(task.release_json, task.notebook)
     gone = "gone" in task.files or _first_time(task.files.get("gone once"))
     return Result(
         student=task.student, assignment=task.assignment, folder=task.folder,
-        state=PERSON if gone else GRADED, gone=gone, reason="it crashed" if gone else "",
+        state=WAITING if gone else GRADED, gone=gone, reason="it crashed" if gone else "",
         remarks=task.remarks, notebook=marked, answers=answers, submitted=task.submitted,
         key=task.key, sandboxed=not box.unsandboxed,
     )  # fmt: skip

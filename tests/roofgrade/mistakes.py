@@ -10,8 +10,8 @@ from itertools import pairwise
 import schedules
 
 from roofcheck.kinds import Choice, Function, Number, Order, Puzzle, Several
-from roofcheck.tables.table import find_question
-from roofcheck.tables.variants import variant
+from roofcheck.tables.catalogue import find_question
+from roofcheck.tables.variants import find_variant
 
 
 @functools.cache
@@ -22,7 +22,7 @@ def mistakes(question_id, me, *seeds):
     """
     question = find_question(question_id)
     if question_id.endswith(".mine"):
-        question = variant(question_id, me)
+        question = find_variant(question_id, me)
     for kind, written in WRITTEN.items():
         if isinstance(question, kind):
             return list(written(question, seeds))
@@ -31,12 +31,14 @@ def mistakes(question_id, me, *seeds):
 
 
 def _numbers(question, seeds):
-    for slip in question.known.steps:
+    for slip in question.known_slips.steps:
         yield _literal(slip.column[0])
 
 
 def _several(question, seeds):
-    columns = [[slip.column[0] for slip in part.known.steps] for part in question.parts.values()]
+    columns = [
+        [slip.column[0] for slip in part.known_slips.steps] for part in question.parts.values()
+    ]
     yield from map(_literal, _all_wrong_at_once(columns))
 
 
@@ -44,8 +46,8 @@ def _functions(question, seeds):
     """Code and values of functions with a slip: each is a table of what it returns."""
     where = (question, *map(question.with_cases, seeds))
     columns = [
-        [[_named(slip.names, each.known[name]) for each in where] for slip in known.steps]
-        for name, known in question.known.items()
+        [[_named(slip.names, each.known_slips[name]) for each in where] for slip in known.steps]
+        for name, known in question.known_slips.items()
     ]
     for wrong in _all_wrong_at_once(columns):
         values = {}

@@ -304,7 +304,7 @@ own_cells(
 own_cells(
     submission(points=0, hostile=True),
     wrong=True,
-    fakes_check="import roofcheck.study.student as s\n"
+    fakes_check="import roofcheck.study.check as s\n"
     "s.find_question('ps1.ridge').__class__.judge = lambda self, a: s.Verdict(1, 'x')",
     looks_at_the_others="import os, glob\n"
     "print(glob.glob('../../../*'), os.listdir('/'), os.listdir('..'))\n"
@@ -318,7 +318,7 @@ own_cells(
 def reads_the_key(work):
     work.all_wrong()
     work.add(
-        "from roofcheck.tables.table import find_question\n"
+        "from roofcheck.tables.catalogue import find_question\n"
         "def key(name): return find_question(name).reference()",
         before="ps1-ridge-text",
     )

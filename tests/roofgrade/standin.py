@@ -14,8 +14,8 @@ from marks import NoBox, graded, mark
 
 from roofgrade.common.results import GRADED, Result
 from roofgrade.course import Course
-from roofgrade.gradebook.gradebook import Writer
-from roofgrade.run.grading_run import grade
+from roofgrade.gradebook.writer import GradebookWriter
+from roofgrade.run.grading_run import grade_assignment
 
 SET = "ps1"
 PARAGRAPH = f"{SET}-paragraph"
@@ -28,7 +28,7 @@ def registered():
     """A course whose gradebook knows the set: made once, for that takes seconds."""
     folder = make_course(Path(tempfile.mkdtemp(prefix="registered-")))
     atexit.register(shutil.rmtree, folder)
-    with Writer(Course(folder), SET):
+    with GradebookWriter(Course(folder), SET):
         pass
     return folder
 
@@ -44,7 +44,7 @@ def hand_in(course, student, answer="1", paragraph="It is bound by its bytes.", 
     """A student's folder: every answer cell holds ``answer``, and other files lie beside it."""
     folder = course.submitted / student / SET
     folder.mkdir(parents=True, exist_ok=True)
-    plain = json.loads(course.release(SET).read_text(encoding="utf-8"))
+    plain = json.loads(course.release_path(SET).read_text(encoding="utf-8"))
     for cell in plain["cells"]:
         if cell["metadata"].get("nbgrader", {}).get("solution"):
             cell["source"] = paragraph if cell["id"] == PARAGRAPH else f"x = {answer}"
@@ -56,14 +56,16 @@ def hand_in(course, student, answer="1", paragraph="It is bound by its bytes.", 
 
 def grade_with(course, **options):
     """Run grading with this marking."""
-    return grade(course, SET, bench=(mark, NoBox), progress=False, **{"workers": 2} | options)
+    return grade_assignment(
+        course, SET, bench=(mark, NoBox), progress=False, **{"workers": 2} | options
+    )
 
 
 def result_of(course, student, answer="1", **fields):
     """What this marking makes of a submission, without a run."""
     folder = hand_in(course, student, answer)
-    with Writer(course, SET) as writer:
-        master = writer.master
+    with GradebookWriter(course, SET) as writer:
+        master = writer.release_json
     marked, answers = graded(master, (folder / f"{SET}.ipynb").read_bytes().decode())
     named = {"student": student, "assignment": SET, "folder": f"{student}/{SET}"}
     return Result(**named, **{"state": GRADED, "notebook": marked, "answers": answers} | fields)

@@ -10,12 +10,12 @@ import pytest
 from classroom import classroom, mark
 from mixed import FULL, POINTS, good_work
 
-from roofgrade.common.results import GRADED, PERSON
+from roofgrade.common.results import GRADED, WAITING
 from roofgrade.course import Course
-from roofgrade.gradebook.standing import standings
+from roofgrade.gradebook.standings import read_standings
 from roofgrade.intake import roster
 from roofgrade.pages import feedback
-from roofgrade.run.grading_run import grade, overview
+from roofgrade.run.grading_run import grade_assignment, summarise_without_grading
 
 pytestmark = [
     pytest.mark.usefixtures("sandbox"),
@@ -49,7 +49,7 @@ def rows(summary):
 def course(tmp_path_factory):
     course = classroom(tmp_path_factory.mktemp("class"))
     (course.root / "students.csv").write_text("id,first_name\nteam8,Tea\ncem,Cem\nDia,Dia\n")
-    roster.take(course, course.root / "students.csv")
+    roster.import_roster(course, course.root / "students.csv")
     for student, me in CLASS.items():
         hand_in(course, student, me)
     return course
@@ -57,26 +57,26 @@ def course(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def graded(course):
-    return grade(course, SET, progress=False)
+    return grade_assignment(course, SET, progress=False)
 
 
 def score(course, student):
-    return standings(course, SET)[student].score
+    return read_standings(course, SET)[student].score
 
 
 def test_both_of_a_team_wait_for_a_person_who_reads_of_the_other(graded, course):
     found = rows(graded)
     for student, other in {"ada": "bob", "bob": "ada", "cem": "team8", "team8": "cem"}.items():
         row = found[student]
-        assert row.state == PERSON
+        assert row.state == WAITING
         assert f"{other} handed in with the same me" in row.reason
         assert student not in row.reason.partition("handed in with")[0].split()
         assert row.flagged == (MINE,)
         assert score(course, student) == UNPAID
-        assert standings(course, SET)[student].final is None
+        assert read_standings(course, SET)[student].final is None
         shown = json.loads((course.autograded / student / SET / f"{SET}.ipynb").read_text())
         assert other in shown["metadata"]["roofgrade"]["reason"], "Formgrader shows it"
-    assert rows(overview(course, SET)) == found
+    assert rows(summarise_without_grading(course, SET)) == found
 
 
 def test_who_writes_the_own_id_in_another_spelling_is_paid(graded, course):
@@ -87,7 +87,7 @@ def test_who_writes_the_own_id_in_another_spelling_is_paid(graded, course):
 def test_no_page_of_a_student_names_the_other(graded, course):
     others = {"ada": "bob", "team8": "cem"}
     for student, other in others.items():
-        [page] = feedback.write(course, SET, [student])
+        [page] = feedback.write_pages(course, SET, [student])
         text = page.path.read_text(encoding="utf-8")
         assert "A person will look at it" in text or "until a person has looked" in text
         assert f">{other}" not in text
@@ -96,14 +96,14 @@ def test_no_page_of_a_student_names_the_other(graded, course):
 
 def test_it_is_over_once_they_hand_in_under_their_own_names(graded, course):
     mark(course, "team8", POINTS["ps1-mine"], cell=MINE)  # a person has seen that one
-    assert rows(overview(course, SET))["team8"].state == GRADED
+    assert rows(summarise_without_grading(course, SET))["team8"].state == GRADED
     assert score(course, "team8") == FULL
     for student in ("bob", "cem"):
         hand_in(course, student, student)
-    found = rows(grade(Course(course.root), SET, progress=False, only=["bob", "cem"]))
+    found = rows(grade_assignment(Course(course.root), SET, progress=False, only=["bob", "cem"]))
     assert [found[each].state for each in ("bob", "cem", "team8")] == [GRADED] * 3
     assert [score(course, each) for each in ("bob", "cem", "team8")] == [FULL] * 3
     # Ada still names somebody who she is not, and nobody beside her does.
-    assert found["ada"].state == PERSON
+    assert found["ada"].state == WAITING
     assert "bob" not in found["ada"].reason
     assert score(course, "ada") == UNPAID

@@ -10,10 +10,10 @@ from classroom import RIGHT, SET, WRONG, classroom, grade, keep, mark, page
 from homework import ROOT, ask, plain
 from nbgrader.api import Gradebook
 
-from roofcheck.showing.showing import SPACE
-from roofcheck.tables.table import find_question
-from roofcheck.tables.variants import variant
-from roofgrade.gradebook import answers
+from roofcheck.showing.derivation_page import SPACE
+from roofcheck.tables.catalogue import find_question
+from roofcheck.tables.variants import find_variant
+from roofgrade.gradebook import answer_release
 from roofgrade.pages import feedback
 
 pytestmark = pytest.mark.slow("released answers derive what each student was asked")
@@ -77,7 +77,7 @@ PAST = datetime.datetime(2020, 1, 31, 18, tzinfo=datetime.UTC)
 
 def test_before_the_release_a_page_holds_nothing_of_a_derivation(course):
     html = page(course, "bob")
-    for question in (find_question("ps1.ridge"), variant("ps1.mine", "bob")):
+    for question in (find_question("ps1.ridge"), find_variant("ps1.mine", "bob")):
         for line in question.derivation():
             assert not any(side in told(html) for side in line.sides)
             assert not line.why or line.why not in told(html)
@@ -88,7 +88,7 @@ def test_before_the_release_a_page_holds_nothing_of_a_derivation(course):
 
 
 def test_a_page_derives_each_answer_open_where_points_were_lost(course):
-    answers.release(course, SET)
+    answer_release.release_answers(course, SET)
     right, wrong = (section(page(course, who), RIDGE) for who in ("ada", "bob"))
     assert "<details><summary" in right
     assert "<details open><summary" in wrong
@@ -104,18 +104,18 @@ def test_a_page_derives_each_answer_open_where_points_were_lost(course):
 
 
 def test_a_question_of_ones_own_is_derived_with_ones_own_figures(course):
-    answers.release(course, SET)
+    answer_release.release_answers(course, SET)
     for who in ("ada", "bob"):
         shown = told(section(page(course, who), MINE))
-        lines = variant("ps1.mine", who).derivation()
+        lines = find_variant("ps1.mine", who).derivation()
         assert all(f"= {side}" in shown for line in lines for side in line.sides)
-    ada, bob = (variant("ps1.mine", who).derivation()[-1].value for who in ("ada", "bob"))
+    ada, bob = (find_variant("ps1.mine", who).derivation()[-1].value for who in ("ada", "bob"))
     assert ada != bob
     assert bob not in told(section(page(course, "ada"), MINE))
 
 
 def test_every_question_is_explained_and_the_paragraph_has_its_model_answer(course):
-    answers.release(course, SET)
+    answer_release.release_answers(course, SET)
     html = page(course, "bob")
     bound, order, roof, paragraph = (
         told(section(html, f"ps1-{name}"))
@@ -135,7 +135,7 @@ def test_the_value_that_was_judged_stands_beside_the_verdict_as_text(course):
     given = {"ps1.ridge": 1 / 201.6, "ps1.bound": "<script>memory</script>", "ps1.order": [1, 2]}
     keep(course, "bob", "graded", answers=given)
     assert "Your answer:" not in told(page(course, "bob"))
-    answers.release(course, SET)
+    answer_release.release_answers(course, SET)
     html = page(course, "bob")
     assert "Your answer: 0.00496032 FLOP/byte" in told(section(html, RIDGE))
     assert "<b>&lt;script&gt;memory&lt;/script&gt;</b>" in section(html, "ps1-bound-check")
@@ -149,7 +149,7 @@ def test_each_question_leads_to_the_section_that_teaches_it(course, site):
     shutil.copy(ROOT / "course/en/index.json", course.root / "course/en")
     (course.root / "course/term.toml").write_text(f'site = "{site}/"' if site else "")
     assert "Read it again" not in page(course, "ada")
-    answers.release(course, SET)
+    answer_release.release_answers(course, SET)
     html = section(page(course, "ada"), RIDGE)
     assert "Read it again: Lecture 2, section “From two times to one comparison”" in told(html)
     place = f"{SITE}/lectures/02-arithmetic-intensity.html#from-two-times-to-one-comparison"
@@ -162,7 +162,7 @@ def test_a_model_answer_that_a_student_put_into_a_cell_is_not_shown(course):
     for cell in book["cells"]:
         cell["metadata"].setdefault("nbgrader", {})["model"] = "my own model"
     path.write_text(json.dumps(book))
-    for change in (answers.withdraw, answers.release):
+    for change in (answer_release.withdraw_answers, answer_release.release_answers):
         change(course, SET)
         assert "my own model" not in page(course, "bob")
 
@@ -170,26 +170,26 @@ def test_a_model_answer_that_a_student_put_into_a_cell_is_not_shown(course):
 def test_a_release_makes_pages_old_and_so_does_its_withdrawal(course):
     keep(course, "bob", "graded")
     before = page(course, "bob")
-    assert feedback.remarks(course, SET)["bob"] == []
-    for change in (answers.release, answers.withdraw):
+    assert feedback.find_remarks(course, SET)["bob"] == []
+    for change in (answer_release.release_answers, answer_release.withdraw_answers):
         change(course, SET)
-        assert feedback.remarks(course, SET)["bob"] == [
+        assert feedback.find_remarks(course, SET)["bob"] == [
             "the feedback is out of date: write it again"
         ]
-        assert {made.done for made in feedback.write(course, SET)} == {"written"}
-        assert {made.done for made in feedback.write(course, SET)} == {"left"}
-        assert feedback.remarks(course, SET)["bob"] == []
+        assert {made.status for made in feedback.write_pages(course, SET)} == {"written"}
+        assert {made.status for made in feedback.write_pages(course, SET)} == {"left"}
+        assert feedback.find_remarks(course, SET)["bob"] == []
     assert page(course, "bob") == before
 
 
 def test_the_command_releases_one_set_and_takes_it_back(course):
     deadline(course, PAST)
     assert "python -m roofgrade feedback ps1" in ask(course.root, "answers", SET).output
-    assert answers.are_released(course, SET)
-    assert not answers.are_released(course, "ps2")
+    assert answer_release.are_answers_released(course, SET)
+    assert not answer_release.are_answers_released(course, "ps2")
     for _ in range(2):  # twice is no error
         assert "not released" in ask(course.root, "answers", SET, "--withdraw").output
-        assert not answers.are_released(course, SET)
+        assert not answer_release.are_answers_released(course, SET)
     assert "no release of 'ps99'" in ask(course.root, "answers", "ps99", code=1).output
     assert not (course.root / "grading" / "ps99").exists()
 
@@ -200,9 +200,9 @@ def test_what_can_still_be_handed_in_is_released_only_on_purpose(course):
     said = ask(course.root, "answers", SET, code=1).output
     assert f"{soon:%Y-%m-%d %H:%M} UTC" in said
     assert "--yes" in said
-    assert not answers.are_released(course, SET)
+    assert not answer_release.are_answers_released(course, SET)
     ask(course.root, "answers", SET, "--yes")
-    assert answers.are_released(course, SET)
+    assert answer_release.are_answers_released(course, SET)
     deadline(course, PAST)
     ask(course.root, "answers", SET)
     with Gradebook(course.db_url) as gradebook:

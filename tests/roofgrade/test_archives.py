@@ -14,8 +14,8 @@ from homework import make_releases
 
 from roofgrade.common import safe_files
 from roofgrade.course import Course
-from roofgrade.intake.archives import unpack
-from roofgrade.intake.folders import folders
+from roofgrade.intake.lms_archives import unpack_archive
+from roofgrade.intake.submitted_folders import list_folders
 
 WORK = made()
 
@@ -43,7 +43,7 @@ def there(course):
 
 def unpacked(course, entries, people=None):
     """What became of each entry, by its name."""
-    told = unpack(pack(course, entries), course, "ps1", people)
+    told = unpack_archive(pack(course, entries), course, "ps1", people)
     assert len(told) == len(entries)
     placed = {each.to for each in told if each.to}
     assert placed <= there(course)
@@ -53,7 +53,7 @@ def unpacked(course, entries, people=None):
 
 def test_a_set_that_nobody_released_is_refused(course):
     with pytest.raises(ValueError, match=r"no release of 'ps9'.*ps1, ps2"):
-        unpack(pack(course, {"ada/ps9/ps9.ipynb": WORK}), course, "ps9")
+        unpack_archive(pack(course, {"ada/ps9/ps9.ipynb": WORK}), course, "ps9")
     assert not course.submitted.exists()
 
 
@@ -100,7 +100,7 @@ def test_a_zip_sets_no_time_and_canvass_late_mark_is_passed_on(course):
 )
 def test_what_is_left_out_says_why(course, entry, why):
     if entry.endswith("/"):
-        assert unpack(pack(course, {entry: b""}), course, "ps1") == []
+        assert unpack_archive(pack(course, {entry: b""}), course, "ps1") == []
         return
     [told] = unpacked(course, {entry: WORK}).values()
     assert (told.to, there(course)) == ("", set())
@@ -120,7 +120,7 @@ def test_links_and_devices_are_left_out(course):
 def test_of_an_entry_that_is_there_twice_the_last_counts(course):
     with pytest.warns(UserWarning, match="Duplicate name"):
         path = pack(course, [("ada/ps1.ipynb", RELEASED), ("ada/ps1.ipynb", WORK)])
-    first, last = unpack(path, course, "ps1")
+    first, last = unpack_archive(path, course, "ps1")
     assert "twice" in first.why
     assert (course.submitted / last.to).read_bytes() == WORK
 
@@ -137,7 +137,7 @@ def test_names_that_are_not_marked_as_utf_8_are_read_as_it(course):
         at = raw.index(start) + (6 if start == b"PK\x03\x04" else 8)
         struct.pack_into("<H", raw, at, 0)
     path.write_bytes(raw)
-    unpack(path, course, "ps1")
+    unpack_archive(path, course, "ps1")
     assert there(course) == {"a\u00e9a/ps1/ps1.ipynb"}
 
 
@@ -146,14 +146,16 @@ def test_an_encrypted_entry_is_left_out(course):
     raw = bytearray(path.read_bytes())
     raw[raw.index(b"PK\x01\x02") + 8] |= 1
     path.write_bytes(raw)
-    [told] = unpack(path, course, "ps1")
+    [told] = unpack_archive(path, course, "ps1")
     assert told.why == "it is encrypted"
 
 
 def test_bombs_are_refused(course):
     flat = bytes(9 << 20)
     with pytest.raises(ValueError, match="zip bomb"):
-        unpack(pack(course, {f"s{number}/ps1/x": flat for number in range(3)}), course, "ps1")
+        unpack_archive(
+            pack(course, {f"s{number}/ps1/x": flat for number in range(3)}), course, "ps1"
+        )
     noise = random.Random(1).randbytes(300_000)
     told = unpacked(course, {"ada/ps1/x": flat, "bea/ps1/y": noise})
     assert "zip bomb" in told["ada/ps1/x"].why
@@ -174,7 +176,7 @@ def test_what_is_no_zip_is_said_to_be_none(course):
     path.write_bytes(b"PK nonsense")
     for each in (path, course.root / "none.zip"):
         with pytest.raises(ValueError, match="cannot be read as a zip"):
-            unpack(each, course, "ps1")
+            unpack_archive(each, course, "ps1")
 
 
 def test_unpacking_again_changes_nothing(course):
@@ -190,11 +192,11 @@ def test_what_is_replaced_is_kept_and_does_not_come_back(course):
     unpacked(course, {"ada/ps1.ipynb": RELEASED})
     [told] = unpacked(course, {"ada/ps1.ipynb": WORK}).values()
     assert told.why == "what was there is in grading/earlier/ada/ps1/1 now"
-    assert (course.own / "earlier/ada/ps1/1/ps1.ipynb").read_bytes() == RELEASED
+    assert (course.grading / "earlier/ada/ps1/1/ps1.ipynb").read_bytes() == RELEASED
     [told] = unpacked(course, {"ada/ps1.ipynb": RELEASED}).values()
     assert told.why.startswith("what is there is newer")
     assert (course.submitted / "ada/ps1/ps1.ipynb").read_bytes() == WORK
-    assert [folder.name for folder in folders(course, "ps1")] == ["ada/ps1"]
+    assert [folder.name for folder in list_folders(course, "ps1")] == ["ada/ps1"]
 
 
 def test_damaged_zips_are_unpacked_as_far_as_they_go_or_refused(course):
@@ -212,13 +214,13 @@ def test_damaged_zips_are_unpacked_as_far_as_they_go_or_refused(course):
             raw[rng.randrange(low, len(raw))] = rng.randrange(256)
         path.write_bytes(raw[: rng.randrange(len(raw))] if rng.random() < 0.1 else raw)
         try:
-            outcomes.update(bool(each.to) for each in unpack(path, course, "ps1"))
+            outcomes.update(bool(each.to) for each in unpack_archive(path, course, "ps1"))
         except ValueError:
             outcomes.add("refused")
         outside = {each.name for each in course.root.iterdir()}
         assert outside <= {*ours, "submitted", "grading"}
     assert outcomes == {True, False, "refused"}
-    assert not [each for each in course.own.iterdir() if each.name != "earlier"]
+    assert not [each for each in course.grading.iterdir() if each.name != "earlier"]
 
 
 @pytest.mark.parametrize("step", ["written", "named", "exchanged", "kept", "moved in"])
@@ -250,22 +252,22 @@ def test_an_unpacking_that_is_killed_leaves_one_version_in_place(course, step, m
     lie_there = {path.removeprefix("ada/ps1/") for path in there(course)}
     assert lie_there in ({"ps1.ipynb", "old.csv"}, {"ps1.ipynb", "new.csv"}) or step == "moved in"
     unpacked(course, second)
-    found = [*course.submitted.rglob("*"), *course.own.rglob("*")]
+    found = [*course.submitted.rglob("*"), *course.grading.rglob("*")]
     assert {str(path.relative_to(course.root)) for path in found if path.is_file()} == {
         "submitted/ada/ps1/ps1.ipynb", "submitted/ada/ps1/new.csv",
         *(f"grading/earlier/ada/ps1/1/{name}" for name in ("ps1.ipynb", "old.csv")
           if step != "moved in"),
     }  # fmt: skip
-    assert not (course.own / "unpacking").exists()
+    assert not (course.grading / "unpacking").exists()
 
 
 def test_a_disk_that_cannot_exchange_folders_gets_one_after_the_other(course, monkeypatch):
     def cannot(*folders):
         raise OSError("cross-device link")
 
-    monkeypatch.setattr(safe_files, "exchange", cannot)
+    monkeypatch.setattr(safe_files, "swap_folders", cannot)
     for data in (b"1", b"2", b"3"):
         unpacked(course, {"ada/ps1/ps1.ipynb": WORK, "ada/ps1/data.csv": data})
-    kept = course.own / "earlier/ada/ps1"
+    kept = course.grading / "earlier/ada/ps1"
     assert (course.submitted / "ada/ps1/data.csv").read_bytes() == b"3"
     assert [(kept / number / "data.csv").read_bytes() for number in "12"] == [b"1", b"2"]

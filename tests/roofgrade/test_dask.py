@@ -16,9 +16,9 @@ from marks import BrokenBox
 from roofgrade.common.errors import MachineryError
 from roofgrade.common.results import GRADED
 from roofgrade.course import Course
-from roofgrade.judge.marking import mark
+from roofgrade.judge.marking import mark_submission
 from roofgrade.run import cluster, grading_run
-from roofgrade.run.workers import Bench
+from roofgrade.run.workers import MarkingSetup
 from roofgrade.sandbox import Box
 
 WEEKLY = pytest.mark.weekly(
@@ -76,12 +76,15 @@ def points(summary):
 @WEEKLY
 def test_a_class_gets_the_points_that_one_machine_gives_also_where_a_worker_is_lost(dask, course):
     address, workers = dask
-    alone = points(grading_run.grade(course, SET, workers=1, progress=False))
+    alone = points(grading_run.grade_assignment(course, SET, workers=1, progress=False))
     assert {state for state, _ in alone.values()} == {GRADED}
     assert alone["ada"] > alone["bob"]
-    assert points(grading_run.grade(course, SET, dask=address, again=True, progress=False)) == alone
+    assert (
+        points(grading_run.grade_assignment(course, SET, dask=address, again=True, progress=False))
+        == alone
+    )
     lost, _ = workers
-    marked = cluster.Cluster.marked
+    marked = cluster.Cluster.mark_all
 
     def losing(self, tasks):
         for number, done in enumerate(marked(self, tasks)):
@@ -90,9 +93,11 @@ def test_a_class_gets_the_points_that_one_machine_gives_also_where_a_worker_is_l
             yield done
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster.Cluster, "marked", losing)
+        patch.setattr(cluster.Cluster, "mark_all", losing)
         assert (
-            points(grading_run.grade(course, SET, dask=address, again=True, progress=False))
+            points(
+                grading_run.grade_assignment(course, SET, dask=address, again=True, progress=False)
+            )
             == alone
         )
     assert lost.wait() == -signal.SIGKILL
@@ -101,21 +106,23 @@ def test_a_class_gets_the_points_that_one_machine_gives_also_where_a_worker_is_l
 @WEEKLY
 def test_without_a_sandbox_nothing_is_graded(dask, course):
     with pytest.raises(MachineryError, match="no user namespaces here"):
-        grading_run.grade(course, SET, dask=dask[0], progress=False, bench=(mark, BrokenBox))
+        grading_run.grade_assignment(
+            course, SET, dask=dask[0], progress=False, bench=(mark_submission, BrokenBox)
+        )
 
 
 @WEEKLY
 def test_a_worker_with_another_grader_is_told(dask, course, monkeypatch):
-    monkeypatch.setattr(cluster, "version", lambda: "another")
+    monkeypatch.setattr(cluster, "hash_grader", lambda: "another")
     with pytest.raises(RuntimeError, match="another version of the grader"):
-        grading_run.grade(course, SET, dask=dask[0], progress=False)
+        grading_run.grade_assignment(course, SET, dask=dask[0], progress=False)
 
 
 @WEEKLY
 def test_nobody_at_the_address_is_told_in_a_sentence(dask, monkeypatch):
-    monkeypatch.setattr(cluster, "SECONDS", "1s")
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", "1s")
     with (
         pytest.raises(RuntimeError, match="start a Dask scheduler"),
-        cluster.Cluster(Bench(mark, Box, False), "tcp://127.0.0.1:9"),
+        cluster.Cluster(MarkingSetup(mark_submission, Box, False), "tcp://127.0.0.1:9"),
     ):
         pass

@@ -13,19 +13,19 @@ SIZES = {"most": 8 * MEGABYTE, "most_values": 600_000}
 HOUSE = ROOT / "roofgrade"
 # Who else reads JSON, a notebook or a pickle, and what: nothing there is as a student made it.
 OTHERS = {
-    "regrade_export/regrade.py": "a graded notebook, written by outputs.written",
-    "gradebook/answers.py": "the solutions",
+    "regrade_export/regrade.py": "a graded notebook, written by outputs.format_notebook",
+    "gradebook/answer_release.py": "the solutions",
     "gradebook/database.py": "a note of this package in the gradebook",
-    "gradebook/gradebook.py": "a graded notebook, written by outputs.written",
-    "gradebook/register.py": "the release",
-    "intake/folders.py": "the release",
-    "judge/alike.py": "a graded notebook, written by outputs.written",
+    "gradebook/writer.py": "a graded notebook, written by outputs.format_notebook",
+    "gradebook/registration.py": "the release",
+    "intake/submitted_folders.py": "the release",
+    "judge/shared_claims.py": "a graded notebook, written by outputs.format_notebook",
     "judge/marking.py": "the release",
     "common/limits.py": "what a process of this package found",
-    "restore/stock.py": "the release",
-    "pages/feedback.py": "a graded notebook, written by outputs.written",
+    "restore/nbgrader_step.py": "the release",
+    "pages/feedback.py": "a graded notebook, written by outputs.format_notebook",
     "common/results.py": "a result, written by Result.to_json",
-    "sandbox/inside/answers.py": "inside the sandbox",
+    "sandbox/inside/plain_values.py": "inside the sandbox",
     "sandbox/inside/channel.py": "messages of the warm Python, none of a student's process",
     "sandbox/launch.py": "the plan that this package starts a sandbox by",
 }
@@ -58,7 +58,9 @@ def test_nobody_else_reads_what_a_student_wrote():
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_message_takes_more_memory_than_there_is(name):
     with pytest.raises(untrusted_json.UnreadableError):
-        limits.apart(lambda: untrusted_json.data(HOSTILE[name], **SIZES), room=160 * MEGABYTE)
+        limits.call_in_fork(
+            lambda: untrusted_json.read(HOSTILE[name], **SIZES), room=160 * MEGABYTE
+        )
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def test_no_message_takes_more_memory_than_there_is(name):
 )
 def test_unreadable_text_is_refused_with_the_reason(raw, why):
     with pytest.raises(untrusted_json.UnreadableError, match=why):
-        untrusted_json.data(raw, most=1_000, most_values=200)
+        untrusted_json.read(raw, most=1_000, most_values=200)
 
 
 @pytest.mark.parametrize(
@@ -91,10 +93,10 @@ def test_unreadable_text_is_refused_with_the_reason(raw, why):
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_honest_text_comes_in_as_it_is(plain, encoding, ascii_only):
     raw = json.dumps(plain, ensure_ascii=ascii_only).encode(encoding)
-    assert untrusted_json.data(raw, most=1 << 20, most_values=200) == plain
+    assert untrusted_json.read(raw, most=1 << 20, most_values=200) == plain
 
 
 def test_halves_of_a_pair_are_joined_or_replaced():
-    assert untrusted_json.data(
+    assert untrusted_json.read(
         rb'["\ud83d\ude00", "\ud83d", {"\uDe00": 1}]', most=100, most_values=9
     ) == ["😀", "�", {"�": 1}]

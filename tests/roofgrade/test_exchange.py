@@ -53,21 +53,23 @@ def nbgrader(folder, command, *arguments):
 def test_hand_in_fetches_submits_and_brings_feedback(machine, monkeypatch):
     course, student = machine
     me = getpass.getuser()
-    here = exchange.here(student)
+    here = exchange.find_exchange(student)
     assert (here.student, here.course) == (me, "roofline")
-    assert here.released() == []
-    assert here.submitted(SET) is here.feedback(SET) is None
+    assert here.list_released() == []
+    assert here.submission_time(SET) is here.fetch_feedback(SET) is None
     with pytest.raises(exchange.ExchangeError, match=r"says: .*not found"):
         here.fetch(SET)
     nbgrader(course.root, "release_assignment", SET)
-    here = exchange.here(student)
-    assert here.released() == [SET]
+    here = exchange.find_exchange(student)
+    assert here.list_released() == [SET]
     notebook = here.fetch(SET)
     assert notebook == student / f"exercises/en/{SET}/{SET}.ipynb"
-    assert notebook.read_bytes() == course.release(SET).read_bytes()
+    assert notebook.read_bytes() == course.release_path(SET).read_bytes()
 
     # Its own run is what tests of hand_in are about.
-    monkeypatch.setattr(rerun, "run", lambda *given: rerun.Run(me="somebody else"))
+    monkeypatch.setattr(
+        rerun, "rerun_notebook", lambda *given: rerun.RerunResult(me="somebody else")
+    )
     write_paragraph(notebook, "My paragraph.")
     (notebook.parent / "notes.csv").write_text("1")
     stopped = hand_in_file(notebook, SET)
@@ -89,13 +91,13 @@ def test_hand_in_fetches_submits_and_brings_feedback(machine, monkeypatch):
     write_paragraph(here.fetch(SET), "I began anew.")
     begun = notebook.read_bytes()
     made = grade(course, me, RIGHT)
-    for name in feedback.EXCHANGED:
+    for name in feedback.EXCHANGE_FILES:
         shutil.copy(collected / name, made.parent)
-    [page] = feedback.write(course, SET)
+    [page] = feedback.write_pages(course, SET)
     nbgrader(course.root, "release_feedback", SET)
-    here = exchange.here(student)
-    assert here.submitted(SET) == report.time
-    assert here.feedback(SET).read_bytes() == page.path.read_bytes()
+    here = exchange.find_exchange(student)
+    assert here.submission_time(SET) == report.time
+    assert here.fetch_feedback(SET).read_bytes() == page.path.read_bytes()
     assert here.fetch(SET) == notebook
     assert (notebook.read_bytes(), renamed.read_bytes()) == (begun, mine)
 
@@ -116,7 +118,7 @@ def write_paragraph(notebook, text):
 
 def test_without_a_folder_or_settings_there_is_no_exchange(machine, tmp_path):
     _, student = machine
-    assert exchange.here(student) is not None
+    assert exchange.find_exchange(student) is not None
     (student.parent / "exchange").rmdir()
-    assert exchange.here(student) is None
-    assert exchange.here(tmp_path) is None
+    assert exchange.find_exchange(student) is None
+    assert exchange.find_exchange(tmp_path) is None

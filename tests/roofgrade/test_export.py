@@ -8,13 +8,13 @@ import pytest
 from classroom import RIGHT, SET, WORTH, classroom, grade, keep, mark
 from nbgrader.api import Gradebook
 
-from roofgrade.common.results import GRADED, PERSON, REFUSED, Result
-from roofgrade.common.sentences import lines as harmless
-from roofgrade.common.sentences import number
-from roofgrade.gradebook import kept
+from roofgrade.common.results import GRADED, REFUSED, WAITING, Result
+from roofgrade.common.sentences import escape_lines as harmless
+from roofgrade.common.sentences import format_points
+from roofgrade.gradebook import result_files
 from roofgrade.regrade_export import export, late
 from roofgrade.regrade_export.late import DAY
-from roofgrade.run.grading_run import overview
+from roofgrade.run.grading_run import summarise_without_grading
 
 WORKSHEET = (
     "\ufeffIdentifier,Full name,Email address,Status,Grade,Maximum Grade,Grade can be changed,"
@@ -50,7 +50,7 @@ def lines(text):
 
 
 def test_the_plain_export_says_how_each_student_stands(course):
-    head, *rows = lines(export.plain(course, SET))
+    head, *rows = lines(export.export_plain(course, SET))
     found = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
     assert {who: (one["status"], one["grade"]) for who, one in found.items()} == {
         "absent": ("nothing handed in", ""),
@@ -75,7 +75,7 @@ def test_the_plain_export_says_how_each_student_stands(course):
     ],
 )  # fmt: skip
 def test_what_a_spreadsheet_takes_for_a_formula_is_text(text):
-    [[cell]] = lines(export._csv([[text]]))
+    [[cell]] = lines(export._format_csv([[text]]))
     assert cell == f"'{harmless(text)}"
 
 
@@ -83,11 +83,11 @@ def test_what_a_spreadsheet_takes_for_a_formula_is_text(text):
     "text", ["", "-", "-12.5", "+3", "7", "a=b", "    Points Possible", "é", "x"]
 )
 def test_what_is_no_formula_stays(text):
-    assert lines(export._csv([[text]])) == [[text]]
+    assert lines(export._format_csv([[text]])) == [[text]]
 
 
 def test_moodle_gets_its_grade_import(course):
-    head, *rows = lines(export.moodle(course, SET))
+    head, *rows = lines(export.export_moodle(course, SET))
     assert head == ["Email address", "Username", "ps1", "Status"]
     assert ["read@example.edu", "read", "7.5", "graded"] in rows
     assert ["unread@example.edu", "unread", "", "not yet read"] in rows
@@ -95,7 +95,7 @@ def test_moodle_gets_its_grade_import(course):
 
 
 def test_canvas_gets_its_gradebook(course):
-    head, possible, *rows = lines(export.canvas(course, SET, column="ps1 (4711)"))
+    head, possible, *rows = lines(export.export_canvas(course, SET, column="ps1 (4711)"))
     assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "ps1 (4711)"]
     assert possible == ["    Points Possible", "", "", "", "", f"{WORTH:g}"]
     [read] = [row for row in rows if row[3] == "read"]
@@ -130,12 +130,12 @@ def test_another_file_is_refused(course, text, said):
 def filled(course, text):
     path = course.root / "lms.csv"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    return export.filled(course, SET, path)
+    return export.fill_in_file(course, SET, path)
 
 
 def test_an_unknown_set_is_named(course):
     with pytest.raises(ValueError, match="does not know 'ps9'"):
-        export.plain(course, "ps9")
+        export.export_plain(course, "ps9")
 
 
 def test_the_table_and_the_export_tell_the_same_points(tmp_path):
@@ -144,21 +144,23 @@ def test_the_table_and_the_export_tell_the_same_points(tmp_path):
         grade(course, who, RIGHT, written="Read me.", seconds_late=DAY if who == "late" else 0)
         (course.submitted / who / SET).mkdir(parents=True)
         (course.submitted / who / SET / f"{SET}.ipynb").write_text("{}")
-        state = PERSON if who in ("crashed", "settled") else GRADED
+        state = WAITING if who in ("crashed", "settled") else GRADED
         result = Result(
             student=who, assignment=SET, folder=f"{who}/{SET}", state=state, notebook="{}"
         )
-        kept.keep(course, result)
-    kept.keep(course, replace(result, folder="Twice.zip", state=REFUSED, notebook=""))
+        result_files.write_result(course, result)
+    result_files.write_result(
+        course, replace(result, folder="Twice.zip", state=REFUSED, notebook="")
+    )
     for who in ("late", "settled", "twice"):
         mark(course, who, 3)
-    late.apply(course, SET, late.Policy(per_day=0.25))
-    head, *rows = lines(export.plain(course, SET, provisional=True))
+    late.apply_penalties(course, SET, late.LatePolicy(per_day=0.25))
+    head, *rows = lines(export.export_plain(course, SET, provisional=True))
     exported = {row[0]: dict(zip(head, row, strict=True)) for row in rows}
-    table = {row.student: row for row in overview(course, SET).rows if row.counts}
+    table = {row.student: row for row in summarise_without_grading(course, SET).rows if row.counts}
     assert table.keys() == exported.keys()
     for who, row in table.items():
-        assert number(row.points) == exported[who]["grade"], who
+        assert format_points(row.points) == exported[who]["grade"], who
     assert table["late"].points == 5.25
     assert exported["late"]["score"] == "7"
     assert table["late"].remarks == ("1.75 of 7 points taken for handing in late",)

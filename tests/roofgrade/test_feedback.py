@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_output
 from nbgrader.converters import GenerateFeedback
 
 from roofgrade.pages import feedback
-from roofgrade.pages.markup import LONGEST, clean_html, clean_markdown
+from roofgrade.pages.safe_markup import LONGEST, clean_html, clean_markdown
 from roofgrade.regrade_export import late
 
 pytestmark = pytest.mark.slow("a feedback page shows all that a student is told, and nothing else")
@@ -45,7 +45,7 @@ def test_a_page_is_written_anew_when_marks_change_and_left_otherwise(course):
     grade(course, "bob", WRONG)
 
     def done():
-        return {made.student: made.done for made in feedback.write(course, SET)}
+        return {made.student: made.status for made in feedback.write_pages(course, SET)}
 
     assert done() == {"ada": "written", "bob": "written"}
     assert done() == {"ada": "left", "bob": "left"}
@@ -53,7 +53,7 @@ def test_a_page_is_written_anew_when_marks_change_and_left_otherwise(course):
     assert done() == {"ada": "written", "bob": "left"}
     assert f"7.5 of {WORTH} points" in said(page(course, "ada"))
     assert "Say where I comes from." in said(page(course, "ada"))
-    late.apply(course, SET, late.Policy(per_day=0.2))
+    late.apply_penalties(course, SET, late.LatePolicy(per_day=0.2))
     assert done() == {"ada": "written", "bob": "left"}
     assert f"6 of {WORTH} points" in said(page(course, "ada"))
     assert "Handed in late −1.5" in said(page(course, "ada"))
@@ -153,7 +153,7 @@ def test_nothing_of_a_hostile_notebook_can_run_load_or_overlay(course):
 
 def test_an_unknown_student_is_named(course):
     with pytest.raises(ValueError, match="nothing of nobody in ps1"):
-        feedback.write(course, SET, ["nobody"])
+        feedback.write_pages(course, SET, ["nobody"])
 
 
 def test_text_that_would_take_long_to_parse_is_shown_as_it_stands():

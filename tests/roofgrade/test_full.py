@@ -20,7 +20,7 @@ from standin import SET, contents, hand_in, new_course
 
 from roofgrade.commands import main
 from roofgrade.common import safe_files
-from roofgrade.gradebook import kept
+from roofgrade.gradebook import result_files
 from roofgrade.run import grading_run
 
 SAID = "room left on the disk of"
@@ -49,7 +49,7 @@ def test_a_run_names_a_full_disk_and_goes_on_later(tmp_path):
 
 def filled(disk):
     """What the test does, in a process that sees the disk."""
-    grading_run.grade.__kwdefaults__["bench"] = mark, NoBox
+    grading_run.grade_assignment.__kwdefaults__["bench"] = mark, NoBox
     course = new_course(Path(disk) / "course")
     os.chdir(course.root)
     for number in range(6):
@@ -67,14 +67,14 @@ def filled(disk):
             told += 1
         (course.root / "filler").unlink()
         for path, content in lying(course).items():
-            assert safe_files.TEMPORARY not in path
+            assert safe_files.TEMPORARY_NAME not in path
             if path.endswith((".html", ".ipynb", ".svg")) and whole.get(path) != content:
                 assert content.rstrip().endswith((b"</html>", b"}", b"</svg>")), path
         list(map(json.dumps, contents(course.db_url)))
     assert told
     said = CliRunner().invoke(main, RUN)
     assert said.exit_code == 0, said.output
-    assert not kept.unsaved(course, SET)
+    assert not result_files.read_unsaved(course, SET)
 
 
 def lying(course):

@@ -12,11 +12,11 @@ from nbgrader.preprocessors import latesubmissions, saveautogrades
 from standin import PARAGRAPH, SET, autograded, contents, new_course, result_of
 
 from roofgrade.common import safe_files
-from roofgrade.common.results import PERSON
-from roofgrade.gradebook import kept
+from roofgrade.common.results import WAITING
+from roofgrade.gradebook import result_files
 from roofgrade.gradebook.database import GradebookError
-from roofgrade.gradebook.gradebook import Writer
-from roofgrade.gradebook.standing import standings
+from roofgrade.gradebook.standings import read_standings
+from roofgrade.gradebook.writer import GradebookWriter
 
 pytestmark = pytest.mark.slow("the gradebook holds what was judged, and keeps what a person gave")
 
@@ -29,8 +29,8 @@ def course(tmp_path):
 
 
 def put(course, result, beside=None):
-    with Writer(course, SET) as writer:
-        return writer.put(result, beside)
+    with GradebookWriter(course, SET) as writer:
+        return writer.save(result, beside)
 
 
 def grade(course, student, cell):
@@ -95,13 +95,13 @@ def test_what_a_person_marked_waits_again_only_where_the_work_changed(course):
 
 
 def needs_a_person(course):
-    return standings(course, SET)["ada"].state == PERSON
+    return read_standings(course, SET)["ada"].state == WAITING
 
 
 def test_a_person_is_needed_until_one_has_scored_each_flagged_cell(course):
     cells = f"{SET}-time-check", f"{SET}-mine-check"
-    result = result_of(course, "ada", flagged=cells, state=PERSON, reason="a crash", key="files-1")
-    kept.keep(course, result)
+    result = result_of(course, "ada", flagged=cells, state=WAITING, reason="a crash", key="files-1")
+    result_files.write_result(course, result)
     put(course, result)
     assert [grade(course, "ada", cell)[2] for cell in cells] == [True, True]
     mark(course, "ada", 3)
@@ -117,14 +117,14 @@ def test_a_person_is_needed_until_one_has_scored_each_flagged_cell(course):
     later = replace(result_of(course, "ada", answer="2"), **{
         name: getattr(result, name) for name in ("state", "reason", "flagged")
     }, key="others-1")  # fmt: skip
-    kept.keep(course, later)
+    result_files.write_result(course, later)
     put(course, later)
     assert needs_a_person(course)
 
 
 def test_why_a_person_is_needed_stands_in_the_notebook_that_formgrader_shows(course):
     cell = f"{SET}-time-check"
-    result = result_of(course, "ada", flagged=(cell,), state=PERSON, reason="a crash")
+    result = result_of(course, "ada", flagged=(cell,), state=WAITING, reason="a crash")
     path = course.autograded / "ada" / SET / NOTEBOOK
     for each in (result, replace(result, reason="another")):
         assert put(course, each)
@@ -157,7 +157,7 @@ def test_missing_changed_and_leftover_files_are_put_right(course):
     before = autograded(course)
     folder = course.autograded / "ada" / SET
     (folder / NOTEBOOK).unlink()
-    (folder / safe_files.TEMPORARY).write_text("{")
+    (folder / safe_files.TEMPORARY_NAME).write_text("{")
     (folder / "older.csv").write_text("2")
     assert put(course, result, {"data.csv": b"1"})
     assert autograded(course) == before
@@ -177,8 +177,8 @@ def test_a_writer_that_dies_before_its_commit_is_made_good(course, monkeypatch):
         fill(*arguments, **options)
         raise KeyboardInterrupt
 
-    fill = safe_files.fill
-    monkeypatch.setattr(safe_files, "fill", killed)
+    fill = safe_files.write_files
+    monkeypatch.setattr(safe_files, "write_files", killed)
     with pytest.raises(KeyboardInterrupt):
         put(course, second)
     monkeypatch.undo()
@@ -224,14 +224,14 @@ def test_beside_files_stay_below_the_folder(course):
 
 def test_a_locked_gradebook_is_waited_for_and_then_named(course):
     result = result_of(course, "ada")
-    with Writer(course, SET, patience=0.3) as writer:
+    with GradebookWriter(course, SET, patience=0.3) as writer:
         holder = sqlite3.connect(course.root / "gradebook.db")
         holder.execute("begin immediate")
         with pytest.raises(GradebookError, match="database is locked") as told:
-            writer.put(result)
+            writer.save(result)
         assert "end that one" in str(told.value)
         holder.rollback()
-        assert writer.put(result)
+        assert writer.save(result)
         holder.close()
 
 
@@ -239,35 +239,41 @@ def test_a_changed_source_is_registered_and_grades_survive(course):
     put(course, result_of(course, "ada"))
     mark(course, "ada", 3)
     before = grade(course, "ada", PARAGRAPH)
-    release = course.release(SET).read_bytes()
-    source = nbformat.read(course.source(SET), as_version=4)
+    release = course.release_path(SET).read_bytes()
+    source = nbformat.read(course.source_path(SET), as_version=4)
     cells = {cell.id: cell for cell in source.cells}
     cells[f"{SET}-ridge-check"].metadata.nbgrader.points = 5
     rubric = cells[f"{SET}-paragraph-rubric"]
     rubric.source = rubric.source.replace("### END", "One more thing.\n### END")
-    nbformat.write(source, course.source(SET))
-    with Writer(course, SET) as writer:
-        assert "One more thing." in writer.master
+    nbformat.write(source, course.source_path(SET))
+    with GradebookWriter(course, SET) as writer:
+        assert "One more thing." in writer.release_json
         assert writer.max_score() == 29
     assert grade(course, "ada", PARAGRAPH) == before
-    assert course.release(SET).read_bytes() == release
+    assert course.release_path(SET).read_bytes() == release
     source.cells = [cell for cell in source.cells if cell.id != f"{SET}-ridge-check"]
-    nbformat.write(source, course.source(SET))
-    with pytest.raises(ValueError, match="Cannot add or remove cells"), Writer(course, SET):
+    nbformat.write(source, course.source_path(SET))
+    with (
+        pytest.raises(ValueError, match="Cannot add or remove cells"),
+        GradebookWriter(course, SET),
+    ):
         pass
     assert grade(course, "ada", PARAGRAPH) == before
 
 
 def test_a_release_that_belongs_to_another_source_is_told(course):
-    release = nbformat.read(course.release(SET), as_version=4)
+    release = nbformat.read(course.release_path(SET), as_version=4)
     release.cells = [cell for cell in release.cells if cell.id != f"{SET}-ridge-check"]
-    nbformat.write(release, course.release(SET))
-    with Writer(course, SET) as writer, pytest.raises(ValueError, match="generate_assignment ps1"):
-        _ = writer.master
+    nbformat.write(release, course.release_path(SET))
+    with (
+        GradebookWriter(course, SET) as writer,
+        pytest.raises(ValueError, match="generate_assignment ps1"),
+    ):
+        _ = writer.release_json
 
 
 def test_a_set_that_nobody_knows_is_told(course):
-    course.source(SET).unlink()
+    course.source_path(SET).unlink()
     put(course, result_of(course, "ada"))
-    with pytest.raises(ValueError, match="does not know ps9"), Writer(course, "ps9"):
+    with pytest.raises(ValueError, match="does not know ps9"), GradebookWriter(course, "ps9"):
         pass

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from roofgrade.common.sentences import words
-from roofgrade.sandbox.inside.text import words as inside
+from roofgrade.common.sentences import sentence
+from roofgrade.sandbox.inside.sentences import sentence as inside
 
 
-@pytest.mark.parametrize("table", [words, inside], ids=["outside", "inside"])
+@pytest.mark.parametrize("table", [sentence, inside], ids=["outside", "inside"])
 def test_every_sentence_that_is_looked_up_is_there(table):
     # What runs in the sandbox reads its own.
     files = [

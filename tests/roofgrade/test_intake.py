@@ -9,10 +9,10 @@ from damage import RELEASED, cell, made, own
 from homework import ROOT, make_releases
 
 from roofgrade.common.errors import MachineryError, RefusedError
-from roofgrade.common.results import PERSON, REFUSED
+from roofgrade.common.results import REFUSED, WAITING
 from roofgrade.course import Course
-from roofgrade.intake import files as bounds
-from roofgrade.intake.folders import folders, take_in
+from roofgrade.intake import bounded_files as bounds
+from roofgrade.intake.submitted_folders import list_folders, read_submission
 
 WORK = made()
 OTHER = (ROOT / "exercises/en/ps2/ps2.ipynb").read_bytes()
@@ -37,11 +37,11 @@ def put(course, path, data=WORK):
 
 def listed(course):
     """The folders by name."""
-    return {folder.name: folder for folder in folders(course, "ps1")}
+    return {folder.name: folder for folder in list_folders(course, "ps1")}
 
 
 def only(course):
-    [folder] = folders(course, "ps1")
+    [folder] = list_folders(course, "ps1")
     return folder
 
 
@@ -49,11 +49,11 @@ def test_a_folder_named_as_asked_is_taken_in_without_a_remark(course):
     put(course, "amy/ps1/ps1.ipynb")
     put(course, "amy/ps1/data/table.csv", b"1,2")
     folder = only(course)
-    handed = take_in(folder)
+    handed = read_submission(folder)
     assert (folder.student, folder.name, folder.state) == ("amy", "amy/ps1", "")
     assert folder.path == course.submitted / "amy/ps1"
     assert (handed.notebook, handed.files) == (WORK, {"data/table.csv": b"1,2"})
-    assert (handed.submitted, handed.remarks, handed.needs) == ("", (), "")
+    assert (handed.submitted, handed.remarks, handed.review_reason) == ("", (), "")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_folder_named_as_asked_is_taken_in_without_a_remark(course):
 def test_a_folder_with_another_name_is_taken_in_with_a_remark(course, path):
     put(course, path)
     folder = only(course)
-    handed = take_in(folder)
+    handed = read_submission(folder)
     assert (folder.student, folder.state, handed.notebook) == ("amy", "", WORK)
     assert handed.remarks
 
@@ -83,7 +83,7 @@ def test_what_is_of_another_set_is_not_of_this_one(course):
     put(course, "cat/homework/Untitled.ipynb", OTHER)
     put(course, "ps2_dan.ipynb", OTHER)
     put(course, "eve/ps2.zip", b"")
-    assert folders(course, "ps1") == []
+    assert list_folders(course, "ps1") == []
 
 
 @pytest.mark.parametrize(
@@ -104,17 +104,17 @@ def test_what_is_of_another_set_is_not_of_this_one(course):
 def test_what_nobody_can_tell_needs_a_person(course, path, data, why):
     put(course, path, data)
     folder = only(course)
-    assert folder.state == PERSON
+    assert folder.state == WAITING
     assert why in folder.why
     folder.student.encode()
     with pytest.raises(ValueError, match="cannot be taken in"):
-        take_in(folder)
+        read_submission(folder)
 
 
 @pytest.mark.parametrize("path", ["amy", "amy/stuff"])
 def test_an_empty_folder_needs_a_person(course, path):
     put(course, f"{path}/.DS_Store", b"")
-    assert only(course).state == PERSON
+    assert only(course).state == WAITING
     assert "empty" in only(course).why
 
 
@@ -123,7 +123,7 @@ def test_what_systems_leave_behind_is_passed_over(course):
     put(course, "__MACOSX/amy/ps1/._ps1.ipynb", b"")
     put(course, "amy/ps1/ps1.ipynb")
     put(course, "amy/ps1/.ipynb_checkpoints/ps1-checkpoint.ipynb", MORE)
-    assert take_in(only(course)).needs == ""
+    assert read_submission(only(course)).review_reason == ""
 
 
 def test_what_names_no_set_is_listed_for_each_and_is_nobodys(course):
@@ -133,25 +133,25 @@ def test_what_names_no_set_is_listed_for_each_and_is_nobodys(course):
     found = listed(course)
     assert {name: (each.student, each.state) for name, each in found.items()} == {
         "amy/ps1": ("amy", ""),
-        "cem.zip": ("", PERSON),
+        "cem.zip": ("", WAITING),
     }
-    assert [folder.name for folder in folders(course, "ps2")] == ["cem.zip", "ps2.zip"]
+    assert [folder.name for folder in list_folders(course, "ps2")] == ["cem.zip", "ps2.zip"]
 
 
 def test_what_lies_beside_a_students_sets_is_told(course):
     put(course, "amy/ps1/ps1.ipynb")
     put(course, "amy/answers.docx", b"")
     put(course, "amy/ps2/ps2.ipynb", OTHER)
-    assert take_in(only(course)).remarks == ("outside a folder for a set lie answers.docx",)
+    assert read_submission(only(course)).remarks == ("outside a folder for a set lie answers.docx",)
 
 
 @pytest.mark.parametrize("known", ["zo\u00e9", "zoe\u0301", "ZO\u00c9"])
 @pytest.mark.parametrize("called", ["zo\u00e9", "zoe\u0301", "Zo\u00e9", "zo\u00e9\u200f"])
 def test_a_folder_belongs_to_the_student_it_names_in_any_spelling(course, known, called):
     put(course, f"{called}/ps1/ps1.ipynb")
-    [folder] = folders(course, "ps1", [known, "zoe"])
+    [folder] = list_folders(course, "ps1", [known, "zoe"])
     assert (folder.student, folder.name) == (known, f"{called}/ps1")
-    assert take_in(folder).notebook == WORK
+    assert read_submission(folder).notebook == WORK
     assert bool(folder.remarks) is (called != known)
 
 
@@ -167,7 +167,7 @@ def test_who_are_known_as_two_stay_two(course):
     put(course, "Ann/ps1/ps1.ipynb")
     put(course, "ann/ps1/ps1.ipynb", MORE)
     put(course, "ANN/ps1/ps1.ipynb", MORE)
-    found = folders(course, "ps1", ["ann", "Ann"])
+    found = list_folders(course, "ps1", ["ann", "Ann"])
     assert [(each.name, each.student) for each in found if not each.state] == [
         ("Ann/ps1", "Ann"),
         ("ann/ps1", "ann"),
@@ -182,7 +182,7 @@ def test_of_a_students_two_folders_the_exactly_named_counts(course):
     put(course, "ps1_amy.ipynb")
     found = listed(course)
     assert {name for name, folder in found.items() if not folder.state} == {"amy/ps1"}
-    assert found["amy/PS1"].state == found["ps1_amy.ipynb"].state == PERSON
+    assert found["amy/PS1"].state == found["ps1_amy.ipynb"].state == WAITING
     assert "amy/ps1 counts" in found["amy/PS1"].why
 
 
@@ -191,7 +191,7 @@ def test_of_two_others_the_newest_counts(course):
     os.utime(put(course, "amy/ps1 (1).ipynb"), (2, 2))
     found = listed(course)
     assert not found["amy/ps1 (1).ipynb"].state
-    assert found["amy/ps1 (2).ipynb"].state == PERSON
+    assert found["amy/ps1 (2).ipynb"].state == WAITING
 
 
 @pytest.mark.parametrize("path", ["amy", "amy/ps1", "amy/ps1/ps1.ipynb", "amy/ps1/data"])
@@ -212,7 +212,7 @@ def test_what_is_no_file_is_refused_and_never_followed(course, path, kind):
         assert "hand in the file itself" in folder.why
     else:
         with pytest.raises(RefusedError, match="hand in the file itself"):
-            take_in(folder)
+            read_submission(folder)
 
 
 def test_a_folder_swapped_for_a_link_is_not_followed(course):
@@ -222,7 +222,7 @@ def test_a_folder_swapped_for_a_link_is_not_followed(course):
     shutil.rmtree(course.submitted / "amy")
     (course.submitted / "amy").symlink_to(course.root / "secret")
     with pytest.raises(MachineryError):
-        take_in(folder)
+        read_submission(folder)
 
 
 def test_a_file_that_is_still_being_written_is_nobodys_fault(course, monkeypatch):
@@ -236,7 +236,7 @@ def test_a_file_that_is_still_being_written_is_nobodys_fault(course, monkeypatch
 
     monkeypatch.setattr(bounds.os, "dup", grow)
     with pytest.raises(MachineryError, match="changed while"):
-        take_in(folder)
+        read_submission(folder)
 
 
 def test_what_cannot_be_opened_needs_a_person(course, monkeypatch):
@@ -251,7 +251,7 @@ def test_what_cannot_be_opened_needs_a_person(course, monkeypatch):
 
     monkeypatch.setattr(bounds.os, "open", denied)
     found = listed(course)
-    assert (found["amy"].state, found["zoe/ps1"].state) == (PERSON, "")
+    assert (found["amy"].state, found["zoe/ps1"].state) == (WAITING, "")
     assert "Permission denied" in found["amy"].why
 
 
@@ -277,7 +277,7 @@ def test_what_is_beyond_the_bounds_is_refused(course):
     }
     for name, folder in listed(course).items():
         with pytest.raises(RefusedError, match=reasons.pop(name)):
-            take_in(folder)
+            read_submission(folder)
     assert not reasons
 
 
@@ -296,17 +296,17 @@ def test_what_is_beyond_the_bounds_is_refused(course):
 def test_of_several_notebooks_the_one_with_work_is_graded(course, notebooks, graded, needs):
     for at, (name, data) in enumerate(notebooks.items()):
         os.utime(put(course, f"amy/ps1/{name}", data), (at, at))
-    handed = take_in(only(course))
+    handed = read_submission(only(course))
     assert handed.notebook == graded
-    assert needs in handed.needs
-    assert bool(handed.needs) is bool(needs)
+    assert needs in handed.review_reason
+    assert bool(handed.review_reason) is bool(needs)
     assert handed.files == {}
 
 
 def test_files_are_found_from_where_the_notebook_is(course):
     put(course, "amy/ps1/inner/ps1.ipynb")
     put(course, "amy/ps1/inner/data.csv", b"1")
-    assert take_in(only(course)).files["data.csv"] == b"1"
+    assert read_submission(only(course)).files["data.csv"] == b"1"
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_files_are_found_from_where_the_notebook_is(course):
 def test_the_time_of_handing_in_is_nbgraders(course, stamp, kept):
     put(course, "amy/ps1/ps1.ipynb")
     put(course, "amy/ps1/timestamp.txt", stamp)
-    handed = take_in(only(course))
+    handed = read_submission(only(course))
     assert handed.submitted == kept
     assert bool(handed.remarks) is not bool(kept)
     assert handed.files == {}
@@ -328,10 +328,10 @@ def test_the_time_of_handing_in_is_nbgraders(course, stamp, kept):
 
 def test_without_a_release_or_a_folder_there_is_nothing_to_take_in(course):
     with pytest.raises(ValueError, match="no release of 'ps9'"):
-        folders(course, "ps9")
+        list_folders(course, "ps9")
     course.submitted.rmdir()
     with pytest.raises(ValueError, match="submitted"):
-        folders(course, "ps1")
+        list_folders(course, "ps1")
 
 
 def test_random_trees_are_listed_and_taken_in_or_named(course):
@@ -358,15 +358,15 @@ def test_random_trees_are_listed_and_taken_in_or_named(course):
                         path.write_bytes(rng.choice(data))
             except OSError:
                 continue  # a file stands where a folder should
-        for folder in folders(course, "ps1"):
+        for folder in list_folders(course, "ps1"):
             state = folder.state or outcome(folder)
             counts[state] = counts.get(state, 0) + 1
-    assert set(counts) == {"taken", REFUSED, PERSON}
+    assert set(counts) == {"taken", REFUSED, WAITING}
 
 
 def outcome(folder):
     try:
-        handed = take_in(folder)
+        handed = read_submission(folder)
     except RefusedError:
         return REFUSED
     assert isinstance(handed.notebook, bytes)

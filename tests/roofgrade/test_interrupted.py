@@ -10,8 +10,8 @@ from marks import NoBox, mark
 from standin import SET
 
 from roofgrade.course import Course
-from roofgrade.gradebook import kept
-from roofgrade.gradebook.gradebook import Writer
+from roofgrade.gradebook import result_files
+from roofgrade.gradebook.writer import GradebookWriter
 from roofgrade.regrade_export import regrade
 from roofgrade.run import grading_run
 
@@ -29,11 +29,11 @@ def regraded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("class") / "course"
     course = graded_class(folder, {"ada": SPARSE, "bob": SPARSE})
     with pytest.MonkeyPatch.context() as patch, ridge_within(patch, rtol=1.5):
-        found = regrade.preview(course, SET, RIDGE)
+        found = regrade.preview_regrade(course, SET, RIDGE)
         assert [(move.before, move.after) for move in found.moves] == [(1, 2), (1, 2)]
-        patch.setattr(Writer, "put", killed)
+        patch.setattr(GradebookWriter, "put", killed)
         with pytest.raises(KeyboardInterrupt):
-            regrade.apply(course, found)
+            regrade.apply_regrade(course, found)
     assert scores(folder) == {"ada": 1, "bob": 1}
     return course
 
@@ -47,40 +47,43 @@ def test_the_next_command_saves_what_a_killed_regrading_kept(
     regraded, command, tmp_path, monkeypatch
 ):
     course = Course(shutil.copytree(regraded.root, tmp_path / "copy"))
-    monkeypatch.setitem(grading_run.grade.__kwdefaults__, "bench", (mark, NoBox))
+    monkeypatch.setitem(grading_run.grade_assignment.__kwdefaults__, "bench", (mark, NoBox))
     with ridge_within(monkeypatch, rtol=1.5):
         ask(course.root, *COMMANDS[command])
     assert scores(course.root)["ada"] == 2
-    assert not kept.unsaved(course, SET)
+    assert not result_files.read_unsaved(course, SET)
 
 
 def test_what_was_graded_anew_since_a_preview_is_not_regraded(tmp_path, monkeypatch):
     course = graded_class(tmp_path / "course", {"ada": SPARSE})
     with ridge_within(monkeypatch, rtol=1.5):
-        found = regrade.preview(course, SET, RIDGE)
-        with Writer(course, SET) as writer:
-            later = result_of(course, writer.master, "ada", "no idea")
-            kept.keep(course, later)
-            writer.put(later)
-        regrade.apply(course, found)
+        found = regrade.preview_regrade(course, SET, RIDGE)
+        with GradebookWriter(course, SET) as writer:
+            later = result_of(course, writer.release_json, "ada", "no idea")
+            result_files.write_result(course, later)
+            writer.save(later)
+        regrade.apply_regrade(course, found)
     assert scores(course.root) == {"ada": 0}
 
 
 def test_while_a_run_is_under_way_a_command_says_so_and_goes_on(regraded, tmp_path):
     course = Course(shutil.copytree(regraded.root, tmp_path / "copy"))
-    with kept.alone(course, SET):
+    with result_files.run_lock(course, SET):
         said = ask(course.root, "export", SET)
     told = f"Without what is not saved yet: {SET} is being graded by process {os.getpid()}"
     assert told in said.stderr
     assert "process" not in said.stdout
-    assert len(kept.unsaved(course, SET)) == 1
+    assert len(result_files.read_unsaved(course, SET)) == 1
 
 
 def test_what_cannot_be_saved_is_said_and_stops_no_other(regraded, tmp_path):
     course = Course(shutil.copytree(regraded.root, tmp_path / "copy"))
-    kept.keep(course, next(each for each in kept.all_kept(course, SET) if each.student == "bob"))
+    result_files.write_result(
+        course,
+        next(each for each in result_files.read_results(course, SET) if each.student == "bob"),
+    )
     (course.autograded / "ada").rename(tmp_path / "ada")
     (course.autograded / "ada").symlink_to(tmp_path / "ada")
     said = ask(course.root, "export", SET)
     assert f"ada/{SET}: it could not be saved: " in said.stderr
-    assert [result.student for result in kept.unsaved(course, SET)] == ["ada"]
+    assert [result.student for result in result_files.read_unsaved(course, SET)] == ["ada"]

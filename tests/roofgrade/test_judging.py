@@ -12,18 +12,18 @@ import sympy
 from forms import forms
 
 import roofkit as rk
-from roofcheck.cells import Asked
+from roofcheck.cells import QuestionCall
 from roofcheck.kinds import Number, Verdict
-from roofcheck.study.student import WRITTEN, judged
-from roofcheck.tables.table import questions_of, tables
-from roofgrade.common.errors import EndedError
+from roofcheck.study.check import AS_WRITTEN, judge_answer
+from roofcheck.tables.catalogue import load_questions, questions_of_set
+from roofgrade.common.errors import ProcessEndedError
 from roofgrade.judge import judging, probes
-from roofgrade.sandbox.inside import answers
+from roofgrade.sandbox.inside import plain_values
 
 pytestmark = pytest.mark.slow("an answer is judged as at home, and no reply breaks the judge")
 
 SETS = [f"ps{number}" for number in (1, 2, 3, 4)]
-NUMBERS = [name for name, question in tables().items() if isinstance(question, Number)]
+NUMBERS = [name for name, question in load_questions().items() if isinstance(question, Number)]
 H200 = rk.chip("H200")
 ROOF = H200.roofline("bf16")
 LAYER = rk.matmul(B=64, D=8192, F=8192, dtype="bf16")
@@ -31,31 +31,31 @@ B, D, F, k = sympy.symbols("B D F k")
 
 
 def asked(question_id, me=None):
-    return Asked("check", question_id, "answer", "" if me is None else "me")
+    return QuestionCall("check", question_id, "answer", "" if me is None else "me")
 
 
 def reply_to(question_id, answer, me=None):
     """What leaves a student's process in which ``answer`` is the answer."""
-    question = tables()[question_id]
-    probe = probes.probe(asked(question_id, me), question, "seed")
-    found = answers.answer({"answer": answer, "me": me}, probe)
+    question = load_questions()[question_id]
+    probe = probes.make_probe(asked(question_id, me), question, "seed")
+    found = plain_values.answer_probe({"answer": answer, "me": me}, probe)
     return json.loads(json.dumps(found))
 
 
 def graded(question_id, answer, me=None):
-    return judging.judge(
+    return judging.judge_reply(
         asked(question_id, me), reply_to(question_id, answer, me), "seed", me or "ada"
     )
 
 
 def at_home(question_id, answer, me=None):
     seed = "seed" if me is None else None
-    return judged(question_id, answer, WRITTEN if me is None else me, seed)[1]
+    return judge_answer(question_id, answer, AS_WRITTEN if me is None else me, seed)[1]
 
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_every_honest_form_of_a_number_counts(name):
-    for answer in forms(tables()[name]):
+    for answer in forms(load_questions()[name]):
         assert graded(name, answer) == at_home(name, answer), repr(answer)
 
 
@@ -87,7 +87,7 @@ ODD = [
 
 @pytest.mark.parametrize("name", SETS)
 def test_odd_answers_are_read_as_at_home(name):
-    for question_id in questions_of(name):
+    for question_id in questions_of_set(name):
         me = "ada" if question_id.endswith(".mine") else None
         for answer in ODD:
             if repr(type(answer)).find("generator") + repr(type(answer)).find("iterator") > -2:
@@ -127,19 +127,19 @@ def test_a_function_is_judged_by_what_it_gave(function, capsys):
     ],
 )  # fmt: skip
 def test_a_formula_is_judged_by_its_values(answer):
-    name = next(n for n, q in tables().items() if getattr(q, "arguments", None) == ("k",))
+    name = next(n for n, q in load_questions().items() if getattr(q, "arguments", None) == ("k",))
     assert graded(name, answer) == at_home(name, answer)
 
 
 def test_a_name_that_is_not_there_is_no_answer_yet():
-    question = tables()["ps1.ridge"]
-    reply = answers.answer({}, probes.probe(asked("ps1.ridge"), question, "seed"))
-    assert judging.judge(asked("ps1.ridge"), reply, "seed", "ada").state == "missing"
+    question = load_questions()["ps1.ridge"]
+    reply = plain_values.answer_probe({}, probes.make_probe(asked("ps1.ridge"), question, "seed"))
+    assert judging.judge_reply(asked("ps1.ridge"), reply, "seed", "ada").state == "missing"
 
 
 def test_what_was_known_alone_counts_nothing():
     public = {}
-    question = tables()["ps1.attainable"]
+    question = load_questions()["ps1.attainable"]
     for case in question.cases:
         public[case] = question.reference(*case)
     verdict = graded("ps1.attainable", lambda *case: public.get(case, 1.0))
@@ -170,8 +170,8 @@ def something(rng, depth=0):
 
 def test_no_reply_breaks_the_judge():
     rng = random.Random(7)
-    questions = [name for ps in SETS for name in questions_of(ps)]
-    true = [answers.answer({"x": odd}, {"expression": "x"})["value"] for odd in ODD]
+    questions = [name for ps in SETS for name in questions_of_set(ps)]
+    true = [plain_values.answer_probe({"x": odd}, {"expression": "x"})["value"] for odd in ODD]
     judges = {True: 0, False: 0}
     for _ in range(6000):
         reply = {"value": rng.choice([something(rng), rng.choice(true)])}
@@ -183,8 +183,10 @@ def test_no_reply_breaks_the_judge():
         reply = rng.choice([reply, reply, reply, something(rng)])
         name = rng.choice(questions)
         try:
-            verdict = judging.judge(asked(name, name[-5:] == ".mine" or None), reply, "seed", "ada")
-        except EndedError:
+            verdict = judging.judge_reply(
+                asked(name, name[-5:] == ".mine" or None), reply, "seed", "ada"
+            )
+        except ProcessEndedError:
             judges[False] += 1
             continue
         judges[True] += 1
@@ -205,7 +207,7 @@ def test_no_reply_breaks_the_judge():
 )  # fmt: skip
 def test_a_program_cannot_take_the_judges_memory(shape, why):
     reply = {"value": {"t": "callable"}, "calls": [[["array", shape]] * 15_000]}
-    verdict = judging.judge(asked("ps2.matmul-bytes"), reply, "seed", "ada")
+    verdict = judging.judge_reply(asked("ps2.matmul-bytes"), reply, "seed", "ada")
     assert verdict.credit == 0
     assert why in verdict.message
 
@@ -220,7 +222,7 @@ def test_a_program_cannot_take_the_judges_memory(shape, why):
 )  # fmt: skip
 def test_only_a_check_can_be_asked_for(source):
     with pytest.raises(ValueError, match="can be judged"):
-        probes.asked(source)
+        probes.read_check(source)
 
 
 @pytest.mark.parametrize(
@@ -238,9 +240,9 @@ def test_only_a_check_can_be_asked_for(source):
     ],
 )
 def test_the_value_that_was_judged_is_text_of_one_line(name, answer, shown):
-    assert judging.given(tables()[name], reply_to(name, answer)) == shown
+    assert judging.format_value(load_questions()[name], reply_to(name, answer)) == shown
 
 
 def test_a_reply_that_makes_no_sense_has_no_value_to_show():
     for reply in (None, {}, {"value": {"t": "int", "v": "x"}}):
-        assert judging.given(tables()["ps2.matmul-bytes"], reply) == ""
+        assert judging.format_value(load_questions()["ps2.matmul-bytes"], reply) == ""

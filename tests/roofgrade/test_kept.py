@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from roofgrade.common import safe_files
 from roofgrade.common.results import GRADED, Answer, Result
-from roofgrade.course import SETTINGS, Course
-from roofgrade.gradebook import kept
+from roofgrade.course import SETTINGS_FILE, Course
+from roofgrade.gradebook import result_files
 
 ANSWER = Answer(
     question="ps1.ridge", asked={"kind": "value"}, reply={"t": "num", "v": 1.5}, credit=0.5,
@@ -24,7 +24,7 @@ ANSWER = Answer(
 
 @pytest.fixture
 def course(tmp_path):
-    (tmp_path / SETTINGS).touch()
+    (tmp_path / SETTINGS_FILE).touch()
     return Course(tmp_path)
 
 
@@ -37,40 +37,40 @@ def result(student="ada", folder="ada/ps1", **fields):
 
 def test_a_result_comes_back_as_it_was(course):
     for each in (result(), result("ada", "ada/PS1"), result("\udcff", "\udcff/ps1", reason="é\n")):
-        kept.keep(course, each)
-        assert kept.kept(course, "ps1", each.student, each.folder) == each
-    assert len(list(kept.all_kept(course, "ps1"))) == 3
-    assert course.own.stat().st_mode & 0o77 == 0
-    kept.keep(course, result(reason="later"))
-    assert kept.kept(course, "ps1", "ada", "ada/ps1").reason == "later"
-    assert len(list(kept.all_kept(course, "ps1"))) == 3
+        result_files.write_result(course, each)
+        assert result_files.read_result(course, "ps1", each.student, each.folder) == each
+    assert len(list(result_files.read_results(course, "ps1"))) == 3
+    assert course.grading.stat().st_mode & 0o77 == 0
+    result_files.write_result(course, result(reason="later"))
+    assert result_files.read_result(course, "ps1", "ada", "ada/ps1").reason == "later"
+    assert len(list(result_files.read_results(course, "ps1"))) == 3
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff"])
 def test_a_damaged_file_counts_as_absent(course, damage):
-    kept.keep(course, result())
-    [path] = (course.own / "ps1" / kept.RESULTS).glob("*.json")
+    result_files.write_result(course, result())
+    [path] = (course.grading / "ps1" / result_files.RESULTS_FOLDER).glob("*.json")
     path.write_bytes(damage)
-    assert kept.kept(course, "ps1", "ada", "ada/ps1") is None
-    assert list(kept.all_kept(course, "ps1")) == []
-    assert kept.kept(course, "ps1", "bea", "bea/ps1") is None
+    assert result_files.read_result(course, "ps1", "ada", "ada/ps1") is None
+    assert list(result_files.read_results(course, "ps1")) == []
+    assert result_files.read_result(course, "ps1", "bea", "bea/ps1") is None
 
 
 def test_what_was_half_written_when_power_went_is_not_seen(course, monkeypatch):
-    kept.keep(course, result())
+    result_files.write_result(course, result())
 
     def fail(*arguments, **places):
         raise OSError("no power")
 
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="no power"):
-        kept.keep(course, result(reason="later"))
+        result_files.write_result(course, result(reason="later"))
     monkeypatch.undo()
-    assert list(kept.all_kept(course, "ps1")) == [result()]
-    kept.keep(course, result(reason="later"))
-    kept.saved(course, result())
-    assert os.listdir(course.own / "ps1" / kept.RESULTS) == [
-        path.name for path in (course.own / "ps1" / kept.RESULTS).glob("*.json")
+    assert list(result_files.read_results(course, "ps1")) == [result()]
+    result_files.write_result(course, result(reason="later"))
+    result_files.mark_saved(course, result())
+    assert os.listdir(course.grading / "ps1" / result_files.RESULTS_FOLDER) == [
+        path.name for path in (course.grading / "ps1" / result_files.RESULTS_FOLDER).glob("*.json")
     ]
 
 
@@ -80,8 +80,10 @@ FILES = st.dictionaries(st.text(), st.binary(), max_size=3)
 @given(FILES, FILES, st.lists(st.text(), max_size=2), st.lists(st.text(), max_size=2))
 def test_a_key_is_the_same_for_the_same_and_for_nothing_else(one, other, texts, more):
     same = one == other and texts == more
-    assert (kept.key_of(one, *texts) == kept.key_of(other, *more)) == same
-    assert kept.key_of(dict(reversed(one.items())), *texts) == kept.key_of(one, *texts)
+    assert (result_files.make_key(one, *texts) == result_files.make_key(other, *more)) == same
+    assert result_files.make_key(dict(reversed(one.items())), *texts) == result_files.make_key(
+        one, *texts
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,47 +97,50 @@ def test_a_key_is_the_same_for_the_same_and_for_nothing_else(one, other, texts, 
     ],
 )
 def test_the_version_changes_with_every_file_that_results_depend_on(tmp_path, file, counts):
-    copies = [shutil.copytree(each, tmp_path / each.name) for each in kept.PACKAGES]
-    before = kept.hash_of_sources(copies)
-    assert before == kept.hash_of_sources(kept.PACKAGES)
+    copies = [shutil.copytree(each, tmp_path / each.name) for each in result_files.PACKAGES]
+    before = result_files.hash_sources(copies)
+    assert before == result_files.hash_sources(result_files.PACKAGES)
     with (tmp_path / file).open("a") as opened:
         opened.write("\n")
-    assert (kept.hash_of_sources(copies) != before) == counts
+    assert (result_files.hash_sources(copies) != before) == counts
 
 
 def test_the_version_changes_with_an_instructors_own_questions(tmp_path, monkeypatch):
-    before = kept.version()
+    before = result_files.hash_grader()
     monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
-    assert kept.version() == before
-    kept._version.cache_clear()
+    assert result_files.hash_grader() == before
+    result_files._hash_grader.cache_clear()
     (tmp_path / "mine.py").write_text("QUESTIONS = {}")
-    assert kept.version() != before
+    assert result_files.hash_grader() != before
     monkeypatch.delenv("ROOFKIT_QUESTIONS")
-    assert kept.version() == before
+    assert result_files.hash_grader() == before
 
 
 def test_two_cannot_grade_a_set_at_the_same_time(course):
-    with kept.alone(course, "ps1"):
+    with result_files.run_lock(course, "ps1"):
         told = f"ps1 is being graded by process {os.getpid()}"
-        with pytest.raises(RuntimeError, match=told), kept.alone(course, "ps1"):
+        with pytest.raises(RuntimeError, match=told), result_files.run_lock(course, "ps1"):
             pass
-        with kept.alone(course, "ps2"):
+        with result_files.run_lock(course, "ps2"):
             pass
-    with kept.alone(course, "ps1"):
+    with result_files.run_lock(course, "ps1"):
         pass
 
 
 def test_results_of_folders_that_moved_go_and_those_who_left_stay(course):
     for each in (result(), result("ada", "ada/PS1"), result("bea", "bea/ps1")):
-        kept.keep(course, each)
-    kept.forget_moved(course, "ps1", {"ada": ["ada/PS1"]})
-    assert {each.folder for each in kept.all_kept(course, "ps1")} == {"ada/PS1", "bea/ps1"}
+        result_files.write_result(course, each)
+    result_files.delete_moved(course, "ps1", {"ada": ["ada/PS1"]})
+    assert {each.folder for each in result_files.read_results(course, "ps1")} == {
+        "ada/PS1",
+        "bea/ps1",
+    }
 
 
 def test_writing_leaves_nothing_behind_and_follows_no_link(tmp_path):
     (tmp_path / "target").write_text("old")
-    (tmp_path / safe_files.TEMPORARY).symlink_to("target")
-    with safe_files.opened(tmp_path) as folder:
+    (tmp_path / safe_files.TEMPORARY_NAME).symlink_to("target")
+    with safe_files.open_below(tmp_path) as folder:
         safe_files.write(folder, "new", b"1", 0o444)
     assert sorted(os.listdir(tmp_path)) == ["new", "target"]
     assert (tmp_path / "target").read_text() == "old"
@@ -143,10 +148,10 @@ def test_writing_leaves_nothing_behind_and_follows_no_link(tmp_path):
 
 
 def test_a_file_takes_the_place_of_a_folder_handed_in_before(tmp_path):
-    with safe_files.opened(tmp_path) as folder:
-        safe_files.fill(folder, {"data/x.csv": b"1", "old/er/y.csv": b"2"}, 0o600)
-        safe_files.fill(folder, {"data": b"3"}, 0o600)
-        assert safe_files.holds(folder, {"data": b"3"})
+    with safe_files.open_below(tmp_path) as folder:
+        safe_files.write_files(folder, {"data/x.csv": b"1", "old/er/y.csv": b"2"}, 0o600)
+        safe_files.write_files(folder, {"data": b"3"}, 0o600)
+        assert safe_files.has_files(folder, {"data": b"3"})
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
@@ -164,30 +169,30 @@ def held(course):
 
 
 def hold(course, told, let_go):
-    with kept.alone(course, "ps1"):
+    with result_files.run_lock(course, "ps1"):
         told.put("held")
         let_go.wait()
 
 
 def test_a_worker_of_a_run_that_was_killed_is_waited_for(course, monkeypatch):
     with held(course) as (_, let_go):
-        (course.own / "ps1/lock").write_text("4194305\n")  # of a process that there is not
-        monkeypatch.setattr(kept, "PATIENCE", 300)
+        (course.grading / "ps1/lock").write_text("4194305\n")  # of a process that there is not
+        monkeypatch.setattr(result_files, "WAIT_SECONDS", 300)
         threading.Timer(0.2, let_go.set).start()
-        with kept.alone(course, "ps1"):
-            assert (course.own / "ps1/lock").read_text().startswith(f"{os.getpid()} ")
-    monkeypatch.setattr(kept, "PATIENCE", 0)
+        with result_files.run_lock(course, "ps1"):
+            assert (course.grading / "ps1/lock").read_text().startswith(f"{os.getpid()} ")
+    monkeypatch.setattr(result_files, "WAIT_SECONDS", 0)
     with held(course) as (worker, _):
         told = f"graded by process {worker.pid}: wait"
-        with pytest.raises(RuntimeError, match=told), kept.alone(course, "ps1"):
+        with pytest.raises(RuntimeError, match=told), result_files.run_lock(course, "ps1"):
             pass
 
 
 def test_a_run_on_another_machine_is_named_with_it(course):
-    with kept.alone(course, "ps1"):
-        (course.own / "ps1/lock").write_text("4194305 elsewhere\n")
+    with result_files.run_lock(course, "ps1"):
+        (course.grading / "ps1/lock").write_text("4194305 elsewhere\n")
         told = r"graded by process 4194305 \(elsewhere\)"
-        with pytest.raises(RuntimeError, match=told), kept.alone(course, "ps1"):
+        with pytest.raises(RuntimeError, match=told), result_files.run_lock(course, "ps1"):
             pass
 
 
@@ -196,7 +201,7 @@ def test_a_disk_without_locks_stops_nobody(course, monkeypatch, capsys):
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr("fcntl.flock", no_locks)
-    with kept.alone(course, "ps1"):
+    with result_files.run_lock(course, "ps1"):
         assert "keeps no locks" in capsys.readouterr().err
 
 
@@ -205,5 +210,8 @@ def test_what_belongs_to_another_teacher_is_told(course, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(os, "open", not_allowed)
-    with pytest.raises(RuntimeError, match="groupshared = True"), kept.alone(course, "ps1"):
+    with (
+        pytest.raises(RuntimeError, match="groupshared = True"),
+        result_files.run_lock(course, "ps1"),
+    ):
         pass

@@ -17,8 +17,8 @@ import psutil
 import pytest
 from standin import SET, autograded, contents, grade_with, hand_in, new_course
 
-from roofgrade.gradebook.kept import all_kept
-from roofgrade.run.grading_run import grade
+from roofgrade.gradebook.result_files import read_results
+from roofgrade.run.grading_run import grade_assignment
 
 WHOM = "worker", "coordinator", "both"
 PATIENCE = 300  # seconds that no machine needs
@@ -54,13 +54,13 @@ def kill(process, whom):
 def saved(course):
     kept = {
         result.student: (result.state, result.notebook, result.answers)
-        for result in all_kept(course, SET)
+        for result in read_results(course, SET)
     }
     return contents(course.db_url), autograded(course), kept
 
 
 def grade_in_sandbox(course):
-    return grade(course, SET, workers=2, progress=False)
+    return grade_assignment(course, SET, workers=2, progress=False)
 
 
 @pytest.mark.weekly("a killed run leaves no process of a sandbox behind, and no half grade")
@@ -70,7 +70,7 @@ def test_killed_sandboxes_leave_what_undisturbed_ones_leave(tmp_path):
     for number, student in enumerate(STUDENTS):
         for each in (course, undisturbed):
             homework.hand_in(each.root, SET, student, {}, ("solutions", "exercises")[number % 2])
-    (undisturbed.own / "key").write_text(course.key.hex())
+    (undisturbed.grading / "key").write_text(course.case_key.hex())
     grade_in_sandbox(undisturbed)
     draw, killed = random.Random("sandbox"), 0
     for run in itertools.count():
@@ -85,7 +85,7 @@ def test_killed_sandboxes_leave_what_undisturbed_ones_leave(tmp_path):
         if killed == 3:
             break
         if run % 2:  # some start where others were killed
-            shutil.rmtree(course.own / SET, ignore_errors=True)
+            shutil.rmtree(course.grading / SET, ignore_errors=True)
     assert grade_in_sandbox(course).counts["graded"] == len(STUDENTS)
     assert saved(course) == saved(undisturbed)
 
@@ -126,7 +126,7 @@ def test_no_worker_outlives_its_coordinator(tmp_path):
     workers = []
     while len(workers) < 2 and time.monotonic() < deadline:
         workers = workers_of(process)
-    while not list(all_kept(course, SET)) and time.monotonic() < deadline:
+    while not list(read_results(course, SET)) and time.monotonic() < deadline:
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.join()

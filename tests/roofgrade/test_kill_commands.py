@@ -27,7 +27,7 @@ from standin import SET, autograded, contents, hand_in
 
 from roofgrade.common import safe_files
 from roofgrade.course import Course
-from roofgrade.gradebook import kept
+from roofgrade.gradebook import result_files
 from roofgrade.run import grading_run
 
 STUDENTS = [f"s{number}" for number in range(4)]
@@ -85,8 +85,8 @@ def kill_at_each(moments, courses, change):
 def state(course):
     """All that is kept of a class, as it is after each command."""
     pages = {path.name: path.read_bytes() for path in course.feedback.rglob("*") if path.is_file()}
-    results = {result.student: result for result in kept.all_kept(course, SET)}
-    assert not kept.unsaved(course, SET)
+    results = {result.student: result for result in result_files.read_results(course, SET)}
+    assert not result_files.read_unsaved(course, SET)
     return contents(course.db_url), autograded(course), results, pages
 
 
@@ -95,7 +95,7 @@ def handed_in(tmp_path_factory):
     """A class that has handed in late, and has been graded."""
     folder = tmp_path_factory.mktemp("class") / "course"
     course = graded_class(folder, dict.fromkeys(STUDENTS, SPARSE))
-    course.key  # noqa: B018  made before it is copied
+    course.case_key  # noqa: B018  made before it is copied
     with Gradebook(course.db_url) as book:
         late = datetime.datetime(2027, 2, 2)
         book.update_or_create_assignment(SET, duedate=late - datetime.timedelta(days=1))
@@ -115,7 +115,7 @@ def courses(handed_in, tmp_path):
 
 @MOMENTS
 def test_a_killed_run_goes_on(courses, moments, monkeypatch):
-    monkeypatch.setitem(grading_run.grade.__kwdefaults__, "bench", (marks.mark, NoBox))
+    monkeypatch.setitem(grading_run.grade_assignment.__kwdefaults__, "bench", (marks.mark, NoBox))
 
     def change(number):
         for course, student in itertools.product(courses, STUDENTS[:2]):

@@ -8,9 +8,9 @@ from homework import ROOT, SETS, checks, notebook, plain
 
 from roofcheck import check
 from roofcheck.kinds import Number, Order, Several
-from roofcheck.study import student
-from roofcheck.tables.table import find_question
-from roofcheck.tables.variants import variants
+from roofcheck.study import check as check_module
+from roofcheck.tables.catalogue import find_question
+from roofcheck.tables.variants import list_variants
 
 
 def right_answers(question):
@@ -48,7 +48,7 @@ def test_a_release_holds_no_right_answer(release):
     for _, question, _ in checks(notebook(ROOT, "exercises", name).cells):
         asked = [find_question(question)]
         if question.endswith(".mine"):
-            asked = variants(question)
+            asked = list_variants(question)
         for each in asked:
             assert not within(text, right_answers(each)), question
 
@@ -56,7 +56,7 @@ def test_a_release_holds_no_right_answer(release):
 def test_no_message_on_a_wrong_answer_holds_the_right_one(release, monkeypatch):
     name, _ = release
     for _, question, _ in checks(notebook(ROOT, "exercises", name).cells):
-        monkeypatch.setattr(student, "_tries", {})
+        monkeypatch.setattr(check_module, "_tries", {})
         for answer in (1.234567, 7.7e9, [1.234567] * 9, "A", ["B", "A"], lambda *case: 0.123):
             shown = plain(check(question, answer)._repr_html_())
             assert not within(shown, right_answers(find_question(question))), question

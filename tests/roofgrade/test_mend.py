@@ -26,8 +26,8 @@ from damage import (
 from homework import ROOT, SETS, notebook
 
 from roofgrade.common.errors import RefusedError
-from roofgrade.restore.cells import MOST_CELLS
-from roofgrade.restore.submission import mend
+from roofgrade.restore.restored_notebook import restore_notebook
+from roofgrade.restore.submitted_cells import MOST_CELLS
 
 IDS = [each.id for each in RELEASE.cells]
 ANSWERS = {each.id: each.source for each in notebook(ROOT, "solutions", "ps1").cells}
@@ -35,7 +35,7 @@ ANSWERS = {each.id: each.source for each in notebook(ROOT, "solutions", "ps1").c
 
 def mended(*changes):
     """What becomes of the solution after these changes; it is sound in any case."""
-    found = mend(made(*changes), RELEASE)
+    found = restore_notebook(made(*changes), RELEASE)
     is_sound(found.notebook, RELEASE)
     return found
 
@@ -77,16 +77,26 @@ def is_complete(found):
 def test_a_release_that_nobody_touched_stays_itself(name):
     release = notebook(ROOT, "exercises", name)
     raw = (ROOT / "exercises/en" / name / f"{name}.ipynb").read_bytes()
-    found = mend(raw, release)
+    found = restore_notebook(raw, release)
     assert found.notebook == release
-    assert (found.lost, found.remarks, found.own_text, found.checks) == ((), (), (), {})
+    assert (found.lost_answers, found.remarks, found.unread_paragraphs, found.edited_checks) == (
+        (),
+        (),
+        (),
+        {},
+    )
 
 
 def test_a_whole_solution_comes_through_without_a_remark():
     found = mended()
     assert is_complete(found)
     assert order(found.notebook) == IDS
-    assert (found.lost, found.remarks, found.own_text, found.checks) == ((), (), (), {})
+    assert (found.lost_answers, found.remarks, found.unread_paragraphs, found.edited_checks) == (
+        (),
+        (),
+        (),
+        {},
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,9 +129,9 @@ def test_edits_of_locked_cells_do_not_count_and_an_edited_check_is_told():
         cell(nb, "ps1-ridge-check")["source"] = 'check("ps1.ridge", my_ridge)'
 
     found = mended(edit)
-    assert found.checks == {"ps1-ridge-check": 'check("ps1.ridge", my_ridge)'}
+    assert found.edited_checks == {"ps1-ridge-check": 'check("ps1.ridge", my_ridge)'}
     # Also where it lost its name.
-    assert mended(edit, lose_metadata).checks == found.checks
+    assert mended(edit, lose_metadata).edited_checks == found.edited_checks
 
 
 def test_of_an_answer_and_its_untouched_copy_the_answer_counts_and_the_copy_goes():
@@ -144,7 +154,7 @@ def test_a_deleted_cell_comes_back_where_it_was(grade_id):
     assert order(found.notebook) == IDS
     assert source(found, grade_id) == text(grade_id)
     assert grade_id in " ".join(found.remarks)
-    assert found.lost == ((grade_id,) if ANSWERS[grade_id] != text(grade_id) else ()) or (
+    assert found.lost_answers == ((grade_id,) if ANSWERS[grade_id] != text(grade_id) else ()) or (
         grade_id == "ps1-paragraph-rubric"
     )
 
@@ -160,7 +170,7 @@ def test_the_last_answer_is_found_though_it_lost_its_name_and_all_after_it_is_go
 
 def test_an_answer_in_a_cell_of_ones_own_is_not_undone_by_a_stub_that_comes_back():
     found = mended(lambda nb: answer_on_top(nb, "ps1-ridge"))
-    assert not found.lost
+    assert not found.lost_answers
     assert source(found, "ps1-ridge").startswith("#")
     assert ANSWERS["ps1-ridge"] in [each.source for each in found.notebook.cells]
 
@@ -196,13 +206,13 @@ def test_an_emptied_or_untouched_paragraph_waits_for_nobody():
     for words in ("", " \n", text("ps1-paragraph"), text("ps1-paragraph") + "\n"):
         found = mended(lambda nb, words=words: cell(nb, "ps1-paragraph").update(source=words))
         assert source(found, "ps1-paragraph") == text("ps1-paragraph")
-        assert not found.own_text
+        assert not found.unread_paragraphs
 
 
 @pytest.mark.parametrize("kind", ["markdown", "code"])
 def test_a_paragraph_in_another_cell_is_read_by_a_person(kind):
     found = mended(paragraph_elsewhere, lambda nb: retype(nb, nb["cells"][-1]["id"], kind))
-    assert found.own_text == ("ps1-paragraph",)
+    assert found.unread_paragraphs == ("ps1-paragraph",)
     # nbgrader shows a person what differs from the release.
     assert source(found, "ps1-paragraph") != text("ps1-paragraph")
 
@@ -213,7 +223,7 @@ def test_a_paragraph_in_a_locked_cell_is_read_by_a_person():
         cell(nb, "ps1-paragraph")["source"] = text("ps1-paragraph")
         cell(nb, "ps1-paragraph-text")["source"] = [text("ps1-paragraph-text"), "\n\n", *words]
 
-    assert mended(write).own_text == ("ps1-paragraph",)
+    assert mended(write).unread_paragraphs == ("ps1-paragraph",)
 
 
 def test_a_picture_in_a_paragraph_is_kept_and_a_script_is_not():
@@ -236,7 +246,7 @@ def test_text_of_any_kind_comes_through():
 
 def test_numbers_that_json_lacks_do_not_matter():
     raw = made().replace(b"{", b'{"nan": NaN, "nan": [1e999], ', 1)
-    assert is_complete(mend(raw, RELEASE))
+    assert is_complete(restore_notebook(raw, RELEASE))
 
 
 @pytest.mark.parametrize(
@@ -257,25 +267,25 @@ def test_numbers_that_json_lacks_do_not_matter():
 )
 def test_what_is_no_notebook_of_this_set_is_refused_with_a_reason(raw, reason):
     with pytest.raises(RefusedError, match=reason):
-        mend(raw, RELEASE)
+        restore_notebook(raw, RELEASE)
 
 
 def test_another_sets_notebook_is_refused():
     other = (ROOT / "exercises/en/ps2/ps2.ipynb").read_bytes()
     # Both ask for "me"; what is found of a set is its own cells.
     with pytest.raises(RefusedError, match="nothing of this problem set"):
-        mend(other, RELEASE)
+        restore_notebook(other, RELEASE)
 
 
 def test_answers_typed_into_a_new_notebook_are_found():
     typed = [own("import roofkit as rk"), own("me = 'ada'\nridge = 2"), own("bound = 'memory'")]
-    found = mend(json.dumps({"cells": typed}).encode(), RELEASE)
+    found = restore_notebook(json.dumps({"cells": typed}).encode(), RELEASE)
     is_sound(found.notebook, RELEASE)
     sources = [each.source for each in found.notebook.cells]
     assert sources.index("me = 'ada'\nridge = 2") < sources.index(text("ps1-ridge-check"))
     assert sources.index("bound = 'memory'") < sources.index(text("ps1-bound-check"))
-    assert not {"ps1-me", "ps1-ridge", "ps1-bound"} & set(found.lost)
-    assert "ps1-time" in found.lost
+    assert not {"ps1-me", "ps1-ridge", "ps1-bound"} & set(found.lost_answers)
+    assert "ps1-time" in found.lost_answers
 
 
 def test_a_notebook_made_to_be_slow_is_not():
@@ -283,7 +293,7 @@ def test_a_notebook_made_to_be_slow_is_not():
     raw = made(lambda nb: nb["cells"].extend(filled), lose_metadata)
     assert 1_800_000 < len(raw) < 2_000_000
     start = time.process_time()
-    mend(raw, RELEASE)
+    restore_notebook(raw, RELEASE)
     # It takes about a second: no machine needs minutes, but work that grows without bound does.
     assert time.process_time() - start < 300
 
@@ -291,7 +301,7 @@ def test_a_notebook_made_to_be_slow_is_not():
 def mends_or_refuses(raw, release=RELEASE):
     """Whether it was mended; anything but a sound notebook or a refusal is an error."""
     try:
-        nb = mend(raw, release).notebook
+        nb = restore_notebook(raw, release).notebook
     except RefusedError:
         return False
     is_sound(nb, release)

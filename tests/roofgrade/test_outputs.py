@@ -7,12 +7,12 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from nbgrader.preprocessors import LimitOutput
 
-from roofgrade.judge.outputs import LONGEST_NOTEBOOK, MOST_IN_ALL, Cleaner, written
+from roofgrade.judge.outputs import LONGEST_NOTEBOOK, MOST_IN_ALL, OutputCleaner, format_notebook
 
 
 def cell_with(outputs):
     return new_code_cell(
-        execution_count=1, outputs=Cleaner().clean({"outputs": outputs, "count": 1})
+        execution_count=1, outputs=OutputCleaner().clean({"outputs": outputs, "count": 1})
     )
 
 
@@ -49,7 +49,7 @@ def test_a_display_is_updated_in_its_place():
 
 @pytest.mark.slow("no student stops grading by updating displays without end")
 def test_thousands_of_updates_of_thousands_of_displays_take_no_time():
-    cleaner = Cleaner()
+    cleaner = OutputCleaner()
     shown = {"outputs": [display("text/plain", "x") | {"display_id": "a"}] * 1000, "count": 1}
     update = {"output_type": "update", "display_id": "a", "data": {"text/html": "y" * 10_000}}
     made = [output for _ in range(4) for output in cleaner.clean(shown)]
@@ -57,12 +57,12 @@ def test_thousands_of_updates_of_thousands_of_displays_take_no_time():
         cleaner.clean({"outputs": [update] * 1000, "count": 1})
     assert made[0].data == made[-1].data == update["data"]
     cell = new_code_cell(outputs=made)
-    assert len(written(new_notebook(cells=[cell]))) < LONGEST_NOTEBOOK
+    assert len(format_notebook(new_notebook(cells=[cell]))) < LONGEST_NOTEBOOK
     assert cell.outputs[0].text == "... Outputs were too large, and dropped ...\n"
 
 
 def test_a_notebook_has_no_outputs_without_end():
-    cleaner = Cleaner()
+    cleaner = OutputCleaner()
     reply = {"outputs": [display("text/plain", "x")] * 1000, "count": 1}
     assert sum(len(cleaner.clean(reply)) for _ in range(30)) == MOST_IN_ALL
 
@@ -71,7 +71,7 @@ def test_a_notebook_that_is_too_long_keeps_its_points():
     cell = cell_with([{"output_type": "stream", "text": "x" * (1 << 20)}] * 20)
     check = cell_with([display("text/plain", "2.0")])
     check.metadata["nbgrader"] = {"grade": True}
-    text = written(new_notebook(cells=[cell, check]))
+    text = format_notebook(new_notebook(cells=[cell, check]))
     assert len(text) < LONGEST_NOTEBOOK
     first, second = nbformat.reads(text, 4).cells
     assert first.outputs[0].text == "... Outputs were too large, and dropped ...\n"
@@ -100,7 +100,7 @@ def test_no_outputs_break_a_notebook():
         made = cell_with(rng.choice([outputs, outputs, something()]))
         notebook = new_notebook(cells=[made])
         nbformat.validate(notebook)
-        written(notebook).encode()
+        format_notebook(notebook).encode()
 
 
 @pytest.mark.parametrize("lines", [999, 1000, 1001, 5000])

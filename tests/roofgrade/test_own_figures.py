@@ -6,16 +6,16 @@ import shutil
 import pytest
 from homework import ROOT, autograded, hand_in, notebook, outputs, plain
 
-from roofcheck.cells import asked
-from roofcheck.study import student
-from roofcheck.tables.table import find_question
-from roofcheck.tables.variants import variant
+from roofcheck.cells import question_call
+from roofcheck.study import check
+from roofcheck.tables.catalogue import find_question
+from roofcheck.tables.variants import find_variant
 from roofgrade.course import Course
 from roofgrade.run import grading_run
 from tools.notebooks import build as notebooks
 from tools.notebooks.myst_cells import read_problem_set
 from tools.notebooks.own_figures import give_own_figures
-from tools.notebooks.problem_sets import fill
+from tools.notebooks.problem_sets import fill_in_set
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -48,12 +48,12 @@ def course(tmp_path_factory):
     hand_in(root, "ps1", "untouched", {})
     hand_in(root, "ps1", "model", {}, kind="solutions")
     # Ada answers with her own figures; Cem has her ridge, and the time of the printed figures.
-    ridge = f"ridge = {variant('ps1.ridge', 'ada').reference()}"
+    ridge = f"ridge = {find_variant('ps1.ridge', 'ada').reference()}"
     printed = f"time_us = {find_question('ps1.time').reference()}"
     for who, time in {"ada": TIME, "cem": printed}.items():
         answers = {"ps1-me": f"me = {who!r}", "ps1-ridge": ridge, "ps1-time": time}
         hand_in(root, "ps1", who, answers)
-    grading_run.grade(Course(root), "ps1", workers=1, progress=False)
+    grading_run.grade_assignment(Course(root), "ps1", workers=1, progress=False)
     return root
 
 
@@ -72,7 +72,7 @@ def test_the_printed_figures_are_gone_and_each_question_shows_the_students_own(c
     cells = {cell.id: cell for cell in notebook(course, "exercises", "ps1").cells}
     assert cells["ps1-me-text"].source.startswith("Questions 1 and 2 have figures of your own")
     assert "309.7" not in "".join(cell.source for cell in cells.values())
-    assert asked(cells["ps1-ridge-check"].source).me == "me"
+    assert question_call(cells["ps1-ridge-check"].source).me == "me"
     assert cells["ps1-ridge-given"].source == 'given_ridge = ask("ps1.ridge", me)\ngiven_ridge'
 
 
@@ -80,7 +80,7 @@ def test_own_answers_count_and_those_of_others_do_not(course):
     assert points(course, "ada") == {"ps1-ridge-check": 2, "ps1-time-check": 2}
     [asks] = [cell for cell in autograded(course, "ps1", "ada") if cell["id"] == "ps1-time-given"]
     shown = plain("".join(asks["outputs"][0]["data"]["text/html"]))
-    assert variant("ps1.time", "ada").text() in shown
+    assert find_variant("ps1.time", "ada").text() in shown
     assert "memory bandwidth" in shown
     assert points(course, "cem") == {"ps1-ridge-check": 0, "ps1-time-check": 0}
     said = outputs(course, "ps1", "cem")["ps1-ridge-check"][1]
@@ -94,14 +94,16 @@ def test_own_answers_count_and_those_of_others_do_not(course):
 def test_the_solution_of_every_set_is_right_with_own_figures(path):
     source = path.read_text(encoding="utf-8")
     text = read_problem_set(path.name, source, notebooks.question_points)
-    fill(text, ROOT)
+    fill_in_set(text, ROOT)
     changed, names = give_own_figures(text), {}
     assert f"{path.name[:3]}.mine" in changed
     for cell in text.notebook.cells:
         if cell.cell_type == "code" and not cell.source.startswith(("hand_in", "progress")):
             exec(cell.source, names)
-    graded = student.grades()
-    checked = [found.question for cell in text.notebook.cells if (found := asked(cell.source))]
+    graded = check.latest_grades()
+    checked = [
+        found.question for cell in text.notebook.cells if (found := question_call(cell.source))
+    ]
     assert {name: float(graded[name]) for name in checked} == {
         name: graded[name].points for name in checked
     }

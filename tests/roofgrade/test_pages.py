@@ -14,8 +14,8 @@ from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from roofgrade.pages import cleaning, feedback, markup
-from roofgrade.pages.cleaning import Cleaning
+from roofgrade.pages import feedback, notebook_html, safe_markup
+from roofgrade.pages.notebook_html import Cleaning
 
 pytestmark = pytest.mark.slow("no page runs, loads or hides anything, whatever a student wrote")
 
@@ -37,9 +37,9 @@ def slow(monkeypatch):
     def render(source, *more):
         if SLOW in source:
             os.kill(os.getpid(), signal.SIGPROF)  # as the clock does
-        return markup.clean_markdown(source, *more)
+        return safe_markup.clean_markdown(source, *more)
 
-    monkeypatch.setattr(cleaning, "clean_markdown", render)
+    monkeypatch.setattr(notebook_html, "clean_markdown", render)
 
 
 def formgrade(course, path, who="ada"):
@@ -65,7 +65,7 @@ def test_what_is_too_much_is_plain_text_and_the_others_are_whole(course, slow):
     for who in ("ada", "mallory"):
         keep(course, who, "graded")
     mark(course, "mallory", None, "Why *so* much?")
-    made = {page.student: page for page in feedback.write(course, SET)}
+    made = {page.student: page for page in feedback.write_pages(course, SET)}
     assert {who: page.plain for who, page in made.items()} == {"ada": False, "mallory": True}
     assert str(made["mallory"]).endswith("stands there as plain text)")
     html = page(course, "mallory")
@@ -74,14 +74,14 @@ def test_what_is_too_much_is_plain_text_and_the_others_are_whole(course, slow):
     assert "4 of 22 points so far" in plain(html)
     assert MESSAGE in html
     assert "Why *so* much?" in html
-    assert feedback.remarks(course, SET)["mallory"] == [
+    assert feedback.find_remarks(course, SET)["mallory"] == [
         "too much to be shown within the limits: the feedback has it as plain text; look at the "
         "file"
     ]
     html = page(course, "ada")
     assert TOLD not in html
     assert "<strong>yes</strong>" in html
-    assert feedback.remarks(course, SET)["ada"] == []
+    assert feedback.find_remarks(course, SET)["ada"] == []
     html = formgrade(course, path, "mallory")
     assert TOLD in html
     assert f"autograded/mallory/{SET}/{SET}.ipynb" in html
@@ -93,7 +93,9 @@ def test_what_is_too_much_is_plain_text_and_the_others_are_whole(course, slow):
 
 def test_the_points_are_told_where_nothing_else_can_be(course, monkeypatch):
     grade(course, "mallory", RIGHT, written=WRITTEN)
-    monkeypatch.setattr(cleaning, "printable", lambda _: os.kill(os.getpid(), signal.SIGPROF))
+    monkeypatch.setattr(
+        notebook_html, "replace_surrogates", lambda _: os.kill(os.getpid(), signal.SIGPROF)
+    )
     html = page(course, "mallory")
     assert TOLD in html
     assert "4 of 22 points so far" in plain(html)
@@ -105,7 +107,7 @@ def test_a_clock_and_a_bound_on_memory_stop_what_renders(monkeypatch):
             pass
 
     for render in (forever, lambda source: " " * (8 << 30)):
-        monkeypatch.setattr(cleaning, "code", render)
+        monkeypatch.setattr(notebook_html, "highlight_code", render)
         made = cleaned(new_code_cell("print('<b>')"), seconds=1)
         assert made.metadata.roofgrade.plain
         assert made.cells[0].source == "<pre>print(&#x27;&lt;b&gt;&#x27;)</pre>"
@@ -128,7 +130,7 @@ def test_nothing_renders_in_formgraders_own_process(course, monkeypatch):
 
     path = grade(course, "ada", RIGHT, written=WRITTEN, added=[new_code_cell("print(1)")])
     for name in ("clean_markdown", "clean_html", "code"):
-        monkeypatch.setattr(cleaning, name, lambda *_: f"<p>made by {os.getpid()}</p>")
+        monkeypatch.setattr(notebook_html, name, lambda *_: f"<p>made by {os.getpid()}</p>")
     monkeypatch.setattr("nbconvert.filters.highlight.Highlight2HTML.__call__", here)
     monkeypatch.setattr("nbconvert.filters.markdown_mistune.MarkdownWithMath.render", here)
     html = formgrade(course, path)

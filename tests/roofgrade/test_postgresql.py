@@ -18,7 +18,7 @@ from standin import SET, autograded, contents, grade_with, hand_in, new_course, 
 
 from roofgrade.course import Course
 from roofgrade.gradebook.database import GradebookError
-from roofgrade.gradebook.gradebook import Writer
+from roofgrade.gradebook.writer import GradebookWriter
 
 COMMANDS = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
 STUDENTS = [f"s{number}" for number in range(6)]
@@ -84,10 +84,10 @@ def tables(course):
 
 def test_postgresql_holds_what_sqlite_would_though_writers_are_killed(course, tmp_path):
     draw = random.Random(1)
-    with Writer(course, SET):
+    with GradebookWriter(course, SET):
         pass
     other = new_course(tmp_path / "other")
-    (other.own / "key").write_text(course.key.hex())
+    (other.grading / "key").write_text(course.case_key.hex())
     for _ in range(4):
         for student in STUDENTS:
             answer = str(draw.random())
@@ -112,12 +112,12 @@ def test_postgresql_holds_what_sqlite_would_though_writers_are_killed(course, tm
 def test_a_locked_table_is_waited_for_and_then_named(course):
     result = result_of(course, "zoe")
     engine = sa.create_engine(course.db_url)
-    with Writer(course, SET, patience=0.3) as writer:
+    with GradebookWriter(course, SET, patience=0.3) as writer:
         with engine.begin() as holder:
             holder.exec_driver_sql("lock table student in access exclusive mode")
             with pytest.raises(GradebookError, match="lock timeout"):
-                writer.put(result)
-        assert writer.put(result)
+                writer.save(result)
+        assert writer.save(result)
     engine.dispose()
 
 
@@ -129,6 +129,6 @@ def test_a_server_that_is_gone_is_told(course, tmp_path):
         settings.read_text() + "\nc.CourseDirectory.db_url = "
         "'postgresql+psycopg://ada:secret@/postgres?host=/nowhere'\n"
     )
-    with pytest.raises(GradebookError, match="nowhere") as told, Writer(Course(gone), SET):
+    with pytest.raises(GradebookError, match="nowhere") as told, GradebookWriter(Course(gone), SET):
         pass
     assert "secret" not in str(told.value)

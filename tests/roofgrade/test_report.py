@@ -9,9 +9,9 @@ from classroom import RIGHT, SET, WRONG, classroom, keep
 from homework import ROOT, SETS
 from matplotlib.colors import to_rgb
 
-from roofcheck.tables.table import tables
-from roofgrade.pages.lessons import Lessons, steps
-from roofgrade.pages.report import STYLES, report
+from roofcheck.tables.catalogue import load_questions
+from roofgrade.pages.lesson_finder import LessonFinder, find_steps
+from roofgrade.pages.report import STYLES, make_report
 
 CELLS = {
     cell
@@ -19,7 +19,7 @@ CELLS = {
     for cell in re.findall(r'^(?:\+\+\+ \{"id": "|:id: )([\w-]+)', path.read_text(), re.MULTILINE)
 }
 LESSONS = tomllib.loads((ROOT / "course/lessons.toml").read_text(encoding="utf-8"))
-HOMEWORK = sorted(name for name in tables() if name.startswith("ps"))
+HOMEWORK = sorted(name for name in load_questions() if name.startswith("ps"))
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def made(tmp_path_factory):
     keep(course, "right", "graded", answers=RIGHT)
     keep(course, "strange", "person", answers={"ps1.ridge": 123456.7, "ps1.bound": ...})
     keep(course, "refused", "refused", reason="no notebook")
-    return report(course, SET)
+    return make_report(course, SET)
 
 
 def test_each_answer_counts_once(made):
@@ -51,9 +51,11 @@ def test_a_function_that_is_still_empty_is_missing_and_no_slip(tmp_path):
 
     course = classroom(tmp_path)
     keep(course, "ada", "graded", answers={"ps1.attainable": attainable})
-    [row] = report(course, SET).rows
+    [row] = make_report(course, SET).rows
     assert (row.counts["missing"], row.slips) == (1, {})
-    assert Lessons(course.root).against("ps1.ridge", "peak: sparse") == "", "it has no lectures"
+    assert LessonFinder(course.root).find_cell("ps1.ridge", "peak: sparse") == "", (
+        "it has no lectures"
+    )
 
 
 def test_the_picture_adds_up_and_reads_in_grey(made, tmp_path):
@@ -75,14 +77,14 @@ def _grey(colour):
 
 def test_nothing_kept_is_said(tmp_path):
     with pytest.raises(ValueError, match="no results of 'ps1' are kept"):
-        report(classroom(tmp_path), SET)
+        make_report(classroom(tmp_path), SET)
 
 
 @pytest.mark.parametrize("question", HOMEWORK)
 def test_each_mistake_in_homework_has_a_lesson(question):
-    lessons = Lessons(ROOT)
-    for step in ("", *steps(question)):
-        cell = lessons.against(question, step)
+    lessons = LessonFinder(ROOT)
+    for step in ("", *find_steps(question)):
+        cell = lessons.find_cell(question, step)
         assert cell in CELLS, f"{question}: course/lessons.toml or coverage.toml needs a cell"
 
 

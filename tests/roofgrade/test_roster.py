@@ -8,8 +8,8 @@ from nbgrader.api import Gradebook
 from roofcheck.handin import ids
 from roofgrade.commands import main
 from roofgrade.intake import roster
-from roofgrade.intake.names import sender
-from roofgrade.intake.roster import Entry
+from roofgrade.intake.names import read_sender
+from roofgrade.intake.people import RosterEntry
 
 MOODLE = (
     "\ufeffFirst name;Last name;Username;ID number;Email address\r\n"
@@ -28,16 +28,20 @@ OWN = "id,first_name,last_name,email,lms_user_id\namuster,Ann,Muster,ann@example
 def read(tmp_path, text):
     path = tmp_path / "roster.csv"
     path.write_text(text, encoding="utf-8", newline="")
-    return roster.read(path)
+    return roster.read_roster(path)
 
 
 def test_rosters_of_moodle_canvas_and_nbgrader_are_read(tmp_path):
     assert read(tmp_path, MOODLE) == [
-        Entry("amuster", "Ann", "Muster, Jr.", "ann@example.edu"),
-        Entry("bstrom", "Bo", "Ström", "bo@example.edu"),
+        RosterEntry("amuster", "Ann", "Muster, Jr.", "ann@example.edu"),
+        RosterEntry("bstrom", "Bo", "Ström", "bo@example.edu"),
     ]
-    assert read(tmp_path, CANVAS) == [Entry("amuster", "Ann", "Muster, Jr.", lms_user_id="901")]
-    assert read(tmp_path, OWN) == [Entry("amuster", "Ann", "Muster", "ann@example.edu", "901")]
+    assert read(tmp_path, CANVAS) == [
+        RosterEntry("amuster", "Ann", "Muster, Jr.", lms_user_id="901")
+    ]
+    assert read(tmp_path, OWN) == [
+        RosterEntry("amuster", "Ann", "Muster", "ann@example.edu", "901")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -66,13 +70,13 @@ def test_what_a_roster_leaves_out_stays_in_the_gradebook(tmp_path):
     path = tmp_path / "roster.csv"
     for text in (OWN, CANVAS):
         path.write_text(text)
-        roster.take(course, path)
+        roster.import_roster(course, path)
     with Gradebook(course.db_url) as gradebook:
         [student] = gradebook.students
         assert (student.last_name, student.email) == ("Muster, Jr.", "ann@example.edu")
-    people = roster.people(course)
-    assert people.one("Ann Muster, Jr.", "") == "amuster"
-    assert people.sender(sender("901_1_ps1.ipynb"), "") == ("amuster", "")
+    people = roster.load_people(course)
+    assert people.find_one("Ann Muster, Jr.", "") == "amuster"
+    assert people.find_sender(read_sender("901_1_ps1.ipynb"), "") == ("amuster", "")
 
 
 def test_who_is_known_in_another_spelling_keeps_the_id(tmp_path):
@@ -80,10 +84,10 @@ def test_who_is_known_in_another_spelling_keeps_the_id(tmp_path):
     course = classroom(tmp_path / "course")
     with Gradebook(course.db_url) as gradebook:
         gradebook.add_student("zoe\u0301")  # as a folder of macOS was called
-    assert roster.people(course) is None
+    assert roster.load_people(course) is None
     path = tmp_path / "roster.csv"
     path.write_text("id,email\nZo\u00e9,zoe@example.edu\n", encoding="utf-8")
-    assert [entry.id for entry in roster.take(course, path)] == ["zoe\u0301"]
+    assert [entry.id for entry in roster.import_roster(course, path)] == ["zoe\u0301"]
     with Gradebook(course.db_url) as gradebook:
         assert [student.email for student in gradebook.students] == ["zoe@example.edu"]
 
@@ -104,4 +108,4 @@ def test_the_ids_that_a_kit_carries_name_nobody(tmp_path):
         assert ids.is_known(file, me) is known
     # What is written is tried in other forms, and nobody's else.
     for me, near in {"lov7@example.edu": "lov7", "l ov7": "lov7", "lov8": "", "zoé7": ""}.items():
-        assert ids.likely(file, me) == near
+        assert ids.find_likely_id(file, me) == near

@@ -24,11 +24,11 @@ from nbgrader.coursedir import CourseDirectory
 
 from roofcheck import check
 from roofcheck.kinds import Several
-from roofcheck.study import student
-from roofcheck.tables.table import find_question, questions_of
+from roofcheck.study import check as check_module
+from roofcheck.tables.catalogue import find_question, questions_of_set
 from roofgrade.common.results import GRADED
 from roofgrade.course import Course
-from roofgrade.judge.judging import seed_for
+from roofgrade.judge.judging import make_seed
 from roofgrade.pages import feedback
 from roofgrade.run import grading_run
 
@@ -64,10 +64,10 @@ def graded(request, course):
         patch.setattr(Course, "secret", lambda course, name, student, files: f"{name} {student}")
         for place, answers in enumerate(wrong_answers(Course(course), name)):
             hand_in(course, name, f"mistake-{place}", answers)
-        summary = grading_run.grade(Course(course), name, workers=1, progress=False)
+        summary = grading_run.grade_assignment(Course(course), name, workers=1, progress=False)
     assert summary.counts[GRADED] == len(summary.rows)
     read_paragraph(course, name, "author")
-    feedback.write(Course(course), name)
+    feedback.write_pages(Course(course), name)
     return course, name
 
 
@@ -86,8 +86,8 @@ def wrong_answers(course, name):
         for place, _ in itertools.islice(made(question), WRONG):
             if place == len(students):
                 students.append({f"{name}-me": f'me = "mistake-{place}"'} if signs else {})
-            secret = course.secret(name, f"mistake-{place}", "")
-            code, _ = mistake(question, place, SEED, seed_for(secret, question))
+            secret = course.case_secret(name, f"mistake-{place}", "")
+            code, _ = mistake(question, place, SEED, make_seed(secret, question))
             source = f"from math import inf\n{variable} = {code}"
             students[place][cell_id.removesuffix("-check")] = source
     return students
@@ -128,7 +128,7 @@ def handed_in(course, name):
 
 def judged_at_home(question, answer, who, monkeypatch):
     """The Grade of a first try in the student's own kernel."""
-    monkeypatch.setattr(student, "_tries", {})
+    monkeypatch.setattr(check_module, "_tries", {})
     me = [who] if question.endswith(".mine") else []
     return check(question, answer, *me)
 
@@ -149,7 +149,7 @@ def test_the_committed_release_is_what_nbgrader_generates(graded, tmp_path):
 def test_every_question_of_the_table_is_asked(graded):
     course, name = graded
     asked = [question for _, question, _ in checks(notebook(course, "solutions", name).cells)]
-    assert sorted(asked) == sorted(questions_of(name))
+    assert sorted(asked) == sorted(questions_of_set(name))
 
 
 def test_the_solution_gets_full_marks_and_the_untouched_release_nothing(graded):

@@ -13,13 +13,13 @@ from nbgrader.api import Gradebook
 from standin import SET, grade_with, hand_in, new_course
 
 from roofgrade.common.errors import MachineryError
-from roofgrade.common.results import GRADED, PERSON, REFUSED
+from roofgrade.common.results import GRADED, REFUSED, WAITING
 from roofgrade.course import Course
-from roofgrade.gradebook.kept import all_kept, kept
-from roofgrade.gradebook.standing import standings
+from roofgrade.gradebook.result_files import read_result, read_results
+from roofgrade.gradebook.standings import read_standings
 from roofgrade.pages import feedback
 from roofgrade.pages.summary import UNGRADED
-from roofgrade.run.grading_run import grade, overview
+from roofgrade.run.grading_run import grade_assignment, summarise_without_grading
 
 pytestmark = pytest.mark.slow("each folder ends with one result, whatever happens in a run")
 
@@ -39,7 +39,7 @@ def states(summary):
 
 def marked_now(course):
     """When each result was last written."""
-    results = course.own / SET / "results"
+    results = course.grading / SET / "results"
     return {path.name: path.stat().st_mtime_ns for path in results.iterdir()}
 
 
@@ -56,16 +56,16 @@ def test_each_folder_ends_with_one_result_and_the_counts_add_up(course, tmp_path
     hand_in(course, "ivy", half="")  # its worker dies in the middle of a result
     summary = grade_with(course)
     assert states(summary) == {
-        "ada": GRADED, "bea": PERSON, "cem": PERSON, "dia": PERSON, "eli": GRADED, "fay": GRADED,
-        "gus": REFUSED, "hal": GRADED, "ivy": PERSON,
+        "ada": GRADED, "bea": WAITING, "cem": WAITING, "dia": WAITING, "eli": GRADED, "fay": GRADED,
+        "gus": REFUSED, "hal": GRADED, "ivy": WAITING,
     }  # fmt: skip
     found = rows(summary)
     assert found["bea"].reason == "the grader failed twice: the warm Python died"
     assert found["cem"].reason == "the grader failed: ZeroDivisionError: by nought"
     for student in ("dia", "ivy"):
         assert found[student].reason.startswith("it stopped the worker twice")
-    assert summary.counts == {GRADED: 4, REFUSED: 1, PERSON: 4, UNGRADED: 0}
-    assert len(list(all_kept(course, SET))) == 9
+    assert summary.counts == {GRADED: 4, REFUSED: 1, WAITING: 4, UNGRADED: 0}
+    assert len(list(read_results(course, SET))) == 9
     assert found["ada"].points is not None
     assert found["bea"].points is None
 
@@ -76,29 +76,29 @@ def test_what_is_nobodys_is_counted_and_no_student(course):
         (course.submitted / name).touch()
     (course.submitted / "<b>" / SET).mkdir(parents=True)
     summary = grade_with(course)
-    assert summary.counts == {GRADED: 1, REFUSED: 0, PERSON: 3, UNGRADED: 0}
-    assert overview(course, SET).counts == summary.counts
-    assert "4 folders of ps1: 1 graded, 0 refused, 3 for a person." in summary.said()
+    assert summary.counts == {GRADED: 1, REFUSED: 0, WAITING: 3, UNGRADED: 0}
+    assert summarise_without_grading(course, SET).counts == summary.counts
+    assert "4 folders of ps1: 1 graded, 0 refused, 3 for a person." in summary.sentences()
     text = summary.text()
     assert "cem.zip" in text
     assert "fay.docx" in text
-    assert {*standings(course, SET)} == {"ada"}
+    assert {*read_standings(course, SET)} == {"ada"}
     for name in ("cem.zip", "fay.docx"):
         (course.submitted / name).unlink()
     shutil.rmtree(course.submitted / "<b>")
-    assert grade_with(course).counts[PERSON] == 0
-    assert [result.student for result in all_kept(course, SET)] == ["ada"]
+    assert grade_with(course).counts[WAITING] == 0
+    assert [result.student for result in read_results(course, SET)] == ["ada"]
 
 
 def test_a_folder_in_another_spelling_is_no_new_student(course):
     with Gradebook(course.db_url) as gradebook:
         gradebook.add_student("zo\u00e9", email="zoe@example.edu")
     hand_in(course, "Zoe\u0301")
-    [row] = overview(course, SET).rows
+    [row] = summarise_without_grading(course, SET).rows
     assert row.student == "zo\u00e9"
     [row] = grade_with(course).rows
     assert (row.student, row.state, row.points is None) == ("zo\u00e9", GRADED, False)
-    assert {*standings(course, SET)} == {"zo\u00e9"}
+    assert {*read_standings(course, SET)} == {"zo\u00e9"}
 
 
 def test_what_has_not_changed_is_taken_from_what_is_kept(course, monkeypatch):
@@ -135,12 +135,12 @@ def test_a_changed_grader_is_announced_and_marks_anew(course, monkeypatch, capsy
         hand_in(course, student)
     grade_with(course, only=("ada", "bea"))
     assert "changed" not in capsys.readouterr().err
-    key = kept(course, SET, "ada", f"ada/{SET}").key
-    monkeypatch.setattr("roofgrade.gradebook.kept.version", lambda: "another")
+    key = read_result(course, SET, "ada", f"ada/{SET}").key
+    monkeypatch.setattr("roofgrade.gradebook.result_files.hash_grader", lambda: "another")
     grade_with(course)
     said = capsys.readouterr().err
     assert "have changed: what was graded before, 2 in all, runs once more" in said
-    assert kept(course, SET, "ada", f"ada/{SET}").key != key
+    assert read_result(course, SET, "ada", f"ada/{SET}").key != key
     grade_with(course)
     assert "changed" not in capsys.readouterr().err
 
@@ -148,10 +148,10 @@ def test_a_changed_grader_is_announced_and_marks_anew(course, monkeypatch, capsy
 def test_whose_process_was_ended_is_tried_once_more_by_the_next_run(course, tmp_path):
     hand_in(course, "ada", gone="")
     hand_in(course, "bea", gone_once=tmp_path / "gone")
-    assert states(grade_with(course)) == {"ada": PERSON, "bea": PERSON}
-    assert states(grade_with(course)) == {"ada": PERSON, "bea": GRADED}
+    assert states(grade_with(course)) == {"ada": WAITING, "bea": WAITING}
+    assert states(grade_with(course)) == {"ada": WAITING, "bea": GRADED}
     before = marked_now(course)
-    assert states(grade_with(course)) == {"ada": PERSON, "bea": GRADED}
+    assert states(grade_with(course)) == {"ada": WAITING, "bea": GRADED}
     assert marked_now(course) == before
 
 
@@ -168,18 +168,18 @@ def test_other_work_is_tried_on_other_cases_and_the_same_on_the_same(course, mon
 def test_what_ran_without_a_sandbox_is_marked_again_in_one(course):
     hand_in(course, "ada")
     grade_with(course, unsandboxed=True)
-    assert not kept(course, SET, "ada", f"ada/{SET}").sandboxed
+    assert not read_result(course, SET, "ada", f"ada/{SET}").sandboxed
     grade_with(course)
-    assert kept(course, SET, "ada", f"ada/{SET}").sandboxed
+    assert read_result(course, SET, "ada", f"ada/{SET}").sandboxed
     grade_with(course, unsandboxed=True)
-    assert kept(course, SET, "ada", f"ada/{SET}").sandboxed
+    assert read_result(course, SET, "ada", f"ada/{SET}").sandboxed
 
 
 def test_without_a_sandbox_nothing_is_graded(course):
     hand_in(course, "ada")
     with pytest.raises(MachineryError, match="no user namespaces here"):
-        grade(course, SET, bench=(mark, BrokenBox), workers=2, progress=False)
-    assert not list(all_kept(course, SET))
+        grade_assignment(course, SET, bench=(mark, BrokenBox), workers=2, progress=False)
+    assert not list(read_results(course, SET))
 
 
 def test_a_run_that_fails_before_it_marks_leaves_no_worker(course):
@@ -194,7 +194,7 @@ def test_a_run_that_fails_before_it_marks_leaves_no_worker(course):
 def test_two_runs_of_one_set_exclude_each_other(course):
     hand_in(course, "ada")
     grade_with(course)
-    with (course.own / SET / "lock").open("r+") as lock:
+    with (course.grading / SET / "lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(RuntimeError, match=f"{SET} is being graded by process {os.getpid()}"):
             grade_with(course)
@@ -206,7 +206,7 @@ def test_a_run_over_some_students_leaves_the_rest_as_it_stands(course):
         hand_in(course, student)
     summary = grade_with(course, only=("bea",))
     assert states(summary) == {"ada": UNGRADED, "bea": GRADED, "cem": UNGRADED}
-    assert states(overview(course, SET)) == states(summary)
+    assert states(summarise_without_grading(course, SET)) == states(summary)
     with pytest.raises(ValueError, match="no folder of dia with ps1"):
         grade_with(course, only=("bea", "dia"))
 
@@ -214,12 +214,14 @@ def test_a_run_over_some_students_leaves_the_rest_as_it_stands(course):
 def test_a_later_submission_is_seen_before_it_is_graded(course):
     folder = hand_in(course, "ada")
     grade_with(course)
-    assert rows(overview(course, SET))["ada"].remarks == ()
+    assert rows(summarise_without_grading(course, SET))["ada"].remarks == ()
     later = folder.stat().st_mtime + 60
     os.utime(folder / f"{SET}.ipynb", (later, later))  # as a copy of the course has it
-    assert rows(overview(course, SET))["ada"].remarks == ()
+    assert rows(summarise_without_grading(course, SET))["ada"].remarks == ()
     hand_in(course, "ada", answer="2")
-    summary = overview(course, SET, remarks={"ada": ["the feedback is out of date"]})
+    summary = summarise_without_grading(
+        course, SET, remarks={"ada": ["the feedback is out of date"]}
+    )
     assert rows(summary)["ada"].remarks == (
         "handed in again since it was graded",
         "the feedback is out of date",
@@ -232,29 +234,29 @@ def test_a_submission_that_cannot_be_saved_stops_no_other(course, tmp_path):
     course.autograded.mkdir()
     (course.autograded / "ada").symlink_to(tmp_path)
     summary = grade_with(course)
-    assert states(summary) == {"ada": PERSON, "bea": GRADED}
+    assert states(summary) == {"ada": WAITING, "bea": GRADED}
     assert rows(summary)["ada"].reason.startswith("it could not be saved: ")
     assert not (tmp_path / SET).exists()
 
 
 def test_where_a_group_grades_each_of_it_may_write_what_another_wrote(course):
     hand_in(course, "ada")
-    course.key  # noqa: B018  made before anybody else grades
-    assert not stat.S_IMODE(course.own.stat().st_mode) & 0o077
+    course.case_key  # noqa: B018  made before anybody else grades
+    assert not stat.S_IMODE(course.grading.stat().st_mode) & 0o077
     settings = course.root / "nbgrader_config.py"
     settings.write_text(settings.read_text() + "\nc.CourseDirectory.groupshared = True\n")
     shared = Course(course.root)
     before = os.umask(0o022)
     try:
         grade_with(shared)
-        feedback.write(shared, SET)
+        feedback.write_pages(shared, SET)
     finally:
         os.umask(before)
-    own = [course.own / name for name in (f"{SET}/lock", "key")]
-    results = [*(course.own / SET / "results").iterdir()]
+    own = [course.grading / name for name in (f"{SET}/lock", "key")]
+    results = [*(course.grading / SET / "results").iterdir()]
     for path in (course.root / "gradebook.db", *own, *results):
         assert path.stat().st_mode & 0o660 == 0o660, path
-    for top in (course.own, course.autograded, course.feedback):
+    for top in (course.grading, course.autograded, course.feedback):
         for path in (top, *(path for path in top.rglob("*") if path.is_dir())):
             assert path.stat().st_mode & 0o2770 == 0o2770, path
     graded = course.autograded / "ada" / SET

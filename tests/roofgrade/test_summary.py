@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofgrade.common.results import GRADED, PERSON, REFUSED
-from roofgrade.gradebook.standing import UNREAD, Standing
-from roofgrade.pages.summary import STATES, UNGRADED, Row, summarise
+from roofgrade.common.results import GRADED, REFUSED, WAITING
+from roofgrade.gradebook.standings import UNREAD, Standing
+from roofgrade.pages.summary import STATES, UNGRADED, FolderRow, summarise
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[2J\x07\u202e"
 
 
 def row(student, state=GRADED, **fields):
-    return Row(
+    return FolderRow(
         student=student, folder=f"{student}/ps1", state=state,
         **{"counts": state != REFUSED} | fields,
     )  # fmt: skip
@@ -23,7 +23,7 @@ def row(student, state=GRADED, **fields):
 def standing(score, waiting=(), by_hand=()):
     return Standing(
         student="anyone", max_score=26.0, state=UNREAD if waiting else GRADED, score=score,
-        waiting=waiting, by_hand=by_hand,
+        waiting_cells=waiting, hand_scored_cells=by_hand,
     )  # fmt: skip
 
 
@@ -33,7 +33,7 @@ def summary():
         row("cem", REFUSED, reason="the notebook is not valid JSON"),
         row("ada"),
         row("bea", remarks=("the notebook is called 'PS1.ipynb'",)),
-        row("dia", PERSON, reason="a cell was stopped after 30 s"),
+        row("dia", WAITING, reason="a cell was stopped after 30 s"),
         row("eli", UNGRADED, counts=False),
     ]
     standings = {
@@ -68,7 +68,7 @@ def test_the_terminal_names_those_that_someone_should_look_at(summary):
 
 def test_who_waited_for_a_person_is_graded_once_one_has_been_there():
     about = {"reason": "a crash", "remarks": ("renamed",), "flagged": ("one", "two")}
-    rows = [row(name, PERSON, **about) for name in ("ada", "bea")]
+    rows = [row(name, WAITING, **about) for name in ("ada", "bea")]
     standings = {
         "ada": standing(20.0, ("paragraph",), by_hand=("one", "three", "two")),
         "bea": standing(20.0, ("two",), by_hand=("one", "paragraph")),
@@ -78,11 +78,11 @@ def test_who_waited_for_a_person_is_graded_once_one_has_been_there():
         GRADED,
         ("a person has set points; before that: a crash", "renamed"),
     )
-    assert (bea.state, bea.notes) == (PERSON, ("a crash", "renamed"))
+    assert (bea.state, bea.notes) == (WAITING, ("a crash", "renamed"))
 
 
 def test_hostile_names_stay_text():
-    rows = [row(HOSTILE, PERSON, reason=HOSTILE, remarks=(HOSTILE,))]
+    rows = [row(HOSTILE, WAITING, reason=HOSTILE, remarks=(HOSTILE,))]
     summary = summarise("ps1", rows, {HOSTILE: standing(1.0, (HOSTILE,))}, 26.0)
     page, text = summary.page(), summary.text()
     assert "<script" not in page

@@ -9,17 +9,17 @@ from click.testing import CliRunner
 from homework import ROOT
 from nbgrader.api import Gradebook
 
-from roofcheck.cells import Asked
-from roofcheck.tables.table import find_question
+from roofcheck.cells import QuestionCall
+from roofcheck.tables.catalogue import find_question
 from roofgrade.commands import main
-from roofgrade.common.results import PERSON, Answer, Result
-from roofgrade.gradebook import kept
+from roofgrade.common.results import WAITING, Answer, Result
+from roofgrade.gradebook import result_files
 from roofgrade.judge import probes
-from roofgrade.judge.judging import seed_for
+from roofgrade.judge.judging import make_seed
 
 # It clears the screen, in the short form too; it rings, starts a line anew and turns the text.
 HOSTILE = "eve\x1b[2J\x9b2J\x07\r\u202e\u2028"
-ASKED = Asked("check", "ps1.ridge", "ridge", "")
+ASKED = QuestionCall("check", "ps1.ridge", "ridge", "")
 COMMANDS = [
     ("table", SET, "--all"),
     ("regrade", SET, "ps1.ridge"),
@@ -44,17 +44,19 @@ def course(tmp_path_factory):
     for who, late in ((HOSTILE, 10), ("ada", 3 * 86_400), ("bea", 10)):
         grade(course, who, RIGHT, written=HOSTILE, seconds_late=late)
         mark(course, who, 4)
-    probe = probes.probe(
-        ASKED, find_question("ps1.ridge"), seed_for(course.secret(SET, HOSTILE, ""), "ps1.ridge")
+    probe = probes.make_probe(
+        ASKED,
+        find_question("ps1.ridge"),
+        make_seed(course.case_secret(SET, HOSTILE, ""), "ps1.ridge"),
     )
     answer = Answer(
-        question="ps1.ridge", asked=probes.digest(probe), credit=1.0, points=2.0, state="right",
+        question="ps1.ridge", asked=probes.hash_calls(probe), credit=1.0, points=2.0, state="right",
         reply={"value": {"t": "str", "v": HOSTILE}}, message="", slips=(HOSTILE,),
     )  # fmt: skip
-    kept.keep(
+    result_files.write_result(
         course,
         Result(
-            student=HOSTILE, assignment=SET, folder=f"{HOSTILE}/{SET}", state=PERSON,
+            student=HOSTILE, assignment=SET, folder=f"{HOSTILE}/{SET}", state=WAITING,
             reason=HOSTILE, remarks=(HOSTILE,), answers={"ps1-ridge-check": answer},
         ),
     )  # fmt: skip

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import roofkit as rk
-from roofkit.models.cnn.known import cnn, cnns
+from roofkit.models.cnn.catalogue import cnn, cnns
 from roofkit.models.cnn.layers import (
     BatchNorm,
     Conv,

@@ -20,7 +20,7 @@ from cases import cases
 
 import roofkit as rk
 from roofkit.hardware import ChipTable, Interconnect
-from roofkit.hardware.tables import TABLE
+from roofkit.hardware.tables import CHIPS_TABLE
 
 # What a survey of the vendors' pages, made apart from the table, found: dense TFLOP/s, TB/s of
 # memory, GB/s of all links one way, how chips are joined (topology, most in one group, largest
@@ -94,7 +94,7 @@ def test_every_figure_has_its_unit_kind_and_source(chip):
     units |= dict.fromkeys(("capacity", "allocatable", "on_chip"), "byte")
     units |= {name: name for name in ("multiprocessors", "threads")}
     kinds = {"link": "one-way"}
-    listed = tomllib.loads(TABLE.read_text(encoding="utf-8"))["sources"].values()
+    listed = tomllib.loads(CHIPS_TABLE.read_text(encoding="utf-8"))["sources"].values()
     for name, figure in _figures(chip).items():
         assert figure.unit == units.get(name, "FLOP/s")
         assert figure.kind == kinds.get(name, "dense" if name.startswith("peak") else "")
@@ -108,7 +108,7 @@ REGISTRIES = {"pypi", "npmjs", "crates", "anaconda"}
 
 
 def _addresses():
-    listed = tomllib.loads(TABLE.read_text(encoding="utf-8"))["sources"]
+    listed = tomllib.loads(CHIPS_TABLE.read_text(encoding="utf-8"))["sources"]
     for name, cited in listed.items():
         yield name, cited, re.findall(r"https://\S+", cited)
 
@@ -138,7 +138,7 @@ def test_no_peak_is_unconfirmed_and_every_source_is_used():
     cited = {figure.source for chip in rk.chips() for figure in _figures(chip).values()}
     cited |= {chip.interconnect.source for chip in rk.chips() if chip.interconnect}
     assert all(peak.confirmed for chip in rk.chips() for peak in chip.peaks.values())
-    assert cited == set(tomllib.loads(TABLE.read_text(encoding="utf-8"))["sources"].values())
+    assert cited == set(tomllib.loads(CHIPS_TABLE.read_text(encoding="utf-8"))["sources"].values())
 
 
 def test_layouts_are_the_published_ones():
@@ -362,7 +362,7 @@ def test_a_flaw_in_the_tables_first_peak_is_refused_by_chip_and_figure(
     tmp_path, pattern, replacement, told
 ):
     """V100 SXM2 opens the table, and fp16 is the first of its peaks."""
-    text = TABLE.read_text(encoding="utf-8")
+    text = CHIPS_TABLE.read_text(encoding="utf-8")
     start = text.index("peak.fp16")
     flawed = text[:start] + re.sub(pattern, replacement, text[start:], count=1)
     assert flawed != text

@@ -6,7 +6,7 @@ import sympy
 from cases import cases
 
 import roofkit as rk
-from roofkit._inputs import ITEMSIZE, dtype_named, itemsize, whole
+from roofkit._inputs import ITEMSIZE, check_whole, itemsize, read_dtype
 
 EMPTY = np.array([])
 SPELLINGS = {
@@ -21,7 +21,7 @@ SPELLINGS = {
 @cases("name", SPELLINGS)
 def test_a_dtype_is_known_in_any_spelling(name):
     for spelled in SPELLINGS[name].split():
-        assert dtype_named(spelled) == name
+        assert read_dtype(spelled) == name
         assert itemsize(spelled) == ITEMSIZE[name]
         assert rk.matmul(8, 8, 8, spelled) == rk.matmul(8, 8, 8, name)
 
@@ -38,7 +38,7 @@ def test_an_unknown_dtype_is_answered_with_the_nearest(bad, nearest):
 @cases("bad", ["float", "", "zzzz", None, 16, ["fp8"], np.float32])
 def test_what_is_no_dtype_is_refused(bad):
     with pytest.raises(ValueError, match=r"^dtype=.* is not known; use one of"):
-        dtype_named(bad)
+        read_dtype(bad)
 
 
 @cases(
@@ -59,17 +59,17 @@ def test_four_bits_are_half_a_byte():
 
 
 def test_a_count_is_whole():
-    assert whole(3, "K") == 3
-    assert whole(np.int64(3), "K") == 3
-    assert type(whole(np.int64(3), "K")) is int
-    assert whole(np.array([1.0, 2]), "K").tolist() == [1, 2]
-    assert whole(EMPTY, "K").shape == (0,)
-    assert whole(sympy.Symbol("K"), "K") == sympy.Symbol("K")
+    assert check_whole(3, "K") == 3
+    assert check_whole(np.int64(3), "K") == 3
+    assert type(check_whole(np.int64(3), "K")) is int
+    assert check_whole(np.array([1.0, 2]), "K").tolist() == [1, 2]
+    assert check_whole(EMPTY, "K").shape == (0,)
+    assert check_whole(sympy.Symbol("K"), "K") == sympy.Symbol("K")
     for bad, shown in ((1.5, "1.5"), (np.array([2, 2.25]), "2.25")):
         with pytest.raises(ValueError, match=f"^K must be a whole number, got {shown}"):
-            whole(bad, "K")
+            check_whole(bad, "K")
     with pytest.raises(ValueError, match=r"^K must be finite and at least 1, got 0"):
-        whole(0, "K")
+        check_whole(0, "K")
 
 
 @cases("name", ["H", "W", "C_in", "C_out", "K", "stride", "groups", "padding"])

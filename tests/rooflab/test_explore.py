@@ -15,8 +15,8 @@ from cases import cases
 from nbconvert import HTMLExporter
 
 import roofkit as rk
-from roofkit.models.llm import terms
-from roofkit.models.llm.count import Pass
+from roofkit.models.llm import picture_terms
+from roofkit.models.llm.operation_counts import Pass
 from rooflab import explore
 from rooflab.explore import frame
 
@@ -318,7 +318,7 @@ def test_a_model_starts_at_the_given_choices_and_follows_its_lists():
     assert repr(live).startswith("ModelExplorer(model='Llama-3.1-8B', chip='H100 SXM', n=1, ")
     llama = rk.llm("Llama-3.1-8B")
     plain = llama.on("H100")
-    assert live.served == plain
+    assert live.deployment == plain
     assert live.prefill.rows == plain.prefill(16, 2048).rows
     assert live.decode.rows == plain.decode(16, 2048 + 127).rows
     assert live.run.time == plain.generate(16, 2048, 256).time
@@ -327,17 +327,17 @@ def test_a_model_starts_at_the_given_choices_and_follows_its_lists():
         **live.state, "chip": "L4", "n": 1, "precision": "W4A16", "kv": "fp8", "batch": 1
     }  # fmt: skip
     narrow = rk.models.Precision(weights="int4", scales=128, activations="bf16", kv="fp8")
-    assert live.served == llama.on("L4", precision=narrow)
+    assert live.deployment == llama.on("L4", precision=narrow)
     eight = explore.model("Mixtral-8x7B", "A100 80GB SXM", 8, attention="unfused", batch=3)
-    assert eight.served.split.chips == 8
+    assert eight.deployment.split.chips == 8
     assert eight.decode["softmax"].bound == "memory"
     assert picture(eight).data["stops"]["batch"][:4] == [1, 2, 3, 4]
 
 
 def test_a_model_starts_in_the_format_that_it_is_published_in():
     live = explore.model("gpt-oss-20b", "V100", models=["gpt-oss-20b"], chips=["V100"])
-    assert live.served.precision.experts == "fp4"
-    assert live.served.precision.kv == "fp16"
+    assert live.deployment.precision.experts == "fp4"
+    assert live.deployment.precision.kv == "fp16"
     assert picture(live).data["choices"]["model"] == ["gpt-oss-20b"]
 
 
@@ -379,8 +379,8 @@ def test_the_coefficients_of_a_model_add_up_to_its_count(name):
     model, lengths = rk.llm(name), (5.0, 37.0, 4321.0)
     sixteen = rk.models.Precision(weights="bf16", experts="bf16", activations="bf16", kv="fp8")
     passes = model.on("H100", precision=sixteen, attention="unfused")._passes
-    found, how = terms.terms(model), passes.how
-    of = dict(ChainMap(*terms._functions(Pass(how, *lengths)).values()))
+    found, how = picture_terms.picture_terms(model), passes.how
+    of = dict(ChainMap(*picture_terms._length_functions(Pass(how, *lengths)).values()))
     widths = how.widths._asdict()
 
     def bytes_of(coefficients):
@@ -402,6 +402,8 @@ def test_the_coefficients_of_a_model_add_up_to_its_count(name):
 
 
 def test_a_figure_of_another_form_has_no_coefficients(monkeypatch):
-    monkeypatch.setattr(terms, "FUNCTIONS", terms.FUNCTIONS | {"flops": ("rows", "pairs")})
+    monkeypatch.setattr(
+        picture_terms, "FUNCTIONS", picture_terms.FUNCTIONS | {"flops": ("rows", "pairs")}
+    )
     with pytest.raises(ValueError, match="qkv_proj: its flops are no sum of rows, pairs"):
-        terms.terms(rk.llm("Llama-2-7B"))
+        picture_terms.picture_terms(rk.llm("Llama-2-7B"))

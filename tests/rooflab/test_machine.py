@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import roofkit as rk
-from rooflab.machine import backends, bench, measurements, plans, worker
+from rooflab.machine import backends, bench_process, bench_reader, measurements, plans
 from rooflab.machine.calibration import Calibration, calibrate
 from rooflab.machine.measurements import Measurements, Timing
 
@@ -62,7 +62,7 @@ def test_every_step_of_the_plan_is_measured_or_named_as_skipped(measured):
 
 def test_every_sample_is_kept_with_what_it_did(measured):
     for timing in measured.timings:
-        assert 1 <= timing.count <= bench.ROUNDS * bench.MAX_SAMPLES
+        assert 1 <= timing.count <= bench_process.ROUNDS * bench_process.MAX_SAMPLES
         assert 0 < timing.best <= timing.median <= max(timing.samples)
         assert timing.calls >= 1
     one = measured.select(part="sweep", shape=(16, 128, 256))[0]
@@ -145,8 +145,8 @@ def test_a_disturbed_run_carries_a_warning(measured):
         rows = [replace(timing, samples=samples) for timing in measured.timings]
         return replace(measured, timings=rows)
 
-    assert not run(1e-3, 1.02e-3, 1.05e-3, 9e-3).disturbed
-    assert run(1e-3, 1.5e-3, 1.6e-3, 9e-3).disturbed
+    assert not run(1e-3, 1.02e-3, 1.05e-3, 9e-3).was_disturbed
+    assert run(1e-3, 1.5e-3, 1.6e-3, 9e-3).was_disturbed
     assert "close what else runs" in repr(run(1e-3, 1.5e-3, 1.6e-3, 9e-3))
     assert "close what else runs" not in repr(run(1e-3, 1e-3, 1e-3, 1e-3))
 
@@ -198,12 +198,12 @@ class Simulated(backends.NumPy):
 
 
 def _simulate(monkeypatch, backend, plan):
-    monkeypatch.setattr(bench, "perf_counter", lambda: backend.clock)
+    monkeypatch.setattr(bench_process, "perf_counter", lambda: backend.clock)
     # Few samples: this simulation runs every call in Python.
-    monkeypatch.setattr(bench, "MAX_SAMPLES", 2)
-    monkeypatch.setattr(bench, "MIN_SAMPLE", 1e-5)
+    monkeypatch.setattr(bench_process, "MAX_SAMPLES", 2)
+    monkeypatch.setattr(bench_process, "MIN_SAMPLE", 1e-5)
     events = []
-    bench.run(plan, backend, lambda event, **content: events.append((event, content)))
+    bench_process.run_plan(plan, backend, lambda event, **content: events.append((event, content)))
     return events
 
 
@@ -252,7 +252,9 @@ def test_each_call_of_a_matmul_takes_another_weight():
     backend = backends.NumPy()
     pool = backend.pool(10 * 64 * 64, "fp32")
     assert pool.std() > 0.1
-    calls = bench.calls(backend, plans.Step("sweep", "matmul", "fp32", (8, 64, 64), 1), pool)
+    calls = bench_process.make_calls(
+        backend, plans.Step("sweep", "matmul", "fp32", (8, 64, 64), 1), pool
+    )
     weights = [call.args[1] for call in calls]
     assert len(weights) == 9
     assert not any(np.shares_memory(weights[0], other) for other in weights[1:])
@@ -286,7 +288,7 @@ def test_torch_multiplies_in_every_dtype_it_offers():
         pool = backend.pool(2 * 16 * 32 + 7, dtype)
         assert pool.float().std() > 0.1
         step = plans.Step("peak", "matmul", dtype, (16, 32, 16), 1)
-        (call,) = bench.calls(backend, step, pool)
+        (call,) = bench_process.make_calls(backend, step, pool)
         call()
         x, y, out = call.args
         assert torch.allclose(out.float(), x.float() @ y.float(), rtol=0.05, atol=0.05)
@@ -296,7 +298,7 @@ def test_torch_multiplies_in_every_dtype_it_offers():
 def _fake_cupy():
     class Event:
         def record(self):
-            self.at = bench.perf_counter()
+            self.at = bench_process.perf_counter()
 
         def synchronize(self):
             pass
@@ -331,11 +333,11 @@ def test_cupy_measures_the_same_plan(monkeypatch):
     backend = backends.find_backend("auto", 1)
     assert isinstance(backend, backends.CuPy)
     events = []
-    bench.run(TINY, backend, lambda event, **content: events.append((event, content)))
+    bench_process.run_plan(TINY, backend, lambda event, **content: events.append((event, content)))
     timed = [content for event, content in events if event == "timing"]
     assert {content["dtype"] for content in timed} == {"fp16", "fp32"}
-    assert bench.machine(backend, 1)["name"] == "a GPU"
-    assert bench.versions(backend)["cupy"] == "13"
+    assert bench_process.describe_machine(backend, 1)["name"] == "a GPU"
+    assert bench_process.list_versions(backend)["cupy"] == "13"
 
 
 def test_without_a_gpu_auto_is_numpy_and_cuda_is_refused(monkeypatch):
@@ -366,7 +368,7 @@ def test_what_cannot_be_measured_is_refused(arguments, told):
 def _worker_runs(monkeypatch, code):
     start = subprocess.Popen
     monkeypatch.setattr(
-        worker.subprocess,
+        bench_reader.subprocess,
         "Popen",
         lambda command, **rest: start([sys.executable, "-c", code], **rest),
     )
@@ -402,7 +404,7 @@ def test_a_killed_worker_names_the_signal(monkeypatch):
 
 
 def test_a_worker_that_hangs_is_ended(monkeypatch):
-    monkeypatch.setattr(worker, "STALLED", 0.2)
+    monkeypatch.setattr(bench_reader, "STALL_SECONDS", 0.2)
     _worker_runs(monkeypatch, "import time; time.sleep(60)")
     with pytest.raises(RuntimeError, match="died"):
         measurements._measure(_asked())
@@ -428,7 +430,7 @@ def test_a_terminal_shows_the_step_and_cleans_up(monkeypatch):
     terminal = io.StringIO()
     terminal.isatty = lambda: True
     monkeypatch.setattr(sys, "stderr", terminal)
-    progress = worker.Progress()
+    progress = bench_reader.Progress()
     progress.show(0.5, "peak matmul fp32")
     progress.end()
     assert "measuring:  50% peak matmul fp32" in terminal.getvalue()
@@ -449,7 +451,7 @@ def test_a_notebook_shows_one_bar_and_nothing_on_standard_error(monkeypatch, cap
     ipython.display.display = display
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", ipython.display)
-    progress = worker.Progress()
+    progress = bench_reader.Progress()
     progress.show(0.25, "ladder copy fp32")
     progress.show(0.5, "peak matmul fp32")
     progress.end()

@@ -52,7 +52,7 @@ def test_no_colour_stands_outside_the_palette():
 
 
 def test_every_name_is_a_colour_on_light_and_on_dark():
-    for table in palette._tables().values():
+    for table in palette._read_tables().values():
         for name in table:
             for dark in (False, True):
                 assert re.fullmatch("#[0-9A-F]{6}", palette.colour(name, dark)), name
@@ -61,7 +61,7 @@ def test_every_name_is_a_colour_on_light_and_on_dark():
 
 
 def test_no_name_stands_twice():
-    names = [name for table in palette._tables().values() for name in table]
+    names = [name for table in palette._read_tables().values() for name in table]
     assert len(names) == len(set(names))
 
 
@@ -81,4 +81,4 @@ def test_numbers_in_code_and_words_in_figures_can_be_read():
 def test_a_page_gets_every_colour_it_asks_for():
     for path in styled():
         asked = set(re.findall(r"var\(--(roofline-\w+)\)", path.read_text(encoding="utf-8")))
-        assert asked - {"roofline-NAME"} <= set(palette.variables()), path
+        assert asked - {"roofline-NAME"} <= set(palette.css_variables()), path

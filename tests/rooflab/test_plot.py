@@ -298,7 +298,7 @@ def test_a_single_roof_shades_what_binds_under_it():
 
 def test_measured_times_stand_beside_the_bracket():
     ideal = rk.Estimate(math=np.array([1.0, 2.0, 4.0]), comms=np.array([4.0, 2.0, 1.0]))
-    ax = plot.measured({"mine": (ideal, [5.5, 3.0, 4.4])})
+    ax = plot.measured_times({"mine": (ideal, [5.5, 3.0, 4.4])})
     band = ax.collections[0].get_paths()[0].get_extents()
     assert (band.y0, band.y1) == pytest.approx((1, 2))
     [points] = [line for line in ax.lines if line.get_label() == "mine"]
@@ -318,7 +318,7 @@ def test_measured_times_stand_beside_the_bracket():
 )
 def test_measured_refuses_what_it_cannot_draw(groups, message):
     with pytest.raises(ValueError, match=message):
-        plot.measured(groups)
+        plot.measured_times(groups)
 
 
 def test_traffic_stands_above_what_the_memory_takes():

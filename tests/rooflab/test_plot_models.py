@@ -14,12 +14,12 @@ from matplotlib.patches import Rectangle
 
 import roofkit as rk
 from roofkit.models import Precision, Split
-from roofkit.models.cnn.known import cnn
+from roofkit.models.cnn.catalogue import cnn
 from roofkit.models.layers import Layer, LayerTable
 from roofkit.models.operations import Operation
 from rooflab import plot
-from rooflab.plot.models import KINDS, MARKERS, SMALL, WHOLE, kind_of
-from rooflab.plot.stacks import STYLES
+from rooflab.plot.models import KINDS, MARKERS, SMALL_SHARE, WHOLE_AREA, layer_kind
+from rooflab.plot.time_breakdown import STYLES
 
 pytestmark = pytest.mark.slow("figures of models read well and say what the tables say")
 
@@ -71,10 +71,12 @@ def test_areas_are_shares_of_the_time():
     of_attention = 32 * table["attention"].time
     norms = sum(table[n].count * table[n].time for n in ("attn_norm", "mlp_norm", "final_norm"))
     drawn = attention.get_sizes()[0] * math.pi / 4
-    assert drawn == pytest.approx(WHOLE * (of_attention + norms) / table.time)
+    assert drawn == pytest.approx(WHOLE_AREA * (of_attention + norms) / table.time)
     projections = sum(layer.count * layer.time for layer in table if "_proj" in layer.name)
     projections += table["lm_head"].time
-    assert linear.get_sizes()[0] * math.pi / 4 == pytest.approx(WHOLE * projections / table.time)
+    assert linear.get_sizes()[0] * math.pi / 4 == pytest.approx(
+        WHOLE_AREA * projections / table.time
+    )
     assert {dot.get_sizes()[0] for dot in dots} == {9}
 
 
@@ -84,8 +86,8 @@ def test_points_lie_on_the_roof_and_take_what_is_not_left_out(name):
     points = [p for p in _points(_layers(name)) if p.get_sizes()[0] != 9]
     computing = [layer for layer in table if layer.flops > 0]
     absent = 1 - sum(layer.count * layer.time for layer in computing) / table.time
-    total = sum(p.get_sizes()[0] for p in points) * math.pi / 4 / WHOLE
-    assert 1 - absent - 20 * SMALL < total <= 1 - absent + 1e-9
+    total = sum(p.get_sizes()[0] for p in points) * math.pi / 4 / WHOLE_AREA
+    assert 1 - absent - 20 * SMALL_SHARE < total <= 1 - absent + 1e-9
     peaks = {layer.peak for layer in computing}
     for point in points:
         ((x, y),) = point.get_offsets()
@@ -153,7 +155,7 @@ def test_a_layer_that_waits_for_the_link_is_called_link_bound():
 
 @cases("table", TABLES.values())
 def test_segments_add_up_to_the_time(table):
-    ax = plot.breakdown({"": table})
+    ax = plot.time_breakdown({"": table})
     scale = {"ms": 1e-3, "µs": 1e-6}[ax.get_xlabel()[6:-1]]
     assert sum(bar.get_width() for bar in _bars(ax)) * scale == pytest.approx(table.time)
     assert _bars(ax)[-1].get_x() + _bars(ax)[-1].get_width() == pytest.approx(table.time / scale)
@@ -177,21 +179,21 @@ OF_EACH_KIND = {
 
 def test_kinds_of_layers():
     for kind, names in OF_EACH_KIND.items():
-        assert {kind_of(name) for name in names.split()} == {kind}
+        assert {layer_kind(name) for name in names.split()} == {kind}
 
 
 def test_few_layers_are_shown_one_by_one():
-    ax = plot.breakdown(_table(_layer("a", 1e15), _layer("b", 2e15), _layer("c", 1e12)))
+    ax = plot.time_breakdown(_table(_layer("a", 1e15), _layer("b", 2e15), _layer("c", 1e12)))
     assert [bar.get_width() for bar in _bars(ax)] == pytest.approx([10, 20, 0.01])
     assert "a 33.3%, b 66.6%, c 0.0%" in ax.roofkit_description
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["c"]
 
 
 def test_every_kind_is_named_in_a_segment_or_in_the_legend():
-    ax = plot.breakdown({f"batch {b}": MIXTRAL.decode(b) for b in (1, 8, 64)})
+    ax = plot.time_breakdown({f"batch {b}": MIXTRAL.decode(b) for b in (1, 8, 64)})
     inside = " ".join(text.get_text() for text in ax.texts)
     listed = [text.get_text() for text in ax.get_legend().get_texts()]
-    for kind in {kind_of(layer.name) for layer in MIXTRAL.decode(1)}:
+    for kind in {layer_kind(layer.name) for layer in MIXTRAL.decode(1)}:
         assert (kind in listed) != (kind in inside.replace("attention projections", ""))
         assert kind in ax.roofkit_description
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["batch 1", "batch 8", "batch 64"]
@@ -210,7 +212,7 @@ def test_kinds_can_be_told_apart_in_grey():
 # What is refused
 
 
-@cases("draw", [plot.layers, plot.breakdown])
+@cases("draw", [plot.layers, plot.time_breakdown])
 @cases(
     ("tables", "told"),
     [
@@ -244,7 +246,7 @@ def test_a_roofline_of_layers_that_would_mislead_is_refused(tables, told):
     assert not plt.get_fignums()
 
 
-@cases("draw", [plot.layers, plot.breakdown])
+@cases("draw", [plot.layers, plot.time_breakdown])
 def test_they_are_drawn_on_your_axes_and_shown(draw):
     _, (left, right) = plt.subplots(1, 2, figsize=(12, 4))
     before = plt.get_fignums()

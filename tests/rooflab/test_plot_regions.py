@@ -7,7 +7,7 @@ from cases import cases
 import roofkit as rk
 from roofkit.models import Split
 from rooflab import plot
-from rooflab.plot.regions import leads
+from rooflab.plot.bottlenecks import region_leads
 
 LLAMA = rk.llm("Llama-2-7B")
 A6000 = LLAMA.on("RTX A6000")
@@ -18,7 +18,7 @@ RIDGE = A6000.chip.roofline("bf16").ridge
 
 
 def _region(served, batch, context):
-    return leads(served, batch, context).argmax(axis=0)
+    return region_leads(served, batch, context).argmax(axis=0)
 
 
 @cases("batch", [1, 4, 32, 128])
@@ -35,7 +35,7 @@ def test_compute_needs_a_batch_beyond_the_ridge_and_a_short_context():
 
 
 def test_a_region_is_where_it_is_ahead():
-    ahead = leads(A6000, np.array([[1], [64], [512]]), np.array([64.0, 1024.0, 16384.0]))
+    ahead = region_leads(A6000, np.array([[1], [64], [512]]), np.array([64.0, 1024.0, 16384.0]))
     assert ((ahead > 0).sum(axis=0) == 1).all()
 
 
@@ -48,7 +48,7 @@ def test_a_region_is_where_it_is_ahead():
     ],
 )
 def test_each_region_has_its_name_in_it(served):
-    ax = plot.waits(served)
+    ax = plot.bottleneck_map(served)
     ax.figure.draw_without_rendering()
     for text in ax.texts:
         batch, context = text.get_position()
@@ -58,15 +58,15 @@ def test_each_region_has_its_name_in_it(served):
 
 
 def test_the_line_of_full_memory():
-    ax = plot.waits(A6000)
+    ax = plot.bottleneck_map(A6000)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
         "memory full beyond this line"
     ]
-    assert plot.waits(A6000, [1, 2], [16, 32]).get_legend() is None
+    assert plot.bottleneck_map(A6000, [1, 2], [16, 32]).get_legend() is None
 
 
 def test_the_description_has_the_figures_of_the_drawing():
-    said = plot.show(plot.waits(A6000)).alt
+    said = plot.show(plot.bottleneck_map(A6000)).alt
     assert "Llama-2-7B on 1 × RTX A6000" in said
     assert "batch 1: weights, from 2.53e+04 tokens KV cache" in said
     assert "batch 1024: compute, from 126 tokens KV cache" in said
@@ -86,4 +86,4 @@ def test_the_description_has_the_figures_of_the_drawing():
 )
 def test_what_cannot_be_drawn_is_refused(deployment, choices, told):
     with pytest.raises(ValueError, match=told):
-        plot.waits(deployment, **choices)
+        plot.bottleneck_map(deployment, **choices)

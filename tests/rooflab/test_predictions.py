@@ -70,7 +70,7 @@ def test_memory_moves_every_operand_once_and_the_cache_feeds_every_tile(monkeypa
         tiles * (128 + 256) * 0.8 * 4096 * 2 / (100 * 1e10)
     )
     # One that is half as large shares nothing.
-    monkeypatch.setattr(gpu_kernels, "LARGE", 2**16)
+    monkeypatch.setattr(gpu_kernels, "LARGEST_TILE", 2**16)
     assert gpu_kernels.matmul(PLAIN, cache, 4096, 4096, 4096, 2)[0] == pytest.approx(
         tiles * (128 + 256) * 4096 * 2 / (100 * 1e10)
     )
@@ -280,7 +280,7 @@ def test_the_interval_of_one_is_its_own_whatever_is_beside_it():
 def test_more_shapes_than_fit_at_once_are_predicted_in_pieces(monkeypatch):
     B, D = np.arange(1, 41)[:, None], np.array([1024, 4096, 8192])
     at_once = A100.matmul(B, D, 8192)
-    monkeypatch.setattr(gpu_kernels, "MOST", 7)
+    monkeypatch.setattr(gpu_kernels, "SHAPES_AT_ONCE", 7)
     assert np.array_equal(A100.matmul(B, D, 8192).high, at_once.high)
 
 
@@ -322,9 +322,9 @@ def test_a_chip_of_ones_own_is_not_the_timed_one_whose_name_it_has():
 
 
 def test_a_gpu_that_was_not_timed_goes_by_the_most_alike():
-    assert calibrate("L40S", software=BEFORE).like == "A100 80GB SXM"
-    assert L40S.like == calibrate("L40").like == "L40S"
-    assert calibrate("B200").like == "H100 SXM"
+    assert calibrate("L40S", software=BEFORE).nearest_gpu == "A100 80GB SXM"
+    assert L40S.nearest_gpu == calibrate("L40").nearest_gpu == "L40S"
+    assert calibrate("B200").nearest_gpu == "H100 SXM"
     # Of what was timed on other GPUs alone, the most alike of these.
     assert "on A100 80GB SXM" in L40S.attention(1, 2048, 0, 32, 8, 128).basis
     # 1,536 threads a multiprocessor hold one row of a norm at a time: more waves.

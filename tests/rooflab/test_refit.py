@@ -11,7 +11,7 @@ pytestmark = pytest.mark.weekly("the constants of predicted times are those that
 
 
 def test_the_shipped_constants_are_those_of_a_refit():
-    shipped = tomllib.loads(gpus.TABLE.read_text(encoding="utf-8"))
+    shipped = tomllib.loads(gpus.GPUS_TABLE.read_text(encoding="utf-8"))
     refitted = tomllib.loads(fit_gpus.document())
 
     def numbers(tree):

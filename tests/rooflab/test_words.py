@@ -2,7 +2,7 @@
 
 import pytest
 
-from rooflab.words import LANGUAGE, Words
+from rooflab.words import LANGUAGE_VARIABLE, Words
 
 
 @pytest.fixture
@@ -22,13 +22,13 @@ def test_sentences_are_found_by_their_keys_and_filled_in(words):
 
 def test_another_language_is_asked_for_when_a_sentence_is_shown(words, monkeypatch):
     assert words("yes") == "Yes"
-    monkeypatch.setenv(LANGUAGE, "zh")
+    monkeypatch.setenv(LANGUAGE_VARIABLE, "zh")
     assert words("yes") == "对"
     assert words.templates()["yes"] == "对"
 
 
 def test_missing_translations_fall_back_to_english(words, monkeypatch):
-    monkeypatch.setenv(LANGUAGE, "zh")
+    monkeypatch.setenv(LANGUAGE_VARIABLE, "zh")
     assert words("ridge.title") == "Ridge"
 
 
@@ -37,6 +37,6 @@ def test_unknown_keys_fields_and_languages_are_errors(words, monkeypatch):
         words("no")
     with pytest.raises(KeyError, match="way"):
         words("too far")
-    monkeypatch.setenv(LANGUAGE, "fr")
+    monkeypatch.setenv(LANGUAGE_VARIABLE, "fr")
     with pytest.raises(ValueError, match=r"no table .*; there are: en, zh"):
         words("yes")

@@ -17,9 +17,9 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TERM = "course/term.toml"
+TERM_SETTINGS = "course/term.toml"
 # Files and folders of the repository, and where each stands in the kit.
-GIVEN = {
+KIT_PATHS = {
     "tools/kit/README.md": "README.md",
     "tools/kit/AGENTS.md": "AGENTS.md",
     "tools/kit/start.py": "start.py",
@@ -28,7 +28,7 @@ GIVEN = {
     "tools/packages": ".packages",
     "LICENSE": "LICENSE",
     "course/en": "course/en",
-    TERM: TERM,
+    TERM_SETTINGS: TERM_SETTINGS,
     "exercises/en": "exercises/en",
     "exercises/README.md": "exercises/README.md",
 }
@@ -45,18 +45,18 @@ def main():
     parser.add_argument("--self-study", action="store_true", help="with the model answers")
     self_study = parser.parse_args().self_study
     with tempfile.TemporaryDirectory() as temporary:
-        print(pack(Path(temporary), ROOT / "build", self_study))
+        print(write_archive(Path(temporary), ROOT / "build", self_study))
 
 
-def pack(work, into, self_study=False):
+def write_archive(work, into, self_study=False):
     """Write the archive into a folder, by way of a folder to work in; its path."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     name = f"roofline-{'self-study' if self_study else 'course'}-{version}"
-    gather(work / "kit" / name, self_study)
+    gather_files(work / "kit" / name, self_study)
     sources = [work / "roofkit", work / "rooflab/rooflab", work / "roofcheck/roofcheck"]
     for package, files in WHEELS.items():
         for given in files:
-            copy(given, work / package / given)
+            copy_tracked_files(given, work / package / given)
     wheel = ["wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
     subprocess.run(
         [sys.executable, "-m", "pip", *wheel, "-w", work / "kit" / name, *sources], check=True
@@ -65,31 +65,35 @@ def pack(work, into, self_study=False):
     return shutil.make_archive(into / name, "zip", work / "kit", name)
 
 
-def gather(folder, self_study):
+def gather_files(folder, self_study):
     """Put all of a kit but its wheels into a folder."""
-    for given, place in GIVEN.items():
-        if not (self_study and given == TERM):
-            copy(given, folder / place)
+    for given, place in KIT_PATHS.items():
+        if not (self_study and given == TERM_SETTINGS):
+            copy_tracked_files(given, folder / place)
     if not self_study:
-        give_ids(folder)
+        copy_class_ids(folder)
     else:
         from tools.notebooks import model_answers
 
-        (folder / "course/answers.json").write_text(model_answers.text(ROOT), encoding="utf-8")
+        (folder / "course/answers.json").write_text(
+            model_answers.model_answers_as_json(ROOT), encoding="utf-8"
+        )
 
 
-def give_ids(kit):
+def copy_class_ids(kit):
     """Put in the ids that course/term.toml names: a class's own, so no version control has them."""
-    ids = tomllib.loads((ROOT / TERM).read_text(encoding="utf-8")).get("ids")
+    ids = tomllib.loads((ROOT / TERM_SETTINGS).read_text(encoding="utf-8")).get("ids")
     if not ids:
         return
     if not (ROOT / ids).is_file():
-        sys.exit(f"{TERM} names {ids}, which is not there: python -m roofgrade roster --ids {ids}")
+        sys.exit(
+            f"{TERM_SETTINGS} names {ids}, which is not there: python -m roofgrade roster --ids {ids}"
+        )
     (kit / ids).parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(ROOT / ids, kit / ids)
 
 
-def copy(given, target):
+def copy_tracked_files(given, target):
     """Copy a file, or a folder's files, that are under version control."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--", given], cwd=ROOT, capture_output=True, text=True

@@ -13,7 +13,7 @@ import venv
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-OLDEST = (3, 11)
+OLDEST_PYTHON = (3, 11)
 FIRST_LECTURE = "/lab/tree/course/en/01-where-does-the-time-go.ipynb"
 # How the course sets up JupyterLab: no question about news, text that opens as one reads it,
 # kernels that talk in cipher, and a file browser without what the set-up needs.
@@ -21,17 +21,17 @@ SETTINGS = HERE / ".jupyter"
 
 
 def main():
-    if sys.version_info < OLDEST:
+    if sys.version_info < OLDEST_PYTHON:
         sys.exit(
             f"This is Python {sys.version.split()[0]}; the course needs 3.11 or later. Install it "
             "(python.org has installers) and start with that one."
         )
-    options = parser(__doc__).parse_args()
-    settings(SETTINGS)
-    open_lab(set_up(HERE), HERE, options)
+    options = make_parser(__doc__).parse_args()
+    use_jupyter_settings(SETTINGS)
+    open_lab(set_up_environment(HERE), HERE, options)
 
 
-def parser(description):
+def make_parser(description):
     """A parser for the port and the browser."""
     found = argparse.ArgumentParser(description=description.partition(":")[0])
     found.add_argument("--port", type=int, default=8888)
@@ -39,7 +39,7 @@ def parser(description):
     return found
 
 
-def set_up(folder):
+def set_up_environment(folder):
     """The Python of the folder's virtual environment, made anew if what it holds has changed."""
     wheels, lock = sorted(folder.glob("roof*.whl")), folder / "requirements.lock"
     installer = folder / ".packages/install.py"
@@ -65,12 +65,12 @@ def set_up(folder):
             f"The set-up failed: {error}\nIs there a network? On Debian and Ubuntu the package "
             "python3-venv is needed too. Then start again."
         )
-    trust(python, folder)
+    trust_notebooks(python, folder)
     ready.write_text(state)
     return python
 
 
-def trust(python, folder):
+def trust_notebooks(python, folder):
     """Tell Jupyter that the course's notebooks are from who opens them, as they come."""
     notebooks = [*folder.glob("course/*/*.ipynb"), *folder.glob("exercises/*/*/*.ipynb")]
     subprocess.run(
@@ -79,7 +79,7 @@ def trust(python, folder):
     )
 
 
-def settings(*folders):
+def use_jupyter_settings(*folders):
     """Let Jupyter read its settings in these folders before any others."""
     paths = [*map(str, folders), os.environ.get("JUPYTER_CONFIG_PATH")]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))

@@ -30,14 +30,14 @@ import nbformat
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from roofcheck.cells import asked
+from roofcheck.cells import question_call
 from roofcheck.course import Course
 from tools.notebooks import inline_values as inline
-from tools.notebooks.kept_runs import PICTURES, run_once
+from tools.notebooks.kept_runs import MATPLOTLIBRC, run_once
 from tools.notebooks.kernel import private_client
 from tools.notebooks.myst_cells import BuildError, Text, read_lecture, read_problem_set
 from tools.notebooks.own_figures import give_own_figures
-from tools.notebooks.problem_sets import fill, homework, read_sets
+from tools.notebooks.problem_sets import fill_in_set, homework_sentence, read_sets
 
 ROOT = Path(__file__).resolve().parents[2]
 HOMEWORK = "{eval}`homework`"
@@ -58,7 +58,7 @@ def main(
     problems = []
     try:
         texts = find_texts(root, args.texts)
-        built = build(root, texts, points or question_points, timeout, once=args.check)
+        built = build_texts(root, texts, points or question_points, timeout, once=args.check)
         for text, notebooks in built:
             if isinstance(notebooks, BuildError):
                 # An error in a problem set stops every lecture that names its questions.
@@ -67,16 +67,19 @@ def main(
                 continue
             for target, content in notebooks.items():
                 if args.check:
-                    found = differences(root / target, content)
+                    found = list_differences(root / target, content)
                     problems += [f"{target}: {difference}" for difference in found]
                     if found:
                         problems.append(f"  to fix: python -m tools.notebooks {text}")
                     state = "differs" if found else "up to date"
                 else:
-                    state = "written" if write(root / target, content) else "unchanged"
+                    state = "written" if write_if_changed(root / target, content) else "unchanged"
                 print(f"{target}: {state}", flush=True)
         if args.check and not args.texts:
-            problems += [f"{path}: stale, has no text; delete it" for path in stale(root, texts)]
+            problems += [
+                f"{path}: stale, has no text; delete it"
+                for path in find_stale_notebooks(root, texts)
+            ]
     except BuildError as error:
         problems.append(str(error))
     print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
@@ -103,13 +106,13 @@ def find_texts(root: Path, paths: list[Path]) -> list[str]:
     names = [text.relative_to(root).as_posix() for text in texts]
     owners: dict[str, str] = {}
     for name in names:
-        for target in targets(name):
+        for target in built_paths(name):
             if owners.setdefault(target, name) != name:
                 raise BuildError(f"{name}: gives {target}, as {owners[target]} does; rename one")
     return names
 
 
-def targets(text: str) -> list[str]:
+def built_paths(text: str) -> list[str]:
     """The notebooks that a text is built into, as paths from the root."""
     stem = Path(text).stem
     if text.startswith("course/"):
@@ -119,7 +122,7 @@ def targets(text: str) -> list[str]:
     return [f"{folder}/en/{match[0]}/{match[0]}.ipynb" for folder in ("solutions", "exercises")]
 
 
-def build(
+def build_texts(
     root: Path,
     texts: list[str],
     points: Callable[[str], float],
@@ -138,17 +141,17 @@ def build(
             source = (root / text).read_text(encoding="utf-8")
             if text.startswith("course/"):
                 if HOMEWORK in source:
-                    opened = homework(int(Path(text).name[:2]), sets(), "../..")
+                    opened = homework_sentence(int(Path(text).name[:2]), sets(), "../..")
                     source = source.replace(HOMEWORK, opened)
                 lecture = read_lecture(text, source, points)
-                contents = [build_lecture(lecture, root / targets(text)[0], timeout, once)]
+                contents = [build_lecture(lecture, root / built_paths(text)[0], timeout, once)]
             else:
                 problems = read_problem_set(text, source, points)
-                fill(problems, root)
-                if Path(targets(text)[0]).stem in Course(root).term.own_figures:
+                fill_in_set(problems, root)
+                if Path(built_paths(text)[0]).stem in Course(root).term.own_figures:
                     print(f"{text}: own figures in {', '.join(give_own_figures(problems))}")
                 contents = build_problem_set(problems, root)
-            return text, dict(zip(targets(text), contents, strict=True))
+            return text, dict(zip(built_paths(text), contents, strict=True))
         except BuildError as error:
             return text, error
 
@@ -166,11 +169,11 @@ def build_lecture(text: Text, path: Path, timeout: int, once: bool = False) -> s
     """
     notebook = text.notebook
     metadata = notebook.metadata.copy()
-    cells, probes = notebook.cells, inline.probes(text)
+    cells, probes = notebook.cells, inline.probe_cells(text)
 
     def execute() -> None:
         notebook.cells = cells + probes
-        run(text, path.parent, timeout, once)
+        run_notebook(text, path.parent, timeout, once)
         notebook.cells = cells
 
     if once:
@@ -188,15 +191,15 @@ def build_lecture(text: Text, path: Path, timeout: int, once: bool = False) -> s
                 # Nothing stands for this widget in the notebook, and nbval would miss it.
                 cell.metadata.tags = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
         if cell.cell_type == "code":
-            cell.outputs = tidy(cell.outputs)
-            as_untouched(cell)
+            cell.outputs = tidy_outputs(cell.outputs)
+            clear_reader_traces(cell)
             if once:
-                as_pngs(cell.outputs)
-    inline.fill(text, probes)
-    return serialise(text)
+                relabel_svgs_as_png(cell.outputs)
+    inline.fill_in_values(text, probes)
+    return notebook_as_text(text)
 
 
-def run(text: Text, directory: Path, timeout: int, once: bool) -> None:
+def run_notebook(text: Text, directory: Path, timeout: int, once: bool) -> None:
     """Run the notebook in place, by this interpreter, apart from the user's Jupyter settings.
 
     A run ``once`` for all has what decks and pages need: the state of widgets, and SVGs.
@@ -216,7 +219,7 @@ def run(text: Text, directory: Path, timeout: int, once: bool) -> None:
         client.widget_registry = {}
         try:
             if once:
-                environment |= {"MATPLOTLIBRC": str(PICTURES)}
+                environment |= {"MATPLOTLIBRC": str(MATPLOTLIBRC)}
             client.execute(env=environment, cwd=str(directory), cleanup_kc=True)
         except CellExecutionError as error:
             cell = running[-1]
@@ -233,7 +236,7 @@ def run(text: Text, directory: Path, timeout: int, once: bool) -> None:
             raise BuildError(f"{text.name}: the kernel did not start: {error}") from None
 
 
-def tidy(outputs: list[NotebookNode]) -> list[NotebookNode]:
+def tidy_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
     """Outputs that come out the same in every run: no widget models, no metadata, whole streams."""
     kept: list[NotebookNode] = []
     for output in outputs:
@@ -248,7 +251,7 @@ def tidy(outputs: list[NotebookNode]) -> list[NotebookNode]:
     return kept
 
 
-def as_untouched(cell: NotebookNode) -> None:
+def clear_reader_traces(cell: NotebookNode) -> None:
     """Take away what would look as if a reader had run the cell: counts, and a check's complaint.
 
     Figures and tables stay, for those who read without running.
@@ -257,14 +260,14 @@ def as_untouched(cell: NotebookNode) -> None:
     for output in cell.outputs:
         if output.output_type == "execute_result":
             output.execution_count = None
-    found = asked(cell.source)
-    if found and found.alone and found.call != "reveal":
+    found = question_call(cell.source)
+    if found and found.is_whole_cell and found.call != "reveal":
         cell.outputs = []
         # nbval would miss what the cell puts out when it runs.
         cell.metadata.tags = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
 
 
-def as_pngs(outputs: list[NotebookNode]) -> None:
+def relabel_svgs_as_png(outputs: list[NotebookNode]) -> None:
     """Call each SVG a PNG, since that is what a committed notebook holds in its place."""
     for output in outputs:
         if "text/html" in output.get("data", {}):
@@ -280,10 +283,10 @@ def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
     from nbgrader.utils import capture_log
     from traitlets.config import PyFileConfigLoader
 
-    source = serialise(text)
-    source_path, release_path = targets(text.name)
+    source = notebook_as_text(text)
+    source_path, release_path = built_paths(text.name)
     with tempfile.TemporaryDirectory() as course:
-        write(Path(course, source_path), source)
+        write_if_changed(Path(course, source_path), source)
         config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
         config.CourseDirectory.root = course
         config.CourseDirectory.assignment_id = Path(source_path).stem
@@ -301,7 +304,7 @@ def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
         return source, release.read_text(encoding="utf-8")
 
 
-def serialise(text: Text) -> str:
+def notebook_as_text(text: Text) -> str:
     """The notebook as a file."""
     try:
         nbformat.validate(text.notebook)
@@ -310,7 +313,7 @@ def serialise(text: Text) -> str:
     return nbformat.writes(text.notebook) + "\n"
 
 
-def write(path: Path, content: str) -> bool:
+def write_if_changed(path: Path, content: str) -> bool:
     """Write a file whole, and only if that changes it; whether it did."""
     if path.is_file() and path.read_bytes() == content.encode():
         return False
@@ -321,7 +324,7 @@ def write(path: Path, content: str) -> bool:
     return True
 
 
-def differences(path: Path, content: str) -> list[str]:
+def list_differences(path: Path, content: str) -> list[str]:
     """What differs between a committed notebook and what its text gives, cell by cell."""
     if not path.is_file():
         return ["missing file"]
@@ -341,27 +344,27 @@ def differences(path: Path, content: str) -> list[str]:
         for part in sorted(one.keys() | other.keys()):
             values = [one.get(part), other.get(part)]
             if part == "outputs":
-                values = without_pictures(values)
+                values = drop_picture_bytes(values)
             if values[0] != values[1]:
                 found.append(f"{where}different {part}")
     layout = json.dumps(old, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
     return found or ([] if committed == layout else ["different layout of the file"])
 
 
-def without_pictures(value):
+def drop_picture_bytes(value):
     """Outputs with the bytes of their PNG pictures left out."""
     if isinstance(value, dict):
-        return {k: "" if k == "image/png" else without_pictures(v) for k, v in value.items()}
+        return {k: "" if k == "image/png" else drop_picture_bytes(v) for k, v in value.items()}
     if isinstance(value, list):
-        return [without_pictures(item) for item in value]
+        return [drop_picture_bytes(item) for item in value]
     if isinstance(value, str):
         return re.sub(r"(data:image/png;base64,)[\w+/=]+", r"\1", value)
     return value
 
 
-def stale(root: Path, texts: list[str]) -> list[str]:
+def find_stale_notebooks(root: Path, texts: list[str]) -> list[str]:
     """The built notebooks that none of the texts gives."""
     folders = ("course/en/*.ipynb", "solutions/en/*/*.ipynb", "exercises/en/*/*.ipynb")
-    built = {root / target for text in texts for target in targets(text)}
+    built = {root / target for text in texts for target in built_paths(text)}
     present = {path for folder in folders for path in root.glob(folder)}
     return sorted(path.relative_to(root).as_posix() for path in present - built)

@@ -17,18 +17,18 @@ from pathlib import Path
 
 import nbformat
 
-from roofcheck.cells import asked
-from roofcheck.home.times import length
-from roofgrade.pages.lessons import Lessons
-from tools.notebooks.problem_sets import homework, ranges, read_sets
+from roofcheck.cells import question_call
+from roofcheck.home.times import format_length
+from roofgrade.pages.lesson_finder import LessonFinder
+from tools.notebooks.problem_sets import homework_sentence, number_ranges, read_sets
 
 ROOT = Path(__file__).resolve().parents[2]
 INDEX = "course/en/index.json"
 # A reader's pace, in words and minutes; lectures are rounded to STEP minutes.
-WORDS_A_MINUTE, A_GUESS, A_CHECK, A_FIGURE, STEP = 140, 1, 2, 0.5, 5
-LECTURES = ("lecture", "its question", "opens")
-SETS = ("set", "after lectures", "about", "questions", "points", "time")
-TABLE = re.compile(r"(?<=<!-- made by make build -->\n).*?(?=<!-- end -->)", re.DOTALL)
+WORDS_A_MINUTE, GUESS_MINUTES, CHECK_MINUTES, FIGURE_MINUTES, MINUTES_STEP = 140, 1, 2, 0.5, 5
+LECTURES_PAGE = ("lecture", "its question", "opens")
+SETS_PAGE = ("set", "after lectures", "about", "questions", "points", "time")
+TABLE_MARKS = re.compile(r"(?<=<!-- made by make build -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
 def main(argv=None, root=ROOT):
@@ -37,16 +37,16 @@ def main(argv=None, root=ROOT):
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if any differs")
     check = parser.parse_args(argv).check
     sets = read_sets(root)
-    found = contents(root, sets)
-    lectures = [_row_of_lecture(each, sets) for each in found["lectures"]]
+    found = describe_course(root, sets)
+    lectures = [_lecture_row(each, sets) for each in found["lectures"]]
     made = {
         INDEX: json.dumps(found, indent=1, ensure_ascii=False) + "\n",
-        "course/README.md": _with_table(root / "course/README.md", LECTURES, lectures),
-        "exercises/README.md": _with_table(
-            root / "exercises/README.md", SETS, map(_row_of_set, sets)
+        "course/README.md": _replace_table(root / "course/README.md", LECTURES_PAGE, lectures),
+        "exercises/README.md": _replace_table(
+            root / "exercises/README.md", SETS_PAGE, map(_set_row, sets)
         ),
     }
-    stale = [name for name, text in made.items() if not _holds(root / name, text)]
+    stale = [name for name, text in made.items() if not _has_text(root / name, text)]
     for name in stale:
         if check:
             print(f"{name} is not what the texts give; to fix: make build", file=sys.stderr)
@@ -56,71 +56,73 @@ def main(argv=None, root=ROOT):
     return int(check and bool(stale))
 
 
-def _holds(path, text):
+def _has_text(path, text):
     return path.is_file() and path.read_text(encoding="utf-8") == text
 
 
-def contents(root, sets):
+def describe_course(root, sets):
     """Every lecture and problem set in its order, as JSON has it."""
-    lectures = [_lecture(path, root) for path in sorted((root / "course/en").glob("*.ipynb"))]
+    lectures = [
+        _describe_lecture(path, root) for path in sorted((root / "course/en").glob("*.ipynb"))
+    ]
     headings = {cell: place for each in lectures for cell, place in each.pop("headings").items()}
-    lessons = Lessons(root)
+    lessons = LessonFinder(root)
     sets = [asdict(each) for each in sets]
     for question in (question for each in sets for question in each["questions"]):
-        question["lesson"] = headings.get(lessons.against(question["id"]))
+        question["lesson"] = headings.get(lessons.find_cell(question["id"]))
     return {"lectures": lectures, "sets": sets}
 
 
-def _with_table(path, head, rows):
+def _replace_table(path, head, rows):
     """A document with this table between its two marks."""
     text = path.read_text(encoding="utf-8")
-    if len(TABLE.findall(text)) != 1:
+    if len(TABLE_MARKS.findall(text)) != 1:
         sys.exit(f"{path}: needs one <!-- made by make build --> with <!-- end --> below its table")
     lines = [head, ["---"] * len(head), *rows]
     table = "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
-    return TABLE.sub(lambda _: table, text)
+    return TABLE_MARKS.sub(lambda _: table, text)
 
 
-def _row_of_lecture(lecture, sets):
+def _lecture_row(lecture, sets):
     link = f"[{lecture['number']}. {lecture['title']}]({lecture['file'].removeprefix('course/')})"
     question = lecture["about"].rpartition("?")[0] + "?"
-    return link, question, homework(lecture["number"], sets, "..")
+    return link, question, homework_sentence(lecture["number"], sets, "..")
 
 
-def _row_of_set(each):
+def _set_row(each):
     link = f"[{each.id}]({each.file.removeprefix('exercises/')})"
-    lectures = ranges([int(name.removeprefix("l")) for name in each.lectures])
-    return link, lectures, each.title, len(each.questions), each.points, length(each.minutes)
+    lectures = number_ranges([int(name.removeprefix("l")) for name in each.lectures])
+    return link, lectures, each.title, len(each.questions), each.points, format_length(each.minutes)
 
 
-def _lecture(path, root):
+def _describe_lecture(path, root):
     cells = nbformat.read(path, as_version=4).cells
-    title, text = _opening(cells[0].source)
+    title, text = _title_and_summary(cells[0].source)
     name = f"l{path.name[:2]}"
-    asks = [found for cell in cells if (found := _asked(cell))]
+    asks = [found for cell in cells if (found := _question_call_of(cell))]
     return {
         "id": name,
         "file": path.relative_to(root).as_posix(),
         "number": int(path.name[:2]),
         "title": title,
         "about": text,
-        "minutes": _minutes(cells, asks),
+        "minutes": _estimate_minutes(cells, asks),
         "asks": list(dict.fromkeys(found.question for found in asks if found.call == "check")),
         "guesses": list(dict.fromkeys(found.question for found in asks if found.call == "predict")),
-        "headings": _headings(cells, name),
+        "headings": _heading_of_cells(cells, name),
     }
 
 
-def _minutes(cells, asks):
+def _estimate_minutes(cells, asks):
     words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
-    figures = sum(bool(cell.get("outputs")) and not _asked(cell) for cell in cells)
+    figures = sum(bool(cell.get("outputs")) and not _question_call_of(cell) for cell in cells)
     guesses = sum(found.call == "predict" for found in asks)
-    minutes = words / WORDS_A_MINUTE + figures * A_FIGURE + guesses * A_GUESS
-    minutes += A_CHECK * sum(found.call == "check" for found in asks)
-    return STEP * round(minutes / STEP)
+    minutes = words / WORDS_A_MINUTE + figures * FIGURE_MINUTES + guesses * GUESS_MINUTES
+    minutes += CHECK_MINUTES * sum(found.call == "check" for found in asks)
+    return MINUTES_STEP * round(minutes / MINUTES_STEP)
 
 
-def _headings(cells, name):
+def _heading_of_cells(cells, name):
     """The lecture and the heading above each cell, by the cell's id."""
     found, heading = {}, ""
     for cell in cells:
@@ -130,11 +132,11 @@ def _headings(cells, name):
     return found
 
 
-def _asked(cell):
-    return asked(cell.source) if cell.cell_type == "code" else None
+def _question_call_of(cell):
+    return question_call(cell.source) if cell.cell_type == "code" else None
 
 
-def _opening(source):
+def _title_and_summary(source):
     """A title and the paragraph below it."""
     heading, _, text = source.partition("\n\n")
     return heading.removeprefix("# "), text.partition("\n\n")[0]

@@ -24,13 +24,13 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from rooflab.words import LANGUAGE
+from rooflab.words import LANGUAGE_VARIABLE
 
 HERE = Path(__file__).resolve().parent
-PICTURES = HERE.parent / "slides/deck/matplotlibrc"
+MATPLOTLIBRC = HERE.parent / "slides/deck/matplotlibrc"
 PACKAGES = ("roofkit", "rooflab", "roofcheck")
 # How a notebook is run.
-MEANS = (Path(__file__), HERE / "kernel.py", PICTURES)
+RUNNER_FILES = (Path(__file__), HERE / "kernel.py", MATPLOTLIBRC)
 
 
 def run_once(
@@ -44,11 +44,11 @@ def run_once(
     ``execute()`` runs the notebook's cells and after them the probes, in place; it is called unless
     a kept run serves. Whoever needs the same lecture meanwhile waits for it.
     """
-    key = _key(notebook, path.parent)
+    key = _run_key(notebook, path.parent)
     file = path.parents[2] / f"build/runs/{path.stem}.json"
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    with _alone(file):
-        kept = _read(file)
+    with _lecture_lock(file):
+        kept = _read_kept_run(file)
         if kept.get("key") == key and all(cell.source in kept["probes"] for cell in probes):
             notebook.metadata.update(nbformat.from_dict(kept["metadata"]))
             for cell, found in zip(code, kept["cells"], strict=True):
@@ -65,20 +65,20 @@ def run_once(
         ran = {
             "key": key,
             "metadata": metadata,
-            "cells": [_outputs(cell) for cell in code],
-            "probes": {cell.source: _outputs(cell) for cell in probes},
+            "cells": [_cell_outputs(cell) for cell in code],
+            "probes": {cell.source: _cell_outputs(cell) for cell in probes},
         }
         draft = file.with_suffix(".tmp")
         draft.write_text(json.dumps(ran), encoding="utf-8")
         draft.replace(file)
 
 
-def _outputs(cell: NotebookNode) -> dict:
+def _cell_outputs(cell: NotebookNode) -> dict:
     return {"outputs": cell.outputs, "execution_count": cell.execution_count}
 
 
 @contextlib.contextmanager
-def _alone(file: Path) -> Iterator[None]:
+def _lecture_lock(file: Path) -> Iterator[None]:
     """One process and thread at a time; the lock of one that ends is free."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.with_suffix(".lock").open("w") as lock:
@@ -86,38 +86,41 @@ def _alone(file: Path) -> Iterator[None]:
         yield
 
 
-def _read(file: Path) -> dict:
+def _read_kept_run(file: Path) -> dict:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
 
 
-def _key(notebook: NotebookNode, directory: Path) -> str:
+def _run_key(notebook: NotebookNode, directory: Path) -> str:
     """A hash of all that the outputs follow from."""
-    files = [*MEANS]
+    files = [*RUNNER_FILES]
     for name in PACKAGES:
         for folder in importlib.util.find_spec(name).submodule_search_locations:
-            files += _files(Path(folder))
+            files += _list_files(Path(folder))
     told = [
         [cell.source for cell in notebook.cells if cell.cell_type == "code"],
         str(directory),
         sys.version,
         platform.platform(),
-        _installed(),
-        [(name, os.environ.get(name)) for name in (LANGUAGE, "ROOFKIT_QUESTIONS", "ROOFKIT_SEED")],
+        _installed_versions(),
+        [
+            (name, os.environ.get(name))
+            for name in (LANGUAGE_VARIABLE, "ROOFKIT_QUESTIONS", "ROOFKIT_SEED")
+        ],
         [(str(file), hashlib.sha256(file.read_bytes()).hexdigest()) for file in files],
     ]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
-def _files(folder: Path) -> list[Path]:
+def _list_files(folder: Path) -> list[Path]:
     found = (path for path in folder.rglob("*") if path.is_file())
     return sorted(path for path in found if "__pycache__" not in path.parts)
 
 
 @functools.cache
-def _installed() -> list[str]:
+def _installed_versions() -> list[str]:
     """Every installed distribution with its version."""
     found = importlib.metadata.distributions()
     return sorted({f"{each.name}=={each.version}" for each in found})

@@ -9,19 +9,19 @@ import json
 from pathlib import Path
 
 from roofgrade.course import Course
-from roofgrade.gradebook.answers import models
+from roofgrade.gradebook.answer_release import read_model_answers
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def main():
-    (ROOT / "course/answers.json").write_text(text(ROOT), encoding="utf-8")
+    (ROOT / "course/answers.json").write_text(model_answers_as_json(ROOT), encoding="utf-8")
 
 
-def text(root):
+def model_answers_as_json(root):
     """The model answers of each set by grade id, as JSON."""
     course = Course(root)
-    found = {name: models(course, name) for name in course.released()}
+    found = {name: read_model_answers(course, name) for name in course.released_sets()}
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -45,10 +45,10 @@ import yaml
 from jupytext.myst import MystMetadataParsingError, myst_to_notebook
 from nbformat import NotebookNode
 
-from roofcheck.cells import Asked, asked, calls
+from roofcheck.cells import QuestionCall, question_call, question_calls
 
 SLIDE_TYPES = ("slide", "subslide", "fragment", "skip", "notes", "-")
-PASSED_ON = {"tags", "jupyter", "lectures"}
+KEPT_OPTIONS = {"tags", "jupyter", "lectures"}
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
 
 
@@ -72,8 +72,8 @@ class Text:
     def cells(self, *options: str) -> Iterator[tuple[NotebookNode, dict]]:
         """Each cell with its own options, which leave its metadata; any unknown one is an error."""
         for cell in self.notebook.cells:
-            if unknown := set(cell.metadata) - PASSED_ON - set(options):
-                known = ", ".join(sorted({"id", *PASSED_ON, *options}))
+            if unknown := set(cell.metadata) - KEPT_OPTIONS - set(options):
+                known = ", ".join(sorted({"id", *KEPT_OPTIONS, *options}))
                 raise self.error(cell, f"unknown option {min(unknown)!r}; the options are {known}")
             yield cell, {key: cell.metadata.pop(key) for key in options if key in cell.metadata}
 
@@ -83,11 +83,11 @@ def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text
 
     `points` is a question's worth, by id; it raises for one that is unknown or in error.
     """
-    text = _read(name, source)
+    text = _read_text(name, source)
     for cell, options in text.cells("slide"):
-        for each in calls(cell.source) if cell.cell_type == "code" else ():
+        for each in question_calls(cell.source) if cell.cell_type == "code" else ():
             if each.question:
-                _points(text, cell, each.question, points)
+                _points_of(text, cell, each.question, points)
         slide_type = options.get("slide", _slide_type(cell))
         if slide_type not in SLIDE_TYPES:
             known = ", ".join(SLIDE_TYPES)
@@ -101,19 +101,19 @@ def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text
 
 def read_problem_set(name: str, source: str, points: Callable[[str], float]) -> Text:
     """A problem set's text as nbgrader's source notebook; `points` is a question's worth, by id."""
-    text = _read(name, source)
+    text = _read_text(name, source)
     model_answer = ""
     for cell, options in text.cells("points", "rubric"):
         solution = BEGIN_SOLUTION in cell.source
         if options.pop("rubric", False):
-            cell.source = _rubric(text, cell, model_answer)
-        model_answer = _within_solution(cell) if "points" in options and solution else ""
-        match _asked(cell):
-            case Asked("check", ""):
+            cell.source = _mark_rubric(text, cell, model_answer)
+        model_answer = _is_within_solution(cell) if "points" in options and solution else ""
+        match _whole_cell_call(cell):
+            case QuestionCall("check", ""):
                 raise text.error(cell, 'write check("question-id", ...) with the id as a string')
-            case Asked("check", question):
+            case QuestionCall("check", question):
                 kind = {"grade": True, "locked": True, "solution": False}
-                kind["points"] = _points(text, cell, question, points)
+                kind["points"] = _points_of(text, cell, question, points)
             case None if cell.cell_type == "markdown" and (options or solution):
                 if not (solution and isinstance(options.get("points"), int | float)):
                     raise text.error(
@@ -130,11 +130,11 @@ def read_problem_set(name: str, source: str, points: Callable[[str], float]) -> 
     return text
 
 
-def _within_solution(cell: NotebookNode) -> str:
+def _is_within_solution(cell: NotebookNode) -> str:
     return cell.source.partition(BEGIN_SOLUTION)[2].partition(END_SOLUTION)[0].strip()
 
 
-def _rubric(text: Text, cell: NotebookNode, model_answer: str) -> str:
+def _mark_rubric(text: Text, cell: NotebookNode, model_answer: str) -> str:
     """A rubric between the marks that nbgrader takes out of the release and the feedback."""
     seen, _, scheme = cell.source.partition("\n\n")
     if not (scheme and model_answer) or cell.cell_type == "code":
@@ -147,7 +147,7 @@ def _rubric(text: Text, cell: NotebookNode, model_answer: str) -> str:
     return f"{seen}\n\n### BEGIN MARK SCHEME\n\n{hidden}\n\n### END MARK SCHEME"
 
 
-def _read(name: str, source: str) -> Text:
+def _read_text(name: str, source: str) -> Text:
     try:
         notebook = myst_to_notebook(source, add_source_map=True)
     except (MystMetadataParsingError, yaml.YAMLError, nbformat.ValidationError) as error:
@@ -193,8 +193,8 @@ def _read(name: str, source: str) -> Text:
 
 def _slide_type(cell: NotebookNode) -> str:
     if cell.cell_type == "code":
-        match _asked(cell):
-            case Asked("check" | "predict"):
+        match _whole_cell_call(cell):
+            case QuestionCall("check" | "predict"):
                 return "skip"
         tags = cell.metadata.get("tags", [])
         return "skip" if "setup" in tags else "fragment" if "reveal" in tags else "-"
@@ -205,13 +205,15 @@ def _slide_type(cell: NotebookNode) -> str:
     return "-" if re.match(r"> ?|\||\$\$|- |\d+\. ", cell.source) else "notes"
 
 
-def _asked(cell: NotebookNode) -> Asked | None:
+def _whole_cell_call(cell: NotebookNode) -> QuestionCall | None:
     """The call that asks a question, if it is all of a code cell."""
-    found = asked(cell.source) if cell.cell_type == "code" else None
-    return found if found and found.alone else None
+    found = question_call(cell.source) if cell.cell_type == "code" else None
+    return found if found and found.is_whole_cell else None
 
 
-def _points(text: Text, cell: NotebookNode, question: str, points: Callable[[str], float]) -> float:
+def _points_of(
+    text: Text, cell: NotebookNode, question: str, points: Callable[[str], float]
+) -> float:
     try:
         return points(question)
     except (LookupError, ValueError) as error:

@@ -16,14 +16,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
 from pathlib import Path
 
-from roofcheck.cells import asked
-from roofcheck.course import Asked, ProblemSet
-from roofcheck.home.times import length
-from roofcheck.sentences import listed
-from roofcheck.tables.table import find_question
+from roofcheck.cells import question_call
+from roofcheck.course import ProblemSet, SetQuestion
+from roofcheck.home.times import format_length
+from roofcheck.sentences import join_items
+from roofcheck.tables.catalogue import find_question
 from tools.notebooks import inline_values as inline
 from tools.notebooks.myst_cells import BuildError, Text, read_problem_set
-from tools.sentences import say
+from tools.sentences import sentence
 
 
 def read_sets(root: Path) -> list[ProblemSet]:
@@ -31,17 +31,17 @@ def read_sets(root: Path) -> list[ProblemSet]:
     sets = []
     for path in root.glob("solutions/text/*.md"):
         name, source = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
-        sets.append(describe(read_problem_set(name, source, lambda q: find_question(q).points)))
+        sets.append(describe_set(read_problem_set(name, source, lambda q: find_question(q).points)))
     return sorted(sets, key=lambda each: each.number)
 
 
-def describe(text: Text) -> ProblemSet:
+def describe_set(text: Text) -> ProblemSet:
     """The problem set of a text that is not filled in yet; its questions have no lessons."""
     about = text.notebook.metadata
     if not (about.get("title") and about.get("minutes")):
         raise BuildError(f"{text.name}: its header needs a title and minutes")
     name = Path(text.name).stem.partition("-")[0]
-    questions = tuple(_questions(text))
+    questions = tuple(_list_questions(text))
     drawn_on = {each for cell in text.notebook.cells for each in cell.metadata.get("lectures", ())}
     return ProblemSet(
         id=name,
@@ -55,7 +55,7 @@ def describe(text: Text) -> ProblemSet:
     )
 
 
-def _questions(text: Text) -> Iterator[Asked]:
+def _list_questions(text: Text) -> Iterator[SetQuestion]:
     data = ((cell, cell.metadata) for cell in text.notebook.cells)
     cells = [cell for cell, each in data if "lectures" in each or each.nbgrader.grade]
     for number, (heading, graded) in enumerate(zip_longest(cells[::2], cells[1::2]), 1):
@@ -63,8 +63,8 @@ def _questions(text: Text) -> Iterator[Asked]:
         if not (lectures and graded and graded.metadata.nbgrader.grade):
             reason = 'a heading with "lectures": [2] and one graded cell below it make a question'
             raise text.error(heading, reason)
-        found = asked(graded.source) if graded.cell_type == "code" else None
-        yield Asked(
+        found = question_call(graded.source) if graded.cell_type == "code" else None
+        yield SetQuestion(
             id=found.question if found else graded.id,
             number=number,
             title=heading.source.partition("\n")[0].removeprefix("## "),
@@ -77,12 +77,12 @@ def _questions(text: Text) -> Iterator[Asked]:
         )
 
 
-def fill(text: Text, root: Path) -> None:
+def fill_in_set(text: Text, root: Path) -> None:
     """Number the headings of a problem set, add their points, and put its facts into its prose."""
-    about = describe(text)
+    about = describe_set(text)
     cells = {cell.id: cell for cell in text.notebook.cells}
     for each in about.questions:
-        points = say("set.points-read" if each.paragraph else "set.points", points=each.points)
+        points = sentence("set.points-read" if each.paragraph else "set.points", points=each.points)
         heading = f"{each.number}. {each.title} {points}"
         cells[each.text].source = cells[each.text].source.replace(each.title, heading, 1)
     files = {path.name[:2]: path.stem for path in root.glob("course/text/*.md")}
@@ -90,31 +90,35 @@ def fill(text: Text, root: Path) -> None:
         raise BuildError(f"{text.name}: course/text has no lecture {min(missing)}")
     links = [f"[{int(n[1:])}](../../../course/en/{files[n[1:]]}.ipynb)" for n in about.lectures]
     facts = {
-        "lectures": say("set.lectures" if len(links) > 1 else "set.lecture", linked=listed(links)),
+        "lectures": sentence(
+            "set.lectures" if len(links) > 1 else "set.lecture", linked=join_items(links)
+        ),
         "questions": str(len(about.questions)),
         "points": f"{about.points:g}",
-        "time": length(about.minutes),
+        "time": format_length(about.minutes),
     }
-    inline.place(text, facts | {each.id: str(each.number) for each in about.questions})
+    inline.fill_in_facts(text, facts | {each.id: str(each.number) for each in about.questions})
 
 
-def homework(lecture: int, sets: Sequence[ProblemSet], folder: str) -> str:
+def homework_sentence(lecture: int, sets: Sequence[ProblemSet], folder: str) -> str:
     """The questions that a lecture opens, in words with links; `folder` leads to exercises."""
     parts = []
     for each in sets:
         if opened := [one.number for one in each.questions if one.lecture == f"l{lecture:02}"]:
             key = "set.questions" if len(opened) > 1 else "set.question"
             named = {"set": each.number, "file": f"{folder}/{each.file}"}
-            parts.append(say(key, numbers=ranges(opened), **named))
-    return str(listed(parts))
+            parts.append(sentence(key, numbers=number_ranges(opened), **named))
+    return str(join_items(parts))
 
 
-def ranges(numbers: Sequence[int]) -> str:
+def number_ranges(numbers: Sequence[int]) -> str:
     """Rising numbers in words: "1, 3 to 5 and 7"."""
     words: list[str] = []
     # Numbers of one run are as far above their place.
     for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
         first, *others = [str(number) for _, number in run]
         longer = len(others) > 1
-        words += [say("set.range", first=first, last=others[-1])] if longer else [first, *others]
-    return str(listed(words))
+        words += (
+            [sentence("set.range", first=first, last=others[-1])] if longer else [first, *others]
+        )
+    return str(join_items(words))

@@ -40,14 +40,16 @@ def main():
         install_with_uv(arguments, quiet)
     except (OSError, subprocess.CalledProcessError) as error:
         why = getattr(error, "strerror", None) or "its message is above"
-        say(f"uv failed ({why}), so pip installs the packages. This takes a minute or two.")
+        print_sentence(
+            f"uv failed ({why}), so pip installs the packages. This takes a minute or two."
+        )
         code = subprocess.run([*PIP, *quiet, "install", *arguments]).returncode
         if code:
             sys.exit(code)
-    say(f"Installed the packages in {time.monotonic() - begin:.0f} s.")
+    print_sentence(f"Installed the packages in {time.monotonic() - begin:.0f} s.")
 
 
-def say(sentence):
+def print_sentence(sentence):
     print(sentence, flush=True)
 
 
@@ -55,7 +57,9 @@ def install_with_uv(arguments, quiet):
     """Fetch uv and run it; OSError or CalledProcessError if either fails."""
     # Some servers forbid programs in /tmp, but none in an environment.
     with tempfile.TemporaryDirectory(prefix="uv-", dir=sys.prefix) as folder:
-        say(f"Fetching {UV_LOCK.read_text().strip()}, which installs packages faster than pip.")
+        print_sentence(
+            f"Fetching {UV_LOCK.read_text().strip()}, which installs packages faster than pip."
+        )
         # Where there is no wheel of uv, building it would take longer than pip takes for all.
         fetch = ["--quiet", "install", "--only-binary=:all:", "--no-compile", "--target", folder]
         subprocess.run([*PIP, *fetch, "-r", UV_LOCK], check=True)
@@ -70,7 +74,7 @@ def install_with_uv(arguments, quiet):
         # module when it first imports it, unless that is switched off.
         if sys.dont_write_bytecode and "--compile" not in arguments:
             options.append("--compile")
-        say(f"Installing the packages, up to {count_packages(arguments)} of them.")
+        print_sentence(f"Installing the packages, up to {count_packages(arguments)} of them.")
         subprocess.run(
             [uv, "pip", "install", *options, *arguments],
             env={**translate_settings(pip_settings), **choose_link_mode(uv), **os.environ},

@@ -20,15 +20,15 @@ import nbformat
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from roofcheck import course
-from rooflab.palette import filled
-from tools.sentences import say
+from rooflab.palette import fill_colours
+from tools.sentences import sentence
 from tools.site import chip_tables as chips
 from tools.site import downloads, explorer, folding
-from tools.site.links import notebooks, places, relinked
-from tools.site.readme_picture import draw
-from tools.site.standalone import NEEDS, alone
+from tools.site.links import released_notebooks, relink_to_site, site_pages
+from tools.site.readme_picture import draw_picture
+from tools.site.standalone import NEEDS, standalone_notebook
 from tools.slides.talks import read_talk
-from tools.slides.web_assets import BUILD, mathjax, run, widgets
+from tools.slides.web_assets import BUILD, mathjax_script, run_for_page, widget_scripts
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -52,14 +52,19 @@ def main(argv=None):
         "--address", help="where the site will be published; else what course/term.toml says"
     )
     args = parser.parse_args(argv)
-    site = (args.address or course.find(ROOT).term.site).rstrip("/")
+    site = (args.address or course.find_course(ROOT).term.site).rstrip("/")
     with tempfile.TemporaryDirectory() as work:
         pages, files = (Path(work, name) for name in ("pages", "files"))
         wheels = write_files(Path(work), files, args.kit, site)
-        decks = downloads.take(args.slides, files / "slides")
+        decks = downloads.copy_decks(args.slides, files / "slides")
         write_pages(pages, decks, args.kit, "" if site else wheels)
         command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet"]
-        command += ["-D", f"project={say('site.title')}", "-D", f"html_title={say('site.title')}"]
+        command += [
+            "-D",
+            f"project={sentence('site.title')}",
+            "-D",
+            f"html_title={sentence('site.title')}",
+        ]
         folders = ["-c", work, "-d", f"{work}/doctrees", pages, f"{work}/site"]
         if status := subprocess.run([*command, *folders]).returncode:
             return status
@@ -76,21 +81,21 @@ def write_files(work, files, kit, site):
     for folder in ("static", "templates"):
         shutil.copytree(HERE / folder, work / folder)
     icon = work / "static/favicon.svg"
-    icon.write_text(filled(icon.read_text(encoding="utf-8")), encoding="utf-8")
-    for name, script in {"widgets.js": widgets(), "mathjax.js": mathjax()}.items():
+    icon.write_text(fill_colours(icon.read_text(encoding="utf-8")), encoding="utf-8")
+    for name, script in {"widgets.js": widget_scripts(), "mathjax.js": mathjax_script()}.items():
         (work / "static" / name).write_text(script, encoding="utf-8")
-    wheels = unpacked(kit, files / "wheels") if kit else []
-    lectures, problems = notebooks()
+    wheels = unpack_wheels(kit, files / "wheels") if kit else []
+    lectures, problems = released_notebooks()
     for path in (*lectures, *problems):
-        text = alone(path, site, wheels) if kit else path.read_text(encoding="utf-8")
-        write(files / "notebooks" / path.name, text)
+        text = standalone_notebook(path, site, wheels) if kit else path.read_text(encoding="utf-8")
+        write_text(files / "notebooks" / path.name, text)
     shutil.copy(ROOT / "LICENSE", files / "LICENSE.txt")
     if kit:
         shutil.copy(kit, files)
     return wheels
 
 
-def unpacked(kit, into):
+def unpack_wheels(kit, into):
     """Take the packages' wheels out of the kit; their names, in the order of their need."""
     into.mkdir(parents=True)
     with zipfile.ZipFile(kit) as archive:
@@ -102,79 +107,86 @@ def unpacked(kit, into):
 
 def write_pages(pages, listed, kit, beside):
     """The pages as Sphinx reads them; ``beside`` names what downloads need beside them."""
-    lectures, problems = notebooks()
+    lectures, problems = released_notebooks()
     data = {
-        "readme": sections(ROOT / "README.md"),
-        "guide": linked(ROOT / "roofkit/README.md"),
-        "lab": linked(ROOT / "rooflab/README.md"),
-        "contributing": linked(ROOT / "CONTRIBUTING.md"),
-        "teaching": linked(ROOT / "TEACHING.md"),
-        "presenting": linked(ROOT / "PRESENTING.md"),
-        "questions": linked(ROOT / "roofcheck/README.md"),
-        "grading": linked(ROOT / "roofgrade/README.md"),
-        "hub": linked(ROOT / "deploy/machine/README.md"),
-        "cluster": linked(ROOT / "deploy/cluster/README.md"),
-        "picture": draw().alt,
-        "lectures": {path.stem: title(path) for path in lectures},
-        "problems": {path.stem: title(path) for path in problems},
-        "chips": chips.table(),
-        "explorer": explorer.page(),
-        "left_out": explorer.left_out(),
+        "readme": sections_by_heading(ROOT / "README.md"),
+        "guide": text_with_site_links(ROOT / "roofkit/README.md"),
+        "lab": text_with_site_links(ROOT / "rooflab/README.md"),
+        "contributing": text_with_site_links(ROOT / "CONTRIBUTING.md"),
+        "teaching": text_with_site_links(ROOT / "TEACHING.md"),
+        "presenting": text_with_site_links(ROOT / "PRESENTING.md"),
+        "questions": text_with_site_links(ROOT / "roofcheck/README.md"),
+        "grading": text_with_site_links(ROOT / "roofgrade/README.md"),
+        "hub": text_with_site_links(ROOT / "deploy/machine/README.md"),
+        "cluster": text_with_site_links(ROOT / "deploy/cluster/README.md"),
+        "picture": draw_picture().alt,
+        "lectures": {path.stem: title_and_summary(path) for path in lectures},
+        "problems": {path.stem: title_and_summary(path) for path in problems},
+        "chips": chips.chip_table(),
+        "explorer": explorer.explorer_html(),
+        "left_out": explorer.list_left_out(),
         "decks": listed,
-        "minutes": {path.stem: minutes(path) for path in (ROOT / "course").glob("talk*.toml")},
+        "minutes": {path.stem: talk_minutes(path) for path in (ROOT / "course").glob("talk*.toml")},
         "kit": kit,
         "beside": beside,
     }
     for path in (HERE / "pages").rglob("[!_]*.md"):
         name = path.relative_to(HERE / "pages")
         if listed or name.stem != "slides":
-            write(pages / name, TEMPLATES.get_template(name.as_posix()).render(data))
+            write_text(pages / name, TEMPLATES.get_template(name.as_posix()).render(data))
     shutil.copy(ROOT / "course/roofline.png", pages)
     with ThreadPoolExecutor(2) as pool:
-        for path, notebook in zip(lectures, pool.map(run, lectures), strict=True):
-            folding.fold(notebook)
-            write(pages / "lectures" / path.name, headed(notebook, path, "_lecture.md", data))
+        for path, notebook in zip(lectures, pool.map(run_for_page, lectures), strict=True):
+            folding.fold_cells(notebook)
+            write_text(
+                pages / "lectures" / path.name,
+                page_of_notebook(notebook, path, "_lecture.md", data),
+            )
     for path in problems:
         notebook = nbformat.read(path, as_version=4)
         # A page needs nothing; headed() puts other words below the title.
         notebook.cells[0].source = NEEDS.sub("", notebook.cells[0].source)
-        write(pages / "problems" / path.name, headed(notebook, path, "_problems.md", data))
+        write_text(
+            pages / "problems" / path.name, page_of_notebook(notebook, path, "_problems.md", data)
+        )
 
 
-def write(path, text):
+def write_text(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
 
-def headed(notebook, path, template, data):
+def page_of_notebook(notebook, path, template, data):
     """The notebook as text with the site's links, and a few words under its title."""
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = relinked(cell.source, path, places()[path.relative_to(ROOT).as_posix()])
+            cell.source = relink_to_site(
+                cell.source, path, site_pages()[path.relative_to(ROOT).as_posix()]
+            )
     words = TEMPLATES.get_template(template).render(data, name=path.stem)
     notebook.cells.insert(1, nbformat.v4.new_markdown_cell(words, id="downloads"))
     return nbformat.writes(notebook)
 
 
-def title(path):
+def title_and_summary(path):
     """A notebook's heading and the paragraph below it."""
-    source = relinked(nbformat.read(path, as_version=4).cells[0].source, path)
+    source = relink_to_site(nbformat.read(path, as_version=4).cells[0].source, path)
     heading, _, text = source.partition("\n\n")
     return {"title": heading.removeprefix("# "), "text": text.partition("\n\n")[0]}
 
 
-def minutes(path):
+def talk_minutes(path):
     """A talk's length."""
     return f"{read_talk(path.name, path.read_text(encoding='utf-8')).minutes:g}"
 
 
-def linked(path):
+def text_with_site_links(path):
     """A text of the repository with its links as they are on the site."""
     # The blank line at the end of a block is for doctest.
-    return relinked(path.read_text(encoding="utf-8").replace("\n\n```\n", "\n```\n"), path)
+    return relink_to_site(path.read_text(encoding="utf-8").replace("\n\n```\n", "\n```\n"), path)
 
 
-def sections(path):
+def sections_by_heading(path):
     """A text's parts by the heading of the second level that opens them, each with its heading."""
-    opening, *rest = re.split(r"^(?=## )", linked(path), flags=re.M)
+    opening, *rest = re.split(r"^(?=## )", text_with_site_links(path), flags=re.M)
     return {"": opening} | {part.split("\n", 1)[0].removeprefix("## "): part for part in rest}

@@ -26,7 +26,7 @@ LINKS = {
 # The names with jp are JupyterLab's, which the live pictures use.
 html_theme_options = {
     "light_css_variables": {
-        **palette.variables(),
+        **palette.css_variables(),
         **LINKS,
         "figure": "none",
         "jp-layout-color0": "var(--color-background-primary)",
@@ -35,7 +35,7 @@ html_theme_options = {
         "jp-ui-font-family": "var(--font-stack)",
     },
     "dark_css_variables": {
-        **palette.variables(dark=True),
+        **palette.css_variables(dark=True),
         **LINKS,  # the theme has others of its own for the dark
         "figure": "invert(0.93) hue-rotate(180deg)",
     },

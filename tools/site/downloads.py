@@ -3,13 +3,13 @@
 import shutil
 import sys
 
-from tools.sentences import say
-from tools.slides.deck_titles import decks
+from tools.sentences import sentence
+from tools.slides.deck_titles import deck_titles
 
 
-def take(slides, into):
+def copy_decks(slides, into):
     """Copy the decks; returns the title of each, and its files by their names for readers."""
-    found = decks(slides)
+    found = deck_titles(slides)
     if not found:
         print(f"no decks in {slides}, so the site has none; make slides first", file=sys.stderr)
         return {}
@@ -18,7 +18,7 @@ def take(slides, into):
     for deck, title in found.items():
         names = {"html": deck.name, "pdf": f"{deck.stem}.pdf", "notes": f"{deck.stem}-notes.pdf"}
         files = {
-            say(f"downloads.{kind}"): name
+            sentence(f"downloads.{kind}"): name
             for kind, name in names.items()
             if (slides / name).is_file()
         }

@@ -6,7 +6,7 @@ from rooflab import explore
 
 # Markdown takes each part as it is, up to its end, if a blank line stands before it. The model is
 # what anywidget gives a picture in a notebook.
-PAGE = """
+PAGE_PARTS = """
 <div class="roofkit-explorer"><div id="explorer"></div></div>
 
 <style>{css}</style>
@@ -31,16 +31,16 @@ explorer.render({{ model, el: document.getElementById("explorer") }});
 """
 
 
-def left_out():
+def list_left_out():
     """Why a model or a chip is not in the lists, a sentence each."""
     return list(explore.model().left_out.values())
 
 
-def page():
+def explorer_html():
     """The part of the page as HTML: its figures, its style and its script."""
     picture = explore.model().children[-1]
     values = {name: getattr(picture, name) for name in ("data", "state", "text", "units")}
-    return PAGE.format(
+    return PAGE_PARTS.format(
         css=picture._css,
         values=json.dumps(values, separators=(",", ":")).replace("</", "<\\/"),
         module=picture._esm.replace("export default ", "const explorer = "),

@@ -24,7 +24,7 @@ PLACES = {
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 
 
-def notebooks():
+def released_notebooks():
     """The lectures and the problem sets as students get them, in order."""
     lectures, problems = (
         (ROOT / "course/en").glob("*.ipynb"),
@@ -34,35 +34,35 @@ def notebooks():
 
 
 @functools.cache
-def places():
+def site_pages():
     """The page of each file."""
-    lectures, problems = notebooks()
+    lectures, problems = released_notebooks()
     pages = {path: f"lectures/{path.name}" for path in lectures}
     pages |= {path: f"problems/{path.name}" for path in problems}
     return PLACES | {path.relative_to(ROOT).as_posix(): page for path, page in pages.items()}
 
 
-def place_of(source, target):
+def page_of_link(source, target):
     """The page of the file to which a text at ``source`` links as ``target``, or None."""
-    return places().get(os.path.relpath(source.parent / target, ROOT))
+    return site_pages().get(os.path.relpath(source.parent / target, ROOT))
 
 
-def relinked(text, source, page="index.md"):
+def relink_to_site(text, source, page="index.md"):
     """The text of a file of the repository with its links as they are on a page of the site."""
 
     def placed(found):
-        place = place_of(source, found[1])
+        place = page_of_link(source, found[1])
         return f"]({os.path.relpath(place, Path(page).parent)}" if place else found[0]
 
     return re.sub(r"\]\(([^)#:\s]+)(?=[)#])", placed, text)
 
 
-def carried(text, source, site):
+def relink_to_address(text, source, site):
     """The text as it reads far from the repository: its links lead to the site, or are words."""
 
     def placed(found):
         words, target, at = found.groups("")
-        place = place_of(source, target)
+        place = page_of_link(source, target)
         if not (place and site):
             return words
         page = re.sub(r"\.(ipynb|md)(?=#|$)", ".html", place)

@@ -5,14 +5,14 @@ import re
 
 import nbformat
 
-from tools.sentences import say
-from tools.site.links import carried
+from tools.sentences import sentence
+from tools.site.links import relink_to_address
 
 # A set says in words what the first cell does.
 NEEDS = re.compile(r"\n\n\*This notebook needs .*")
 
 
-def alone(path, site, wheels):
+def standalone_notebook(path, site, wheels):
     """The notebook at ``path`` as text, for a reader who may have nothing but this file.
 
     ``wheels`` are the names of the packages' files. They lie on the site, whose address is ``site``
@@ -21,24 +21,24 @@ def alone(path, site, wheels):
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = NEEDS.sub("", carried(cell.source, path, site))
-    first = nbformat.v4.new_code_cell(first_cell(site, wheels), id="install")
+            cell.source = NEEDS.sub("", relink_to_address(cell.source, path, site))
+    first = nbformat.v4.new_code_cell(install_cell(site, wheels), id="install")
     # The code is folded: in JupyterLab by the first, in Colab by the second.
     first.metadata = {"jupyter": {"source_hidden": True}, "cellView": "form"}
     notebook.cells.insert(0, first)
     return nbformat.writes(notebook) + "\n"
 
 
-def first_cell(site, wheels):
+def install_cell(site, wheels):
     """The code of that cell: the function below, and a call of it with its sentences."""
     sentences = {
-        name: say(f"alone.{name}", wheels=", ".join(wheels), found="{found}")
+        name: sentence(f"alone.{name}", wheels=", ".join(wheels), found="{found}")
         for name in ("begin", "nowhere", "failed")
     }
     given = [repr(f"{site}/wheels" if site else ""), repr(list(wheels))]
     given += [f"{name}={sentence!r}" for name, sentence in sentences.items()]
     call = "install_course(\n" + "".join(f"    {each},\n" for each in given) + ")"
-    return f"# @title {say('alone.title')}\n{inspect.getsource(install_course)}\n\n{call}"
+    return f"# @title {sentence('alone.title')}\n{inspect.getsource(install_course)}\n\n{call}"
 
 
 def install_course(site, wheels, begin, nowhere, failed):

@@ -23,18 +23,18 @@ from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import sync_playwright
 
 from rooflab import palette
-from tools.sentences import say
-from tools.slides.chromium import FLAGS, PATIENCE, NoBrowserError, find_chromium
-from tools.slides.decks import LOOKING, DeckError, slides_of
+from tools.sentences import sentence
+from tools.slides.chromium import FLAGS, PAGE_TIMEOUT, NoBrowserError, find_chromium
+from tools.slides.decks import LOOKING_SECONDS, DeckError, slides_of
 from tools.slides.talks import read_talk
-from tools.slides.web_assets import BUILD, mathjax, npm, run, widgets
+from tools.slides.web_assets import BUILD, mathjax_script, npm_text, run_for_page, widget_scripts
 
 ROOT = Path(__file__).resolve().parents[2]
-DECK = Path(__file__).with_name("deck")
+DECK_FOLDER = Path(__file__).with_name("deck")
 REVEAL = "reveal.js", "6.0.2"
-STATE = "application/vnd.jupyter.widget-state+json"
+WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 # A printer that does not wait for the pages and the pictures prints empty ones.
-PRINTABLE = """() => {
+IS_PRINTABLE = """() => {
   const count = (what) => document.querySelectorAll(what).length;
   return window.Reveal?.isReady() && count(".pdf-page") &&
     count("script[type$='widget-view+json']") <= count(".widget-subarea > *") &&
@@ -53,7 +53,7 @@ def main(argv=None, root=ROOT):
     sources = args.sources or [*lectures, *sorted(root.glob("course/talk*.toml"))]
     try:
         printer = None if args.no_pdf else find_chromium()
-        decks = make(sources, lectures)
+        decks = make_decks(sources, lectures)
     except NoBrowserError as error:
         print(f"{error}; --no-pdf does without", file=sys.stderr)
         return 1
@@ -61,7 +61,7 @@ def main(argv=None, root=ROOT):
         print(error, file=sys.stderr)
         return 1
     args.into.mkdir(parents=True, exist_ok=True)
-    written = [write(deck, args.into / f"{path.stem}.html") for path, deck in decks.items()]
+    written = [write_deck(deck, args.into / f"{path.stem}.html") for path, deck in decks.items()]
     try:
         written += print_decks(written, printer) if printer else []
     except PlaywrightError as error:
@@ -72,15 +72,15 @@ def main(argv=None, root=ROOT):
     return 0
 
 
-def make(sources, lectures):
+def make_decks(sources, lectures):
     """The notebook that each deck shows; a talk may name slides of any lecture and source."""
     stems = [path.stem for path in sources]
     if doubled := [stem for stem in stems if stems.count(stem) > 1]:
         raise DeckError(f"two sources would be one deck, {doubled[0]}.html: rename one")
-    talks = {path: open_talk(path) for path in sources if path.suffix == ".toml"}
+    talks = {path: read_talk_file(path) for path in sources if path.suffix == ".toml"}
     wanted = dict.fromkeys([*(p for p in sources if p not in talks), *(lectures * bool(talks))])
     # A wrong id is found before the lectures run, which takes minutes.
-    saved = [slide for path in wanted for slide in slides_of(open_notebook(path))]
+    saved = [slide for path in wanted for slide in slides_of(read_notebook(path))]
     for talk in talks.values():
         print(talk.describe_minutes(saved))
     with ThreadPoolExecutor(2) as pool:
@@ -94,14 +94,14 @@ def make(sources, lectures):
     }
 
 
-def open_talk(path):
+def read_talk_file(path):
     try:
         return read_talk(path.name, path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError:
         raise DeckError(f"{path}: save it as UTF-8") from None
 
 
-def open_notebook(path):
+def read_notebook(path):
     try:
         notebook = nbformat.read(path, as_version=4)
     except (ValueError, AttributeError, nbformat.ValidationError):
@@ -117,56 +117,58 @@ def open_notebook(path):
 def run_notebook(path):
     """The notebook that has run, its pictures drawn for a deck."""
     try:
-        return run(path)
+        return run_for_page(path)
     except CellExecutionError as error:
         raise DeckError(f"{path}: a cell fails: {error.ename}: {error.evalue}") from None
 
 
 def lecture_deck(lecture):
     """A lecture as the notebook that its deck shows, slides below slides."""
-    lecture.cells = [cell for slide in slides_of(lecture) for cell in slide.staged(slide.seconds)]
+    lecture.cells = [
+        cell for slide in slides_of(lecture) for cell in slide.stage_cells(slide.seconds)
+    ]
     return lecture
 
 
 def talk_deck(talk, slides, lectures):
     """A talk as the notebook that its deck shows: a title, then its slides side by side."""
     title = new_markdown_cell(f"# {talk.title}", id="title")
-    title.metadata = {"slideshow": {"slide_type": "slide"}, "timing": LOOKING}
+    title.metadata = {"slideshow": {"slide_type": "slide"}, "timing": LOOKING_SECONDS}
     chosen = talk.choose_slides(slides)
     # What is left of its time is for questions, at the end: no slide is paced slower than spoken.
-    left = 60 * talk.minutes - LOOKING - sum(slide.seconds for slide in chosen)
+    left = 60 * talk.minutes - LOOKING_SECONDS - sum(slide.seconds for slide in chosen)
     deck = new_notebook(cells=[title], metadata={"title": talk.title})
     for slide in chosen:
-        opening, *rest = slide.staged(slide.seconds + left * (slide is chosen[-1]))
+        opening, *rest = slide.stage_cells(slide.seconds + left * (slide is chosen[-1]))
         opening.metadata.slideshow = {"slide_type": "slide"}
         deck.cells += [opening, *rest]
     state = {}
     for lecture in lectures:
-        state |= lecture.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
-    deck.metadata.widgets = {STATE: {"state": state, "version_major": 2, "version_minor": 0}}
+        state |= lecture.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
+    deck.metadata.widgets = {WIDGET_STATE: {"state": state, "version_major": 2, "version_minor": 0}}
     return deck
 
 
-def write(deck, target):
+def write_deck(deck, target):
     """The deck as one HTML file."""
-    template = (DECK / "index.html.j2").read_text(encoding="utf-8")
+    template = (DECK_FOLDER / "index.html.j2").read_text(encoding="utf-8")
     exporter = SlidesExporter(raw_template=template, exclude_anchor_links=True)
-    styles = [npm(*REVEAL, f"dist/{name}.css") for name in ("reveal", "theme/white")]
-    drawing = quote(palette.filled((DECK / "title.svg").read_text(encoding="utf-8")))
+    styles = [npm_text(*REVEAL, f"dist/{name}.css") for name in ("reveal", "theme/white")]
+    drawing = quote(palette.fill_colours((DECK_FOLDER / "title.svg").read_text(encoding="utf-8")))
     styles += [
-        palette.css(palette.JUPYTER),
+        palette.css_rules(palette.JUPYTER_DARK),
         f':root {{ --roof-drawing: url("data:image/svg+xml,{drawing}"); }}',
-        (DECK / "deck.css").read_text(encoding="utf-8"),
+        (DECK_FOLDER / "deck.css").read_text(encoding="utf-8"),
     ]
     parts = {
         "styles": styles,
         "scripts": [
             # reveal.js comes before require.js, whose loader it would take for its own.
-            npm(*REVEAL, "dist/reveal.js"), npm(*REVEAL, "dist/plugin/notes.js"),
-            mathjax(), widgets(),
+            npm_text(*REVEAL, "dist/reveal.js"), npm_text(*REVEAL, "dist/plugin/notes.js"),
+            mathjax_script(), widget_scripts(),
         ],
-        "words": {key: say(f"deck.{key}") for key in ("key_code", "key_dark", "code")},
-        "start": (DECK / "deck.js").read_text(encoding="utf-8"),
+        "words": {key: sentence(f"deck.{key}") for key in ("key_code", "key_dark", "code")},
+        "start": (DECK_FOLDER / "deck.js").read_text(encoding="utf-8"),
     }  # fmt: skip
     resources = {"metadata": {"name": target.stem}, "deck": parts}
     page, _ = exporter.from_notebook_node(deck, resources)
@@ -178,13 +180,15 @@ def print_decks(decks, chromium):
     """Each deck as a PDF of its slides, and as one with a page of script after each."""
     printed = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS, timeout=PATIENCE)
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=FLAGS, timeout=PAGE_TIMEOUT
+        )
         for deck in decks:
             for query, end in (("", ".pdf"), ("&showNotes=separate-page", "-notes.pdf")):
                 page = browser.new_page()
-                page.set_default_timeout(PATIENCE)
+                page.set_default_timeout(PAGE_TIMEOUT)
                 page.goto(f"{deck.resolve().as_uri()}?print-pdf{query}")
-                page.wait_for_function(PRINTABLE)
+                page.wait_for_function(IS_PRINTABLE)
                 target = deck.with_name(deck.stem + end)
                 # reveal.js adds a blank page at the end, which is left out.
                 pages = page.locator(

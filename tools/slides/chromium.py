@@ -13,7 +13,7 @@ FLAGS = (
 
 
 # Milliseconds before a page is given up: no time that a busy machine may take.
-PATIENCE = 120_000
+PAGE_TIMEOUT = 120_000
 
 
 class NoBrowserError(RuntimeError):

@@ -4,7 +4,7 @@ import html
 import re
 
 
-def decks(folder):
+def deck_titles(folder):
     """The title of each deck in a folder, by its path."""
     return {
         path: html.unescape(re.search("<title>(.*?)</title>", path.read_text("utf-8"), re.S)[1])

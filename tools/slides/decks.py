@@ -17,21 +17,21 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from roofcheck import find_question
-from roofcheck.cells import asked
-from roofcheck.showing.worked import worked
-from roofkit._html import quantities
-from tools.sentences import say
+from roofcheck.cells import question_call
+from roofcheck.showing.deck_answer import deck_answer
+from roofkit._html import subscript_times
+from tools.sentences import sentence
 
-OPENS = ("slide", "subslide")
-VIEW = "application/vnd.jupyter.widget-view+json"
+SLIDE_STARTS = ("slide", "subslide")
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 CLICK, PAUSE = "▶", "⏸"
 WORDS_A_MINUTE = 130
 # The space between a number and its unit.
-UNIT = re.compile(
+SPACE_BEFORE_UNIT = re.compile(
     r"(?<=[\d⁰¹²³⁴⁵⁶⁷⁸⁹]) (?=(?:[kMGTPmµn]?s|[kMGTP]?B|[kMGTP]?FLOPs?|bits?|bytes?)\b)"
 )
 # Seconds that the room needs: to look at a slide, to think about a question, to watch sliders.
-LOOKING, THINKING, WATCHING = 15, 45, 90
+LOOKING_SECONDS, THINKING_SECONDS, WATCHING_SECONDS = 15, 45, 90
 
 
 class DeckError(Exception):
@@ -54,20 +54,20 @@ class Slide:
         return self.cells[0].id
 
     @property
-    def said(self):
+    def spoken_cells(self):
         """What is said and by which cell, in order; with a mark where the room has its part."""
         for cell in self.cells:
             if slide_type(cell) == "notes":
-                yield cell.id, "", self.instead.get(cell.id, _unfolded(cell.source))
-            elif slide_type(cell) == "fragment" or _asked(cell, "check"):
+                yield cell.id, "", self.instead.get(cell.id, _unfold_details(cell.source))
+            elif slide_type(cell) == "fragment" or _asked_question(cell, "check"):
                 yield cell.id, CLICK, ""
-            elif question := _asked(cell, "predict"):
-                yield cell.id, PAUSE, self.instead.get(cell.id, _answer(question))
+            elif question := _asked_question(cell, "predict"):
+                yield cell.id, PAUSE, self.instead.get(cell.id, _answer_text(question))
 
     @property
     def script(self):
         """What the speaker says, as Markdown."""
-        parts = [self.before, *(f"{mark} {text}".strip() for _, mark, text in self.said)]
+        parts = [self.before, *(f"{mark} {text}".strip() for _, mark, text in self.spoken_cells)]
         return "\n\n".join(filter(None, parts))
 
     @property
@@ -78,20 +78,20 @@ class Slide:
             for cell in self.cells
             if cell.cell_type == "markdown" and slide_type(cell) not in ("notes", "skip")
         )
-        return words(text) + words(self.script)
+        return count_words(text) + count_words(self.script)
 
     @property
     def seconds(self):
         """How long the slide takes: its words, and time for the room."""
-        checks = sum(bool(_asked(cell, "check")) for cell in self.cells)
+        checks = sum(bool(_asked_question(cell, "check")) for cell in self.cells)
         questions = checks + self.script.count(PAUSE)
-        live = sum(VIEW in data for cell in self.cells for data in _data(cell))
+        live = sum(WIDGET_VIEW in data for cell in self.cells for data in _output_types(cell))
         spoken = 60 * self.words / WORDS_A_MINUTE
-        return spoken + LOOKING + THINKING * questions + WATCHING * live
+        return spoken + LOOKING_SECONDS + THINKING_SECONDS * questions + WATCHING_SECONDS * live
 
-    def staged(self, seconds):
+    def stage_cells(self, seconds):
         """The cells as the deck shows them; the presenter's clock gives them so many seconds."""
-        opening, *rest = (cell for cell in map(_shown, deepcopy(self.cells)) if cell)
+        opening, *rest = (cell for cell in map(_cell_on_slide, deepcopy(self.cells)) if cell)
         opening.metadata.timing = round(seconds)
         if not self.script:
             return [opening, *rest]
@@ -104,7 +104,7 @@ def slides_of(lecture):
     """The slides of a notebook that has run; what stands before the first is on none."""
     slides = []
     for cell in lecture.cells:
-        if slide_type(cell) in OPENS:
+        if slide_type(cell) in SLIDE_STARTS:
             slides.append(Slide([]))
         if slides:
             slides[-1].cells.append(cell)
@@ -115,62 +115,62 @@ def slide_type(cell):
     return cell.metadata.get("slideshow", {}).get("slide_type", "-")
 
 
-def words(script):
+def count_words(script):
     """How many words are spoken; a formula counts as one, a line of formulas as ten."""
     spoken = re.sub(r"\$\$.+?\$\$", "formula " * 10, script, flags=re.DOTALL)
     spoken = re.sub(r"<[^>]+>", " ", re.sub(r"\$[^$]+\$", "formula", spoken))
     return len(re.findall(r"\w[\w.,/'’-]*", spoken))
 
 
-def _shown(cell):
+def _cell_on_slide(cell):
     """The cell as it stands on the slide; None if it does not."""
-    if question := _asked(cell, "check"):
-        answer = new_markdown_cell(_answer(question), id=cell.id)
+    if question := _asked_question(cell, "check"):
+        answer = new_markdown_cell(_answer_text(question), id=cell.id)
         answer.metadata = {"slideshow": {"slide_type": "fragment"}, "tags": ["answer"]}
         return answer
     if slide_type(cell) in ("notes", "skip"):
         return None
     if cell.cell_type == "markdown":
-        cell.source = _unbroken(cell.source)
-    if any({VIEW, "text/html"} & data for data in _data(cell)):
+        cell.source = _keep_quantities_whole(cell.source)
+    if any({WIDGET_VIEW, "text/html"} & data for data in _output_types(cell)):
         cell.metadata.tags = [*cell.metadata.get("tags", []), "picture"]
     return cell
 
 
-def _data(cell):
+def _output_types(cell):
     """The kinds of data of each output."""
     return (set(output.get("data", ())) for output in cell.get("outputs", []))
 
 
-def _asked(cell, *calls):
+def _asked_question(cell, *calls):
     """The id of the question that the cell asks by one of these calls, if it is such a cell."""
-    found = asked(cell.source) if cell.cell_type == "code" else None
+    found = question_call(cell.source) if cell.cell_type == "code" else None
     return found.question if found and found.call in calls else ""
 
 
-def _answer(question):
-    told = worked(find_question(question))
+def _answer_text(question):
+    told = deck_answer(find_question(question))
     right = html.escape(told.answer).rstrip(".")
-    sentence = "deck.answer" if told.remark else "deck.answer_alone"
-    lines = [say(sentence, answer=right, remark=told.remark)]
+    key = "deck.answer" if told.remark else "deck.answer_alone"
+    lines = [sentence(key, answer=right, remark=told.remark)]
     if told.says and told.slip:
-        lines.append(say("deck.slip", slip=html.escape(told.slip), says=told.says))
+        lines.append(sentence("deck.slip", slip=html.escape(told.slip), says=told.says))
     elif told.says:
         lines.append(told.says)
-    return _unbroken(quantities(" ".join(lines)))
+    return _keep_quantities_whole(subscript_times(" ".join(lines)))
 
 
-def _unbroken(source):
+def _keep_quantities_whole(source):
     """Text in which no line ends within a quantity such as 2 · 10¹² FLOPs."""
     source = re.sub(r"(?<=\d) · (?=10)", "\u00a0·\u00a0", source)
-    return UNIT.sub("\u00a0", source)
+    return SPACE_BEFORE_UNIT.sub("\u00a0", source)
 
 
-def _unfolded(source):
+def _unfold_details(source):
     """Folded text as the speaker reads it: a summary is no more than a heading."""
     unfolded = re.sub(
         r"<details><summary>(.*?)</summary>",
-        lambda found: say("deck.folded", summary=found[1]),
+        lambda found: sentence("deck.folded", summary=found[1]),
         source,
     )
     return unfolded.replace("</details>", "").strip()

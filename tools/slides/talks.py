@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 
 from nbformat.v4 import new_markdown_cell
 
-from tools.slides.decks import LOOKING, WORDS_A_MINUTE, DeckError, Slide
+from tools.slides.decks import LOOKING_SECONDS, WORDS_A_MINUTE, DeckError, Slide
 
-KEYS = {"id", "text", "before", "instead"}
+SLIDE_KEYS = {"id", "text", "before", "instead"}
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Talk:
                     f"{holders[part.id]!r}"
                 )
             slide = known[part.id]
-            speaking = [cell for cell, _, text in slide.said if text]
+            speaking = [cell for cell, _, text in slide.spoken_cells if text]
             for cell in part.instead:
                 if cell not in speaking:
                     there = f"by {', '.join(speaking)}" if speaking else "nothing"
@@ -83,7 +83,7 @@ class Talk:
                         f"{cell!r}; said there is {there}"
                     )
             chosen.append(Slide(slide.cells, part.before, part.instead))
-        needed = (LOOKING + sum(slide.seconds for slide in chosen)) / 60
+        needed = (LOOKING_SECONDS + sum(slide.seconds for slide in chosen)) / 60
         if needed > self.minutes:
             longest = sorted(chosen, key=lambda slide: -slide.seconds)[:3]
             raise DeckError(
@@ -97,7 +97,7 @@ class Talk:
         """One sentence on how the minutes are spent."""
         chosen = self.choose_slides(lecture_slides)
         spoken = sum(slide.words for slide in chosen) / WORDS_A_MINUTE
-        needed = (LOOKING + sum(slide.seconds for slide in chosen)) / 60
+        needed = (LOOKING_SECONDS + sum(slide.seconds for slide in chosen)) / 60
         return (
             f"{self.name}: {len(chosen)} slides; of {self.minutes:g} minutes the words take "
             f"{spoken:.0f}, the room's looking and thinking {needed - spoken:.0f}, and "
@@ -124,8 +124,10 @@ def read_talk(name: str, text: str) -> Talk:
     slides: list[TalkSlide] = []
     for line, table in zip(lines, tables, strict=True):
         where = f"{name}:{line}"
-        if unknown := sorted(set(table) - KEYS):
-            raise DeckError(f"{where}: a slide has {', '.join(sorted(KEYS))}, not {unknown[0]!r}")
+        if unknown := sorted(set(table) - SLIDE_KEYS):
+            raise DeckError(
+                f"{where}: a slide has {', '.join(sorted(SLIDE_KEYS))}, not {unknown[0]!r}"
+            )
         if ("id" in table) == ("text" in table):
             raise DeckError(f"{where}: a slide has either the id of a cell or a text of its own")
         table = {"id": f"own-{1 + sum(bool(each.text) for each in slides)}"} | table

@@ -8,7 +8,7 @@ from pathlib import Path
 import anywidget
 import nbformat
 
-from tools.notebooks.kept_runs import PICTURES, run_once
+from tools.notebooks.kept_runs import MATPLOTLIBRC, run_once
 from tools.notebooks.kernel import private_client
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ MathJax.Hub = {
 """
 
 
-def run(path):
+def run_for_page(path):
     """The notebook with its outputs, widgets and SVGs; one saved with widgets, as it was left."""
     notebook = nbformat.read(path, as_version=4)
     lecture = path.resolve().parent == ROOT / "course/en"
@@ -36,7 +36,7 @@ def run(path):
         with private_client(notebook) as (client, own):
             if lecture:  # what an Output widget shows stands in the cell, as in the notebook
                 client.widget_registry = {}
-            pictures = {"MATPLOTLIBRC": str(PICTURES)}
+            pictures = {"MATPLOTLIBRC": str(MATPLOTLIBRC)}
             client.execute(env=own | pictures, cwd=str(path.parent), cleanup_kc=True)
 
     if lecture:
@@ -46,20 +46,20 @@ def run(path):
     return notebook
 
 
-def widgets():
+def widget_scripts():
     """require.js, the widget manager, and anywidget as the module the manager looks for."""
     module = Path(anywidget.__file__).with_name("nbextension") / "index.js"
     named = module.read_text(encoding="utf-8").replace("\ndefine(", '\ndefine("anywidget", ')
-    manager = npm("@jupyter-widgets/html-manager", "1.0.15", "dist/embed-amd.js")
-    return "\n".join([npm("requirejs", "2.3.8", "require.js"), manager, named])
+    manager = npm_text("@jupyter-widgets/html-manager", "1.0.15", "dist/embed-amd.js")
+    return "\n".join([npm_text("requirejs", "2.3.8", "require.js"), manager, named])
 
 
-def mathjax():
+def mathjax_script():
     """MathJax 3 with nbconvert's settings, and what the widget manager calls in MathJax 2."""
-    return MATHJAX % npm("mathjax", "3.2.2", "es5/tex-svg.js")
+    return MATHJAX % npm_text("mathjax", "3.2.2", "es5/tex-svg.js")
 
 
-def npm(package, version, file):
+def npm_text(package, version, file):
     """The text of one file of an npm package, which comes from the registry once."""
     return npm_bytes(package, version, file).decode()
 

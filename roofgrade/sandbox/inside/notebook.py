@@ -7,7 +7,7 @@ import sys
 import traceback
 
 import roofcheck
-from roofgrade.sandbox.inside import answers
+from roofgrade.sandbox.inside import plain_values
 from roofgrade.sandbox.inside.channel import Channel
 from roofgrade.sandbox.inside.recorder import Recorder
 
@@ -17,17 +17,17 @@ class Notebook:
 
     def __init__(self, shell, recorder: Recorder, channel: Channel):
         self._shell, self._recorder, self._channel = shell, recorder, channel
-        self._answer = answers.answer
+        self._answer = plain_values.answer_probe
         roofcheck.request = self.request
 
     async def serve(self):
         while True:
-            await self._message()
+            await self._wait_for_message()
             message = self._channel.receive()
             if "run" in message:
-                reply = await self._run(message["run"])
+                reply = await self._run_source(message["run"])
             else:
-                reply = self._probe(message["probe"])
+                reply = self._answer_probe(message["probe"])
             self._channel.send(reply)
 
     def request(self, message: dict) -> dict:
@@ -40,7 +40,7 @@ class Notebook:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    async def _message(self):
+    async def _wait_for_message(self):
         """Wait for a message; what a cell left running in the background goes on meanwhile."""
         loop = asyncio.get_running_loop()
         ready = asyncio.Event()
@@ -48,20 +48,20 @@ class Notebook:
         await ready.wait()
         loop.remove_reader(self._channel.connection)
 
-    async def _run(self, source):
-        self._recorder.begin()
+    async def _run_source(self, source):
+        self._recorder.begin_cell()
         count = self._shell.execution_count
         try:
-            await self._cell(source)
+            await self._run_cell(source)
         except (Exception, KeyboardInterrupt, SystemExit) as error:
             # The shell's own code raised this: it was interrupted there, or the student broke it.
             name, lines = type(error).__name__, traceback.format_exception_only(error)
             self._recorder.emit(
                 {"output_type": "error", "ename": name, "evalue": str(error), "traceback": lines}
             )
-        return {"outputs": self._recorder.end(), "count": count}
+        return {"outputs": self._recorder.end_cell(), "count": count}
 
-    async def _cell(self, source):
+    async def _run_cell(self, source):
         shell = self._shell
         try:
             prepared = {"transformed_cell": shell.transform_cell(source)}
@@ -69,12 +69,12 @@ class Notebook:
             prepared = {"transformed_cell": source, "preprocessing_exc_tuple": sys.exc_info()}
         if shell.should_run_async(source, **prepared):
             coroutine = shell.run_cell_async(source, store_history=True, **prepared)
-            await self._task(asyncio.ensure_future(coroutine))
+            await self._await_task(asyncio.ensure_future(coroutine))
         else:
-            with interruptible():
+            with allow_interrupts():
                 shell.run_cell(source, store_history=True)
 
-    async def _task(self, task):
+    async def _await_task(self, task):
         loop = asyncio.get_running_loop()
 
         def interrupt(signum, frame):
@@ -83,16 +83,16 @@ class Notebook:
             task.cancel()
             loop.call_soon_threadsafe(lambda: None)  # wakes the loop, which sleeps
 
-        with interruptible(interrupt):
+        with allow_interrupts(interrupt):
             try:
                 await task
             except asyncio.CancelledError:
                 raise KeyboardInterrupt from None
 
-    def _probe(self, probe):
+    def _answer_probe(self, probe):
         answer = {}
         # Objects of the student's may raise anything while they are read.
-        with contextlib.suppress(BaseException), interruptible():
+        with contextlib.suppress(BaseException), allow_interrupts():
             answer = self._answer(self._shell.user_ns, probe)
         count = self._shell.execution_count
         self._shell.execution_count = count + 1
@@ -100,16 +100,16 @@ class Notebook:
 
 
 @contextlib.contextmanager
-def interruptible(handler=signal.default_int_handler):
+def allow_interrupts(handler=signal.default_int_handler):
     """SIGINT reaches student code alone; anywhere else it comes too late, and is dropped."""
     signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:
-        deafen()
+        ignore_interrupts()
 
 
-def deafen():
+def ignore_interrupts():
     """Ignore SIGINT from here on, one that is on its way included."""
     while True:
         with contextlib.suppress(KeyboardInterrupt):

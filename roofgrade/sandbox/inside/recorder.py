@@ -5,11 +5,11 @@ import contextlib
 import io
 import os
 
-from roofgrade.sandbox.inside.text import words
+from roofgrade.sandbox.inside.sentences import sentence
 
 # The most characters of a cell: of each stream, and of everything together.
-STREAM, EVERYTHING = 1_000_000, 4_000_000
-NAMES = {1: "stdout", 2: "stderr"}
+MOST_OF_STREAM, MOST_OF_CELL = 1_000_000, 4_000_000
+STREAM_NAMES = {1: "stdout", 2: "stderr"}
 
 
 class Recorder:
@@ -20,33 +20,36 @@ class Recorder:
     """
 
     def __init__(self):
-        self.watched = False
-        self.begin()
+        self.owns_descriptors = False
+        self.begin_cell()
 
-    def begin(self):
+    def begin_cell(self):
         """Forget the last cell's outputs."""
         self._outputs, self._words = [], []
-        self._room, self._stream_room = EVERYTHING, dict.fromkeys(NAMES.values(), STREAM)
+        self._room, self._stream_room = (
+            MOST_OF_CELL,
+            dict.fromkeys(STREAM_NAMES.values(), MOST_OF_STREAM),
+        )
         self._clear_next = self._dropped = False
-        if self.watched:
-            for descriptor in NAMES:
+        if self.owns_descriptors:
+            for descriptor in STREAM_NAMES:
                 with contextlib.suppress(OSError):
                     os.ftruncate(descriptor, 0)
 
-    def end(self) -> list[dict]:
+    def end_cell(self) -> list[dict]:
         """All outputs of the cell."""
-        self._fetch()
+        self._fetch_files()
         self._join_words()
         return self._outputs
 
     def emit(self, output: dict):
         """An output that is no stream."""
-        self._fetch()
+        self._fetch_files()
         self._clear_if_due()
-        self._room -= _size(output)
+        self._room -= _count_characters(output)
         if self._room < 0:
             if not self._dropped:
-                self._say("stdout", f"{words('dropped')}\n")
+                self._add_text("stdout", f"{sentence('dropped')}\n")
             self._dropped = True
         else:
             self._join_words()
@@ -55,9 +58,9 @@ class Recorder:
     def write(self, name: str, text: str):
         """Text on a stream."""
         if self._stream_room[name] > 0:
-            self._fetch()
+            self._fetch_files()
             self._clear_if_due()
-            self._write(name, text)
+            self._write_limited(name, text)
 
     def clear(self, wait: bool):
         """Forget what was put out so far, at once or when something new comes."""
@@ -65,16 +68,16 @@ class Recorder:
         if not wait:
             self._outputs, self._words = [], []
 
-    def _write(self, name, text):
+    def _write_limited(self, name, text):
         left = self._stream_room[name]
         if left <= 0 or not text:
             return
         self._stream_room[name] = left - len(text)
-        self._say(name, text[:left])
+        self._add_text(name, text[:left])
         if len(text) >= left:
-            self._say(name, f"\n{words('truncated')}\n")
+            self._add_text(name, f"\n{sentence('truncated')}\n")
 
-    def _say(self, name, text):
+    def _add_text(self, name, text):
         # The parts are joined once: joined one by one, 300,000 lines would be copied as often.
         if not (self._outputs and self._outputs[-1].get("name") == name):
             self._join_words()
@@ -90,18 +93,18 @@ class Recorder:
         if self._clear_next:
             self.clear(wait=False)
 
-    def _fetch(self):
-        for descriptor, name in NAMES.items() if self.watched else ():
+    def _fetch_files(self):
+        for descriptor, name in STREAM_NAMES.items() if self.owns_descriptors else ():
             try:
                 size = os.fstat(descriptor).st_size
-                data = os.pread(descriptor, min(size, STREAM), 0) if size else b""
+                data = os.pread(descriptor, min(size, MOST_OF_STREAM), 0) if size else b""
                 if size:
                     os.ftruncate(descriptor, 0)
             except OSError:  # closed by the student
                 continue
             if data:
                 self._clear_if_due()
-                self._write(name, data.decode("utf-8", "replace"))
+                self._write_limited(name, data.decode("utf-8", "replace"))
 
 
 class Stream(io.TextIOBase):
@@ -114,7 +117,7 @@ class Stream(io.TextIOBase):
 
     @property
     def name(self):
-        return f"<{NAMES[self._descriptor]}>"
+        return f"<{STREAM_NAMES[self._descriptor]}>"
 
     def writable(self):
         return True
@@ -125,11 +128,11 @@ class Stream(io.TextIOBase):
     def write(self, text):
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text)}")
-        self._recorder.write(NAMES[self._descriptor], str(text))
+        self._recorder.write(STREAM_NAMES[self._descriptor], str(text))
         return len(text)
 
 
-def texts(data: dict) -> dict:
+def encode_bytes(data: dict) -> dict:
     """A MIME bundle with its bytes as base64."""
     return {
         kind: base64.encodebytes(value).decode() if isinstance(value, bytes) else value
@@ -137,6 +140,6 @@ def texts(data: dict) -> dict:
     }
 
 
-def _size(output):
+def _count_characters(output):
     values = [*output.get("data", {}).values(), *output.get("traceback", ())]
     return sum(len(value) if isinstance(value, str) else len(repr(value)) for value in values)

@@ -1,6 +1,6 @@
 """The walls around one submission, put up by the child itself before it sees a student's byte.
 
-``enter`` takes namespaces of its own, in which the next fork is process 1; ``seal`` mounts, limits
+``enter_namespaces`` takes namespaces of its own, in which the next fork is process 1; ``seal_process`` mounts, limits
 and gives everything up for good. Standard library alone. Both raise OSError where the kernel
 refuses.
 """
@@ -21,14 +21,14 @@ PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 4, 22, 24,
 PR_SET_NO_NEW_PRIVS = 38
 # What of these there may be at once: each holds memory that no process shows. Terminals of the
 # child, and connections that wait at one of its sockets, whose other ends may be closed.
-TERMINALS, WAITING = 16, 16
+TERMINALS, CONNECTIONS = 16, 16
 SECCOMP_MODE_FILTER, SECUREBITS_ALL_LOCKED, CAPABILITY_VERSION_3 = 2, 0xEF, 0x20080522
 
 
-def enter():
+def enter_namespaces():
     """Enter new namespaces of every kind, in which the user of this process is the only one."""
     uid, gid = os.getuid(), os.getgid()
-    _must(
+    _call_libc(
         libc.unshare,
         CLONE_NEWUSER
         | CLONE_NEWPID
@@ -38,26 +38,28 @@ def enter():
         | CLONE_NEWUTS
         | CLONE_NEWCGROUP,
     )
-    _write("/proc/self/setgroups", "deny")
-    _write("/proc/self/uid_map", f"{uid} {uid} 1")
-    _write("/proc/self/gid_map", f"{gid} {gid} 1")
+    _write_file("/proc/self/setgroups", "deny")
+    _write_file("/proc/self/uid_map", f"{uid} {uid} 1")
+    _write_file("/proc/self/gid_map", f"{gid} {gid} 1")
 
 
-def seal(tmpfs: dict[str, int], limits: dict[str, int], filters: bytes):
+def seal_process(tmpfs: dict[str, int], limits: dict[str, int], filters: bytes):
     """Leave nothing to write on but ``tmpfs``, of so many bytes each; there is no way back.
 
     ``filters`` is a BPF program of the system calls that remain.
     """
-    _write("/proc/self/oom_score_adj", "1000")  # the kernel's first choice when memory runs out
-    _write("/proc/sys/user/max_user_namespaces", "0")  # no further ones below this one
-    _write("/proc/sys/net/core/somaxconn", str(WAITING))
-    _mount(tmpfs)
-    limit(limits)
+    _write_file(
+        "/proc/self/oom_score_adj", "1000"
+    )  # the kernel's first choice when memory runs out
+    _write_file("/proc/sys/user/max_user_namespaces", "0")  # no further ones below this one
+    _write_file("/proc/sys/net/core/somaxconn", str(CONNECTIONS))
+    _mount_all(tmpfs)
+    set_limits(limits)
     _give_up_capabilities()
-    _filter(filters)
+    _set_filter(filters)
 
 
-def limit(limits: dict[str, int]):
+def set_limits(limits: dict[str, int]):
     """Set the process's limits, by their names; none is made higher than it was."""
     for name, value in limits.items():
         which = getattr(resource, f"RLIMIT_{name}")
@@ -79,9 +81,9 @@ def set_dumpable(dumpable: bool):
     _prctl(PR_SET_DUMPABLE, int(dumpable))
 
 
-def _mount(tmpfs):
+def _mount_all(tmpfs):
     attributes = struct.pack("4Q", MS_RDONLY | MS_NOSUID, 0, MS_PRIVATE, 0)
-    _must(
+    _call_libc(
         libc.syscall,
         ctypes.c_long(SYS_MOUNT_SETATTR),
         ctypes.c_long(AT_FDCWD),
@@ -102,11 +104,11 @@ def _give_up_capabilities():
         if libc.prctl(PR_CAPBSET_DROP, *map(ctypes.c_ulong, (capability, 0, 0, 0))) < 0:
             break  # there are no more
     _prctl(PR_SET_SECUREBITS, SECUREBITS_ALL_LOCKED)
-    _must(libc.capset, struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24))
+    _call_libc(libc.capset, struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24))
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
-def _filter(program):
+def _set_filter(program):
     held = ctypes.create_string_buffer(program, len(program))
     described = ctypes.create_string_buffer(
         struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(held))
@@ -116,20 +118,20 @@ def _filter(program):
 
 def _mount_one(kind, path, flags, options):
     kind = kind.encode()
-    _must(libc.mount, kind, path.encode(), kind, ctypes.c_ulong(flags), options.encode())
+    _call_libc(libc.mount, kind, path.encode(), kind, ctypes.c_ulong(flags), options.encode())
 
 
 def _prctl(option, *arguments):
     padded = (*arguments, 0, 0, 0, 0)[:4]
-    _must(libc.prctl, option, *map(ctypes.c_ulong, padded))
+    _call_libc(libc.prctl, option, *map(ctypes.c_ulong, padded))
 
 
-def _must(function, *arguments):
+def _call_libc(function, *arguments):
     if function(*arguments) < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{function.__name__}: {os.strerror(number)}")
 
 
-def _write(path, text):
+def _write_file(path, text):
     with open(path, "w") as file:
         file.write(text)

@@ -15,7 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Any, Type
 from traitlets.config import Config
 
-from roofgrade.sandbox.inside.recorder import Recorder, texts
+from roofgrade.sandbox.inside.recorder import Recorder, encode_bytes
 
 
 class Publisher(DisplayPublisher):
@@ -26,7 +26,7 @@ class Publisher(DisplayPublisher):
     def publish(self, data, metadata=None, *, transient=None, update=False, **ignored):
         output = {
             "output_type": "update" if update else "display_data",
-            "data": texts(data),
+            "data": encode_bytes(data),
             "metadata": metadata or {},
         }
         if (transient or {}).get("display_id"):
@@ -49,7 +49,7 @@ class Hook(DisplayHook):
         self.recorder.emit(
             {
                 "output_type": "execute_result",
-                "data": texts(format_dict),
+                "data": encode_bytes(format_dict),
                 "metadata": md_dict or {},
                 "execution_count": self.prompt_count,
             }

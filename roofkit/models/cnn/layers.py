@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from roofkit._inputs import itemsize
-from roofkit.kernels import _conv_length, conv2d, elementwise, matmul
+from roofkit.kernels import _conv_output_length, conv2d, elementwise, matmul
 from roofkit.roofline import Cost
 
 
-class _Described:
+class _BaseLayer:
     """What all layers share: whole sizes, a kind for their default name, and moving bytes."""
 
     kind = "layer"
-    rides = False
+    can_fuse = False
     """Can be computed on the output of the layer before it, without a trip through memory."""
 
     def __post_init__(self):
@@ -51,8 +51,8 @@ class _Described:
         weights = self._weights(shape) if "Y" in moves else 0
         return (
             Cost(0, itemsize(weight_dtype or dtype) * weights)
-            + _streamed(shape, batch, dtype, self._operands if "X" in moves else 0)
-            + _streamed(self.output(shape), batch, dtype, 1 if "Z" in moves else 0)
+            + _stream_cost(shape, batch, dtype, self._operands if "X" in moves else 0)
+            + _stream_cost(self.output(shape), batch, dtype, 1 if "Z" in moves else 0)
         )
 
     _operands = 1
@@ -62,7 +62,7 @@ class _Described:
 
 
 @dataclass(frozen=True)
-class Conv(_Described):
+class Conv(_BaseLayer):
     """A convolution to ``channels`` channels with square kernels.
 
     In FLOPs 2·C_in/groups·K²·C_out·H'·W' an image; a bias costs none, as it stands in for the
@@ -85,7 +85,7 @@ class Conv(_Described):
     kind = "conv"
 
     def output(self, shape):
-        return (self.channels, *_placed(shape, self.kernel, self.stride, self.padding))
+        return (self.channels, *_output_size(shape, self.kernel, self.stride, self.padding))
 
     def cost(self, shape, batch=1, dtype="fp32", *, weight_dtype=None, fma=2, moves="XYZ"):
         channels, rows, cols = shape
@@ -94,11 +94,11 @@ class Conv(_Described):
             stride=self.stride, padding=self.padding, groups=self.groups,
             dtype=dtype, weight_dtype=weight_dtype, fma=fma, moves=moves,
         )  # fmt: skip
-        return filters + _biases(self.bias and self.channels, weight_dtype or dtype, moves)
+        return filters + _bias_cost(self.bias and self.channels, weight_dtype or dtype, moves)
 
 
 @dataclass(frozen=True)
-class DepthwiseConv(_Described):
+class DepthwiseConv(_BaseLayer):
     """A convolution of every channel by itself: one K x K filter each.
 
     >>> DepthwiseConv(3, padding=1, bias=False).parameters((32, 112, 112))
@@ -125,7 +125,7 @@ class DepthwiseConv(_Described):
 
 
 @dataclass(frozen=True)
-class Dense(_Described):
+class Dense(_BaseLayer):
     """A fully connected layer: flattens its input to D features and multiplies by D x units.
 
     >>> Dense(4096).parameters((512, 7, 7))
@@ -147,11 +147,11 @@ class Dense(_Described):
             batch, channels * rows * cols, self.units, dtype,
             weight_dtype=weight_dtype, fma=fma, moves=moves,
         )  # fmt: skip
-        return product + _biases(self.bias and self.units, weight_dtype or dtype, moves)
+        return product + _bias_cost(self.bias and self.units, weight_dtype or dtype, moves)
 
 
 @dataclass(frozen=True)
-class Pool(_Described):
+class Pool(_BaseLayer):
     """Maximum or average pooling; both read each input once, however much the windows overlap.
 
     >>> Pool(3, 2, padding=1).output((64, 112, 112))
@@ -166,11 +166,11 @@ class Pool(_Described):
     kind = "pool"
 
     def output(self, shape):
-        return (shape[0], *_placed(shape, self.kernel, self.stride, self.padding))
+        return (shape[0], *_output_size(shape, self.kernel, self.stride, self.padding))
 
 
 @dataclass(frozen=True)
-class GlobalPool(_Described):
+class GlobalPool(_BaseLayer):
     """Global pooling: each channel becomes one number.
 
     >>> GlobalPool().output((512, 7, 7))
@@ -186,7 +186,7 @@ class GlobalPool(_Described):
 
 
 @dataclass(frozen=True)
-class BatchNorm(_Described):
+class BatchNorm(_BaseLayer):
     """Batch normalisation at inference: a trained scale and shift for each channel.
 
     Its moving mean and variance are folded into scale and shift beforehand; they are neither
@@ -198,14 +198,14 @@ class BatchNorm(_Described):
 
     name: str = ""
 
-    kind, rides = "bn", True
+    kind, can_fuse = "bn", True
 
     def _weights(self, shape):
         return 2 * shape[0]
 
 
 @dataclass(frozen=True)
-class ReLU(_Described):
+class ReLU(_BaseLayer):
     """The activation function, of any kind that works on each element by itself.
 
     >>> ReLU().cost((64, 56, 56)).bytes   # reads and writes 64 x 56 x 56 elements of 4 bytes
@@ -214,7 +214,7 @@ class ReLU(_Described):
 
     name: str = ""
 
-    kind, rides = "relu", True
+    kind, can_fuse = "relu", True
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class Residual:
 
 
 @dataclass(frozen=True)
-class Add(_Described):
+class Add(_BaseLayer):
     """The sum of two arrays of one shape, such as ends a Residual.
 
     >>> Add().cost((64, 56, 56), moves="X").bytes / Add().cost((64, 56, 56), moves="Z").bytes
@@ -252,45 +252,45 @@ class Add(_Described):
 
     name: str = ""
 
-    kind, rides, _operands = "add", True, 2
+    kind, can_fuse, _operands = "add", True, 2
 
 
-LAYERS = (Conv, DepthwiseConv, Dense, Pool, GlobalPool, BatchNorm, ReLU, Residual)
+LAYER_TYPES = (Conv, DepthwiseConv, Dense, Pool, GlobalPool, BatchNorm, ReLU, Residual)
 
 
-class Row(NamedTuple):
+class PlacedLayer(NamedTuple):
     """A layer in its place: its name, the shape of its input, and whether it can ride along."""
 
     name: str
     layer: Any
     shape: tuple
-    rides: bool
+    can_fuse: bool
 
 
-def rows_of(layers, shape):
+def place_layers(layers, shape):
     """The Rows of layers in order, residual blocks laid out flat, for an input of this shape.
 
     Raises ValueError naming the layer that does not fit.
 
-    >>> [row.name for row in rows_of([Conv(64, 3, padding=1), ReLU(), Dense(10)], (3, 32, 32))]
+    >>> [row.name for row in place_layers([Conv(64, 3, padding=1), ReLU(), Dense(10)], (3, 32, 32))]
     ['conv1', 'relu1', 'fc1']
     """
-    return tuple(_walk(layers, shape, Counter()))
+    return tuple(_place_each(layers, shape, Counter()))
 
 
-def _walk(layers, shape, counts):
+def _place_each(layers, shape, counts):
     for place, layer in enumerate(layers):
         fault = ""
         if isinstance(layer, Residual):
-            body = yield from _walk(layer.body, shape, counts)
-            shortcut = yield from _walk(layer.shortcut, shape, counts)
+            body = yield from _place_each(layer.body, shape, counts)
+            shortcut = yield from _place_each(layer.shortcut, shape, counts)
             if body != shortcut:
                 fault = (
                     f"the body makes {body} of {shape}, the shortcut {shortcut}; make them equal"
                 )
             layer, shape = Add(layer.name), body
-        elif not isinstance(layer, LAYERS):
-            known = ", ".join(kind.__name__ for kind in LAYERS)
+        elif not isinstance(layer, LAYER_TYPES):
+            known = ", ".join(kind.__name__ for kind in LAYER_TYPES)
             raise ValueError(f"{layer!r} is not a layer; use one of {known}")
         counts[layer.kind] += 1
         name = layer.name or f"{layer.kind}{counts[layer.kind]}"
@@ -302,25 +302,25 @@ def _walk(layers, shape, counts):
         if fault:
             raise ValueError(f"{name}: {fault}")
         # The first layer of a residual branch works on what the other branch needs untouched.
-        rides = layer.rides and (place > 0 or isinstance(layer, Add))
-        yield Row(name, layer, shape, rides)
+        rides = layer.can_fuse and (place > 0 or isinstance(layer, Add))
+        yield PlacedLayer(name, layer, shape, rides)
         shape = output
     return shape
 
 
-def _placed(shape, kernel, stride, padding):
+def _output_size(shape, kernel, stride, padding):
     _, rows, cols = shape
     return (
-        _conv_length(rows, kernel, stride, padding, "H"),
-        _conv_length(cols, kernel, stride, padding, "W"),
+        _conv_output_length(rows, kernel, stride, padding, "H"),
+        _conv_output_length(cols, kernel, stride, padding, "W"),
     )
 
 
-def _biases(number, dtype, moves):
+def _bias_cost(number, dtype, moves):
     return Cost(0, itemsize(dtype) * number * ("Y" in moves))
 
 
-def _streamed(shape, batch, dtype, times):
+def _stream_cost(shape, batch, dtype, times):
     channels, rows, cols = shape
     elements = batch * (channels * rows * cols)
     return elementwise(elements, dtype, flops_per_element=0, reads=times, writes=0)

@@ -22,18 +22,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from roofkit._inputs import itemsize, number
-from roofkit._units import quantity
+from roofkit._inputs import check_number, itemsize
+from roofkit._units import format_quantity
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as chip_of
-from roofkit.kernels import _fma
+from roofkit.kernels import _check_fma
 from roofkit.models.cnn.layers import (
     Add,
     BatchNorm,
     Dense,
     GlobalPool,
     Pool,
-    rows_of,
+    place_layers,
 )
 from roofkit.models.layers import Layer, LayerTable
 from roofkit.models.operations import Operation
@@ -80,7 +80,7 @@ class CNN:
             raise ValueError(f"{self.name} has no layers; give it one or more")
         object.__setattr__(self, "layers", layers)
         object.__setattr__(self, "input", shape)
-        for name, times in Counter(row.name for row in self._rows).items():
+        for name, times in Counter(row.name for row in self._placed_layers).items():
             if times > 1:
                 raise ValueError(f"{self.name}: {times} layers are named {name!r}; rename them")
 
@@ -90,9 +90,9 @@ class CNN:
         return f"CNN({self.name}: {counts} an image of {size})"
 
     @functools.cached_property
-    def _rows(self):
+    def _placed_layers(self):
         try:
-            return rows_of(self.layers, self.input)
+            return place_layers(self.layers, self.input)
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from None
 
@@ -104,7 +104,7 @@ class CNN:
         >>> cnn("MobileNetV1").parameters
         4231976
         """
-        return sum(row.layer.parameters(row.shape) for row in self._rows)
+        return sum(row.layer.parameters(row.shape) for row in self._placed_layers)
 
     @property
     def moving_statistics(self):
@@ -114,7 +114,9 @@ class CNN:
         >>> cnn("MobileNetV1").parameters + cnn("MobileNetV1").moving_statistics
         4253864
         """
-        return sum(2 * row.shape[0] for row in self._rows if isinstance(row.layer, BatchNorm))
+        return sum(
+            2 * row.shape[0] for row in self._placed_layers if isinstance(row.layer, BatchNorm)
+        )
 
     def macs(self, batch=1):
         """Multiply-adds of a forward pass of ``batch`` images; FLOPs are twice as many.
@@ -218,7 +220,7 @@ class CNN:
             *([] if inputs_read else ["inputs not read"]),
             *([] if pooling else ["pooling left out"]),
             *(
-                [f"{quantity(on_chip, 'B')} of each tensor kept on the chip"]
+                [f"{format_quantity(on_chip, 'B')} of each tensor kept on the chip"]
                 if np.any(on_chip)
                 else []
             ),
@@ -269,12 +271,15 @@ class CNN:
         itemsize(dtype)
         if weight_dtype is not None:
             itemsize(weight_dtype, "weight_dtype")
-        batch, how = number(batch, "batch"), {"weight_dtype": weight_dtype, "fma": _fma(fma)}
-        on_chip = number(on_chip, "on_chip", above=False)
-        crosses = _beyond(on_chip)
+        batch, how = (
+            check_number(batch, "batch"),
+            {"weight_dtype": weight_dtype, "fma": _check_fma(fma)},
+        )
+        on_chip = check_number(on_chip, "on_chip", above=False)
+        crosses = _keep_on_chip(on_chip)
         counted, written, left_out = [], 0, False
-        for row in self._rows:
-            rides = fused and row.rides
+        for row in self._placed_layers:
+            rides = fused and row.can_fuse
             # What rides along with a pooling layer that is left out is left out with it.
             alone = rides and left_out and not counted
             if alone or (not pooling and isinstance(row.layer, (Pool, GlobalPool))):
@@ -304,7 +309,7 @@ class CNN:
         return counted
 
 
-def _beyond(on_chip):
+def _keep_on_chip(on_chip):
     """What a tensor of so many bytes moves where ``on_chip`` of them stay."""
     if not np.any(on_chip):
         return lambda tensor: tensor

@@ -6,15 +6,15 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from roofkit._names import index, look_up
-from roofkit._tables import html_table, text_table, to_frame
+from roofkit._names import find_by_name, index_by_name
+from roofkit._tables import format_html_table, format_text_table, to_frame
 from roofkit._units import engineering
-from roofkit.models.llm.families import ABSENT, FAMILIES, MISSING, SEEING
-from roofkit.models.llm.fields import Fields
+from roofkit.models.llm.config_fields import ConfigFields
+from roofkit.models.llm.families import FAMILIES, FAMILY_DEFAULTS, UNSUPPORTED, VISION_FAMILIES
 from roofkit.models.llm.model import LLM
-from roofkit.models.llm.quantization import stored
+from roofkit.models.llm.quantization import read_stored_formats
 
-TABLE = Path(__file__).with_name("models.toml")
+MODELS_TABLE = Path(__file__).with_name("models.toml")
 
 
 class LLMTable(tuple):
@@ -70,10 +70,10 @@ class LLMTable(tuple):
         return to_frame(self.rows)
 
     def __repr__(self):
-        return text_table(self._HEAD, self._UNITS, self._rows())
+        return format_text_table(self._HEAD, self._UNITS, self._rows())
 
     def _repr_html_(self):
-        return html_table(self._HEAD, self._UNITS, self._rows())
+        return format_html_table(self._HEAD, self._UNITS, self._rows())
 
 
 def llm(model):
@@ -92,8 +92,8 @@ def llm(model):
         return from_config(model)
     if isinstance(model, Path) or (isinstance(model, str) and _is_path(model)):
         path = Path(model)
-        return _from_file(path / "config.json" if path.is_dir() else path)
-    return look_up(model, _index(), "model")
+        return _read_config(path / "config.json" if path.is_dir() else path)
+    return find_by_name(model, _index_models(), "model")
 
 
 def _is_path(text):
@@ -107,7 +107,7 @@ def llms():
     >>> [model.name for model in llms() if model.stored]
     ['DeepSeek-V3', 'gpt-oss-20b', 'gpt-oss-120b']
     """
-    table = _read()
+    table = _read_table()
     return LLMTable(
         from_config(
             dict.fromkeys(entry.get("null", ())) | entry["config"],
@@ -119,9 +119,9 @@ def llms():
 
 
 @functools.cache
-def _index():
-    entries = zip(_read()["llm"], llms(), strict=True)
-    return index(
+def _index_models():
+    entries = zip(_read_table()["llm"], llms(), strict=True)
+    return index_by_name(
         {
             name: model
             for entry, model in entries
@@ -131,13 +131,13 @@ def _index():
 
 
 @functools.cache
-def _read():
+def _read_table():
     import tomllib  # read on demand: importing roofkit stays cheap
 
-    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    return tomllib.loads(MODELS_TABLE.read_text(encoding="utf-8"))
 
 
-def _from_file(path):
+def _read_config(path):
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -165,13 +165,15 @@ def from_config(config, name=None, *, source="given by the user"):
     family = config.get("model_type")
     family = family if isinstance(family, str) else None
     name = name or str(config.get("_name_or_path") or family or "config")
-    if family in SEEING:
-        return from_config(_text(config, name), name, source=f"{source}; without its vision part")
+    if family in VISION_FAMILIES:
+        return from_config(
+            _find_text_config(config, name), name, source=f"{source}; without its vision part"
+        )
     read = FAMILIES.get(family)
     if read is None:
         inner = config.get("text_config")
         inner = inner.get("model_type") if isinstance(inner, Mapping) else None
-        missing = [MISSING.get(str(kind).removesuffix("_text")) for kind in (family, inner)]
+        missing = [UNSUPPORTED.get(str(kind).removesuffix("_text")) for kind in (family, inner)]
         if any(missing):
             why = f": this package does not count {missing[0] or missing[1]}"
         elif inner:
@@ -181,17 +183,17 @@ def from_config(config, name=None, *, source="given by the user"):
             why = ". A model of the same shape as one of them can borrow its model_type"
         raise ValueError(
             f"{name}: model_type={config.get('model_type')!r} is not modelled"
-            + ("" if any(missing) else f"; known: {', '.join((*FAMILIES, *SEEING))}")
+            + ("" if any(missing) else f"; known: {', '.join((*FAMILIES, *VISION_FAMILIES))}")
             + why
         )
-    fields = Fields(config, name, source, ABSENT.get(family, {}))
+    fields = ConfigFields(config, name, source, FAMILY_DEFAULTS.get(family, {}))
     model = read(fields)
     context = fields.size("max_position_embeddings", fields.size("n_positions", least=1), least=1)
-    fields.refuse_what_was_not_read(model)
-    return dataclasses.replace(model, stored=stored(fields), context=context)
+    fields.refuse_unread(model)
+    return dataclasses.replace(model, stored=read_stored_formats(fields), context=context)
 
 
-def _text(config, name):
+def _find_text_config(config, name):
     """The config of the language model in one that also sees."""
     text = config.get("text_config")
     if not isinstance(text, Mapping) or text.get("model_type") not in [*FAMILIES]:

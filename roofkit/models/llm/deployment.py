@@ -6,20 +6,20 @@ from typing import Any
 import numpy as np
 
 from roofkit import hardware
-from roofkit._inputs import check_broadcast, number
-from roofkit._tables import in_lines
-from roofkit._units import quantity
+from roofkit._inputs import check_broadcast, check_number
+from roofkit._tables import wrap_lines
+from roofkit._units import format_quantity
 from roofkit.models.layers import LayerTable
 from roofkit.models.llm import solve
 from roofkit.models.llm.attention import head_bytes
 from roofkit.models.llm.generation import Generation
-from roofkit.models.llm.lengths import lengths, said
+from roofkit.models.llm.lengths import check_lengths, format_length
 from roofkit.models.llm.links import Links
-from roofkit.models.llm.llm_viewer import departures_of
-from roofkit.models.llm.memory import cached_bytes, memory
-from roofkit.models.llm.options import checked
-from roofkit.models.llm.passes import Passes
-from roofkit.models.llm.precision import Precision, settled
+from roofkit.models.llm.llm_viewer import read_convention
+from roofkit.models.llm.memory import cached_bytes, count_memory
+from roofkit.models.llm.options import check_options
+from roofkit.models.llm.pass_counter import PassCounter
+from roofkit.models.llm.precision import Precision, settle_precision
 from roofkit.models.llm.split import Split
 from roofkit.models.predictor import TimePredictor
 from roofkit.roofline import larger
@@ -27,12 +27,12 @@ from roofkit.roofline import larger
 # Tokens of a prefill that serving engines work on at a time.
 CHUNK = 8192
 # Options by what serving engines call them.
-ELSEWHERE = {
+OTHER_SPELLINGS = {
     "tp": "tensor", "tensor_parallel": "tensor", "tensor_parallel_size": "tensor",
     "chips": "tensor", "pp": "pipeline", "pipeline_parallel_size": "pipeline", "dp": "data",
     "ep": "expert", "dtype": "weights", "quantization": "weights", "kv_cache_dtype": "kv",
 }  # fmt: skip
-NAMED = 3  # chips whose names a title has room for
+NAMES_SHOWN = 3  # chips whose names a title has room for
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,15 +96,15 @@ class Deployment:
     unconfirmed: bool = False
     calibration: Any = None
     convention: Any = "roofkit"
-    _passes: Passes = field(init=False, repr=False, compare=False)
+    _passes: PassCounter = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
-        departures = departures_of(self.convention)
+        departures = read_convention(self.convention)
         self._check(departures)
-        for name, value in self._settled(departures).items():
+        for name, value in self._settle_options(departures).items():
             object.__setattr__(self, name, value)
         self._check_calibration()
-        object.__setattr__(self, "_passes", Passes.of(self, departures))
+        object.__setattr__(self, "_passes", PassCounter.of_deployment(self, departures))
 
     def _check(self, departures):
         if self.fused is not None and not isinstance(self.fused, bool):
@@ -116,24 +116,24 @@ class Deployment:
         if not isinstance(self.unconfirmed, bool):
             raise ValueError(f"unconfirmed={self.unconfirmed!r} must be True or False")
 
-    def _settled(self, departures):
+    def _settle_options(self, departures):
         """What the fields hold in place of what was given, by name."""
         several = isinstance(self.chip, (list, tuple))
         chips = tuple(hardware.chip(each) for each in (self.chip if several else [self.chip]))
         if not chips:
             raise ValueError("chip is an empty list; name at least one")
-        on_chip = None if self.on_chip is None else number(self.on_chip, "on_chip")
+        on_chip = None if self.on_chip is None else check_number(self.on_chip, "on_chip")
         if np.ndim(on_chip):
             raise ValueError(f"on_chip={on_chip!r} must be one number of bytes")
-        given = checked(self.precision, Precision, "precision", 'weights="int4"')
+        given = check_options(self.precision, Precision, "precision", 'weights="int4"')
         peaks = set.intersection(*(set(chip.peaks) for chip in chips))
         return {
             "chip": chips if several else chips[0],
-            "precision": settled(
+            "precision": settle_precision(
                 given, self.model, peaks, one_format="one_format" in departures
             ),
-            "split": checked(self.split, Split, "split", "tensor=8"),
-            "links": checked(self.links, Links, "links", 'tensor="switch"'),
+            "split": check_options(self.split, Split, "split", "tensor=8"),
+            "links": check_options(self.links, Links, "links", 'tensor="switch"'),
             "fused": not departures if self.fused is None else self.fused,
             "on_chip": on_chip,
         }  # fmt: skip
@@ -157,21 +157,21 @@ class Deployment:
             if getattr(self, name) != usual[name]
         ]  # fmt: skip
         shown = [
-            self.named, str(self.precision), *self.precision.unusual,
+            self.title, str(self.precision), *self.precision.unusual_formats,
             *(f"{each!r}" for each in (self.split, self.links) if each != type(each)()),
             *(["fused=False"] if not self.fused else []),
-            *([f"on_chip={quantity(self.on_chip, 'B')}"] if self.on_chip else []),
+            *([f"on_chip={format_quantity(self.on_chip, 'B')}"] if self.on_chip else []),
             *([f"calibration={self.calibration!r}"] if self.calibration else []), *others,
         ]  # fmt: skip
-        return in_lines(f"Deployment({', '.join(shown)})")
+        return wrap_lines(f"Deployment({', '.join(shown)})")
 
     @property
-    def named(self):
+    def title(self):
         """The model and its chips, as a title says them."""
         chips = self.chip if isinstance(self.chip, tuple) else (self.chip,)
-        names = ", ".join(chip.name for chip in chips[:NAMED])
-        if len(chips) > NAMED:
-            names += f" and {len(chips) - NAMED} more"
+        names = ", ".join(chip.name for chip in chips[:NAMES_SHOWN])
+        if len(chips) > NAMES_SHOWN:
+            names += f" and {len(chips) - NAMES_SHOWN} more"
         many = f"{self.split.chips} × " if self.split.chips > 1 else ""
         return f"{self.model.name} on {many}{names}"
 
@@ -182,16 +182,18 @@ class Deployment:
 
         Sizes are numbers or arrays that broadcast. Raises ValueError for one below 1.
         """
-        batch, prompt = lengths(batch=batch, prompt=prompt)
-        return self._tabled(f"prefill of {said(prompt)} tokens", batch, prompt, 0.0)
+        batch, prompt = check_lengths(batch=batch, prompt=prompt)
+        return self._make_table(f"prefill of {format_length(prompt)} tokens", batch, prompt, 0.0)
 
     def decode(self, batch=1, context=2048):
         """The layers of one step: a token for each of ``batch`` sequences with ``context`` cached.
 
         Sizes are numbers or arrays that broadcast. Raises ValueError for one below 1.
         """
-        batch, context = lengths(batch=batch, context=context)
-        return self._tabled(f"decode after {said(context)} tokens", batch, 1.0, context)
+        batch, context = check_lengths(batch=batch, context=context)
+        return self._make_table(
+            f"decode after {format_length(context)} tokens", batch, 1.0, context
+        )
 
     def forward(self, batch=1, new=1, cached=0, *, every_logit=False):
         """The layers of any pass: ``new`` tokens of each sequence after ``cached`` ones.
@@ -207,20 +209,20 @@ class Deployment:
         >>> round(sum(half.flops for half in halves) / whole, 3)
         1.0
         """
-        batch, new = lengths(batch=batch, new=new)
-        (cached,) = lengths(minimum=0, cached=cached)
+        batch, new = check_lengths(batch=batch, new=new)
+        (cached,) = check_lengths(minimum=0, cached=cached)
         check_broadcast(batch=batch, new=new, cached=cached)
         if not isinstance(every_logit, bool):
             raise ValueError(f"every_logit={every_logit!r} must be True or False")
-        title = f"{said(new)} new tokens after {said(cached)}"
-        return self._tabled(title, batch, new, cached, every_logit)
+        title = f"{format_length(new)} new tokens after {format_length(cached)}"
+        return self._make_table(title, batch, new, cached, every_logit)
 
-    def _tabled(self, title, batch, new, cached, every_logit=False):
-        title = f"{title}, batch {said(batch)}, {self.named} ({self.precision})"
+    def _make_table(self, title, batch, new, cached, every_logit=False):
+        title = f"{title}, batch {format_length(batch)}, {self.title} ({self.precision})"
         context, longest = self.model.context, new + cached
         if context and (longest.max() if type(longest) is np.ndarray else longest) > context:
             title += f", beyond the {context:,} tokens it was trained for"
-        layers = self._passes.layers(self._part(batch), new, cached, every_logit)
+        layers = self._passes.layers(self._stage_batch(batch), new, cached, every_logit)
         return LayerTable(title, layers, calibration=self.calibration)
 
     def time_to_first_token(self, batch=1, prompt=2048):
@@ -230,13 +232,13 @@ class Deployment:
         time: at best each is busy all the time, until the last token has passed the first stage and
         goes through the others alone.
         """
-        return self._first(*lengths(batch=batch, prompt=prompt))
+        return self._prefill_seconds(*check_lengths(batch=batch, prompt=prompt))
 
-    def _first(self, batch, prompt):
-        whole, stages = self._passes.swept(batch, prompt, 0.0), self.split.pipeline
+    def _prefill_seconds(self, batch, prompt):
+        whole, stages = self._passes.sweep_seconds(batch, prompt, 0.0), self.split.pipeline
         if stages == 1:
             return whole
-        last = self._passes.swept(1.0, 1.0, prompt - 1.0)
+        last = self._passes.sweep_seconds(1.0, 1.0, prompt - 1.0)
         return (whole + (stages - 1) * last) / stages
 
     def time_per_token(self, batch=1, context=2048):
@@ -247,10 +249,10 @@ class Deployment:
         >>> served.time_per_token(batch=np.array([1, 64]), context=np.array([[512], [4096]])).shape
         (2, 2)
         """
-        batch, context = lengths(batch=batch, context=context)
-        return self._passes.swept(self._part(batch), 1.0, context)
+        batch, context = check_lengths(batch=batch, context=context)
+        return self._passes.sweep_seconds(self._stage_batch(batch), 1.0, context)
 
-    def _part(self, batch):
+    def _stage_batch(self, batch):
         """Sequences that a stage of the pipeline works on at a time."""
         stages = self.split.pipeline
         return batch if stages == 1 else larger(batch / stages, 1.0)
@@ -261,10 +263,10 @@ class Deployment:
         The prefill yields the first token; each further one is a step on a cache one longer.
         ``output`` is a whole number or an array of them.
         """
-        batch, prompt, output = lengths(batch=batch, prompt=prompt, output=output)
+        batch, prompt, output = check_lengths(batch=batch, prompt=prompt, output=output)
         steps = output - ("prefill_token" not in self._passes.departures)
-        first = self._first(batch, prompt)
-        decoding = self._passes.decoding(self._part(batch), prompt, steps)
+        first = self._prefill_seconds(batch, prompt)
+        decoding = self._passes.decoding(self._stage_batch(batch), prompt, steps)
         return Generation(self, batch, prompt, output, first, decoding, steps)
 
     # Memory
@@ -291,16 +293,16 @@ class Deployment:
         programs take: bytes, or a share of the capacity below 1. Nothing is reserved unless it is
         given. With a pipeline it is the fullest stage, layers taken as alike.
         """
-        batch, prompt, output = lengths(batch=batch, prompt=prompt, output=output)
-        at_once = None if chunk is None else lengths(chunk=chunk)[0]
-        reserve = number(reserve, "reserve", above=False)
+        batch, prompt, output = check_lengths(batch=batch, prompt=prompt, output=output)
+        at_once = None if chunk is None else check_lengths(chunk=chunk)[0]
+        reserve = check_number(reserve, "reserve", above=False)
         if np.ndim(reserve):
             raise ValueError(f"reserve must be one number, got an array of {np.size(reserve)}")
-        return memory(self._passes, batch, prompt, output, at_once, reserve)
+        return count_memory(self._passes, batch, prompt, output, at_once, reserve)
 
     def on_chip_needed(self, context):
         """Bytes that keep K and V of ``context`` tokens on the chip: a head's, or latent ones."""
-        (context,) = lengths(context=context)
+        (context,) = check_lengths(context=context)
         return head_bytes(self.model, self._passes.how.widths, context)
 
     # Backwards
@@ -318,22 +320,22 @@ class Deployment:
         return solve.compute_bound_batch(self, context)
 
 
-GROUPS = {"precision": Precision, "split": Split, "links": Links}
+OPTION_GROUPS = {"precision": Precision, "split": Split, "links": Links}
 
 
-def refuse(name, value):
+def refuse_option(name, value):
     """Raise ValueError for an option that there is not, with the calls that it may stand for."""
     import difflib  # read on demand: serving a model stays cheap
 
     options = [each.name for each in fields(Deployment)[2:] if each.init]
     calls = {option: f"{option}={value!r}" for option in options}
-    for option, group in GROUPS.items():
+    for option, group in OPTION_GROUPS.items():
         if group is Links and type(value) is int:
             continue  # a whole number counts chips
         for each in fields(group):
             call = f"{option}=rk.models.{group.__name__}({each.name}={value!r})"
             calls[each.name] = f"{calls[each.name]} or {call}" if each.name in calls else call
-    meant = ELSEWHERE.get(name, name)
+    meant = OTHER_SPELLINGS.get(name, name)
     near = [meant] if meant in calls else difflib.get_close_matches(meant, calls, cutoff=0.6)
     told = f"say {' or '.join(calls[each] for each in near)}"
     told = told if near else f"there are {', '.join(options)}"

@@ -2,7 +2,7 @@
 
 Each token visits so many different experts. Experts that lie across replicas take it from replica
 to replica: its vector comes once to each chip with an expert that it visits, and the sum of what
-the chip's experts made of it goes back once. ``exchange`` counts the least of that.
+the chip's experts made of it goes back once. ``exchange_tokens`` counts the least of that.
 """
 
 import math
@@ -15,23 +15,25 @@ from roofkit.network import Transfer, all_to_all
 from roofkit.roofline import larger, smaller
 
 
-def experts(planned):
+def plan_experts(planned):
     """Plan the routed and the shared experts."""
     model, split, shard = planned.model, planned.split, planned.shard
     w, fused = planned.widths, planned.how.fused
     layers, d = model.expert_mlps, model.hidden
-    flops, weights = planned.matrix(d, model.experts, model.router_bias)
+    flops, weights = planned.matrix_cost(d, model.experts, model.router_bias)
     read = w.activations * d
     if fused:
-        norm_flops, norm_weights = planned.norms_of(1)
-        flops, weights, read = flops + norm_flops, weights + norm_weights, planned.entering
+        norm_flops, norm_weights = planned.block_norm_cost(1)
+        flops, weights, read = flops + norm_flops, weights + norm_weights, planned.stream_bytes_read
     planned.add("router", layers, flops, weights, read + w.stream * model.experts,
                 on_stream=fused and read > 0)  # fmt: skip
-    planned.parts.append(_Routed(planned.activation_flops, visiting(model, shard.experts)))
+    planned.parts.append(
+        _RoutedExperts(planned.activation_flops, visiting_share(model, shard.experts))
+    )
     if model.shared_width:
         if model.shared_gate:
             moved = 0.0 if fused else w.activations * d + w.stream
-            planned.add("shared_scale", layers, *planned.matrix(d, 1), moved)
+            planned.add("shared_scale", layers, *planned.matrix_cost(d, 1), moved)
         planned.mlp(layers, shard.shared_width, "shared_{}", "shared_act", model.mlp_bias,
                     shared=True)  # fmt: skip
     if not fused:
@@ -42,7 +44,7 @@ def experts(planned):
         planned.add("experts_sum", layers, flops, 0.0, w.stream * (summed + 1) * d)
 
 
-class _Routed:
+class _RoutedExperts:
     """Makes the Operations of the routed experts in a Pass."""
 
     def __init__(self, activation_flops, visiting_here):
@@ -57,7 +59,7 @@ class _Routed:
         rows = visitors * (model.experts_per_token * share)
         # A token that visits some expert here counts once, however many experts it visits here.
         arrived = visitors * self._visiting_here
-        touched = _touched(model, shard, visitors)
+        touched = _count_touched(model, shard, visitors)
 
         def routed(name, matrices, d_in, d_out, activations, flops=0.0, on_stream=False):
             # Each expert's matrices and biases are read if any token visits it.
@@ -106,18 +108,18 @@ class _Routed:
                                 at.how.linear, True)  # fmt: skip
 
 
-def visiting(model, held):
+def visiting_share(model, held):
     """The share of tokens that visit some of ``held`` experts.
 
     >>> import roofkit as rk
-    >>> round(visiting(rk.llm("Mixtral-8x7B"), 2), 4)               # 1 - 6/8 · 5/7
+    >>> round(visiting_share(rk.llm("Mixtral-8x7B"), 2), 4)               # 1 - 6/8 · 5/7
     0.4643
     """
     chosen = range(model.experts_per_token)
     return 1 - math.prod(max(model.experts - held - i, 0) / (model.experts - i) for i in chosen)
 
 
-def exchange(size, model, split, group, inside):
+def exchange_tokens(size, model, split, group, inside):
     """The Transfer that brings tokens to experts across replicas; another such brings them back.
 
     ``size`` bytes are the vectors of a replica's tokens, which each of its chips holds already;
@@ -134,7 +136,7 @@ def exchange(size, model, split, group, inside):
     >>> import roofkit as rk
     >>> from roofkit.models.llm.split import Split
     >>> mixtral, group = rk.llm("Mixtral-8x7B"), rk.group("H100", 8)
-    >>> exchange(8e6, mixtral, Split(data=8, expert=8), group, inside=1)
+    >>> exchange_tokens(8e6, mixtral, Split(data=8, expert=8), group, inside=1)
     Transfer(14 MB over 450 GB/s, 31.1 µs)
     """
     chips = group.per_node
@@ -143,17 +145,17 @@ def exchange(size, model, split, group, inside):
     # The chips of a share lie together, so that a node holds the fewest experts.
     each = model.experts // split.expert
     held = each * max(chips * split.expert // group.n, 1)
-    to_chip, to_node = visiting(model, each), visiting(model, held)
+    to_chip, to_node = visiting_share(model, each), visiting_share(model, held)
     # What came over a card is on a chip of the node, at best on one that it is for.
     arrived = size * ((near - 1) * to_chip + away * (to_chip - to_node / chips))
     if group.topology == "torus" and split.tensor == 1 and held > 1:
-        across = 2 * chips * size * visiting(model, held // 2)
+        across = 2 * chips * size * visiting_share(model, held // 2)
         within = replace(group, nodes=1, card=None)
         arrived = larger(arrived, all_to_all(across, within).bytes)
     return Transfer(group, arrived, size * away * to_node / chips)
 
 
-def _touched(model, shard, visitors):
+def _count_touched(model, shard, visitors):
     """Experts on this chip that some token visits."""
     # NumPy's power for numbers too, so that they agree with arrays.
     missed = np.power(1 - model.experts_per_token / model.experts, np.atleast_1d(visitors))

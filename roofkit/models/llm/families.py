@@ -3,7 +3,7 @@
 from roofkit.models.llm.model import LLM, Latent
 
 
-def _usual(fields, *, activation="silu", tied=False, act="hidden_act", needs=(), **choices):
+def _make_llm(fields, *, activation="silu", tied=False, act="hidden_act", needs=(), **choices):
     """The LLM with the fields that most families share, and with these ``choices``.
 
     ``needs`` names fields that must be in the config: where one of them is absent, transformers
@@ -26,7 +26,7 @@ def _usual(fields, *, activation="silu", tied=False, act="hidden_act", needs=(),
     return LLM(fields.name, **{**sizes, **choices}, source=fields.source)
 
 
-def _windows(fields, sliding=None):
+def _read_windows(fields, sliding=None):
     """The choices of LLM for windows; the layers with one are in ``layer_types``, or follow a rule.
 
     ``sliding`` is that rule: it says whether the i-th layer has a window.
@@ -44,19 +44,19 @@ def _windows(fields, sliding=None):
     return {"window": window, "windowed_layers": windowed} if windowed else {}
 
 
-def _used_windows(fields, sliding=lambda layer, bound: layer >= bound):
+def _read_optional_windows(fields, sliding=lambda layer, bound: layer >= bound):
     """The windows of the Qwen families, which there are only if ``use_sliding_window`` says so.
 
     They begin at the layer ``max_window_layers``, except in the older mixture of experts.
     """
     bound = fields.size("max_window_layers", 0)
     if not fields.flag("use_sliding_window"):
-        fields.pass_over("sliding_window", "layer_types")
+        fields.ignore("sliding_window", "layer_types")
         return {}
-    return _windows(fields, lambda layer: sliding(layer, bound))
+    return _read_windows(fields, lambda layer: sliding(layer, bound))
 
 
-def _dense_layers(fields):
+def _count_dense_layers(fields):
     """How many blocks keep the dense MLP: those that are listed, and all but every n-th."""
     step = fields.size("decoder_sparse_step", 1, least=1)
     listed = fields.list("mlp_only_layers", int) or []
@@ -66,57 +66,61 @@ def _dense_layers(fields):
 
 def _llama(fields):
     biases = fields.flag("attention_bias", False)
-    return _usual(fields, qkv_bias=biases, out_bias=biases, mlp_bias=fields.flag("mlp_bias", False))
+    return _make_llm(
+        fields, qkv_bias=biases, out_bias=biases, mlp_bias=fields.flag("mlp_bias", False)
+    )
 
 
 def _mistral(fields):
-    return _usual(fields, needs=["num_key_value_heads"], **_windows(fields))
+    return _make_llm(fields, needs=["num_key_value_heads"], **_read_windows(fields))
 
 
 def _phi3(fields):
-    return _usual(fields, **_windows(fields))
+    return _make_llm(fields, **_read_windows(fields))
 
 
 def _mixtral(fields):
-    return _usual(
-        fields, needs=["num_key_value_heads"], **_windows(fields), mlp=0,
+    return _make_llm(
+        fields, needs=["num_key_value_heads"], **_read_windows(fields), mlp=0,
         experts=fields["num_local_experts"],
         experts_per_token=fields["num_experts_per_tok"], expert_width=fields["intermediate_size"],
     )  # fmt: skip
 
 
 def _qwen2(fields):
-    return _usual(fields, needs=["num_key_value_heads"], qkv_bias=True, **_used_windows(fields))
+    return _make_llm(
+        fields, needs=["num_key_value_heads"], qkv_bias=True, **_read_optional_windows(fields)
+    )
 
 
 def _qwen3(fields):
     biases = fields.flag("attention_bias", False)
-    return _usual(
+    return _make_llm(
         fields, needs=["num_key_value_heads", "head_dim"], qkv_bias=biases, out_bias=biases,
-        qk_norm="head", **_used_windows(fields),
+        qk_norm="head", **_read_optional_windows(fields),
     )  # fmt: skip
 
 
 def _qwen2_moe(fields):
-    return _usual(
+    return _make_llm(
         fields, needs=["num_key_value_heads"], qkv_bias=fields.flag("qkv_bias", True),
-        **_used_windows(fields, lambda layer, bound: layer % 2 == 0 and layer < bound),
+        **_read_optional_windows(fields, lambda layer, bound: layer % 2 == 0 and layer < bound),
         experts=fields["num_experts"], experts_per_token=fields["num_experts_per_tok"],
         expert_width=fields["moe_intermediate_size"],
         shared_width=fields["shared_expert_intermediate_size"], shared_gate=True,
-        dense_layers=_dense_layers(fields),
+        dense_layers=_count_dense_layers(fields),
     )  # fmt: skip
 
 
 def _qwen3_moe(fields):
-    dense = _dense_layers(fields)
+    dense = _count_dense_layers(fields)
     biases = fields.flag("attention_bias", False)
     fields.expect("use_qk_norm", True, why="queries and keys are normalised")
     width = fields.size("intermediate_size", 0)
-    fields.pass_over("layer_types")  # a window is that of every layer
-    return _usual(
+    fields.ignore("layer_types")  # a window is that of every layer
+    return _make_llm(
         fields, needs=["num_key_value_heads", "head_dim"], qkv_bias=biases, out_bias=biases,
-        qk_norm="head", **_used_windows(fields, lambda layer, bound: True),
+        qk_norm="head", **_read_optional_windows(fields, lambda layer, bound: True),
         mlp=width if dense else 0,
         experts=fields.size("num_local_experts") or fields["num_experts"],
         experts_per_token=fields["num_experts_per_tok"],
@@ -124,9 +128,9 @@ def _qwen3_moe(fields):
     )  # fmt: skip
 
 
-def _first_dense(fields):
+def _read_experts(fields):
     """The choices of LLM for experts in all layers but the first few, a shared one beside them."""
-    fields.pass_over("num_nextn_predict_layers", "norm_topk_prob")
+    fields.ignore("num_nextn_predict_layers", "norm_topk_prob")
     width = fields["moe_intermediate_size"]
     return {
         "experts": fields["n_routed_experts"], "experts_per_token": fields["num_experts_per_tok"],
@@ -137,38 +141,38 @@ def _first_dense(fields):
 
 def _deepseek(fields):
     fields.expect("moe_layer_freq", 1, why="experts are in every layer after the dense ones")
-    fields.pass_over("ep_size")
+    fields.ignore("ep_size")
     biases = fields.flag("attention_bias", False)
-    return _usual(
-        fields, out_bias=biases, **_first_dense(fields),
-        **(_latent(fields) if fields.size("kv_lora_rank") else {"qkv_bias": biases}),
+    return _make_llm(
+        fields, out_bias=biases, **_read_experts(fields),
+        **(_read_latent(fields) if fields.size("kv_lora_rank") else {"qkv_bias": biases}),
     )  # fmt: skip
 
 
 def _glm4_moe(fields):
-    return _usual(
-        fields, needs=["num_key_value_heads"], **_first_dense(fields),
+    return _make_llm(
+        fields, needs=["num_key_value_heads"], **_read_experts(fields),
         qkv_bias=fields.flag("attention_bias", False),
         qk_norm="head" if fields.flag("use_qk_norm", False) else "",
     )  # fmt: skip
 
 
-def _latent(fields):
+def _read_latent(fields):
     """Multi-head latent attention; every head has its own keys once they are made."""
     wide = Latent(
         fields["kv_lora_rank"], fields.size("q_lora_rank", 0), fields["qk_nope_head_dim"],
         fields["qk_rope_head_dim"], fields["v_head_dim"],
     )  # fmt: skip
     fields.expect("attention_bias", False, why="latent attention has no biases here")
-    fields.pass_over("head_dim", "num_key_value_heads", "qk_head_dim")
+    fields.ignore("head_dim", "num_key_value_heads", "qk_head_dim")
     return {"latent": wide, "kv_heads": None, "head_dim": wide.nope + wide.rope}
 
 
 def _gemma(fields):
-    fields.pass_over("hidden_act")
+    fields.ignore("hidden_act")
     fields.expect("use_bidirectional_attention", False, why="tokens attend backwards")
     biases = fields.flag("attention_bias", False)
-    return _usual(
+    return _make_llm(
         fields, needs=["num_key_value_heads", "head_dim"], act="hidden_activation",
         activation="gelu_pytorch_tanh", tied=True,
         qkv_bias=biases, out_bias=biases,
@@ -176,16 +180,16 @@ def _gemma(fields):
 
 
 def _gemma2(fields):
-    fields.pass_over("hidden_act")
+    fields.ignore("hidden_act")
     fields.expect("use_bidirectional_attention", False, why="tokens attend backwards")
     # Published files say the window twice.
     window = fields.size("sliding_window")
     fields.expect("sliding_window_size", window, why=f"sliding_window is {window}")
     biases = fields.flag("attention_bias", False)
-    return _usual(
+    return _make_llm(
         fields, needs=["num_key_value_heads", "head_dim"], act="hidden_activation",
         activation="gelu_pytorch_tanh", tied=True, block_norms=4,
-        qkv_bias=biases, out_bias=biases, **_windows(fields, lambda layer: layer % 2 == 0),
+        qkv_bias=biases, out_bias=biases, **_read_windows(fields, lambda layer: layer % 2 == 0),
     )  # fmt: skip
 
 
@@ -193,30 +197,30 @@ def _gemma3(fields):
     pattern = fields.size("sliding_window_pattern", 6, least=1)
     fields.expect("use_bidirectional_attention", False, why="tokens attend backwards")
     biases = fields.flag("attention_bias", False)
-    return _usual(
+    return _make_llm(
         fields, needs=["num_key_value_heads", "head_dim"], act="hidden_activation",
         activation="gelu_pytorch_tanh", tied=True, block_norms=4,
         qk_norm="head", qkv_bias=biases, out_bias=biases,
-        **_windows(fields, lambda layer: (layer + 1) % pattern != 0),
+        **_read_windows(fields, lambda layer: (layer + 1) % pattern != 0),
     )  # fmt: skip
 
 
 def _gpt_oss(fields):
     biases = fields.flag("attention_bias", True)
     visits = fields.size("num_experts_per_tok") or fields["experts_per_token"]
-    fields.pass_over("experts_per_token")
-    return _usual(
+    fields.ignore("experts_per_token")
+    return _make_llm(
         fields, needs=["num_key_value_heads", "head_dim"], mlp=0, qkv_bias=biases,
         out_bias=biases, sinks=True,
         experts=fields["num_local_experts"], experts_per_token=visits,
         expert_width=fields["intermediate_size"], expert_bias=True, router_bias=True,
-        **_windows(fields, lambda layer: layer % 2 == 0),
+        **_read_windows(fields, lambda layer: layer % 2 == 0),
     )  # fmt: skip
 
 
 def _phi(fields):
     normed = "head" if fields.flag("qk_layernorm", False) else ""
-    return _usual(
+    return _make_llm(
         fields, qk_norm=normed, activation="gelu_new", gated=False, norm="layer", block_norms=1,
         qkv_bias=True, out_bias=True, mlp_bias=True, head_bias=True,
     )  # fmt: skip
@@ -224,12 +228,12 @@ def _phi(fields):
 
 def _olmo2(fields):
     biases = fields.flag("attention_bias", False)
-    return _usual(fields, qk_norm="width", qkv_bias=biases, out_bias=biases)
+    return _make_llm(fields, qk_norm="width", qkv_bias=biases, out_bias=biases)
 
 
 def _cohere(fields):
     biases = fields.flag("attention_bias", False)
-    return _usual(
+    return _make_llm(
         fields, tied=True, norm="layer", norm_bias=False, block_norms=1, qkv_bias=biases,
         out_bias=biases, qk_norm="width" if fields.flag("use_qk_norm", False) else "",
     )  # fmt: skip
@@ -238,11 +242,11 @@ def _cohere(fields):
 def _starcoder2(fields):
     biases = fields.flag("use_bias", True)
     fields.expect("norm_type", "layer_norm", why="a layer norm")
-    fields.pass_over("mlp_type")
-    return _usual(
+    fields.ignore("mlp_type")
+    return _make_llm(
         fields, needs=["num_key_value_heads"], activation="gelu_pytorch_tanh", tied=True,
         gated=False, norm="layer", qkv_bias=biases, out_bias=biases, mlp_bias=biases,
-        **_windows(fields),
+        **_read_windows(fields),
     )  # fmt: skip
 
 
@@ -253,11 +257,11 @@ def _falcon(fields):
         kv_heads = fields.size("num_kv_heads", heads)
     else:
         kv_heads = 1 if fields.flag("multi_query", True) else heads
-    fields.pass_over("num_kv_heads", "multi_query", "parallel_attn")
+    fields.ignore("num_kv_heads", "multi_query", "parallel_attn")
     parallel = new or fields.flag("parallel_attn", True)
     norms = fields.size("num_ln_in_parallel_attn", 2 if new else 1)
     biases = fields.flag("bias", False)
-    return _usual(
+    return _make_llm(
         fields, tied=True, act="activation", activation="gelu", gated=False, norm="layer",
         kv_heads=kv_heads, mlp=fields.size("ffn_hidden_size", 4 * hidden), parallel=parallel,
         block_norms=norms if parallel else 2, rotary=not fields.flag("alibi", False),
@@ -286,7 +290,7 @@ def _opt(fields):
 def _gpt2(fields):
     hidden = fields["n_embd"]
     fields.expect("add_cross_attention", False, why="a decoder alone")
-    fields.pass_over("n_ctx", "scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn")
+    fields.ignore("n_ctx", "scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn")
     return LLM(
         fields.name, hidden, fields["n_layer"], fields["n_head"], fields["vocab_size"],
         fields.size("n_inner", 4 * hidden), gated=False,
@@ -309,7 +313,7 @@ FAMILIES = {
 _QWEN = {"sliding_window": 4096, "max_window_layers": 28}
 _DEEPSEEK_V3 = {"kv_lora_rank": 512, "q_lora_rank": 1536, "n_shared_experts": 1,
                 "first_k_dense_replace": 3}  # fmt: skip
-ABSENT = {
+FAMILY_DEFAULTS = {
     "mistral": {"sliding_window": 4096},
     "qwen2": _QWEN, "qwen3": _QWEN, "qwen2_moe": _QWEN, "qwen3_moe": _QWEN,
     "deepseek_v2": {"kv_lora_rank": 512, "q_lora_rank": 1536, "n_shared_experts": 2},
@@ -322,16 +326,16 @@ ABSENT = {
     "gpt_oss": {"sliding_window": 128},
 }  # fmt: skip
 # Models that see images too; their text_config describes the language model in them.
-SEEING = ("gemma3", "mistral3", "llava", "kimi_k25")
+VISION_FAMILIES = ("gemma3", "mistral3", "llava", "kimi_k25")
 
 # What a family has that this package does not count, by model_type; the part that sees aside.
 _DELTA = "its linear attention layers (a gated delta net), which keep a state in place of K and V"
 _MAMBA = "its state space layers (Mamba), which keep a state in place of K and V"
-_INDEXED = "its sparse attention, in which an indexer picks the keys that a token meets"
-MISSING = {
+_SPARSE = "its sparse attention, in which an indexer picks the keys that a token meets"
+UNSUPPORTED = {
     "qwen3_next": _DELTA, "qwen3_5": _DELTA, "qwen3_5_moe": _DELTA, "kimi_linear": _DELTA,
     "llama4": "its attention in chunks (attention_chunk_size) in three of four layers",
     "nemotron_h": _MAMBA, "jamba": _MAMBA, "bamba": _MAMBA, "falcon_h1": _MAMBA, "mamba": _MAMBA,
     "mamba2": _MAMBA, "granitemoehybrid": _MAMBA,
-    "deepseek_v32": _INDEXED, "glm_moe_dsa": _INDEXED, "deepseek_v4": _INDEXED,
+    "deepseek_v32": _SPARSE, "glm_moe_dsa": _SPARSE, "deepseek_v4": _SPARSE,
 }  # fmt: skip

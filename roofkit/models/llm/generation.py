@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from roofkit._tables import in_lines
-from roofkit._units import quantity
-from roofkit.models.llm.lengths import said
+from roofkit._tables import wrap_lines
+from roofkit._units import format_quantity
+from roofkit.models.llm.lengths import format_length
 from roofkit.roofline import larger
 
 # Decode steps from which all the steps of a generation are predicted.
-SAMPLED = 4
+STEPS_SAMPLED = 4
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,7 +33,7 @@ class Generation:
     '3.70 s at best, 5.82 s predicted'
     """
 
-    served: Any
+    deployment: Any
     batch: Any
     prompt: Any
     output: Any
@@ -42,18 +42,20 @@ class Generation:
     steps: Any
 
     def __repr__(self):
-        sizes = f"batch {said(self.batch)}, prompt {said(self.prompt)}, output {said(self.output)}"
+        sizes = f"batch {format_length(self.batch)}, prompt {format_length(self.prompt)}, output {format_length(self.output)}"
         times = {"to the first token": self.time_to_first_token, "decoding": self.decoding}
-        parts = ", ".join(f"{quantity(seconds, 's')} {name}" for name, seconds in times.items())
-        return in_lines(
-            f"Generation({sizes}: {parts}, {said(self.steps)} steps, "
-            f"{quantity(self.tokens_per_second, 'tokens/s')})"
+        parts = ", ".join(
+            f"{format_quantity(seconds, 's')} {name}" for name, seconds in times.items()
+        )
+        return wrap_lines(
+            f"Generation({sizes}: {parts}, {format_length(self.steps)} steps, "
+            f"{format_quantity(self.tokens_per_second, 'tokens/s')})"
         )
 
     @property
     def memory(self):
         """What each chip must hold at the end, as a Memory."""
-        return self.served.memory(self.batch, self.prompt, self.output)
+        return self.deployment.memory(self.batch, self.prompt, self.output)
 
     @property
     def time(self):
@@ -66,7 +68,7 @@ class Generation:
 
         Raises ValueError where the model is served without one.
         """
-        return self._together([self.predicted_first_token, self.predicted_decoding])
+        return self._sum_predictions([self.predicted_first_token, self.predicted_decoding])
 
     @property
     def predicted_first_token(self):
@@ -74,8 +76,8 @@ class Generation:
 
         Parts of the batch, as many as there are stages, follow one another through a pipeline.
         """
-        served = self.served
-        parts = self.batch / served._part(self.batch)
+        served = self.deployment
+        parts = self.batch / served._stage_batch(self.batch)
         passes = (parts + served.split.pipeline - 1) / served.split.pipeline
         return passes * served.prefill(self.batch, self.prompt).prediction
 
@@ -86,16 +88,18 @@ class Generation:
         Each of these stands for as many others, which are taken to err as it does.
         """
         last = larger(self.steps - 1, 0.0)
-        contexts = (self.prompt + last * (place + 0.5) / SAMPLED for place in range(SAMPLED))
-        return self._together(
-            self.steps / SAMPLED * self.served.decode(self.batch, context).prediction
+        contexts = (
+            self.prompt + last * (place + 0.5) / STEPS_SAMPLED for place in range(STEPS_SAMPLED)
+        )
+        return self._sum_predictions(
+            self.steps / STEPS_SAMPLED * self.deployment.decode(self.batch, context).prediction
             for context in contexts
         )
 
-    def _together(self, predictions):
+    def _sum_predictions(self, predictions):
         """The sum of predictions that all err alike."""
         alike = [replace(each, correlation=1.0) for each in predictions]
-        return self.served.calibration.total(alike)
+        return self.deployment.calibration.total(alike)
 
     @property
     def time_per_token(self):
@@ -108,4 +112,4 @@ class Generation:
     @property
     def tokens_per_second(self):
         """Output tokens of the whole batch over the whole time, of all replicas."""
-        return self.served.split.data * self.batch * self.output / self.time
+        return self.deployment.split.data * self.batch * self.output / self.time

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from roofkit._inputs import check_broadcast, is_symbolic, number, whole
+from roofkit._inputs import check_broadcast, check_number, check_whole, is_symbolic
 
-WHOLE = ("batch", "new", "output", "chunk")
-MOST_LENGTH = 1 << 53  # larger whole numbers are no floats
+WHOLE_LENGTHS = ("batch", "new", "output", "chunk")
+LARGEST_LENGTH = 1 << 53  # larger whole numbers are no floats
 
 
-def lengths(minimum=1, **named):
+def check_lengths(minimum=1, **named):
     """Lengths by name, as floats or arrays that broadcast.
 
     A prompt, and what is cached, may be an average; the others are whole numbers. Raises ValueError
@@ -17,7 +17,7 @@ def lengths(minimum=1, **named):
     values = []
     for name, value in named.items():
         # The usual case, without further calls.
-        if type(value) is int and minimum <= value <= MOST_LENGTH:
+        if type(value) is int and minimum <= value <= LARGEST_LENGTH:
             values.append(float(value))
             continue
         if is_symbolic(value):
@@ -25,14 +25,14 @@ def lengths(minimum=1, **named):
         if np.ndim(value) and not np.size(value):
             raise ValueError(f"{name} is empty; give at least one")
         values.append(
-            whole(value, name, minimum) if name in WHOLE
-            else number(value, name, minimum=minimum, above=False)
+            check_whole(value, name, minimum) if name in WHOLE_LENGTHS
+            else check_number(value, name, minimum=minimum, above=False)
         )  # fmt: skip
     if any(isinstance(value, np.ndarray) for value in values):
         check_broadcast(**dict(zip(named, values, strict=True)))
     return [float(value) if isinstance(value, int) else value for value in values]
 
 
-def said(value):
+def format_length(value):
     """A length, or the shortest and the longest of several."""
     return f"{value:g}" if not np.ndim(value) else f"{np.min(value):g} to {np.max(value):g}"

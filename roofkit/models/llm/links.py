@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roofkit._inputs import number
-from roofkit._units import quantity
+from roofkit._inputs import check_number
+from roofkit._units import format_quantity
 from roofkit.models.llm.options import Options
 from roofkit.network import Group
 
@@ -44,9 +44,9 @@ class Links(Options):
     in_network: bool | None = None
     with_latency: bool = False
 
-    def _shown(self, value):
+    def _format_option(self, value):
         speed = isinstance(value, int | float) and not isinstance(value, bool)
-        return quantity(value, "B/s") if speed else repr(value)
+        return format_quantity(value, "B/s") if speed else repr(value)
 
     def __post_init__(self):
         for name in ("tensor", "expert", "pipeline"):
@@ -56,7 +56,7 @@ class Links(Options):
             if isinstance(value, str) and value in TOPOLOGIES:
                 continue
             if name == "pipeline" and not isinstance(value, str):
-                speed = number(value, name)
+                speed = check_number(value, name)
                 if not np.ndim(speed):
                     continue
             bytes_a_second = ", or a number of bytes/s" if name == "pipeline" else ""

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from roofkit.kernels import NORM_FLOPS
-from roofkit.models.llm.attention import either, pairs
-from roofkit.models.llm.count import ACTIVATION_FLOPS
+from roofkit.models.llm.attention import choose, count_pairs
+from roofkit.models.llm.operation_counts import ACTIVATION_FLOPS
 from roofkit.roofline import smaller
 
-NAME = "llm-viewer"
+CONVENTION = "llm-viewer"
 ENDS = ("embedding", "embedding_all_reduce", "final_norm")
 
 
@@ -32,7 +32,7 @@ class Departure(NamedTuple):
     change: Callable | None = None
 
 
-def departed(operations, at, names):
+def apply_departures(operations, at, names):
     """The Operations of a Pass without fusion, with these departures."""
     for departure in (departure for name, departure in DEPARTURES.items() if name in names):
         if departure.change:
@@ -44,84 +44,84 @@ def departed(operations, at, names):
     return operations
 
 
-def departures_of(convention):
+def read_convention(convention):
     """Names of departures: none for "roofkit", all for "llm-viewer", or those that are given.
 
     Raises ValueError for a name that is not known.
     """
     if convention == "roofkit":
         return frozenset()
-    if convention == NAME:
+    if convention == CONVENTION:
         return frozenset(DEPARTURES)
     given = convention if isinstance(convention, (tuple, list, set, frozenset)) else None
     if given is None or not all(isinstance(each, str) and each in DEPARTURES for each in given):
         raise ValueError(
-            f"convention={convention!r} is not known; use roofkit, {NAME}, or a list of its "
+            f"convention={convention!r} is not known; use roofkit, {CONVENTION}, or a list of its "
             f"departures: {', '.join(DEPARTURES)}"
         )
     return frozenset(given)
 
 
-def _one_operand(at, each):
+def _read_one_operand(at, each):
     return each._replace(activations=2 * at.widths.stream * at.model.hidden * at.tokens)
 
 
-def _seven(at, each):
+def _charge_norm_seven(at, each):
     return each._replace(flops=each.flops / NORM_FLOPS[at.model.norm] * 7)
 
 
-def _no_parameters(at, each):
+def _drop_parameters(at, each):
     return each._replace(weights=0.0)
 
 
-def _two(at, each):
+def _charge_activation_two(at, each):
     return each._replace(
         flops=each.flops / (ACTIVATION_FLOPS[at.model.activation] + at.model.gated) * 2
     )
 
 
-def _hidden_width(at, each):
+def _use_hidden_width(at, each):
     width = {"mlp_act": at.shard.mlp, "experts_act": at.shard.expert_width,
              "shared_act": at.shard.shared_width}[each.name]  # fmt: skip
     share = at.model.hidden / width
     return each._replace(flops=each.flops * share, activations=each.activations * share)
 
 
-def _all_pairs(at, each):
-    everywhere = at.model.windowed == at.model.layers
+def _count_masked_pairs(at, each):
+    everywhere = at.model.window_layers == at.model.layers
     window = at.model.window if everywhere or each.name == "window_attention" else None
-    met = pairs(at.new, at.cached, window)
+    met = count_pairs(at.new, at.cached, window)
     return each._replace(flops=each.flops / met * (at.new * (at.cached + at.new)))
 
 
-def _queries_as_keys(at, each):
+def _read_kv_head_queries(at, each):
     fewer = at.tokens * (at.shard.q_dim - at.shard.kv_dim) * (1 - at.decoding)
     return each._replace(activations=each.activations - at.widths.stream * fewer)
 
 
-def _rows_of_a_head(at, each):
+def _reread_per_block(at, each):
     w, width = at.widths, at.model.head_dim
     tile = smaller(-(-at.how.rates.on_chip // (w.kv * width)), float(width))
     once = 2 * w.kv * at.shard.kv_dim * at.tokens
-    return each._replace(kv=either(at.decoding, each.kv, once * -(-at.new // tile)))
+    return each._replace(kv=choose(at.decoding, each.kv, once * -(-at.new // tile)))
 
 
-def _key_of_each_query(at, each):
+def _read_kv_per_query_head(at, each):
     return each._replace(kv=each.kv * (at.shard.q_dim // at.shard.kv_dim))
 
 
-def _rows_of_keys(at, each):
+def _write_rows_of_keys(at, each):
     w, heads = at.widths, at.shard.heads
     written = 2 * at.tokens * heads * (at.cached + at.new)
     queries = w.stream * (at.tokens * at.shard.q_dim)
     return each._replace(activations=queries + w.activations * written)
 
 
-def _nothing(at, each):
+def _drop_operation(at, each):
     return None
 
 
-def _no_rotation(at, each):
+def _drop_rotation(at, each):
     if each.name == "rotary":
         return None
     return each._replace(
@@ -130,11 +130,11 @@ def _no_rotation(at, each):
     )
 
 
-def _half(at, each):
+def _halve_flops(at, each):
     return each._replace(flops=each.flops / 2)
 
 
-def _one_sequence(at, each):
+def _move_one_sequence(at, each):
     return each._replace(activations=each.activations / at.batch)
 
 
@@ -144,49 +144,49 @@ ACTS = ("mlp_act", "experts_act", "shared_act")
 
 DEPARTURES = {
     "add_operands": Departure(
-        "a residual add reads 2 operands", "1", ("attn_add", "mlp_add"), _one_operand
+        "a residual add reads 2 operands", "1", ("attn_add", "mlp_add"), _read_one_operand
     ),
     "norm_flops": Departure(
-        "RMSNorm 4 FLOPs an element, LayerNorm 7", "7 for both", NORMS, _seven
+        "RMSNorm 4 FLOPs an element, LayerNorm 7", "7 for both", NORMS, _charge_norm_seven
     ),
     "norm_weights": Departure(
-        "norms read their parameters", "they do not", NORMS, _no_parameters
+        "norms read their parameters", "they do not", NORMS, _drop_parameters
     ),
     "activation_flops": Departure(
-        "SiLU 3 FLOPs an element, the gate 1", "2 in all", ACTS, _two
+        "SiLU 3 FLOPs an element, the gate 1", "2 in all", ACTS, _charge_activation_two
     ),
     "activation_width": Departure(
-        "the activation has the MLP's width", "the hidden width", ACTS, _hidden_width
+        "the activation has the MLP's width", "the hidden width", ACTS, _use_hidden_width
     ),
     "causal": Departure(
-        "fused attention skips masked pairs", "it computes them", ATTENTIONS, _all_pairs
+        "fused attention skips masked pairs", "it computes them", ATTENTIONS, _count_masked_pairs
     ),
     "new_token": Departure("a new token attends to itself too", "to the cache alone"),
     "query_heads": Departure(
         "QKᵀ reads every query head (unfused)", "as many as there are KV heads",
-        ("qk_matmul", "window_qk_matmul"), _queries_as_keys,
+        ("qk_matmul", "window_qk_matmul"), _read_kv_head_queries,
     ),
     "flash_rows": Departure(
         "K and V are read once if they fit on the chip", "once every 128 rows",
-        ATTENTIONS, _rows_of_a_head,
+        ATTENTIONS, _reread_per_block,
     ),
     "flash_kv_heads": Departure(
         "fused attention reads the KV heads", "one K and V a query head",
-        ATTENTIONS, _key_of_each_query,
+        ATTENTIONS, _read_kv_per_query_head,
     ),
     "flash_output": Departure(
         "fused attention writes rows as wide as a head", "as long as the keys, twice",
-        ATTENTIONS, _rows_of_keys,
+        ATTENTIONS, _write_rows_of_keys,
     ),
     "rotary": Departure(
-        "rotary embedding is a kernel", "it is left out", ("rotary", "k_proj"), _no_rotation
+        "rotary embedding is a kernel", "it is left out", ("rotary", "k_proj"), _drop_rotation
     ),
     "ends": Departure(
-        "embedding and final norm belong to the pass", "they are left out", ENDS, _nothing
+        "embedding and final norm belong to the pass", "they are left out", ENDS, _drop_operation
     ),
-    "lm_head_fma": Departure("a multiply-add of lm_head is 2 FLOPs", "1", ("lm_head",), _half),
+    "lm_head_fma": Departure("a multiply-add of lm_head is 2 FLOPs", "1", ("lm_head",), _halve_flops),
     "lm_head_batched": Departure(
-        "lm_head moves activations for every sequence", "for one", ("lm_head",), _one_sequence
+        "lm_head moves activations for every sequence", "for one", ("lm_head",), _move_one_sequence
     ),
     "one_format": Departure(
         "embedding, lm_head and what lies between matrices have 16 bits",

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from roofkit._tables import in_lines
-from roofkit._units import quantity
+from roofkit._tables import wrap_lines
+from roofkit._units import format_quantity
 from roofkit.roofline import larger, smaller
 
 
@@ -35,16 +35,18 @@ class Memory:
 
     def __repr__(self):
         parts = {"weights": self.weights, "KV cache": self.kv, "activations": self.activations}
-        needed = " + ".join(f"{name} {quantity(each, 'B')}" for name, each in parts.items())
-        needed += f" = {quantity(self.total, 'B')}"
+        needed = " + ".join(f"{name} {format_quantity(each, 'B')}" for name, each in parts.items())
+        needed += f" = {format_quantity(self.total, 'B')}"
         if np.any(np.isnan(self.capacity)):
-            return in_lines(f"Memory({needed}, capacity not known)")
+            return wrap_lines(f"Memory({needed}, capacity not known)")
         lacks = not np.ndim(self.spare) and self.spare < 0
-        spare = quantity(-self.spare, "B") + " missing"
-        spare = spare if lacks else quantity(self.spare, "B") + " spare"
-        kept = f"less {quantity(self.reserve, 'B')}" if np.any(self.reserve) else "with nothing"
-        return in_lines(
-            f"Memory({needed} of {quantity(self.capacity, 'B')} {kept} reserved, {spare})"
+        spare = format_quantity(-self.spare, "B") + " missing"
+        spare = spare if lacks else format_quantity(self.spare, "B") + " spare"
+        kept = (
+            f"less {format_quantity(self.reserve, 'B')}" if np.any(self.reserve) else "with nothing"
+        )
+        return wrap_lines(
+            f"Memory({needed} of {format_quantity(self.capacity, 'B')} {kept} reserved, {spare})"
         )
 
     @property
@@ -67,21 +69,21 @@ class Memory:
         return None if math.isnan(spare) else bool(spare >= 0)
 
 
-def memory(passes, batch, prompt, output, chunk, reserve):
+def count_memory(passes, batch, prompt, output, chunk, reserve):
     """The Memory of a deployment with these Passes at the fullest moment of a generation."""
     how, capacity = passes.how, passes.rates.capacity
     model, stages = how.model, how.split.pipeline
     held = prompt + output - 1
-    kept = (model.layers - model.windowed) * held
-    if model.windowed:
-        kept = kept + model.windowed * smaller(held, float(model.window))
+    kept = (model.layers - model.window_layers) * held
+    if model.window_layers:
+        kept = kept + model.window_layers * smaller(held, float(model.window))
     stage = math.ceil(model.layers / stages) / model.layers
     part = batch if stages == 1 else larger(batch / stages, 1.0)
     return Memory(
         weights=_weight_bytes(how, stage),
         kv=cached_bytes(how) * batch * kept * stage,
         activations=larger(
-            _activation_bytes(passes, *_prefilled(part, prompt, chunk)),
+            _activation_bytes(passes, *_largest_prefill(part, prompt, chunk)),
             # The last step, or the end of a prefill in chunks, makes logits of every sequence.
             _activation_bytes(passes, part, 1.0, held - 1.0),
         ),
@@ -105,7 +107,7 @@ def _weight_bytes(how, stage):
     return float(stage * layers + (sum(ends) if how.split.pipeline == 1 else max(ends)))
 
 
-def _prefilled(part, prompt, chunk):
+def _largest_prefill(part, prompt, chunk):
     """Sequences, new tokens and cached ones of the hungriest pass of a prefill."""
     if chunk is None:
         return part, prompt, 0.0

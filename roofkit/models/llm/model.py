@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from roofkit._tables import in_lines
+from roofkit._tables import wrap_lines
 from roofkit.models.llm.split import Shard, shard
 
 ACTIVATIONS = ("silu", "gelu", "relu")
@@ -231,7 +231,7 @@ class LLM:
             f"{self.parameters:,} parameters", f"{self.layers} layers", f"hidden {self.hidden}",
             heads, *mlps, f"vocabulary {self.vocabulary}",
         ]  # fmt: skip
-        return in_lines(f"LLM({self.name}: {', '.join(parts)})")
+        return wrap_lines(f"LLM({self.name}: {', '.join(parts)})")
 
     @property
     def dense_mlps(self):
@@ -244,7 +244,7 @@ class LLM:
         return self.layers - self.dense_mlps
 
     @property
-    def windowed(self):
+    def window_layers(self):
         """Layers in which a token attends to a window."""
         if self.window is None:
             return 0
@@ -350,10 +350,13 @@ class LLM:
         >>> round(served.decode(batch=1, context=2048)["q_proj"].attainable / 1e9)
         768
         """
-        from roofkit.models.llm.deployment import Deployment, refuse  # only who serves needs chips
+        from roofkit.models.llm.deployment import (  # only who serves needs chips
+            Deployment,
+            refuse_option,
+        )
 
         for name, value in unknown.items():
-            refuse(name, value)
+            refuse_option(name, value)
         return Deployment(
             self, chip, precision=precision, split=split, links=links, fused=fused,
             attention=attention, on_chip=on_chip, unconfirmed=unconfirmed,

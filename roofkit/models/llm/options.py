@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 
-from roofkit._tables import in_lines
+from roofkit._tables import wrap_lines
 
 
 class Options:
@@ -10,16 +10,16 @@ class Options:
 
     def __repr__(self):
         given = (
-            f"{each.name}={self._shown(getattr(self, each.name))}"
+            f"{each.name}={self._format_option(getattr(self, each.name))}"
             for each in fields(self) if getattr(self, each.name) != each.default
         )  # fmt: skip
-        return in_lines(f"{type(self).__name__}({', '.join(given)})")
+        return wrap_lines(f"{type(self).__name__}({', '.join(given)})")
 
-    def _shown(self, value):
+    def _format_option(self, value):
         return repr(value)
 
 
-def checked(value, kind, name, example):
+def check_options(value, kind, name, example):
     """The value, or the usual options of this kind for None; ValueError for any other type."""
     if value is None:
         return kind()

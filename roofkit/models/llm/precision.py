@@ -4,15 +4,15 @@ import re
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from roofkit._inputs import ITEMSIZE, dtype_named, half, itemsize
+from roofkit._inputs import ITEMSIZE, itemsize, pick_16_bit, read_dtype
 from roofkit.models.llm.options import Options
 
 # The dtype of a scale that a group of narrow weights shares, unless it is given.
-SCALE = "fp16"
+DEFAULT_SCALE = "fp16"
 # The field with the scales of each field of weights.
-SCALES = {"weights": "scales", "experts": "expert_scales"}
+SCALE_FIELDS = {"weights": "scales", "experts": "expert_scales"}
 # Well-known names that mean a format and its scales at once: the dtype, and the scales.
-WITH_SCALES = {
+SCALED_FORMATS = {
     "mxfp8": ("fp8", (32, "fp8")), "mxfp4": ("fp4", (32, "fp8")), "nvfp4": ("fp4", (16, "fp8")),
     "nf4": ("int4", (64, "fp32")), "awq": ("int4", 128), "gptq": ("int4", 128),
     "w4a16": ("int4", 128),
@@ -85,8 +85,8 @@ class Precision(Options):
         for name in Widths._fields:
             dtype = getattr(self, name)
             if dtype is not None:
-                object.__setattr__(self, name, format_named(dtype, name))
-        for name in SCALES.values():
+                object.__setattr__(self, name, read_format(dtype, name))
+        for name in SCALE_FIELDS.values():
             scale_bytes(getattr(self, name), name)
 
     @property
@@ -95,7 +95,7 @@ class Precision(Options):
         plain = Widths(*(itemsize(getattr(self, name)) for name in Widths._fields))
         scaled = {
             name: getattr(plain, name) + scale_bytes(getattr(self, scales), scales)
-            for name, scales in SCALES.items()
+            for name, scales in SCALE_FIELDS.items()
             if getattr(plain, name) < 2
         }
         return plain._replace(**scaled)
@@ -103,31 +103,31 @@ class Precision(Options):
     @property
     def linear(self):
         """The dtype that the matrices of attention and MLPs are multiplied in."""
-        return multiplied_in(self.activations, self.weights)
+        return wider_dtype(self.activations, self.weights)
 
     @property
     def routed(self):
         """The dtype that the matrices of experts are multiplied in."""
-        return multiplied_in(self.activations, self.experts)
+        return wider_dtype(self.activations, self.experts)
 
     @property
     def attention(self):
         """The dtype that queries are multiplied by keys in: narrow where inputs and cache are."""
-        return self.kv if self.kv == self.activations else multiplied_in(self.stream, self.kv)
+        return self.kv if self.kv == self.activations else wider_dtype(self.stream, self.kv)
 
     @property
     def head(self):
         """The dtype that lm_head is multiplied in."""
-        return multiplied_in(self.stream, self.lm_head)
+        return wider_dtype(self.stream, self.lm_head)
 
     def __str__(self):
         stored = f"{self.weights} weights, {self.activations} activations, {self.kv} KV cache"
         return stored + (f", {self.experts} experts" if self.experts != self.weights else "")
 
     @property
-    def unusual(self):
+    def unusual_formats(self):
         """What ``str`` does not say and differs from the usual, field by field as text."""
-        usual = {"stream": half([self.stream], "bf16"), "travel": self.stream,
+        usual = {"stream": pick_16_bit([self.stream], "bf16"), "travel": self.stream,
                  "embedding": self.stream, "lm_head": self.stream, "scales": 0,
                  "expert_scales": self.scales}  # fmt: skip
         return [
@@ -136,7 +136,7 @@ class Precision(Options):
         ]  # fmt: skip
 
 
-def settled(given, model, peaks, *, one_format=False):
+def settle_precision(given, model, peaks, *, one_format=False):
     """The Precision of a model that is served as ``given``, on chips with these ``peaks``.
 
     What was left open is as the model's checkpoint stores it. What that leaves open follows from
@@ -147,15 +147,19 @@ def settled(given, model, peaks, *, one_format=False):
 
     Raises ValueError for an embedding and an lm_head that are one matrix and differ.
     """
-    formats = _as_stored({each.name: getattr(given, each.name) for each in fields(given)}, model)
+    formats = _take_stored_formats(
+        {each.name: getattr(given, each.name) for each in fields(given)}, model
+    )
     if model.tied and formats["embedding"] is None:
         formats["embedding"] = formats["lm_head"]
     if one_format:
-        usual = _filled(peaks, {name: formats[name] for name in ("weights", "activations", "kv")})
+        usual = _fill_in_formats(
+            peaks, {name: formats[name] for name in ("weights", "activations", "kv")}
+        )
         same = {"stream": usual.activations, "lm_head": usual.weights,
                 "embedding": usual.weights, "experts": usual.weights}  # fmt: skip
         formats |= {name: dtype for name, dtype in same.items() if formats[name] is None}
-    found = _filled(peaks, formats)
+    found = _fill_in_formats(peaks, formats)
     if model.tied and found.embedding != found.lm_head:
         raise ValueError(
             f"{model.name}: its embedding and lm_head are one matrix, which cannot be "
@@ -164,7 +168,7 @@ def settled(given, model, peaks, *, one_format=False):
     return found
 
 
-def _as_stored(given, model):
+def _take_stored_formats(given, model):
     """The formats by name that were ``given``, and where None was, those of the checkpoint.
 
     What is given replaces the stored format of that part alone. Stored scales, and the stored
@@ -174,7 +178,7 @@ def _as_stored(given, model):
     found = {name: stored.get(name) if dtype is None else dtype for name, dtype in given.items()}
 
     def kept(name, of):
-        return found[name] is not None and format_named(found[name], name) == stored.get(of)
+        return found[name] is not None and read_format(found[name], name) == stored.get(of)
 
     if not kept("weights", "weights"):
         found |= {name: given[name] for name in ("activations", "scales")}
@@ -185,13 +189,13 @@ def _as_stored(given, model):
     return found
 
 
-def _filled(peaks, formats):
+def _fill_in_formats(peaks, formats):
     """The Precision of these formats by name; those that are None follow from the others."""
     named = {
-        name: formats.get(name) and format_named(formats[name], name)
+        name: formats.get(name) and read_format(formats[name], name)
         for name in ("stream", "activations", "weights", "kv")
     }
-    usual = half(peaks, "bf16")
+    usual = pick_16_bit(peaks, "bf16")
     wide = next((dtype for dtype in named.values() if dtype and ITEMSIZE[dtype] >= 2), usual)
     stream, activations, weights, kv = named.values()
     stream = stream or (activations if activations and ITEMSIZE[activations] >= 2 else wide)
@@ -205,24 +209,28 @@ def _filled(peaks, formats):
     )  # fmt: skip
 
 
-def format_named(dtype, name):
+def read_format(dtype, name):
     """The short name of a format; ValueError for one not known, or that means its scales too."""
     key = re.sub(r"[\s_-]", "", dtype.casefold()) if isinstance(dtype, str) else ""
-    if key in WITH_SCALES:
-        plain, scales = WITH_SCALES[key]
+    if key in SCALED_FORMATS:
+        plain, scales = SCALED_FORMATS[key]
         said = f'({scales[0]}, "{scales[1]}")' if isinstance(scales, tuple) else f"{scales}"
         raise ValueError(
             f'{name}={dtype!r} is a format with its scales: say {name}="{plain}"'
-            + (f", {SCALES[name]}={said}" if name in SCALES else " (scales are not counted here)")
+            + (
+                f", {SCALE_FIELDS[name]}={said}"
+                if name in SCALE_FIELDS
+                else " (scales are not counted here)"
+            )
         )
-    return dtype_named(dtype, name)
+    return read_dtype(dtype, name)
 
 
 def scale_bytes(scales, name):
     """Bytes of scales that each weight brings along."""
     if scales is None or (type(scales) is int and scales == 0):
         return 0.0
-    pair = scales if isinstance(scales, tuple) else (scales, SCALE)
+    pair = scales if isinstance(scales, tuple) else (scales, DEFAULT_SCALE)
     group = pair[0] if len(pair) == 2 else None
     if isinstance(group, bool) or not isinstance(group, int) or group < 1:
         raise ValueError(
@@ -232,7 +240,7 @@ def scale_bytes(scales, name):
     return itemsize(pair[1], f"the dtype of {name}") / group
 
 
-def multiplied_in(first, second):
+def wider_dtype(first, second):
     """The dtype that two operands are multiplied in: the wider, or an error where there is none."""
     if first == second:
         return first

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 # Modules that a checkpoint may leave at 16 bits without a change of our counts. Routers and norms
 # are small, and known by the last part of their names. lm_head and the embedding are 16 bits wide
 # anyway, and vision is not counted; these are known by any part of their names.
-SMALL = re.compile(r"(gate|\w*norm)$")
-APART = re.compile(r"\b(lm_head|embed_tokens|router|vision_\w+|visual|multi_modal_projector)\b")
-MODELOPT = {
+SMALL_MODULES = re.compile(r"(gate|\w*norm)$")
+UNQUANTIZED_MODULES = re.compile(
+    r"\b(lm_head|embed_tokens|router|vision_\w+|visual|multi_modal_projector)\b"
+)
+MODELOPT_FORMATS = {
     "FP8": {"weights": "fp8", "activations": "fp8"},
     "FP8_PER_CHANNEL_PER_TOKEN": {"weights": "fp8", "activations": "fp8"},
     "NVFP4": {"weights": "fp4", "activations": "fp4", "scales": (16, "fp8")},
@@ -19,7 +21,7 @@ MODELOPT = {
 }
 
 
-def stored(fields):
+def read_stored_formats(fields):
     """The formats of a checkpoint as choices of ``Precision``; empty where all has 16 bits.
 
     Zero points, and scales of whole rows or matrices, are left out. Raises ValueError for a method
@@ -31,9 +33,9 @@ def stored(fields):
     if not isinstance(how, Mapping):
         fields.refuse("quantization_config", how, "it must be an object")
     method = how.get("quant_method")
-    read = METHODS.get(method) if isinstance(method, str) else None
+    read = METHOD_READERS.get(method) if isinstance(method, str) else None
     if read is None:
-        _refuse(fields, how, f"methods known are {', '.join(METHODS)}; drop it and name the "
+        _refuse(fields, how, f"methods known are {', '.join(METHOD_READERS)}; drop it and name the "
                 "formats where the model is served")  # fmt: skip
     try:
         # A file that modelopt wrote itself has these fields one level down.
@@ -57,20 +59,20 @@ def _refuse(fields, what, why):
 
 
 def _changes_nothing(name, found):
-    if APART.search(name) or ("weights" not in found and "self_attn" in name):
+    if UNQUANTIZED_MODULES.search(name) or ("weights" not in found and "self_attn" in name):
         return True
     plain = name.removeprefix("re:").removesuffix("$")
-    return bool(SMALL.search(plain if name.startswith("re:") else plain.rstrip(".*")))
+    return bool(SMALL_MODULES.search(plain if name.startswith("re:") else plain.rstrip(".*")))
 
 
-def _fp8(fields, how):
+def _read_fp8(fields, how):
     # Blocks of 128 by 128 weights share a scale in fp32; whole matrices share one otherwise.
     found = {"weights": "fp8", "activations": "fp8"}
-    block = _block(fields, how, "weight_block_size")
+    block = _read_block(fields, how, "weight_block_size")
     return found | ({"scales": (block, "fp32")} if block else {})
 
 
-def _block(fields, how, key):
+def _read_block(fields, how, key):
     """How many weights of a block share a scale; 0 where the config has no blocks."""
     sizes = how.get(key) or (0, 0)
     if not (isinstance(sizes, list | tuple) and [type(size) for size in sizes] == [int, int]):
@@ -78,7 +80,7 @@ def _block(fields, how, key):
     return sizes[0] * sizes[1]
 
 
-def _integers(fields, how):
+def _read_integers(fields, how):
     bits, group = how.get("bits"), how.get("group_size")
     if bits not in (4, 8):
         _refuse(fields, {"bits": bits}, "4 or 8 bits are known")
@@ -89,12 +91,12 @@ def _integers(fields, how):
     return found | ({"lm_head": f"int{bits}"} if how.get("lm_head") else {})
 
 
-def _mxfp4(fields, how):
+def _read_mxfp4(fields, how):
     # Only the experts are quantised; 32 of their weights share a scale of 8 bits.
     return {"experts": "fp4", "expert_scales": (32, "fp8")}
 
 
-def _bitsandbytes(fields, how):
+def _read_bitsandbytes(fields, how):
     if not how.get("load_in_4bit"):
         # The few columns of the inputs that stay at 16 bits (LLM.int8, arXiv:2208.07339) are not
         # counted.
@@ -105,7 +107,7 @@ def _bitsandbytes(fields, how):
             "scales": (64, "int8" if how.get("bnb_4bit_use_double_quant") else "fp32")}  # fmt: skip
 
 
-def _compressed_tensors(fields, how):
+def _read_compressed_tensors(fields, how):
     if (how.get("sparsity_config") or {}).get("format", "dense") != "dense":
         _refuse(fields, {"sparsity_config": how["sparsity_config"]}, "all weights are stored")
     groups = how.get("config_groups")
@@ -118,10 +120,10 @@ def _compressed_tensors(fields, how):
         if group != groups[0]:
             _refuse(fields, {"config_groups": groups}, "its groups differ")
     weights, inputs = groups[0].get("weights"), groups[0].get("input_activations")
-    found = {"weights": _format(fields, weights or {})}
+    found = {"weights": _read_format(fields, weights or {})}
     if inputs:
-        found["activations"] = _format(fields, inputs)
-    group, block = weights.get("group_size"), _block(fields, weights, "block_structure")
+        found["activations"] = _read_format(fields, inputs)
+    group, block = weights.get("group_size"), _read_block(fields, weights, "block_structure")
     if group and group > 0:
         # Groups of 4-bit floats share a scale of 8 bits, others one of 16.
         found["scales"] = (group, "fp8") if found["weights"] == "fp4" else group
@@ -129,10 +131,10 @@ def _compressed_tensors(fields, how):
         found["scales"] = block
     if not any("lm_head" in str(name) for name in how.get("ignore") or ()):
         found["lm_head"] = found["weights"]
-    return found | _cache(fields, how)
+    return found | _read_cache_format(fields, how)
 
 
-def _format(fields, of):
+def _read_format(fields, of):
     kind, bits = of.get("type", "int"), of.get("num_bits")
     name = {"float": "fp", "int": "int"}.get(kind)
     if name is None or bits not in (4, 8):
@@ -140,15 +142,19 @@ def _format(fields, of):
     return f"{name}{bits}"
 
 
-def _cache(fields, how):
+def _read_cache_format(fields, how):
     scheme = how.get("kv_cache_scheme")
-    return {"kv": _format(fields, scheme)} if scheme else {}
+    return {"kv": _read_format(fields, scheme)} if scheme else {}
 
 
-def _modelopt(fields, how):
-    found = MODELOPT.get(how.get("quant_algo"))
+def _read_modelopt(fields, how):
+    found = MODELOPT_FORMATS.get(how.get("quant_algo"))
     if found is None:
-        _refuse(fields, {"quant_algo": how.get("quant_algo")}, f"known are {', '.join(MODELOPT)}")
+        _refuse(
+            fields,
+            {"quant_algo": how.get("quant_algo")},
+            f"known are {', '.join(MODELOPT_FORMATS)}",
+        )
     if "scales" in found and how.get("group_size"):
         scales = found["scales"]
         group = how["group_size"]
@@ -156,15 +162,15 @@ def _modelopt(fields, how):
     cache = how.get("kv_cache_quant_algo")
     if cache not in (None, "FP8", "INT8"):
         _refuse(fields, {"kv_cache_quant_algo": cache}, "FP8 and INT8 are known")
-    return found | ({"kv": cache.lower()} if cache else _cache(fields, how))
+    return found | ({"kv": cache.lower()} if cache else _read_cache_format(fields, how))
 
 
-def _fbgemm(fields, how):
+def _read_fbgemm(fields, how):
     return {"weights": "fp8", "activations": "fp8"}
 
 
-METHODS = {
-    "fp8": _fp8, "gptq": _integers, "awq": _integers, "mxfp4": _mxfp4,
-    "bitsandbytes": _bitsandbytes, "compressed-tensors": _compressed_tensors,
-    "modelopt": _modelopt, "fbgemm_fp8": _fbgemm,
+METHOD_READERS = {
+    "fp8": _read_fp8, "gptq": _read_integers, "awq": _read_integers, "mxfp4": _read_mxfp4,
+    "bitsandbytes": _read_bitsandbytes, "compressed-tensors": _read_compressed_tensors,
+    "modelopt": _read_modelopt, "fbgemm_fp8": _read_fbgemm,
 }  # fmt: skip

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from roofkit._inputs import number
-from roofkit._tables import in_lines
-from roofkit._units import quantity
+from roofkit._inputs import check_number
+from roofkit._tables import wrap_lines
+from roofkit._units import format_quantity
 from roofkit.hardware import chip as chip_of
-from roofkit.models.llm.options import checked
+from roofkit.models.llm.options import check_options
 from roofkit.models.llm.split import Split, shard
 
 # The most sequences or tokens, and the most chips, that are tried.
-MOST, MOST_CHIPS = 1 << 40, 1 << 12
+LARGEST_COUNT, LARGEST_CHIPS = 1 << 40, 1 << 12
 # The share of the most tokens/s that a batch must give; a larger one makes a token hardly cheaper.
-ENOUGH = 0.99
+ENOUGH_SPEED = 0.99
 
 
 def largest_batch(served, prompt=2048, output=1, **room) -> int:
@@ -33,9 +33,9 @@ def largest_batch(served, prompt=2048, output=1, **room) -> int:
     >>> largest_batch(rk.llm("Llama-2-7B").on("A100 80GB SXM"), prompt=2048, output=128)
     63
     """
-    _know_capacity(served)
-    _one_of_each(prompt=prompt, output=output)
-    return _last(lambda batch: served.memory(batch, prompt, output, **room).fits)
+    _check_capacity(served)
+    _check_single(prompt=prompt, output=output)
+    return _find_last(lambda batch: served.memory(batch, prompt, output, **room).fits)
 
 
 def longest_prompt(served, batch=1, output=1, **room) -> int | float:
@@ -44,10 +44,10 @@ def longest_prompt(served, batch=1, output=1, **room) -> int | float:
     Infinity where no length fills the memory, as with windows in all layers. What the model was
     trained for is not asked. Raises ValueError where the chip's capacity is not known.
     """
-    _know_capacity(served)
-    _one_of_each(batch=batch, output=output)
-    found = _last(lambda prompt: served.memory(batch, prompt, output, **room).fits)
-    return math.inf if found == MOST else found
+    _check_capacity(served)
+    _check_single(batch=batch, output=output)
+    found = _find_last(lambda prompt: served.memory(batch, prompt, output, **room).fits)
+    return math.inf if found == LARGEST_COUNT else found
 
 
 def compute_bound_batch(served, context=2048) -> int | None:
@@ -60,11 +60,11 @@ def compute_bound_batch(served, context=2048) -> int | None:
     >>> compute_bound_batch(rk.llm("Llama-2-7B").on("TPU v5e"))
     261
     """
-    _one_of_each(context=context)
+    _check_single(context=context)
     # A step for as many sequences as this visits every expert.
     held = {
         layer.name: layer.count * layer.weights
-        for layer in served.decode(MOST, context) if layer.name != "embedding"
+        for layer in served.decode(LARGEST_COUNT, context) if layer.name != "embedding"
     }  # fmt: skip
 
     def memory_binds(batch):
@@ -72,8 +72,8 @@ def compute_bound_batch(served, context=2048) -> int | None:
         computing = sum(held.get(layer.name, 0.0) for layer in step if layer.bound == "compute")
         return computing <= sum(held.values()) / 2
 
-    batch = _last(memory_binds)
-    return None if batch == MOST else batch + 1
+    batch = _find_last(memory_binds)
+    return None if batch == LARGEST_COUNT else batch + 1
 
 
 def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **choices):
@@ -87,14 +87,14 @@ def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **c
     >>> fewest_chips(rk.llm("Llama-2-70B"), "H100", batch=16).split.chips
     2
     """
-    split = checked(split, Split, "split", "pipeline=2")
+    split = check_options(split, Split, "split", "pipeline=2")
     if split.tensor != 1:
         raise ValueError(f"tensor={split.tensor} is what fewest_chips finds; leave it out of Split")
-    _one_of_each(batch=batch, prompt=prompt, output=output)
+    _check_single(batch=batch, prompt=prompt, output=output)
     chip = chip_of(chip)
     room = {name: choices.pop(name) for name in ("chunk", "reserve") if name in choices}
     undivided, lacking, refused = "", "", ""
-    for count in range(1, min(model.heads, MOST_CHIPS) + 1):
+    for count in range(1, min(model.heads, LARGEST_CHIPS) + 1):
         ways = replace(split, tensor=count)
         try:
             shard(model, ways)
@@ -108,12 +108,12 @@ def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **c
                 raise
             refused = refused or str(error)
             continue
-        _know_capacity(served)
+        _check_capacity(served)
         memory = served.memory(batch, prompt, output, **room)
         if memory.fits:
             return served
         many = "one chip" if count == 1 else f"each of {count} chips"
-        lacking, refused = f"{many} lacks {quantity(-memory.spare, 'B')}", ""
+        lacking, refused = f"{many} lacks {format_quantity(-memory.spare, 'B')}", ""
     if not lacking:
         raise ValueError(undivided)
     why = "; ".join(filter(None, (lacking, refused)))
@@ -132,7 +132,7 @@ class Point:
     none are, an hour is counted in chip-hours and a token in chip-seconds.
     """
 
-    served: Any
+    deployment: Any
     batch: int
     time_to_first_token: float
     time_per_token: float
@@ -144,10 +144,14 @@ class Point:
     def __repr__(self):
         many = f"{self.replicas} of " if self.replicas > 1 else ""
         times = {"to the first token": self.time_to_first_token, "a token": self.time_per_token}
-        said = ", ".join(f"{quantity(seconds, 's')} {name}" for name, seconds in times.items())
-        speed = f"{quantity(self.tokens_per_second, 'tokens/s')}, price {self.price:.4g} a token"
-        return in_lines(
-            f"Point({many}{self.served.named} with batch {self.batch}: {said}, {speed}, "
+        said = ", ".join(
+            f"{format_quantity(seconds, 's')} {name}" for name, seconds in times.items()
+        )
+        speed = (
+            f"{format_quantity(self.tokens_per_second, 'tokens/s')}, price {self.price:.4g} a token"
+        )
+        return wrap_lines(
+            f"Point({many}{self.deployment.title} with batch {self.batch}: {said}, {speed}, "
             f"{self.price_per_hour:.4g} an hour)"
         )
 
@@ -194,15 +198,15 @@ def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None
     asked = {
         "first_token": first_token, "per_token": per_token, "tokens_per_second": tokens_per_second
     }  # fmt: skip
-    _one_of_each(prompt=prompt, output=output, **asked)
+    _check_single(prompt=prompt, output=output, **asked)
     if not isinstance(prices, Mapping | None):
         raise ValueError(f'prices must map chips to prices, as in {{"H100": 2.5}}, got {prices!r}')
-    asked = {name: number(each, name) for name, each in asked.items() if each is not None}
+    asked = {name: check_number(each, name) for name, each in asked.items() if each is not None}
     load = asked.pop("tokens_per_second", None)
-    prices = prices and {_name(name): price for name, price in prices.items()}
+    prices = prices and {_table_name(name): price for name, price in prices.items()}
     found = [
         point for served in deployments
-        if (point := _best(served, prompt, output, asked, load, prices, room)) is not None
+        if (point := _best_point(served, prompt, output, asked, load, prices, room)) is not None
     ]  # fmt: skip
     if not found:
         limits = ", ".join(f"{name} {limit:g} s" for name, limit in asked.items())
@@ -210,9 +214,9 @@ def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None
     return min(found, key=lambda point: (point.price, point.time_per_token))
 
 
-def _best(served, prompt, output, limits, load, prices, room):
-    _know_capacity(served)
-    hourly = served.split.chips * _price(served.chip.name, prices)
+def _best_point(served, prompt, output, limits, load, prices, room):
+    _check_capacity(served)
+    hourly = served.split.chips * _find_price(served.chip.name, prices)
     first = served.time_to_first_token(1, prompt)
     if first > limits.get("first_token", math.inf):
         return None
@@ -230,12 +234,12 @@ def _best(served, prompt, output, limits, load, prices, room):
     def speed(batch):
         return served.generate(batch, prompt, output).tokens_per_second
 
-    largest = _last(meets)
+    largest = _find_last(meets)
     if not largest:
         return None
     replicas = math.ceil(load / speed(largest)) if load else 1
-    enough = load / replicas if load else ENOUGH * speed(largest)
-    batch = min(_last(lambda batch: speed(batch) < enough) + 1, largest)
+    enough = load / replicas if load else ENOUGH_SPEED * speed(largest)
+    batch = min(_find_last(lambda batch: speed(batch) < enough) + 1, largest)
     run = served.generate(batch, prompt, output)
     gives = replicas * run.tokens_per_second
     hourly = replicas * hourly
@@ -246,7 +250,7 @@ def _best(served, prompt, output, limits, load, prices, room):
     )  # fmt: skip
 
 
-def _name(name):
+def _table_name(name):
     """The table's name of a chip, by any of its names; others are chips of the reader's own."""
     try:
         return chip_of(name).name
@@ -254,16 +258,16 @@ def _name(name):
         return name
 
 
-def _price(name, prices):
+def _find_price(name, prices):
     """The price of a chip-hour, which is one chip-hour where there are no prices."""
     if prices is None:
         return 1.0
     if name not in prices:
         raise ValueError(f"prices has no {name!r}; it has {', '.join(prices) or 'none'}")
-    return number(prices[name], f"prices[{name!r}]")
+    return check_number(prices[name], f"prices[{name!r}]")
 
 
-def _know_capacity(served):
+def _check_capacity(served):
     if isinstance(served.chip, tuple):
         raise ValueError(
             f"this is on {len(served.chip)} kinds of chips; ask for each kind of chip by itself"
@@ -274,18 +278,18 @@ def _know_capacity(served):
         )
 
 
-def _one_of_each(**lengths):
+def _check_single(**lengths):
     for name, value in lengths.items():
         if np.ndim(value):
             raise ValueError(f"{name} must be one number here; ask for each element by itself")
 
 
-def _last(holds: Callable[[int], bool]) -> int:
+def _find_last(holds: Callable[[int], bool]) -> int:
     """The largest number up to MOST at which something holds that stops once; 0 if none."""
     low, high = 0, 1
-    while high <= MOST and holds(high):
+    while high <= LARGEST_COUNT and holds(high):
         low, high = high, 2 * high
-    high = min(high, MOST + 1)
+    high = min(high, LARGEST_COUNT + 1)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)

@@ -11,7 +11,7 @@ import pytest
 from attacks import DENIED, ENDING, HARMLESS, HOARDS
 from words import answer, said
 
-from roofgrade.common.errors import EndedError
+from roofgrade.common.errors import ProcessEndedError
 from roofgrade.sandbox import layout, memory, syscalls
 
 DANGEROUS = {"bpf", "clone3", "inotify_init1", "io_uring_setup", "kcmp", "keyctl", "memfd_create"}
@@ -51,7 +51,9 @@ def system_calls():
 
 
 def test_the_kernel_answers_no_call_that_is_not_on_the_list(child):
-    others = {name: number for number, name in system_calls() if name not in syscalls.names()}
+    others = {
+        name: number for number, name in system_calls() if name not in syscalls.list_allowed()
+    }
     assert set(others) >= DANGEROUS
     reply, _ = child.run(
         "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
@@ -92,15 +94,15 @@ def run_all(child, *sources):
 def test_an_attack_ends_the_submission(box, reason, source):
     with box.open({}) as child:
         namespace = os.stat(f"/proc/{child._process.pid}/ns/pid").st_ino
-        with pytest.raises(EndedError, match=reason):
+        with pytest.raises(ProcessEndedError, match=reason):
             run_all(child, source, "1 + 1")
     assert namespace not in namespaces()
 
 
 @pytest.mark.parametrize("attack", HOARDS)
 def test_hoarded_memory_is_found(box, attack, monkeypatch):
-    monkeypatch.setattr(memory, "MOST", 400 << 20)
-    with box.open({}) as child, pytest.raises(EndedError, match="used too much memory"):
+    monkeypatch.setattr(memory, "MOST_BYTES", 400 << 20)
+    with box.open({}) as child, pytest.raises(ProcessEndedError, match="used too much memory"):
         child.run(f"{HOARDS[attack]}\nimport time\ntime.sleep(300)", seconds=300)
 
 
@@ -120,18 +122,18 @@ def test_a_forged_reply_is_data_and_leaves_the_true_one_behind(child):
     )
     assert reply["count"] == 7
     assert reply["outputs"][0]["y"] == "\N{REPLACEMENT CHARACTER}"
-    with pytest.raises(EndedError, match="nonsense"):
+    with pytest.raises(ProcessEndedError, match="nonsense"):
         child.probe({"expression": "1"})
 
 
 def test_a_reply_that_trickles_in_runs_out_of_time(child, monkeypatch):
-    monkeypatch.setattr("roofgrade.sandbox.child.GRACE", 0.5)
+    monkeypatch.setattr("roofgrade.sandbox.child.GRACE_SECONDS", 0.5)
     source = (
         "import os, signal, struct, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         "os.write(3, struct.pack('!I', 1000))\n"
         "while True:\n    os.write(3, b' ')\n    time.sleep(0.05)"
     )
-    with pytest.raises(EndedError, match="could not be interrupted"):
+    with pytest.raises(ProcessEndedError, match="could not be interrupted"):
         child.run(source, seconds=3)
 
 

@@ -9,7 +9,7 @@ import psutil
 import pytest
 from words import answer, said
 
-from roofgrade.common.errors import EndedError, MachineryError
+from roofgrade.common.errors import MachineryError, ProcessEndedError
 from roofgrade.sandbox import Box, host, syscalls, walls
 from roofgrade.sandbox.bubblewrap import TMPFS, Bubblewrap
 
@@ -76,7 +76,7 @@ def test_an_answer_that_takes_too_long_counts_as_no_answer(child):
 
 @pytest.mark.slow("what a submission started ends with it")
 def test_what_does_not_obey_is_ended(any_box, monkeypatch):
-    monkeypatch.setattr("roofgrade.sandbox.child.GRACE", 0.5)
+    monkeypatch.setattr("roofgrade.sandbox.child.GRACE_SECONDS", 0.5)
     # The limit leaves it ample time to close its ears.
     stubborn = (
         "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
@@ -84,13 +84,13 @@ def test_what_does_not_obey_is_ended(any_box, monkeypatch):
     )
     with (
         any_box.open({}) as child,
-        pytest.raises(EndedError, match=r"longer than 3 s and could not be interrupted"),
+        pytest.raises(ProcessEndedError, match=r"longer than 3 s and could not be interrupted"),
     ):
         child.run(stubborn, seconds=3)
 
 
 def test_a_notebook_has_a_time_limit_too(any_box):
-    ended = pytest.raises(EndedError, match="ran over its time limit")
+    ended = pytest.raises(ProcessEndedError, match="ran over its time limit")
     with any_box.open({}, seconds=0.5) as child, ended:
         for source in ("1 + 1", "while True: pass"):
             child.run(source)
@@ -111,7 +111,7 @@ def test_what_a_cell_asks_is_answered_while_it_runs(any_box):
 
 
 def test_a_crash_of_student_code_is_the_students(any_box):
-    with any_box.open({}) as child, pytest.raises(EndedError, match="ended: a crash"):
+    with any_box.open({}) as child, pytest.raises(ProcessEndedError, match="ended: a crash"):
         child.run("import os\nos._exit(3)")
 
 
@@ -166,15 +166,15 @@ def test_a_killed_worker_takes_everything_along(box, kind, tmp_path):
 def test_an_unsealed_process_is_noticed(box):
     with box.open({}) as child:
         namespaces = box._walls._namespaces
-        walls.check(child._process.pid, {*TMPFS, "/dev/pts"}, namespaces)
+        walls.check_sealed(child._process.pid, {*TMPFS, "/dev/pts"}, namespaces)
         with pytest.raises(MachineryError, match="can write to"):
-            walls.check(child._process.pid, TMPFS, namespaces)
+            walls.check_sealed(child._process.pid, TMPFS, namespaces)
         own = os.stat(f"/proc/{child._process.pid}/ns/net").st_ino
         with pytest.raises(MachineryError, match="shares a net namespace"):
-            walls.check(child._process.pid, {*TMPFS, "/dev/pts"}, {"net": own})
+            walls.check_sealed(child._process.pid, {*TMPFS, "/dev/pts"}, {"net": own})
     with subprocess.Popen(["sleep", "60"]) as process:
         with pytest.raises(MachineryError, match=r"capabilities|not filtered"):
-            walls.check(process.pid, TMPFS, namespaces)
+            walls.check_sealed(process.pid, TMPFS, namespaces)
         process.kill()
 
 
@@ -187,8 +187,8 @@ def test_an_unsealed_process_is_noticed(box):
     ],
 )
 def test_a_setting_that_forbids_namespaces_is_named(monkeypatch, setting, value, change):
-    monkeypatch.setattr(host, "_setting", lambda name: value if name == setting else "")
-    told = str(host.explained("bwrap: No permissions to create new namespace"))
+    monkeypatch.setattr(host, "_read_setting", lambda name: value if name == setting else "")
+    told = str(host.explain_failure("bwrap: No permissions to create new namespace"))
     assert f"sysctl -w {setting.replace('/', '.')}={change}" in told
 
 
@@ -201,8 +201,8 @@ def test_a_setting_that_forbids_namespaces_is_named(monkeypatch, setting, value,
     ],
 )
 def test_a_refusal_says_what_to_do(monkeypatch, said, reason):
-    monkeypatch.setattr(host, "_setting", lambda name: "")
-    assert reason in str(host.explained(said))
+    monkeypatch.setattr(host, "_read_setting", lambda name: "")
+    assert reason in str(host.explain_failure(said))
 
 
 def test_what_is_missing_is_named(monkeypatch):
@@ -216,4 +216,4 @@ def test_what_is_missing_is_named(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "pyseccomp", None)
     with pytest.raises(MachineryError, match="install the package libseccomp"):
-        syscalls.program.__wrapped__()
+        syscalls.make_filter.__wrapped__()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from words import said
 
-from roofgrade.common.errors import EndedError, MachineryError
+from roofgrade.common.errors import MachineryError, ProcessEndedError
 from roofgrade.sandbox import memory
 
 SETTINGS = ("memory.max", "memory.oom.group", "memory.swap.max", "pids.max", "cgroup.procs")
@@ -39,46 +39,46 @@ def cgroups(tmp_path, monkeypatch):
 
 
 def test_a_child_is_limited_before_it_is_put_in(cgroups):
-    cgroup = memory.Cgroup(cgroups, 4321)
+    cgroup = memory.CgroupMeter(cgroups, 4321)
     found = [(cgroup.folder / name).read_text() for name in SETTINGS]
     assert found == [str(10**9), "1", "0", "128", "4321"]
-    assert not cgroup.exceeded()
+    assert not cgroup.is_exceeded()
     (cgroup.folder / "memory.events").write_text("low 0\noom 1\noom_kill 1\n")
-    assert cgroup.exceeded()
+    assert cgroup.is_exceeded()
 
 
 def test_what_is_no_cgroup_is_an_error_and_never_goes_unlimited(tmp_path):
     with pytest.raises(MachineryError, match="no process can be put into a cgroup"):
-        memory.Cgroup(tmp_path, os.getpid())
+        memory.CgroupMeter(tmp_path, os.getpid())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_folder_that_is_named_is_taken(cgroups, monkeypatch):
     monkeypatch.setenv("ROOFKIT_CGROUP", str(cgroups))
     (cgroups / "cgroup.subtree_control").write_text("cpu memory pids")
-    assert memory.delegated() == cgroups
+    assert memory.find_delegated() == cgroups
 
 
 def test_a_named_folder_that_will_not_do_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setenv("ROOFKIT_CGROUP", str(tmp_path))
     with pytest.raises(MachineryError, match="is no cgroup"):
-        memory.delegated()
+        memory.find_delegated()
 
 
 def test_the_own_cgroup_is_taken_if_it_was_delegated(cgroups, monkeypatch):
     monkeypatch.setattr(memory, "_own_cgroup", lambda: cgroups)
-    assert memory.delegated() is None
+    assert memory.find_delegated() is None
     monkeypatch.setattr(memory.os, "getxattr", lambda *which: b"1")
     (cgroups / "cgroup.procs").write_text("12\n13\n")
     (cgroups / "cgroup.subtree_control").write_text("memory pids")
-    assert memory.delegated() == cgroups
-    assert (cgroups / memory.OURS / "cgroup.procs").read_text() == "13"
-    monkeypatch.setattr(memory, "_own_cgroup", lambda: cgroups / memory.OURS)
-    assert memory.delegated() == cgroups
+    assert memory.find_delegated() == cgroups
+    assert (cgroups / memory.WORKERS_CGROUP / "cgroup.procs").read_text() == "13"
+    monkeypatch.setattr(memory, "_own_cgroup", lambda: cgroups / memory.WORKERS_CGROUP)
+    assert memory.find_delegated() == cgroups
 
 
 def test_what_all_processes_of_a_submission_hold_counts_together(box, monkeypatch):
-    monkeypatch.setattr(memory, "MOST", 400 << 20)
+    monkeypatch.setattr(memory, "MOST_BYTES", 400 << 20)
     hold = (
         "import os, time\n"
         "for _ in range({count}):\n"
@@ -90,14 +90,14 @@ def test_what_all_processes_of_a_submission_hold_counts_together(box, monkeypatc
     with box.open({}) as child:
         assert not child.run(hold.format(count=1))[1]
         talk = "import roofcheck\nwhile True:\n    roofcheck.request({})\n    time.sleep(0.01)"
-        with pytest.raises(EndedError, match="used too much memory"):
+        with pytest.raises(ProcessEndedError, match="used too much memory"):
             child.run(f"{hold.format(count=3)}\n{talk}", seconds=300)
 
 
 def test_what_goes_on_after_a_cell_is_found_while_nobody_talks(box, monkeypatch):
-    monkeypatch.setattr(memory, "MOST", 400 << 20)
+    monkeypatch.setattr(memory, "MOST_BYTES", 400 << 20)
     with box.open({}) as child:
-        with contextlib.suppress(EndedError):  # it may be found before the cell has ended
+        with contextlib.suppress(ProcessEndedError):  # it may be found before the cell has ended
             child.run(
                 "import threading\ndef hold():\n    global held\n"
                 "    held = bytearray(b'x') * (500 << 20)\nthreading.Timer(0, hold).start()"
@@ -105,13 +105,13 @@ def test_what_goes_on_after_a_cell_is_found_while_nobody_talks(box, monkeypatch)
         poll = select.poll()
         poll.register(child._process._pidfd, select.POLLIN)
         assert poll.poll(300_000)  # it is gone, though it was not asked for anything
-        with pytest.raises(EndedError, match="used too much memory"):
+        with pytest.raises(ProcessEndedError, match="used too much memory"):
             child.run("1 + 1")
 
 
 def test_a_program_that_is_being_started_counts_once(box, monkeypatch):
     """It shares its parent's memory until it runs, and looks like a second one that large."""
-    monkeypatch.setattr(memory, "MOST", 900 << 20)
+    monkeypatch.setattr(memory, "MOST_BYTES", 900 << 20)
     start = "import subprocess\nheld = bytearray(b'x') * (400 << 20)\n"
     with box.open({}) as child:
         child.run(f"{start}for _ in range(300): subprocess.run(['true'])", seconds=300)
@@ -120,13 +120,13 @@ def test_a_program_that_is_being_started_counts_once(box, monkeypatch):
 
 def test_a_process_that_is_gone_holds_nothing(box):
     with box.open({}) as child:
-        meter = memory.Polling(child._process.pid)
-        assert meter._pids() == ["1"]
-        assert meter._resident("1") > 1 << 20
+        meter = memory.PollingMeter(child._process.pid)
+        assert meter._list_pids() == ["1"]
+        assert meter._read_resident("1") > 1 << 20
         child._process.kill()
-        with pytest.raises(EndedError):
+        with pytest.raises(ProcessEndedError):
             child.run("1 + 1")
-        assert not meter.exceeded()
+        assert not meter.is_exceeded()
         meter.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 from nbclient import NotebookClient
 from words import said
 
-from roofgrade.sandbox.inside.recorder import STREAM
+from roofgrade.sandbox.inside.recorder import MOST_OF_STREAM
 
 TRUNCATED = "\n... Output truncated ...\n"
 DROPPED = "... An output was too large, and dropped ...\n"
@@ -157,9 +157,9 @@ def test_much_output_is_cut(child):
     assert not slow
     [output] = reply["outputs"]
     assert output["text"].endswith(TRUNCATED)
-    assert len(output["text"]) == STREAM + len(TRUNCATED)
+    assert len(output["text"]) == MOST_OF_STREAM + len(TRUNCATED)
     reply, _ = child.run("import os\nos.system('yes | head -c 3000000')\nNone")
-    assert len(reply["outputs"][0]["text"]) == STREAM + len(TRUNCATED)
+    assert len(reply["outputs"][0]["text"]) == MOST_OF_STREAM + len(TRUNCATED)
     reply, _ = child.run(
         "from IPython.display import HTML, display\n"
         "for _ in range(10): display(HTML('x' * 1_000_000))"

@@ -13,11 +13,11 @@ from hidden import solution_lines
 from homework import make_course
 from words import said
 
-from roofcheck.tables.table import OWN_FOLDER
+from roofcheck.tables.catalogue import QUESTIONS_VARIABLE
 from roofgrade.common.errors import MachineryError
 from roofgrade.course import Course
-from roofgrade.run.grading_run import grade
-from roofgrade.sandbox import Box, layout, shown
+from roofgrade.run.grading_run import grade_assignment
+from roofgrade.sandbox import Box, layout, visible_folders
 
 # The system's folders can be filled by root alone.
 AS_ROOT = os.geteuid() == 0
@@ -52,7 +52,7 @@ def walk():
 print(*sorted(set(walk())), sep="\\n")
 """
 BINARIES = (".so", ".a", ".o", ".ttf", ".png", ".pyc", ".h", ".hpp", "pagemap", "mem")
-NAMES = ("solutions", "submitted", "gradebook.db", "ps1.ipynb", "questions", OWN_FOLDER)
+NAMES = ("solutions", "submitted", "gradebook.db", "ps1.ipynb", "questions", QUESTIONS_VARIABLE)
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_only_what_python_needs_is_there(child):
 @pytest.mark.weekly("no file that a submission can read holds a solution, or others' work")
 def test_no_file_holds_a_word_of_what_is_private(course):
     places = ["/usr/local/src", "/usr/src", "/srv"] if AS_ROOT else []
-    box = Box(private=course.private())
+    box = Box(private=course.private_paths())
     with contextlib.ExitStack() as stack:
         for place in filter(os.path.isdir, places):
             shutil.copytree(course.root, stack.enter_context(folder_in(place)), dirs_exist_ok=True)
@@ -125,45 +125,53 @@ def test_the_walk_finds_private_files_where_no_walls_are(tmp_path, course):
 @pytest.mark.parametrize("part", ["", "submitted", "gradebook.db", "grading", "solutions/en"])
 def test_what_would_be_shown_is_named_and_nothing_starts(course, part, monkeypatch):
     lying = course.root / part
-    monkeypatch.setattr(shown, "folders", lambda: {Path("/usr/lib"): lying.resolve()})
+    monkeypatch.setattr(
+        visible_folders, "find_visible", lambda: {Path("/usr/lib"): lying.resolve()}
+    )
     with pytest.raises(MachineryError, match=f"would see {lying}") as refused:
-        Box(private=course.private()).open({})
+        Box(private=course.private_paths()).open({})
     assert "Move" in str(refused.value)
 
 
 @needs_sandbox
 def test_a_link_to_a_folder_that_is_shown_is_followed(course, tmp_path, monkeypatch):
-    monkeypatch.setattr(shown, "folders", lambda: {Path("/usr/lib"): tmp_path / "shown"})
+    monkeypatch.setattr(
+        visible_folders, "find_visible", lambda: {Path("/usr/lib"): tmp_path / "shown"}
+    )
     (course.root / "submitted").rename(tmp_path / "shown")
     (course.root / "submitted").symlink_to(tmp_path / "shown")
     with pytest.raises(MachineryError, match=f"would see {course.root / 'submitted'}"):
-        Box(private=course.private()).open({})
+        Box(private=course.private_paths()).open({})
 
 
 def test_an_exchange_and_questions_of_ones_own_are_private(course, tmp_path, monkeypatch):
     settings = course.root / "nbgrader_config.py"
     settings.write_text(f"{settings.read_text()}\nc.Exchange.root = '{tmp_path / 'exchange'}'\n")
-    assert tmp_path / "exchange" in Course(course.root).private()
-    monkeypatch.setattr(shown, "folders", lambda: {Path("/usr/lib"): tmp_path / "own"})
-    shown.check(())
-    monkeypatch.setenv(OWN_FOLDER, str(tmp_path / "own/questions"))
+    assert tmp_path / "exchange" in Course(course.root).private_paths()
+    monkeypatch.setattr(
+        visible_folders, "find_visible", lambda: {Path("/usr/lib"): tmp_path / "own"}
+    )
+    visible_folders.check_private(())
+    monkeypatch.setenv(QUESTIONS_VARIABLE, str(tmp_path / "own/questions"))
     with pytest.raises(MachineryError, match=f"would see {tmp_path / 'own/questions'}"):
-        shown.check(())
+        visible_folders.check_private(())
 
 
 def test_what_stands_beside_the_packages_is_private_unless_they_are_installed(monkeypatch):
     top = layout.ROOFKIT.parent
-    monkeypatch.setattr(shown, "folders", lambda: {Path("/usr/lib"): top})
+    monkeypatch.setattr(visible_folders, "find_visible", lambda: {Path("/usr/lib"): top})
     with pytest.raises(MachineryError, match=f"would see {top}"):
-        shown.check(())
+        visible_folders.check_private(())
     monkeypatch.setattr(layout, "PACKAGES", [top / "site-packages" / "roofkit"])
-    shown.check(())
+    visible_folders.check_private(())
 
 
 def test_an_environment_in_the_folder_of_the_course_is_no_secret(course, monkeypatch):
     environment = course.root / ".venv/lib"
-    monkeypatch.setattr(shown, "folders", lambda: {Path("/opt/environment/lib"): environment})
-    shown.check(course.private())
+    monkeypatch.setattr(
+        visible_folders, "find_visible", lambda: {Path("/opt/environment/lib"): environment}
+    )
+    visible_folders.check_private(course.private_paths())
 
 
 PYTHONS = {
@@ -178,13 +186,17 @@ def test_which_folders_a_python_needs(kind, monkeypatch):
     base, prefix, packages = PYTHONS[kind]
     monkeypatch.setattr(sys, "base_prefix", base)
     monkeypatch.setattr(sys, "prefix", prefix)
-    monkeypatch.setattr(shown.site, "getsitepackages", lambda: packages)
+    monkeypatch.setattr(visible_folders.site, "getsitepackages", lambda: packages)
     monkeypatch.setattr(Path, "exists", lambda path: True)
     monkeypatch.setattr(Path, "resolve", lambda path: path)
-    found = {str(path) for path in shown.folders()} - {f"/usr/{name}" for name in shown.NEEDED}
-    needed = {f"{base}/{name}" for name in shown.OF_PYTHON if base != "/usr"}
+    found = {str(path) for path in visible_folders.find_visible()} - {
+        f"/usr/{name}" for name in visible_folders.SYSTEM_FOLDERS
+    }
+    needed = {f"{base}/{name}" for name in visible_folders.PYTHON_FOLDERS if base != "/usr"}
     if kind == "an environment of it":
-        needed = {f"/opt/environment/{name}" for name in (*shown.OF_PYTHON, "pyvenv.cfg")}
+        needed = {
+            f"/opt/environment/{name}" for name in (*visible_folders.PYTHON_FOLDERS, "pyvenv.cfg")
+        }
     assert found == needed | (set(packages) if kind == "the system's" else set())
 
 
@@ -196,7 +208,7 @@ if AS_ROOT:
             course = filled(make_course(folder))
             (folder / "gradebook.db").unlink()
             with pytest.raises(MachineryError, match=f"would see {folder}: the sandbox shows"):
-                grade(course, "ps1", workers=1, progress=False)
+                grade_assignment(course, "ps1", workers=1, progress=False)
             assert not [*folder.glob("grading/ps1/results/*"), *folder.glob("autograded/*")]
 
     @needs_sandbox

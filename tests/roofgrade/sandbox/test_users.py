@@ -51,7 +51,7 @@ def test_no_two_sandboxes_have_the_same_core_while_there_are_enough(box):
 
 
 def test_no_two_sandboxes_have_the_same_user(box):
-    first, second = identity.take(), identity.take()
+    first, second = identity.take_identity(), identity.take_identity()
     for one in (first, second):
         if one.user is None:
             assert one == identity.Identity()
@@ -64,10 +64,10 @@ def test_no_two_sandboxes_have_the_same_user(box):
 
 
 def test_a_user_is_free_again_when_its_sandbox_is_gone():
-    first = identity.take()
+    first = identity.take_identity()
     user, maps = first.user, first.maps
     del first
-    again = identity.take()
+    again = identity.take_identity()
     assert (again.user, again.maps) == (user, maps)
 
 
@@ -75,18 +75,18 @@ def test_root_has_so_many_users_to_give(monkeypatch):
     monkeypatch.setattr(identity.os, "geteuid", lambda: 0)
     monkeypatch.setattr(identity, "_claim", lambda user: None)
     with pytest.raises(MachineryError, match="no user id between"):
-        identity.take()
+        identity.take_identity()
 
 
 def test_a_range_goes_by_name_or_number(tmp_path):
     path = tmp_path / "subuid"
     path.write_text(f"someone:1:2\n# no range\n{os.geteuid()}:100000:65536\n")
-    assert identity._range(path) == (100000, 65536)
+    assert identity._read_id_range(path) == (100000, 65536)
     path.write_text(f"{pwd.getpwuid(os.geteuid()).pw_name}:200000:65536\n")
-    assert identity._range(path) == (200000, 65536)
+    assert identity._read_id_range(path) == (200000, 65536)
     path.write_text("someone:1:2\n")
-    assert identity._range(path) is None
-    assert identity._range(tmp_path / "none") is None
+    assert identity._read_id_range(path) is None
+    assert identity._read_id_range(tmp_path / "none") is None
 
 
 if AS_ROOT:
@@ -115,7 +115,7 @@ if AS_ROOT:
         command = [sys.executable, "-I", str(LAUNCH), json.dumps(plan)]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 1
-        assert str(host.explained(done.stderr)).endswith("chmod -R go+rX")
+        assert str(host.explain_failure(done.stderr)).endswith("chmod -R go+rX")
         assert str(tmp_path) in done.stderr
 
     @needs_sandbox

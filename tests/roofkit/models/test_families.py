@@ -34,11 +34,11 @@ def config_of(name, **changed):
 
 def test_windows_alternate_with_full_attention():
     gemma, oss = (rk.llm(config_of(name)) for name in ("gemma-2-9b", "gpt-oss-120b"))
-    assert (gemma.window, gemma.windowed, oss.window, oss.windowed) == (4096, 21, 128, 18)
+    assert (gemma.window, gemma.window_layers, oss.window, oss.window_layers) == (4096, 21, 128, 18)
     five_to_one = {"model_type": "gemma3_text", "sliding_window": 512, "num_hidden_layers": 26}
-    assert rk.llm(config_of("gemma-2-9b", **five_to_one)).windowed == 22
+    assert rk.llm(config_of("gemma-2-9b", **five_to_one)).window_layers == 22
     listed = ["sliding_attention"] * 30 + ["full_attention"] * 12
-    assert rk.llm(config_of("gemma-2-9b", layer_types=listed)).windowed == 30
+    assert rk.llm(config_of("gemma-2-9b", layer_types=listed)).window_layers == 30
     with pytest.raises(ValueError, match="layer_types="):
         rk.llm(config_of("gemma-2-9b", layer_types=listed[1:]))
 
@@ -59,7 +59,7 @@ def test_an_absent_window_is_that_of_the_family_and_null_is_none(changed, window
     if changed["model_type"] == "qwen3_moe":
         del config["shared_expert_intermediate_size"]
     model = rk.llm(config)
-    assert (model.window, model.windowed) == (window, windowed)
+    assert (model.window, model.window_layers) == (window, windowed)
 
 
 def test_a_config_may_name_its_window_twice():

@@ -25,8 +25,8 @@ def served(model="Llama-2-7B", **choices):
 def test_matmuls_are_predicted_as_matmuls_of_their_shape(fused):
     table = served(fused=fused).decode(7, 100)
     name, width = ("gate_up_proj", 22016) if fused else ("gate_proj", 11008)
-    assert table[name].predicted(A100) == A100.matmul(7, 4096, width)
-    assert table["lm_head"].predicted(A100) == A100.matmul(7, 4096, 32000)
+    assert table[name].predict(A100) == A100.matmul(7, 4096, width)
+    assert table["lm_head"].predict(A100) == A100.matmul(7, 4096, 32000)
 
 
 @cases("parallel", [False, True])
@@ -36,7 +36,7 @@ def test_layer_norms_and_activations_without_a_gate_claim_no_coverage(parallel):
     opt = replace(rk.llm("OPT-6.7B"), parallel=parallel)
     table = opt.on("H100", calibration=before, fused=False).prefill(2, 100)
     norm, act, add = (
-        table[f"{name}"].predicted(before) for name in ("attn_norm", "mlp_act", "mlp_add")
+        table[f"{name}"].predict(before) for name in ("attn_norm", "mlp_act", "mlp_add")
     )
     assert norm == before.elementwise(200, 4096, kind="layer_norm")
     assert act == before.elementwise(200, 16384, kind="activation")
@@ -51,8 +51,8 @@ def test_narrow_weights_are_moved_as_they_are_stored(scales):
         served("Llama-3-8B", fused=False, precision=formats).decode(1, 100)
         for formats in (Precision(weights="bf16"), Precision(weights="int4", scales=scales))
     )
-    layer, found = narrow["gate_proj"], narrow["gate_proj"].predicted(A100)
-    assert layer.time < found.seconds < 0.4 * whole["gate_proj"].predicted(A100).seconds
+    layer, found = narrow["gate_proj"], narrow["gate_proj"].predict(A100)
+    assert layer.time < found.seconds < 0.4 * whole["gate_proj"].predict(A100).seconds
     assert found.low <= layer.time
     assert found.coverage is None
     bits = "4-bit" if scales is None else "4.5-bit"
@@ -60,7 +60,7 @@ def test_narrow_weights_are_moved_as_they_are_stored(scales):
     stored = 0.5 if scales is None else 0.5625
     assert found == A100.matmul(1, 4096, 14336, weight_itemsize=stored)
     # lm_head stays wide.
-    assert narrow["lm_head"].predicted(A100) == whole["lm_head"].predicted(A100)
+    assert narrow["lm_head"].predict(A100) == whole["lm_head"].predict(A100)
     # What a tile multiplies is no narrower: compute-bound, both take as long.
     assert A100.matmul(4096, 4096, 14336, weight_itemsize=0.5).seconds == pytest.approx(
         A100.matmul(4096, 4096, 14336).seconds, rel=0.05
@@ -126,8 +126,8 @@ def test_kernels_have_the_sizes_that_their_counts_follow_from(model, chips):
 
 def test_what_chips_send_is_predicted_by_collectives_that_were_timed():
     table = served("Llama-2-70B", split=Split(tensor=4)).decode(8, 100)
-    assert table["attn_all_reduce"].predicted(A100) == A100.all_reduce(2 * 8 * 8192, 4)
-    assert table["logits_all_gather"].predicted(A100) == A100.all_gather(2 * 8 * 32000, 4)
+    assert table["attn_all_reduce"].predict(A100) == A100.all_reduce(2 * 8 * 8192, 4)
+    assert table["logits_all_gather"].predict(A100) == A100.all_gather(2 * 8 * 32000, 4)
 
 
 H100 = calibrate("H100")
@@ -151,7 +151,7 @@ def test_nothing_is_predicted_to_be_sent_faster_than_its_links_allow(over, laten
     for rows in (1, 64, np.array([1, 512])):
         table = served.decode(rows, 100)
         for name in ("attn_all_reduce", "logits_all_gather"):
-            found = table[name].predicted(H100)
+            found = table[name].predict(H100)
             for each in (found.low, found.seconds, found.high):
                 assert np.all(each >= table[name].time)
             assert found.coverage == (0.9 if own else None)
@@ -161,15 +161,15 @@ def test_what_was_not_timed_goes_by_its_links():
     stages = (
         rk.llm("Llama-2-7B").on("H100", split=Split(pipeline=4), calibration=H100).decode(8, 100)
     )
-    call = 2 * 4096 * 2 / 450e9 + H100._fitted("matmul", "bf16").constants["overhead"]
-    assert stages["send"].predicted(H100).seconds == pytest.approx(call)
+    call = 2 * 4096 * 2 / 450e9 + H100._find_fit("matmul", "bf16").constants["overhead"]
+    assert stages["send"].predict(H100).seconds == pytest.approx(call)
     mixtral = (
         rk.llm("Mixtral-8x7B")
         .on("H100", split=Split(data=8, expert=8), calibration=H100)
         .decode(8, 100)
     )
     for name in ("dispatch", "combine"):
-        found = mixtral[name].predicted(H100)
+        found = mixtral[name].predict(H100)
         assert found.low == mixtral[name].time < found.seconds < found.high
         assert "the links' own figures" in found.basis
 
@@ -179,7 +179,7 @@ def test_fused_attention_is_predicted_as_it_was_timed():
         (served("Llama-2-70B", split=Split(tensor=4)).decode(8, 1000), 1, 1000),
         (served("Llama-2-70B", split=Split(tensor=4)).prefill(8, 1000), 1000, 0),
     ):
-        found = table["attention"].predicted(A100)
+        found = table["attention"].predict(A100)
         assert found == A100.attention(8, new, cached, 16, 2, 128)
         assert found.coverage == 0.9
         assert "A100 80GB SXM, 2026" in table.prediction.basis
@@ -199,7 +199,7 @@ def test_other_attention_claims_no_coverage(model, choices):
     served = model.on("H200", calibration=calibrate("H200"), **choices)
     for layer in served.decode(8, 1000):
         if "attention" in layer.name or layer.name in ("qk_matmul", "softmax", "sv_matmul"):
-            found = layer.predicted(served.calibration)
+            found = layer.predict(served.calibration)
             assert found.coverage is None
             assert found.low <= found.seconds <= found.high
 
@@ -209,7 +209,7 @@ def test_a_prediction_from_a_cache_is_lifted_to_the_bound_and_claims_no_coverage
     l40s = calibrate("L40S")
     small = rk.llm("Llama-3.2-1B").on("L40S", calibration=l40s)
     layer = small.decode(1, 100)["o_proj"]
-    timed, found = l40s.matmul(1, 2048, 2048), layer.predicted(l40s)
+    timed, found = l40s.matmul(1, 2048, 2048), layer.predict(l40s)
     assert timed.coverage == 0.9
     assert timed.seconds < layer.time == found.seconds
     assert found.coverage is None
@@ -217,7 +217,7 @@ def test_a_prediction_from_a_cache_is_lifted_to_the_bound_and_claims_no_coverage
 
 def test_a_pass_is_the_sum_of_its_layers_and_above_its_bound():
     table = served(fused=False).prefill(1, 2048)
-    parts = [layer.count * layer.predicted(A100) for layer in table]
+    parts = [layer.count * layer.predict(A100) for layer in table]
     assert table.prediction == Prediction.total(parts)
     assert table.time < table.prediction.low < table.prediction.seconds < table.prediction.high
     assert f"predicted: {table.prediction}" in repr(table)
@@ -264,7 +264,7 @@ def test_a_readers_own_calibration_serves_too():
     cost = rk.matmul(np.geomspace(1, 1e4, 20), 4096, np.array([[4096], [16384]]))
     fit = calibrate([(cost, truth.seconds(cost))], roof, dtype="bf16")
     table = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibration=fit).decode(1, 100)
-    assert table["o_proj"].predicted(fit) == fit.matmul(1, 4096, 4096)
+    assert table["o_proj"].predict(fit) == fit.matmul(1, 4096, 4096)
     assert table.prediction.seconds > table.time
     cost = rk.matmul(1, 4096, 4096)
     narrow = fit.matmul(1, 4096, 4096, weight_itemsize=0.5)
@@ -292,6 +292,6 @@ def test_no_layer_is_predicted_below_its_bound(chip, formats):
         )  # fmt: skip
         for table in (served.prefill(8, 1024), served.decode(64, 1024)):
             for layer in table:
-                found = layer.predicted(calibration)
+                found = layer.predict(calibration)
                 assert layer.time <= found.low <= found.seconds <= found.high
             assert table.prediction.low >= table.time * 0.999

@@ -142,12 +142,12 @@ def test_the_cheapest_point_meets_what_is_asked():
     )
     limits = {"first_token": 0.5, "per_token": 0.02, "prices": PRICES}
     point = rk.models.cheapest(OFFERS, 512, 128, **limits)
-    assert point.time_to_first_token == point.served.time_to_first_token(1, 512) <= 0.5
-    assert point.time_per_token == waits(point.served, point.batch, 512, 128) <= 0.02
-    run = point.served.generate(point.batch, 512, 128)
+    assert point.time_to_first_token == point.deployment.time_to_first_token(1, 512) <= 0.5
+    assert point.time_per_token == waits(point.deployment, point.batch, 512, 128) <= 0.02
+    run = point.deployment.generate(point.batch, 512, 128)
     assert point.tokens_per_second == run.tokens_per_second
     assert point.replicas == 1
-    assert point.price_per_hour == PRICES[point.served.chip.name] * point.served.split.chips
+    assert point.price_per_hour == PRICES[point.deployment.chip.name] * point.deployment.split.chips
     assert point.price == pytest.approx(point.price_per_hour / 3600 / point.tokens_per_second)
     for each in OFFERS:
         assert rk.models.cheapest([each], 512, 128, **limits).price >= point.price
@@ -170,7 +170,7 @@ def test_without_a_load_no_larger_batch_gives_a_hundredth_more(prompt):
 def test_a_load_takes_the_fewest_replicas_and_on_these_the_smallest_batch(load):
     asked = {"per_token": 0.02, "tokens_per_second": load, "prices": PRICES}
     point = rk.models.cheapest(OFFERS, 512, 128, **asked)
-    each = point.served
+    each = point.deployment
     most = each.generate(largest(each, 512, 128, 0.02), 512, 128).tokens_per_second
     assert point.replicas == math.ceil(load / most)
     assert point.tokens_per_second >= load
@@ -188,7 +188,7 @@ def test_of_equal_prices_the_shorter_time_a_token_wins():
     """Two chips with a replica each, or both on each layer, cost the same."""
     offers = [LLAMA.on("H100", split=Split(data=2)), LLAMA.on("H100", split=Split(tensor=2))]
     point = rk.models.cheapest(offers, 512, 128, tokens_per_second=100)
-    assert point.served is offers[1]
+    assert point.deployment is offers[1]
     assert point.batch == 1
     assert "1 of" not in repr(point)
     assert repr(rk.models.cheapest(H100, tokens_per_second=1e4)).startswith("Point(4 of Llama-3-8B")

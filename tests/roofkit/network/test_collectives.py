@@ -111,7 +111,7 @@ def test_an_all_reduce_in_the_network_sends_the_array_once():
     found = all_reduce(16e6, several, in_network=True)
     # Cards carry what they would without: each the sums of an eighth of the array.
     without = all_reduce(16e6, several, in_network=False)
-    assert (found.bytes, found.between) == (16e6, without.between)
+    assert (found.bytes, found.network_bytes) == (16e6, without.network_bytes)
 
 
 @cases("exact", [True, False])

@@ -46,7 +46,7 @@ def test_what_was_sent_arrives_when_the_step_ends_and_is_counted():
     fabric.step()
     fabric.send(0, 1, piece=0)
     fabric.step()
-    assert (fabric.steps, fabric.sent, fabric.again, fabric.waiting) == (3, 4, 2, 0)
+    assert (fabric.steps, fabric.sent, fabric.repeats, fabric.waiting) == (3, 4, 2, 0)
     assert fabric.carried[0, 1] == fabric.busiest == 4
     assert fabric.carried[1, 0] == 0
     assert fabric.lacking == {0: [1, 2], 1: [2], 2: [1]}
@@ -118,7 +118,7 @@ def test_a_piece_is_on_a_link_once_in_a_step():
     fabric.step()
     fabric.send(0, 1, 0)
     fabric.step()
-    assert fabric.again == 1
+    assert fabric.repeats == 1
 
 
 def test_waiting_for_what_nobody_sends_ends():

@@ -179,7 +179,7 @@ def parameters(fields):
 def windows(fields):
     """The window of each layer: how many keys a token attends to at most, or None."""
     model = rk.llm(fields)
-    return [model.window] * model.windowed + [None] * (model.layers - model.windowed)
+    return [model.window] * model.window_layers + [None] * (model.layers - model.window_layers)
 
 
 def cache(fields, batch, length):

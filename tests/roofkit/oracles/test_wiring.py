@@ -141,7 +141,9 @@ def test_collectives_over_nodes_cost_what_links_and_cards_carry(count, n):
     )
     for collective, passes in ((all_gather, 1), (reduce_scatter, 1), (all_reduce, 2)):
         transfer = collective(SIZE, group)
-        assert (transfer.bytes, transfer.between) == pytest.approx((passes * inner, passes * cards))
+        assert (transfer.bytes, transfer.network_bytes) == pytest.approx(
+            (passes * inner, passes * cards)
+        )
         assert transfer.times == pytest.approx(
             {"link": passes * inner / SPEED, "network": passes * cards / 2.0}
         )
@@ -152,7 +154,9 @@ def test_collectives_over_nodes_cost_what_links_and_cards_carry(count, n):
         way=lambda a, b: (a, f"switch {a[0]}" if a[0] == b[0] else "cards", b),
     )  # fmt: skip
     transfer = all_to_all(SIZE, group)
-    assert transfer.between == pytest.approx(float(exchange.busiest(lambda link: "cards" in link)))
+    assert transfer.network_bytes == pytest.approx(
+        float(exchange.busiest(lambda link: "cards" in link))
+    )
     assert transfer.bytes == pytest.approx(
         float(exchange.busiest(lambda link: "cards" not in link))
     )
@@ -186,7 +190,7 @@ def test_a_fabric_counts_what_the_links_carry(axes, rings, seed):
         wires.step(sends)
         fabric.step()
         sent += len(sends)
-    assert (fabric.steps, fabric.sent, fabric.again) == (wires.steps, sent, again)
+    assert (fabric.steps, fabric.sent, fabric.repeats) == (wires.steps, sent, again)
     assert fabric.carried == pytest.approx(
         {(number[a], number[b]): float(wires.carried[a, b]) for a, b in wires.links}
     )

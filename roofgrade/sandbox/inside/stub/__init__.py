@@ -5,29 +5,29 @@ Answers are judged in another process: no question and no judge is here to be re
 
 import html
 
-from roofgrade.sandbox.inside.text import words
+from roofgrade.sandbox.inside.sentences import sentence
 
 
 def request(message):
     """What the grader answers; the warm Python puts its own in this place."""
-    raise RuntimeError(words("judged"))
+    raise RuntimeError(sentence("judged"))
 
 
 class Grade(float):
     """A grade without points, which says that they come later."""
 
     def __str__(self):
-        return words("judged")
+        return sentence("judged")
 
     def _repr_html_(self):
-        return f"<i>{html.escape(words('judged'))}</i>"
+        return f"<i>{html.escape(sentence('judged'))}</i>"
 
 
-class Line:
+class TextLine:
     """A line of text."""
 
     def __init__(self, text=None):
-        self._text = words("judged") if text is None else text
+        self._text = sentence("judged") if text is None else text
 
     def __repr__(self):
         return self._text
@@ -36,7 +36,7 @@ class Line:
         return f"<blockquote>{html.escape(self._text)}</blockquote>"
 
 
-class Variant(Line):
+class Variant(TextLine):
     """A student's own variant: its text, how a notebook shows it, its figures as attributes."""
 
     def __init__(self, text, figures, shown):
@@ -49,7 +49,7 @@ class Variant(Line):
     def __getattr__(self, name):
         if name.startswith("_") or name not in self._figures:
             known = ", ".join(self._figures)
-            raise AttributeError(words("no_figure", name=name, known=known))
+            raise AttributeError(sentence("no_figure", name=name, known=known))
         return self._figures[name]
 
     def __dir__(self):
@@ -65,11 +65,11 @@ def predict(question_id, guess=...):
 
 
 def reveal(question_id, value):
-    return Line()
+    return TextLine()
 
 
 def progress(name, due=None):
-    return Line()
+    return TextLine()
 
 
 def hand_in(name, unfinished=False, path=None):
@@ -77,7 +77,7 @@ def hand_in(name, unfinished=False, path=None):
 
 
 def review(*arguments, **settings):
-    return Line()
+    return TextLine()
 
 
 def grades():
@@ -85,7 +85,7 @@ def grades():
 
 
 def find_question(question_id):
-    raise ValueError(words("judged"))
+    raise ValueError(sentence("judged"))
 
 
 def ask(question_id, me=...):

@@ -1,0 +1,153 @@
+"""What a student answered, read as a number: its value and how many digits of it were given."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sized
+from decimal import Decimal
+from itertools import islice
+
+import numpy as np
+
+from roofcheck.reading import amounts, units
+from roofcheck.reading.number_texts import ALL_DIGITS, GivenNumber, UnreadableError, read_text
+from roofcheck.sentences import join_items, sentence
+from roofkit import hardware
+from roofkit.roofline import Cost, Estimate, Roofline
+
+# No answer has so many parts: what is longer is read no further.
+MOST_ITEMS = 1000
+# Which attribute of a roofkit object answers a question, by what the question measures. Which one
+# of an Estimate does, the question says itself.
+ANSWERING_ATTRIBUTES = {
+    (Cost, "intensity"): "intensity", (Cost, "work"): "flops", (Cost, "data"): "bytes",
+    (Roofline, "intensity"): "ridge", (Roofline, "bandwidth"): "bandwidth",
+}  # fmt: skip
+# The attributes that are named to a student who gave a whole object where none of them answers.
+ATTRIBUTES = {
+    Estimate: (".lower", ".upper", ".math", ".comms"), Cost: (".flops", ".bytes", ".intensity"),
+    Roofline: (".ridge", ".peak_flops", ".bandwidth"),
+    hardware.Chip: ('.peak_flops("bf16")', ".bandwidth"),
+}  # fmt: skip
+
+
+def is_missing(answer):
+    return answer is None or answer is ...
+
+
+def word_missing(answer):
+    """What to say of a missing answer."""
+    return sentence("missing.fill-in" if answer is ... else "missing.none")
+
+
+def describe_type(answer):
+    """What an answer is, for a sentence."""
+    if isinstance(answer, (bool, np.bool_)):
+        return sentence("kind.boolean")
+    if callable(answer):
+        return sentence("kind.function")
+    return sentence("kind.other", name=type(answer).__name__)
+
+
+def read_number(answer, unit="", figure=""):
+    """A Given for anything that is one real number, in the question's unit.
+
+    ``figure`` is the attribute that a question means of an Estimate. Raises UnreadableError.
+    """
+    if is_missing(answer):
+        raise UnreadableError(word_missing(answer), missing=True)
+    if isinstance(answer, str):
+        return read_text(answer, unit)
+    if isinstance(answer, (Cost, Roofline, Estimate, hardware.Chip)):
+        return _read_roofkit_object(answer, unit, figure)
+    if isinstance(answer, hardware.Figure) and answer.unit != unit:
+        # A figure of another quantity is judged as the number it is: the slip is to have given it.
+        return GivenNumber(float(answer) * (amounts.conversion_factor(answer.unit, unit) or 1.0))
+    answer = _unwrap_single(answer)
+    if isinstance(answer, str):
+        return read_text(answer, unit)
+    if isinstance(answer, (bool, np.bool_, bytes)) or callable(answer):
+        raise UnreadableError(sentence("unread.not-a-number", kind=describe_type(answer)))
+    try:
+        # float() reads ints, NumPy scalars, Fractions, Decimals and SymPy numbers alike.
+        value = float(answer)
+    except OverflowError:
+        raise UnreadableError(sentence("unread.too-large")) from None
+    except (TypeError, ValueError):
+        raise UnreadableError(sentence("unread.not-a-number", kind=describe_type(answer))) from None
+    if math.isnan(value):
+        raise UnreadableError(sentence("unread.nan"))
+    return GivenNumber(value, _count_digits(answer, value))
+
+
+def _unwrap_single(answer):
+    """What a list, tuple, array, generator or mapping of one holds."""
+    for _ in range(3):
+        found = as_sequence(answer, 2)
+        if len(found) != 1:
+            count = len(answer) if isinstance(answer, Sized) else sentence("unread.more-than-one")
+            raise UnreadableError(
+                sentence("unread.several", kind=describe_type(answer), count=count)
+            )
+        if found[0] is answer:
+            break
+        answer = found[0]
+        if is_missing(answer):
+            raise UnreadableError(sentence("missing.fill-in"), missing=True)
+    return answer
+
+
+def _count_digits(answer, value):
+    """The significant digits needed to write the number; trailing zeros may be more."""
+    if isinstance(answer, Decimal):
+        text = str(answer.normalize())
+    elif isinstance(answer, (int, np.integer)) and abs(answer) < 10**ALL_DIGITS:
+        text = str(int(answer))
+    elif isinstance(answer, np.floating):
+        text = str(answer.astype(np.float64) if answer.itemsize == 8 else answer)
+    else:
+        text = repr(value)
+    mantissa = re.split("[eE]", text)[0].replace(".", "").lstrip("-0").rstrip("0")
+    # The zeros of 200 may be digits too; those of 0.002 are not.
+    return max(len(mantissa), 2 if abs(value) >= 10 else 1)
+
+
+def _read_roofkit_object(answer, unit, figure):
+    dimension = units.DIMENSIONS[unit]
+    if isinstance(answer, Estimate) and figure and dimension == "time":
+        return GivenNumber(float(getattr(answer, figure)) / amounts.conversion_factor(unit, "s"))
+    for (kind, measures), attribute in ANSWERING_ATTRIBUTES.items():
+        if isinstance(answer, kind) and measures == dimension:
+            return GivenNumber(float(getattr(answer, attribute)))
+    names = next(names for kind, names in ATTRIBUTES.items() if isinstance(answer, kind))
+    figures = join_items(names, "or")
+    raise UnreadableError(
+        sentence(
+            "unread.object",
+            kind=describe_type(answer),
+            figures=figures,
+            unit=units.format_unit(unit),
+        )
+    )
+
+
+def as_sequence(answer, most):
+    """The items of anything that holds several; the one item for anything else.
+
+    An iterator may never end: no more than ``most`` are taken from what has no length.
+    """
+    if isinstance(answer, Mapping):
+        answer = answer.values()
+    if isinstance(answer, Estimate):
+        return (answer.lower, answer.upper)
+    if not _holds_several(answer):
+        return (answer,)
+    return tuple(
+        islice(answer, min(len(answer), MOST_ITEMS) if isinstance(answer, Sized) else most)
+    )
+
+
+def _holds_several(answer):
+    """Whether an answer is a list, an array, a generator or the like; no text, and no set."""
+    if isinstance(answer, (str, bytes, set, frozenset)) or callable(answer):
+        return False
+    return answer.ndim > 0 if isinstance(answer, np.ndarray) else isinstance(answer, Iterable)

@@ -1,0 +1,75 @@
+"""What people say around a number, taken off it."""
+
+import re
+
+from roofcheck.reading import amounts
+from roofcheck.reading.numerals import replace_numerals
+
+# What people say before a number, and after one.
+WORDS_BEFORE = re.compile(
+    r"^[A-Za-z_ ]{0,40}\b(?:is|are|equals|its|thats)(?!\w)|"
+    r"^(?:i (?:get|got|think|guess|say)|then|about|approximately|approx|roughly|around|circa|ca|"
+    r"exactly|nearly|almost|some|over|just|only|more than|at most|at least|at best|up to|the|"
+    r"(?:a )?factor(?: of)?|by|of)(?![A-Za-z_])(?:\.(?!\d))?|^[~:]|"
+    # "D > 8756" is the bound that was asked for, and "ridge: 240" a label.
+    r"^[A-Za-z_*]{0,8} ?[>≥]|^[A-Za-z][A-Za-z_ ]{0,30}(?:\([^()]{0,20}\))? ?:",
+    re.I,
+)
+WORDS_AFTER = re.compile(
+    r"(?:\b(?:or so|or more|and more|at least|at most|approximately|approx|roughly|in total|"
+    r"in all|each)|[<≤] ?[A-Za-z]\w{0,7}|(?<=\w)\+|(?<!\d)\.|[,;!?]|"
+    r"(?:(?<= )|^)of (?:[\w-]+ ){0,4}peak(?: performance)?)$|"
+    r",? (?:because|since) .*$",
+    re.I,
+)
+RESULT = re.compile(r"[=≈]+>?|\b(?<!or )(?:so|therefore|hence|thus)\b", re.I)
+REMARK = re.compile(r"(?<=[\w%.)]) \((?!or\b)(?=[^()]*[A-Za-z]{2})[^()]*\)$")
+# "1.22 (ms)" ends on a unit, and "1.22, memory-bound" on talk.
+UNIT_APART = re.compile(r"(?<=[\d)]) ?(?:\(([^\d()]+)\)|,([^\d()]*))$")
+TALK = re.compile(r",[^\d()]*$")
+# The words for operations, each between two operands.
+OPERATIONS = {
+    r"(?<=[\d)]) ?[xX] ?(?=[\d(.])| [xX] (?=[\d(.])": "*",
+    r"(?<=\S) (?:multiplied by|times|of(?<=[%)] of)) (?=[\d(.])": "*",
+    r"(?<=\S) (?:divided by|over) (?=[\d(.])": "/",
+    r"(?<=\d) (?:in|out of)(?: every)? (?=\d)": "/",
+    r"(?<=\S) plus (?=[\d(.])": "+",
+    r"(?<=\S) minus (?=[\d(.])": "-",
+    r" to the (?:power (?:of )?)?(?=[\d(-])": "^",
+    r"(?<=\d)-(?=fold\b)": " ",
+    # "5×" and "5x faster" are times.
+    r"(?<=[\d)]) ?[*xX] ?(?=$|(?:as|more|less|fewer|faster|slower|longer|shorter|lower|higher)\b)":
+        " times ",
+}  # fmt: skip
+
+
+def without_words(words):
+    """What stands for the number, with signs for operations.
+
+    >>> without_words("I think T_comms is about 5 ms, so it binds"), without_words("2 GB divided by 1.6 TB/s (HBM)")
+    ('5 ms', '2 GB/1.6 TB/s')
+    """
+    words = words.translate(str.maketrans("[]{}", "()()", "$`\"'"))
+    for sign, meant in (("< ?=", "≤"), ("> ?=", "≥"), ("->", "=")):
+        words = re.sub(sign, meant, words)
+    words = replace_numerals(words)
+    # A derivation ends on its result.
+    results = [part for part in RESULT.split(words) if re.search(r"\d", part)]
+    words = results[-1].strip() if results else words.strip(" =")
+    if (apart := UNIT_APART.search(words)) and amounts.read_unit(apart[1] or apart[2]):
+        words = f"{words[: apart.start()]} {apart[1] or apart[2]}".strip()
+    words = TALK.sub("", REMARK.sub("", words))
+    while (shorter := WORDS_AFTER.sub("", WORDS_BEFORE.sub("", words)).strip()) != words:
+        words = shorter
+    # A point may end the sentence.
+    words = re.sub(r"([.,]\d+|[eE][-+]?\d+)\.$", r"\1", words)
+    # "40 856" is one number, and so is "(40856)".
+    words = re.sub(r"(?<![\d.,] )(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.]* ?\d)", _join_digits, words)
+    words = re.sub(r"^\(([^()]*)\)$", r"\1", words)
+    for word, sign in OPERATIONS.items():
+        words = re.sub(word, sign, words)
+    return words.strip()
+
+
+def _join_digits(found):
+    return found[0].replace(" ", "")

@@ -1,0 +1,400 @@
+"""What a student's function does with a counting machine, as plain data, and done again.
+
+A case of a puzzle **records** a function: it calls it with a machine that writes down every
+operation, which gives a *program*, a list of plain values that JSON can carry. It **replays** a
+program on a machine of its own, with numbers of its own, and takes the counts from there. The
+function sees handles and no numbers, so that its program says all there is to say; nothing else
+that comes from the student's process is believed.
+"""
+
+import abc
+import json
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from roofcheck.running.call_student import error_message, error_text
+from roofcheck.sentences import join_items, sentence
+from roofkit._units import format_quantity
+from roofkit.network import Fabric, Group, least_gather_bytes
+from rooflab.scratchpad import Scratchpad
+
+# The most operations of a program.
+MOST_OPERATIONS = 20_000
+# How often a function may take a part of a part, and the most axes of an array that it makes.
+DEEPEST_PART = 8
+# How often a function may ask a fabric who holds what, before it is stopped as endless.
+MOST_QUESTIONS = 10 * MOST_OPERATIONS
+# The most elements that all arrays of a function's own may hold together.
+MOST_ELEMENTS = 10**7
+# A row counts as a multiple of another if what is left over is at most this share of its length.
+PROPORTIONAL_RTOL = 1e-6
+
+
+@dataclass(frozen=True)
+class Count:
+    """What a program did: bytes moved, counts by name, those counts in words, what is wrong."""
+
+    moved_bytes: float = 0.0
+    counts: Mapping[str, float] = field(default_factory=dict)
+    words: str = ""
+    wrong: str = ""
+
+
+class TooLongError(BaseException):
+    """Ends a function that goes on and on; ``except Exception`` does not catch it."""
+
+
+class Case(abc.ABC):
+    """One size that a puzzle is tried on, with the ``least`` bytes that it takes."""
+
+    least: float
+    sentence_group: ClassVar[str]  # the group of sentences that speak of this machine
+
+    def sentence(self, key, **fields) -> str:
+        """A sentence of the machine's own."""
+        return sentence(f"{self.sentence_group}.{key}", **fields)
+
+    @abc.abstractmethod
+    def text(self) -> str:
+        """The sizes, in words."""
+
+    @abc.abstractmethod
+    def make_machine(self, record: Callable | None = None) -> tuple:
+        """Fresh arguments for a function, of a machine that hands its operations to ``record``."""
+
+    @abc.abstractmethod
+    def operations(self, machine: tuple) -> Mapping[str, Callable]:
+        """What a program's operations do to a machine, by name."""
+
+    @abc.abstractmethod
+    def count(self, machine: tuple) -> Count:
+        """What was moved, once a program has run."""
+
+    def without_numbers(self) -> "Case":
+        """The same case without its numbers: all that it takes to record a function."""
+        return self
+
+    def record(self, function) -> list | str:
+        """A function's program, or what it raised, in words."""
+        program: list = []
+
+        def record(*operation):
+            if len(program) >= MOST_OPERATIONS:
+                raise TooLongError
+            program.append(operation)
+
+        try:
+            with np.errstate(all="ignore"):
+                function(*self.make_machine(record))
+            return json.loads(json.dumps(program))
+        except TooLongError:
+            return self.sentence("too-long", most=MOST_OPERATIONS)
+        except (Exception, SystemExit) as error:
+            return sentence("puzzle.raised", error=error_text(error))
+
+    def replay(self, program) -> Count:
+        """What a program does; a Run that says what is wrong if it is no program."""
+        place = 0
+        try:
+            if len(program) > MOST_OPERATIONS:
+                return Count(wrong=self.sentence("too-long", most=MOST_OPERATIONS))
+            machine = self.make_machine()
+            known = self.operations(machine)
+            with np.errstate(all="ignore"):
+                for operation in program:
+                    place += 1
+                    name, *operands = operation
+                    known[name](*operands)
+                return self.count(machine)
+        except Exception as error:
+            return Count(wrong=sentence("puzzle.malformed", place=place, why=error_message(error)))
+
+
+@dataclass(frozen=True, eq=False)
+class ScratchpadCase(Case):
+    """A computation on a Scratchpad: function(pad, inputs…, output).
+
+    Parameters
+    ----------
+    sizes : mapping of name to length, for the message
+    capacity : bytes of fast memory
+    inputs : mapping of name to values
+    output : the output's name
+    result : what NumPy says it should be
+    least : bytes
+    """
+
+    sizes: Mapping[str, int]
+    capacity: int
+    inputs: Mapping[str, np.ndarray]
+    output: str
+    result: np.ndarray
+    least: float
+
+    sentence_group = "scratchpad"
+
+    def text(self):
+        sizes = [f"{name} = {length}" for name, length in self.sizes.items()]
+        return str(
+            join_items([*sizes, self.sentence("room", room=format_quantity(self.capacity, "B"))])
+        )
+
+    def without_numbers(self):
+        inputs = {name: np.zeros(values.shape) for name, values in self.inputs.items()}
+        return replace(self, inputs=inputs, result=np.zeros(self.result.shape))
+
+    def make_machine(self, record=None):
+        # What is recorded needs no numbers; zeros keep them out of reach.
+        pad = Scratchpad(self.capacity) if record is None else RecordingPad(self.capacity, record)
+        inputs = (self if record is None else self.without_numbers()).inputs
+        arrays = [Scratchpad.array(pad, values, name=name) for name, values in inputs.items()]
+        arrays.append(Scratchpad.array(pad, shape=self.result.shape, name=self.output))
+        if record is not None:
+            pad._numbers.update({array: number for number, array in enumerate(arrays)})
+        return (pad, *arrays)
+
+    def operations(self, machine):
+        pad, *handles = machine
+        room = MOST_ELEMENTS
+
+        def within(shape):
+            nonlocal room
+            # operator.index refuses a text, which times a number would be a very long text.
+            lengths = [
+                min(operator.index(length), MOST_ELEMENTS + 1) for length in shape[:DEEPEST_PART]
+            ]
+            room -= math.prod(lengths)
+            if room < 0 or len(shape) > DEEPEST_PART:
+                raise ValueError(self.sentence("too-large", most=MOST_ELEMENTS))
+            return shape
+
+        def at(part):
+            number, *path = part
+            handle = handles[number]
+            for key in path[:DEEPEST_PART]:
+                handle = handle.T if key == "T" else handle[tuple(map(_read_index, key))]
+            return handle
+
+        def adding(make):
+            return lambda *operands: handles.append(make(*operands))
+
+        return {
+            "array": adding(lambda shape: pad.array(shape=within(shape))),
+            "load": adding(lambda region: pad.load(at(region))),
+            "full": adding(lambda shape, value: pad.full(shape, float(value))),
+            "store": lambda block, region: pad.store(at(block), at(region)),
+            "free": lambda block: pad.free(at(block)),
+            "matmul": lambda x, y, into: pad.matmul(at(x), at(y), into=at(into)),
+            "apply": lambda name, *blocks: pad.apply(
+                getattr(np, name), *map(at, blocks[:-1]), into=at(blocks[-1])
+            ),
+            "sum": lambda x, into, axis: pad.sum(at(x), into=at(into), axis=_read_axis(axis)),
+            "max": lambda x, into, axis: pad.max(at(x), into=at(into), axis=_read_axis(axis)),
+        }
+
+    def count(self, machine):
+        pad, *inputs, output = machine
+        times = {
+            name: array.loaded / array.nbytes
+            for name, array in zip(self.inputs, inputs, strict=True)
+        }
+        # What is loaded from no input comes back from the output, or from arrays it made itself.
+        back = (pad.loaded - sum(array.loaded for array in inputs)) / output.nbytes
+        counts = {
+            **self.sizes, **times,
+            "room": pad.capacity // 2,
+            "used": pad.most_used / pad.capacity,
+            "back": back,
+            "out": output.stored / output.nbytes,
+            "spilled": pad.stored - output.stored,
+            "finite": bool(np.isfinite(output._values).all()),
+            "proportional": _is_proportional(output._values, self.result),
+        }  # fmt: skip
+        crossings = [
+            self.sentence("once" if count == 1 else "times", name=name, count=f"{count:.3g}")
+            for name, count in times.items()
+        ]
+        try:
+            pad.check(output, self.result)
+            wrong = ""
+        except ValueError as error:
+            wrong = self.sentence("off", error=error)
+        words = self.sentence("crossings", crossings=join_items(crossings))
+        return Count(pad.cost.bytes, counts, words, wrong)
+
+
+class RecordingPad(Scratchpad):
+    """A Scratchpad that writes down what is done on it."""
+
+    def __init__(self, capacity, record):
+        super().__init__(capacity)
+        self._record, self._numbers = record, {}
+
+    def array(self, values=None, *, shape=None, name=None):
+        if values is not None:
+            raise ValueError(sentence("scratchpad.no-data"))
+        made = super().array(shape=shape, name=name)
+        return self._record_new(made, "array", list(made.shape))
+
+    def load(self, region):
+        return self._record_new(super().load(region), "load", self._path(region))
+
+    def full(self, shape, value):
+        block = super().full(shape, value)
+        return self._record_new(block, "full", list(block.shape), f"{float(value):g}")
+
+    def store(self, block, region):
+        super().store(block, region)
+        self._record("store", self._path(block), self._path(region))
+
+    def free(self, *blocks):
+        for block in blocks:
+            super().free(block)
+            self._record("free", self._path(block))
+
+    def matmul(self, x, y, *, into):
+        super().matmul(x, y, into=into)
+        self._record("matmul", *map(self._path, (x, y, into)))
+
+    def apply(self, ufunc, *blocks, into):
+        super().apply(ufunc, *blocks, into=into)
+        self._record("apply", ufunc.__name__, *map(self._path, (*blocks, into)))
+
+    def sum(self, x, *, into, axis=None):
+        super().sum(x, into=into, axis=axis)
+        self._record("sum", self._path(x), self._path(into), axis)
+
+    def max(self, x, *, into, axis=None):
+        super().max(x, into=into, axis=axis)
+        self._record("max", self._path(x), self._path(into), axis)
+
+    def _record_new(self, handle, *operation):
+        self._record(*operation)
+        self._numbers[handle] = len(self._numbers)
+        return handle
+
+    def _path(self, handle):
+        """A handle as plain values: the number of what it is part of, and the way to the part."""
+        path = []
+        while isinstance(handle._name, tuple):
+            handle, key = handle._name
+            path.append(
+                "T" if key == "T" else [_index_as_data(each) for each in key if each is not ...]
+            )
+            if len(path) > DEEPEST_PART:
+                raise ValueError(sentence("scratchpad.too-deep", most=DEEPEST_PART))
+        return [self._numbers[handle], *reversed(path)]
+
+
+@dataclass(frozen=True)
+class NetworkCase(Case):
+    """An all-gather on the chips of a group: function(fabric)."""
+
+    group: Group
+
+    sentence_group = "fabric"
+
+    @property
+    def least(self):
+        """Bytes over the busiest link if a piece has one byte."""
+        return least_gather_bytes(self.group.n, self.group)
+
+    def text(self):
+        size = {"chips": self.group.n, "shape": self.group.shape}
+        if not self.group.chip:
+            return self.sentence("sizes-of-any", **size)
+        return self.sentence("sizes", chip=self.group.chip.name, **size)
+
+    def make_machine(self, record=None):
+        size = self.group.n
+        return (
+            Fabric(self.group, size) if record is None else RecordingFabric(self.group, record),
+        )
+
+    def operations(self, machine):
+        [fabric] = machine
+        return {"send": fabric.send, "step": fabric.step}
+
+    def count(self, machine):
+        [fabric] = machine
+        carried = {link: pieces for link, pieces in fabric.carried.items() if pieces}
+        counts = {
+            "n": fabric.n,
+            "busiest": fabric.busiest,
+            "sent": fabric.sent,
+            "again": fabric.repeats,
+            "waiting": fabric.waiting,
+            "one_way": not any((target, source) in carried for source, target in carried),
+            "idlest": min(fabric.carried.values(), default=0),
+        }
+        wrong = ""
+        for chip, pieces in fabric.lacking.items():
+            wrong = self.sentence("lacks", chip=chip, pieces=join_items(map(str, pieces)))
+            break
+        words = self.sentence("carried", busiest=fabric.busiest, steps=fabric.steps)
+        return Count(fabric.busiest, counts, words, wrong)
+
+
+class RecordingFabric(Fabric):
+    """A Fabric that writes down what is done on it."""
+
+    def __init__(self, group, record):
+        super().__init__(group, group.n)
+        self._record, self._questions_asked = record, 0
+
+    def holds(self, chip, piece):
+        self._count_question()
+        return super().holds(chip, piece)
+
+    def neighbours(self, chip):
+        self._count_question()
+        return super().neighbours(chip)
+
+    @property
+    def lacking(self):
+        self._count_question()
+        return super().lacking
+
+    def _count_question(self):
+        # A loop that only looks never ends either.
+        self._questions_asked += 1
+        if self._questions_asked > MOST_QUESTIONS:
+            raise TooLongError
+
+    def send(self, source, target, piece):
+        super().send(source, target, piece)
+        self._record("send", int(source), int(target), int(piece))
+
+    def step(self):
+        super().step()
+        self._record("step")
+
+
+def _index_as_data(index):
+    """An index, or a slice as its three numbers."""
+    if not isinstance(index, slice):
+        return operator.index(index)
+    ends = index.start, index.stop, index.step
+    return [None if end is None else operator.index(end) for end in ends]
+
+
+def _read_index(plain):
+    return slice(*plain) if isinstance(plain, list) else plain
+
+
+def _read_axis(plain):
+    return tuple(plain) if isinstance(plain, list) else plain
+
+
+def _is_proportional(found, right):
+    """Whether each row is the right one times a positive factor of its own."""
+    factors = (found * right).sum(axis=-1, keepdims=True) / (right**2).sum(axis=-1, keepdims=True)
+    off = np.linalg.norm(found - factors * right, axis=-1)
+    return bool(
+        (factors > 0).all() and (off <= PROPORTIONAL_RTOL * np.linalg.norm(found, axis=-1)).all()
+    )

@@ -1,0 +1,108 @@
+r"""A question answered for a room: the answer as it is said, and its most usual slip.
+
+>>> from roofcheck import find_question
+>>> send = deck_answer(find_question("l01.h100-send"))
+>>> send.answer, send.slip, send.says[:40]
+('4.44 ms', '597 µs', "That goes over the memory's bandwidth. T")
+>>> deck_answer(find_question("l03.own-length")).slip
+'$\\dfrac{N}{2 N + 1}$'
+"""
+
+from dataclasses import dataclass
+
+from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Several
+from roofcheck.reading.units import format_value
+from roofcheck.steps.computation import apply_formula
+
+# The mistakes in published answers to exercises on rooflines and matrix multiplication, the most
+# frequent first.
+SLIPS_BY_FREQUENCY = (
+    "multiply-add",
+    "elements",
+    "longer",
+    "sum",
+    "shorter",
+    "higher",
+    "both ways",
+    "sparse",
+)
+
+
+@dataclass(frozen=True)
+class DeckAnswer:
+    """The answer to a question and a remark on it; the usual slip and what a check says of it.
+
+    Where a question has no remark or no slip, the strings are empty.
+    """
+
+    answer: str
+    remark: str = ""
+    slip: str = ""
+    says: str = ""
+
+
+def deck_answer(question):
+    """The answer to a question of any kind, and its usual slip, as a Worked.
+
+    The usual slip is the one that the question names so, or the first of its own, or else what
+    published answers show most often. A formula comes as LaTeX between $ signs.
+    """
+    match question:
+        case Number():
+            singles = question.known_slips.singles
+            named = [slip for slip in singles if question.usual in slip.names]
+            usual = _find_usual_slip(
+                named or question.known_slips.steps or question.known_slips.single_changes
+            )
+            slip = _show_slip(question, usual.column[0]) if usual else ()
+            return DeckAnswer(
+                format_value(question.reference(), question.unit), question.praise, *slip
+            )
+        case Several():
+            parts = {name: deck_answer(part) for name, part in question.parts.items()}
+            told = next(((name, part) for name, part in parts.items() if part.says), None)
+            slip = (f"{told[0]}: {told[1].slip}", told[1].says) if told else ()
+            listed = "; ".join(f"{name}: {part.answer}" for name, part in parts.items())
+            return DeckAnswer(listed, question.praise, *slip)
+        case Choice():
+            right = question.reference()
+            other = next(option for option in question.why_not if option != right)
+            return DeckAnswer(right, question.praise, other, question.why_not[other])
+        case Order():
+            return DeckAnswer(", ".join(question.reference()), question.praise)
+        case Formula():
+            own = [slip for slips in question.slips.values() for slip in slips if slip.credit < 1]
+            slip = (_format_latex(question, own[0].formula), own[0].says) if own else ()
+            right = ", ".join(
+                _format_latex(question, formula) for formula in question.results.values()
+            )
+            return DeckAnswer(right, question.praise, *slip)
+        case Function() | Puzzle():
+            return DeckAnswer(question.how, question.praise)
+    raise ValueError(f"{type(question).__name__} is a kind of question that has no worked answer")
+
+
+def _show_slip(question, value):
+    """A wrong value as a slide shows it, and what the check says of that."""
+    text = format_value(value, question.unit)
+    return text, question.judge(text).message
+
+
+def _find_usual_slip(steps):
+    # What is taken for an input bears the input's name: "fma: multiply-add".
+    own = [step for step in steps if ": " not in step.names[0]]
+    ranked = {name: rank for rank, name in enumerate(SLIPS_BY_FREQUENCY)}
+    return min(
+        own[:1] or steps,
+        key=lambda step: (step.min_digits > 2, ranked.get(step.names[0].partition(": ")[2], 9)),
+        default=None,
+    )
+
+
+def _format_latex(question, formula):
+    import sympy  # slow to import
+
+    symbols = {name: sympy.Symbol(name, positive=True) for name in question.arguments}
+    given = {name: each.value for name, each in question.inputs.items()}
+    expression = sympy.nsimplify(apply_formula(formula, symbols | given))
+    return f"${sympy.latex(sympy.together(expression))}$".replace(r"\frac", r"\dfrac")

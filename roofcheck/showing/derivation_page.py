@@ -1,0 +1,131 @@
+"""A derivation as people read it: on a terminal, in a notebook, on a page."""
+
+import html
+import re
+from collections.abc import Iterable
+from itertools import groupby
+from operator import attrgetter
+
+from roofcheck.sentences import capitalise, sentence
+from roofcheck.steps.derivation import Line
+from roofkit._html import subscript_times
+from rooflab import palette
+
+SPACE = "\N{NO-BREAK SPACE}"
+# A line is not broken within a figure, and not after an operator.
+NO_BREAK_RULES = (
+    (re.compile(r"(?<=\d) · (?=10[⁻⁰¹²³⁴-⁹])"), f"{SPACE}·{SPACE}"),
+    (re.compile(r"(?<=[\d⁰¹²³⁴-⁹]) (?=[A-Za-zµ])"), SPACE),
+    (re.compile(r" ([·+−/=]) "), rf" \1{SPACE}"),
+)
+# The line beside it has the page's own colour, where the page has colours.
+LIST_STYLE = (
+    "display: grid; grid-template-columns: fit-content(40%) 1fr; gap: 0.5em 0.6em; "
+    "margin: 0.5em 0 0.3em; padding-left: 0.8em; "
+    "border-left: 2px solid var(--roofline-line, {line}); font-variant-numeric: tabular-nums"
+)
+PART_STYLE = "grid-column: 1 / -1; margin: 0; font-weight: bold"
+STEP_STYLE = "margin: 0; font-weight: normal"
+WHY_STYLE = "font-size: 0.9em; opacity: 0.8"
+
+
+def as_text(lines: Iterable[Line]) -> str:
+    """A derivation for a terminal, a line a step, under its title; "" without any."""
+    said = []
+    for heading, steps in _group_by_part(lines):
+        said += [f"  {heading}"] if heading else []
+        said += [f"{'    ' if heading else '  '}{step}" for step in steps]
+    return "\n".join([sentence("derivation.title"), *said]) if said else ""
+
+
+def as_markdown(lines: Iterable[Line]) -> str:
+    """A derivation for the text of a lecture: a list, with what is asked for in bold.
+
+    T_math and the like are formulas, as in the prose around it.
+    """
+    said = []
+    for heading, steps in _group_by_part(lines):
+        said += [f"\n{heading}\n"] if heading else []
+        for line in steps:
+            *sides, value = line.sides
+            value = f"**{value}**" if line.is_answer else value
+            why = f" ({line.why})" if line.why else ""
+            said.append(f"- {_capitalise_opening(' = '.join((line.what, *sides, value)))}{why}")
+    return re.sub(
+        r"\bT_([a-z]+)\b", r"$T_\\text{\1}$", _add_no_break_spaces("\n".join(said).strip())
+    )
+
+
+def as_html(lines: Iterable[Line], is_open: bool = False) -> str:
+    """A derivation for a notebook or a page, folded unless ``is_open``; "" without any."""
+    return fold_html(sentence("derivation.title"), as_html_list(lines), is_open)
+
+
+def fold_html(title: str, body: str, is_open: bool = False) -> str:
+    """HTML below its title, folded unless ``is_open``; "" without any."""
+    if not body:
+        return ""
+    return (
+        f"<details{' open' if is_open else ''}>"
+        f'<summary style="cursor: pointer">{html.escape(title)}</summary>{body}</details>'
+    )
+
+
+def as_html_list(lines: Iterable[Line]) -> str:
+    """The steps of a derivation as a list in HTML; "" without any."""
+    said = []
+    for heading, steps in _group_by_part(lines):
+        said += [f'<dt style="{PART_STYLE}">{text_as_html(heading)}</dt>'] if heading else []
+        said += map(_format_step, steps)
+    style = LIST_STYLE.format(line=palette.colour("line"))
+    return f'<dl style="{style}">{"".join(said)}</dl>' if said else ""
+
+
+def _group_by_part(lines):
+    """The steps of each part under its heading.
+
+    What comes first and is for all needs none, nor does a single step that is called as its part;
+    below a heading everything has one.
+    """
+    headed = False
+    for part, steps in groupby(lines, key=attrgetter("part")):
+        steps = list(steps)
+        called = re.search(rf"(?i)(?<!\w){re.escape(part)}(?!\w)", steps[0].what)
+        headed = headed or (bool(part) and not (called and len(steps) == 1))
+        heading = (
+            sentence("derivation.part", part=capitalise(part))
+            if part
+            else sentence("derivation.shared")
+        )
+        yield heading if headed else "", steps
+
+
+def _format_step(line):
+    *arithmetic, value = (text_as_html(f"= {side}") for side in line.sides)
+    weight = "; font-weight: bold" if line.is_answer else ""
+    sides = [*arithmetic, f'<span style="display: inline-block{weight}">{value}</span>']
+    why = (
+        f'<div style="{WHY_STYLE}">{text_as_html(_capitalise_opening(line.why))}</div>'
+        if line.why
+        else ""
+    )
+    return (
+        f'<dt style="{STEP_STYLE}">{text_as_html(_capitalise_opening(line.what))}</dt>'
+        f'<dd style="{STEP_STYLE}">{" ".join(sides)}{why}</dd>'
+    )
+
+
+def _capitalise_opening(text):
+    """The words as a line begins; a symbol, as in "n − 1", stays as it is."""
+    return capitalise(text) if text[:2].isalpha() or text.startswith("a ") else text
+
+
+def text_as_html(text: str) -> str:
+    """Text as HTML that is broken where a reader would."""
+    return subscript_times(html.escape(_add_no_break_spaces(text)))
+
+
+def _add_no_break_spaces(text):
+    for pattern, kept in NO_BREAK_RULES:
+        text = pattern.sub(kept, text)
+    return text

@@ -1,0 +1,154 @@
+"""How the answer to a question of any kind comes about, as HTML for a page."""
+
+import math
+from collections.abc import Mapping
+from itertools import islice
+
+import numpy as np
+
+from roofcheck.kinds import Choice, Function, Order, Puzzle
+from roofcheck.reading.units import append_unit, format_number
+from roofcheck.sentences import sentence
+from roofcheck.showing import context, derivation_page
+from roofcheck.showing.derivation_page import as_html_list, fold_html, text_as_html
+
+# Of an answer a page shows so many items, and so many characters of each.
+MOST_ITEMS, LONGEST_VALUE = 40, 300
+
+
+def explain_answer(question, is_open: bool = False) -> str:
+    """The way to a question's answer, with its own figures, folded unless ``is_open``.
+
+    A number comes in steps; a function in formulas, and with figures for one call; an order with
+    what stands beside each item; a choice with the reasons for and against its options; a puzzle
+    with its least traffic. "" for a question that has nothing of this.
+    """
+    match question:
+        case Choice():
+            return fold_html(sentence("explained.choice"), _explain_choice(question), is_open)
+        case Order():
+            return fold_html(sentence("explained.order"), _explain_order(question), is_open)
+        case Puzzle():
+            body = _paragraph(question.best_schedule) + _steps_with_example(
+                question, "explained.case"
+            )
+            return fold_html(sentence("explained.least"), body, is_open)
+        case Function():
+            body = _steps_with_example(question, "explained.call")
+        case _:
+            body = as_html_list(question.derivation())
+    return fold_html(sentence("derivation.title"), body, is_open)
+
+
+def as_text(question) -> str:
+    """The same for a terminal."""
+    title, body = sentence("derivation.title"), _step_lines(question.derivation())
+    match question:
+        case Choice():
+            title, body = (
+                sentence("explained.choice"),
+                [" ".join(each) for each in _list_reasons(question)],
+            )
+        case Order():
+            shows = question.shows or (lambda _: "")
+            items = enumerate(question.reference(), start=1)
+            title = sentence("explained.order")
+            body = [f"{place}. {item}: {shows(item)}".rstrip(": ") for place, item in items]
+            body += filter(None, [question.praise])
+        case Function() | Puzzle() if body:
+            key = "explained.case" if isinstance(question, Puzzle) else "explained.call"
+            case, lines = question.example()
+            body = [*body, *([sentence(key, case=case), *_step_lines(lines)] if lines else [])]
+    if isinstance(question, Puzzle):
+        title, body = sentence("explained.least"), [*filter(None, [question.best_schedule]), *body]
+    return "\n".join([title, *(f"  {line}" for line in body)]) if body else ""
+
+
+def _step_lines(lines):
+    return [line.removeprefix("  ") for line in derivation_page.as_text(lines).splitlines()[1:]]
+
+
+def _steps_with_example(question, key):
+    steps = as_html_list(question.derivation())
+    if not steps:
+        return ""
+    case, lines = question.example()
+    return f"{steps}{_paragraph(sentence(key, case=case))}{as_html_list(lines)}"
+
+
+def _explain_order(question):
+    shows = question.shows or (lambda _: "")
+    items = (
+        f"<b>{text_as_html(item)}</b>{': ' if shows(item) else ''}{text_as_html(shows(item))}"
+        for item in question.reference()
+    )
+    listed = "".join(f"<li>{item}</li>" for item in items)
+    return f"<ol>{listed}</ol>{_paragraph(question.praise)}"
+
+
+def _explain_choice(question):
+    (right, why), *others = _list_reasons(question)
+    said = [
+        f"<b>{text_as_html(right)}</b> {text_as_html(why)}",
+        *(text_as_html(" ".join(each)) for each in others),
+    ]
+    return "".join(f"<p>{each}</p>" for each in said)
+
+
+def _list_reasons(question):
+    """That the right option is right, and why; that each other is not, and why."""
+    right, compared = question.reference(), question.format_comparison()
+    reasons = filter(None, [f"{compared}." if compared else "", question.praise])
+    others = {option: why for option, why in question.why_not.items() if option != right}
+    return [
+        (sentence("explained.right", option=right), " ".join(reasons)),
+        *((sentence("explained.not", option=option), why) for option, why in others.items()),
+    ]
+
+
+def _paragraph(text):
+    return f"<p>{text_as_html(text)}</p>" if text else ""
+
+
+def question_as_html(question) -> str:
+    """What a question asks, with what stands beside it, as HTML."""
+    return f"{_paragraph(question.text())}{context.as_html(question)}"
+
+
+def format_answer(question, value) -> str:
+    """A value that was given as an answer, as a reader sees it: "403.3 FLOP/byte".
+
+    "" for a function, whose code says it, and where there is no value.
+    """
+    if value is None or value is ... or callable(value):
+        return ""
+    parts = [*getattr(question, "parts", {}).items()]
+    if isinstance(value, Mapping):
+        units = [getattr(dict(parts).get(name), "unit", "") for name in value]
+        named = zip(value, value.values(), units, strict=True)
+        return _join_values(f"{name}: {_format_value(each, unit)}" for name, each, unit in named)
+    if isinstance(value, (list, tuple, set, np.ndarray)):
+        value = [*np.ravel(value)] if isinstance(value, np.ndarray) else [*value]
+        if len(value) == len(parts):
+            pairs = zip(parts, value, strict=True)
+            return _join_values(
+                f"{name}: {_format_value(each, part.unit)}" for (name, part), each in pairs
+            )
+        return _join_values((_format_value(each) for each in value), ", ")
+    return _format_value(value, getattr(question, "unit", ""))
+
+
+def _join_values(items, between="; "):
+    shown = [*islice(items, MOST_ITEMS + 1)]
+    return between.join(shown[:MOST_ITEMS]) + (" …" if len(shown) > MOST_ITEMS else "")
+
+
+def _format_value(value, unit=""):
+    try:
+        if not isinstance(value, (str, bool, np.bool_)) and math.isfinite(number := float(value)):
+            shown = format_number(float(f"{number:.6g}"))
+            return shown if unit == "times" else append_unit(shown, unit)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 2]} …"

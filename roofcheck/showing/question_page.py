@@ -1,0 +1,124 @@
+"""A question as review asks it: its text, what stands beside it, and what an answer looks like."""
+
+import html
+import random
+import re
+
+from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Question, Several
+from roofcheck.reading import units
+from roofcheck.sentences import Sentence, join_items, sentence
+from roofcheck.showing import context
+from roofkit._html import start_with_blank_line, subscript_times
+
+SIGNATURE = re.compile(r"([A-Za-z_]\w*)\([^()]*\)")
+# A number of a unit, and the same in another unit.
+EXAMPLES = {
+    "s": (("0.025", "25 ms"), ("1.5", "1500 ms")),
+    "ms": (("12.5", "12500 µs"), ("0.75", "750 µs")),
+    "µs": (("12.5", "0.0125 ms"), ("730", "0.73 ms")),
+    "bytes": (("1.5e9", "1.5 GB"), ("64e6", "64 MB")),
+    "FLOPs": (("3e9", "3 GFLOPs"), ("7e12", "7 TFLOPs")),
+    "FLOP/s": (("3e12", "3 TFLOP/s"), ("7e13", "70 TFLOP/s")),
+    "byte/s": (("2.5e9", "2.5 GB/s"), ("6e11", "0.6 TB/s")),
+    "of peak": (("0.15", "15%"), ("0.65", "65%")),
+}
+OTHER_EXAMPLES = (("12.5", "25/2"), ("730", "7.3e2"))
+# Units whose name is a whole phrase, such as "a fraction of peak", and those of what is counted.
+WHOLE_PHRASES, COUNTED_UNITS = ("", "times", "of peak"), ("bytes", "FLOPs", "tokens")
+# An example is no closer to the answer than by this factor.
+EXAMPLE_DISTANCE = 1.3
+
+
+def as_text(question: Question, seed: str) -> str:
+    """A question for a terminal; the seed decides in which order options stand."""
+    parts = (question.text(), context.as_text(question), describe_answer(question, seed))
+    return "\n\n".join(filter(None, parts))
+
+
+def as_html(question: Question, seed: str) -> str:
+    """A question for a notebook or a page."""
+    asked, wanted = map(_text_as_html, (question.text(), describe_answer(question, seed)))
+    return start_with_blank_line(f"<p>{asked}</p>{context.as_html(question)}<p>{wanted}</p>")
+
+
+def describe_answer(question: Question, seed: str) -> str:
+    """What an answer looks like, in one line whose example is not the answer."""
+    rng = random.Random(seed)
+    match question:
+        case Choice():
+            options = rng.sample(sorted(question.options), len(question.options))
+            return sentence("format.choice", options=join_items(options, "or"))
+        case Order():
+            items = rng.sample(sorted(question.items), len(question.items))
+            return sentence("format.order", items=join_items(items, "comma"))
+        case Formula():
+            first, *_, last = (*question.arguments, *question.arguments)
+            example = f"({first} + 7)/(3{last})"
+            return sentence(
+                "format.formula", symbols=join_items(question.arguments), example=example
+            )
+        case Several():
+            parts = [_name_part(name, part.unit) for name, part in question.parts.items()]
+            examples = [
+                _choose_example(part, number)[0]
+                for number, part in enumerate(question.parts.values())
+            ]
+            return sentence(
+                "format.several",
+                count=len(parts),
+                parts="; ".join(parts),
+                example=join_items(examples, "comma"),
+            )
+        case Number():
+            number, other = _choose_example(question)
+            wanted = _name_wanted(question.unit)
+            return sentence("format.number", wanted=wanted, example=number, other=other)
+        case Function() | Puzzle():
+            return sentence("format.function", signature=find_signature(question))
+    raise TypeError(f"review cannot ask a {type(question).__name__}")
+
+
+def find_signature(question: Question) -> str:
+    """The call that a question asks for, as its text writes it: "attainable(intensity, peak)"."""
+    found = SIGNATURE.search(question.text())
+    return found[0] if found else ""
+
+
+def is_answered_by_code(question: Question) -> bool:
+    """Whether an answer is a function, which takes several lines."""
+    return isinstance(question, (Function, Puzzle)) and not isinstance(question, Formula)
+
+
+def _name_wanted(unit):
+    """A number of this unit as a sentence names it."""
+    if unit in WHOLE_PHRASES:
+        return units.format_unit(unit)
+    return Sentence(
+        "format.of" if unit in COUNTED_UNITS else "format.in", unit=units.format_unit(unit)
+    )
+
+
+def _name_part(name, unit):
+    """The name of one number of several, with its unit unless the name says it."""
+    named = units.format_unit(unit)
+    if unit in WHOLE_PHRASES or str(named) in name or unit in name:
+        return name
+    return sentence("format.part", name=name, unit=named)
+
+
+def _choose_example(part, number=0):
+    """A number of the part's unit, in two ways to write it, that is not the answer.
+
+    ``number`` counts parts, which get different examples.
+    """
+    right, pairs = part.reference(), EXAMPLES.get(part.unit, OTHER_EXAMPLES)
+    turned = pairs[number % len(pairs) :] + pairs[: number % len(pairs)]
+    return next(
+        pair
+        for pair in turned
+        if not 1 / EXAMPLE_DISTANCE < float(pair[0]) / right < EXAMPLE_DISTANCE
+    )
+
+
+def _text_as_html(text):
+    return subscript_times(html.escape(text))

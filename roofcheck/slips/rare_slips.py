@@ -1,0 +1,95 @@
+"""Slips of which there are so many that a rounded answer meets one by chance.
+
+They are another chip of the table, a product for a quotient, a capacity for a bandwidth, lost
+parentheses, and an input given as the answer. Each is told only to an answer that is exactly what
+it gives.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from roofcheck.reading import units
+from roofcheck.reading.agreement import are_equal
+from roofcheck.sentences import Sentence, join_items, word_direction
+from roofcheck.steps.computation import Computation, SlipValue
+from roofcheck.steps.course_chips import course_chips
+from roofcheck.steps.inputs import ANOTHER_CHIP
+
+
+def list_input_slips(computation: Computation) -> list[SlipValue]:
+    """Answers that are one of the inputs as it stands."""
+    found = []
+    for name, given in computation.figure_inputs():
+        says = Sentence("slip.input", what=given.what)
+        for scale in (1, 1e-9, 1e-12) if given.unit.endswith("/s") else (1,):
+            column = computation.repeat_in_cases(scale * given.value)
+            found.append(SlipValue((f"{name} itself",), column, says))
+    return [one for one in found if computation.is_distinct(one.column)]
+
+
+def list_rare_slips(computation: Computation, steps: Sequence[SlipValue]) -> list[SlipValue]:
+    """All other rare slips; ``steps`` are the usual ones, each of which may be upside down, too."""
+    found = [
+        *_across_slips(computation),
+        *_other_chip_slips(computation),
+        *_parentheses_slips(computation),
+        *_inverted_slips(computation, steps),
+    ]
+    return [one for one in found if computation.is_distinct(one.column)]
+
+
+def _across_slips(computation) -> Iterator[SlipValue]:
+    """Each rate multiplied for divided, or the other way round; and what is seldom taken for it."""
+    for name, given in computation.figure_inputs():
+        if given.unit.endswith("/s"):
+            says = Sentence("slip.across", what=given.what)
+            column = computation.compute({name: 1 / given.value})
+            yield SlipValue((f"{name}: multiplied",), column, says)
+        for other in given.rarely_mistaken_for:
+            column = computation.compute({name: other.value})
+            yield SlipValue((f"{name}: {other.name}",), column, other.says)
+
+
+def _other_chip_slips(computation) -> Iterator[SlipValue]:
+    """The formula with one figure, or all, of every other chip of the table."""
+    of_chip = {name: given for name, given in computation.figure_inputs() if given.chips}
+    for main in dict.fromkeys(given.chips[0] for given in of_chip.values()):
+        names = [name for name, given in of_chip.items() if given.chips[0] == main]
+        # Chips that give the same value are named together.
+        owners: dict[tuple, dict[str, None]] = {}
+        for other in (chip for chip in course_chips() if chip.name != main):
+            fitting = [name for name in names if of_chip[name].fits_chip(other)]
+            replaced = {name: _value_on(of_chip[name], main, other.name) for name in fitting}
+            choices = [{name: value} for name, value in replaced.items()]
+            if len(fitting) == len(names):
+                choices.append(replaced)
+            for choice in choices:
+                owners.setdefault(computation.compute(choice), {})[other.name] = None
+        for column, chips in owners.items():
+            says = Sentence("slip.other-chip", other=join_items(chips, "or"), chip=main)
+            yield SlipValue((f"{ANOTHER_CHIP} of the table",), column, says)
+
+
+def _value_on(given, main, other):
+    return given.redraw(None, {chip: chip for chip in given.chips} | {main: other}).value
+
+
+def _parentheses_slips(computation) -> Iterator[SlipValue]:
+    """a / b * 10**12, where the power should divide."""
+    for power in range(16, 31):
+        for sign in (power, -power):
+            words = {"power": power, "way": word_direction(10.0**sign), "half": power // 2}
+            says = Sentence("slip.parentheses" if power % 2 == 0 else "slip.prefix", **words)
+            column = tuple(10.0**sign * value for value in computation.right)
+            yield SlipValue((f"factor 10^{sign}",), column, says)
+
+
+def _inverted_slips(computation, steps) -> Iterator[SlipValue]:
+    """Each usual slip turned upside down."""
+    if units.DIMENSIONS[computation.unit] in ("intensity", "ratio"):
+        for step in steps:
+            # A step that gives 1 gives the same upside down.
+            turned = tuple(1 / value for value in step.column) if all(step.column) else step.column
+            if not are_equal(turned, step.column):
+                second = Sentence("slip.beside-inverted")
+                says = Sentence("slip.besides", first=step.says, second=second)
+                yield SlipValue((*step.names, "upside down"), turned, says)

@@ -1,0 +1,286 @@
+"""What can go wrong in a step, whatever the question: an operation turned, a factor left out.
+
+An act changes one place of one step of a derivation. Its sentence says what was done there, and
+asserts no more.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from roofcheck.reading.units import DIMENSIONS
+from roofcheck.sentences import Sentence
+from roofcheck.steps.algebra import (
+    Call,
+    Conditional,
+    Constant,
+    Name,
+    Node,
+    Power,
+    Product,
+    Sum,
+    find_names,
+    make_product,
+    make_sum,
+)
+from roofcheck.steps.derivation import Derivation, Step
+from roofcheck.steps.inputs import Input
+
+TWO = Constant(2)
+# A name of so few letters is a symbol of the question's text.
+SYMBOL_LETTERS = 2
+# How the kinds of change begin that put something else in place of the larger or smaller value.
+EXTREME_KINDS = ("max-", "min-")
+SCALE_KINDS = {"doubled": (2, 1), "halved": (2, -1), "eightfold": (8, 1), "eighth": (8, -1)}
+SELDOM_KINDS = ("squared", *SCALE_KINDS)
+
+
+@dataclass(frozen=True)
+class SingleChange:
+    """One change of a derivation: its name, the same in every draw; what comes of it; its sentence.
+
+    ``where`` names what was treated wrongly; ``left_out`` is the input that was left out, if it was
+    one. A ``plain`` act is true of its value however that came about: a step given for the answer,
+    one of two values in place of the larger. A ``is_seldom`` one is told only where nothing else fits.
+    """
+
+    name: str
+    derivation: Derivation
+    says: Sentence
+    where: str | Sentence
+    left_out: str = ""
+    holds_for_value: bool = False
+    is_seldom: bool = False
+
+
+@dataclass(frozen=True)
+class TreeChange:
+    """A tree with one place changed: the kind of change, and the nodes that its sentence names."""
+
+    tree: Node
+    kind: str
+    about: Mapping[str, Node]
+
+
+def list_single_changes(
+    derivation: Derivation, inputs: Mapping[str, Input]
+) -> Iterator[SingleChange]:
+    """Every act on every step, and each step on the way given for the answer.
+
+    The steps nearest to the answer come first: of two that give one value, they say more.
+    """
+    symbols = [name for name in derivation.names if name not in inputs]
+    words = _ChangeWording(derivation, inputs)
+    last = derivation.steps[-1]
+    for step in reversed(derivation.steps):
+        if step is not last:
+            says = Sentence("act.given", what=step.what or step.name, wanted=last.what or last.name)
+            given, place = derivation.stopped_at(step), words.name_part(step.name)
+            yield SingleChange(f"{step.name} given", given, says, place, holds_for_value=True)
+        for change in (
+            *list_tree_changes(step.tree),
+            *_swap_changes(step, inputs),
+            *_scale_changes(step, symbols),
+        ):
+            # The last step without all but one name is that figure, given for the answer.
+            bare = step is last and isinstance(change.tree, Name)
+            if not bare or change.kind.startswith(EXTREME_KINDS):
+                yield words.make_change(step, change)
+
+
+class _LazyPart:
+    """A part of a step, written when it is shown, in the language of the day."""
+
+    def __init__(self, node, symbol):
+        self._node, self._symbol = node, symbol
+
+    def __str__(self):
+        return self._node.text(self._symbol)
+
+
+class _ChangeWording:
+    """How the sentences about one question name its inputs, steps and parts of steps."""
+
+    def __init__(self, derivation, inputs):
+        self._derivation = derivation
+        self._names = {step.name: step.what or step.name for step in derivation.steps}
+        self._names |= {name: given.what or name for name, given in inputs.items()}
+
+    def name_part(self, node: Node | str) -> str | Sentence:
+        match node:
+            case str() as name:
+                return self._names.get(name, name)
+            case Name(name):
+                return self._names.get(name, name)
+            case Constant(_, label="") as number:
+                return Sentence("act.number", number=number.text(str))
+        return _LazyPart(node, self._symbol)
+
+    def _symbol(self, name):
+        """A name within a part of a step: n stays n, and a word is put as a sentence names it."""
+        return name if len(name) <= SYMBOL_LETTERS else str(self.name_part(name))
+
+    def make_change(self, step: Step, change: TreeChange) -> SingleChange:
+        plain = {name: node.text(str, plain=True) for name, node in change.about.items()}
+        fields = {name: self.name_part(node) for name, node in change.about.items()}
+        what = change.about["what"]
+        alone = step is self._derivation.steps[-1] and isinstance(what, Name)
+        place = fields["what"] if alone else self.name_part(step.name)
+        if change.kind == "short":
+            fields = plain
+        left_out = change.kind == "left-out" and isinstance(what, Name)
+        return SingleChange(
+            f"{step.name}: {change.kind} {', '.join(plain.values())}",
+            self._derivation.with_step(step.name, change.tree),
+            Sentence(
+                f"act.{_sentence_key(step, change.kind)}", **fields, step=self.name_part(step.name)
+            ),
+            place,
+            what.name if left_out else "",
+            holds_for_value=change.kind.startswith(EXTREME_KINDS),
+            is_seldom=change.kind in SELDOM_KINDS,
+        )
+
+
+def _sentence_key(step, kind):
+    """The key of a change's sentence; the longer of two times has sentences of its own."""
+    timed = DIMENSIONS.get(step.unit) == "time"
+    return f"{kind}-time" if timed and kind.startswith(EXTREME_KINDS[0]) else kind
+
+
+def list_tree_changes(tree: Node) -> Iterator[TreeChange]:
+    """Every change of one place in a tree."""
+    yield from _root_changes(tree)
+    parts = tree.parts()
+    for number, part in enumerate(parts):
+        for change in list_tree_changes(part):
+            changed = (*parts[:number], change.tree, *parts[number + 1 :])
+            yield TreeChange(tree.with_parts(changed), change.kind, change.about)
+
+
+def _root_changes(tree):
+    match tree:
+        case Sum(terms, signs):
+            yield from _sum_changes(tree, list(zip(signs, terms, strict=True)))
+        case Product(factors, signs):
+            yield from _product_changes(tree, list(zip(signs, factors, strict=True)))
+        case Power(base, _):
+            yield TreeChange(base, "power", {"what": tree})
+        case Call("max" | "min", [_, _, *_]):
+            yield from _extreme_changes(tree)
+        case Call("ceil" | "floor" as function, [argument]):
+            yield TreeChange(argument, "unrounded", {"what": argument})
+            other = "floor" if function == "ceil" else "ceil"
+            yield TreeChange(Call(other, (argument,)), f"to-{other}", {"what": argument})
+        case Call("sqrt" | "log2", [argument]):
+            yield TreeChange(argument, "function", {"what": argument})
+        case Conditional(_, then, other):
+            yield TreeChange(then, "branch", {"what": then})
+            yield TreeChange(other, "branch", {"what": other})
+
+
+def _sum_changes(tree, terms):
+    for number, (sign, term) in enumerate(terms):
+        others = terms[:number] + terms[number + 1 :]
+        rest = make_sum(others)
+        if others and isinstance(term, Constant):
+            yield TreeChange(rest, "short", {"what": rest, "whole": tree})
+        elif others:
+            yield TreeChange(rest, "left-out", {"what": term})
+        if number:
+            kind = "added" if sign < 0 else "subtracted"
+            flipped = make_sum([*terms[:number], (-sign, term), *terms[number + 1 :]])
+            yield TreeChange(flipped, kind, {"what": term})
+        if number and _adds_two_names(terms):
+            half = make_product([(1, tree), (-1, TWO)])
+            yield TreeChange(half, "mean", {"what": tree})
+        if not isinstance(term, Constant):
+            double = (sign, make_product([(1, TWO), (1, term)]))
+            twice = make_sum([*terms[:number], double, *terms[number + 1 :]])
+            yield TreeChange(twice, "twice", {"what": term})
+
+
+def _adds_two_names(terms):
+    """Whether two steps or inputs are added, such as two times."""
+    return len(terms) == 2 and all(sign > 0 and isinstance(each, Name) for sign, each in terms)
+
+
+def _product_changes(tree, factors):
+    for number, (sign, factor) in enumerate(factors):
+        others = factors[:number] + factors[number + 1 :]
+        flipped = make_product([*factors[:number], (-sign, factor), *factors[number + 1 :]])
+        if others:
+            yield TreeChange(make_product(others), "left-out", {"what": factor})
+        yield TreeChange(flipped, "divided" if sign > 0 else "multiplied", {"what": factor})
+        yield TreeChange(make_product([*factors, (sign, factor)]), "squared", {"what": factor})
+        if isinstance(factor, Sum) and others:
+            yield TreeChange(_without_parentheses(factors, number), "parentheses", {"what": factor})
+    below = [each for each in factors if each[0] < 0]
+    above = [each for each in factors if each[0] > 0]
+    if below:
+        turned = make_product([(-sign, factor) for sign, factor in factors])
+        yield TreeChange(turned, "turned", {"what": tree})
+    if len(below) > 1 and above:
+        yield TreeChange(
+            make_product(above),
+            "undivided",
+            {"what": make_product([(1, each) for _, each in below])},
+        )
+
+
+def _without_parentheses(factors, number):
+    """The product whose factor of this number, a sum, has lost its parentheses.
+
+    What stands before the sum goes with its first term, and what follows with its last.
+    """
+    sign, inner = factors[number]
+    terms = list(inner.terms)
+    terms[0] = make_product([*factors[:number], (sign, terms[0])])
+    terms[-1] = make_product([(1, terms[-1]), *factors[number + 1 :]])
+    return make_sum(list(zip(inner.signs, terms, strict=True)))
+
+
+def _extreme_changes(tree):
+    kind, arguments = tree.function, tree.arguments
+    other = "min" if kind == "max" else "max"
+    everything = make_sum([(1, each) for each in arguments])
+    named = {"what": tree}
+    yield TreeChange(everything, f"{kind}-sum", named)
+    for each in arguments:
+        yield TreeChange(each, f"{kind}-alone", {"what": each})
+    # Of two numbers the other one is one alone, of two columns it is not.
+    yield TreeChange(Call(other, arguments), f"{kind}-other", named)
+    if len(arguments) == 2:
+        difference = make_sum([(1, arguments[0]), (-1, arguments[1])])
+        yield TreeChange(Call("abs", (difference,)), f"{kind}-difference", named)
+    mean = make_product([(1, everything), (-1, Constant(len(arguments)))])
+    yield TreeChange(mean, f"{kind}-mean", named)
+    if len(arguments) > 2:
+        for number, each in enumerate(arguments):
+            rest = arguments[:number] + arguments[number + 1 :]
+            yield TreeChange(Call(kind, rest), "left-out", {"what": each})
+
+
+def _swap_changes(step, inputs):
+    """The step with one input taken for another of the same unit."""
+    figures = {name: given for name, given in inputs.items() if given.what}
+    for name in dict.fromkeys(find_names(step.tree)):
+        for other, given in figures.items():
+            if name in figures and other != name and given.unit == figures[name].unit:
+                tree = _replace_name(step.tree, name, Name(other))
+                yield TreeChange(tree, "swapped", {"what": Name(name), "other": Name(other)})
+
+
+def _scale_changes(step, symbols):
+    """The step with an argument of a function doubled or halved, or with its bits for its bytes."""
+    for name in dict.fromkeys(find_names(step.tree)):
+        if name in symbols:
+            for kind, (factor, sign) in SCALE_KINDS.items():
+                other = make_product([(1, Name(name)), (sign, Constant(factor))])
+                yield TreeChange(_replace_name(step.tree, name, other), kind, {"what": Name(name)})
+
+
+def _replace_name(tree, name, other):
+    """A tree with another node in place of a name."""
+    if isinstance(tree, Name):
+        return other if tree.name == name else tree
+    return tree.with_parts(tuple(_replace_name(part, name, other) for part in tree.parts()))

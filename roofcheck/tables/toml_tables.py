@@ -1,0 +1,625 @@
+"""Questions from TOML: their inputs, steps, slips and sentences, without any Python.
+
+``README.md`` says what a table may hold. An expression that is wrong is named with its file and
+line when the table is read.
+"""
+
+import functools
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import roofkit as rk
+from roofcheck.kinds import Choice, Formula, Function, Number, Order, Question, Several
+from roofcheck.kinds.question import choose_other_chips, format_figures, redraw_inputs
+from roofcheck.reading import units
+from roofcheck.showing import context
+from roofcheck.slips.question_slips import Slip
+from roofcheck.steps import inputs as kinds_of_input
+from roofcheck.steps.algebra import (
+    ATOM,
+    Call,
+    Comparison,
+    ExpressionError,
+    Node,
+    find_names,
+    read_expression,
+    suggest_name,
+)
+from roofcheck.steps.derivation import Derivation, Step, make_step
+from roofcheck.steps.inputs import Input, Mistaken
+
+# Figures of any chip, for slips that take another's.
+FIGURES = {
+    "peak": lambda chip, dtype="bf16": float(rk.chip(chip).peak_flops(dtype)),
+    "bandwidth": lambda chip: float(rk.chip(chip).bandwidth),
+    "capacity": lambda chip: float(rk.chip(chip).capacity),
+    "ridge": lambda chip, dtype="bf16": rk.chip(chip).roofline(dtype).ridge,
+    "link": lambda chip: rk.chip(chip).interconnect.total,
+    "one_link": lambda chip: float(rk.chip(chip).interconnect.bandwidth),
+    "links": lambda chip: rk.chip(chip).interconnect.links,
+}
+# What a table may say of an input besides its kind, and what of every input.
+INPUT_KEYS = {
+    "count": ("what", "unit", "draw"),
+    "peak": ("dtype", "others", "dtypes", "sparse", "printed_sparse"),
+    "printed_peak": (),
+    "bandwidth": ("others", "link"),
+    "link": ("others", "topology", "peers"),
+    "one_link": (),
+    "itemsize": ("of",),
+    "fma": (),
+}
+COMMON_INPUT_KEYS = ("instead", "without", "two")
+# What a table may say of a question.
+QUESTION_KEYS = (
+    "asks",
+    "beside",
+    "chips",
+    "not_reviewed",
+    "inputs",
+    "how",
+    "praise",
+    "points",
+    "holds",
+    "uses",
+    "kind",
+)
+COMPUTED_KEYS = ("unit", "rtol", "steps", "slips", "half", "exact")
+KEYS_BY_KIND = {
+    "number": (*QUESTION_KEYS, *COMPUTED_KEYS, "usual", "figure", "beyond", "symbols"),
+    "several": (*QUESTION_KEYS, "steps", "slips", "parts", "swapped"),
+    "formula": (*QUESTION_KEYS, *COMPUTED_KEYS, "arguments", "cancels"),
+    "function": (*QUESTION_KEYS, "unit", "rtol", "steps", "slips", "half", "arguments", "case", "results"),
+    "choice": (*QUESTION_KEYS, "right", "why_not", "also"),
+    "order": (
+        *QUESTION_KEYS, "items", "each", "steps", "slips", "apart", "right", "needs", "reversed_says",
+        "shows",
+    ),
+}  # fmt: skip
+# A part of a question is a number that names the step which it asks for.
+PART_KEYS = (*KEYS_BY_KIND["number"], "step")
+RESULT = ("step", "unit", "slips")
+# What an item of an order says of itself; all else that it has is a figure.
+SAID = ("text", "why")
+# What it may say of one that is another with new figures.
+LIKE_KEYS = ("like", "seed", "points")
+# What several questions share.
+GROUP_KEYS = ("inputs", "steps", "slips")
+
+
+class TableError(ValueError):
+    """A table is wrong; the message names the file, the line and what to do."""
+
+
+def read_table(
+    path: Path, words: Path | None = None, known: Mapping[str, Question] = {}
+) -> dict[str, Question]:
+    """The questions of a file by id; ``words`` is a file of its sentences in another language.
+
+    Raises TableError, as ``read_questions`` does.
+    """
+    told = (
+        _parse_toml(words.read_text(encoding="utf-8"), words) if words and words.is_file() else {}
+    )
+    return read_questions(path.read_text(encoding="utf-8"), path, told, known)
+
+
+def read_questions(
+    text: str, where: Path | str = "table", words: Mapping = {}, known: Mapping[str, Question] = {}
+) -> dict[str, Question]:
+    """The questions of a table by id.
+
+    ``where`` is what an error calls it; ``words`` holds its sentences in another language. An entry
+    may be ``like`` one of the ``known`` questions. Raises TableError for what is no table.
+    """
+    table = _translate(_parse_toml(text, where), words)
+    groups = table.pop("shared", {})
+    found = {}
+    for name, entry in table.items():
+        try:
+            for group, shared in groups.items():
+                _check_keys(shared, GROUP_KEYS, f"shared.{group}")
+            made = (
+                _make_like(entry, known)
+                if "like" in entry
+                else _make_question(_merge_groups(entry, groups))
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else f"{error}"
+            raise TableError(
+                f"{where}, line {_find_line(text, name, what)}: {name}: {what}"
+            ) from None
+        found[name] = made
+    return found
+
+
+def _parse_toml(text, where):
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TableError(f"{where}: {error}") from None
+
+
+def _find_line(text, name, what):
+    """The line of a question, or of what in it the error quotes: a text, or else a key."""
+    start = max(text.find(f'["{name}"'), 0)
+    quoted = map(re.escape, re.findall(r"'(.+?)'", what.partition("; did you mean")[0]))
+    patterns = (form.format(each) for each in quoted for form in ('"{}"', '{}"? *[=.]', "{}"))
+    found = (re.compile(pattern).search(text, start) for pattern in patterns)
+    place = next((match.start() for match in found if match), start)
+    return text.count("\n", 0, place) + 1
+
+
+def _make_question(entry):
+    kind = entry.pop("kind", "number")
+    if kind not in KEYS_BY_KIND:
+        raise TableError(f"no kind {kind!r}{suggest_name(kind, KEYS_BY_KIND)}")
+    _check_keys(entry, KEYS_BY_KIND[kind], kind)
+    inputs = {name: _make_input(name, given) for name, given in entry.pop("inputs", {}).items()}
+    if "holds" in entry:
+        entry["holds"] = _Condition(_read_known(entry["holds"], inputs))
+    made = MAKERS[kind](entry, inputs)
+    if wrong := context.find_problems(made):
+        raise TableError(f"beside: {wrong[0]}")
+    return made
+
+
+def _make_like(entry, known):
+    """Another question with figures of its own, which the seed draws."""
+    _check_keys(entry, LIKE_KEYS, "a question like another")
+    other, seed = entry["like"], entry["seed"]
+    if other not in known:
+        raise TableError(f"no question {other!r} to be like{suggest_name(other, known)}")
+    made = known[other].with_new_figures(seed)
+    return replace(made, points=entry.get("points", made.points))
+
+
+def _merge_groups(entry, groups):
+    """An entry with what the groups that it uses hold, which its own goes before."""
+    entry = dict(entry)
+    for key in GROUP_KEYS:
+        merged: dict = {}
+        for group in entry.get("uses", ()):
+            if group not in groups:
+                raise TableError(f"no group {group!r} is shared{suggest_name(group, groups)}")
+            merged |= groups[group].get(key, {})
+        merged |= entry.get(key, {})
+        if merged:
+            entry[key] = merged
+    entry.pop("uses", None)
+    return entry
+
+
+def _check_keys(entry: Mapping, known: Iterable[str], where: str):
+    for key in entry:
+        if key not in known:
+            raise TableError(f"{where} has no key {key!r}{suggest_name(key, known)}")
+
+
+# Inputs.
+
+
+def _make_input(name, given) -> Input:
+    given = dict(given)
+    kind = next((kind for kind in INPUT_KEYS if kind in given), None)
+    if kind is None:
+        raise TableError(f"input {name!r} is of no kind: give it one of {', '.join(INPUT_KEYS)}")
+    _check_keys(given, (kind, *INPUT_KEYS[kind], *COMMON_INPUT_KEYS), f"input {name!r}")
+    value, make = given.pop(kind), getattr(kinds_of_input, kind)
+    instead, without = given.pop("instead", {}), given.pop("without", ())
+    two = given.pop("two", "")
+    if kind == "count":
+        made = make(_read_value(value), given.pop("what", ""), given.pop("unit", ""), **given)
+    elif kind == "itemsize":
+        made = make(value, given.pop("of", "a number"))
+    else:
+        made = make(*() if kind == "fma" else (value,), **given)
+    return _reword_mistakes(
+        replace(made, source_of_two=two or made.source_of_two), instead, without
+    )
+
+
+def _reword_mistakes(made, instead, without):
+    """An input with a table's own words for what is taken for it, and more that is."""
+    known = {one.name: one for one in made.mistaken_for if one.name not in without}
+    if unknown := [name for name in without if not any(o.name == name for o in made.mistaken_for)]:
+        raise TableError(f"nothing named {unknown[0]!r} is taken for it")
+    for name, told in instead.items():
+        if isinstance(told, str):
+            if name not in known:
+                raise TableError(
+                    f"nothing named {name!r} is taken for it{suggest_name(name, known)}"
+                )
+            known[name] = replace(known[name], says=told)
+        else:
+            value, says, *digits = told
+            known[name] = Mistaken(name, _read_value(value), says, *digits)
+    if made.redraw is None or not (instead or without):
+        return replace(made, mistaken_for=tuple(known.values()))
+    again = made.redraw
+    own = instead if made.chips else {n: t for n, t in instead.items() if isinstance(t, str)}
+
+    def drawn(rng, chips):
+        fresh = again(rng, chips)
+        known = [each.name for each in fresh.mistaken_for]
+        kept = {n: told for n, told in own.items() if not isinstance(told, str) or n in known}
+        return replace(
+            _reword_mistakes(fresh, kept, [name for name in without if name in known]),
+            source_of_two=made.source_of_two,
+        )
+
+    return replace(made, mistaken_for=tuple(known.values()), redraw=drawn)
+
+
+def _read_value(value):
+    return read_expression(value, FIGURES).value({}) if isinstance(value, str) else value
+
+
+# Steps and slips.
+
+
+def _make_steps(written, known) -> list[Step]:
+    """Steps of inputs and symbols that are ``known``, and of earlier steps."""
+    made: list[Step] = []
+    for name, told in written.items():
+        expression, *words = [told] if isinstance(told, str) else told
+        _read_known(expression, (*known, *(each.name for each in made)))
+        made.append(make_step(name, expression, *words, figures=FIGURES))
+    return made
+
+
+def _make_slips(written, derivation: Derivation, known) -> tuple[list[Slip], dict[str, str]]:
+    """A question's own slips, and its words for those that follow from its steps."""
+    own, words = [], {}
+    for name, told in written.items():
+        if isinstance(told, str):
+            words[name] = told
+            continue
+        expression, says, *flags = told
+        own.append(
+            Slip(name, _make_slip_formula(expression, derivation, known), says, **(dict(*flags)))
+        )
+    return own, words
+
+
+def _make_slip_formula(expression, derivation, known):
+    """What a slip gives: "expression" in place of the answer, or "step = expression" of a step."""
+    name, is_step, other = (part.strip() for part in expression.partition("= "))
+    steps = {each.name: number for number, each in enumerate(derivation.steps)}
+    if is_step and name in steps:
+        before = list(steps)[: steps[name]]
+        return derivation.with_step(name, _read_known(other, (*known, *before)))
+    return derivation.with_answer(_read_known(expression, (*known, *steps)))
+
+
+def _read_known(expression, known, figures=FIGURES) -> Node:
+    """The tree of an expression in which every name is known; ExpressionError if one is not."""
+    tree = read_expression(expression, figures)
+    for name in find_names(tree):
+        if name not in known:
+            raise ExpressionError(
+                f"in '{expression}' {name!r} is no input and no earlier step"
+                f"{suggest_name(name, [*known])}"
+            )
+    return tree
+
+
+class _Condition:
+    """A condition on inputs, called with them by name."""
+
+    def __init__(self, tree):
+        self._tree, self.names = tree, tuple(dict.fromkeys(find_names(tree)))
+
+    def __call__(self, **values):
+        return self._tree.value(values)
+
+    def text(self, values, figures):
+        """The condition with figures put in, and the value of each side that is worked out."""
+        if not isinstance(self._tree, Comparison):
+            return ""
+        said = []
+        for sign, side in zip(("", *self._tree.signs), self._tree.operands, strict=True):
+            said += [sign, side.text(figures.__getitem__)]
+            if side.precedence != ATOM:
+                said += ["=", units.format_value(side.value(values), "", 4)]
+        return " ".join(filter(None, said))
+
+
+class _ConditionalSentence(_Condition):
+    """A sentence where a condition on inputs and ``answer`` holds, and nothing where not."""
+
+    def __init__(self, tree, says):
+        super().__init__(tree)
+        self._says = says
+
+    def __call__(self, **values):
+        return self._says if super().__call__(**values) else ""
+
+
+# Questions.
+
+
+def _make_derivation(entry, inputs, steps=(), symbols=()):
+    """The fields of a number or formula: its derivation, slips and words for acts."""
+    unit, wanted = entry.get("unit", ""), entry.pop("step", "")
+    if unit not in units.DIMENSIONS:
+        raise TableError(f"no question is asked in {unit!r}{suggest_name(unit, units.DIMENSIONS)}")
+    known = (*inputs, *symbols)
+    before = (*known, *(each.name for each in steps))
+    every = [*steps, *_make_steps(entry.pop("steps", {}), before)]
+    if not every:
+        raise TableError("it has no steps")
+    derivation = Derivation(every, every[-1].unit)
+    if wanted and wanted not in {each.name for each in every}:
+        raise TableError(f"no step {wanted!r}{suggest_name(wanted, [each.name for each in every])}")
+    derivation = derivation.up_to(wanted or every[-1].name, unit)
+    unused = {each.name for each in every} - {each.name for each in derivation.steps}
+    if unused and not steps:
+        raise TableError(f"the step {sorted(unused)[0]!r} leads nowhere")
+    own, words = _make_slips(entry.pop("slips", {}), derivation, known)
+    return derivation, own, words
+
+
+def _make_number(entry, inputs, steps=()):
+    derivation, own, words = _make_derivation(entry, inputs, steps)
+    if "beyond" in entry:
+        expression, says = entry["beyond"]
+        entry["beyond"] = _ConditionalSentence(_read_known(expression, (*inputs, "answer")), says)
+    for name in entry.get("symbols", {}).values():
+        _read_known(name, inputs)
+    return Number(**{"asks": ""} | entry, inputs=inputs, formula=derivation, slips=own, words=words)
+
+
+def _make_several(entry, inputs):
+    steps, slips = entry.pop("steps", {}), entry.pop("slips", {})
+    parts = {}
+    for name, part in entry.pop("parts").items():
+        _check_keys(part, PART_KEYS, f"part {name!r}")
+        part = part | {"slips": slips | part.get("slips", {})}
+        of_part = {each: _make_input(each, given) for each, given in part.pop("inputs", {}).items()}
+        known = inputs | of_part
+        parts[name] = _make_number(part, known, _make_steps(steps, known))
+    return Several(**entry, parts=parts)
+
+
+def _make_formula(entry, inputs):
+    symbols = entry.pop("arguments")
+    free = (*symbols, *entry.get("cancels", ()))
+    derivation, own, words = _make_derivation(entry, inputs, symbols=free)
+    name = derivation.steps[-1].name
+    return Formula(
+        **entry, inputs=inputs, arguments=tuple(symbols), results={name: derivation},
+        slips={name: own}, words=words, case=functools.partial(_choose_case, tuple(symbols.values())),
+    )  # fmt: skip
+
+
+def _choose_case(ranges, rng, number):
+    """Symbols' values, each a whole number of its range, all different."""
+    drawn: list[int] = []
+    for low, high in ranges:
+        drawn.append(rng.choice([each for each in range(low, high + 1) if each not in drawn]))
+    return tuple(drawn)
+
+
+# Where the values of a case hold the Random that it is drawn by: no expression can name it.
+RANDOM = "the Random"
+DRAWS = {
+    "between": lambda rng, low, high: rng.uniform(low, high),
+    "whole": lambda rng, low, high: rng.randint(low, high),
+    "one_of": lambda rng, *values: rng.choice(values),
+    "three_digits": lambda rng, value: float(f"{value:.3g}"),
+    "in_turn": None,
+}
+
+
+class _Draw(Call):
+    """One of DRAWS, called; of ``in_turn`` only the argument whose turn it is has a value."""
+
+    def value(self, values):
+        if self.function == "in_turn":
+            return self.arguments[values["number"] % len(self.arguments)].value(values)
+        found = (each.value(values) for each in self.arguments)
+        return DRAWS[self.function](values[RANDOM], *found)
+
+
+def _made_function(entry, inputs):
+    arguments, shared_slips = entry["arguments"], entry.pop("slips", {})
+    draws: dict[str, tuple[str, Node]] = {}
+    for name, expression in entry.pop("case").items():
+        tree = _read_known(expression, (*draws, "number"), dict.fromkeys(DRAWS, _Draw))
+        draws[name] = expression, tree
+    if lacking := [name for name in arguments if name not in draws]:
+        raise TableError(f"a case draws no {lacking[0]!r}{suggest_name(lacking[0], draws)}")
+    steps = _make_steps(entry.pop("steps"), (*inputs, *arguments))
+    results, slips, words = {}, {}, {}
+    for name, told in entry.pop("results", {steps[-1].name: {}}).items():
+        _check_keys(told, RESULT, f"result {name!r}")
+        part = {"unit": entry.get("unit", "")} | told
+        part["slips"] = shared_slips | told.get("slips", {})
+        results[name], slips[name], own_words = _make_derivation(part, inputs, steps, arguments)
+        words |= own_words
+    made = Function(
+        **entry, inputs=inputs, results=results, slips=slips, words=words,
+        case=functools.partial(_draw_case, draws, arguments),
+    )  # fmt: skip
+    # A case that cannot be drawn is an error of the table, not of who answers it.
+    _ = made.cases
+    return made
+
+
+def _draw_case(draws, arguments, rng, number):
+    """The arguments of one case, each an expression of those that are drawn before it."""
+    values = {"number": number, RANDOM: rng}
+    for name, (expression, tree) in draws.items():
+        try:
+            values[name] = tree.value(values)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise TableError(f"'{expression}' draws no case: {error}") from None
+    return tuple(values[name] for name in arguments)
+
+
+@dataclass(frozen=True)
+class _Item:
+    """An item of an order: its own inputs, the steps to what it is ordered by, and their slips."""
+
+    name: str
+    said: Mapping[str, str]
+    inputs: Mapping[str, Input]
+    steps: Derivation
+    slips: Sequence[Slip]
+
+    def value(self, inputs, slip=None):
+        """What it is ordered by, or is by a slip, where ``inputs`` are those of all items."""
+        derivation = self.steps if slip is None else self.slips[slip].formula
+        return derivation.values(self._values(inputs))[derivation.steps[-1].name]
+
+    def fill(self, shows, inputs):
+        """A text with what the item says, its figures and its steps in place of their names."""
+        shown = format_figures(inputs | self.inputs)
+        lines = self.steps.lines(self._values(inputs), shown)
+        steps = {step.name: line.value for step, line in zip(self.steps.steps, lines, strict=True)}
+        return shows.format_map(shown | steps | self.said)
+
+    def with_new_figures(self, rng, chips):
+        """The same item where others stand in place of chips, of which it may be one."""
+        name = chips.get(self.name, self.name)
+        return replace(self, name=name, inputs=redraw_inputs(self.inputs, rng, chips))
+
+    def _values(self, inputs):
+        found = {name: given.value for name, given in (inputs | self.inputs).items()}
+        return found | {"item": self.name}
+
+
+def _made_order(entry, inputs):
+    told = entry.pop("items")
+    told = told if isinstance(told, Mapping) else dict.fromkeys(told, "")
+    told = {name: {"text": of} if isinstance(of, str) else of for name, of in told.items()}
+    for name, of in told.items():
+        entry["asks"] = entry["asks"].replace(f"{{{name}}}", of.get("text", ""))
+    needs = entry.pop("needs", {})
+    for pair in needs:
+        if len(pair.split(", ")) != 2 or not {*pair.split(", ")} <= {*told}:
+            raise TableError(f"'{pair}' are no two of {', '.join(told)}")
+    entry["needs"] = {tuple(pair.split(", ")): says for pair, says in needs.items()}
+    shows = entry.pop("shows", "")
+    each, steps, slips = (entry.pop(key, {}) for key in ("each", "steps", "slips"))
+    if "right" in entry:
+        if each or steps or slips:
+            raise TableError("it goes by 'right' or by steps, not by both")
+        right = entry.pop("right")
+        if sorted(right) != sorted(told):
+            raise TableError(f"'right' does not hold each of {', '.join(told)} once")
+        shown = {name: shows.format_map(of) for name, of in told.items()}
+        by = {"inputs": inputs, "items": [*told], "key": right.index, "shows": shown.get}
+        return Order(**entry | by)
+    items = [_item(name, of, each, inputs, steps, slips) for name, of in told.items()]
+    return Order(**entry, **_ordered_by_steps(items, inputs, shows))
+
+
+def _item(name, of, each, inputs, steps, slips):
+    """An item of its own figures, with the inputs of ``each`` and the steps and slips of all."""
+    own = {
+        label: _make_input(label, {key: name if v == "{item}" else v for key, v in given.items()})
+        for label, given in each.items()
+    }
+    said = {key: told for key, told in of.items() if key in SAID}
+    figures = {
+        key: told if isinstance(told, str | list) else f"{told}"
+        for key, told in of.items()
+        if key not in SAID
+    }
+    known = (*inputs, *own, "item")
+    made = _make_steps(figures | steps, known)
+    if not made:
+        raise TableError("it has neither steps nor a 'right' order")
+    derivation = Derivation(made, made[-1].unit)
+    wrong, words = _make_slips(slips, derivation, known)
+    if words:
+        raise TableError(f"the slip '{next(iter(words))}' has no expression to order items by")
+    return _Item(name, said, own, derivation, wrong)
+
+
+def _ordered_by_steps(items, inputs, shows):
+    """The fields of an Order of items that go by the last of their steps."""
+    named = {item.name: item for item in items}
+    every = [*inputs.values(), *(given for item in items for given in item.inputs.values())]
+
+    def again(rng):
+        chips = choose_other_chips(every, rng)
+        fresh = redraw_inputs(inputs, rng, chips)
+        return _ordered_by_steps(
+            [item.with_new_figures(rng, chips) for item in items], fresh, shows
+        )
+
+    def key(name, slip=None):
+        return named[name].value(inputs, slip)
+
+    return {
+        "inputs": inputs,
+        "items": [*named],
+        "key": key,
+        "shows": {item.name: item.fill(shows, inputs) for item in items}.get,
+        "wrong": {
+            slip.name: (functools.partial(key, slip=number), slip.says)
+            for number, slip in enumerate(items[0].slips)
+        },
+        "again": again if any(given.redraw for given in every) else None,
+        # An item with inputs of its own is a chip, which has several names.
+        "read": _read_chip if items[0].inputs else str,
+    }
+
+
+def _read_chip(name):
+    return rk.chip(name).name
+
+
+def _make_choice(entry, inputs):
+    right = entry.pop("right")
+    if isinstance(right, str):
+        return Choice(**entry, inputs=inputs, formula=lambda: right)
+    conditions = {option: _Condition(_read_known(text, inputs)) for option, text in right.items()}
+    return Choice(**entry, inputs=inputs, formula=_FirstTrue(conditions))
+
+
+class _FirstTrue:
+    """The first option whose condition on the inputs holds."""
+
+    def __init__(self, conditions):
+        self._conditions = conditions
+        used = (name for each in conditions.values() for name in each.names)
+        self.names = tuple(dict.fromkeys(used))
+
+    def condition_of(self, option) -> _Condition:
+        """The condition under which an option is right."""
+        return self._conditions[option]
+
+    def __call__(self, **values):
+        return next(option for option, holds in self._conditions.items() if holds(**values))
+
+
+MAKERS = {
+    "number": _make_number, "several": _make_several, "formula": _make_formula,
+    "choice": _make_choice, "function": _made_function, "order": _made_order,
+}  # fmt: skip
+
+
+# Other languages.
+
+
+def _translate(table, words):
+    """A table with the sentences of another in place of its own."""
+    merged = dict(table)
+    for key, told in words.items():
+        own = merged.get(key)
+        if isinstance(told, Mapping):
+            merged[key] = _translate(own or {}, told)
+        elif isinstance(own, list) and isinstance(told, str):
+            # The text of a step, a slip or a mistake stands after its arithmetic.
+            last = max(n for n, each in enumerate(own) if isinstance(each, str))
+            merged[key] = [told if n == last else each for n, each in enumerate(own)]
+        else:
+            merged[key] = told
+    return merged

@@ -1,0 +1,184 @@
+"""What a student's process replied, read with care: a few kinds of plain data, and nothing else.
+
+``roofgrade.sandbox.inside.plain_values`` is the other half. Whatever a reply claims to be, nothing
+of it is run: a function is what it gave on the calls that it was asked for.
+"""
+
+import inspect
+import re
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+
+import roofkit as rk
+from roofgrade.common.errors import ProcessEndedError
+from roofgrade.common.sentences import replace_surrogates, sentence
+from roofkit.hardware import Figure
+from roofkit.roofline import Cost, Estimate, Roofline
+
+LONGEST_TEXT = 2_000
+MOST_ITEMS = 1_000
+DEEPEST = 6
+# The most digits of a whole number; longer ones overflow every float.
+MOST_DIGITS = 400
+OBJECTS = {"Cost": Cost, "Roofline": Roofline, "Estimate": Estimate}
+
+
+class UnknownValue:
+    """Stands for a value of a type that is not known here; goes by the name of that type."""
+
+    def __init__(self, text="", items=None, symbols=(), at=None):
+        self._text = text
+        if items is not None:
+            self._items = items
+        if symbols:
+            self.free_symbols, self.subs = symbols, at
+
+    def __repr__(self):
+        return self._text
+
+    def __iter__(self):
+        try:
+            return iter(self._items)
+        except AttributeError:
+            raise TypeError(f"{type(self).__name__!r} object is not iterable") from None
+
+
+class ReplayedFunction:
+    """A function that gives what the student's gave on the same calls, in the same order."""
+
+    def __init__(self, replies=(), names=()):
+        self._found = [
+            read_error(reply) if read_kind(reply) == "raised" else read_value(reply)
+            for reply in replies
+        ]
+        self._next = 0
+        proper = all(name.isidentifier() for name in names) and len(set(names)) == len(names)
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        self.__signature__ = inspect.Signature(
+            [inspect.Parameter(name, kind) for name in names if proper]
+        )
+
+    def __call__(self, *arguments):
+        # A call that failed is tried again with arrays, which was done where the function ran.
+        again = any(isinstance(argument, np.ndarray) for argument in arguments)
+        place = self._next - again
+        self._next = place + 1
+        found = self._found[place] if 0 <= place < len(self._found) else None
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+def make_nonsense_error():
+    return ProcessEndedError(sentence("sandbox.nonsense"))
+
+
+def read_kind(reply):
+    return reply.get("t") if isinstance(reply, dict) else None
+
+
+def to_one_line(text, most=400):
+    """A text as one line that can be shown."""
+    return " ".join(replace_surrogates(text if isinstance(text, str) else "").split())[:most]
+
+
+def read_type_name(reply, default):
+    """The type's name that a reply gives."""
+    return re.sub(r"\W", "", to_one_line(reply.get("name")))[:80] or default
+
+
+def read_error(reply):
+    """The error that a reply tells of, of a type of that name."""
+    return type(read_type_name(reply, "Exception"), (Exception,), {})(
+        to_one_line(reply.get("text"))
+    )
+
+
+def read_value(reply, replay=None, depth=0):
+    """The value that a reply stands for; a function is the ``replay``. EndedError for nonsense."""
+    try:
+        return _read_value(reply, replay, depth)
+    except (TypeError, ValueError, KeyError, OverflowError, InvalidOperation, AttributeError):
+        raise make_nonsense_error() from None
+
+
+def _read_value(reply, replay, depth):
+    kind, value = read_kind(reply), reply.get("v") if isinstance(reply, dict) else None
+    if depth > DEEPEST:
+        raise make_nonsense_error()
+    match kind, value:
+        case "none", _:
+            return None
+        case "ellipsis", _:
+            return ...
+        case "bool", bool():
+            return value
+        case "str", str():
+            return replace_surrogates(value[:LONGEST_TEXT])
+        case "bytes", _:
+            return b""
+        case (("int" | "integer"), str()) if re.fullmatch(rf"-?\d{{1,{MOST_DIGITS}}}", value):
+            whole = int(value)
+            return np.int64(whole) if kind == "integer" and abs(whole) < 1 << 63 else whole
+        case "num", int() | float():
+            return float(value)
+        case (("float16" | "float32"), int() | float()):
+            with np.errstate(over="ignore"):
+                return getattr(np, kind)(value)
+        case "decimal", str() if len(value) <= 80:
+            return Decimal(value)
+        case "figure", int() | float():
+            return Figure(value, to_one_line(reply["unit"], 20), source="the student's")
+        case "chip", _:
+            return rk.chip(to_one_line(reply["name"], 80))
+        case (("Cost" | "Roofline" | "Estimate"), dict()):
+            fields = {name: read_value(field, None, depth + 1) for name, field in value.items()}
+            return OBJECTS[kind](**fields)
+        case "scalar", dict():
+            return np.array(read_value(value, None, depth + 1))
+        case "dict", list():
+            return {_read_key(key, depth): read_value(item, None, depth + 1) for key, item in value}
+        case "callable", _:
+            return replay or ReplayedFunction()
+        case "symbolic", _:
+            symbols = [to_one_line(name, 80) for name in reply["symbols"][:MOST_ITEMS]]
+            return _make_unknown(reply, symbols=symbols, at=replay)
+        case "iterable", list():
+            return _make_unknown(reply, items=_read_items(value, depth))
+        case "other", _:
+            return _make_unknown(reply)
+        case (("list" | "tuple" | "set" | "array"), list()):
+            return _make_collection(kind, _read_items(value, depth))
+    raise make_nonsense_error()
+
+
+def _read_items(replies, depth):
+    if len(replies) > MOST_ITEMS:
+        raise make_nonsense_error()
+    return [read_value(reply, None, depth + 1) for reply in replies]
+
+
+def _read_key(reply, depth):
+    key = read_value(reply, None, depth + 1)
+    return key if isinstance(key, (str, int, float)) else repr(key)
+
+
+def _make_collection(kind, items):
+    if kind == "list":
+        return items
+    if kind == "tuple":
+        return tuple(items)
+    if kind == "set":
+        return {item if isinstance(item, (str, int, float)) else repr(item) for item in items}
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    try:
+        return np.array(items)
+    except ValueError:  # rows of unequal length
+        return array
+
+
+def _make_unknown(reply, **settings):
+    name = read_type_name(reply, "object")
+    return type(name, (UnknownValue,), {})(to_one_line(reply.get("text")), **settings)

@@ -1,0 +1,173 @@
+"""What students write, as HTML that can neither run, load nor overlay: Markdown, HTML, TeX, code.
+
+An allow-list decides: what it does not name is left out. Formulas become MathML, so that no page
+needs a script for them.
+"""
+
+import functools
+import html
+import re
+from xml.etree import ElementTree
+
+import nh3
+from latex2mathml.converter import convert_to_element
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from roofgrade.common.sentences import sentence
+
+# The most characters of a text: hostile nesting takes time that grows with their square.
+LONGEST = 30_000
+LONGEST_FORMULA = 2_000
+# The most characters of a line whose code is coloured: the lexer takes time as their square.
+LONGEST_LINE = 500
+LEXER, FORMATTER = PythonLexer(), HtmlFormatter()
+
+
+def _split_set(names):
+    return set(names.split())
+
+
+TAGS = _split_set(
+    "a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption "
+    "figure h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strong "
+    "sub summary sup table tbody td tfoot th thead tr u ul var"
+)
+# What formulas are made of.
+MATH_TAGS = _split_set(
+    "math mfrac mi mn mo mover mphantom mroot mrow mspace msqrt mstyle msub msubsup msup "
+    "mtable mtd mtext mtr munder munderover"
+)
+MATH_ATTRIBUTES = _split_set(
+    "accent columnalign display displaystyle fence form linethickness mathvariant maxsize "
+    "minsize separator stretchy"
+)
+ATTRIBUTES = {
+    "*": {"style"},
+    "a": {"href"},
+    "abbr": {"title"},
+    "details": {"open"},
+    "img": {"alt", "height", "src", "width"},
+    "ol": {"start"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan", "scope"},
+    **dict.fromkeys(MATH_TAGS, MATH_ATTRIBUTES),
+}
+# There is no position, margin or size among these, so what a student writes stays in its place.
+STYLE_PROPERTIES = _split_set(
+    "background-color border-left color font-style font-weight padding text-align"
+)
+STYLE_PATTERN = re.compile(r"(?!.*url)[\w\s#%.,:;()-]*", re.IGNORECASE)
+ADDRESS_PATTERNS = {
+    ("a", "href"): re.compile(r"(https?://|mailto:|#)\S*", re.IGNORECASE),
+    ("img", "src"): re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]*"),
+}
+
+
+def clean_html(source):
+    """HTML without all that the allow-list does not know."""
+    return _cut_text(source) if len(source) > LONGEST else CLEANER.clean(source)
+
+
+def clean_markdown(source, attachments=None):
+    """Markdown as clean HTML; what cannot be rendered stays as text.
+
+    Each of the ``attachments``, as nbformat has them, is shown once.
+    """
+    if len(source) > LONGEST:
+        return _cut_text(source)
+    try:
+        rendered = MarkdownWithMath(renderer=_Renderer(attachments or {})).render(source)
+    except MemoryError:
+        raise
+    except Exception:  # a parser that gives up on one text must not stop the page
+        return quote_text(source)
+    return CLEANER.clean(rendered)
+
+
+def highlight_code(source):
+    """Python as HTML, in colours unless it is long."""
+    if len(source) > LONGEST or any(len(line) > LONGEST_LINE for line in source.split("\n")):
+        return f'<div class="highlight">{quote_text(source)}</div>'
+    return highlight(source, LEXER, FORMATTER)
+
+
+@functools.cache
+def warm_up_parsers():
+    """Make the parsers ready once, and not in every process that is forked from this one."""
+    clean_markdown("| *a* |\n|-|\n| $x^2$ |")
+    highlight_code("x = 1")
+
+
+def quote_text(text):
+    """Text as it stands, in HTML."""
+    return f"<pre>{html.escape(text)}</pre>"
+
+
+def _cut_text(source):
+    said = sentence("pages.cut_text", most=LONGEST, count=len(source))
+    return quote_text(f"{source[:LONGEST]}\n{said}")
+
+
+def _filter_attribute(tag, name, value):
+    pattern = STYLE_PATTERN if name == "style" else ADDRESS_PATTERNS.get((tag, name))
+    return value if pattern is None or pattern.fullmatch(value) else None
+
+
+CLEANER = nh3.Cleaner(
+    tags=TAGS | MATH_TAGS,
+    attributes=ATTRIBUTES,
+    attribute_filter=_filter_attribute,
+    url_schemes={"http", "https", "mailto", "data"},
+    filter_style_properties=STYLE_PROPERTIES,
+    clean_content_tags={"script", "style"},
+    link_rel=None,
+)
+
+
+class _Renderer(IPythonRenderer):
+    """nbconvert's Markdown, with formulas as MathML."""
+
+    def __init__(self, attachments):
+        super().__init__(escape=False, exclude_anchor_links=True, attachments=dict(attachments))
+
+    def block_math(self, body):
+        return _format_formula(body, "block", f"$${body}$$")
+
+    def inline_math(self, body):
+        return _format_formula(body, "inline", f"${body}$")
+
+    def latex_environment(self, name, body):
+        source = f"\\begin{{{name}}}{body}\\end{{{name}}}"
+        return _format_formula(source, "block", source)
+
+    def block_code(self, code, info=None):
+        return quote_text(code)
+
+    def _embed_image_or_attachment(self, src):
+        kinds = self.attachments.pop(src.removeprefix("attachment:"), {})
+        for kind, data in kinds.items():
+            return f"data:{kind};base64,{data}"
+        return src
+
+
+def _format_formula(body, display, source):
+    """The formula as MathML; what cannot be rendered stays as its source."""
+    if len(body) <= LONGEST_FORMULA:
+        try:
+            return _to_mathml(body, display)
+        except MemoryError:
+            raise
+        except Exception:  # the converter raises whatever comes to it on what is no TeX
+            pass
+    return html.escape(source)
+
+
+def _to_mathml(body, display):
+    # The converter knows this layout by another name.
+    element = convert_to_element(body.replace("{aligned}", "{align*}"), display=display)
+    for piece in element.iter():  # it names signs as HTML does, which XML would write out
+        piece.text = html.unescape(piece.text or "")
+    return ElementTree.tostring(element, encoding="unicode")

@@ -1,0 +1,170 @@
+"""Bars of time that move with FLOPs and bytes."""
+
+from collections.abc import Mapping
+
+import traitlets
+
+from roofkit._inputs import check_number
+from roofkit.hardware import chip as find_chip
+from roofkit.roofline import Cost, Roofline
+from rooflab import plot
+from rooflab.explore.frame import (
+    Explorer,
+    Picture,
+    make_selection,
+    make_slider,
+    merge_texts,
+    read_javascript,
+)
+
+# How many times a slider doubles its start downward and upward. Bars share one linear axis: if it
+# reached further up, the bars of the first picture would be too short to read.
+REACH_DOWN, REACH_UP = 3, 1
+
+
+def times(cost, chips, dtype="bf16", *, terms=None, text=None):
+    """T_math and T_comms of one Cost on several chips, as bars that move with FLOPs and bytes.
+
+    Parameters
+    ----------
+    cost : Cost of numbers above 0
+        Where the sliders start.
+    chips : list of chips (Chip or name), or mapping of label to Roofline
+    dtype : str
+        Which peak of the chips; not used for Rooflines.
+    terms : mapping, optional
+        What a slider counts in place of FLOPs or bytes: a mapping of ``"flops"``, ``"bytes"`` or
+        both to ``(label, start, stops)``. The cost belongs to ``start``, one of the numbers
+        ``stops`` that the slider moves through, and FLOPs or bytes are in proportion to them.
+    text : mapping, optional
+        Replacements for entries of ``explore/words/en.toml``.
+
+    Returns a TimesExplorer, to end a notebook cell on. Raises ValueError as ``roofline()`` does.
+
+    >>> live = times(Cost(flops=1e12, bytes=2e9), ["H100", "TPU v6e"])
+    >>> live.estimates["TPU v6e"].bound
+    'memory'
+
+    A step of a model of 7e9 weights, by tokens and by the bits of a weight:
+
+    >>> terms = {"flops": ("tokens", 100, [50, 100, 200]), "bytes": ("bits", 16, [16, 8, 4])}
+    >>> times(Cost(flops=1.4e12, bytes=1.4e10), ["A100 80GB SXM"], terms=terms)
+    TimesExplorer(tokens=100, bits=16)
+    """
+    if not isinstance(cost, Cost):
+        raise ValueError(f"cost must be a Cost(flops, bytes), got {cost!r}")
+    for key in ("flops", "bytes"):
+        if not isinstance(check_number(getattr(cost, key), key), (int, float)):
+            raise ValueError(f"{key} must be one number, got {getattr(cost, key)!r}")
+    if not isinstance(chips, Mapping):
+        found = [find_chip(chip) for chip in chips]
+        chips = {chip.name: chip.roofline(dtype) for chip in found}
+    for label, roof in chips.items():
+        if not isinstance(roof, Roofline) or not isinstance(roof.ridge, (int, float)):
+            raise ValueError(f"chips[{label!r}] must be one Roofline, got {roof!r}")
+    if not chips:
+        raise ValueError("chips is empty; name at least one")
+    terms = _check_terms(terms or {})
+    labels = {key: label for key, (label, _, _) in terms.items()}
+    return TimesExplorer(cost, chips, terms, merge_texts({**labels, **(text or {})}))
+
+
+class TimesExplorer(Explorer):
+    """Two sliders over bars of time.
+
+    ``cost`` is the Cost the sliders make, ``estimates`` what it takes on each chip.
+    """
+
+    def __init__(self, cost, roofs, terms, text):
+        self.roofs, self._terms, self._start = roofs, terms, cost
+        sliders, most = {}, {}
+        for key in ("flops", "bytes"):
+            start = float(getattr(cost, key))
+            if key in terms:
+                _, here, stops = terms[key]
+                sliders[key] = make_selection(stops, stops.index(here), text[key])
+                sliders[key].style.description_width = "80px"
+                most[key] = start * max(stops) / here
+            else:
+                sliders[key] = make_slider(start, REACH_DOWN, REACH_UP, text[key])
+                most[key] = start * 2**REACH_UP
+        longest = max(roof.estimate(Cost(**most)).upper for roof in roofs.values())
+        picture = TimesPicture(
+            roofs=[
+                {
+                    "name": name,
+                    "peak_flops": float(roof.peak_flops),
+                    "bandwidth": float(roof.bandwidth),
+                    "channel": roof.channel,
+                }
+                for name, roof in roofs.items()
+            ],
+            limits={"x": [0, longest]},
+            text=text,
+            terms={
+                key: {"stops": stops, "each": float(getattr(cost, key)) / here}
+                for key, (_, here, stops) in terms.items()
+            },
+            **{
+                key: float(each.index if key in terms else each.value)
+                for key, each in sliders.items()
+            },
+        )
+        super().__init__(picture, sliders)
+
+    def __repr__(self):
+        figures = {self.text[key]: each.value for key, each in self._controls.items()}
+        if not self._terms:
+            return super().__repr__()
+        return f"TimesExplorer({', '.join(f'{name}={x:.4g}' for name, x in figures.items())})"
+
+    @property
+    def cost(self):
+        return Cost(*(self._amount(key) for key in ("flops", "bytes")))
+
+    def _amount(self, key):
+        value = self._controls[key].value
+        if key not in self._terms:
+            return value
+        return float(getattr(self._start, key)) * value / self._terms[key][1]
+
+    @property
+    def estimates(self):
+        return {name: roof.estimate(self.cost) for name, roof in self.roofs.items()}
+
+    def _draw(self):
+        return plot.times(self.estimates)
+
+
+class TimesPicture(Picture):
+    _esm = read_javascript("marks.js", "bars.js")
+
+    # Where a slider stands, or its place in the stops of its term.
+    flops = traitlets.Float().tag(sync=True)
+    bytes = traitlets.Float().tag(sync=True)
+    terms = traitlets.Dict().tag(sync=True)
+    roofs = traitlets.List().tag(sync=True)
+    flops_readout = traitlets.Unicode().tag(sync=True)
+    bytes_readout = traitlets.Unicode().tag(sync=True)
+
+
+def _check_terms(terms):
+    """Terms as label, start and list of stops; ValueError for anything else."""
+    if not isinstance(terms, Mapping) or not set(terms) <= {"flops", "bytes"}:
+        raise ValueError(f"terms must map 'flops', 'bytes' or both to a term, got {terms!r}")
+    checked = {}
+    for key, term in terms.items():
+        try:
+            label, start, stops = term
+            stops = list(stops)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"terms[{key!r}] must be (label, start, stops), got {term!r}"
+            ) from None
+        for stop in stops:
+            if not isinstance(check_number(stop, f"terms[{key!r}]"), (int, float)):
+                raise ValueError(f"terms[{key!r}] must have numbers as stops, got {stop!r}")
+        if start not in stops:
+            raise ValueError(f"terms[{key!r}] starts at {start!r}, which is none of {stops}")
+        checked[key] = label, start, stops
+    return checked

@@ -1,0 +1,101 @@
+"""Start the process that measures, read what it prints, and notice when it dies."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
+    "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+)  # fmt: skip
+STALL_SECONDS = 180  # seconds without a sign of life; no step takes a tenth as long
+
+
+def read_events(asked):
+    """Yield the lines of the measuring process as they come; RuntimeError if it fails."""
+    root = str(Path(__file__).parent.parent)
+    paths = [path for path in (os.environ.get("PYTHONPATH"), root) if path]
+    settings = {
+        **os.environ,
+        **dict.fromkeys(THREAD_VARIABLES, str(asked["threads"])),
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
+    # With -P, a file in the reader's folder is not taken for a module.
+    command = [sys.executable, "-P", "-m", "rooflab.machine.bench_process", json.dumps(asked)]
+    last = "its start"
+    with tempfile.TemporaryFile() as errors:
+        worker = subprocess.Popen(
+            command, env=settings, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL
+        )
+        watch = None
+        try:
+            while True:
+                watch = threading.Timer(STALL_SECONDS, worker.kill)
+                watch.daemon = True
+                watch.start()
+                line = worker.stdout.readline()
+                watch.cancel()
+                if not line.endswith(b"\n"):
+                    break
+                event = json.loads(line)
+                if event["event"] == "step":
+                    last = "{part} {kernel} {dtype} {shape}".format_map(event)
+                yield event
+            code = worker.wait()
+            if code:
+                errors.seek(0)
+                told = errors.read().decode(errors="replace").strip().splitlines()
+                raise RuntimeError(_death_message(code, last, told))
+        finally:
+            if watch:
+                watch.cancel()
+            worker.kill()
+            worker.wait()
+            worker.stdout.close()
+
+
+def _death_message(code, last, told):
+    reason = f"exit code {code}"
+    if code < 0:
+        reason = signal.Signals(-code).name
+        if reason == "SIGKILL":
+            reason += f": out of memory, or no sign of life for {STALL_SECONDS} s"
+    said = f"; it said: {told[-1]}" if told else ""
+    return f"the measuring process died ({reason}) during {last}{said}"
+
+
+class Progress:
+    """Show the step under way: in a terminal as a line, in a notebook as a bar.
+
+    A notebook's bar is a display, not standard error, which nbgrader would count as a failure.
+    """
+
+    def __init__(self):
+        ipython = sys.modules.get("IPython")
+        shell = ipython and ipython.get_ipython()
+        self.notebook = hasattr(shell, "kernel")
+        self.handle = None
+
+    def show(self, done, label):
+        bar = f'<progress value="{done:.3f}"></progress> measuring {label}'
+        self._write(f"measuring: {done:4.0%} {label}", bar)
+
+    def end(self):
+        self._write("", "")
+
+    def _write(self, text, bar):
+        if self.notebook:
+            from IPython.display import display
+
+            shown = {"text/plain": text, "text/html": bar}
+            if self.handle is None:
+                self.handle = display(shown, raw=True, display_id=True)
+            else:
+                self.handle.update(shown, raw=True)
+        elif sys.stderr.isatty():
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

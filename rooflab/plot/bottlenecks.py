@@ -1,0 +1,153 @@
+"""What a decode step waits for, as a map over batch and context."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.lines import Line2D
+
+from roofkit.models.llm.deployment import Deployment
+from rooflab import palette
+from rooflab.plot.common import COLOURS, LEGEND_ABOVE, TEXT_PLATE, draw_grid, new_axes, set_ticks
+from rooflab.plot.wording import join_parts, say
+
+BATCHES = tuple(2**i for i in range(11))
+CONTEXTS = tuple(2**i for i in range(4, 16))
+# What a step may wait for longest, each with its colour, from pale to dark.
+REGIONS = {"weights": (COLOURS[1], 0.2), "cache": (COLOURS[2], 0.45), "compute": (COLOURS[0], 0.75)}
+POINTS = 385  # of each axis
+NAME_RATIO = 2.4  # a name's width over its height, each as a share of its axis
+
+
+def bottleneck_map(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
+    """Draw what a decode step spends most time on: fetching weights or KV cache, or computing.
+
+    Parameters
+    ----------
+    deployment : Deployment on one kind of chip
+    batches, contexts : two or more rising whole numbers of at least 1
+        How far the axes reach: sequences, and the tokens that each has in its cache.
+    ax : matplotlib Axes, optional
+
+    A layer that compute binds spends its time there. One that memory binds spends it on weights and
+    cache by their shares of its bytes; activations and links have no region. The cache leads where
+    it takes longer than weights and computing together. Beyond the dashed line memory does not
+    suffice, as ``deployment.memory(batch, prompt=1, output=context)`` counts it. Returns the Axes.
+    Raises ValueError for anything else.
+
+    >>> import roofkit as rk
+    >>> bottleneck_map(rk.llm("Llama-2-7B").on("RTX A6000")).get_ylabel()
+    'context (tokens of each sequence)'
+    """
+    served = _one_deployment(deployment)
+    batches, contexts = _rising(batches, "batches"), _rising(contexts, "contexts")
+    ax = ax or new_axes(4)
+    xs = np.unique(np.rint(np.geomspace(batches[0], batches[-1], POINTS)))
+    ys = np.unique(np.rint(np.geomspace(contexts[0], contexts[-1], POINTS)))
+    at = xs[None, :], ys[:, None]
+    ahead, spare = region_leads(served, *at), served.memory(at[0], 1, at[1]).spare
+    longest = ahead.argmax(axis=0)
+    for number, (name, (colour, alpha)) in enumerate(REGIONS.items()):
+        here = longest == number
+        if not here.any():
+            continue
+        ax.contourf(xs, ys, ahead[number], [0, np.inf], colors=colour, alpha=alpha, zorder=1)
+        # The name stands inside the region, if it can where the memory suffices.
+        fits = here & (spare >= 0)
+        row, column = _find_room(fits if fits.any() else here, xs, ys)
+        ax.text(
+            xs[column], ys[row], say(f"regions.{name}"), ha="center", va="center", fontsize=9.5,
+            color=palette.colour("mark"), bbox=TEXT_PLATE, zorder=4,
+        )  # fmt: skip
+    if np.nanmin(spare) < 0 < np.nanmax(spare):
+        line = {"color": palette.colour("mark"), "ls": "--", "lw": 1.5}
+        ax.contourf(xs, ys, spare, [-np.inf, 0], colors="white", alpha=0.5, zorder=1.5)
+        ax.contour(xs, ys, spare, [0], colors=line["color"], linestyles="--", linewidths=line["lw"])
+        ax.legend(handles=[Line2D([], [], label=say("regions.full"), **line)], **LEGEND_ABOVE)
+    ax.set(xscale="log", yscale="log", xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]))
+    ax.set_xlabel(say("regions.batch_axis"))
+    ax.set_ylabel(say("regions.context_axis"))
+    set_ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
+    set_ticks(ax.yaxis, ax.get_ylim(), lambda value: f"{value:g}")
+    draw_grid(ax)
+    told = [_describe_column(int(xs[i]), ys, longest[:, i]) for i in (0, -1)]
+    ax.roofkit_description = say(
+        "regions.described", model=served.model.name, chip=served.chip.name,
+        chips=served.split.chips, columns=join_parts(told),
+    )  # fmt: skip
+    return ax
+
+
+def region_leads(served, batch, context):
+    """By how many seconds of a decode step each of REGIONS is ahead; the highest is the region.
+
+    The first axis is that of REGIONS; arrays broadcast.
+    """
+    weights = cache = computing = 0.0
+    for layer in served.decode(batch, context):
+        time, bound = layer.count * layer.time, layer.bound
+        # Layers that send without touching the memory have no bytes.
+        fetching = np.where(bound == "memory", time, 0.0) / np.maximum(layer.bytes, 1.0)
+        weights = weights + fetching * layer.weights
+        cache = cache + fetching * layer.kv
+        computing = computing + np.where(bound == "compute", time, 0.0)
+    # Matrices begin to compute one after the other: they are compared with the cache together.
+    matrices = weights + computing - cache
+    return np.stack([np.minimum(matrices, weights - computing), -matrices,
+                     np.minimum(matrices, computing - weights)])  # fmt: skip
+
+
+def _one_deployment(deployment):
+    """A Deployment on one kind of chip, checked."""
+    if isinstance(deployment, Mapping):
+        raise ValueError("deployment must be one Deployment, got a mapping; draw a figure for each")
+    if not isinstance(deployment, Deployment):
+        raise ValueError(
+            'deployment must be a Deployment, such as rk.llm("Llama-2-7B").on("H100"), got '
+            f"{type(deployment).__name__}: {deployment!r}"
+        )
+    if isinstance(deployment.chip, tuple):
+        raise ValueError(
+            f"{deployment.model.name} is on {len(deployment.chip)} kinds of chips; give one "
+            "Deployment for each"
+        )
+    return deployment
+
+
+def _rising(values, name):
+    """Rising whole numbers as an array, checked."""
+    array = np.asarray(values)
+    whole = array.ndim == 1 and len(array) >= 2 and np.issubdtype(array.dtype, np.integer)
+    if not whole or array[0] < 1 or np.any(np.diff(array) <= 0):
+        raise ValueError(
+            f"{name} must be two or more rising whole numbers of at least 1, got {values!r}"
+        )
+    return array
+
+
+def _find_room(region, xs, ys):
+    """Row and column of the place in a region that leaves a name most room to the edges."""
+    step = 4 if region[::4, ::4].any() else 1  # a region is wider than that, but for few points
+    across, up = (np.log(each / each[0]) / np.log(each[-1] / each[0]) for each in (xs, ys))
+    across, up, coarse = across[::step] / NAME_RATIO, up[::step], region[::step, ::step]
+    outside = np.pad(~coarse, 1, constant_values=True)
+    beside = outside[:-2, 1:-1] | outside[2:, 1:-1] | outside[1:-1, :-2] | outside[1:-1, 2:]
+    rows, columns = np.nonzero(coarse)
+    edges = np.nonzero(coarse & beside)
+    room = np.maximum(
+        abs(up[rows, None] - up[edges[0]]), abs(across[columns, None] - across[edges[1]])
+    )
+    least = room.min(axis=1)
+    best = np.flatnonzero(least >= 0.95 * least.max())
+    middle = best[len(best) // 2]
+    return step * rows[middle], step * columns[middle]
+
+
+def _describe_column(batch, contexts, longest):
+    """What a batch waits for as its context grows, in words."""
+    names = [say(f"regions.{name}") for name in REGIONS]
+    parts = [names[longest[0]]]
+    parts += [
+        say("regions.then", name=names[longest[turn + 1]], tokens=f"{contexts[turn + 1]:.3g}")
+        for turn in np.flatnonzero(np.diff(longest))
+    ]
+    return say("regions.column", batch=batch, parts=join_parts(parts, "items"))
