@@ -43,7 +43,7 @@ __all__ = [
 # These load when first asked for, so that ``import roofkit`` takes hardly longer than NumPy's.
 _ROOMS = ("models", "network")
 _FUNCTIONS = {
-    "cnn": "models.cnn.known", "llm": "models.llm.configs",
+    "cnn": "models.cnn.catalogue", "llm": "models.llm.configs",
     "critical_width": "network", "group": "network",
 }  # fmt: skip
 

@@ -566,7 +566,7 @@ def _ordered_by_steps(items, inputs, shows):
             slip.name: (functools.partial(key, slip=number), slip.says)
             for number, slip in enumerate(items[0].slips)
         },
-        "again": again if any(given.redraw for given in every) else None,
+        "redraw": again if any(given.redraw for given in every) else None,
         # An item with inputs of its own is a chip, which has several names.
         "read": _read_chip if items[0].inputs else str,
     }

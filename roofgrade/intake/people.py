@@ -36,7 +36,7 @@ class UnclearOwnerError(Exception):
 class StudentIds:
     """The ids of students, found however they are written.
 
-    >>> ids = StudentStudentIds(["zoé"])
+    >>> ids = StudentIds(["zoé"])
     >>> ids.find("ZOE\\N{COMBINING ACUTE ACCENT}"), ids.find("zoe")
     ({'zoé'}, set())
     """

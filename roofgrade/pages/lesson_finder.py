@@ -82,6 +82,6 @@ def find_steps(question_id):
 def _step_names(question):
     for part in getattr(question, "parts", {}).values():
         yield from _step_names(part)
-    known = getattr(question, "known", None)
+    known = getattr(question, "known_slips", None)
     for slips in known.values() if isinstance(known, dict) else filter(None, [known]):
-        yield from (slip.names[0] for slip in [*slips.steps, *slips.acts])
+        yield from (slip.names[0] for slip in [*slips.steps, *slips.single_changes])

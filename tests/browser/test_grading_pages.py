@@ -4,7 +4,7 @@ import re
 import sys
 
 import pytest
-from driver import PATIENCE, ROOT, jupyter_lab, new_context, screenshot, until
+from driver import ROOT, jupyter_lab, new_context, screenshot, until
 
 sys.path.append(str(ROOT / "tests/roofgrade"))
 import hostile
@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 
 from roofgrade.gradebook import answer_release
 from roofgrade.pages import feedback
+from tools.slides.chromium import PAGE_TIMEOUT
 
 LOCAL = re.compile(r"file:|data:|http://127\.0\.0\.1")
 PHONE = {"width": 390, "height": 844}
@@ -125,7 +126,7 @@ def test_who_marks_goes_from_one_paragraph_to_the_next_by_keys(course, formgrade
     watched.keyboard.press("Control+.")
     # Formgrader turns an address that it redirects into another on the way: one navigation aborts.
     following = re.compile(rf"/submissions/{books[1]}/\?index=")
-    expect(watched).to_have_url(following, timeout=PATIENCE)
+    expect(watched).to_have_url(following, timeout=PAGE_TIMEOUT)
     watched.locator(f"#{SET}-paragraph:focus").wait_for()
     points, comment = marks(course, books[0])
     assert points == 2

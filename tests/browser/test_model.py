@@ -93,7 +93,7 @@ def test_what_there_is_not_gives_way_to_the_nearest(live, shown):
             published = live._models[state["model"]].stored or wanted["precision"] != "published"
             if published:
                 with pytest.raises(ValueError, match=r"no peak|split|join|links|slice"):
-                    live.served.decode()
+                    live.deployment.decode()
     assert sum(each["wanted"] != each["state"] for each in shown) > 15
 
 

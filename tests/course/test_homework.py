@@ -9,7 +9,8 @@ import pytest
 
 from roofcheck.course import Course
 from tools import lab
-from tools.site import build
+from tools.site import build as site_build
+from tools.site.links import relink_to_site, site_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 LECTURES = sorted((ROOT / "course/en").glob("*.ipynb"))
@@ -55,20 +56,20 @@ def test_every_link_of_a_notebook_leads_to_a_file_and_those_of_students_to_one_o
 def test_the_site_turns_links_to_notebooks_into_links_to_its_pages():
     lecture, problems = LECTURES[0], SETS[0]
     there = f"see [set]({os.path.relpath(problems, lecture.parent)}) and [b](https://x.org/a.ipynb)"
-    assert build.relinked(there, lecture, f"lectures/{lecture.name}") == (
+    assert relink_to_site(there, lecture, f"lectures/{lecture.name}") == (
         "see [set](../problems/ps1.ipynb) and [b](https://x.org/a.ipynb)"
     )
     # Its start page quotes the first lines of each problem set.
     back = f"[1]({os.path.relpath(lecture, problems.parent)})"
-    assert build.relinked(back, problems) == f"[1](lectures/{lecture.name})"
-    told = build.title_and_summary(problems)["text"]
+    assert relink_to_site(back, problems) == f"[1](lectures/{lecture.name})"
+    told = site_build.title_and_summary(problems)["text"]
     assert f"(lectures/{lecture.name})" in told
     assert "../" not in told
 
 
 @pytest.mark.parametrize("path", [*LECTURES, *SETS], ids=lambda path: path.stem)
 def test_no_page_of_the_site_keeps_a_link_that_leads_nowhere(path):
-    page = Path(build.places()[path.relative_to(ROOT).as_posix()])
+    page = Path(site_pages()[path.relative_to(ROOT).as_posix()])
     source = "\n\n".join(cell.source for cell in cells(path) if cell.cell_type == "markdown")
-    for _, target in LINK.findall(build.relinked(source, path, page)):
-        assert os.path.normpath(page.parent / target) in build.places().values(), target
+    for _, target in LINK.findall(relink_to_site(source, path, page)):
+        assert os.path.normpath(page.parent / target) in site_pages().values(), target

@@ -34,10 +34,11 @@ def test_it_holds_lectures_exercises_and_what_they_need(kit):
     assert {path.relative_to(ROOT).as_posix() for path in wanted} <= names
     assert {"README.md", "AGENTS.md", "LICENSE", "start.py", "requirements.lock"} <= names
     assert {"course/term.toml", "course/ids.txt"} <= names
-    for package in ("roofkit", "roofcheck"):
+    for package in ("roofkit", "rooflab", "roofcheck"):
         for path in (ROOT / package).rglob("*.py"):
             name = path.relative_to(ROOT).as_posix()
-            assert f"wheel/{name}" in names, f"{name}: git does not list it; git add it"
+            is_data = name.startswith("roofcheck/home/lab/")  # installed for JupyterLab and IPython
+            assert is_data or f"wheel/{name}" in names, f"{name}: git does not list it; git add it"
     assert {"wheel/roofkit/hardware/chips.toml", "wheel/roofcheck/words/en.toml"} <= names
 
 

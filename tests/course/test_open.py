@@ -61,7 +61,7 @@ def test_a_downloaded_set_is_graded_as_the_one_of_the_kit(path):
     mended = restore_notebook(
         alone.standalone_notebook(path, SITE, WHEELS).encode(), nbformat.read(path, as_version=4)
     )
-    assert (mended.lost, mended.remarks, mended.checks) == ((), (), {})
+    assert (mended.lost_answers, mended.remarks, mended.edited_checks) == ((), (), {})
 
 
 def test_where_the_packages_are_there_the_first_cell_does_nothing(tmp_path, monkeypatch, capfd):

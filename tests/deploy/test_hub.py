@@ -420,7 +420,7 @@ def module(name):
 
 
 def test_what_a_student_changed_stays_and_all_else_is_as_it_comes(tmp_path):
-    fill = module("hub/start_server.py").fill
+    fill = module("hub/start_server.py").copy_new_files
     given, folder = tmp_path / "given", tmp_path / "folder"
     given.mkdir()
     for name in ("changed", "left", "deleted"):
@@ -443,4 +443,4 @@ def test_what_a_student_changed_stays_and_all_else_is_as_it_comes(tmp_path):
 @pytest.mark.parametrize("name", ["root", "daemon", "1234567", "ada lovelace", "prof", "ada,sudo"])
 def test_no_account_of_the_system_becomes_a_students(name):
     with pytest.raises(SystemExit, match=name):
-        module("people.py").refuse([name], "prof")
+        module("people.py").refuse_bad_ids([name], "prof")

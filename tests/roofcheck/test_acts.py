@@ -60,5 +60,5 @@ def test_each_act_says_what_was_done_and_where():
     wrong = found["t_comms: swapped size, other"]
     assert wrong.derivation(**values) == pytest.approx(1e3 * 3e9 / 819e9)
     # What is true of a value however it came about is plain.
-    plain = {name for name in SAYS if found[name].plain}
+    plain = {name for name in SAYS if found[name].holds_for_value}
     assert plain == {"time: max-sum max(t_math, t_comms)", "time: max-alone t_math", "t_math given"}

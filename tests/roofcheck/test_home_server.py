@@ -225,9 +225,9 @@ def test_the_buttons_of_a_set_follow_its_state(folder, status, is_here, due, wan
 def test_only_what_was_fetched_is_asked_about(folder):
     asked = []
     place = SimpleNamespace(
-        released=lambda: ["ps1", "ps3"],
+        list_released=lambda: ["ps1", "ps3"],
         submission_time=lambda name: asked.append(name) or {"ps1": DAY}.get(name),
-        feedback=lambda name: Path("feedback.html"),
+        fetch_feedback=lambda name: Path("feedback.html"),
     )
     found = set_status.ask_exchange(place, course.Course(folder))
     assert asked == ["ps1", "ps2"]

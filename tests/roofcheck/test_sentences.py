@@ -8,7 +8,6 @@ from cases import cases
 
 from roofcheck.sentences import join_items, sentence
 from rooflab.explore.frame import WORDS
-from rooflab.machine import comparison
 from rooflab.plot import wording
 
 ROOT = Path(__file__).parents[2]
@@ -16,7 +15,6 @@ ROOT = Path(__file__).parents[2]
 ROOMS = {
     "roofcheck": (sentence, "roofcheck"),
     "figures": (wording.say, "rooflab/plot"),
-    "comparison": (comparison.say, "rooflab/machine/comparison.py"),
     "live pictures": (WORDS, "rooflab/explore", "roofkit/network/groups.py"),
 }
 PROSE = re.compile(r"[A-Za-z][a-z']+,? [a-z]+,? [a-z]+")
@@ -83,9 +81,8 @@ def test_no_sentence_stands_in_the_code(room):
     assert written - markup - NO_SENTENCES == set()
 
 
-@cases("room", ["figures", "comparison"])
-def test_no_label_of_a_figure_stands_in_the_code(room):
-    nodes = (node for source in sources(room, ".py") for node in ast.walk(ast.parse(source)))
+def test_no_label_of_a_figure_stands_in_the_code():
+    nodes = (node for source in sources("figures", ".py") for node in ast.walk(ast.parse(source)))
     assert [label for node in nodes for label in labels(node)] == []
 
 
@@ -100,7 +97,7 @@ def test_every_sentence_is_used_and_every_one_that_is_used_is_there(room):
     whole = set(re.findall(r"""["']([\w. ,-]+)["']|$""", code)) | set(re.findall(r"\.(\w+)", code))
     pieces = {piece for text in whole for piece in text.split("-")}
     pieces |= set(re.findall(r"\}-(\w+)\"", code))
-    groups = re.findall(r"""(?:sentence_group = |named\()["'](\w+)["']""", code)
+    groups = re.findall(r"""(?:sentence_group = |word_for\()["'](\w+)["']""", code)
     code += "".join(f'f"{group}.{{name}}"\n' for group in groups)
     gaps = re.findall(r"""f"([\w.-]+\{[^"\n]*)"|$""", code) + re.findall(r"`([^`\n]+)`|$", code)
     patterns = [re.sub(r"\\\{.*?\\\}", "([\\\\w ,-]+)", re.escape(gap)) for gap in gaps if gap]

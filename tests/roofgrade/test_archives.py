@@ -239,9 +239,9 @@ def test_an_unpacking_that_is_killed_leaves_one_version_in_place(course, step, m
         return done
 
     module, name = {
-        "written": (safe_files, "fill"),
+        "written": (safe_files, "write_files"),
         "named": (Path, "rename"),
-        "exchanged": (safe_files, "exchange"),
+        "exchanged": (safe_files, "swap_folders"),
         "kept": (shutil, "move"),
         "moved in": (shutil, "move"),
     }[step]

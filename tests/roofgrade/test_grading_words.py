@@ -18,6 +18,6 @@ def test_every_sentence_that_is_looked_up_is_there(table):
         if table is inside or "inside" not in path.parts
     ]
     code = "".join(path.read_text(encoding="utf-8") for path in files)
-    asked = set(re.findall(r"""\bwords\(\s*["']([\w.]+)["']""", code))
+    asked = set(re.findall(r"""\b(?:words|sentence)\(\s*["']([\w.]+)["']""", code))
     assert asked
     assert asked <= set(table.templates())

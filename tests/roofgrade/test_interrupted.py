@@ -31,7 +31,7 @@ def regraded(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch, ridge_within(patch, rtol=1.5):
         found = regrade.preview_regrade(course, SET, RIDGE)
         assert [(move.before, move.after) for move in found.moves] == [(1, 2), (1, 2)]
-        patch.setattr(GradebookWriter, "put", killed)
+        patch.setattr(GradebookWriter, "save", killed)
         with pytest.raises(KeyboardInterrupt):
             regrade.apply_regrade(course, found)
     assert scores(folder) == {"ada": 1, "bob": 1}

@@ -129,7 +129,7 @@ def test_nothing_renders_in_formgraders_own_process(course, monkeypatch):
         raise AssertionError("nbconvert renders what a student wrote")
 
     path = grade(course, "ada", RIGHT, written=WRITTEN, added=[new_code_cell("print(1)")])
-    for name in ("clean_markdown", "clean_html", "code"):
+    for name in ("clean_markdown", "clean_html", "highlight_code"):
         monkeypatch.setattr(notebook_html, name, lambda *_: f"<p>made by {os.getpid()}</p>")
     monkeypatch.setattr("nbconvert.filters.highlight.Highlight2HTML.__call__", here)
     monkeypatch.setattr("nbconvert.filters.markdown_mistune.MarkdownWithMath.render", here)

@@ -61,7 +61,7 @@ def graded(request, course):
     hand_in(course, name, "author", {}, kind="solutions")
     with pytest.MonkeyPatch.context() as patch:
         # A wrong function is written as a table, which has to know its cases before they are drawn.
-        patch.setattr(Course, "secret", lambda course, name, student, files: f"{name} {student}")
+        patch.setattr(Course, "case_secret", lambda course, name, student, _: f"{name} {student}")
         for place, answers in enumerate(wrong_answers(Course(course), name)):
             hand_in(course, name, f"mistake-{place}", answers)
         summary = grading_run.grade_assignment(Course(course), name, workers=1, progress=False)

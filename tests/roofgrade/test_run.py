@@ -156,8 +156,10 @@ def test_whose_process_was_ended_is_tried_once_more_by_the_next_run(course, tmp_
 
 
 def test_other_work_is_tried_on_other_cases_and_the_same_on_the_same(course, monkeypatch):
-    drawn, secret = [], Course.secret
-    monkeypatch.setattr(Course, "secret", lambda *about: drawn.append(secret(*about)) or drawn[-1])
+    drawn, secret = [], Course.case_secret
+    monkeypatch.setattr(
+        Course, "case_secret", lambda *about: drawn.append(secret(*about)) or drawn[-1]
+    )
     for answer in ("1", "1", "2"):
         hand_in(course, "ada", answer)
         grade_with(course)

@@ -28,7 +28,7 @@ MOST_BITS = 1_024
 FIELDS = {
     Cost: ("flops", "bytes"),
     Roofline: ("peak_flops", "bandwidth", "channel"),
-    Estimate: ("math", "comms", "channel", "beside"),
+    Estimate: ("math", "comms", "channel", "other_times"),
 }
 
 

@@ -130,7 +130,7 @@ def test_what_just_fits_fits():
 def test_a_long_generation_is_added_up_some_steps_at_a_time(monkeypatch):
     served = LLAMA.on("H100")
     at_once = served.generate(2, 100, 50).decoding
-    monkeypatch.setattr("roofkit.models.llm.pass_counter.AT_ONCE", 7)
+    monkeypatch.setattr("roofkit.models.llm.pass_counter.POINTS_AT_ONCE", 7)
     assert served.generate(2, 100, 50).decoding == pytest.approx(at_once, rel=1e-12)
 
 
