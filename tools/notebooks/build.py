@@ -8,11 +8,10 @@
     python -m tools.notebooks course/text/01-x.md     build this one
     python -m tools.notebooks --check                 exit 1 unless all are as built
 
-`mystcells.py` says how a text is written, and how slide types and grading follow from it;
-`problem_sets.py`, what the builder says of a problem set; `own_figures.py`, what becomes of a set
-with figures of each student's own.
-Pictures are compared without their bytes, which differ between platforms. A check runs only those
-lectures that `runs.py` keeps no run of.
+`myst_cells.py` explains how to write a text and how slide types and grading follow from it.
+`problem_sets.py` numbers the questions of a set, and `own_figures.py` gives each student other
+figures. `--check` ignores the bytes of pictures, which differ between platforms, and runs only the
+lectures of which `kept_runs.py` has no run.
 """
 
 import argparse
@@ -50,7 +49,7 @@ def main(
     points: Callable[[str], float] | None = None,
     timeout: int = 120,
 ) -> int:
-    """Build or check the notebooks under `root`; the exit status."""
+    """Build or check the notebooks under `root`, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("texts", nargs="*", type=Path, help="only these texts")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if any differs")
@@ -67,17 +66,17 @@ def main(
                 continue
             for target, content in notebooks.items():
                 if args.check:
-                    found = list_differences(root / target, content)
-                    problems += [f"{target}: {difference}" for difference in found]
-                    if found:
+                    differences = list_differences(root / target, content)
+                    problems += [f"{target}: {difference}" for difference in differences]
+                    if differences:
                         problems.append(f"  to fix: python -m tools.notebooks {text}")
-                    state = "differs" if found else "up to date"
+                    state = "differs" if differences else "up to date"
                 else:
                     state = "written" if write_if_changed(root / target, content) else "unchanged"
                 print(f"{target}: {state}", flush=True)
         if args.check and not args.texts:
             problems += [
-                f"{path}: stale, has no text; delete it"
+                f"{path}: no text builds this notebook; delete it"
                 for path in find_stale_notebooks(root, texts)
             ]
     except BuildError as error:
@@ -87,7 +86,7 @@ def main(
 
 
 def question_points(name: str) -> float:
-    """What a question of the course is worth; ValueError if it cannot tell its slips apart."""
+    """Return the points of a question. Raises ValueError if it accepts a slip as right."""
     from roofcheck import find_question
 
     question = find_question(name)
@@ -97,28 +96,32 @@ def question_points(name: str) -> float:
 
 
 def find_texts(root: Path, paths: list[Path]) -> list[str]:
-    """The given texts, or all, as paths from `root`."""
+    """Return these texts, or all if `paths` is empty, as paths from `root`."""
     folders = [root / "course/text", root / "solutions/text"]
-    texts = [path.resolve() for path in paths] or sorted(t for f in folders for t in f.glob("*.md"))
+    texts = [path.resolve() for path in paths] or sorted(p for f in folders for p in f.glob("*.md"))
     for text in texts:
         if text.parent not in folders or text.suffix != ".md" or not text.is_file():
-            raise BuildError(f"{text}: not a text; name a .md in course/text or solutions/text")
+            raise BuildError(
+                f"{text}: not a text; name a .md file in course/text or solutions/text"
+            )
     names = [text.relative_to(root).as_posix() for text in texts]
     owners: dict[str, str] = {}
     for name in names:
         for target in built_paths(name):
             if owners.setdefault(target, name) != name:
-                raise BuildError(f"{name}: gives {target}, as {owners[target]} does; rename one")
+                raise BuildError(
+                    f"{name}: builds {target}, but so does {owners[target]}; rename one"
+                )
     return names
 
 
 def built_paths(text: str) -> list[str]:
-    """The notebooks that a text is built into, as paths from the root."""
+    """Return the notebooks built from a text, as paths from the root."""
     stem = Path(text).stem
     if text.startswith("course/"):
         return [f"course/en/{stem}.ipynb"]
     if not (match := re.match(r"ps\d+(?=-)", stem)):
-        raise BuildError(f"{text}: a problem set's text is named psN-topic.md")
+        raise BuildError(f"{text}: name the text of a problem set psN-topic.md")
     return [f"{folder}/en/{match[0]}/{match[0]}.ipynb" for folder in ("solutions", "exercises")]
 
 
@@ -129,11 +132,11 @@ def build_texts(
     timeout: int,
     once: bool = False,
 ) -> Iterator[tuple[str, dict[str, str] | BuildError]]:
-    """Each text with the notebooks it gives (path from `root`: content) or what is wrong in it.
+    """Yield each text with its notebooks (path from `root`: content) or with its error.
 
-    A lecture runs, unless it may run ``once`` for all and has: its pictures are then no PNGs.
+    With ``once`` a lecture takes the outputs of an earlier run if nothing changed since then; its
+    pictures are SVGs labelled as PNGs.
     """
-
     sets = functools.cache(lambda: read_sets(root))
 
     def attempt(text: str) -> tuple[str, dict[str, str] | BuildError]:
@@ -141,8 +144,8 @@ def build_texts(
             source = (root / text).read_text(encoding="utf-8")
             if text.startswith("course/"):
                 if HOMEWORK in source:
-                    opened = homework_sentence(int(Path(text).name[:2]), sets(), "../..")
-                    source = source.replace(HOMEWORK, opened)
+                    homework = homework_sentence(int(Path(text).name[:2]), sets(), "../..")
+                    source = source.replace(HOMEWORK, homework)
                 lecture = read_lecture(text, source, points)
                 contents = [build_lecture(lecture, root / built_paths(text)[0], timeout, once)]
             else:
@@ -158,14 +161,15 @@ def build_texts(
     lectures = [text for text in texts if text.startswith("course/")]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(attempt, lectures)
-    # nbgrader changes the working directory of the process, so one at a time.
+    # nbgrader changes the working directory of the process, so sets are built one at a time.
     yield from map(attempt, [text for text in texts if text not in lectures])
 
 
 def build_lecture(text: Text, path: Path, timeout: int, once: bool = False) -> str:
-    """The lecture after a run in the folder of `path`; an error or any stderr is a BuildError.
+    """Run a lecture in the folder of `path` and return it as the text of a notebook.
 
-    The expressions in its prose run after its cells, and leave their values there.
+    The expressions in its prose run after its cells. A cell that fails or writes to stderr is a
+    BuildError.
     """
     notebook = text.notebook
     metadata = notebook.metadata.copy()
@@ -188,7 +192,7 @@ def build_lecture(text: Text, path: Path, timeout: int, once: bool = False) -> s
             if output.get("name") == "stderr":
                 raise text.error(cell, f"writes to stderr: {output.text.strip()}")
             if set(output.get("data", {})) == {WIDGET_VIEW, "text/plain"}:
-                # Nothing stands for this widget in the notebook, and nbval would miss it.
+                # The saved notebook has no output for this widget, so nbval must not expect one.
                 cell.metadata.tags = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
         if cell.cell_type == "code":
             cell.outputs = tidy_outputs(cell.outputs)
@@ -200,9 +204,9 @@ def build_lecture(text: Text, path: Path, timeout: int, once: bool = False) -> s
 
 
 def run_notebook(text: Text, directory: Path, timeout: int, once: bool) -> None:
-    """Run the notebook in place, by this interpreter, apart from the user's Jupyter settings.
+    """Run the notebook in place, in this Python, without the user's Jupyter settings.
 
-    A run ``once`` for all has what decks and pages need: the state of widgets, and SVGs.
+    With ``once`` the run also keeps what decks and pages need: widget states, and SVG pictures.
     """
     running: list[NotebookNode] = []
     directory.mkdir(parents=True, exist_ok=True)
@@ -215,7 +219,7 @@ def run_notebook(text: Text, directory: Path, timeout: int, once: bool) -> None:
         store_widget_state=once,
         on_cell_execute=lambda cell, cell_index: running.append(cell),
     ) as (client, environment):
-        # With no stand-in for Output widgets, what `interact` shows or raises is seen here.
+        # Without a stand-in for Output widgets, outputs and errors of `interact` reach the cell.
         client.widget_registry = {}
         try:
             if once:
@@ -224,9 +228,9 @@ def run_notebook(text: Text, directory: Path, timeout: int, once: bool) -> None:
         except CellExecutionError as error:
             cell = running[-1]
             traceback = re.sub(r"\x1b\[[\d;]*m", "", error.traceback)
-            frames = re.findall(rf"Cell In\[{cell.execution_count}\], line (\d+)", traceback)
+            lines = re.findall(rf"Cell In\[{cell.execution_count}\], line (\d+)", traceback)
             reason = re.sub(r" \(\d+\.py, line \d+\)$", "", error.evalue)
-            line = int(frames[-1]) if frames else 1
+            line = int(lines[-1]) if lines else 1
             raise text.error(cell, f"{error.ename}: {reason}", line) from None
         except CellTimeoutError:
             raise text.error(running[-1], f"still running after {timeout} s") from None
@@ -237,47 +241,44 @@ def run_notebook(text: Text, directory: Path, timeout: int, once: bool) -> None:
 
 
 def tidy_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Outputs that come out the same in every run: no widget models, no metadata, whole streams."""
-    kept: list[NotebookNode] = []
+    """Drop what differs from run to run: widget models, metadata, and how streams are split."""
+    tidy: list[NotebookNode] = []
     for output in outputs:
         if "data" in output:
             output.metadata = {}
             if output.data.pop(WIDGET_VIEW, None) and set(output.data) <= {"text/plain"}:
                 continue
-        if output.output_type == "stream" and kept and kept[-1].output_type == "stream":
-            kept[-1].text += output.text
+        if output.output_type == "stream" and tidy and tidy[-1].output_type == "stream":
+            tidy[-1].text += output.text
         else:
-            kept.append(output)
-    return kept
+            tidy.append(output)
+    return tidy
 
 
 def clear_reader_traces(cell: NotebookNode) -> None:
-    """Take away what would look as if a reader had run the cell: counts, and a check's complaint.
-
-    Figures and tables stay, for those who read without running.
-    """
+    """Remove execution counts and the outputs of checks, as if no reader had run the cell."""
     cell.execution_count = None
     for output in cell.outputs:
         if output.output_type == "execute_result":
             output.execution_count = None
-    found = question_call(cell.source)
-    if found and found.is_whole_cell and found.call != "reveal":
+    call = question_call(cell.source)
+    if call and call.is_whole_cell and call.call != "reveal":
         cell.outputs = []
-        # nbval would miss what the cell puts out when it runs.
+        # The cell does have an output when nbval runs it.
         cell.metadata.tags = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
 
 
 def relabel_svgs_as_png(outputs: list[NotebookNode]) -> None:
-    """Call each SVG a PNG, since that is what a committed notebook holds in its place."""
+    """Label each SVG as PNG, the format of pictures in a committed notebook."""
     for output in outputs:
         if "text/html" in output.get("data", {}):
-            shown = output.data["text/html"]
-            output.data["text/html"] = shown.replace("data:image/svg+xml;", "data:image/png;")
+            page = output.data["text/html"]
+            output.data["text/html"] = page.replace("data:image/svg+xml;", "data:image/png;")
 
 
 def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
-    """nbgrader's source version and the release that nbgrader makes of it."""
-    # Slow to import, and lectures do without.
+    """Return nbgrader's source version of a set, and the release that nbgrader makes of it."""
+    # These are slow to import, and lectures do not need them.
     from nbgrader.converters import GenerateAssignment
     from nbgrader.coursedir import CourseDirectory
     from nbgrader.utils import capture_log
@@ -290,7 +291,7 @@ def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
         config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
         config.CourseDirectory.root = course
         config.CourseDirectory.assignment_id = Path(source_path).stem
-        # As `nbgrader generate_assignment --no-db`: the gradebook is the instructor's.
+        # A build must not touch the instructor's gradebook.
         config.GenerateAssignment.no_database = True
         config.SaveCells.enabled = False
         result = capture_log(
@@ -305,7 +306,6 @@ def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
 
 
 def notebook_as_text(text: Text) -> str:
-    """The notebook as a file."""
     try:
         nbformat.validate(text.notebook)
     except nbformat.ValidationError as error:
@@ -314,7 +314,7 @@ def notebook_as_text(text: Text) -> str:
 
 
 def write_if_changed(path: Path, content: str) -> bool:
-    """Write a file whole, and only if that changes it; whether it did."""
+    """Replace a file in one step if its content changes; return whether it did."""
     if path.is_file() and path.read_bytes() == content.encode():
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -325,45 +325,29 @@ def write_if_changed(path: Path, content: str) -> bool:
 
 
 def list_differences(path: Path, content: str) -> list[str]:
-    """What differs between a committed notebook and what its text gives, cell by cell."""
+    """Name the cells in which a committed notebook differs from what its text builds."""
     if not path.is_file():
         return ["missing file"]
-    committed = path.read_text(encoding="utf-8")
+    committed, built = map(drop_picture_bytes, (path.read_text(encoding="utf-8"), content))
     try:
-        old, new = json.loads(committed), json.loads(content)
-        old_cells = {cell["id"]: cell for cell in old["cells"]}
+        old, new = (
+            {cell["id"]: cell for cell in json.loads(text)["cells"]} for text in (committed, built)
+        )
     except (ValueError, LookupError, TypeError):
         return ["not a notebook with cell ids"]
-    new_cells = {cell["id"]: cell for cell in new["cells"]}
-    found = [f"cell {i}: not in the text" for i in old_cells if i not in new_cells]
-    found += [f"cell {i}: missing" for i in new_cells if i not in old_cells]
-    if not found and [cell["id"] for cell in old["cells"]] != list(new_cells):
-        found.append("cells in another order or repeated")
-    pairs = [(f"cell {i}: ", old_cells[i], new_cells[i]) for i in new_cells if i in old_cells]
-    for where, one, other in [*pairs, ("notebook ", old | {"cells": 0}, new | {"cells": 0})]:
-        for part in sorted(one.keys() | other.keys()):
-            values = [one.get(part), other.get(part)]
-            if part == "outputs":
-                values = drop_picture_bytes(values)
-            if values[0] != values[1]:
-                found.append(f"{where}different {part}")
-    layout = json.dumps(old, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-    return found or ([] if committed == layout else ["different layout of the file"])
+    differences = [f"cell {name} differs" for name in new | old if old.get(name) != new.get(name)]
+    if not differences and committed != built:
+        return ["the order of cells, the notebook's metadata or the layout of the file differs"]
+    return differences
 
 
-def drop_picture_bytes(value):
-    """Outputs with the bytes of their PNG pictures left out."""
-    if isinstance(value, dict):
-        return {k: "" if k == "image/png" else drop_picture_bytes(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [drop_picture_bytes(item) for item in value]
-    if isinstance(value, str):
-        return re.sub(r"(data:image/png;base64,)[\w+/=]+", r"\1", value)
-    return value
+def drop_picture_bytes(content: str) -> str:
+    """Remove the bytes of PNG pictures from the text of a notebook."""
+    return re.sub(r'(data:image/png;base64,|"image/png": ")[\w+/=\\]+', r"\1", content)
 
 
 def find_stale_notebooks(root: Path, texts: list[str]) -> list[str]:
-    """The built notebooks that none of the texts gives."""
+    """List the notebooks that none of the texts builds."""
     folders = ("course/en/*.ipynb", "solutions/en/*/*.ipynb", "exercises/en/*/*.ipynb")
     built = {root / target for text in texts for target in built_paths(text)}
     present = {path for folder in folders for path in root.glob(folder)}

@@ -1,25 +1,23 @@
-"""Expressions within a lecture's prose, worked out in its kernel once all its cells have run.
+"""Evaluate the expressions in a lecture's prose, in its kernel, after all its cells have run.
 
     The ridge is {eval}`roof.ridge:.1f`.          ->  The ridge is 240.5.
     {eval}`work.flops:.3g` FLOPs                  ->  10¹² FLOPs
 
-What stands between the backticks is what stands between the braces of an f-string: an expression,
-then, if wanted, a conversion and a format. A lambda's colon would start the format, so it goes into
-parentheses. An expression with a backtick in it stands between double backticks. A number that
-Python writes as 2.95e+14 comes out as 2.95 · 10¹⁴.
+Write between the backticks what you would write between the braces of an f-string: an expression,
+then a conversion and a format if you like. Put a lambda into parentheses, since its colon would
+start the format, and use double backticks for an expression that has a backtick. A number that
+Python writes as 2.95e+14 becomes 2.95 · 10¹⁴.
 
-Besides the names that the lecture's cells leave behind, `reference("l02.ridge")` is a question's
-right answer, and `derived("l02.ridge")` its derivation, a list of steps.
+An expression can use the names that the lecture's cells bind, `reference("l02.ridge")` for a
+question's right answer, and `derived("l02.ridge")` for its derivation, a list of steps.
 
-An expression has the last value of each name, so that a name may be bound below it. It may not be
-bound in two cells if one of them is below: the prose would not mean the value that it is given.
+An expression gets the last value of each name, so a cell below may bind the name. If several cells
+bind it, all must be above: otherwise a reader could not tell which value the prose means.
 """
 
 import ast
-import builtins
-import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
@@ -40,12 +38,16 @@ def derived(question):
 
 
 def probe_cells(text: Text) -> list[NotebookNode]:
-    """Code cells, to run after the lecture's own: one with the names, one for each expression.
+    """Return code cells to run after the lecture: one with `SETUP_CODE`, and one per expression.
 
-    A probe's id is not a cell's: it is there to say in an error where the expression stands.
+    The id of a probe is no valid cell id. It tells in an error where the expression is.
     """
-    found = []
-    bound, meant = _find_bindings(text.notebook.cells)
+    probes = []
+    bindings = [
+        (place, cell.id, _bound_names(_parse_cell(cell.source)))
+        for place, cell in enumerate(text.notebook.cells)
+        if cell.cell_type == "code"
+    ]
     for place, cell in enumerate(text.notebook.cells):
         if cell.cell_type != "markdown":
             continue
@@ -55,51 +57,51 @@ def probe_cells(text: Text) -> list[NotebookNode]:
             probe = new_code_cell(code)
             probe.id = f"{cell.id}: {match[0]}"
             text.lines.setdefault(probe.id, text.lines[cell.id] + line - 1)
-            if reason := _why_unreadable(code) or _why_ambiguous(code, place, bound, meant):
+            if reason := _why_unreadable(code) or _why_ambiguous(code, place, bindings):
                 raise text.error(probe, reason)
-            found.append(probe)
+            probes.append(probe)
         rest = EVAL_ROLE.sub(lambda match: " " * len(match[0]), cell.source)
         if "{eval}" in rest:
             line = _line_number(cell, rest.index("{eval}"))
             raise text.error(cell, "write {eval}`expression` or {eval}`expression:format`", line)
-    names = new_code_cell(SETUP_CODE)
-    text.lines[names.id] = 1
-    return [names, *found] if found else []
+    setup = new_code_cell(SETUP_CODE)
+    text.lines[setup.id] = 1
+    return [setup, *probes] if probes else []
 
 
-def fill_in_values(text: Text, run: list[NotebookNode]) -> None:
-    """Put into the prose what its probes, which have run, have shown."""
-    shown = (
+def fill_in_values(text: Text, probes: list[NotebookNode]) -> None:
+    """Replace the expressions in the prose by the results of their probes, which have run."""
+    results = (
         next(output for output in probe.outputs if output.output_type == "execute_result")
-        for probe in run[1:]
+        for probe in probes[1:]
     )
-    values = (ast.literal_eval(output.data["text/plain"]) for output in shown)
+    values = (ast.literal_eval(output.data["text/plain"]) for output in results)
     for cell in _prose_cells(text):
         cell.source = EVAL_ROLE.sub(lambda role: _indent_value(role, next(values)), cell.source)
 
 
 def fill_in_facts(text: Text, facts: dict[str, str]) -> None:
-    """Put facts by their names into the prose of a problem set, which is not run."""
+    """Replace the names of facts in the prose of a problem set, which is not run."""
     for cell in _prose_cells(text):
         cell.source = EVAL_ROLE.sub(lambda role: facts.get(role[2], role[0]), cell.source)
         if "{eval}" in cell.source:
             line = _line_number(cell, cell.source.index("{eval}"))
-            reason = "a problem set is not run: write a figure, or a name of tools/problem_sets.py"
+            reason = "a problem set is not run: write a figure, or a name listed in problem_sets.py"
             raise text.error(cell, reason, line)
 
 
-def write_powers_of_ten(written: str) -> str:
-    """A text with its e-notation as powers of ten: 2.95e+14 as 2.95 · 10¹⁴, 1e+12 as 10¹²."""
+def write_powers_of_ten(text: str) -> str:
+    """Write e-notation as powers of ten: 2.95e+14 as 2.95 · 10¹⁴, 1e+12 as 10¹²."""
 
     def power(match):
         exponent = str(int(match[2])).translate(SUPERSCRIPTS)
         return f"10{exponent}" if match[1] == "1" else f"{match[1]} · 10{exponent}"
 
-    return re.sub(r"\b(\d+(?:\.\d+)?)e([+-]\d+)\b", power, written)
+    return re.sub(r"\b(\d+(?:\.\d+)?)e([+-]\d+)\b", power, text)
 
 
 def _indent_value(role: re.Match, value: str) -> str:
-    """A value as it stands in the prose: a list below a numbered line is indented as its role."""
+    """Format a value, with the lines of a list indented like the expression."""
     before = role.string[: role.start()].rpartition("\n")[2]
     margin = "" if before.strip() else before
     return write_powers_of_ten(value).replace("\n", f"\n{margin}")
@@ -110,12 +112,12 @@ def _prose_cells(text: Text) -> Iterator[NotebookNode]:
 
 
 def _line_number(cell: NotebookNode, place: int) -> int:
-    """The line of a place in a cell, from 1 for the first that is not blank."""
+    """Return the line of a position in a cell, counted from its first line that is not blank."""
     return cell.source[:place].lstrip("\n").count("\n") + 1
 
 
 def _why_unreadable(code: str) -> str | None:
-    """Why this f-string is not one expression with a format, if it is not."""
+    """Return an error if the f-string is not one expression with a format."""
     try:
         parts = ast.parse(code, mode="eval").body.values
     except SyntaxError as error:
@@ -125,41 +127,26 @@ def _why_unreadable(code: str) -> str | None:
     return None
 
 
-def _find_bindings(
-    cells: Sequence[NotebookNode],
-) -> tuple[dict[str, list[tuple[int, str]]], dict[str, set[str]]]:
-    """Where each name is bound, cell after cell, and which names each function takes from there."""
-    bound: dict[str, list[tuple[int, str]]] = {}
-    meant: dict[str, set[str]] = {}
-    for place, cell in enumerate(cells):
-        if cell.cell_type != "code":
-            continue
-        with contextlib.suppress(*PARSE_ERRORS):
-            tree = ast.parse(cell.source)
-            for name in _bound_names(tree):
-                bound.setdefault(name, []).append((place, cell.id))
-            for node in ast.walk(tree):
-                if isinstance(node, ast.FunctionDef):
-                    meant.setdefault(node.name, set()).update(_free_names(node))
-    return bound, meant
-
-
-def _why_ambiguous(code: str, place: int, bound: dict, meant: dict) -> str | None:
-    """Why the prose at this place cannot tell which value it is given, if it cannot."""
-    names, met = sorted(_free_names(ast.parse(code))), set()
-    while names:
-        name = names.pop(0)
-        cells = bound.get(name, ())
-        if len(cells) > 1 and cells[-1][0] > place:
-            *_, (_, first), (_, last) = cells
+def _why_ambiguous(code: str, place: int, bindings: list[tuple[int, str, set]]) -> str | None:
+    """Return an error if the code reads a name that several cells bind, one of them below."""
+    for name in sorted(_free_names(ast.parse(code))):
+        binders = [(index, cell_id) for index, cell_id, names in bindings if name in names]
+        if len(binders) > 1 and binders[-1][0] > place:
+            *_, (_, first), (_, last) = binders
             return f"`{name}` is bound in cell {first} and again in cell {last}; rename one of them"
-        met.add(name)
-        names += sorted(meant.get(name, set()) - met)
     return None
 
 
+def _parse_cell(source: str) -> ast.AST:
+    """Parse a cell; one with IPython's own syntax counts as empty."""
+    try:
+        return ast.parse(source)
+    except PARSE_ERRORS:
+        return ast.Module()
+
+
 def _bound_names(node: ast.AST) -> set[str]:
-    """The names that code binds when it runs, but for those inside functions and comprehensions."""
+    """Collect the names that code binds at its top level."""
     match node:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}
@@ -167,14 +154,16 @@ def _bound_names(node: ast.AST) -> set[str]:
             return set()
         case ast.Name(id=name, ctx=ast.Store()):
             return {name}
-        case ast.alias(name=name, asname=other):
-            return {other or name.partition(".")[0]}
+        case ast.alias(name=name, asname=alias):
+            return {alias or name.partition(".")[0]}
     return set().union(*map(_bound_names, ast.iter_child_nodes(node)))
 
 
-def _free_names(node: ast.AST) -> set[str]:
-    """The names that code reads and does not bind itself: its own variables are left out."""
-    names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
-    own = {each.id for each in names if isinstance(each.ctx, ast.Store)}
-    own |= {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
-    return {each.id for each in names} - own - set(dir(builtins))
+def _free_names(tree: ast.AST) -> set[str]:
+    """Collect the names that an expression reads and does not bind itself."""
+    nodes = list(ast.walk(tree))
+    own = {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - own

@@ -1,11 +1,10 @@
-"""Run each lecture once: what a run gave is kept until anything that it follows from changes.
+"""Run each lecture once, and keep its outputs until something that they depend on changes.
 
-`python -m tools.notebooks --check`, decks, PDFs and the site show the same run of a lecture.
-The first of them that needs it runs the lecture and keeps its outputs in build/runs; the others
-wait for that and take them from there. Continuous integration starts without
-a kept run, and each week nbval runs every committed notebook too.
+`python -m tools.notebooks --check`, decks, PDFs and the site share a run of a lecture. The first of
+them runs the lecture and keeps its outputs in build/runs; the others wait for it and read them.
+Continuous integration starts without kept runs, and nbval runs every committed notebook weekly.
 
-Pictures of such a run are SVGs, which stay sharp on every screen.
+A kept run has SVG pictures, which are sharp on every screen.
 """
 
 import contextlib
@@ -29,7 +28,7 @@ from rooflab.words import LANGUAGE_VARIABLE
 HERE = Path(__file__).resolve().parent
 MATPLOTLIBRC = HERE.parent / "slides/deck/matplotlibrc"
 PACKAGES = ("roofkit", "rooflab", "roofcheck")
-# How a notebook is run.
+# Files that decide how a notebook runs.
 RUNNER_FILES = (Path(__file__), HERE / "kernel.py", MATPLOTLIBRC)
 
 
@@ -39,10 +38,10 @@ def run_once(
     execute: Callable[[], None],
     probes: Sequence[NotebookNode] = (),
 ) -> None:
-    """Give the cells of the lecture at `path`, and the probes, the outputs that they have once run.
+    """Fill in the outputs of the lecture at `path` and of its probes, from a kept run or a new one.
 
-    ``execute()`` runs the notebook's cells and after them the probes, in place; it is called unless
-    a kept run serves. Whoever needs the same lecture meanwhile waits for it.
+    ``execute()`` runs the notebook's cells and then the probes, in place. It is called only without
+    a kept run; other threads and processes that need the same lecture wait for it.
     """
     key = _run_key(notebook, path.parent)
     file = path.parents[2] / f"build/runs/{path.stem}.json"
@@ -51,25 +50,21 @@ def run_once(
         kept = _read_kept_run(file)
         if kept.get("key") == key and all(cell.source in kept["probes"] for cell in probes):
             notebook.metadata.update(nbformat.from_dict(kept["metadata"]))
-            for cell, found in zip(code, kept["cells"], strict=True):
-                cell.update(nbformat.from_dict(found))
+            for cell, outputs in zip(code, kept["cells"], strict=True):
+                cell.update(nbformat.from_dict(outputs))
             for cell in probes:
                 cell.update(nbformat.from_dict(kept["probes"][cell.source]))
             return
         execute()
-        metadata = {
-            name: notebook.metadata[name]
-            for name in ("language_info", "widgets")
-            if name in notebook.metadata
-        }
-        ran = {
+        names = {"language_info", "widgets"} & notebook.metadata.keys()
+        run = {
             "key": key,
-            "metadata": metadata,
+            "metadata": {name: notebook.metadata[name] for name in names},
             "cells": [_cell_outputs(cell) for cell in code],
             "probes": {cell.source: _cell_outputs(cell) for cell in probes},
         }
         draft = file.with_suffix(".tmp")
-        draft.write_text(json.dumps(ran), encoding="utf-8")
+        draft.write_text(json.dumps(run), encoding="utf-8")
         draft.replace(file)
 
 
@@ -79,7 +74,7 @@ def _cell_outputs(cell: NotebookNode) -> dict:
 
 @contextlib.contextmanager
 def _lecture_lock(file: Path) -> Iterator[None]:
-    """One process and thread at a time; the lock of one that ends is free."""
+    """Let in one thread of one process at a time; a process that dies releases the lock."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -94,12 +89,12 @@ def _read_kept_run(file: Path) -> dict:
 
 
 def _run_key(notebook: NotebookNode, directory: Path) -> str:
-    """A hash of all that the outputs follow from."""
+    """Hash everything that the outputs depend on."""
     files = [*RUNNER_FILES]
     for name in PACKAGES:
         for folder in importlib.util.find_spec(name).submodule_search_locations:
             files += _list_files(Path(folder))
-    told = [
+    inputs = [
         [cell.source for cell in notebook.cells if cell.cell_type == "code"],
         str(directory),
         sys.version,
@@ -111,16 +106,15 @@ def _run_key(notebook: NotebookNode, directory: Path) -> str:
         ],
         [(str(file), hashlib.sha256(file.read_bytes()).hexdigest()) for file in files],
     ]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
 def _list_files(folder: Path) -> list[Path]:
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(path for path in found if "__pycache__" not in path.parts)
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in paths if "__pycache__" not in path.parts)
 
 
 @functools.cache
 def _installed_versions() -> list[str]:
-    """Every installed distribution with its version."""
-    found = importlib.metadata.distributions()
-    return sorted({f"{each.name}=={each.version}" for each in found})
+    distributions = importlib.metadata.distributions()
+    return sorted({f"{package.name}=={package.version}" for package in distributions})

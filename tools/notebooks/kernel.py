@@ -1,4 +1,4 @@
-"""Run a notebook by this interpreter, apart from the user's Jupyter settings."""
+"""Run a notebook in this Python, without the user's Jupyter settings."""
 
 import contextlib
 import os
@@ -11,17 +11,17 @@ from nbclient import NotebookClient
 
 @contextlib.contextmanager
 def private_client(notebook, **options):
-    """A NotebookClient with a kernel of its own, and the environment to execute it in."""
+    """Yield a NotebookClient with its own kernel, and the environment to run that kernel in."""
     with tempfile.TemporaryDirectory() as private:
         kernel = AsyncKernelManager(
-            # No kernel folders: the user's python3 may be another Python.
+            # Without kernel folders, since a user's kernel named python3 may be another Python.
             kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
             # Two kernels that start at once may pick the same TCP port.
             transport="ipc",
             connection_file=f"{private}/kernel.json",
         )
         backend = "module://matplotlib_inline.backend_inline"
-        # The builder's own missed questions have no place in a lecture.
+        # ROOFKIT_ANSWERS keeps the builder's own missed questions out of a lecture.
         own = {"IPYTHONDIR": private, "MPLBACKEND": backend, "ROOFKIT_ANSWERS": ""}
         client = NotebookClient(
             notebook, km=kernel, shutdown_kernel="immediate", startup_timeout=300, **options

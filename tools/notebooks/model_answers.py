@@ -1,8 +1,8 @@
-"""Write course/answers.json: the model answers of all paragraphs, for who learns alone.
+"""Write course/answers.json: the model answers of all paragraphs, for self-study.
 
     python -m tools.notebooks.model_answers
 
-They are read off the solutions. The file is not under version control, and no class's kit holds it.
+The answers come from the solutions. The file isn't committed, and a class's kit doesn't have it.
 """
 
 import json
@@ -19,10 +19,10 @@ def main():
 
 
 def model_answers_as_json(root):
-    """The model answers of each set by grade id, as JSON."""
+    """Return the model answers of each set, by grade id, as JSON."""
     course = Course(root)
-    found = {name: read_model_answers(course, name) for name in course.released_sets()}
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    answers = {name: read_model_answers(course, name) for name in course.released_sets()}
+    return json.dumps(answers, indent=1, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ Markdown cells begin with `+++ {"id": "l01-hook"}`; code cells are fences:
 
 Every cell has an id, unique in its text. `tags`, `jupyter` (`{"source_hidden": true}`) and
 `lectures` go through to the notebook, and so do `title` and `minutes` of the optional YAML header.
-`inline.py` says what expressions a lecture's prose may hold, `problem_sets.py` those of a set.
+`inline_values.py` describes the expressions in a lecture's prose, `problem_sets.py` those of a set.
 
 Slides. In a lecture the slide type follows from the cell; the option `slide` overrides it
 (slide, subslide, fragment, skip, notes, or "-" to continue the slide):
@@ -21,18 +21,18 @@ Slides. In a lecture the slide type follows from the cell; the option `slide` ov
 - any other Markdown cell, a folded `<details>` among them, is speaker notes;
 - a code cell continues the slide, but is skipped if it is one `check(...)` or `predict(...)` call
   or is tagged `setup`;
-- a code cell tagged `reveal` is a fragment, and its output stays folded until its cell is run: the
-  answer is not on the screen of the guess.
+- a code cell tagged `reveal` is a fragment, and its output stays folded until its cell runs, so
+  that readers can guess before they see the answer.
 
 Grading. In a problem set nbgrader's metadata follows from the cell; its grade_id is the cell's id:
 
 - a code cell that is one call `check("question-id", ...)` is graded by the machine and locked, and
   worth what its question is worth;
 - a code cell with a `### BEGIN SOLUTION` ... `### END SOLUTION` region is the student's to fill;
-- a Markdown cell with the option `points` is an answer graded by hand; its model answer stands in
-  such a region;
-- the Markdown cell after that one, with the option `rubric`, is how it is marked: students see its
-  first paragraph, who marks sees the rest too, and the model answer;
+- a Markdown cell with the option `points` is an answer graded by hand; such a region holds its
+  model answer;
+- the Markdown cell after that one, with the option `rubric`, says how to mark it: students see its
+  first paragraph, teachers also see the rest and the model answer;
 - every other cell is locked.
 """
 
@@ -53,24 +53,24 @@ BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
 
 
 class BuildError(Exception):
-    """A text that cannot be built: says where, and what to do."""
+    """A text cannot be built; the message says where the error is and what to do."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text read as a notebook; `lines` holds the line where each cell's body starts, by id."""
+    """A text read as a notebook; `lines` maps a cell's id to the line where its body starts."""
 
     name: str
     notebook: NotebookNode
     lines: dict[str, int]
 
     def error(self, cell: NotebookNode, message: str, line: int = 1) -> BuildError:
-        """An error at a line of a cell, counted from 1, reported at the line of the text."""
+        """Return an error at a line of a cell, counted from 1, that names the line of the text."""
         line += self.lines[cell.id] - 1
         return BuildError(f"{self.name}:{line}: cell {cell.id}: {message}")
 
     def cells(self, *options: str) -> Iterator[tuple[NotebookNode, dict]]:
-        """Each cell with its own options, which leave its metadata; any unknown one is an error."""
+        """Yield each cell with these options, taken out of its metadata; others are an error."""
         for cell in self.notebook.cells:
             if unknown := set(cell.metadata) - KEPT_OPTIONS - set(options):
                 known = ", ".join(sorted({"id", *KEPT_OPTIONS, *options}))
@@ -79,15 +79,15 @@ class Text:
 
 
 def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text:
-    """A lecture's text as a notebook with slide types, not yet run.
+    """Read a lecture's text as a notebook with slide types, not yet run.
 
-    `points` is a question's worth, by id; it raises for one that is unknown or in error.
+    `points` maps a question's id to its points; it raises for a question that cannot be asked.
     """
     text = _read_text(name, source)
     for cell, options in text.cells("slide"):
-        for each in question_calls(cell.source) if cell.cell_type == "code" else ():
-            if each.question:
-                _points_of(text, cell, each.question, points)
+        for call in question_calls(cell.source) if cell.cell_type == "code" else ():
+            if call.question:
+                _points_of(text, cell, call.question, points)
         slide_type = options.get("slide", _slide_type(cell))
         if slide_type not in SLIDE_TYPES:
             known = ", ".join(SLIDE_TYPES)
@@ -100,7 +100,7 @@ def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text
 
 
 def read_problem_set(name: str, source: str, points: Callable[[str], float]) -> Text:
-    """A problem set's text as nbgrader's source notebook; `points` is a question's worth, by id."""
+    """Read a problem set's text as nbgrader's source notebook; `points` as in `read_lecture`."""
     text = _read_text(name, source)
     model_answer = ""
     for cell, options in text.cells("points", "rubric"):
@@ -125,7 +125,9 @@ def read_problem_set(name: str, source: str, points: Callable[[str], float]) -> 
             case _:
                 kind = {"grade": False, "locked": not solution, "solution": solution}
         if cell.cell_type == "code" and options:
-            raise text.error(cell, "a code cell takes no points; a check is worth its question's")
+            raise text.error(
+                cell, "a code cell takes no points; a check has the points of its question"
+            )
         cell.metadata.nbgrader = {"schema_version": 3, "grade_id": cell.id, "task": False, **kind}
     return text
 
@@ -135,16 +137,16 @@ def _is_within_solution(cell: NotebookNode) -> str:
 
 
 def _mark_rubric(text: Text, cell: NotebookNode, model_answer: str) -> str:
-    """A rubric between the marks that nbgrader takes out of the release and the feedback."""
-    seen, _, scheme = cell.source.partition("\n\n")
+    """Put a rubric between the marks that nbgrader cuts out of the release and the feedback."""
+    public, _, scheme = cell.source.partition("\n\n")
     if not (scheme and model_answer) or cell.cell_type == "code":
         raise text.error(
             cell,
-            "a rubric stands right after an answer graded by hand; its first paragraph is what "
-            "students see, the rest is for the person who marks",
+            "a rubric comes right after an answer graded by hand; students see its first "
+            "paragraph, the rest is for the person who marks",
         )
     hidden = f"{scheme}\n\n**A model answer:**\n\n{model_answer}"
-    return f"{seen}\n\n### BEGIN MARK SCHEME\n\n{hidden}\n\n### END MARK SCHEME"
+    return f"{public}\n\n### BEGIN MARK SCHEME\n\n{hidden}\n\n### END MARK SCHEME"
 
 
 def _read_text(name: str, source: str) -> Text:
@@ -155,7 +157,7 @@ def _read_text(name: str, source: str) -> Text:
     lines = source.splitlines()
     first_lines: dict[str, int] = {}
     for cell, start in zip(notebook.cells, notebook.metadata.source_map, strict=True):
-        # The map points at options and blank lines; IPython too counts from the first other line.
+        # The map points at options or blank lines. IPython counts from the first line after those.
         top = cell.source.strip().split("\n", 1)[0].strip()
         line = 1 + next((i for i in range(start, len(lines)) if lines[i].strip() == top), start)
         cell_id = cell.metadata.pop("id", None)
@@ -167,9 +169,8 @@ def _read_text(name: str, source: str) -> Text:
                 f"{name}:{line}: cell id {cell_id!r} must be 1 to 64 letters, digits, - or _"
             )
         if cell_id in first_lines:
-            raise BuildError(
-                f"{name}:{line}: cell id {cell_id!r} is taken by line {first_lines[cell_id]}"
-            )
+            earlier = first_lines[cell_id]
+            raise BuildError(f"{name}:{line}: line {earlier} already has the cell id {cell_id!r}")
         first_lines[cell_id] = line
         cell.id = cell_id
     notebook.metadata = nbformat.from_dict(
@@ -179,23 +180,19 @@ def _read_text(name: str, source: str) -> Text:
                 "language": "python",
                 "name": "python3",
             },
-            # Without Python's version, so that a build does not depend on it.
+            # Python's version is left out, so that a build does not depend on it.
             "language_info": {"name": "python"},
-            **{
-                key: notebook.metadata[key]
-                for key in ("title", "minutes")
-                if key in notebook.metadata
-            },
         }
+        | {key: notebook.metadata[key] for key in ("title", "minutes") if key in notebook.metadata}
     )
     return Text(name, notebook, first_lines)
 
 
 def _slide_type(cell: NotebookNode) -> str:
     if cell.cell_type == "code":
-        match _whole_cell_call(cell):
-            case QuestionCall("check" | "predict"):
-                return "skip"
+        call = _whole_cell_call(cell)
+        if call and call.call in ("check", "predict"):
+            return "skip"
         tags = cell.metadata.get("tags", [])
         return "skip" if "setup" in tags else "fragment" if "reveal" in tags else "-"
     if re.match(r"##? ", cell.source):
@@ -206,9 +203,9 @@ def _slide_type(cell: NotebookNode) -> str:
 
 
 def _whole_cell_call(cell: NotebookNode) -> QuestionCall | None:
-    """The call that asks a question, if it is all of a code cell."""
-    found = question_call(cell.source) if cell.cell_type == "code" else None
-    return found if found and found.is_whole_cell else None
+    """Return the call that asks a question, if a code cell has nothing else."""
+    call = question_call(cell.source) if cell.cell_type == "code" else None
+    return call if call and call.is_whole_cell else None
 
 
 def _points_of(

@@ -1,7 +1,7 @@
-"""Give the questions of a problem set figures of each student's own, as its psN.mine has them.
+"""Give every student other figures in the questions of a problem set.
 
-A teacher names the set in course/term.toml. Its text prints one set of figures, so that a question
-which has variants loses its text here: ``ask`` shows all of the question in its place.
+A teacher names the set in course/term.toml. A question that has variants loses its printed text,
+which has only one set of figures: a call of ``ask`` shows the student's own question instead.
 """
 
 import re
@@ -16,44 +16,44 @@ from roofcheck.tables.variants import ask, find_variant, has_variants
 from tools.notebooks.myst_cells import BEGIN_SOLUTION, END_SOLUTION, Text
 from tools.sentences import sentence
 
-# Whose figures the solution computes with, as the cell psN-me has it.
+# The student id whose figures the solution uses; the cell psN-me of the solution binds it.
 MODEL_ID = "model"
 TITLE_LINE = re.compile(r"## (\d+)\. .*")
 
 
 def give_own_figures(text: Text) -> list[str]:
-    """Change a problem set in place; the ids of its questions that have figures of one's own."""
+    """Change a problem set in place; return the ids of its questions with personal figures."""
     cells = {cell.id: cell for cell in text.notebook.cells}
     numbers, changed = [], []
     for title, check in _checks_with_titles(text):
-        found = question_call(check.source)
-        if not found.me and not has_variants(found.question):
+        call = question_call(check.source)
+        if not call.me and not has_variants(call.question):
             continue
         numbers.append(TITLE_LINE.match(title.source)[1])
-        changed.append(found.question)
-        if found.me:
+        changed.append(call.question)
+        if call.me:
             continue
         stem = check.id.removesuffix("-check")
-        given = "given_" + re.sub(r"\W", "_", found.question.partition(".")[2])
-        names = ", ".join(f"`{given}.{each}`" for each in dir(ask(found.question, MODEL_ID)))
+        given = "given_" + re.sub(r"\W", "_", call.question.partition(".")[2])
+        names = ", ".join(f"`{given}.{name}`" for name in dir(ask(call.question, MODEL_ID)))
         title.source = f"{TITLE_LINE.match(title.source)[0]}\n\n{sentence('own.text', names=names)}"
-        shows = new_code_cell(f'{given} = ask("{found.question}", me)\n{given}', id=f"{stem}-given")
+        asks = new_code_cell(f'{given} = ask("{call.question}", me)\n{given}', id=f"{stem}-given")
         kind = {"grade": False, "locked": True, "solution": False, "task": False}
-        shows.metadata.nbgrader = {"schema_version": 3, "grade_id": shows.id, **kind}
-        text.notebook.cells.insert(text.notebook.cells.index(cells[stem]), shows)
-        _replace_solution(cells[stem], found.question, found.expression)
-        check.source = f'check("{found.question}", {found.expression}, me)'
+        asks.metadata.nbgrader = {"schema_version": 3, "grade_id": asks.id, **kind}
+        text.notebook.cells.insert(text.notebook.cells.index(cells[stem]), asks)
+        _replace_solution(cells[stem], call.question, call.expression)
+        check.source = f'check("{call.question}", {call.expression}, me)'
     if len(changed) > 1:
-        signed = cells[f"{changed[0].partition('.')[0]}-me-text"]
-        whose = sentence("own.questions", numbers=f"{', '.join(numbers[:-1])} and {numbers[-1]}")
-        signed.source, found = re.subn(r"^Question \d+ has", whose, signed.source)
-        if not found:
-            raise text.error(signed, 'begins with no "Question 6 has" figures of your own')
+        me_text = cells[f"{changed[0].partition('.')[0]}-me-text"]
+        opening = sentence("own.questions", numbers=f"{', '.join(numbers[:-1])} and {numbers[-1]}")
+        me_text.source, count = re.subn(r"^Question \d+ has", opening, me_text.source)
+        if not count:
+            raise text.error(me_text, 'must begin with "Question 6 has", for any number')
     return changed
 
 
 def _checks_with_titles(text: Text) -> Iterator[tuple[NotebookNode, NotebookNode]]:
-    """Each check with the cell that has the title of its question."""
+    """Yield the cell with the title of each question, and its check."""
     title = text.notebook.cells[0]
     for cell in list(text.notebook.cells):
         if cell.cell_type == "markdown" and TITLE_LINE.match(cell.source):
@@ -63,7 +63,7 @@ def _checks_with_titles(text: Text) -> Iterator[tuple[NotebookNode, NotebookNode
 
 
 def _replace_solution(cell: NotebookNode, name: str, answer: str) -> None:
-    """Put the answer with the model's figures in place of the one with those printed."""
+    """Compute the model solution with the figures of `MODEL_ID`, not with those printed."""
     question = find_variant(name, MODEL_ID)
     right = question.reference()
     value = list(right.values()) if isinstance(question, Several) else right

@@ -1,12 +1,12 @@
-"""Make lectures and talks into decks: one HTML file each, sliders alive, no kernel, no network.
+"""Build decks from lectures and talks: one HTML file each, with live sliders and no network.
 
     python -m tools.slides                          course/en/*.ipynb and course/talk*.toml
     python -m tools.slides course/talk.toml          this talk
     python -m tools.slides course/en/01-*.ipynb     this lecture
-        -> build/slides/NAME.html, NAME.pdf (a page a slide), NAME-notes.pdf (with the script)
+        -> build/slides/NAME.html, NAME.pdf (a page per slide), NAME-notes.pdf (with the script)
 
-`decks.py` says what becomes of a lecture's cells, `talks.py` how a talk is written. Pictures are
-drawn anew as SVG; reveal.js, MathJax and the widgets come from npm, once, into build/npm.
+`decks.py` turns a lecture's cells into slides, and `talks.py` explains how to write a talk. Pictures
+are SVGs. reveal.js, MathJax and the widgets are fetched from npm once, into build/npm.
 """
 
 import argparse
@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DECK_FOLDER = Path(__file__).with_name("deck")
 REVEAL = "reveal.js", "6.0.2"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
-# A printer that does not wait for the pages and the pictures prints empty ones.
+# Printing before this is true gives empty pages and pictures.
 IS_PRINTABLE = """() => {
   const count = (what) => document.querySelectorAll(what).length;
   return window.Reveal?.isReady() && count(".pdf-page") &&
@@ -43,11 +43,11 @@ IS_PRINTABLE = """() => {
 
 
 def main(argv=None, root=ROOT):
-    """Make the decks named on the command line, or all; the exit status."""
+    """Build the decks named on the command line, or all, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("sources", nargs="*", type=Path, help="lectures (.ipynb) and talks (.toml)")
     parser.add_argument("--into", type=Path, default=BUILD / "slides", help="folder for the decks")
-    parser.add_argument("--no-pdf", action="store_true", help="HTML alone; needs no Chromium")
+    parser.add_argument("--no-pdf", action="store_true", help="write only HTML, without Chromium")
     args = parser.parse_args(argv)
     lectures = sorted(root.glob("course/en/*.ipynb"))
     sources = args.sources or [*lectures, *sorted(root.glob("course/talk*.toml"))]
@@ -55,7 +55,7 @@ def main(argv=None, root=ROOT):
         printer = None if args.no_pdf else find_chromium()
         decks = make_decks(sources, lectures)
     except NoBrowserError as error:
-        print(f"{error}; --no-pdf does without", file=sys.stderr)
+        print(f"{error}; or skip the PDFs with --no-pdf", file=sys.stderr)
         return 1
     except (DeckError, OSError) as error:
         print(error, file=sys.stderr)
@@ -65,7 +65,7 @@ def main(argv=None, root=ROOT):
     try:
         written += print_decks(written, printer) if printer else []
     except PlaywrightError as error:
-        print(f"the decks are made, but not their PDFs: {error}", file=sys.stderr)
+        print(f"The decks are built, but printing their PDFs failed: {error}", file=sys.stderr)
         return 1
     for path in written:
         print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
@@ -73,13 +73,13 @@ def main(argv=None, root=ROOT):
 
 
 def make_decks(sources, lectures):
-    """The notebook that each deck shows; a talk may name slides of any lecture and source."""
+    """Return the notebook of each deck; a talk may use slides of any lecture and source."""
     stems = [path.stem for path in sources]
     if doubled := [stem for stem in stems if stems.count(stem) > 1]:
-        raise DeckError(f"two sources would be one deck, {doubled[0]}.html: rename one")
+        raise DeckError(f"two sources would both become {doubled[0]}.html: rename one")
     talks = {path: read_talk_file(path) for path in sources if path.suffix == ".toml"}
     wanted = dict.fromkeys([*(p for p in sources if p not in talks), *(lectures * bool(talks))])
-    # A wrong id is found before the lectures run, which takes minutes.
+    # Running the lectures takes minutes, so wrong ids are found first, in the saved notebooks.
     saved = [slide for path in wanted for slide in slides_of(read_notebook(path))]
     for talk in talks.values():
         print(talk.describe_minutes(saved))
@@ -105,17 +105,16 @@ def read_notebook(path):
     try:
         notebook = nbformat.read(path, as_version=4)
     except (ValueError, AttributeError, nbformat.ValidationError):
-        raise DeckError(f"{path}: is no notebook") from None
+        raise DeckError(f"{path}: this is not a notebook") from None
     if not slides_of(notebook):
         raise DeckError(
-            f'{path}: no cell opens a slide; give one the slide type "Slide" (in JupyterLab: the '
-            "property inspector at the right)"
+            f'{path}: no cell starts a slide; give one the slide type "Slide" (in JupyterLab: the '
+            "property inspector on the right)"
         )
     return notebook
 
 
 def run_notebook(path):
-    """The notebook that has run, its pictures drawn for a deck."""
     try:
         return run_for_page(path)
     except CellExecutionError as error:
@@ -123,7 +122,7 @@ def run_notebook(path):
 
 
 def lecture_deck(lecture):
-    """A lecture as the notebook that its deck shows, slides below slides."""
+    """Return the notebook of a lecture's deck."""
     lecture.cells = [
         cell for slide in slides_of(lecture) for cell in slide.stage_cells(slide.seconds)
     ]
@@ -131,17 +130,17 @@ def lecture_deck(lecture):
 
 
 def talk_deck(talk, slides, lectures):
-    """A talk as the notebook that its deck shows: a title, then its slides side by side."""
+    """Return the notebook of a talk's deck: a title slide, then the talk's slides."""
     title = new_markdown_cell(f"# {talk.title}", id="title")
     title.metadata = {"slideshow": {"slide_type": "slide"}, "timing": LOOKING_SECONDS}
     chosen = talk.choose_slides(slides)
-    # What is left of its time is for questions, at the end: no slide is paced slower than spoken.
-    left = 60 * talk.minutes - LOOKING_SECONDS - sum(slide.seconds for slide in chosen)
+    # Spare time goes to questions after the last slide, not to slower slides.
+    spare = 60 * talk.minutes - LOOKING_SECONDS - sum(slide.seconds for slide in chosen)
     deck = new_notebook(cells=[title], metadata={"title": talk.title})
     for slide in chosen:
-        opening, *rest = slide.stage_cells(slide.seconds + left * (slide is chosen[-1]))
-        opening.metadata.slideshow = {"slide_type": "slide"}
-        deck.cells += [opening, *rest]
+        first, *rest = slide.stage_cells(slide.seconds + spare * (slide is chosen[-1]))
+        first.metadata.slideshow = {"slide_type": "slide"}
+        deck.cells += [first, *rest]
     state = {}
     for lecture in lectures:
         state |= lecture.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
@@ -150,7 +149,7 @@ def talk_deck(talk, slides, lectures):
 
 
 def write_deck(deck, target):
-    """The deck as one HTML file."""
+    """Write a deck as one HTML file and return its path."""
     template = (DECK_FOLDER / "index.html.j2").read_text(encoding="utf-8")
     exporter = SlidesExporter(raw_template=template, exclude_anchor_links=True)
     styles = [npm_text(*REVEAL, f"dist/{name}.css") for name in ("reveal", "theme/white")]
@@ -163,7 +162,7 @@ def write_deck(deck, target):
     parts = {
         "styles": styles,
         "scripts": [
-            # reveal.js comes before require.js, whose loader it would take for its own.
+            # reveal.js must come before require.js, or it registers with that loader.
             npm_text(*REVEAL, "dist/reveal.js"), npm_text(*REVEAL, "dist/plugin/notes.js"),
             mathjax_script(), widget_scripts(),
         ],
@@ -177,7 +176,7 @@ def write_deck(deck, target):
 
 
 def print_decks(decks, chromium):
-    """Each deck as a PDF of its slides, and as one with a page of script after each."""
+    """Print each deck twice: the slides alone, and with a page of script after each slide."""
     printed = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -190,14 +189,10 @@ def print_decks(decks, chromium):
                 page.goto(f"{deck.resolve().as_uri()}?print-pdf{query}")
                 page.wait_for_function(IS_PRINTABLE)
                 target = deck.with_name(deck.stem + end)
-                # reveal.js adds a blank page at the end, which is left out.
-                pages = page.locator(
-                    ".pdf-page, .speaker-notes-pdf[data-layout=separate-page]"
-                ).count()
-                page.pdf(
-                    path=target, prefer_css_page_size=True, print_background=True,
-                    page_ranges=f"1-{pages}",
-                )  # fmt: skip
+                # reveal.js adds a blank page at the end.
+                pages = ".pdf-page, .speaker-notes-pdf[data-layout=separate-page]"
+                options = {"prefer_css_page_size": True, "print_background": True}
+                page.pdf(path=target, page_ranges=f"1-{page.locator(pages).count()}", **options)
                 page.close()
                 printed.append(target)
         browser.close()

@@ -1,4 +1,4 @@
-"""The browser that prints decks and that the tests drive."""
+"""Find the browser that prints decks and runs the tests of pages."""
 
 import os
 import shutil
@@ -10,18 +10,16 @@ FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update",
 )  # fmt: skip
-
-
-# Milliseconds before a page is given up: no time that a busy machine may take.
+# Milliseconds to wait for a page; longer than a busy machine ever needs.
 PAGE_TIMEOUT = 120_000
 
 
 class NoBrowserError(RuntimeError):
-    """There is no Chromium; the message says how to get one."""
+    """No Chromium is installed; the message says how to get one."""
 
 
 def find_chromium():
-    """The path of a Chromium or Chrome; $CHROMIUM first. Raises NoBrowserError without one."""
+    """Return the path of Chromium or Chrome, $CHROMIUM first. Raises NoBrowserError."""
     names = ("chromium", "chromium-browser", "google-chrome")
     candidates = [os.environ.get("CHROMIUM"), *map(shutil.which, names)]
     with sync_playwright() as playwright:
@@ -30,6 +28,6 @@ def find_chromium():
         if Path(path).is_file():
             return path
     raise NoBrowserError(
-        "no Chromium found: apt install chromium, or playwright install chromium, or set CHROMIUM "
-        "to the path of one"
+        "no Chromium found: run `apt install chromium` or `playwright install chromium`, or set "
+        "CHROMIUM to its path"
     )

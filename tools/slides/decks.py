@@ -1,11 +1,11 @@
-"""A lecture as the slides of a deck: what the room sees, and what the speaker says.
+"""Split a lecture into slides: what the audience sees, and what the speaker says.
 
-A slide begins with a cell of type slide or subslide and ends before the next. On it
+A slide begins with a cell of type slide or subslide and ends before the next. On a slide
 
-- a `check` becomes a fragment: the answer, and the slip it is most often missed by;
-- a cell that shows a figure or a table has its code hidden; a key lays it over the slide;
-- notes and the answers to predictions become one script for the speaker: ⏸ stands where the
-  room is asked, ▶ where a click shows more.
+- a `check` becomes a fragment with the answer and its most common slip;
+- the code of a figure or a table is hidden until the speaker presses a key;
+- notes and the answers to predictions become the speaker's script: ⏸ means pause for the
+  audience and ▶ means click.
 """
 
 import html
@@ -30,19 +30,19 @@ WORDS_A_MINUTE = 130
 SPACE_BEFORE_UNIT = re.compile(
     r"(?<=[\d⁰¹²³⁴⁵⁶⁷⁸⁹]) (?=(?:[kMGTPmµn]?s|[kMGTP]?B|[kMGTP]?FLOPs?|bits?|bytes?)\b)"
 )
-# Seconds that the room needs: to look at a slide, to think about a question, to watch sliders.
+# Seconds that the audience needs for a slide, for a question, and for sliders.
 LOOKING_SECONDS, THINKING_SECONDS, WATCHING_SECONDS = 15, 45, 90
 
 
 class DeckError(Exception):
-    """No deck can be made; the message says what is wrong, where, and what to do."""
+    """A deck cannot be built; the message says what is wrong, where, and what to do."""
 
 
 @dataclass(frozen=True)
 class Slide:
-    """The cells of a slide, the one that opens it first.
+    """The cells of a slide.
 
-    In a talk, ``before`` is said first, and ``instead`` replaces the notes of some cells, by id.
+    In a talk the script starts with ``before``, and ``instead`` replaces notes by their cell's id.
     """
 
     cells: list[NotebookNode]
@@ -55,7 +55,7 @@ class Slide:
 
     @property
     def spoken_cells(self):
-        """What is said and by which cell, in order; with a mark where the room has its part."""
+        """Yield (cell id, mark, text) for each part of the script."""
         for cell in self.cells:
             if slide_type(cell) == "notes":
                 yield cell.id, "", self.instead.get(cell.id, _unfold_details(cell.source))
@@ -66,13 +66,13 @@ class Slide:
 
     @property
     def script(self):
-        """What the speaker says, as Markdown."""
+        """The speaker's script, as Markdown."""
         parts = [self.before, *(f"{mark} {text}".strip() for _, mark, text in self.spoken_cells)]
         return "\n\n".join(filter(None, parts))
 
     @property
     def words(self):
-        """How many words the speaker says: the script, and the text of the slide."""
+        """The number of words in the script and on the slide."""
         text = " ".join(
             cell.source
             for cell in self.cells
@@ -82,7 +82,7 @@ class Slide:
 
     @property
     def seconds(self):
-        """How long the slide takes: its words, and time for the room."""
+        """How long the slide takes, with time for the audience."""
         checks = sum(bool(_asked_question(cell, "check")) for cell in self.cells)
         questions = checks + self.script.count(PAUSE)
         live = sum(WIDGET_VIEW in data for cell in self.cells for data in _output_types(cell))
@@ -90,18 +90,18 @@ class Slide:
         return spoken + LOOKING_SECONDS + THINKING_SECONDS * questions + WATCHING_SECONDS * live
 
     def stage_cells(self, seconds):
-        """The cells as the deck shows them; the presenter's clock gives them so many seconds."""
-        opening, *rest = (cell for cell in map(_cell_on_slide, deepcopy(self.cells)) if cell)
-        opening.metadata.timing = round(seconds)
+        """Return copies of the cells as the deck shows them, paced to take these seconds."""
+        first, *rest = (cell for cell in map(_cell_on_slide, deepcopy(self.cells)) if cell)
+        first.metadata.timing = round(seconds)
         if not self.script:
-            return [opening, *rest]
+            return [first, *rest]
         script = new_markdown_cell(self.script, id=f"{self.id}-script")
         script.metadata.slideshow = {"slide_type": "notes"}
-        return [opening, script, *rest]
+        return [first, script, *rest]
 
 
 def slides_of(lecture):
-    """The slides of a notebook that has run; what stands before the first is on none."""
+    """Return the slides of a notebook; cells above the first slide are on none."""
     slides = []
     for cell in lecture.cells:
         if slide_type(cell) in SLIDE_STARTS:
@@ -116,14 +116,14 @@ def slide_type(cell):
 
 
 def count_words(script):
-    """How many words are spoken; a formula counts as one, a line of formulas as ten."""
+    """Count spoken words; a formula counts as one, a display formula as ten."""
     spoken = re.sub(r"\$\$.+?\$\$", "formula " * 10, script, flags=re.DOTALL)
     spoken = re.sub(r"<[^>]+>", " ", re.sub(r"\$[^$]+\$", "formula", spoken))
     return len(re.findall(r"\w[\w.,/'’-]*", spoken))
 
 
 def _cell_on_slide(cell):
-    """The cell as it stands on the slide; None if it does not."""
+    """Return the cell as it appears on the slide, or None if it does not."""
     if question := _asked_question(cell, "check"):
         answer = new_markdown_cell(_answer_text(question), id=cell.id)
         answer.metadata = {"slideshow": {"slide_type": "fragment"}, "tags": ["answer"]}
@@ -138,36 +138,35 @@ def _cell_on_slide(cell):
 
 
 def _output_types(cell):
-    """The kinds of data of each output."""
     return (set(output.get("data", ())) for output in cell.get("outputs", []))
 
 
 def _asked_question(cell, *calls):
-    """The id of the question that the cell asks by one of these calls, if it is such a cell."""
-    found = question_call(cell.source) if cell.cell_type == "code" else None
-    return found.question if found and found.call in calls else ""
+    """Return the id of the question that one of these calls asks in the cell, or ""."""
+    call = question_call(cell.source) if cell.cell_type == "code" else None
+    return call.question if call and call.call in calls else ""
 
 
 def _answer_text(question):
-    told = deck_answer(find_question(question))
-    right = html.escape(told.answer).rstrip(".")
-    key = "deck.answer" if told.remark else "deck.answer_alone"
-    lines = [sentence(key, answer=right, remark=told.remark)]
-    if told.says and told.slip:
-        lines.append(sentence("deck.slip", slip=html.escape(told.slip), says=told.says))
-    elif told.says:
-        lines.append(told.says)
+    answer = deck_answer(find_question(question))
+    right = html.escape(answer.answer).rstrip(".")
+    key = "deck.answer" if answer.remark else "deck.answer_alone"
+    lines = [sentence(key, answer=right, remark=answer.remark)]
+    if answer.says and answer.slip:
+        lines.append(sentence("deck.slip", slip=html.escape(answer.slip), says=answer.says))
+    elif answer.says:
+        lines.append(answer.says)
     return _keep_quantities_whole(subscript_times(" ".join(lines)))
 
 
 def _keep_quantities_whole(source):
-    """Text in which no line ends within a quantity such as 2 · 10¹² FLOPs."""
+    """Keep quantities such as 2 · 10¹² FLOPs on one line, with no-break spaces."""
     source = re.sub(r"(?<=\d) · (?=10)", "\u00a0·\u00a0", source)
     return SPACE_BEFORE_UNIT.sub("\u00a0", source)
 
 
 def _unfold_details(source):
-    """Folded text as the speaker reads it: a summary is no more than a heading."""
+    """Unfold text for the script: its summary becomes a heading."""
     unfolded = re.sub(
         r"<details><summary>(.*?)</summary>",
         lambda found: sentence("deck.folded", summary=found[1]),
