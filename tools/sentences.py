@@ -1,7 +1,4 @@
-"""What the tools say to students and audiences, from words/en.toml.
-
-Whole pages, such as those of the site and the kit's README, are texts of their own beside this.
-"""
+"""Look up the sentences in words/en.toml that the tools show to students and audiences."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""Part of the hub's settings: each account's number, and what the teacher's server has besides.
+"""Settings of the hub for accounts: their numbers, and the teacher's server.
 
-Only who has a number may sign in. On the exchange, which all servers share, a number owns a file:
-so a server runs as its own, never as another's or as root.
+Only people with a number may sign in. All servers share the exchange, where numbers own files, so
+each server runs with its owner's number, never with another's or as root.
 """
 
 import os
@@ -13,13 +13,13 @@ GRADEBOOK = {"secretKeyRef": {"name": "roofline-gradebook", "key": "url"}}
 
 
 def account_numbers(passwd=Path("/etc/roofline/passwd")):
-    """The number of each account, by its name."""
+    """Return the number of each account, by its name."""
     rows = (line.split(":") for line in passwd.read_text().splitlines() if line)
     return {row[0]: int(row[2]) for row in rows}
 
 
 def prepare_server(spawner):
-    """Give a server its owner's number; the teacher's has the solutions and the gradebook, too."""
+    """Give a server its owner's number, and the teacher's the solutions and the gradebook."""
     name = spawner.user.name
     spawner.uid = spawner.gid = spawner.fs_gid = account_numbers()[name]
     spawner.environment = {**spawner.environment, "HOME": f"/home/{name}", "USER": name}

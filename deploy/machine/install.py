@@ -1,8 +1,8 @@
-"""Make a hub of this clone, for one class on one server; run again after each change.
+"""Set up a hub from this clone, for one class on one server; run it again after each change.
 
     sudo python3 deploy/machine/install.py --instructor prof --students students.csv
 
-README.md beside this file says what comes where, and what to do next.
+README.md in this folder says where everything goes, and what to do next.
 """
 
 import argparse
@@ -20,30 +20,30 @@ ROOT = HERE.parents[1]
 sys.path.append(str(ROOT))
 from tools.kit import build  # noqa: E402
 
-# What has to be there, and the package of Debian and Ubuntu that brings it.
+# Programs that the hub needs, and the packages of Debian and Ubuntu that have them.
 PROGRAMS = {"bwrap": "bubblewrap", "setpriv": "util-linux", "git": "git"}
 UNIT = Path("/etc/systemd/system/roofline.service")
-# What only who teaches gets of the clone.
+# Parts of the clone that only the teacher gets.
 TEACHING = ("nbgrader_config.py", "solutions/en", "exercises/en", "course")
 
 
 def main():
     options = parse_options()
     if os.geteuid() != 0:
-        sys.exit("This makes accounts and a service, so it has to run as root: use sudo.")
+        sys.exit("This creates accounts and a service, so run it as root, with sudo.")
     if is_open_to_all(ROOT):
         sys.exit(
-            f"The clone holds the solutions, and every account of this machine can read it. First "
-            f"close it: chmod 700 {ROOT}"
+            f"The clone has the solutions, and every account of this machine can read it. First "
+            f"make it private: chmod 700 {ROOT}"
         )
     interpreter = Path(sys.executable).resolve()
     if sys.version_info < (3, 11) or not is_open_to_all(interpreter):
         sys.exit(
-            f"{interpreter} is older than Python 3.11, or lies where no student can run it: start "
-            "this with the system's own, such as /usr/bin/python3."
+            f"{interpreter} is older than Python 3.11, or students cannot run it. Start this script "
+            "with the system's own Python, such as /usr/bin/python3."
         )
     os.umask(0o022)
-    # Git reads a clone that belongs to somebody else only if told so.
+    # Git refuses a clone that belongs to another account, unless it is listed as safe.
     os.environ |= {
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": "safe.directory",
@@ -65,20 +65,24 @@ def main():
         print_step("the service")
         start_service(options)
     except subprocess.CalledProcessError as error:
-        sys.exit(f"{error}\nNothing is lost: run this again once that is mended.")
+        sys.exit(f"{error}\nNothing is lost. Fix this, then run the script again.")
 
 
 def parse_options():
-    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition(";")[0])
-    parser.add_argument("--instructor", required=True, help="the account of who teaches")
+    parser.add_argument("--instructor", required=True, help="the teacher's account")
     parser.add_argument(
-        "--students", type=Path, required=True, help="the roster, a CSV file as TEACHING.md says"
+        "--students",
+        type=Path,
+        required=True,
+        help="the roster, a CSV file as described in TEACHING.md",
     )
-    parser.add_argument("--prefix", type=Path, default=Path("/opt/roofline"), help="for software")
-    parser.add_argument("--data", type=Path, default=Path("/srv/roofline"), help="for what grows")
+    parser.add_argument(
+        "--prefix", type=Path, default=Path("/opt/roofline"), help="folder for software"
+    )
+    parser.add_argument("--data", type=Path, default=Path("/srv/roofline"), help="folder for data")
     parser.add_argument("--gradebook", choices=("sqlite", "postgresql"), default="sqlite")
-    parser.add_argument("--address", default="127.0.0.1", help="where the hub listens")
+    parser.add_argument("--address", default="127.0.0.1", help="address on which the hub listens")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--memory", default="2G", help="limit for each student's server")
     parser.add_argument("--cores", type=float, default=2.0, help="limit for each student's server")
@@ -91,7 +95,7 @@ def parse_options():
 
 
 def is_open_to_all(path):
-    """Whether accounts other than root's can read a file, or look into a folder."""
+    """Tell whether accounts other than root can read a file or list a folder."""
     return path.stat().st_mode & 0o005 == 0o005 and all(
         above.stat().st_mode & 0o001 for above in path.parents
     )
@@ -102,12 +106,12 @@ def print_step(step):
 
 
 def run(*command, **options):
-    """Run a command; CalledProcessError if it fails."""
+    """Run a command. Raises CalledProcessError if it fails."""
     subprocess.run([str(part) for part in command], check=True, **options)
 
 
 def install_packages(options):
-    """Install what the system lacks, where it knows apt."""
+    """Install missing system packages with apt."""
     missing = [package for program, package in PROGRAMS.items() if not shutil.which(program)]
     if subprocess.run([sys.executable, "-c", "import ensurepip"], capture_output=True).returncode:
         missing.append("python3-venv")
@@ -119,25 +123,25 @@ def install_packages(options):
     if not missing:
         return
     if not shutil.which("apt-get"):
-        sys.exit(f"missing: {', '.join(missing)}; install them with your system's package manager")
+        sys.exit(f"Install these with your system's package manager: {', '.join(missing)}")
     run("apt-get", "update", "-qq")
     quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     run("apt-get", "install", "-y", "-qq", *missing, env=quiet)
 
 
 def stamp_if_changed(stamp, *files):
-    """Whether a step has to be done anew, and what to write into its stamp afterwards."""
+    """Return whether a step must run again, and what to write into its stamp afterwards."""
     parts = [f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes() for file in files]
     state = hashlib.sha256(b"\0".join(parts)).hexdigest()
     return not (stamp.is_file() and stamp.read_text() == state), state
 
 
 def make_environment(prefix, python):
-    """The virtual environment, in place: who works meanwhile goes on."""
+    """Build or update the virtual environment in place, so that running servers go on."""
     packages = build.WHEELS | {"roofgrade": ("roofgrade",)}
-    given = sorted({name for files in packages.values() for name in files})
+    names = sorted({name for paths in packages.values() for name in paths})
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--", *given],
+        ["git", "ls-files", "-z", "--", *names],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -152,7 +156,7 @@ def make_environment(prefix, python):
         os.environ["PIP_ROOT_USER_ACTION"] = "ignore"
         # uv links files to its cache. In root's own cache, some may be closed to other accounts.
         with tempfile.TemporaryDirectory(dir=prefix, prefix="cache-") as cache:
-            # Accounts can't write here, so Python would compile modules again at each start.
+            # Accounts can't write here, so without --compile each start would compile all modules.
             options = ("--compile", "--no-deps", "-r", HERE / "requirements.lock")
             installer = ROOT / "tools/packages/install.py"
             run(python, installer, *options, env=os.environ | {"UV_CACHE_DIR": cache})
@@ -162,21 +166,21 @@ def make_environment(prefix, python):
             for package, files in packages.items():
                 for name in files:
                     build.copy_tracked_files(name, work / package / name)
-            # These lie in a folder of their name beside their own pyproject.toml.
+            # Each of these folders has a pyproject.toml and a package of the same name.
             parts = ("rooflab", "roofcheck", "roofgrade")
             folders = [work / "roofkit", *(work / part / part for part in parts)]
             run(*pip, "--no-deps", "--force-reinstall", "--no-build-isolation", *folders)
         stamp.write_text(state)
-    # A student's settings as in the kit, and what a machine with many people needs besides.
-    for given in (ROOT / "tools/kit/jupyter", HERE / "jupyter"):
-        if given.is_dir():
-            shutil.copytree(given, prefix / "environment/etc/jupyter", dirs_exist_ok=True)
+    # Students' settings: those of the kit, and those for a shared machine.
+    for folder in (ROOT / "tools/kit/jupyter", HERE / "jupyter"):
+        if folder.is_dir():
+            shutil.copytree(folder, prefix / "environment/etc/jupyter", dirs_exist_ok=True)
     shutil.copytree(HERE / "instructor", prefix / "instructor", dirs_exist_ok=True)
     shutil.copytree(HERE / "hub", prefix / "hub", dirs_exist_ok=True)
 
 
 def make_proxy(prefix, python):
-    """The proxy, a program for Node.js, which comes with the environment."""
+    """Install the proxy, which runs on the environment's Node.js."""
     folder = prefix / "proxy"
     folder.mkdir(exist_ok=True)
     files = [HERE / "proxy" / name for name in ("package.json", "package-lock.json")]
@@ -191,16 +195,16 @@ def make_proxy(prefix, python):
 
 
 def lay_out_course(options):
-    """What each server lays into its owner's folder when it starts."""
+    """Prepare the files that each server copies into its owner's folder when it starts."""
     new = options.prefix / "new"
     shutil.rmtree(new, ignore_errors=True)
-    for given, place in build.KIT_PATHS.items():
-        if place.startswith("course/"):
-            build.copy_tracked_files(given, new / "course" / place)
-    # The solutions lie below it; people.py lets one account in.
+    for path, target in build.KIT_PATHS.items():
+        if target.startswith("course/"):
+            build.copy_tracked_files(path, new / "course" / target)
+    # This folder has the solutions; people.py opens it to the teacher's account.
     (new / "teaching").mkdir(mode=0o700)
-    for given in TEACHING:
-        build.copy_tracked_files(given, new / "teaching" / given)
+    for path in TEACHING:
+        build.copy_tracked_files(path, new / "teaching" / path)
     with (new / "teaching/nbgrader_config.py").open("a") as settings:
         settings.write(machine_settings(options))
     for name in ("course", "teaching"):
@@ -211,7 +215,7 @@ def lay_out_course(options):
 
 
 def machine_settings(options):
-    """What nbgrader and roofgrade have to know of this machine, as lines of nbgrader_config.py."""
+    """Return this machine's settings for nbgrader, as lines of nbgrader_config.py."""
     lines = [
         "",
         "# This machine.",
@@ -225,7 +229,7 @@ def machine_settings(options):
 
 
 def write_settings(options):
-    """What the hub, nbgrader and people.py have to know of this machine."""
+    """Write this machine's settings for the hub, nbgrader and people.py."""
     systemd = Path("/run/systemd/system").is_dir()
     settings = {
         "instructor": options.instructor,
@@ -239,14 +243,14 @@ def write_settings(options):
         "systemd": systemd,
     }
     (options.prefix / "settings.json").write_text(json.dumps(settings, indent=1) + "\n")
-    # A login shell starts with a path of its own, and a terminal of the hub is one.
+    # Terminals of the hub are login shells, which reset PATH.
     Path("/etc/profile.d/roofline.sh").write_text(
         f'[ -z "$JUPYTERHUB_USER" ] || PATH="{options.prefix}/environment/bin:$PATH"\n'
     )
 
 
 def start_service(options):
-    """Start the hub with the machine; where it runs already, take in what is new."""
+    """Start the hub now and at each boot; if it runs already, restart it."""
     hub = options.prefix / "hub"
     command = f"{options.prefix}/environment/bin/jupyterhub --config {hub}/jupyterhub_config.py"
     UNIT.parent.mkdir(parents=True, exist_ok=True)
@@ -259,8 +263,10 @@ def start_service(options):
         run("systemctl", "restart", UNIT.name)
         print(f"The hub runs at http://{options.address}:{options.port}")
     else:
-        print(f"No systemd runs here. This starts the hub:\n  cd {options.data}/hub && {command}")
-    print(f"First passwords: {options.data}/hub/first-passwords.csv, for root alone")
+        print(
+            f"There is no systemd here. Start the hub with:\n  cd {options.data}/hub && {command}"
+        )
+    print(f"First passwords: {options.data}/hub/first-passwords.csv (only root can read it)")
 
 
 if __name__ == "__main__":

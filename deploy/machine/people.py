@@ -1,6 +1,6 @@
-"""Accounts, first passwords, exchange and gradebook for a roster; install.py runs it as root.
+"""Create accounts, first passwords, exchange and gradebook for a roster.
 
-It runs in the new environment, which knows rosters. What is there already stays.
+install.py runs this as root, in the environment that it has built. Existing accounts and files stay.
 """
 
 import csv
@@ -18,7 +18,7 @@ from roofgrade.intake import roster
 
 COURSE, STUDENTS, SERVICE = "roofline", "roofline-students", "roofline"
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
-# Without signs that look like others.
+# Characters that cannot be confused with others.
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
@@ -36,41 +36,43 @@ def main():
     if not account_exists(SERVICE):
         run("useradd", "--system", "--home-dir", prefix, "--shell", "/usr/sbin/nologin", SERVICE)
     run("groupadd", "--force", STUDENTS)
-    made = [name for name in names if not account_exists(name)]
-    for name in made:
+    new = [name for name in names if not account_exists(name)]
+    for name in new:
         add_account(name, "--groups", STUDENTS)
     if not account_exists(instructor):
         add_account(instructor)
     write_first_passwords(Path(settings["state"]), instructor, entries)
     make_exchange(Path(settings["exchange"]), instructor)
-    # The solutions: root's, so that who teaches changes a copy, and for that one account.
+    # The solutions belong to root, so that the teacher edits a copy; only the teacher can read them.
     os.chown(prefix / "teaching", 0, pwd.getpwnam(instructor).pw_gid)
     (prefix / "teaching").chmod(0o750)
     if settings["gradebook"] == "postgresql":
         make_database(instructor)
     fill_gradebook(prefix, instructor, file)
-    print(f"  {len(names)} students, {len(made)} of them new")
+    print(f"  {len(names)} students, {len(new)} of them new")
 
 
 def refuse_bad_ids(names, instructor):
-    """Stop at ids that can be no account here; nothing was done yet."""
+    """Exit if an id cannot be an account here, before anything is changed."""
     for name in [*names, instructor]:
         if not NAME.fullmatch(name):
             sys.exit(
-                f"{name!r} can be no account. On a hub an id is the name of an account: a letter "
-                'a-z, then letters, digits, "-" and "_", 31 signs at most. Change the id in the '
-                'roster, as in "s1234567".'
+                f"{name!r} cannot be an account. On a hub each id is the name of an account: a letter "
+                'a-z, then letters, digits, "-" and "_", at most 31 characters. Change the id in the '
+                'roster, for example to "s1234567".'
             )
     if instructor in names:
-        sys.exit(f"{instructor} teaches and stands in the roster, too: take that line out.")
+        sys.exit(
+            f"{instructor} is the teacher, but the roster has this id too. Remove it from the roster."
+        )
     for name in names:
         if account_exists(name) and name not in group_members(STUDENTS):
             sys.exit(
-                f"There is an account {name} that this recipe did not make. If it is this "
-                f"student's, let it in: usermod --append --groups {STUDENTS} {name}"
+                f"There is already an account {name}, which this script did not create. If it is "
+                f"this student's, add it to the class: usermod --append --groups {STUDENTS} {name}"
             )
     if account_exists(instructor) and pwd.getpwnam(instructor).pw_uid < 1000:
-        sys.exit(f"{instructor} is an account of the system: name one of a person.")
+        sys.exit(f"{instructor} is a system account. Name the account of a person.")
 
 
 def account_exists(name):
@@ -88,12 +90,12 @@ def group_members(group):
 
 
 def run(*command, **options):
-    """Run a command; CalledProcessError if it fails."""
+    """Run a command. Raises CalledProcessError if it fails."""
     subprocess.run([str(part) for part in command], check=True, **options)
 
 
 def add_account(name, *options):
-    """Make an account that nobody else can look into, without a password for the system."""
+    """Create an account with a private home and without a system password."""
     run(
         "useradd", "--create-home", "--key", "HOME_MODE=0700", "--user-group", *options,
         "--shell", "/bin/bash", "--password", "!", name,
@@ -101,7 +103,7 @@ def add_account(name, *options):
 
 
 def write_first_passwords(state, instructor, entries):
-    """A first password for each who has none yet, in a file for root alone."""
+    """Write a first password for each new person, in a file that only root can read."""
     state.mkdir(parents=True, exist_ok=True)
     state.chmod(0o700)
     file = state / "first-passwords.csv"
@@ -110,7 +112,8 @@ def write_first_passwords(state, instructor, entries):
         with file.open(newline="", encoding="utf-8") as opened:
             rows = list(csv.DictReader(opened))
     known = {row["id"] for row in rows}
-    people = [(instructor, "", ""), *((one.id.lower(), one.name, one.email) for one in entries)]
+    people = [(instructor, "", "")]
+    people += [(entry.id.lower(), entry.name, entry.email) for entry in entries]
     for name, full, email in people:
         if name not in known:
             password = "-".join("".join(secrets.choice(LETTERS) for _ in "1234") for _ in "123")
@@ -125,9 +128,9 @@ def write_first_passwords(state, instructor, entries):
 
 
 def make_exchange(root, instructor):
-    """The exchange, its folders already there: else whoever comes first would own them.
+    """Create the folders of the exchange, which the first account to use them would own otherwise.
 
-    The modes are nbgrader's, and the sticky bit: nobody moves or deletes what another handed in.
+    The modes are nbgrader's plus the sticky bit, so that nobody can move or delete files of others.
     """
     owner = pwd.getpwnam(instructor)
     folders = (("", 0o1777), ("outbound", 0o755), ("inbound", 0o3733), ("feedback", 0o711))
@@ -141,23 +144,22 @@ def make_exchange(root, instructor):
 
 
 def make_database(instructor):
-    """A database in PostgreSQL that belongs to who teaches, who needs no password for it."""
+    """Create a PostgreSQL database that the teacher owns and opens without a password."""
     as_postgres = ("runuser", "-u", "postgres", "--")
 
-    def asked(sql):
-        found = subprocess.run(
-            [*as_postgres, "psql", "-tAc", sql], check=True, capture_output=True, text=True, cwd="/"
-        )
-        return found.stdout.strip()
+    def query(sql):
+        command = [*as_postgres, "psql", "-tAc", sql]
+        run = subprocess.run(command, check=True, capture_output=True, text=True, cwd="/")
+        return run.stdout.strip()
 
-    if not asked(f"SELECT 1 FROM pg_roles WHERE rolname = '{instructor}'"):
+    if not query(f"SELECT 1 FROM pg_roles WHERE rolname = '{instructor}'"):
         run(*as_postgres, "createuser", instructor, cwd="/")
-    if not asked(f"SELECT 1 FROM pg_database WHERE datname = '{COURSE}'"):
+    if not query(f"SELECT 1 FROM pg_database WHERE datname = '{COURSE}'"):
         run(*as_postgres, "createdb", "--owner", instructor, COURSE, cwd="/")
 
 
 def fill_gradebook(prefix, instructor, file):
-    """Lay out the folder of who teaches and take in the roster, with that account's rights."""
+    """Fill the teacher's folder and import the roster, with the rights of that account."""
     home = pwd.getpwnam(instructor).pw_dir
     environment = {
         "HOME": home, "USER": instructor, "LOGNAME": instructor, "LANG": "C.UTF-8",
@@ -171,11 +173,11 @@ def fill_gradebook(prefix, instructor, file):
     python = prefix / "environment/bin/python"
     options = {"cwd": home, "env": environment}
     run(*become, python, "-I", prefix / "hub/start_server.py", "--only-fill", **options)
-    # The list may lie where that account cannot read, so it is handed over open.
-    given = Path(home) / "roofline/teaching/students.csv"
+    # That account may be unable to read the roster, so it gets the open file.
+    copy = Path(home) / "roofline/teaching/students.csv"
     with file.open("rb") as opened:
-        run(*become, "dd", f"of={given}", "status=none", stdin=opened, **options)
-    course = ("--course", given.parent, "roster", given)
+        run(*become, "dd", f"of={copy}", "status=none", stdin=opened, **options)
+    course = ("--course", copy.parent, "roster", copy)
     run(*become, python, "-m", "roofgrade", *course, stdout=subprocess.DEVNULL, **options)
 
 

@@ -145,18 +145,12 @@ def test_a_talk_keeps_its_own_order(both):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            TALK + "[[slide]]\nid = 't-maths'",
-            "t.toml:7: no cell of the notebooks is named 't-maths",
-        ),
-        (
-            TALK + "[[slide]]\nid = 't-say'",
-            "t.toml:7: 't-say' opens no slide; it is part of the sl",
-        ),
-        (TALK + "[[slide]]\nid = 't-open'", "t.toml:7: 't-open' is already the slide of line 3"),
+        (TALK + "[[slide]]\nid = 't-maths'", "t.toml:7: no slide starts with the cell 't-maths'"),
+        (TALK + "[[slide]]\nid = 't-say'", "t.toml:7: no slide starts with the cell 't-say'"),
+        (TALK + "[[slide]]\nid = 't-open'", "t.toml:7: line 3 already has the slide 't-open'"),
         (TALK + "[[slide]]\nid = 't-open'\ntext = '## A'", "t.toml:7: a slide has either the id"),
         (TALK + "[[slide]]\nbefore = 'And so'", "t.toml:7: a slide has either the id of a cell or"),
-        (TALK + "[[slide]]\nid = 3", "t.toml:7: id is 3, and must be text in quotes"),
+        (TALK + "[[slide]]\nid = 3", "t.toml:7: id is 3, but must be text in quotes"),
         (
             TALK + "[[slide]]\nids = 't-open'",
             "t.toml:7: a slide has before, id, instead, text, not",
@@ -164,18 +158,18 @@ def test_a_talk_keeps_its_own_order(both):
         (TALK + "instead = 'Mine'", "t.toml:5: write instead.CELL = "),
         (
             TALK + "instead.t-say = 'Mine'",
-            "t.toml:5: on the slide 't-math' nothing is said by 't-sa",
+            "t.toml:5: the slide 't-math' has no notes in the cell 't-say'",
         ),
         ("pace = 3\n" + TALK, "t.toml: a talk has title, minutes and [[slide]], not 'pace'"),
         ("minutes: 3\n" + TALK, "t.toml: this is not TOML: Expected '=' after a key"),
         ("minutes = 5", "t.toml: a talk needs a title"),
-        ("title = 'T'", "t.toml: a talk needs its length as a number: 'minutes = 15'"),
+        ("title = 'T'", "t.toml: a talk needs its length as a number"),
         ("title = 'T'\nminutes = nan", "t.toml: a talk needs its length as a number"),
         ("title = 'T'\nminutes = '15 min'", "t.toml: a talk needs its length as a number"),
-        ("title = 'T'\nminutes = 5", "t.toml: no slide is listed"),
+        ("title = 'T'\nminutes = 5", "t.toml: it has no slides"),
         (
             TALK.replace("15", "1"),
-            "t.toml: its 2 slides take 2.5 minutes to speak, more than its 1; the longest are t-m",
+            "t.toml: its 2 slides take 2.5 minutes, more than 1; the longest are t-m",
         ),
     ],
 )
@@ -260,8 +254,8 @@ def test_a_slide_of_a_talks_own_is_markdown_and_is_spoken_before(both):
 
 def test_the_minutes_of_a_talk_are_described(both):
     assert read_talk("t.toml", TALK).describe_minutes(both) == (
-        "t.toml: 2 slides; of 15 minutes the words take 0, the room's looking and thinking 2, and "
-        "12 are left for questions"
+        "t.toml: 2 slides in 15 minutes: 0 to speak, 2 for the audience to look and think, and "
+        "12 left for questions"
     )
 
 
@@ -273,11 +267,11 @@ FAILS = new_notebook(cells=[cell("f-open", "slide", "# A title"), new_code_cell(
     ("name", "content", "said"),
     [
         ("talk.toml", "", "talk.toml: a talk needs a title"),
-        ("talk.toml", "\ufeff" + talk_text("id = 'l01-titel'"), "talk.toml:3: no cell"),
+        ("talk.toml", "\ufeff" + talk_text("id = 'l01-titel'"), "talk.toml:3: no slide"),
         ("talk.toml", "title = 'é'".encode("latin-1"), "talk.toml: save it as UTF-8"),
-        ("own.ipynb", "no json", "own.ipynb: is no notebook"),
-        ("own.ipynb", "[]", "own.ipynb: is no notebook"),
-        ("own.ipynb", nbformat.writes(NO_SLIDE), "own.ipynb: no cell opens a slide; give one"),
+        ("own.ipynb", "no json", "own.ipynb: this is not a notebook"),
+        ("own.ipynb", "[]", "own.ipynb: this is not a notebook"),
+        ("own.ipynb", nbformat.writes(NO_SLIDE), "own.ipynb: no cell starts a slide; give one"),
         ("own.ipynb", nbformat.writes(FAILS), "own.ipynb: a cell fails: ZeroDivisionError: divis"),
     ],
 )
@@ -292,11 +286,11 @@ def test_a_missing_file_browser_or_name_is_told(tmp_path, capsys, monkeypatch):
     assert slides.main([str(tmp_path / "none.ipynb"), "--no-pdf"]) == 1
     assert "none.ipynb" in capsys.readouterr().err
     assert slides.main(["a/talk.txt", "talk.ipynb", "--no-pdf"]) == 1
-    assert "two sources would be one deck, talk.html" in capsys.readouterr().err
+    assert "two sources would both become talk.html" in capsys.readouterr().err
 
     def no_browser():
         raise slides.NoBrowserError("no Chromium found: get one")
 
     monkeypatch.setattr(slides, "find_chromium", no_browser)
     assert slides.main([]) == 1
-    assert "no Chromium found: get one; --no-pdf does without" in capsys.readouterr().err
+    assert "no Chromium found: get one; or skip the PDFs with --no-pdf" in capsys.readouterr().err

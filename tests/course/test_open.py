@@ -83,9 +83,9 @@ def test_what_pip_refuses_is_told_in_its_words(tmp_path, monkeypatch, capfd):
     (tmp_path / MISSING).write_text("no wheel")
     (tmp_path / "course/en").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "course/en")
-    with pytest.raises(ModuleNotFoundError, match=f"could not be installed: .*{MISSING}"):
+    with pytest.raises(ModuleNotFoundError, match=f"install .*{MISSING}"):
         started("", [MISSING])
-    assert "are being installed" in capfd.readouterr().out
+    assert "Installing the course" in capfd.readouterr().out
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def ran(environment, path, folder, site=""):
     assert done.returncode == 0, done.stderr
     cells = [c for c in nbformat.read(place, as_version=4).cells if c.cell_type == "code"]
     errors = [o for cell in cells for o in cell.outputs if o.output_type == "error"]
-    return "are being installed" in str(cells[0].outputs), errors
+    return "Installing the course" in str(cells[0].outputs), errors
 
 
 @contextlib.contextmanager
@@ -135,7 +135,7 @@ def test_every_notebook_of_the_site_runs_alone(elsewhere, kit, tmp_path):
 
     forget()
     [shown] = ran(environment, SETS[0], empty)[1][0].traceback
-    assert "Download them into the folder of this notebook" in shown
+    assert all(wheel in shown for wheel in WHEELS)
 
     assert ran(environment, SETS[0], beside) == (True, [])
 

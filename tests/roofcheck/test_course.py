@@ -46,7 +46,7 @@ def test_a_list_that_differs_is_noticed_and_written_anew(tmp_path, capsys):
     for name in lists:
         assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
     (tmp_path / "course/README.md").write_text("# The lectures\n", encoding="utf-8")
-    with pytest.raises(SystemExit, match=r"course/README.md: needs one <!-- made by make build"):
+    with pytest.raises(SystemExit, match=r"course/README.md: put one <!-- made by make build"):
         contents.main([], tmp_path)
 
 

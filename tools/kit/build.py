@@ -1,11 +1,11 @@
-"""Write what students get as one archive.
+"""Write the archive that students get.
 
     python -m tools.kit                 -> build/roofline-course-VERSION.zip, for a class
     python -m tools.kit --self-study    -> build/roofline-self-study-VERSION.zip
 
-It holds only files that are listed here and under version control, so that no solution gets in,
-nor a question that an instructor keeps. The one for who learns alone has the model answers of
-paragraphs too, which the home page shows once a set is finished, and no dates or ids of a class.
+It has only committed files that are listed here, so no solution and no private question gets in.
+The archive for self-study also has the model answers of paragraphs, which the home page shows once
+a set is finished, but no dates or ids of a class.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TERM_SETTINGS = "course/term.toml"
-# Files and folders of the repository, and where each stands in the kit.
+# Files and folders of the repository, and their paths in the kit.
 KIT_PATHS = {
     "tools/kit/README.md": "README.md",
     "tools/kit/AGENTS.md": "AGENTS.md",
@@ -32,7 +32,7 @@ KIT_PATHS = {
     "exercises/en": "exercises/en",
     "exercises/README.md": "exercises/README.md",
 }
-# What each wheel is made from. There is none of roofgrade: students get nothing of grading.
+# The sources of each wheel. Students don't get roofgrade.
 WHEELS = {
     "roofkit": ("roofkit", "pyproject.toml", "LICENSE"),
     "rooflab": ("rooflab",),
@@ -49,59 +49,55 @@ def main():
 
 
 def write_archive(work, into, self_study=False):
-    """Write the archive into a folder, by way of a folder to work in; its path."""
+    """Write the archive into a folder and return its path; ``work`` is for temporary files."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     name = f"roofline-{'self-study' if self_study else 'course'}-{version}"
     gather_files(work / "kit" / name, self_study)
     sources = [work / "roofkit", work / "rooflab/rooflab", work / "roofcheck/roofcheck"]
-    for package, files in WHEELS.items():
-        for given in files:
-            copy_tracked_files(given, work / package / given)
-    wheel = ["wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    subprocess.run(
-        [sys.executable, "-m", "pip", *wheel, "-w", work / "kit" / name, *sources], check=True
-    )
+    for package, paths in WHEELS.items():
+        for path in paths:
+            copy_tracked_files(path, work / package / path)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--no-deps", "-w", work / "kit" / name, *sources], check=True)
     into.mkdir(parents=True, exist_ok=True)
     return shutil.make_archive(into / name, "zip", work / "kit", name)
 
 
 def gather_files(folder, self_study):
-    """Put all of a kit but its wheels into a folder."""
-    for given, place in KIT_PATHS.items():
-        if not (self_study and given == TERM_SETTINGS):
-            copy_tracked_files(given, folder / place)
+    """Copy all files of a kit but its wheels into a folder."""
+    for path, target in KIT_PATHS.items():
+        if not (self_study and path == TERM_SETTINGS):
+            copy_tracked_files(path, folder / target)
     if not self_study:
         copy_class_ids(folder)
     else:
-        from tools.notebooks import model_answers
+        from tools.notebooks.model_answers import model_answers_as_json
 
-        (folder / "course/answers.json").write_text(
-            model_answers.model_answers_as_json(ROOT), encoding="utf-8"
-        )
+        (folder / "course/answers.json").write_text(model_answers_as_json(ROOT), encoding="utf-8")
 
 
 def copy_class_ids(kit):
-    """Put in the ids that course/term.toml names: a class's own, so no version control has them."""
+    """Copy the file of ids that course/term.toml names; it is private, so it isn't committed."""
     ids = tomllib.loads((ROOT / TERM_SETTINGS).read_text(encoding="utf-8")).get("ids")
     if not ids:
         return
     if not (ROOT / ids).is_file():
         sys.exit(
-            f"{TERM_SETTINGS} names {ids}, which is not there: python -m roofgrade roster --ids {ids}"
+            f"{TERM_SETTINGS} names {ids}, which doesn't exist. To write it, run "
+            f"python -m roofgrade roster --ids {ids}"
         )
     (kit / ids).parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(ROOT / ids, kit / ids)
 
 
-def copy_tracked_files(given, target):
-    """Copy a file, or a folder's files, that are under version control."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--", given], cwd=ROOT, capture_output=True, text=True
-    )
-    files = [Path(file) for file in listed.stdout.split("\0") if file]
+def copy_tracked_files(path, target):
+    """Copy a committed file, or the committed files of a folder."""
+    command = ["git", "ls-files", "-z", "--", path]
+    output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+    files = [Path(file) for file in output.split("\0") if file]
     if not files:
-        sys.exit(f"git lists no file at {given}; the kit is made from a clone of the repository")
+        sys.exit(f"git lists no file at {path}; build the kit from a clone of the repository")
     for file in files:
-        place = target / file.relative_to(given)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / file, place)
+        copy = target / file.relative_to(path)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / file, copy)

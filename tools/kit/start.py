@@ -15,16 +15,16 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 OLDEST_PYTHON = (3, 11)
 FIRST_LECTURE = "/lab/tree/course/en/01-where-does-the-time-go.ipynb"
-# How the course sets up JupyterLab: no question about news, text that opens as one reads it,
-# kernels that talk in cipher, and a file browser without what the set-up needs.
+# JupyterLab's settings for the course: it asks nothing about news, renders Markdown files, encrypts
+# the traffic of kernels, and hides the files of the set-up.
 SETTINGS = HERE / ".jupyter"
 
 
 def main():
     if sys.version_info < OLDEST_PYTHON:
         sys.exit(
-            f"This is Python {sys.version.split()[0]}; the course needs 3.11 or later. Install it "
-            "(python.org has installers) and start with that one."
+            f"This is Python {sys.version.split()[0]}, but the course needs 3.11 or later. "
+            "Install a newer Python (python.org has installers) and run this script with it."
         )
     options = make_parser(__doc__).parse_args()
     use_jupyter_settings(SETTINGS)
@@ -32,29 +32,29 @@ def main():
 
 
 def make_parser(description):
-    """A parser for the port and the browser."""
-    found = argparse.ArgumentParser(description=description.partition(":")[0])
-    found.add_argument("--port", type=int, default=8888)
-    found.add_argument("--browser", default="default", help='a browser\'s name, or "none"')
-    return found
+    """Make a parser with the options for the port and the browser."""
+    parser = argparse.ArgumentParser(description=description.partition(":")[0])
+    parser.add_argument("--port", type=int, default=8888)
+    parser.add_argument("--browser", default="default", help='a browser\'s name, or "none"')
+    return parser
 
 
 def set_up_environment(folder):
-    """The Python of the folder's virtual environment, made anew if what it holds has changed."""
+    """Return the Python of the folder's environment, rebuilt if its packages have changed."""
     wheels, lock = sorted(folder.glob("roof*.whl")), folder / "requirements.lock"
     installer = folder / ".packages/install.py"
     if len(wheels) < 3 or not lock.is_file() or not installer.is_file():
         sys.exit(
-            f"{folder} lacks a wheel, requirements.lock or the folder .packages: unpack the whole "
+            f"{folder} lacks a wheel, requirements.lock or the folder .packages. Unpack the whole "
             "archive again."
         )
     environment = folder / ".venv"
     python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     ready = environment / "ready"
-    state = hashlib.sha256(b"".join(each.read_bytes() for each in (lock, *wheels))).hexdigest()
+    state = hashlib.sha256(b"".join(path.read_bytes() for path in (lock, *wheels))).hexdigest()
     if ready.is_file() and ready.read_text() == state:
         return python
-    print("Setting up, once; this takes about half a minute.", flush=True)
+    print("Setting up the course, only this once. It takes about half a minute.", flush=True)
     if environment.exists():
         shutil.rmtree(environment)
     try:
@@ -62,8 +62,8 @@ def set_up_environment(folder):
         subprocess.run([python, installer, "--no-deps", "-r", lock, *wheels], check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         sys.exit(
-            f"The set-up failed: {error}\nIs there a network? On Debian and Ubuntu the package "
-            "python3-venv is needed too. Then start again."
+            f"The set-up failed: {error}\nCheck your network; on Debian and Ubuntu, also install "
+            "python3-venv. Then start again."
         )
     trust_notebooks(python, folder)
     ready.write_text(state)
@@ -71,7 +71,7 @@ def set_up_environment(folder):
 
 
 def trust_notebooks(python, folder):
-    """Tell Jupyter that the course's notebooks are from who opens them, as they come."""
+    """Mark the course's notebooks as trusted, so that their saved outputs show."""
     notebooks = [*folder.glob("course/*/*.ipynb"), *folder.glob("exercises/*/*/*.ipynb")]
     subprocess.run(
         [python, "-m", "jupyter", "trust", "--log-level=WARN", *notebooks],
@@ -80,18 +80,18 @@ def trust_notebooks(python, folder):
 
 
 def use_jupyter_settings(*folders):
-    """Let Jupyter read its settings in these folders before any others."""
+    """Make Jupyter read the settings in these folders before any others."""
     paths = [*map(str, folders), os.environ.get("JUPYTER_CONFIG_PATH")]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
 
 
 def open_lab(python, folder, options, *more):
-    """Become JupyterLab, serving a folder, with the course's home open."""
+    """Replace this process by JupyterLab, serving a folder, with the course's home open."""
     command = [
         str(python), "-m", "jupyterlab", f"--ServerApp.root_dir={folder}",
         f"--ServerApp.port={options.port}", "--log-level=WARN", *more,
     ]  # fmt: skip
-    # The home is an extension; whatever keeps it from being there keeps nobody from the course.
+    # Without the extension that shows the home, start with the first lecture.
     environment = Path(python).parents[1]
     if not (environment / "share/jupyter/labextensions/roofcheck").is_dir():
         command.append(f"--LabApp.default_url={FIRST_LECTURE}")
@@ -100,10 +100,10 @@ def open_lab(python, folder, options, *more):
     elif options.browser != "default":
         command.append(f"--browser={options.browser}")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        # In a container root is the usual user, and Jupyter refuses it unless told.
+        # In a container root is the usual user, whom Jupyter refuses by default.
         command.append("--allow-root")
-    print("JupyterLab prints its address below; stop it with Ctrl+C.", flush=True)
-    # Kernels start from this environment.
+    print("JupyterLab prints its address below. Stop it with Ctrl+C.", flush=True)
+    # Kernels must start from this environment.
     os.environ["PATH"] = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"
     if os.name == "nt":
         sys.exit(subprocess.call(command))

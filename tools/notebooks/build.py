@@ -343,7 +343,7 @@ def list_differences(path: Path, content: str) -> list[str]:
 
 def drop_picture_bytes(content: str) -> str:
     """Remove the bytes of PNG pictures from the text of a notebook."""
-    return re.sub(r'(data:image/png;base64,|"image/png": ")[\w+/=\\]+', r"\1", content)
+    return re.sub(r'(data:image/png;base64,|"image/png": ")(?:[\w+/=]|\\n)+', r"\1", content)
 
 
 def find_stale_notebooks(root: Path, texts: list[str]) -> list[str]:

@@ -2,8 +2,7 @@
 
     python -m tools.site        -> build/site/index.html
 
-Lectures are run once, for the state of their widgets. Decks and the kit are taken along if they
-were made before: `make slides`, `make self-study`.
+The site includes decks and the kit if you built them before: `make slides`, `make self-study`.
 """
 
 import argparse
@@ -20,11 +19,13 @@ import nbformat
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from roofcheck import course
+from rooflab import explore
 from rooflab.palette import fill_colours
 from tools.sentences import sentence
-from tools.site import chip_tables as chips
-from tools.site import downloads, explorer, folding
-from tools.site.links import released_notebooks, relink_to_site, site_pages
+from tools.site import downloads, folding
+from tools.site.chip_tables import chip_table
+from tools.site.explorer import explorer_html
+from tools.site.links import DOCUMENTS, released_notebooks, relink_to_site, site_pages
 from tools.site.readme_picture import draw_picture
 from tools.site.standalone import NEEDS, standalone_notebook
 from tools.slides.talks import read_talk
@@ -42,14 +43,14 @@ TEMPLATES = Environment(
 
 
 def main(argv=None):
-    """Build the site; the exit status."""
+    """Build the site and return the exit status."""
     kit = max(BUILD.glob("roofline-self-study-*.zip"), default=None)
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--into", type=Path, default=BUILD / "site", help="folder for the site")
     parser.add_argument("--slides", type=Path, default=BUILD / "slides", help="folder of decks")
     parser.add_argument("--kit", type=Path, default=kit, help="archive for students")
     parser.add_argument(
-        "--address", help="where the site will be published; else what course/term.toml says"
+        "--address", help="where the site will be published, if course/term.toml doesn't say"
     )
     args = parser.parse_args(argv)
     site = (args.address or course.find_course(ROOT).term.site).rstrip("/")
@@ -59,12 +60,8 @@ def main(argv=None):
         decks = downloads.copy_decks(args.slides, files / "slides")
         write_pages(pages, decks, args.kit, "" if site else wheels)
         command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet"]
-        command += [
-            "-D",
-            f"project={sentence('site.title')}",
-            "-D",
-            f"html_title={sentence('site.title')}",
-        ]
+        for key in ("project", "html_title"):
+            command += ["-D", f"{key}={sentence('site.title')}"]
         folders = ["-c", work, "-d", f"{work}/doctrees", pages, f"{work}/site"]
         if status := subprocess.run([*command, *folders]).returncode:
             return status
@@ -76,7 +73,7 @@ def main(argv=None):
 
 
 def write_files(work, files, kit, site):
-    """What Sphinx is set up with, and what the site passes on as it is; the names of the wheels."""
+    """Write Sphinx's settings and the files that readers download; return the wheels' names."""
     shutil.copy(HERE / "conf.py", work)
     for folder in ("static", "templates"):
         shutil.copytree(HERE / folder, work / folder)
@@ -96,7 +93,7 @@ def write_files(work, files, kit, site):
 
 
 def unpack_wheels(kit, into):
-    """Take the packages' wheels out of the kit; their names, in the order of their need."""
+    """Unpack the wheels of the kit; return their names, each after those that it needs."""
     into.mkdir(parents=True)
     with zipfile.ZipFile(kit) as archive:
         names = [name for name in archive.namelist() if name.endswith(".whl")]
@@ -105,50 +102,39 @@ def unpack_wheels(kit, into):
     return sorted((Path(name).name for name in names), reverse=True)
 
 
-def write_pages(pages, listed, kit, beside):
-    """The pages as Sphinx reads them; ``beside`` names what downloads need beside them."""
+def write_pages(pages, decks, kit, beside):
+    """Write the pages that Sphinx reads. ``beside`` names files to download with a notebook."""
     lectures, problems = released_notebooks()
     data = {
         "readme": sections_by_heading(ROOT / "README.md"),
-        "guide": text_with_site_links(ROOT / "roofkit/README.md"),
-        "lab": text_with_site_links(ROOT / "rooflab/README.md"),
-        "contributing": text_with_site_links(ROOT / "CONTRIBUTING.md"),
-        "teaching": text_with_site_links(ROOT / "TEACHING.md"),
-        "presenting": text_with_site_links(ROOT / "PRESENTING.md"),
-        "questions": text_with_site_links(ROOT / "roofcheck/README.md"),
-        "grading": text_with_site_links(ROOT / "roofgrade/README.md"),
-        "hub": text_with_site_links(ROOT / "deploy/machine/README.md"),
-        "cluster": text_with_site_links(ROOT / "deploy/cluster/README.md"),
+        **{Path(page).stem: text_with_site_links(ROOT / name) for name, page in DOCUMENTS.items()},
         "picture": draw_picture().alt,
         "lectures": {path.stem: title_and_summary(path) for path in lectures},
         "problems": {path.stem: title_and_summary(path) for path in problems},
-        "chips": chips.chip_table(),
-        "explorer": explorer.explorer_html(),
-        "left_out": explorer.list_left_out(),
-        "decks": listed,
+        "chips": chip_table(),
+        "explorer": explorer_html(),
+        "left_out": list(explore.model().left_out.values()),
+        "decks": decks,
         "minutes": {path.stem: talk_minutes(path) for path in (ROOT / "course").glob("talk*.toml")},
         "kit": kit,
         "beside": beside,
     }
     for path in (HERE / "pages").rglob("[!_]*.md"):
         name = path.relative_to(HERE / "pages")
-        if listed or name.stem != "slides":
+        if decks or name.stem != "slides":
             write_text(pages / name, TEMPLATES.get_template(name.as_posix()).render(data))
     shutil.copy(ROOT / "course/roofline.png", pages)
     with ThreadPoolExecutor(2) as pool:
         for path, notebook in zip(lectures, pool.map(run_for_page, lectures), strict=True):
             folding.fold_cells(notebook)
-            write_text(
-                pages / "lectures" / path.name,
-                page_of_notebook(notebook, path, "_lecture.md", data),
-            )
+            page = page_of_notebook(notebook, path, "_lecture.md", data)
+            write_text(pages / "lectures" / path.name, page)
     for path in problems:
         notebook = nbformat.read(path, as_version=4)
-        # A page needs nothing; headed() puts other words below the title.
+        # A page needs no packages.
         notebook.cells[0].source = NEEDS.sub("", notebook.cells[0].source)
-        write_text(
-            pages / "problems" / path.name, page_of_notebook(notebook, path, "_problems.md", data)
-        )
+        page = page_of_notebook(notebook, path, "_problems.md", data)
+        write_text(pages / "problems" / path.name, page)
 
 
 def write_text(path, text):
@@ -157,36 +143,34 @@ def write_text(path, text):
 
 
 def page_of_notebook(notebook, path, template, data):
-    """The notebook as text with the site's links, and a few words under its title."""
+    """Return the notebook as text, with the site's links and the template below its title."""
+    page = site_pages()[path.relative_to(ROOT).as_posix()]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = relink_to_site(
-                cell.source, path, site_pages()[path.relative_to(ROOT).as_posix()]
-            )
+            cell.source = relink_to_site(cell.source, path, page)
     words = TEMPLATES.get_template(template).render(data, name=path.stem)
     notebook.cells.insert(1, nbformat.v4.new_markdown_cell(words, id="downloads"))
     return nbformat.writes(notebook)
 
 
 def title_and_summary(path):
-    """A notebook's heading and the paragraph below it."""
+    """Return a notebook's heading and the paragraph below it."""
     source = relink_to_site(nbformat.read(path, as_version=4).cells[0].source, path)
     heading, _, text = source.partition("\n\n")
     return {"title": heading.removeprefix("# "), "text": text.partition("\n\n")[0]}
 
 
 def talk_minutes(path):
-    """A talk's length."""
     return f"{read_talk(path.name, path.read_text(encoding='utf-8')).minutes:g}"
 
 
 def text_with_site_links(path):
-    """A text of the repository with its links as they are on the site."""
-    # The blank line at the end of a block is for doctest.
+    """Read a text of the repository, with the site's links."""
+    # Doctests need the blank line at the end of a block, readers don't.
     return relink_to_site(path.read_text(encoding="utf-8").replace("\n\n```\n", "\n```\n"), path)
 
 
 def sections_by_heading(path):
-    """A text's parts by the heading of the second level that opens them, each with its heading."""
+    """Split a text at its second-level headings; return each part by its heading."""
     opening, *rest = re.split(r"^(?=## )", text_with_site_links(path), flags=re.M)
     return {"": opening} | {part.split("\n", 1)[0].removeprefix("## "): part for part in rest}

@@ -1,4 +1,4 @@
-"""The chip table as rows of text: what each chip reaches, and where each figure is from."""
+"""Write the chip table as rows of text: the figures of each chip, and their sources."""
 
 import roofkit as rk
 from roofkit._units import find_prefix
@@ -8,34 +8,29 @@ DTYPES = ("bf16", "fp16", "fp8", "fp4", "int8", "fp32")
 
 
 def chip_table():
-    """Each chip with its main figures as cells, and all figures as rows that end on a source."""
-    return [
-        {
-            "name": chip.name,
-            "sku": chip.sku,
-            "cells": [
-                *main_figures(chip),
-                "–" if known["ridge"] is None else f"{known['ridge']:.1f}",
-            ],
-            "rows": [*all_figures(chip)],
-        }
-        for chip, known in zip(rk.chips(), rk.chips().rows, strict=True)
-    ]
+    """Return each chip with its main figures as cells, and all figures with sources as rows."""
+    table = []
+    for chip, row in zip(rk.chips(), rk.chips().rows, strict=True):
+        ridge = "–" if row["ridge"] is None else f"{row['ridge']:.1f}"
+        cells = [*main_figures(chip), ridge]
+        rows = [*all_figures(chip)]
+        table.append({"name": chip.name, "sku": chip.sku, "cells": cells, "rows": rows})
+    return table
 
 
 def main_figures(chip):
-    """Dense peaks in TFLOP/s, memory in GB, its bandwidth and that of all links in GB/s."""
+    """Yield dense peaks in TFLOP/s, memory in GB, and bandwidths of memory and links in GB/s."""
     links = chip.interconnect
     figures = [(chip.peaks.get(dtype), 1e12) for dtype in DTYPES]
     figures += [(chip.capacity, 1e9), (chip.bandwidth, 1e9), (links and links.total, 1e9)]
     for value, unit in figures:
-        shown = "–" if value is None else f"{value / unit:.4g}"
-        sure = getattr(value, "confirmed", True)
-        yield shown if sure else sentence("chips.unconfirmed_mark", figure=shown)
+        text = "–" if value is None else f"{value / unit:.4g}"
+        confirmed = getattr(value, "confirmed", True)
+        yield text if confirmed else sentence("chips.unconfirmed_mark", figure=text)
 
 
 def all_figures(chip):
-    """Every figure: its name, its value, what to know of it, and its source."""
+    """Yield the name, value, notes and source of every figure."""
     links = chip.interconnect
     figures = {sentence("chips.peak", dtype=dtype): value for dtype, value in chip.peaks.items()}
     names = ("bandwidth", "capacity", "allocatable", "on_chip", "multiprocessors")
@@ -46,16 +41,16 @@ def all_figures(chip):
         if value is not None:
             scale, prefix = find_prefix(value)
             unconfirmed = "" if value.confirmed else sentence("chips.unconfirmed")
-            shown = f"{value / scale:.4g} {prefix}{value.unit.replace('byte', 'B')}"
+            text = f"{value / scale:.4g} {prefix}{value.unit.replace('byte', 'B')}"
             if value.unit == "multiprocessors":
-                shown = f"{value:.0f}"
-            yield name, shown, dtype_names(value.kind, value.note, unconfirmed), value.source
+                text = f"{value:.0f}"
+            yield name, text, join_notes(value.kind, value.note, unconfirmed), value.source
     if links:
         ends = ["×".join(map(str, axes)) for axes in (links.slices[:1] + links.slices[-1:])]
         sizes = dict(zip(("smallest", "largest"), ends, strict=False))
-        ways = links.topology and sentence(f"chips.{links.topology}", n=links.largest, **sizes)
-        yield sentence("chips.links"), str(links.links), dtype_names(ways, links.note), links.source
+        shape = links.topology and sentence(f"chips.{links.topology}", n=links.largest, **sizes)
+        yield sentence("chips.links"), str(links.links), join_notes(shape, links.note), links.source
 
 
-def dtype_names(*notes):
+def join_notes(*notes):
     return sentence("chips.between_notes").join(filter(None, notes))

@@ -1,4 +1,4 @@
-"""Sphinx's settings; build.py writes what it reads. No page asks another host for anything."""
+"""Settings of Sphinx for the pages that build.py writes. Pages load nothing from other hosts."""
 
 from rooflab import palette
 
@@ -11,7 +11,7 @@ nb_execution_mode = "off"
 nb_ipywidgets_js = {"widgets.js": {}}
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-myst_update_mathjax = False  # mathjax.js brings its own settings
+myst_update_mathjax = False  # mathjax.js has its own settings
 mathjax_path = "mathjax.js"
 
 autodoc_typehints = "none"
@@ -23,7 +23,7 @@ LINKS = {
     "color-brand-primary": "var(--roofline-anchor)",
     "color-brand-content": "var(--roofline-anchor)",
 }
-# The names with jp are JupyterLab's, which the live pictures use.
+# The live pictures use the variables with jp, which are JupyterLab's.
 html_theme_options = {
     "light_css_variables": {
         **palette.css_variables(),
@@ -36,7 +36,7 @@ html_theme_options = {
     },
     "dark_css_variables": {
         **palette.css_variables(dark=True),
-        **LINKS,  # the theme has others of its own for the dark
+        **LINKS,  # the theme's own dark links differ
         "figure": "invert(0.93) hue-rotate(180deg)",
     },
 }
@@ -48,41 +48,41 @@ html_js_files = ["site.js"]
 html_favicon = "static/favicon.svg"
 html_copy_source = html_show_sourcelink = html_show_copyright = False
 html_use_index = html_domain_indices = False
-# The summaries would be fetched, which a browser refuses between files.
+# Search would fetch the summaries, which browsers refuse for pages opened as files.
 html_show_search_summary = False
 
 
 def list_parameters(app, what, name, obj, options, lines):
-    """Write a docstring's parameters as a list; sections are not known to reStructuredText."""
+    """Write a docstring's section Parameters as a list, which reStructuredText understands."""
     if "Parameters" not in lines:
         return
     start = lines.index("Parameters")
     end = next((i for i in range(start, len(lines)) if not lines[i]), len(lines))
-    listed = [":Parameters:"]
+    items = [":Parameters:"]
     for line in lines[start + 2 : end]:
         parameter, colon, kind = line.partition(" : ")
         if colon and not line.startswith(" "):
-            listed.append(f"  * **{parameter}**: {kind}")
+            items.append(f"  * **{parameter}**: {kind}")
         else:
             text = line.strip()
-            # A sentence is about the parameter, anything else goes on about its kind.
-            listed += ["", f"    {text}"] if text[0].isupper() else [f"    {text}"]
-    lines[start:end] = listed
+            # A capital starts a new paragraph about the parameter.
+            items += ["", f"    {text}"] if text[0].isupper() else [f"    {text}"]
+    lines[start:end] = items
 
 
-# Scripts of this kind hold JSON. A page opened from the search would mark the word in it, too.
+# Scripts of this type hold JSON, in which search must not highlight words.
 WIDGETS = "application/vnd.jupyter.widget"
 
 
 def name_parts(app, page, template, context, doctree):
-    """Correct what screen readers and the search meet in folds, captions, tables and scripts."""
+    """Correct folds, captions, tables and scripts for screen readers and for the search."""
     for part in {"body", "furo_navigation_tree"} & context.keys():
         html = context[part].replace(' aria-label="Toggle hidden content"', "")
         html = html.replace(' role="heading">', ' role="heading" aria-level="2">')
         html = html.replace(
             f'<script type="{WIDGETS}', f'<script class="nohighlight" type="{WIDGETS}'
         )
-        # An empty heading in the corner of a table would be read out as a heading.
+        # A screen reader would announce the empty corner of a table as a heading.
         context[part] = html.replace('<th class="head"><p></p></th>', "<td></td>")
     for script in context["script_files"]:
         if script.attributes.get("type", "").startswith(WIDGETS):
@@ -90,5 +90,5 @@ def name_parts(app, page, template, context, doctree):
 
 
 def setup(app):
-    app.connect("html-page-context", name_parts, priority=900)  # once the theme has its tree
+    app.connect("html-page-context", name_parts, priority=900)  # after the theme has its tree
     app.connect("autodoc-process-docstring", list_parameters)

@@ -1,21 +1,30 @@
-"""The decks of the site: those that `make slides` made, if it has been run."""
+"""Find the built decks, and copy them to the site."""
 
+import html
+import re
 import shutil
 import sys
 
 from tools.sentences import sentence
-from tools.slides.deck_titles import deck_titles
+
+
+def deck_titles(folder):
+    """Return the title of each deck in a folder, by its path."""
+    return {
+        path: html.unescape(re.search("<title>(.*?)</title>", path.read_text("utf-8"), re.S)[1])
+        for path in sorted(folder.glob("*.html"))
+    }
 
 
 def copy_decks(slides, into):
-    """Copy the decks; returns the title of each, and its files by their names for readers."""
-    found = deck_titles(slides)
-    if not found:
-        print(f"no decks in {slides}, so the site has none; make slides first", file=sys.stderr)
+    """Copy the decks; return the title of each, and its files by their labels for readers."""
+    titles = deck_titles(slides)
+    if not titles:
+        print(f"The site has no decks, since {slides} has none; run make slides", file=sys.stderr)
         return {}
     into.mkdir()
-    taken = {}
-    for deck, title in found.items():
+    copied = {}
+    for deck, title in titles.items():
         names = {"html": deck.name, "pdf": f"{deck.stem}.pdf", "notes": f"{deck.stem}-notes.pdf"}
         files = {
             sentence(f"downloads.{kind}"): name
@@ -24,5 +33,5 @@ def copy_decks(slides, into):
         }
         for name in files.values():
             shutil.copy(slides / name, into)
-        taken[deck.stem] = {"title": title.strip(), "files": files}
-    return taken
+        copied[deck.stem] = {"title": title.strip(), "files": files}
+    return copied

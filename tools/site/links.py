@@ -1,4 +1,4 @@
-"""Where on the site each file of the repository stands that a text may link to."""
+"""Translate links between files of the repository into links between pages of the site."""
 
 import functools
 import os
@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PLACES = {
-    "course/roofline.png": "roofline.png",
+# Documents, and the pages that show them.
+DOCUMENTS = {
     "roofkit/README.md": "guide.md",
     "rooflab/README.md": "lab.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -17,25 +17,25 @@ PLACES = {
     "roofgrade/README.md": "grading.md",
     "deploy/machine/README.md": "hub.md",
     "deploy/cluster/README.md": "cluster.md",
+}
+PLACES = DOCUMENTS | {
+    "course/roofline.png": "roofline.png",
     "course/README.md": "index.md#lectures",
     "exercises/README.md": "index.md#problem-sets",
 }
-# A link to a file: its words, the file, a place in it.
+# A Markdown link to a file: its text, the file, and an anchor in it.
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 
 
 def released_notebooks():
-    """The lectures and the problem sets as students get them, in order."""
-    lectures, problems = (
-        (ROOT / "course/en").glob("*.ipynb"),
-        (ROOT / "exercises/en").glob("*/*.ipynb"),
-    )
+    """Return the lectures and the problem sets as students get them, in order."""
+    lectures, problems = ROOT.glob("course/en/*.ipynb"), ROOT.glob("exercises/en/*/*.ipynb")
     return sorted(lectures), sorted(problems)
 
 
 @functools.cache
 def site_pages():
-    """The page of each file."""
+    """Return the page of each file, by its path in the repository."""
     lectures, problems = released_notebooks()
     pages = {path: f"lectures/{path.name}" for path in lectures}
     pages |= {path: f"problems/{path.name}" for path in problems}
@@ -43,29 +43,29 @@ def site_pages():
 
 
 def page_of_link(source, target):
-    """The page of the file to which a text at ``source`` links as ``target``, or None."""
+    """Return the page of the file that a text at ``source`` links to as ``target``, or None."""
     return site_pages().get(os.path.relpath(source.parent / target, ROOT))
 
 
 def relink_to_site(text, source, page="index.md"):
-    """The text of a file of the repository with its links as they are on a page of the site."""
+    """Change the links of a text of the repository for a page of the site."""
 
-    def placed(found):
-        place = page_of_link(source, found[1])
-        return f"]({os.path.relpath(place, Path(page).parent)}" if place else found[0]
+    def relink(match):
+        target = page_of_link(source, match[1])
+        return f"]({os.path.relpath(target, Path(page).parent)}" if target else match[0]
 
-    return re.sub(r"\]\(([^)#:\s]+)(?=[)#])", placed, text)
+    return re.sub(r"\]\(([^)#:\s]+)(?=[)#])", relink, text)
 
 
 def relink_to_address(text, source, site):
-    """The text as it reads far from the repository: its links lead to the site, or are words."""
+    """Change the links of a text to the site's address, or to plain words without an address."""
 
-    def placed(found):
-        words, target, at = found.groups("")
-        place = page_of_link(source, target)
-        if not (place and site):
+    def relink(match):
+        words, target, anchor = match.groups("")
+        page = page_of_link(source, target)
+        if not (page and site):
             return words
-        page = re.sub(r"\.(ipynb|md)(?=#|$)", ".html", place)
-        return f"[{words}]({site}/{page}{'' if '#' in page else at})"
+        page = re.sub(r"\.(ipynb|md)(?=#|$)", ".html", page)
+        return f"[{words}]({site}/{page}{'' if '#' in page else anchor})"
 
-    return LINK.sub(placed, text)
+    return LINK.sub(relink, text)

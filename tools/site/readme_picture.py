@@ -10,7 +10,7 @@ TARGET = Path(__file__).resolve().parents[2] / "course" / "roofline.png"
 
 
 def draw_picture():
-    """The picture: one vector operation and three matmuls on two chips."""
+    """Draw one vector operation and three matmuls on two chips."""
     kernels = {
         sentence("picture.vector"): rk.elementwise(8192, reads=2),
         sentence("picture.one", tokens=1): rk.matmul(1, 8192, 8192),

@@ -5,8 +5,8 @@
     python -m tools.slides course/en/01-*.ipynb     this lecture
         -> build/slides/NAME.html, NAME.pdf (a page per slide), NAME-notes.pdf (with the script)
 
-`decks.py` turns a lecture's cells into slides, and `talks.py` explains how to write a talk. Pictures
-are SVGs. reveal.js, MathJax and the widgets are fetched from npm once, into build/npm.
+`decks.py` turns a lecture's cells into slides, and `talks.py` explains how to write a talk.
+Pictures are SVGs. reveal.js, MathJax and the widgets are fetched from npm once, into build/npm.
 """
 
 import argparse

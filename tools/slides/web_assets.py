@@ -13,19 +13,6 @@ from tools.notebooks.kernel import private_client
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
-# nbconvert and the widget manager expect MathJax 2, a folder of a thousand files. MathJax 3 is one
-# file, so these lines give it the one function of MathJax 2 that they call.
-MATHJAX = r"""
-window.MathJax = {
-  tex: { inlineMath: [["$", "$"], ["\\(", "\\)"]], processEscapes: true, tags: "ams" },
-  svg: { fontCache: "local" },
-  options: { enableMenu: false },  // or the Tab key stops at each formula
-};
-%s
-MathJax.Hub = {
-  Queue: ([, , element]) => MathJax.startup.promise.then(() => MathJax.typesetPromise([element])),
-};
-"""
 
 
 def run_for_page(path):
@@ -56,7 +43,9 @@ def widget_scripts():
 
 
 def mathjax_script():
-    return MATHJAX % npm_text("mathjax", "3.2.2", "es5/tex-svg.js")
+    glue = Path(__file__).with_name("deck") / "mathjax.js"
+    library = npm_text("mathjax", "3.2.2", "es5/tex-svg.js")
+    return glue.read_text(encoding="utf-8").replace("/* MathJax 3 */", library)
 
 
 def npm_text(package, version, file):

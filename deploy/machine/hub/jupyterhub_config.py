@@ -1,4 +1,4 @@
-"""The hub of one machine. Your own settings go to /etc/roofline/hub.py, which is read last."""
+"""Settings of the hub. Put your own into /etc/roofline/hub.py, which is read last."""
 
 import csv
 import json
@@ -21,31 +21,31 @@ c = get_config()  # noqa: F821  JupyterHub provides it
 
 
 class FirstPasswords(NativeAuthenticator):
-    """Knows who stands in first-passwords.csv, from the first sign-in on by a hash alone."""
+    """Accepts first-passwords.csv, and stores only a hash after the first sign-in."""
 
     def get_user(self, username):
-        found = super().get_user(username)
-        if found:
-            return found
+        user = super().get_user(username)
+        if user:
+            return user
         with (STATE / "first-passwords.csv").open(newline="", encoding="utf-8") as file:
-            given = {row["id"]: row["password"] for row in csv.DictReader(file)}
-        if username not in given:
+            passwords = {row["id"]: row["password"] for row in csv.DictReader(file)}
+        if username not in passwords:
             return None
-        # These 59 random bits need no slow hash, and a class that signs in would wait for one.
-        hashed = bcrypt.hashpw(given[username].encode(), bcrypt.gensalt(6))
+        # 59 random bits need no slow hash, for which a class signing in would have to wait.
+        hashed = bcrypt.hashpw(passwords[username].encode(), bcrypt.gensalt(6))
         user = UserInfo(username=username, password=hashed, is_authorized=True)
         self.db.add(user)
         self.db.commit()
         return user
 
     def get_handlers(self, app):
-        """Of its pages those that change a password: the others do not run on JupyterHub 6."""
+        """Keep only the pages that change a password; the others fail on JupyterHub 6."""
         wanted = (ChangePasswordHandler, ChangePasswordAdminHandler)
         return [route for route in super().get_handlers(app) if route[1] in wanted]
 
 
 c.JupyterHub.authenticator_class = FirstPasswords
-c.Authenticator.allow_all = True  # who has a password was let in by the roster
+c.Authenticator.allow_all = True  # only people in the roster have passwords
 c.Authenticator.admin_users = {INSTRUCTOR}
 c.NativeAuthenticator.enable_signup = False
 c.NativeAuthenticator.minimum_password_length = 10
@@ -56,7 +56,7 @@ c.NativeAuthenticator.seconds_before_next_try = 60
 c.JupyterHub.bind_url = f"http://{SETTINGS['address']}:{SETTINGS['port']}"
 c.JupyterHub.db_url = f"sqlite:///{STATE}/jupyterhub.sqlite"
 c.JupyterHub.cookie_secret_file = str(STATE / "jupyterhub_cookie_secret")
-# Who works goes on working while the hub starts anew.
+# Servers keep running while the hub restarts.
 c.JupyterHub.cleanup_servers = not SETTINGS["systemd"]
 # What comes from outside is read by an account that may do nothing else.
 c.ConfigurableHTTPProxy.command = [
@@ -72,7 +72,7 @@ c.Spawner.default_url = "/lab"
 c.Spawner.start_timeout = c.Spawner.http_timeout = 300
 c.Spawner.environment = {
     "PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin",
-    # Only who teaches meets nbgrader's menus.
+    # Only the teacher gets nbgrader's menus.
     "JUPYTER_CONFIG_PATH": lambda spawner: (
         str(PREFIX / "instructor") if spawner.user.name == INSTRUCTOR else ""
     ),
@@ -87,13 +87,13 @@ if SETTINGS["systemd"]:
     c.Spawner.cpu_limit = SETTINGS["cores"]
 
     def unlimited(spawner):
-        """Grading takes all cores."""
+        """Let the teacher's server use all cores and memory, for grading."""
         if spawner.user.name == INSTRUCTOR:
             spawner.mem_limit = spawner.cpu_limit = None
 
     c.Spawner.pre_spawn_hook = unlimited
 
-# A server that nobody used for an hour goes; what was saved stays.
+# Stop servers that nobody has used for an hour; saved files stay.
 c.JupyterHub.load_roles = [
     {
         "name": "idle-culler",

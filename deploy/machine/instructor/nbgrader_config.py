@@ -1,4 +1,4 @@
-"""nbgrader's settings for who teaches, wherever a command is typed."""
+"""Settings of nbgrader for the teacher, in whatever folder a command runs."""
 
 from pathlib import Path
 

@@ -1,10 +1,10 @@
-"""The servers of everybody on this machine."""
+"""Settings for every Jupyter server on this machine."""
 
 c = get_config()  # noqa: F821  Jupyter provides it
 
-# Sockets in a folder of the owner's: on ports, whoever is on the machine could read along.
+# Kernels use sockets in the owner's folder: other accounts could read along on ports.
 c.KernelManager.transport = "ipc"
-# A kernel that nobody used for half an hour gives its memory back.
+# Stop kernels that nobody has used for half an hour, to free their memory.
 c.MappingKernelManager.cull_idle_timeout = 1800
 c.MappingKernelManager.cull_connected = True
 c.LabApp.extension_manager = "readonly"

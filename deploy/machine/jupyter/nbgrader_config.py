@@ -1,4 +1,4 @@
-"""nbgrader's settings for everybody on this machine."""
+"""Settings of nbgrader for everybody on this machine."""
 
 import json
 import sys
@@ -10,5 +10,5 @@ c = get_config()  # noqa: F821  nbgrader provides it
 
 c.CourseDirectory.course_id = "roofline"
 c.Exchange.root = SETTINGS["exchange"]
-# Sets lie where the links between lectures and sets lead.
+# Links between lectures and sets lead here.
 c.Exchange.assignment_dir = str(Path.home() / "roofline/exercises/en")
