@@ -1,14 +1,14 @@
-"""What grading costs beside stock nbgrader, and whether it stays that cheap for a large class.
+"""Compare the cost of grading with stock nbgrader, also for large classes.
 
-``python -m benchmarks.grading``, or ``make bench``, with nothing else on the machine: about a
-quarter of an hour. It reports and never fails, because a neighbour on the machine can halve any
-speed. ``--quick`` tries everything on few submissions; ``--unsandboxed`` is for hosts where the
+Run ``python -m benchmarks.grading`` or ``make bench`` with nothing else on the machine. It takes
+about a quarter of an hour. It reports and never fails, because other work on the machine can halve
+any speed. ``--quick`` tries everything on few submissions; ``--unsandboxed`` is for hosts where the
 sandbox cannot start.
 
-Where nothing else is said, times are those of each further submission, start-up left out: for
-stock by the difference of two runs, for ours from the second tenth of the results on. A class of a
-hundred is timed as a teacher meets it, from the command to its end; stock's time for it follows
-from a run over one and a run over some. All write a real gradebook.
+Times are per further submission, without start-up, unless stated otherwise: for stock nbgrader the
+difference of two runs, for ours from the second tenth of the results on. A class of a hundred is
+timed from the command to its end; stock's time for it follows from two shorter runs. All runs write
+a real gradebook.
 """
 
 import argparse
@@ -48,7 +48,7 @@ FIGURE = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 2, 3], [2, 4, 6])\np
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many submissions each part takes."""
+    """The number of submissions in each part."""
 
     stock: int = 12
     ours: int = 120
@@ -82,14 +82,14 @@ def report(what, value, unit, *, at_most=None, at_least=None):
 
 
 def beside_stock(kind, notebook, sizes, real, stock, at_least):
-    """Submissions a second over those of `nbgrader autograde` on the same submissions."""
+    """Report our submissions per second over those of `nbgrader autograde`."""
     ours = seconds_each(graded_class(notebook, sizes.ours, **real))
     print(f"{'':52} stock {stock:.3f} s, {WORKERS} workers {ours:.3f} s a submission")
     report(f"{kind} work, submissions/s / stock's", stock / ours, "x", at_least=at_least)
 
 
 def whole_class(kind, notebook, count, alone, each, unsandboxed):
-    """Seconds of the two commands for a new class, until they have ended."""
+    """Report the times of the two commands for a new class, from start to end."""
     with new_course() as course:
         hand_in(course, notebook, count)
         start = perf_counter()
@@ -102,7 +102,7 @@ def whole_class(kind, notebook, count, alone, each, unsandboxed):
 
 
 def long_run(count, real):
-    """Whether the last submissions of a long run take as long as the first."""
+    """Report whether the last submissions of a long run take as long as the first."""
     times = graded_class(light(), count, **real)
     part = count // 10
     first, last = times[part : 2 * part + 1], times[-part - 1 :]
@@ -111,16 +111,16 @@ def long_run(count, real):
 
 
 def many(count, fewer):
-    """A large class of all sorts is complete, in memory that does not grow with it."""
+    """Report whether a large class is graded completely, in memory that stays the same."""
     small, (counts, large) = in_a_process(fewer)[1], in_a_process(count)
-    said = ", ".join(f"{number} {state}" for state, number in counts.items())
-    print(f"{'':52} {said}")
+    states = ", ".join(f"{number} {state}" for state, number in counts.items())
+    print(f"{'':52} {states}")
     report(f"{count} folders, results / folders", sum(counts.values()) / count, "x", at_least=1)
     report(f"coordinator's memory at {count} - at {fewer}", large - small, " MB", at_most=200)
 
 
 def in_a_process(count):
-    """Counts and peak memory in MB of a coordinator that has done nothing else."""
+    """Return counts and peak memory in MB, measured in a fresh process."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(all_sorts, count).result()
 
@@ -142,7 +142,7 @@ def all_sorts(count):
 
 
 def stock_seconds(notebook, count):
-    """Seconds of `nbgrader autograde` for a single submission, and for each further one."""
+    """Return the seconds of `nbgrader autograde` for one submission, and per further one."""
     seconds = []
     for students in (1, 1 + count):
         with new_course() as course:
@@ -155,7 +155,7 @@ def stock_seconds(notebook, count):
 
 
 def graded_class(notebook, count, **options):
-    """When each submission of a run was done, in seconds, in order."""
+    """Return the times at which the submissions of a run were done, in order."""
     with new_course() as course:
         hand_in(course, notebook, count)
         summary = grade_assignment(course, SET, workers=WORKERS, progress=False, **options)
@@ -165,14 +165,14 @@ def graded_class(notebook, count, **options):
 
 
 def seconds_each(times):
-    """Seconds a submission, once the run is under way."""
+    """Return the seconds per submission after the first tenth of a run."""
     begin = len(times) // 10
     return (times[-1] - times[begin]) / (len(times) - 1 - begin)
 
 
 @contextlib.contextmanager
 def new_course():
-    """A course in a temporary folder, which goes away with it."""
+    """Yield a course in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="grading-") as folder:
         shutil.copy(ROOT / "nbgrader_config.py", folder)
         for name in ("solutions", "exercises"):
@@ -181,7 +181,7 @@ def new_course():
 
 
 def command(course, *arguments):
-    # It calls alembic by name, as an activated environment has it.
+    # nbgrader finds alembic through PATH, as in an activated environment.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     subprocess.run(
         [sys.executable, "-m", *arguments],
@@ -190,7 +190,7 @@ def command(course, *arguments):
 
 
 def light():
-    """The release with the answers of the solution, which need NumPy at most."""
+    """Return the release filled in with the solution, which uses at most NumPy."""
     path = ROOT / f"solutions/en/{SET}/{SET}.ipynb"
     solved = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
     release = nbformat.read(ROOT / f"exercises/en/{SET}/{SET}.ipynb", as_version=4)
@@ -201,7 +201,7 @@ def light():
 
 
 def typical():
-    """The same with one linear figure."""
+    """Return `light` with one figure in addition."""
     notebook = light()
     last_code = max(i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code")
     figure = nbformat.v4.new_code_cell(FIGURE, id="own-figure")
@@ -220,7 +220,7 @@ def hand_in(course, notebook, count):
 
 
 def no_marking(task, box):
-    """The master as it is, every check at half its points."""
+    """Return the release unmarked, with half the points for each check."""
     notebook = json.loads(task.release_json)
     for cell in notebook["cells"]:
         about = cell["metadata"].get("nbgrader", {})
@@ -235,7 +235,7 @@ def no_marking(task, box):
 
 
 def sorted_by_name(task, box):
-    """Graded, or as hopeless as its number says."""
+    """Return a result that depends only on the submission's name and text."""
     named = {"student": task.student, "assignment": SET, "folder": task.folder, "key": task.key}
     if task.notebook == b"not JSON":
         return Result(**named, state=REFUSED, reason="no JSON")

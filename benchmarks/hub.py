@@ -1,10 +1,9 @@
-"""What a class costs a server: people who all sign in, open a set and hand it in within a minute.
+"""Measure what a class costs a server: all sign in, open a set and hand it in within a minute.
 
-``sudo python -m benchmarks.hub --users 50`` makes a hub of its own, as tests/deploy does, with real
-accounts and servers, and lets scripts take the people's part: sign in, wait for JupyterLab, fetch
-the set, start its kernel and run the first cell, save it with answers, hand it in by the home
-page's own request. It reports times and memory, and fails only if a hand-in is lost. All of it
-talks to this machine alone, and ends by itself.
+``sudo python -m benchmarks.hub --users 50`` sets up a hub with real accounts and servers, as
+tests/deploy does. For each student a script signs in, waits for JupyterLab, fetches the set, runs
+its first cell, saves it with answers, and hands it in through the home page's request. The
+benchmark reports times and memory, and fails only if a hand-in is lost. It uses no other machine.
 """
 
 import argparse
@@ -29,11 +28,11 @@ from box import DATA, Hub  # noqa: E402
 SET = "ps1"
 PLACE = f"exercises/en/{SET}/{SET}.ipynb"
 MINUTE = 60
-PATIENCE = 600  # seconds that one person waits for anything
+PATIENCE = 600  # seconds that a student waits for anything
 
 
 class Person(threading.Thread):
-    """Somebody who signs in at a moment and hands in; ``times`` says how long each step took."""
+    """A student who signs in at a given moment; ``times`` has the seconds of each step."""
 
     def __init__(self, hub, name, begins):
         super().__init__(daemon=True)
@@ -52,7 +51,7 @@ class Person(threading.Thread):
             self.error = error
 
     def sign_in(self):
-        """From the sign-in page to JupyterLab's own page."""
+        """Sign in, and wait for the page of JupyterLab."""
         self.client.get(f"{self.hub.url}hub/login")
         form = {"username": self.name_, "password": self.hub.passwords[self.name_],
                 "_xsrf": self.token("/hub/")}  # fmt: skip
@@ -64,10 +63,10 @@ class Person(threading.Thread):
             time.sleep(0.5)
 
     def token(self, path):
-        found = [each for each in self.client.cookies.jar if each.name == "_xsrf"]
-        return max(found, key=lambda each: each.path == path).value
+        cookies = [cookie for cookie in self.client.cookies.jar if cookie.name == "_xsrf"]
+        return max(cookies, key=lambda cookie: cookie.path == path).value
 
-    def asked(self, method, path, body=None):
+    def request(self, method, path, body=None):
         head = {"X-XSRFToken": self.token(f"/user/{self.name_}/")}
         answer = self.client.request(method, self.home + path, json=body, headers=head)
         if answer.is_error:
@@ -75,13 +74,13 @@ class Person(threading.Thread):
         return answer.json()
 
     def open_set(self):
-        self.asked("GET", "roofline/home?ask_class=1")
-        self.asked("POST", "roofline/fetch", {"name": SET})
-        self.notebook = self.asked("GET", f"api/contents/{PLACE}?content=1")
+        self.request("GET", "roofline/home?ask_class=1")
+        self.request("POST", "roofline/fetch", {"name": SET})
+        self.notebook = self.request("GET", f"api/contents/{PLACE}?content=1")
 
     def run_cell(self):
         """Start the set's kernel, and run its first cell."""
-        kernel = self.asked("POST", "api/sessions", {
+        kernel = self.request("POST", "api/sessions", {
             "path": PLACE, "name": SET, "type": "notebook", "kernel": {"name": "python3"},
         })["kernel"]["id"]  # fmt: skip
         session = uuid.uuid4().hex
@@ -110,52 +109,52 @@ class Person(threading.Thread):
         cells = self.notebook["content"]["cells"]
         me = next(cell for cell in cells if cell["source"].startswith("me = "))
         me["source"] = f'me = "{self.name_}"'
-        self.asked("PUT", f"api/contents/{PLACE}", {
+        self.request("PUT", f"api/contents/{PLACE}", {
             "type": "notebook", "format": "json", "content": self.notebook["content"],
         })  # fmt: skip
         body = {"name": SET, "path": PLACE, "unfinished": True}
-        report = self.asked("POST", "roofline/hand-in", body)
+        report = self.request("POST", "roofline/hand-in", body)
         if report["state"] != "submitted":
             raise RuntimeError(f"not handed in: {report}")
 
 
 def memory(hub):
-    """PSS of each account's processes in the hub's machine, by account and kind, in bytes."""
-    found = defaultdict(lambda: defaultdict(int))
-    listed = hub.box.run("ps", "-eo", "pid=,user:32=,args=").stdout
-    for line in listed.splitlines():
+    """Return the PSS, in bytes, of processes on the hub's machine, by account and kind."""
+    sizes = defaultdict(lambda: defaultdict(int))
+    processes = hub.box.run("ps", "-eo", "pid=,user:32=,args=").stdout
+    for line in processes.splitlines():
         pid, user, command = line.split(None, 2)
-        said = hub.box.run("cat", f"/proc/{pid}/smaps_rollup", check=False).stdout
-        pss = [int(row.split()[1]) * 1024 for row in said.splitlines() if row.startswith("Pss:")]
+        rollup = hub.box.run("cat", f"/proc/{pid}/smaps_rollup", check=False).stdout
+        pss = [int(row.split()[1]) * 1024 for row in rollup.splitlines() if row.startswith("Pss:")]
         if "ipykernel" in command:
             kind = "kernel"
         elif "jupyterhub-singleuser" in command:
             kind = "server"
         else:
             kind = "other"
-        found[user][kind] += sum(pss)
-    return found
+        sizes[user][kind] += sum(pss)
+    return sizes
 
 
 def busy():
-    """Seconds for which this machine's cores have worked, whoever it was for."""
+    """Return the seconds for which this machine's cores have worked, for any process."""
     user, nice, system, *_ = map(int, Path("/proc/stat").read_text().split()[1:5])
     return (user + nice + system) / os.sysconf("SC_CLK_TCK")
 
 
 def lost(hub, names):
-    """Who has no hand-in in the exchange, or one that is not theirs."""
+    """List the students without their own hand-in in the exchange."""
     inbound = DATA / "exchange/roofline/inbound"
     command = f"cd {inbound} && grep -l 'me = ' */{SET}.ipynb; grep -ho 'me = [^ ,]*' */{SET}.ipynb"
-    said = hub.box.run("bash", "-c", command).stdout
+    output = hub.box.run("bash", "-c", command).stdout
     return [
         name for name in names
-        if said.count(f"{name}+{SET}+") != 1 or said.count(f'me = \\"{name}\\"') != 1
+        if output.count(f"{name}+{SET}+") != 1 or output.count(f'me = \\"{name}\\"') != 1
     ]  # fmt: skip
 
 
 def spread(values):
-    """Median, the value that nine of ten stay below, and the most."""
+    """Return the median, the 90th percentile and the maximum."""
     ordered = sorted(values)
     return statistics.median(ordered), ordered[int(0.9 * (len(ordered) - 1))], ordered[-1]
 
@@ -165,7 +164,7 @@ def main():
     parser.add_argument("--users", type=int, default=10, choices=range(1, 101), metavar="1-100")
     users = parser.parse_args().users
     if os.geteuid() != 0:
-        sys.exit("accounts of its own need root")
+        sys.exit("This benchmark creates accounts, so run it with sudo.")
     names = [f"student{number:03}" for number in range(users)]
     print(f"load of this machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory() as folder:
@@ -187,20 +186,21 @@ def report(hub, names):
         person.join(4 * PATIENCE)
     print(f"all done after {time.monotonic() - start:.0f} s; load {os.getloadavg()[0]:.1f}")
     print(f"{(busy() - worked) / len(names):.1f} s of processor time a user, of all that ran here")
-    failed = [f"{each.name_}: {each.error!r}" for each in people if each.error or each.is_alive()]
+    failed = [f"{person.name_}: {person.error!r}" for person in people
+              if person.error or person.is_alive()]  # fmt: skip
     for step in ("sign_in", "open_set", "run_cell", "hand_in"):
-        took = [each.times[step] for each in people if step in each.times]
-        if took:
-            middle, nine, most = spread(took)
+        seconds = [person.times[step] for person in people if step in person.times]
+        if seconds:
+            middle, nine, most = spread(seconds)
             print(f"{step:9} median {middle:6.1f} s, 9 of 10 below {nine:6.1f}, most {most:6.1f}")
-    found = memory(hub)
+    sizes = memory(hub)
     for kind in ("server", "kernel", "other"):
-        each = [found[name][kind] / 1e6 for name in names]
-        print(f"{kind:9} median {statistics.median(each):6.0f} MB a user")
-    whole = [sum(found[name].values()) / 1e6 for name in names]
+        megabytes = [sizes[name][kind] / 1e6 for name in names]
+        print(f"{kind:9} median {statistics.median(megabytes):6.0f} MB a user")
+    whole = [sum(sizes[name].values()) / 1e6 for name in names]
     print(f"a user    median {statistics.median(whole):6.0f} MB, most {max(whole):.0f}")
-    print(f"hub {sum(found['root'].values()) / 1e6:.0f} MB, "
-          f"proxy {sum(found['roofline'].values()) / 1e6:.0f} MB")  # fmt: skip
+    print(f"hub {sum(sizes['root'].values()) / 1e6:.0f} MB, "
+          f"proxy {sum(sizes['roofline'].values()) / 1e6:.0f} MB")  # fmt: skip
     missing = lost(hub, names)
     print(f"{len(names) - len(missing)} of {len(names)} hand-ins are in the exchange, each whole")
     if failed or missing:

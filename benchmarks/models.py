@@ -1,7 +1,7 @@
-"""What the model engine costs, as ratios and times measured side by side in one run.
+"""Measure the cost of the model engine, side by side with plain Python in one run.
 
-Run it with nothing else on the machine: ``python -m benchmarks.models``, or ``make bench``. It
-reports and never fails, because a neighbour on the machine can halve any speed.
+Run ``python -m benchmarks.models`` or ``make bench`` with nothing else on the machine. It reports
+and never fails, because other work on the machine can halve any speed.
 """
 
 import resource
@@ -68,7 +68,7 @@ def sweep_speed(shape):
 
 
 def sweep_memory():
-    """Megabytes by which a flat sweep of 10^7 points raises a fresh interpreter's peak, all in."""
+    """Return the megabytes that a flat sweep of 10^7 points adds to a fresh process's peak."""
     code = "from benchmarks import models; models.print_sweep_memory()"
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return float(run.stdout)
@@ -85,8 +85,8 @@ def peak_bytes():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-# The peer: the same layers in plain Python dictionaries. As LLM-Viewer does, a step makes the
-# tables of both stages and adds up every column.
+# The comparison uses the same layers in plain Python dictionaries. Like LLM-Viewer, each step builds
+# the tables of both stages and sums every column.
 SUMMED = ("flops", "bytes", "weights", "activations", "kv", "time")
 
 

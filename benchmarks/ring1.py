@@ -1,7 +1,7 @@
-"""What ring 1 costs, as ratios and times measured side by side in one run, each beside its bound.
+"""Measure the cost of ring 1 (roofline, cost, chips), and compare each figure with its bound.
 
-Run it with nothing else on the machine: ``python -m benchmarks.ring1``, or ``make bench``. It
-reports and never fails, because a neighbour on the machine can halve any speed.
+Run ``python -m benchmarks.ring1`` or ``make bench`` with nothing else on the machine. It reports
+and never fails, because other work on the machine can halve any speed.
 """
 
 import statistics
@@ -31,7 +31,7 @@ def report(what, value, unit, *, at_most=None, at_least=None):
 
 
 def import_ratio(runs=15):
-    """The median wall time of a fresh interpreter that imports roofkit, over one with NumPy."""
+    """Return the median time to start Python and import roofkit, over that for NumPy."""
     walls = {"numpy": [], "roofkit": []}
     for name in walls:
         import_seconds(name)  # byte-compiles, and warms the file cache
@@ -54,7 +54,7 @@ def scalar_microseconds(calls=20_000):
 
 
 def sweep_ratio(rounds=3):
-    """Points/s of 10^7 broadcast points over points/s of a loop on 10^6, best of each."""
+    """Return the best points/s of 10^7 broadcast points over those of a loop on 10^6."""
     swept, looped = [], []
     for _ in range(rounds):
         swept.append(points_per_second(sweep, *grid(100, 316, 317)))

@@ -1,9 +1,9 @@
-"""From a slider's step to the picture, in JupyterLab in Chromium: ours beside matplotlib's.
+"""Measure the time from a slider's step to the new picture, in JupyterLab in Chromium.
 
-Run it alone on the machine: ``python -m benchmarks.slider``. A step is a key press on a slider; it
-ends with the animation frame that shows the new picture. The peer draws the same roofline with
-matplotlib through the kernel, as ``interact`` does. It reports and never fails, because a neighbour
-on the machine can halve any speed.
+Run ``python -m benchmarks.slider`` or ``make bench`` with nothing else on the machine. A step is a
+key press on a slider and ends with the animation frame that shows the new picture. The comparison
+draws the same roofline with matplotlib in the kernel, with ``interact``. The benchmark reports and
+never fails, because other work on the machine can halve any speed.
 """
 
 import sys
@@ -35,7 +35,7 @@ def draw(peak):
     )
     plt.show()
 """
-# From here a slider has as many steps to its end as are pressed.
+# From batch 8 the slider has enough steps before its end.
 MODEL = "from rooflab import explore\nlive = explore.model(batch=8)\nlive"
 # Resolves to the ms from the next key press on the handle to the frame with the new picture.
 WATCH = """
@@ -54,8 +54,7 @@ WATCH = """
   });
 }
 """
-# Where the slider and the picture are; each is the first of its kind there, but for the width of
-# several chips, their second slider.
+# Selectors of cell, slider and picture. For several chips the second slider, the width, is used.
 VARIANTS = {
     "explore.roofline": (".jp-Cell >> nth=0", ".noUi-handle", "svg > path.roof"),
     "explore.matmul": (".jp-Cell >> nth=1", ".noUi-handle", "svg > path.kernel"),
@@ -81,7 +80,7 @@ def main():
         driver.open_notebook(page, url, "slider.ipynb")
         driver.run_all(page)
         page.wait_for_selector(".widget-interact img")
-        # Taking turns, so that a slow minute of the machine meets both.
+        # They take turns, so that a slow minute of the machine affects all.
         for key in ("ArrowRight", "ArrowLeft") * 5:
             for name, selectors in VARIANTS.items():
                 taken[name] += steps(page, *selectors, key)
@@ -89,7 +88,7 @@ def main():
 
 
 def steps(page, cell, handle, picture, key, count=8, warm_up=1):
-    """The times of so many key presses, ms; more would reach the end of a slider."""
+    """Return the milliseconds of key presses; more of them would reach the slider's end."""
     cell = page.locator(cell)
     handle, picture = cell.locator(handle).first, cell.locator(picture).first
     handle.focus()

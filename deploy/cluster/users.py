@@ -1,8 +1,8 @@
 """Give each account of a roster a number that it keeps: python deploy/cluster/users.py ROSTER USERS
 
-Reads the ids of a roster (a CSV file as described in TEACHING.md, with a column id), and writes USERS,
-a file of values for the chart. An account in this file keeps its number even if it leaves the roster,
-because the number owns its files.
+Reads the ids of a roster (a CSV file as described in TEACHING.md, with a column id), and writes
+USERS, a file of values for the chart. An account in this file keeps its number even if it leaves
+the roster, because the number owns its files.
 """
 
 import argparse

@@ -39,8 +39,8 @@ def main():
     interpreter = Path(sys.executable).resolve()
     if sys.version_info < (3, 11) or not is_open_to_all(interpreter):
         sys.exit(
-            f"{interpreter} is older than Python 3.11, or students cannot run it. Start this script "
-            "with the system's own Python, such as /usr/bin/python3."
+            f"{interpreter} is older than Python 3.11, or students cannot run it. Start this "
+            "script with the system's own Python, such as /usr/bin/python3."
         )
     os.umask(0o022)
     # Git refuses a clone that belongs to another account, unless it is listed as safe.

@@ -1,6 +1,6 @@
 """Create accounts, first passwords, exchange and gradebook for a roster.
 
-install.py runs this as root, in the environment that it has built. Existing accounts and files stay.
+install.py runs this as root, in the environment that it has built. What exists already stays.
 """
 
 import csv
@@ -43,7 +43,7 @@ def main():
         add_account(instructor)
     write_first_passwords(Path(settings["state"]), instructor, entries)
     make_exchange(Path(settings["exchange"]), instructor)
-    # The solutions belong to root, so that the teacher edits a copy; only the teacher can read them.
+    # Only the teacher can read the solutions. They belong to root, so the teacher edits a copy.
     os.chown(prefix / "teaching", 0, pwd.getpwnam(instructor).pw_gid)
     (prefix / "teaching").chmod(0o750)
     if settings["gradebook"] == "postgresql":
@@ -57,9 +57,9 @@ def refuse_bad_ids(names, instructor):
     for name in [*names, instructor]:
         if not NAME.fullmatch(name):
             sys.exit(
-                f"{name!r} cannot be an account. On a hub each id is the name of an account: a letter "
-                'a-z, then letters, digits, "-" and "_", at most 31 characters. Change the id in the '
-                'roster, for example to "s1234567".'
+                f"{name!r} cannot be an account. On a hub each id is the name of an account: a "
+                'letter a-z, then letters, digits, "-" and "_", at most 31 characters. Change the '
+                'id in the roster, for example to "s1234567".'
             )
     if instructor in names:
         sys.exit(

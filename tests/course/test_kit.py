@@ -117,7 +117,7 @@ def test_an_archive_that_was_not_unpacked_whole_is_told_in_a_sentence(kit, tmp_p
 def test_it_sets_itself_up_in_an_empty_home_and_its_problem_sets_run(kit, environment):
     # It opens on the home, which needs no notebook in the address.
     assert re.search(r"\d/lab\?token", environment.address)
-    assert "Setting up, once" in environment.printed
+    assert "Setting up the course" in environment.printed
     _, printed = environment.started()
     assert "Setting up" not in printed  # what was set up is kept
     assert noise(environment.printed + printed) == []
