@@ -85,8 +85,8 @@ def peak_bytes():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-# The comparison uses the same layers in plain Python dictionaries. Like LLM-Viewer, each step builds
-# the tables of both stages and sums every column.
+# The comparison has the same layers in plain Python dictionaries. Like LLM-Viewer, each step
+# builds the tables of both stages and sums every column.
 SUMMED = ("flops", "bytes", "weights", "activations", "kv", "time")
 
 

@@ -62,9 +62,7 @@ def refuse_bad_ids(names, instructor):
                 'id in the roster, for example to "s1234567".'
             )
     if instructor in names:
-        sys.exit(
-            f"{instructor} is the teacher, but the roster has this id too. Remove it from the roster."
-        )
+        sys.exit(f"{instructor} is the teacher. Remove this id from the roster.")
     for name in names:
         if account_exists(name) and name not in group_members(STUDENTS):
             sys.exit(

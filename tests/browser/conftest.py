@@ -20,30 +20,17 @@ LIVE = [
     ("-", "code", "print(live.peak_flops, live.bandwidth, live.intensity)"),
 ]
 
-TIMES = [
-    (
-        "-",
-        "code",
-        "import roofkit as rk\nfrom rooflab import explore\n"
-        'bars = explore.times(rk.Cost(1e12, 2e9), ["H100 SXM", "TPU v6e"])\nbars',
-    ),
-    ("-", "code", "print(bars.cost.flops, bars.cost.bytes)"),
-]
-
-CHIPS = [
-    ("-", "code", driver.CHIPS),
-    ("-", "code", "print(split.n, split.D, split.B, split.estimate.bound)"),
-]
-
-MATMUL = [
-    ("-", "code", driver.MATMUL),
-    ("-", "code", "print(live.B, live.D, live.F, live.tile, live.dtype)"),
-]
-
-MODEL = [
-    ("-", "code", driver.MODEL),
-    ("-", "code", "print(live.state['batch'], live.served.chip.name, live.decode.time)"),
-]
+TIMES = """import roofkit as rk
+from rooflab import explore
+bars = explore.times(rk.Cost(1e12, 2e9), ["H100 SXM", "TPU v6e"])
+bars"""
+# Notebooks of a picture and a cell that prints its state.
+PICTURES = {
+    "times": (TIMES, "bars.cost.flops, bars.cost.bytes"),
+    "chips": (driver.CHIPS, "split.n, split.D, split.B, split.estimate.bound"),
+    "matmul": (driver.MATMUL, "live.B, live.D, live.F, live.tile, live.dtype"),
+    "model": (driver.MODEL, "live.state['batch'], live.served.chip.name, live.decode.time"),
+}
 
 
 @pytest.fixture(scope="session")
@@ -59,29 +46,28 @@ def chromium():
 @pytest.fixture(scope="session")
 def npm():
     if not shutil.which("npm"):
-        reason = "no npm found: install Node.js, from whose packages pages and decks are made"
+        reason = "no npm found: install Node.js, which fetches packages for pages and decks"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
 def axe(npm):
-    """axe-core, which finds what keeps people from using a page."""
+    """The script of axe-core, which checks accessibility."""
     return web_assets.npm_text("axe-core", "4.14.1", "axe.min.js")
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """What the server serves: copies of the lectures, and a notebook a picture."""
+    """A folder with copies of the lectures, and a notebook for each picture."""
     course = tmp_path_factory.mktemp("course")
     folder = course / "en"
     folder.mkdir()
     for lecture in driver.LECTURES:
         shutil.copy(lecture, folder)
     driver.write_notebook(folder / "live.ipynb", LIVE)
-    driver.write_notebook(folder / "times.ipynb", TIMES)
-    driver.write_notebook(folder / "chips.ipynb", CHIPS)
-    driver.write_notebook(folder / "matmul.ipynb", MATMUL)
-    driver.write_notebook(folder / "model.ipynb", MODEL)
+    for name, (source, state) in PICTURES.items():
+        cells = [("-", "code", source), ("-", "code", f"print({state})")]
+        driver.write_notebook(folder / f"{name}.ipynb", cells)
     return folder
 
 
@@ -108,7 +94,7 @@ def page_of_lab(browser):
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_teardown(item, nextitem):
     yield
-    # Playwright leaves an event loop running, which tests of other folders would trip over.
+    # Playwright leaves an event loop running, which breaks tests of other folders.
     if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
         OPEN.close()
         started.cache_clear()
@@ -135,15 +121,15 @@ def page(context):
 
 @pytest.fixture
 def lab(browser, request):
-    """A page for JupyterLab, which takes seconds to load: one test after the other has it."""
+    """The page with JupyterLab, which tests share because it takes seconds to load."""
     page, failed = page_of_lab(browser), request.session.testsfailed
     yield page
-    if request.session.testsfailed > failed:  # nobody knows how that test left it
+    if request.session.testsfailed > failed:  # a failed test may leave it in any state
         page.close()
         page_of_lab.cache_clear()
 
 
 @pytest.fixture
 def live(lab, url):
-    """The page with live.ipynb open in JupyterLab, run, its roofline drawn."""
+    """The page with live.ipynb open and run in JupyterLab."""
     return driver.open_picture(lab, url, "live.ipynb")

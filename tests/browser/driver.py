@@ -18,7 +18,7 @@ from tools.slides.chromium import FLAGS, PAGE_TIMEOUT
 ROOT = Path(__file__).resolve().parents[2]
 
 LECTURES = sorted((ROOT / "course/en").glob("*.ipynb"))
-# For tests that take long with each lecture: the first, and every week the others.
+# Slow tests run the first lecture, and the others only weekly.
 FIRST, *OTHERS = LECTURES
 ALL = pytest.mark.weekly("every lecture works in a real JupyterLab, not only the first")
 EACH = [
@@ -47,11 +47,11 @@ def chromium(path):
 
 @contextlib.contextmanager
 def jupyter_lab(folder, private):
-    """JupyterLab over ``folder``, all its settings under ``private``; gives its address."""
+    """Start JupyterLab over ``folder``, with its settings in ``private``; yields its address."""
     private = Path(private)
     settings = private / "config/labconfig/page_config.json"
     settings.parent.mkdir(parents=True)
-    # The news toast would cover a corner of the page.
+    # The toast with news would cover a corner of the page.
     toast = "@jupyterlab/apputils-extension:announcements"
     settings.write_text(json.dumps({"disabledExtensions": {toast: True}}))
     environment = os.environ | {
@@ -72,7 +72,7 @@ def jupyter_lab(folder, private):
     try:
         yield _address(server, private / "runtime", log)
     finally:
-        # The server ends its kernels first; two requests to stop mean "do not ask".
+        # On the first signal the server stops its kernels before it exits.
         server.terminate()
         try:
             server.wait(20)
@@ -82,7 +82,7 @@ def jupyter_lab(folder, private):
 
 
 def _address(server, runtime, log):
-    """The server's address, once it answers: it moves to another port if the usual one is taken."""
+    """Wait until the server answers and return its address, which may have any port."""
     deadline = time.monotonic() + PAGE_TIMEOUT / 1000
     while time.monotonic() < deadline and server.poll() is None:
         for file in runtime.glob("jpserver-*.json"):
@@ -95,23 +95,23 @@ def _address(server, runtime, log):
 
 
 def new_context(browser, **options):
-    """A BrowserContext whose pages wait for as long as a busy machine may take."""
+    """Return a BrowserContext whose pages wait long enough for a busy machine."""
     context = browser.new_context(**options)
     context.set_default_timeout(PAGE_TIMEOUT)
     return context
 
 
 def until(page, read, wanted):
-    """Read until it is as wanted, which may still be on its way; what was read."""
+    """Call ``read`` until its value is ``wanted``, and return the value."""
     deadline = time.monotonic() + PAGE_TIMEOUT / 1000
-    while not wanted(found := read()):
-        assert time.monotonic() < deadline, f"still {found}"
+    while not wanted(value := read()):
+        assert time.monotonic() < deadline, f"still {value}"
         page.wait_for_timeout(20)
-    return found
+    return value
 
 
 def write_notebook(path, cells):
-    """A notebook of ``(slide type, cell type, source)`` triples."""
+    """Write a notebook with ``(slide type, cell type, source)`` triples as cells."""
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
     for index, (slide, kind, source) in enumerate(cells):
@@ -122,9 +122,9 @@ def write_notebook(path, cells):
 
 
 def open_notebook(page, url, path):
-    """Open a notebook alone, as it is on disk; in the JupyterLab that the page shows, if it does.
+    """Open a notebook as it is on disk and close others; reuse JupyterLab if the page shows it.
 
-    Its kernel is the one that it had before, if it had one.
+    The notebook keeps the kernel that it had before.
     """
     if page.url.startswith(f"{url}lab"):
         page.evaluate(
@@ -154,7 +154,7 @@ def open_picture(page, url, path):
 
 
 def readings(page):
-    """What the picture's read-outs say, without their names."""
+    """Return the values of the picture's read-outs."""
     return page.get_by_role("status").inner_text().split("\n")[1::2]
 
 
@@ -175,7 +175,7 @@ def run_all(page):
 
 
 def run_cell(page, index):
-    """Run one cell and give its outputs, as in the notebook file."""
+    """Run one cell and return its outputs, as in the notebook file."""
     return page.evaluate(
         """async (index) => {
           const app = window.jupyterapp, notebook = app.shell.currentWidget.content;
@@ -189,7 +189,7 @@ def run_cell(page, index):
 
 
 def code_cells(page):
-    """Each code cell as in the notebook file, whether it is on the screen or not."""
+    """Return the code cells as in the notebook file, also those off the screen."""
     return page.evaluate(
         """() => window.jupyterapp.shell.currentWidget.content.widgets
           .map((cell) => cell.model.toJSON()).filter((cell) => cell.cell_type === "code")"""
@@ -197,8 +197,8 @@ def code_cells(page):
 
 
 def show_widget(page):
-    """Scroll to the last live picture of the notebook, if it has one."""
-    found = page.evaluate(
+    """Scroll to the last live picture of the notebook, if any."""
+    has_picture = page.evaluate(
         """async () => {
           window.polls = 0;
           const notebook = window.jupyterapp.shell.currentWidget.content;
@@ -208,13 +208,13 @@ def show_widget(page):
           return index >= 0;
         }"""
     )
-    if found:
-        # Until it stays: JupyterLab scrolls on as the cells that come near take their height.
+    if has_picture:
+        # JupyterLab scrolls on while cells nearby get their height, so wait until the picture stays.
         page.wait_for_function(
             """() => {
               const widget = [...document.querySelectorAll(".roofkit-explorer")].at(-1);
               const box = widget?.getBoundingClientRect();
-              // One that is taller than the window shows its top.
+              // A picture taller than the window shows its top.
               const tall = box && box.height > innerHeight / 2;
               const inside = box && box.top >= 0
                 && (tall ? box.top : box.bottom) <= (tall ? innerHeight / 2 : innerHeight);
@@ -231,13 +231,23 @@ def save(page):
 
 
 def slider(page, name, of=SLIDERS):
-    """The handle of one of the sliders of the page's first live picture."""
+    """Return the handle of a slider of the page's first live picture."""
     return page.locator(f".roofkit-explorer {HANDLE}").nth(of.index(name))
 
 
+def press(page, name, key, times=1, of=SLIDERS):
+    """Press a key on a slider's handle, and wait for the new picture."""
+    before = drawn(page)
+    handle = slider(page, name, of)
+    handle.focus()
+    for _ in range(times):
+        handle.press(key)
+    wait_redrawn(page, before)
+
+
 def drag(page, name, distance, of=SLIDERS):
-    """Drag a slider's handle to the right, pixels."""
-    # Waits until the handle stands still: a slide may be moving in.
+    """Drag a slider's handle to the right, by a distance in pixels."""
+    # Hovering waits until the handle stops moving, in case its slide moves in.
     slider(page, name, of).hover()
     box = slider(page, name, of).bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -247,7 +257,7 @@ def drag(page, name, distance, of=SLIDERS):
 
 
 def drawn(page):
-    """All that the page's live pictures show, as SVG."""
+    """Return the SVG of all live pictures of the page."""
     return page.evaluate(DRAWN)
 
 
@@ -256,7 +266,7 @@ def wait_redrawn(page, before):
 
 
 def screenshot(page, name):
-    """A picture of the window for a person to look at, who is not there in CI."""
+    """Save a screenshot for a person to look at, except in CI."""
     if os.environ.get("CI"):
         return
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,17 @@ import re
 
 import numpy as np
 import pytest
-from driver import drawn, open_picture, readings, run_cell, screenshot, slider, until, wait_redrawn
+from driver import (
+    drawn,
+    open_picture,
+    press,
+    readings,
+    run_cell,
+    screenshot,
+    slider,
+    until,
+    wait_redrawn,
+)
 
 import roofkit as rk
 from rooflab import explore
@@ -145,47 +155,27 @@ def chips(lab, url):
 def test_one_step_wider_and_compute_binds(chips):
     assert readings(chips) == ["link-bound", "373 µs to 834 µs", "8,756", "1.87×"]
     screenshot(chips, "chips-1-start")
-    press(chips, "D", "ArrowRight")
+    press(chips, "D", "ArrowRight", of=SLIDERS)
     assert readings(chips) == ["compute-bound", "392 µs to 889 µs", "8,756", "2×"]
     wait_kernel(chips, "2 9216 1024 compute")
 
 
 @pytest.mark.weekly("the buttons of live chips choose, and have names")
 def test_buttons_keep_the_number_of_chips_where_such_a_group_exists(chips):
-    press(chips, "n", "End")
+    press(chips, "n", "End", of=SLIDERS)
     assert slider(chips, "n", of=SLIDERS).get_attribute("aria-valuetext") == "256"
     choose(chips, "H100 SXM: switch that adds")
     assert place_of_n(chips) == ("7.0", "7.0", "8")
     wait_kernel(chips, "8 8192 1024 link")
-    press(chips, "n", "ArrowLeft")
+    press(chips, "n", "ArrowLeft", of=SLIDERS)
     choose(chips, "TPU v5e: line")
     assert place_of_n(chips) == ("3.0", "8.0", "8")
     screenshot(chips, "chips-2-line")
-    press(chips, "n", "ArrowLeft", 2)
+    press(chips, "n", "ArrowLeft", 2, of=SLIDERS)
     choose(chips, "TPU v5e: ring")
     assert "line of 2: a ring needs 3 chips" in drawn(chips)
     assert readings(chips)[2] == "8,756"
     wait_kernel(chips, "2 8192 1024 link")
-
-
-@pytest.mark.weekly("the buttons of live chips choose, and have names")
-def test_controls_have_names(chips):
-    for name, word in zip(SLIDERS, ("n", "D", "B"), strict=True):
-        assert slider(chips, name, of=SLIDERS).get_attribute("aria-label") == word
-    group = chips.get_by_role("group", name="topology")
-    group.get_by_role("button", name="TPU v5e: slice", pressed=True).press("Tab")
-    chips.keyboard.press("Enter")
-    group.get_by_role("button", name="TPU v5e: line", pressed=True).wait_for()
-    assert group.get_by_role("button", pressed=True).count() == 1
-
-
-def press(page, name, key, times=1):
-    before = drawn(page)
-    handle = slider(page, name, of=SLIDERS)
-    handle.focus()
-    for _ in range(times):
-        handle.press(key)
-    wait_redrawn(page, before)
 
 
 def choose(page, name):

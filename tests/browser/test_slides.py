@@ -186,11 +186,6 @@ def test_code_lies_over_the_slide_and_moves_nothing(whole):
     assert not faults, "\n".join(faults)
 
 
-def test_only_the_picture_of_a_whole_model_has_more_text_than_a_slide_holds():
-    still = [each.stem for each in LECTURES if not live_slides(each.stem)]
-    assert still == ["10-from-diagnosis-to-cure"]
-
-
 MOVING = [each for each in EACH if live_slides(each.values[0].stem)]
 
 

@@ -3,16 +3,7 @@
 import re
 
 import pytest
-from driver import (
-    drawn,
-    open_picture,
-    run_cell,
-    screenshot,
-    slider,
-    until,
-    wait_redrawn,
-    write_notebook,
-)
+from driver import open_picture, press, run_cell, screenshot, slider, until, write_notebook
 
 import roofkit as rk
 from rooflab.plot import engineering
@@ -34,13 +25,8 @@ def bars(lab, url):
 
 def test_halving_the_flops_moves_the_bars_as_ring_1_says(bars):
     assert_as_ring_1(bars, rk.Cost(flops=1e12, bytes=2e9))
-    before = drawn(bars)
-    handle = slider(bars, "flops", of=("flops", "bytes"))
-    assert handle.get_attribute("aria-label") == "work"
-    handle.focus()
-    for _ in range(10):
-        handle.press("ArrowLeft")
-    wait_redrawn(bars, before)
+    assert slider(bars, "flops", of=("flops", "bytes")).get_attribute("aria-label") == "work"
+    press(bars, "flops", "ArrowLeft", 10, of=("flops", "bytes"))
     bars.wait_for_function(
         "() => document.querySelector('.readings').innerText.includes('597 µs to')"
     )
@@ -60,12 +46,10 @@ def test_sliders_that_count_tokens_and_bits_move_through_their_stops(lab, url, f
     open_picture(lab, url, "terms.ipynb")
     assert_as_ring_1(lab, rk.Cost(1e12, 1e10))
     for key, label, start, after in (("flops", "tokens", 100, 200), ("bytes", "bits", 16, 8)):
-        handle, before = slider(lab, key, of=("flops", "bytes")), drawn(lab)
-        said = [handle.get_attribute(name) for name in ("aria-label", "aria-valuetext")]
-        assert said == [label, str(start)]
-        handle.focus()
-        handle.press("ArrowRight")
-        wait_redrawn(lab, before)
+        handle = slider(lab, key, of=("flops", "bytes"))
+        texts = [handle.get_attribute(name) for name in ("aria-label", "aria-valuetext")]
+        assert texts == [label, str(start)]
+        press(lab, key, "ArrowRight", of=("flops", "bytes"))
         assert handle.get_attribute("aria-valuetext") == str(after)
     screenshot(lab, "times-terms")
     assert_as_ring_1(lab, rk.Cost(2e12, 5e9))
