@@ -25,20 +25,20 @@ VIDUR = {"a100": "A100 80GB SXM", "h100": "H100 SXM"}
 KINDS = {"add": "add", "input_layernorm": "rms_norm", "mlp_act": "gated_activation"}
 NOW, BEFORE = "vLLM 2026", "PyTorch 2024"
 FOLDS = 5
-# Weights of one shape that the authors of aiconfigurator multiplied by in turn.
+# The number of matrices of one shape that aiconfigurator multiplied by in turn.
 TURNS = 6.0
-# On either side of an interval: less than 5%, because a model that nobody has seen differs more
-# from the fit than those that were left out of it one by one. At 4% the models judged by the
-# quantiles of the others are covered nine times in ten.
+# The share outside an interval on either side. It is below 5%, because a new model differs more from
+# the fit than those that were left out one by one. At 4%, intervals from the other models cover a
+# model nine times in ten.
 TAIL = 0.04
-# Heads of 512 elements run as another kernel, many times slower.
+# Heads of 512 elements use another kernel, many times slower.
 WIDEST_HEAD = 256
-# A fit starts where physics would put it: full speed, microseconds, a tenth.
+# A fit starts at plausible values: full speed, microseconds, a tenth.
 MATMUL = {
     "peak": 0.9, "bandwidth": 0.9, "write": 1e-10, "cache": 2e10, "overhead": 3e-6, "join": 2e-6,
     "throttle": 0.1,
 }  # fmt: skip
-NARROWING = {"row": 1e-6, "narrow": 0.5}  # and no split sums to join
+NARROWING = {"row": 1e-6, "narrow": 0.5}  # no split sums to join
 ROWS = {
     "add": {"bandwidth": 0.9, "overhead": 2.5e-6, "cached": 0.3},
     "rms_norm": {"rate": 5e9, "overhead": 2.5e-6, "cached": 0.3, "step": 9e-7},
@@ -56,18 +56,18 @@ AT_MOST = {"cached": 1.0, "bandwidth": 1.0, "peak": 1.0}
 
 
 class Study(NamedTuple):
-    """One kind of kernel timed with one software: its table, and which sizes its range has."""
+    """One kind of kernel timed with one software: its table, and the sizes that its range has."""
 
     software: str
     kernel: str
     table: dict
     sizes: tuple
-    # Intervals of all variants together, where these are few rows each.
+    # Whether all variants share their intervals, because each has few rows.
     pooled: bool = False
 
 
 def rows_of(file):
-    """The columns of a file as arrays: numbers where they are, times in seconds."""
+    """Read the columns of a file as arrays, with numbers where possible and times in seconds."""
     with file.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     table = {key: np.array([row[key] for row in rows]) for key in rows[0]}
@@ -83,10 +83,10 @@ def pick(table, keep):
 
 
 def _numbered(*columns):
-    """A number for every row, the same for rows that agree in all columns, shuffled by them."""
+    """Number the rows in shuffled order; rows that agree in all columns share a number."""
     rows = [tuple(map(float, row)) for row in zip(*columns, strict=True)]
     distinct = sorted(set(rows))
-    # Neighbours in size fall in different folds.
+    # Neighbours in size go to different folds.
     return np.array([{row: i for i, row in enumerate(distinct)}[row] for row in rows]) % FOLDS
 
 
@@ -175,7 +175,7 @@ BYTES = {"bf16": 2, "fp8": 1}
 
 
 def predict(kernel, variant, chip, constants, part):
-    """Predicted seconds of rows of one chip and variant, and the place of their regime."""
+    """Predict the seconds of rows of one chip and variant, and the index of their regime."""
     gpu = figures(chip, variant)
     if kernel == "matmul":
         return gpus.time_matmul(gpu, constants, part["B"], part["D"], part["F"], BYTES[variant])
@@ -194,7 +194,7 @@ def figures(chip, variant):
 
 
 def starting(label, variant, chip):
-    """Where the fit of a kernel's constants starts, and the constants that are given."""
+    """Return the start of the fit of a kernel's constants, and the fixed constants."""
     kernel = study(label).kernel
     if kernel == "matmul":
         turns = {"turns": TURNS} if study(label).software == NOW else {}
@@ -206,9 +206,9 @@ def starting(label, variant, chip):
     if kernel == "attention":
         start, old = ATTENTION[variant], chip.startswith("A100")
         if variant == "decode":
-            # The attention of vLLM 0.14.0, which ran on A100, splits keys for groups alone.
+            # The attention of vLLM 0.14.0, which ran on A100, splits keys only for groups.
             return start, {"grouped_only": int(old)}
-        # Heads of one width cannot tell the time of a softmax from that of the products.
+        # With one head width, the fit cannot separate the softmax from the products.
         return {name: at for name, at in start.items() if not old or name != "softmax"}, (
             {"softmax": start["softmax"]} if old else {}
         )
@@ -216,7 +216,7 @@ def starting(label, variant, chip):
 
 
 def fit(label, variant, chip, keep):
-    """Constants at which the logarithms of predicted / measured are small, for rows that count.
+    """Fit constants that make the logarithms of predicted / measured small.
 
     The loss is soft L1, so that a kernel that the library chose badly bends the fit little.
     """
@@ -246,7 +246,7 @@ def _of(its, chip, variant):
 
 
 def parts(label):
-    """Every chip and variant of a study."""
+    """Return every chip and variant of a study."""
     table = study(label).table
     both = zip(table["chip"].tolist(), table["variant"].tolist(), strict=True)
     return list(dict.fromkeys(both))
@@ -254,14 +254,14 @@ def parts(label):
 
 @functools.cache
 def fitted(label):
-    """The constants that are shipped, by chip and variant."""
+    """Fit the constants of gpus.toml, by chip and variant."""
     every = np.ones(len(study(label).table["seconds"]), bool)
     return {(chip, variant): fit(label, variant, chip, every) for chip, variant in parts(label)}
 
 
 @functools.cache
 def left_out(label):
-    """measured / predicted of every row by a fit to the other folds, and its regime."""
+    """Return measured / predicted of every row, from a fit to the other folds, and its regime."""
     its = study(label)
     seconds, regime = np.empty(len(its.table["seconds"])), np.empty(len(its.table["seconds"]), int)
     for number in np.unique(its.table["fold"]):
@@ -276,7 +276,7 @@ def left_out(label):
 
 @functools.cache
 def by_others(label, chip, other):
-    """measured / predicted, regime and place of a chip's rows by the constants of another."""
+    """Judge a chip by another's constants: measured / predicted, regime and index of rows."""
     its, rows = study(label), []
     for variant in dict.fromkeys(v for c, v in parts(label) if c == chip):
         constants = fitted(label).get((other, variant))
@@ -295,12 +295,12 @@ def by_others(label, chip, other):
 
 
 def regimes(label):
-    """How many regimes the rows of a study fall in."""
+    """Count the regimes of a study."""
     return int(left_out(label)[1].max()) + 1
 
 
 def intervals(ratio, regime, count):
-    """What measured / predicted lies between in every regime, or in all where one has no rows.
+    """Return the interval of measured / predicted in every regime; without rows, that of all.
 
     A share ``TAIL`` of the rows lies on either side, and of few rows the least and the largest.
     """
@@ -313,7 +313,7 @@ def intervals(ratio, regime, count):
 
 
 def interval(label, chip, variant, keep=True):
-    """The interval of a kernel on a chip, from the rows left out of its fits."""
+    """Return the interval of a kernel on a chip, from the rows left out of its fits."""
     its = study(label)
     ratio, regime = left_out(label)
     here = its.table["chip"] == chip if its.pooled else _of(its, chip, variant)
@@ -322,7 +322,7 @@ def interval(label, chip, variant, keep=True):
 
 
 def around(label, variant):
-    """An interval wide enough for all chips, each by its own constants and by every other's."""
+    """Return an interval wide enough for all chips, by their own and by each other's constants."""
     its = study(label)
     chips = dict.fromkeys(chip for chip, its_variant in parts(label) if its_variant == variant)
     found = [interval(label, chip, variant) for chip in chips]
@@ -340,7 +340,7 @@ def around(label, variant):
 
 @functools.cache
 def judged(label):
-    """Ratios, and intervals whose quantiles come from the other folds."""
+    """Return ratios, and intervals whose quantiles come from the other folds."""
     its = study(label)
     ratio, regime = left_out(label)
     low, high = np.empty(len(ratio)), np.empty(len(ratio))
@@ -354,7 +354,7 @@ def judged(label):
 
 @functools.cache
 def layers():
-    """The kernels of every layer that vidur timed: calls, measured, predicted, low and high.
+    """Collect the kernels of the layers that vidur timed: calls, measured, predicted, low, high.
 
     Of one chip, model, split and number of tokens: four matmuls, a gated activation, and two norms
     and two residual adds, which a layer has two of.
@@ -376,7 +376,7 @@ def layers():
 
 @functools.cache
 def whole_layers(correlation):
-    """measured / predicted of every layer, and its interval for such a correlation of errors."""
+    """Return measured / predicted of every layer, and its interval for a correlation of errors."""
     found = []
     for calls, measured, predicted, low, high in layers().values():
         each_part = [
@@ -392,17 +392,17 @@ TRIED = tuple(np.arange(0, 1.01, 0.05).round(2).tolist())
 
 
 def correlation(among=slice(None)):
-    """The correlation of errors within a layer: the least whose intervals cover 90% of layers."""
+    """Return the least correlation within a layer whose intervals cover 90% of layers."""
     for tried in TRIED:
         ratio, low, high = whole_layers(tried)[:, among]
-        # Half a percent more is asked for, so that a single layer does not decide.
+        # Half a percent is added, so that a single layer does not decide.
         if np.mean((ratio >= low) & (ratio <= high)) >= gpus.COVERAGE + 0.005:
             return tried
     return TRIED[-1]
 
 
 def judged_layers():
-    """Ratios and intervals of layers; the correlation comes from the layers of other models."""
+    """Return ratios and intervals of layers, with the correlation from other models' layers."""
     models = np.array([model for _, model, *_ in layers()])
     found = np.empty((3, len(models)))
     for model in np.unique(models):
@@ -412,13 +412,13 @@ def judged_layers():
 
 
 def document():
-    """gpus.toml as text."""
+    """Return the text of gpus.toml."""
     lines = [HEAD.strip(), "", f'correlation."{BEFORE}" = {correlation()}']
     for label in STUDIES:
         its = study(label)
         for chip, variant in parts(label):
             table = pick(its.table, _of(its, chip, variant))
-            # The authors of vidur do not say which of the two 16-bit dtypes they ran.
+            # The authors of vidur do not say which 16-bit dtype they used.
             dtypes = ["fp8"] if variant == "fp8" else ["bf16"]
             dtypes = ["bf16", "fp16"] if its.software == BEFORE else dtypes
             lines += [
@@ -465,7 +465,7 @@ HEAD = """
 
 
 def _range(values):
-    """The least and the largest that was timed."""
+    """Return the least and the largest value that was timed."""
     return [int(values.min()), int(values.max())]
 
 
@@ -488,7 +488,7 @@ def _bounds(rows):
 
 
 def figures_of(ratio, low, high):
-    """Rows, median error, 90% of errors, share within 15%, share in the interval, its width."""
+    """Return the row count, median and 90% error, shares within 15% and the interval, its width."""
     error = np.abs(1 / ratio - 1)
     inside = (ratio >= low) & (ratio <= high)
     return (
@@ -498,7 +498,7 @@ def figures_of(ratio, low, high):
 
 
 def summary():
-    """The rows of README.md: label and figures, all judged on what the fit did not see."""
+    """Return the rows of README.md: labels and figures, judged on data left out of the fit."""
     for label in STUDIES:
         its = study(label)
         found = judged(label)
@@ -514,7 +514,7 @@ def summary():
 
 
 def crossed():
-    """The figures of each GPU by the constants of each other, in the interval of neither."""
+    """Return the figures of each GPU by the constants of every other GPU."""
     for label in STUDIES:
         its = study(label)
         chips = dict.fromkeys(chip for chip, _ in parts(label))
@@ -532,7 +532,7 @@ def crossed():
 
 
 def in_detail():
-    """The figures of every model and of every kernel."""
+    """Print the figures of every model and of every kernel."""
     for label in STUDIES:
         its, found = study(label), judged(label)
         for chip in dict.fromkeys(its.table["chip"].tolist()):

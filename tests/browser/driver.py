@@ -209,7 +209,7 @@ def show_widget(page):
         }"""
     )
     if has_picture:
-        # JupyterLab scrolls on while cells nearby get their height, so wait until the picture stays.
+        # JupyterLab scrolls on while cells nearby get their height: wait until the picture stays.
         page.wait_for_function(
             """() => {
               const widget = [...document.querySelectorAll(".roofkit-explorer")].at(-1);
