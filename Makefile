@@ -1,15 +1,15 @@
 # make lab     set up once, then open the course in JupyterLab (PORT=8888, BROWSER=none for no window)
-# make test    set up once, then run every test but the slow ones; with ALL=1 those too
-# make weekly  run the tests of changes in other projects, of every page and deck, and the dearest
+# make test    set up once, then run the fast tests; with ALL=1 also the slow ones
+# make weekly  run the slowest tests: of other projects' changes, every page and deck, whole kits
 # make teach   open the course with the solutions and nbgrader's Formgrader
-# make grade   grade what students handed in: make grade PS=ps1 (TEACHING.md goes through a term)
+# make grade   grade a problem set: make grade PS=ps1 (see TEACHING.md)
 # make kit     pack what students get into build/roofline-course-VERSION.zip
-# make self-study  the same for who learns alone, with the model answers of paragraphs
+# make self-study  pack a kit with model answers of paragraphs, for learning alone
 # make slides  build the decks, HTML and PDF, into build/slides
-# make site    build pages of all of it, with the kit for self-study, and the decks if they were made
-#              before; with SITE=https://... its notebooks know where they were downloaded
+# make site    build the web pages with the self-study kit, and with the decks if they are built;
+#              SITE=https://... tells downloaded notebooks where they come from
 # make build   rebuild the notebooks from their texts
-# make extension  build what JupyterLab loads of roofcheck anew, which needs Node.js
+# make extension  rebuild roofcheck's extension of JupyterLab (needs Node.js)
 # make bench   measure the speed claims, as ratios
 # make lock    pin the newest releases that pyproject.toml allows
 VENV := .venv
@@ -36,7 +36,7 @@ kit: $(VENV)/ready
 self-study: $(VENV)/ready
 	@$(BIN)/python -m tools.kit --self-study
 
-# Continuous integration sets CI. A worker more costs what collecting the tests costs.
+# Continuous integration sets CI. Each worker collects all tests, so more workers cost time too.
 LEFT_OUT := not weekly$(if $(or $(CI),$(ALL)),, and not slow)
 WORKERS ?= 2
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -68,8 +68,8 @@ bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks.slider
 	$(BIN)/python -m benchmarks.grading
 
-# Jupyter's packages ask for rfc3987-syntax to check addresses of a kind that none of its schemas
-# has. Building its grammar takes two seconds at each start of JupyterLab and of nbgrader.
+# Jupyter's packages require rfc3987-syntax, but none of its schemas has the addresses that it checks.
+# Leaving it out saves two seconds at each start of JupyterLab and of nbgrader.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
     --no-emit-package roofkit --no-emit-package rooflab --no-emit-package roofcheck \
     --no-emit-package rfc3987-syntax --no-emit-package lark

@@ -27,9 +27,9 @@ NOW, BEFORE = "vLLM 2026", "PyTorch 2024"
 FOLDS = 5
 # The number of matrices of one shape that aiconfigurator multiplied by in turn.
 TURNS = 6.0
-# The share outside an interval on either side. It is below 5%, because a new model differs more from
-# the fit than those that were left out one by one. At 4%, intervals from the other models cover a
-# model nine times in ten.
+# The share outside an interval on either side. It is below 5%, because a new model differs more
+# from the fit than those that were left out one by one. At 4%, intervals from the other models
+# cover a model nine times in ten.
 TAIL = 0.04
 # Heads of 512 elements use another kernel, many times slower.
 WIDEST_HEAD = 256

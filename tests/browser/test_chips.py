@@ -3,6 +3,7 @@
 import bisect
 import itertools
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,50 +33,7 @@ PICTURES = {
     "int8": {"chips": ("TPU v6e", "MI300X", "H100"), "n": 4, "F": 14336, "dtype": "int8"},
     "A100 pairs": {"chips": ["A100 80GB PCIe", "TPU v5p"], "D": 5000, "B": 1},
 }
-# Renders a picture without JupyterLab, and gives what it shows at each of the settings.
-SHOW = """
-async ([source, state, settings]) => {
-  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  const widget = (await import(url)).default;
-  const values = { ...state }, handlers = {};
-  const model = {
-    get: (name) => values[name],
-    set(name, value) {
-      if (values[name] === value) return;
-      values[name] = value;
-      for (const handler of handlers[`change:${name}`] ?? []) handler();
-    },
-    on: (event, handler) => (handlers[event] ??= []).push(handler),
-    off: () => {},
-  };
-  document.body.innerHTML = "<div></div>";
-  const el = document.body.firstChild;
-  widget.initialize({ model });
-  widget.render({ model, el });
-  const all = (selector, read) => [...el.querySelectorAll(selector)].map(read);
-  return settings.map(([topology, ...sliders]) => {
-    model.set("topology", topology);
-    ["n", "D", "B"].forEach((name, i) => model.set(name, sliders[i]));
-    return {
-      words: ["n", "D", "B"].map((name) => model.get(`${name}_readout`)),
-      last: model.get("last"),
-      grid: el.querySelector("g path.grid").getAttribute("d"),
-      ticks: all("g text", (node) => node.textContent),
-      bars: ["math", "memory", "link"].map((name) => {
-        const bar = el.querySelector(`path.${name}:not(.piece)`);
-        return { d: bar.getAttribute("d"), waits: bar.classList.contains("waits") };
-      }),
-      bracket: el.querySelector("path.bracket").getAttribute("d"),
-      pieces: ["link", "memory", "math"].map((name) =>
-        el.querySelector(`path.${name}.piece`).getAttribute("d")),
-      place: el.querySelector("path.place").getAttribute("d"),
-      binds: all("text.binds", (node) => node.textContent),
-      readings: all(".readings > div", (node) => node.lastChild.data),
-      label: el.querySelector("svg").getAttribute("aria-label"),
-    };
-  });
-}
-"""
+SHOW = Path(__file__).with_name("chips.js").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module", params=PICTURES)

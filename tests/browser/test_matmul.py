@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,37 +27,7 @@ pytestmark = pytest.mark.slow("a live matmul shows what roofkit counts")
 
 SLIDERS = ("B", "D", "F", "tile")
 PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-# Draws each setting in turn, as the browser would when a slider moves, and tells what is shown.
-DRAW = """
-async ([module, state, settings]) => {
-  const { default: picture } = await import(URL.createObjectURL(
-    new Blob([module], { type: "text/javascript" })));
-  const listeners = [];
-  const model = {
-    get: (name) => state[name], set: (name, value) => { state[name] = value; },
-    on: (_, listener) => listeners.push(listener), off: () => {},
-  };
-  const el = document.body.appendChild(document.createElement("div"));
-  picture.initialize({ model });
-  picture.render({ model, el });
-  const paths = (name) =>
-    [...el.querySelectorAll(`path.${name}`)].map((path) => path.getAttribute("d"));
-  return settings.map((setting) => {
-    Object.assign(state, setting);
-    for (const listener of new Set(listeners)) listener();
-    const texts = [...el.querySelectorAll("svg > text")].map((text) => text.textContent);
-    return {
-      readings: [...el.querySelector(".readings").children].map((cell) => cell.lastChild.data),
-      sums: texts.slice(-12).filter((_, i) => i % 4), bars: paths("bar"), grid: paths("grid"),
-      roof: paths("roof")[0], mark: paths("kernel")[0],
-      kernel: el.querySelector("path.kernel").getAttribute("transform"),
-      best: el.querySelector("path.best").parentNode.getAttribute("transform"),
-      told: ["B", "D", "F", "tile"].map((name) => state[`${name}_readout`]),
-      label: el.querySelector("svg").getAttribute("aria-label"),
-    };
-  });
-}
-"""
+DRAW = Path(__file__).with_name("matmul.js").read_text(encoding="utf-8")
 
 
 def numbers(text):
