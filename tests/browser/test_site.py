@@ -9,16 +9,7 @@ import zipfile
 import nbformat
 import pages
 import pytest
-from driver import (
-    HANDLE,
-    LECTURES,
-    ROOT,
-    drag,
-    drawn,
-    new_context,
-    screenshot,
-    wait_redrawn,
-)
+from driver import HANDLE, LECTURES, ROOT, drag, drawn, new_context, screenshot, wait_redrawn
 from hidden import solution_lines
 
 import roofcheck

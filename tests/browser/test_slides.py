@@ -18,10 +18,7 @@ BUTTONS = ROOT / "course/en/05-several-chips.ipynb"
 SHORT = ROOT / "course/talk-why-slow.toml"
 TALKS = sorted((ROOT / "course").glob("talk*.toml"))
 OTHERS = pytest.mark.weekly("every deck is fit to show, not only the first")
-DECKS = [
-    FIRST.stem,
-    *(pytest.param(path.stem, marks=OTHERS) for path in (*LECTURES[1:], *TALKS)),
-]
+DECKS = [FIRST.stem, *(pytest.param(path.stem, marks=OTHERS) for path in (*LECTURES[1:], *TALKS))]
 SCREENS = ((1280, 720), (1280, 800), (1920, 1080))
 READY = "() => window.Reveal?.isReady()"
 # What a room reads while it listens.

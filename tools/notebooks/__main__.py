@@ -1,5 +1,3 @@
-import sys
-
 from tools.notebooks.build import main
 
-sys.exit(main())
+raise SystemExit(main())

@@ -126,11 +126,7 @@ def built_paths(text: str) -> list[str]:
 
 
 def build_texts(
-    root: Path,
-    texts: list[str],
-    points: Callable[[str], float],
-    timeout: int,
-    once: bool = False,
+    root: Path, texts: list[str], points: Callable[[str], float], timeout: int, once: bool = False
 ) -> Iterator[tuple[str, dict[str, str] | BuildError]]:
     """Yield each text with its notebooks (path from `root`: content) or with its error.
 

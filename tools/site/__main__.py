@@ -1,5 +1,3 @@
-import sys
-
 from tools.site.build import main
 
-sys.exit(main())
+raise SystemExit(main())
