@@ -29,7 +29,7 @@ PICTURES = {
     "times": (TIMES, "bars.cost.flops, bars.cost.bytes"),
     "chips": (driver.CHIPS, "split.n, split.D, split.B, split.estimate.bound"),
     "matmul": (driver.MATMUL, "live.B, live.D, live.F, live.tile, live.dtype"),
-    "model": (driver.MODEL, "live.state['batch'], live.served.chip.name, live.decode.time"),
+    "model": (driver.MODEL, "live.state['batch'], live.deployment.chip.name, live.decode.time"),
 }
 
 
