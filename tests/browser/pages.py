@@ -1,4 +1,4 @@
-"""The pages of a site as files: what they show, what they link to, what can be linked to."""
+"""Read the words, ids and links of a page of the site."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -7,7 +7,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 @dataclass
 class Page(HTMLParser):
-    """What a page holds: its words, its ids, its links, and what it loads."""
+    """A page's words, ids, links, and the files that it loads."""
 
     words: list = field(default_factory=list)
     ids: set = field(default_factory=set)
@@ -42,6 +42,6 @@ def read(path):
 
 
 def goal(path, address):
-    """The file that a relative address leads to from a page, and the place in it."""
+    """Return the file that a relative address leads to from a page, and the anchor in it."""
     address, place = urldefrag(address)
     return (path.parent / unquote(urlsplit(address).path) if address else path).resolve(), place

@@ -38,11 +38,11 @@ SHOW = Path(__file__).with_name("chips.js").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module", params=PICTURES)
 def picture(request, context):
-    """A picture and, for each of many places of its buttons and sliders, what it shows."""
+    """A picture, and what it shows for many settings of its buttons and sliders."""
     live = explore.chips(**PICTURES[request.param])
     widget = live.children[-1]
     widths, batches = ([0, len(stops) - 1] for stops in (widget.widths, widget.batches))
-    # The first width above D* is where the verdict turns.
+    # The verdict changes at the first width above D*.
     widths.append(bisect.bisect(widget.widths, live.critical_width))
     settings = [
         (topology, n, D, B)
@@ -152,7 +152,7 @@ def wait_kernel(page, words):
 
 
 def move(live, places):
-    """The sliders and buttons in Python, as they are in the browser."""
+    """Set sliders and buttons in Python as in the browser."""
     live.children[0].index = places[0]
     for name, place in zip(SLIDERS, places[1:], strict=True):
         live._controls[name].max = max(place, live._controls[name].max)
@@ -160,7 +160,7 @@ def move(live, places):
 
 
 def time_scale(shown):
-    """Where the axis of times starts and how many pixels make a second, off grid and labels."""
+    """Return the start of the time axis and its pixels per second, from grid and labels."""
     lines = [float(x) for x in re.findall(r"M([\d.]+),", shown["grid"])]
     *ticks, title = shown["ticks"]
     unit = SECONDS[re.search(r"\((\w+)\)", title)[1]]

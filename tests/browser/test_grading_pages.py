@@ -1,4 +1,4 @@
-"""Feedback and Formgrader's pages in a real browser, made of a notebook that attacks them."""
+"""Feedback and Formgrader in a real browser, for a notebook that attacks them."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ from tools.slides.chromium import PAGE_TIMEOUT
 
 LOCAL = re.compile(r"file:|data:|http://127\.0\.0\.1")
 PHONE = {"width": 390, "height": 844}
-# Until then it puts what the gradebook holds over what one types, and the focus elsewhere.
+# Before that, Formgrader overwrites input with the gradebook's values and moves the focus.
 LOADED = """() => formgrader.loaded && formgrader.grades.loaded && formgrader.comments.loaded
   && MathJax.loaded"""
 NAME = '<img src=x onerror="window.hacked=1">'
@@ -26,7 +26,7 @@ NAME = '<img src=x onerror="window.hacked=1">'
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A course in which Mallory attacks whoever reads the notebook."""
+    """A course in which Mallory's notebook attacks its readers."""
     course = classroom(tmp_path_factory.mktemp("course"))
     for student, added in (("mallory", list(hostile.cells())), ("ada", [])):
         grade(course, student, RIGHT, written=WRITTEN, added=added)
@@ -37,7 +37,7 @@ def course(tmp_path_factory):
 
 @pytest.fixture
 def watched(browser):
-    """A page without a network; what it asked of another host, and the scripts that ran, fail."""
+    """A page without a network; scripts that run and requests to other hosts fail the test."""
     context = new_context(browser, viewport={"width": 1280, "height": 900})
     context.route(lambda url: not LOCAL.match(url), lambda route: route.abort())
     page = context.new_page()
@@ -101,7 +101,7 @@ def test_formgrader_runs_nothing_of_a_student_and_marks_as_ever(course, formgrad
     watched.locator(f"#{SET}-paragraph-comment").fill("Say where the ridge comes from.")
     watched.locator("h4").first.click()
     screenshot(watched, "grading-formgrader")
-    # It is saved on its own.
+    # Formgrader saves without a click.
     until(watched, lambda: marks(course, book), lambda saved: saved[0] and saved[1])
     with Gradebook(course.db_url) as gradebook:
         found = gradebook.find_grade(f"{SET}-paragraph", SET, SET, "mallory")
@@ -120,11 +120,11 @@ def test_who_marks_goes_from_one_paragraph_to_the_next_by_keys(course, formgrade
     watched.locator(f"#{SET}-paragraph").fill("2")
     for key in ("Tab", "Tab"):
         watched.keyboard.press(key)
-    # Formgrader turns the page as soon as anything is saved, this or the comment.
+    # Formgrader goes on once either the points or the comment is saved.
     until(watched, lambda: marks(course, books[0])[0], lambda points: points == 2)
     watched.keyboard.type("Why?")
     watched.keyboard.press("Control+.")
-    # Formgrader turns an address that it redirects into another on the way: one navigation aborts.
+    # Formgrader redirects, so the first navigation aborts.
     following = re.compile(rf"/submissions/{books[1]}/\?index=")
     expect(watched).to_have_url(following, timeout=PAGE_TIMEOUT)
     watched.locator(f"#{SET}-paragraph:focus").wait_for()
@@ -134,7 +134,7 @@ def test_who_marks_goes_from_one_paragraph_to_the_next_by_keys(course, formgrade
 
 
 def marks(course, book):
-    """What the gradebook holds of a paragraph: its points and its comment."""
+    """Return the points and the comment of a paragraph in the gradebook."""
     with Gradebook(course.db_url) as gradebook:
         marked = gradebook.find_submission_notebook_by_id(book)
         [points] = [g.manual_score for g in marked.grades if g.name == f"{SET}-paragraph"]

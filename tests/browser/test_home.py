@@ -1,4 +1,4 @@
-"""The course home in a real JupyterLab: what a student meets first, does there, and finds again."""
+"""The course home in a real JupyterLab."""
 
 import json
 import shutil
@@ -18,13 +18,13 @@ pytestmark = pytest.mark.slow("the home is the first page, with its menu")
 COURSE = course.Course(ROOT)
 FIRST, SECOND = COURSE.lectures[:2]
 HOME = ".roofline-home"
-# As the page says it once a check in lecture 1 was answered right.
+# What the page shows once one check in lecture 1 is right.
 ONE_RIGHT = f"1 of {len(FIRST.asks)} answered, all right."
 
 
 @pytest.fixture(scope="module")
 def lab(chromium, tmp_path_factory):
-    """JupyterLab over a course where one question was missed: its address, and the answers."""
+    """JupyterLab over a course with one wrong answer: its address, and the file of answers."""
     place = tmp_path_factory.mktemp("home")
     (place / "course/en").mkdir(parents=True)
     for each in (course.INDEX, FIRST.file, SECOND.file):
@@ -32,12 +32,8 @@ def lab(chromium, tmp_path_factory):
     problem_set = COURSE.set("ps1").file
     (place / problem_set).parent.mkdir(parents=True)
     shutil.copy(ROOT / problem_set, place / problem_set)
-    missed = {
-        "time": f"{datetime.now().astimezone() - timedelta(days=2)}",
-        "question": SECOND.asks[0], "credit": 0, "answer": "1", "slips": [], "again": 0,
-    }  # fmt: skip
     kept = place / "answers.jsonl"
-    kept.write_text(json.dumps(missed) + "\n", encoding="utf-8")
+    kept.write_text(answer_line(SECOND.asks[0], 0, days_ago=2), encoding="utf-8")
     with pytest.MonkeyPatch.context() as changed:
         changed.setenv(answers.FILE_VARIABLE, str(kept))
         changed.setenv("ROOFLINE_PAGES", '[{"text": "Slides", "url": "static/01.html"}]')
@@ -47,8 +43,15 @@ def lab(chromium, tmp_path_factory):
             yield url, kept
 
 
+def answer_line(question, credit, days_ago=0):
+    """A line of the file of answers."""
+    time = f"{datetime.now().astimezone() - timedelta(days=days_ago)}"
+    answer = {"time": time, "question": question, "credit": credit, "answer": "1"}
+    return json.dumps(answer | {"slips": [], "again": 0}) + "\n"
+
+
 def opened(page, url):
-    """The page once the home stands there whole."""
+    """Open the home, and wait until it is complete."""
     page.goto(f"{url}lab?reset")
     page.wait_for_selector(f"{HOME} [data-id=ps5]")
     until(page, lambda: page.locator(".roofline-status").inner_text(), lambda said: not said)
@@ -112,12 +115,8 @@ def test_an_answer_in_a_lecture_is_found_again_on_the_page(page, lab):
 @pytest.mark.weekly("a student finds again where they were")
 def test_go_on_opens_the_notebook_at_the_cell(page, lab):
     url, kept = lab
-    before = kept.read_text(encoding="utf-8")
-    last = {
-        "time": f"{datetime.now().astimezone()}", "question": SECOND.asks[3], "credit": 1,
-        "answer": "1", "slips": [], "again": 0,
-    }  # fmt: skip
-    kept.write_text(before + json.dumps(last) + "\n", encoding="utf-8")
+    with kept.open("a", encoding="utf-8") as file:
+        file.write(answer_line(SECOND.asks[3], 1))
     opened(page, url)
     page.get_by_role("button", name="Go on there").click()
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
@@ -144,9 +143,9 @@ def test_review_is_done_on_the_page(page, lab):
     until(page, end.inner_text, lambda said: "comes back on" in said)
 
 
-@pytest.mark.weekly("both buttons hand in")
-def test_a_set_is_handed_in_from_the_page_and_from_its_toolbar(page, lab):
-    url, _ = lab
+@pytest.mark.weekly("both buttons and a cell hand in what is on the screen")
+def test_page_toolbar_and_cell_hand_in(page, lab):
+    url, kept = lab
     opened(page, url)
     page.get_by_role("button", name="Hand in problem set 1").click()
     report = page.locator(".roofline-report")
@@ -158,14 +157,8 @@ def test_a_set_is_handed_in_from_the_page_and_from_its_toolbar(page, lab):
     page.locator(".jp-NotebookPanel-toolbar").get_by_role("button", name="Hand in").click()
     report.wait_for()
     assert "A specification" in report.inner_text()
-
-
-@pytest.mark.weekly("what is handed in is what is on the screen")
-def test_a_cell_that_hands_in_saves_its_notebook(page, lab):
-    url, kept = lab
-    opened(page, url)
-    page.locator("[data-key=open-ps1]").click()
-    page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+    # A cell that hands in saves what is on the screen.
+    page.get_by_role("button", name="Close", exact=True).click()
     page.evaluate(
         """async () => {
           const panel = jupyterapp.shell.currentWidget;

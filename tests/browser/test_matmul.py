@@ -76,7 +76,7 @@ def assert_as_ring_1(seen, roof, B, D, F, dtype, tile, limits):
     assert [value(each) for each in readings] == pytest.approx(
         [cost.flops, cost.bytes, cost.intensity, top], rel=5e-3
     )
-    # The three operands: once, times, together; and their bars, of solid and hatched parts.
+    # For each operand: bytes once, how often, all bytes; and bars with solid and hatched parts.
     wanted, lengths = [], []
     for operand in "XYZ":
         whole, least = (
@@ -112,7 +112,7 @@ def assert_as_ring_1(seen, roof, B, D, F, dtype, tile, limits):
 
 
 def axes(seen, limits):
-    """From a value to its pixel, read off the grid: a line a decade."""
+    """Return functions from a value to its pixel, from the grid with a line per decade."""
     xs = [float(x) for x in re.findall(r"M([\d.]+),[\d.]+V", seen["grid"][0])]
     ys = [float(y) for y in re.findall(r"M[\d.]+,([\d.]+)H", seen["grid"][0])]
     scales = []

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow("a live model shows what roofkit counts")
 PHONE = {"width": 390, "height": 844}
 LAYER = ("count", "flops", "bytes", "intensity", "time", "link")
 STATES = 4  # of each model
-# What the picture draws from, without a page: the nearest states that there are, and their figures.
+# Compute the nearest available states and their figures, as the picture does.
 FIGURES = """
 async ([source, data, states]) => {
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
@@ -36,7 +36,7 @@ def live():
 
 @pytest.fixture(scope="module")
 def shown(live, context):
-    """What the browser makes of many states, some of which there are not."""
+    """What the browser makes of many states, some of which are not available."""
     picture, dice = live.children[-1], random.Random(24)
     known = picture.data["choices"] | picture.data["stops"]
     wanted = [
@@ -66,7 +66,7 @@ def test_every_model_is_as_ring_1_says(live, shown):
                     [float(getattr(wanted, name)) for name in LAYER], rel=1e-9
                 )
                 math, memory = wanted.estimate.math, wanted.estimate.comms
-                # Where both take the same time, rounding decides.
+                # If both take the same time, rounding decides.
                 assert layer["bound"] == wanted.bound or math == pytest.approx(memory, rel=1e-12)
                 bounds.add((phase, wanted.bound))
         totals, run, memory = each["totals"], live.run, live.memory
@@ -99,7 +99,7 @@ def test_what_there_is_not_gives_way_to_the_nearest(live, shown):
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    """The picture in a page of its own, with neither Jupyter nor a kernel."""
+    """A page with only the picture, without Jupyter or a kernel."""
     body = explorer_html()
     path = tmp_path_factory.mktemp("alone") / "model.html"
     scale = '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -136,7 +136,7 @@ def test_a_page_without_a_kernel_moves_and_fits(alone, context, size, live):
     page.get_by_role("button", name="prefill").click()
     assert page.get_by_role("button", name="prefill", pressed=True).count() == 1
     assert_shown(page, live, state | {"phase": "prefill"})
-    # Not more than two of these have links to each other, and they do not compute in fp8.
+    # At most two of these chips are linked, and they do not compute in fp8.
     page.get_by_role("combobox", name="chip", exact=True).select_option("A100 80GB PCIe")
     fallen = state | {"chip": "A100 80GB PCIe", "precision": "16-bit", "phase": "prefill", "n": 2}
     assert_shown(page, live, fallen)
@@ -152,7 +152,7 @@ def test_a_page_without_a_kernel_moves_and_fits(alone, context, size, live):
 
 
 def assert_shown(page, live, state):
-    """The totals and the table are those of a state."""
+    """Compare the totals and the table with a state."""
     live.children[-1].state = state
     run, memory, table = live.run, live.memory, getattr(live, state["phase"])
     first, each, _, told = page.locator(".readings > div").all_inner_texts()
@@ -184,7 +184,7 @@ def test_in_a_notebook_it_moves_and_python_follows(lab, url):
     picture.get_by_role("combobox", name="chip", exact=True).select_option("H200")
     wanted = explore.model(chip="H200", batch=32).decode.time
     until(lab, lambda: run_cell(lab, 1)[0]["text"].strip(), f"32 H200 {wanted}".__eq__)
-    # The keys of the notebook are not those of a slider: no cell was added, cut or entered.
+    # Keys pressed on a slider do not reach the notebook, which would add or cut cells.
     assert lab.locator(".jp-NotebookPanel .jp-Cell").count() == 2
     picture.get_by_role("combobox", name="model", exact=True).press("d")
     picture.get_by_role("combobox", name="model", exact=True).press("d")

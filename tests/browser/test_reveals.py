@@ -1,4 +1,4 @@
-"""A reveal in a real JupyterLab: folded beside the guess, and then it says what was guessed."""
+"""A reveal in a real JupyterLab: folded before the guess, then compared with it."""
 
 import nbformat
 import pytest

@@ -1,4 +1,4 @@
-"""Every slide of every deck in a real browser, without a network: fit to show, alive, printable."""
+"""Slides of decks in a real browser without a network."""
 
 import contextlib
 import re
@@ -21,16 +21,16 @@ OTHERS = pytest.mark.weekly("every deck is fit to show, not only the first")
 DECKS = [FIRST.stem, *(pytest.param(path.stem, marks=OTHERS) for path in (*LECTURES[1:], *TALKS))]
 SCREENS = ((1280, 720), (1280, 800), (1920, 1080))
 READY = "() => window.Reveal?.isReady()"
-# What a room reads while it listens.
+# An audience cannot read more while it listens.
 MOST_WORDS = 42
 
 SHOW = """(number) => {
   const { h, v } = Reveal.getIndices(Reveal.getSlides()[number]);
   Reveal.slide(h, v, 99);
 }"""
-# The background's colour changes over some time.
+# The background changes its colour gradually.
 FADED = "() => document.getAnimations().every(({ playState }) => playState !== 'running')"
-# Where each part of the current slide stands.
+# The position of each part of the current slide.
 PLACES = """() => [...Reveal.getCurrentSlide().querySelectorAll("*")].map((part) => {
   const { x, y, width, height } = part.getBoundingClientRect();
   return [part.tagName, x, y, width, height].join(" ");
@@ -47,7 +47,7 @@ def build(folder, *options):
 
 @pytest.fixture(scope="module")
 def built(request, npm, chromium, tmp_path_factory):
-    """A folder with every deck, or with the first alone where no weekly tests run."""
+    """A folder with all decks, or only with the first if no weekly tests run."""
     folder = tmp_path_factory.mktemp("slides")
     ours = [item for item in request.session.items if item.path == Path(__file__)]
     every = any(item.get_closest_marker("weekly") for item in ours)
@@ -73,9 +73,9 @@ def deck(context, built):
 
 @pytest.fixture(scope="module", params=DECKS)
 def whole(request, browser, built):
-    """A deck, opened once for all who look at each of its slides, and the screens to see it on.
+    """A deck that several tests share, and the sizes of screens to show it on.
 
-    A screen scales what was laid out without it; one deck shows that, and stands for the others.
+    Screens scale slides the same way in all decks, so only one deck is shown on several.
     """
     screens = SCREENS if request.param == SHORT.stem else SCREENS[:1]
     with room(browser) as context, opening(context, built) as deck:
@@ -84,7 +84,7 @@ def whole(request, browser, built):
 
 @contextlib.contextmanager
 def opening(context, built):
-    """Opens a deck, which must do without errors and without a network."""
+    """Open decks, which must cause no errors and load nothing."""
     asked, errors = [], []
     context.on("request", lambda request: asked.append(request.url))
     context.on("weberror", lambda error: errors.append(error.error))
@@ -102,12 +102,12 @@ def opening(context, built):
 
 
 def shown(path):
-    """The slides of a lecture."""
+    """Return the slides of a lecture."""
     return decks.slides_of(nbformat.read(path, as_version=4))
 
 
 def live_slides(name):
-    """The slides of a lecture that hold a live picture, by id."""
+    """Return the ids of a lecture's slides with live pictures."""
     return [
         slide.id
         for slide in shown(ROOT / f"course/en/{name}.ipynb")
@@ -177,12 +177,12 @@ def test_sliders_move_by_keys_and_mouse_and_keep_their_keys(deck, lecture):
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         page.mouse.move(x, y)
         page.mouse.down()
-        # From the second stop to the right, since to the left lies the first again.
+        # From the second stop move right, since the first is on the left.
         low, now = (float(handle.get_attribute(f"aria-value{end}")) for end in ("min", "now"))
         page.mouse.move(x + (300 if now - low <= 1 else -300), y, steps=5)
         page.mouse.up()
         assert picture.inner_html() not in (before, after)
-        # The arrows belonged to the slider; a clicker's key turns the slide and leaves it.
+        # Arrow keys move the slider, a clicker's key changes the slide.
         assert page.evaluate("Reveal.getCurrentSlide().id") == cell
         left = picture.inner_html()
         handle.focus()
@@ -253,7 +253,7 @@ def test_the_speakers_window_has_script_clock_pace_and_next_slide(deck, context)
     script = window.locator(".speaker-controls-notes .value")
     [slide] = [slide for slide in shown(FIRST) if slide.id == "l01-overlap"]
     script.get_by_text(slide.script.partition(":")[0].partition(".")[0]).wait_for()
-    # Math stands there once, as it was set.
+    # Math appears only once, as set by MathJax.
     assert not script.locator("mjx-assistive-mml").count()
     assert re.match(r"\d+:\d+", window.locator(".clock-value").inner_text().strip())
     assert window.locator(".pacing").is_visible()
@@ -298,7 +298,7 @@ def test_every_printed_page_holds_its_slide_or_its_script(deck, name):
             ? [`${sheet.querySelector("section")?.id}: ${(beyond ?? small)?.textContent}`] : [];
         })"""
     )
-    # The page of a script is as high as a slide's, and cuts off what is longer.
+    # A page of script is as high as a slide and cuts off longer text.
     lost += page.evaluate(
         """() => [...document.querySelectorAll(".speaker-notes-pdf")]
           .filter((sheet) => sheet.scrollHeight > document.querySelector(".pdf-page").clientHeight)

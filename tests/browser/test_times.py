@@ -66,7 +66,7 @@ def assert_as_ring_1(page, cost):
     assert readings[1::2] == [
         f"{engineering(e.lower)}s to {engineering(e.upper)}s, {e.bound}-bound" for e in estimates
     ]
-    # Lengths in pixels a second, from the grid and its labels (ms).
+    # Pixels per second follow from the grid and its labels in ms.
     grid = page.locator(".roofkit-picture path.grid").get_attribute("d")
     start, *_, end = (float(x) for x in re.findall(r"M([\d.]+),", grid))
     labels = page.locator(".roofkit-picture svg > text").all_text_contents()

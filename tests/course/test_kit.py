@@ -110,7 +110,7 @@ def test_an_archive_that_was_not_unpacked_whole_is_told_in_a_sentence(kit, tmp_p
         [sys.executable, "start.py"], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 1
-    assert "unpack the whole archive" in done.stderr
+    assert "Unpack the whole archive" in done.stderr
 
 
 @pytest.mark.weekly("a kit sets itself up in an empty home, from its own pins alone")
