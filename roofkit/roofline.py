@@ -1,4 +1,4 @@
-"""Work meets machine: a Cost in FLOPs and bytes, a Roofline in FLOP/s and bytes/s, an Estimate."""
+"""The roofline model: a Cost in FLOPs and bytes, a Roofline in FLOP/s and bytes/s, an Estimate."""
 
 import functools
 import math
@@ -15,7 +15,7 @@ from roofkit.efficiency import CACHE_REASON, COMPUTE_REASONS, MEMORY_REASONS, sh
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Cost:
-    """What a computation asks of a machine.
+    """The work of a computation: FLOPs and bytes.
 
     Parameters
     ----------
@@ -94,10 +94,10 @@ class Roofline:
     bandwidth : float or array
         Bytes/s of the channel that feeds the computation.
     channel : str
-        What that channel is; it names the bound when data cannot arrive in time.
+        The name of that channel, and of the bound when data cannot arrive in time.
     cache : bytes, optional
-        What the last-level cache holds, where it is known. It changes no bound: ``share`` names it
-        where arrays fit in it.
+        Size of the last-level cache, if known. It changes no bound; ``share`` mentions it in its
+        error if the arrays fit in it.
 
     Raises ValueError unless both are finite, above zero and of shapes that broadcast.
 
@@ -132,7 +132,7 @@ class Roofline:
         return self.peak_flops / self.bandwidth
 
     def attainable(self, intensity):
-        """The most FLOP/s a computation of this intensity (FLOPs/byte) can reach.
+        """Return the most FLOP/s that a computation of this intensity (FLOPs/byte) can reach.
 
         >>> Roofline(1.97e14, 8.2e11).attainable(0.5)
         410000000000.0
@@ -142,7 +142,7 @@ class Roofline:
         return smaller(self.peak_flops, intensity * self.bandwidth)
 
     def estimate(self, cost):
-        """The time a Cost takes here at best and at worst, as an Estimate.
+        """Return the time that a Cost takes on this machine, as an Estimate.
 
         >>> Roofline(1.97e14, 8.2e11).estimate(Cost(flops=2e12, bytes=1e9)).bound
         'compute'
@@ -158,20 +158,20 @@ class Roofline:
         return self.estimate_unchecked(cost.flops, cost.bytes)
 
     def estimate_unchecked(self, flops, moved):
-        """The Estimate of figures that are checked already, as those of a model's layers are.
+        """Return the Estimate of FLOPs and bytes that are known to be valid, skipping the checks.
 
-        >>> Roofline(1.97e14, 8.2e11).bracket(2e12, 1e9)
+        >>> Roofline(1.97e14, 8.2e11).estimate_unchecked(2e12, 1e9)
         Estimate(compute 10.2 ms, memory 1.22 ms: 10.2 ms to 11.4 ms, compute-bound)
         """
         return Estimate(flops / self.peak_flops, moved / self.bandwidth, self.channel)
 
     def share(self, cost, seconds, on_chip=0.0):
-        """The share of this roof that a measured time reaches: the least time over the measured.
+        """Return the share of this roof that a measured time reaches: lower bound / measured time.
 
-        1 is as fast as the roof allows, whichever of the two bounds. The roof holds for arrays that
-        come from memory: ``on_chip`` says how many bytes of them the last-level cache still held,
-        or kept from the kernel after; they cost no time here. Raises ValueError for a share above
-        1, with what is likely to be wrong. ``mfu`` and ``mbu`` are the shares of one ceiling alone.
+        A share of 1 is as fast as the roof allows. The roof assumes that arrays come from memory;
+        ``on_chip`` is how many bytes stayed in the last-level cache and so took no time. Raises
+        ValueError for a share above 1 and lists likely reasons. ``mfu`` and ``mbu`` compare with
+        one ceiling only.
 
         >>> roof = Roofline(1.97e14, 8.2e11)
         >>> round(roof.share(Cost(flops=2e12, bytes=1e9), seconds=12.5e-3), 3)
@@ -191,24 +191,25 @@ class Roofline:
         return share_reached(least, seconds, f"what {self!r} allows", reasons)
 
     def _cache_reason(self, cost, on_chip):
-        """Say that a cache may have held the arrays, and which cache if it has room for them."""
+        """Return the reason that a cache held the arrays, with its size if they fit in it."""
         if np.any(on_chip) or self.cache is None or np.any(cost.bytes > self.cache):
             return CACHE_REASON
         cache = f"the {format_quantity(self.cache, 'B')} of the last-level cache"
-        return f"its {format_quantity(cost.bytes, 'B')} fit in {cache}; say with on_chip= how many stayed"
+        moved = format_quantity(cost.bytes, "B")
+        return f"its {moved} fit in {cache}; use on_chip= to say how many bytes stayed there"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Estimate:
-    """How long a computation takes: the two times, and the bracket they give.
+    """How long a computation takes: T_math, T_comms, and the bounds that follow from them.
 
     ``math`` and ``comms`` are T_math and T_comms in seconds. ``lower`` is their maximum (perfect
     overlap), ``upper`` their sum (no overlap), so upper is at most twice lower. Both are times of
     the ideal machine: real kernels can miss the data sheet's peak and be slower than ``upper``.
 
-    ``beside`` holds what other channels take meanwhile, as pairs of channel and seconds;
-    ``together`` fills it. Lower and upper then cover all times, and c channels bring upper to at
-    most c + 1 times lower.
+    ``other_times`` holds the times of further channels, as pairs of channel and seconds;
+    ``combine`` fills it. ``lower`` and ``upper`` then cover all times, and with c channels
+    ``upper`` is at most c + 1 times ``lower``.
 
     >>> Estimate(math=2e-3, comms=1e-3)
     Estimate(compute 2 ms, memory 1 ms: 2 ms to 3 ms, compute-bound)
@@ -221,17 +222,17 @@ class Estimate:
 
     @classmethod
     def combine(cls, *estimates):
-        """One computation that several channels feed at once, such as memory and a link.
+        """Return one Estimate for a computation fed by several channels, such as memory and a link.
 
-        Each estimate is of the same multiplications, or of none, over a channel of its own: T_math
-        is the largest of theirs. Raises ValueError for anything but Estimates of distinct channels.
+        Each estimate covers the same multiplications (or none) over its own channel; T_math is the
+        largest of theirs. Raises ValueError for anything but Estimates of distinct channels.
 
         >>> over_memory, over_link = Estimate(3e-3, 1e-3), Estimate(3e-3, 4e-3, "link")
-        >>> Estimate.together(over_memory, over_link).bound
+        >>> Estimate.combine(over_memory, over_link).bound
         'link'
         """
         if not estimates or not all(isinstance(estimate, Estimate) for estimate in estimates):
-            raise ValueError(f"together takes one Estimate or more, got {estimates!r}")
+            raise ValueError(f"combine takes one or more Estimates, got {estimates!r}")
         times = [
             pair for each in estimates for pair in ((each.channel, each.comms), *each.other_times)
         ]
@@ -275,10 +276,7 @@ class Estimate:
 
     @property
     def bound(self):
-        """Which time is longest: "compute" where no channel's is longer, else the channel's name.
-
-        An array of names where the times are arrays.
-        """
+        """The name of the longest time: "compute" or a channel; an array of names for arrays."""
         longest, bound = self.math, "compute"
         for channel, seconds in ((self.channel, self.comms), *self.other_times):
             holds = _is_compute_bound(longest, seconds)
@@ -293,15 +291,15 @@ class Estimate:
 def _is_compute_bound(math, comms):
     if is_symbolic(math) or is_symbolic(comms):
         raise ValueError(
-            "the larger of two formulas is not decided until their symbols have values; build the "
-            "Cost from numbers to get lower or bound"
+            "can't compare two formulas until their symbols have values; build the Cost from "
+            "numbers to get lower or bound"
         )
     return math >= comms
 
 
 def larger(a, b):
-    """The larger of two numbers, or of each pair in two arrays."""
-    if type(a) is float and type(b) is float:  # the usual case is quick: no further call
+    """Return the larger of two numbers, or of each pair in two arrays."""
+    if type(a) is float and type(b) is float:  # a fast path for the usual case
         return a if a >= b else b
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.maximum(a, b)
@@ -309,7 +307,7 @@ def larger(a, b):
 
 
 def smaller(a, b):
-    """The smaller of two numbers, or of each pair in two arrays."""
+    """Return the smaller of two numbers, or of each pair in two arrays."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.minimum(a, b)
     return b if _is_compute_bound(a, b) else a

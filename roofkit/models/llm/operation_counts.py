@@ -1,18 +1,17 @@
-"""What a pass over a transformer asks of each chip, operation by operation.
+"""Count the operations of a pass over a transformer, as each chip performs them.
 
-A pass works on ``new`` tokens of each of ``batch`` sequences, whose ``cached`` tokens before these
-have their K and V in the cache: nothing is cached in a prefill, and one token is new in a step of
-decoding. Both at once are chunked prefill, prefix caching and speculative decoding.
+A pass works on ``new`` tokens of each of ``batch`` sequences; the K and V of the ``cached`` tokens
+before them are in the cache. A prefill has no cached tokens, and a decode step has one new token.
+Chunked prefill, prefix caching and speculative decoding have several of both.
 
-Fused, norms, rotations, activations and residual adds are computed by the matmuls beside them, and
-matmuls of the same input are one. Every serious implementation strives for that, so that these
-bytes are a lower bound. Some matmuls of one input stand apart in a table all the same: the queries
-and an MLP beside attention, a router and the expert that every token visits. Then the first alone
-reads the input; and where their results are added to the residual stream together, the last alone
-reads and writes the stream. Unfused, each operation reads its operands from memory and writes its
-result.
+With fusion, the neighbouring matmuls compute the norms, rotations, activations and residual adds,
+and matmuls with the same input are merged. Every serious implementation aims for that, so these
+bytes are a lower bound. Some matmuls with the same input still have rows of their own: the queries
+and a parallel MLP, or a router and the shared expert. Then only the first reads the input. If their
+results are added to the residual stream together, only the last reads and writes the stream.
+Without fusion, each operation reads its operands from memory and writes its result.
 
-The final norm works on the tokens whose logits are made, fused or not.
+The final norm works only on the tokens that get logits, with or without fusion.
 """
 
 from typing import Any, NamedTuple
@@ -23,18 +22,18 @@ from roofkit.models.llm.experts import plan_experts
 from roofkit.models.operations import Operation
 from roofkit.roofline import smaller
 
-# FLOPs an element; an exponential, a tanh or an erf counts 1.
+# FLOPs per element; an exponential, a tanh or an erf counts 1.
 ACTIVATION_FLOPS = {"silu": 3, "gelu": 5, "relu": 1}
-ROTARY_FLOPS = 3  # an element: two products and a sum
+ROTARY_FLOPS = 3  # per element: two products and a sum
 
 
 class CountOptions(NamedTuple):
-    """All that a count follows from beside the lengths: model, split, formats and kernels.
+    """Everything that a count depends on except the lengths: model, split, formats and kernels.
 
-    ``shard`` is what a chip holds under the ``split``, and ``widths`` are bytes an element.
-    ``linear``, ``routed``, ``attends`` and ``head`` are the dtypes in which matrices, those of
-    experts, attention and lm_head multiply. ``rates`` are the machine's: they decide where
-    attention has a choice.
+    ``shard`` is each chip's part of the model, and ``widths`` are bytes per element. ``linear``,
+    ``routed``, ``attends`` and ``head`` are the dtypes in which dense matrices, experts, attention
+    and lm_head multiply. ``rates`` are the ChipRates of the machine, which decide between the two
+    ways to compute latent attention.
     """
 
     model: Any
@@ -51,29 +50,29 @@ class CountOptions(NamedTuple):
 
 
 class PerToken(NamedTuple):
-    """An Operation for one token; all its figures but the weights grow with the tokens.
+    """An Operation for one token; all its figures except the weights grow with the tokens.
 
-    These are all tokens that the pass works on, or, with ``last``, the last one of each sequence.
-    The kernel does not name its rows yet: there will be one for each token.
+    It applies to all tokens of the pass or, with ``last``, to the last one of each sequence. Its
+    kernel has no row count yet, since there is one row per token.
     """
 
     operation: Operation
     last: bool = False
 
     def for_tokens(self, tokens):
-        """The Operation of so many tokens."""
-        one = self.operation
-        return one._replace(
-            flops=one.flops * tokens, activations=one.activations * tokens,
-            kv=one.kv * tokens if one.kv else 0.0, array=one.array * tokens if one.array else 0.0,
-            kernel=one.kernel and (one.kernel[0], tokens, *one.kernel[1:]),
+        single = self.operation
+        return single._replace(
+            flops=single.flops * tokens, activations=single.activations * tokens,
+            kv=single.kv * tokens if single.kv else 0.0,
+            array=single.array * tokens if single.array else 0.0,
+            kernel=single.kernel and (single.kernel[0], tokens, *single.kernel[1:]),
         )  # fmt: skip
 
 
 class Pass:
-    """``new`` tokens of each of ``batch`` sequences after ``cached`` ones.
+    """A pass over ``new`` tokens of each of ``batch`` sequences, after ``cached`` ones.
 
-    ``decoding`` says whether one token is new: True or False, or an array of them.
+    ``decoding`` is whether exactly one token is new, as a bool or an array of bools.
     """
 
     def __init__(self, how, batch, new, cached=0.0, every_logit=False):
@@ -86,7 +85,7 @@ class Pass:
 
 
 def plan_pass(how):
-    """What every pass consists of: a PerToken, or a function from a Pass to its Operations."""
+    """Return the parts of every pass: each a PerToken, or a function from a Pass to Operations."""
     planned = (_FusedPlanner if how.fused else _UnfusedPlanner)(how)
     planned.parts.append(_embed_tokens)
     planned.add_collective("embedding_all_reduce", 1, "all-reduce", how.model.hidden)
@@ -98,19 +97,18 @@ def plan_pass(how):
 
 
 def list_operations(parts, at):
-    """The Operations of a Pass in order."""
-    found = []
+    operations = []
     for part in parts:
         if type(part) is PerToken:
-            found.append(part.for_tokens(at.rows if part.last else at.tokens))
+            operations.append(part.for_tokens(at.rows if part.last else at.tokens))
         else:
-            found += part(at)
-    return found
+            operations += part(at)
+    return operations
 
 
 def _embed_tokens(at):
     placed, d, w = at.model.positions > 0, at.model.hidden, at.widths
-    # A chip reads no row of its share more than once.
+    # A chip reads each row of its share at most once.
     gathered = smaller(at.tokens / at.split.tensor, float(at.shard.vocabulary))
     if placed:
         gathered = gathered + at.new
@@ -121,7 +119,7 @@ def _embed_tokens(at):
 
 
 class _Planner:
-    """Puts a plan together, part by part; the subclasses differ in what is fused."""
+    """Build a plan part by part; the subclasses differ in what they fuse."""
 
     def __init__(self, how):
         self.how, self.model, self.widths = how, how.model, how.widths
@@ -133,63 +131,62 @@ class _Planner:
         self, name, count, flops, weights=0.0, activations=0.0, kv=0.0, kernel=(), on_stream=False,
         last=False,
     ):  # fmt: skip
-        """An operation in the matrices' format, with figures a token, but for the weights.
+        """Add an operation in the matrices' format; all figures except the weights are per token.
 
-        ``on_stream`` says that its activations include the residual stream, ``last`` that it works
-        on the tokens that lm_head does.
+        ``on_stream``: its activations include the residual stream. ``last``: it works on the same
+        tokens as lm_head.
         """
         if kernel[:1] == ("matmul",):
             kernel = (*kernel, self.widths.weights)
-        one = Operation(name, count, flops, weights, activations, kv, self.how.linear, on_stream,
-                        kernel=kernel)  # fmt: skip
-        self.parts.append(PerToken(one, last))
+        operation = Operation(name, count, flops, weights, activations, kv, self.how.linear,
+                              on_stream, kernel=kernel)  # fmt: skip
+        self.parts.append(PerToken(operation, last))
 
     def add_collective(self, name, count, collective, elements, last=False):
-        """Send an array of so many elements a token among the chips that share a layer."""
+        """Add a collective among the chips of a layer over ``elements`` elements per token."""
         if self.split.tensor > 1:
             array = self.widths.travel * elements
-            one = Operation(name, count, collective=collective, array=array)
-            self.parts.append(PerToken(one, last))
+            operation = Operation(name, count, collective=collective, array=array)
+            self.parts.append(PerToken(operation, last))
 
     def add_stage_send(self):
-        """Hand the residual stream from stage to stage: each chip sends its part to its like.
+        """Add the send of the residual stream from one pipeline stage to the next.
 
-        The second half of the all-reduce before it, which gathers the parts, is done where they
-        arrive, so that nothing is gathered twice.
+        Each chip sends only its part, to its counterpart: the receiving stage gathers the parts,
+        as the second half of the all-reduce before the send.
         """
         if self.split.pipeline > 1:
             array = self.widths.travel * self.model.hidden / self.split.tensor
             count = self.split.pipeline - 1
-            one = Operation("send", count, collective="send", array=array)
-            self.parts.append(PerToken(one))
+            self.parts.append(PerToken(Operation("send", count, collective="send", array=array)))
 
     def matrix_cost(self, d_in, d_out, bias=False):
-        """FLOPs a token, and bytes of the weights, of one matrix."""
+        """Return a matrix's FLOPs per token and its bytes of weights."""
         weights = self.widths.weights * float(d_in * d_out)
         if bias:
             weights += self.widths.stream * float(d_out)
         return 2 * d_in * d_out, weights
 
     def norm(self, elements, width=None):
-        """FLOPs a token, and bytes of the parameters, of a norm."""
+        """Return a norm's FLOPs per token and its bytes of parameters."""
         parameters = self.model.norm_vectors * (elements if width is None else width)
         return NORM_FLOPS[self.model.norm] * elements, self.widths.stream * float(parameters)
 
     def query_norm_cost(self):
-        """FLOPs a token, and bytes of the parameters, of the norm of queries and keys."""
+
         wide = self.shard.q_dim + self.shard.kv_dim
         return self.norm(wide, 2 * self.model.head_dim if self.model.qk_norm == "head" else wide)
 
     def add_logits(self, flops=0.0, weights=0.0):
-        """lm_head on the last token of each sequence, with FLOPs and weights that ride along."""
+        """Add lm_head on the last token of each sequence, with extra fused FLOPs and weights."""
         d, vocabulary, w = self.model.hidden, self.shard.vocabulary, self.widths
         weights += w.lm_head * float(d * vocabulary)
         weights += w.stream * float(self.model.head_bias * vocabulary)
-        one = Operation(
+        operation = Operation(
             "lm_head", 1, 2 * d * vocabulary + flops, weights, w.stream * (d + vocabulary), 0.0,
             self.how.head, kernel=("matmul", d, vocabulary, w.lm_head),
         )  # fmt: skip
-        self.parts.append(PerToken(one, last=True))
+        self.parts.append(PerToken(operation, last=True))
         self.add_collective("logits_all_gather", 1, "all-gather", self.model.vocabulary, last=True)
 
     def add_feed_forward(self):
@@ -202,7 +199,7 @@ class _Planner:
 
 
 class _UnfusedPlanner(_Planner):
-    """Every operation reads its operands from memory and writes its result."""
+    """Plan operations that each read their operands from memory and write their results."""
 
     def linear(self, name, count, d_in, d_out, bias=False):
         flops, weights = self.matrix_cost(d_in, d_out, bias)
@@ -216,10 +213,7 @@ class _UnfusedPlanner(_Planner):
                  w.activations * d, w.kv * self.shard.kv_cached, ("matmul", d, kv_dim))  # fmt: skip
 
     def add_norm(self, name, count, written, last=False):
-        """A norm of the residual stream, or of what is added to it.
-
-        Its result takes ``written`` bytes an element.
-        """
+        """Add a norm of the residual stream's width that writes ``written`` bytes per element."""
         d = self.model.hidden
         self.add(name, count, *self.norm(d), (self.widths.stream + written) * d,
                  kernel=(f"{self.model.norm}_norm", d), on_stream=True, last=last)  # fmt: skip
@@ -254,13 +248,13 @@ class _UnfusedPlanner(_Planner):
             self.add_cache_projection("k_proj")
         self.add_cache_projection("v_proj")
         wide = q_dim + kv_dim
-        # The last operation on K sends it to the cache.
-        done = w.stream * (wide + q_dim), w.kv * self.shard.kv_cached
+        # The last operation on K writes it to the cache.
+        traffic = w.stream * (wide + q_dim), w.kv * self.shard.kv_cached
         if model.qk_norm:
-            passed_on = (2 * w.stream * wide,) if model.rotary else done
-            self.add("qk_norm", n, *self.query_norm_cost(), *passed_on)
+            norm_traffic = (2 * w.stream * wide,) if model.rotary else traffic
+            self.add("qk_norm", n, *self.query_norm_cost(), *norm_traffic)
         if model.rotary:
-            self.add("rotary", n, ROTARY_FLOPS * wide, 0.0, *done)
+            self.add("rotary", n, ROTARY_FLOPS * wide, 0.0, *traffic)
 
     def add_latent_projections(self):
         model, n, w, wide = self.model, self.model.layers, self.widths, self.model.latent
@@ -294,7 +288,7 @@ class _UnfusedPlanner(_Planner):
         super().add_feed_forward()
         if self.model.block_norms == 4:
             self.add_norm("mlp_post_norm", self.model.layers, self.widths.stream)
-        # Attention and MLP side by side are added to the stream together.
+        # The results of a parallel attention and MLP are added to the stream together.
         self.add_residual("mlp_add", 2 if self.model.parallel else 1)
 
     def add_ends(self):
@@ -303,10 +297,10 @@ class _UnfusedPlanner(_Planner):
 
 
 class _FusedPlanner(_Planner):
-    """What is computed on each element rides along with the matmul beside it."""
+    """Plan matmuls that also do the elementwise work before and after them."""
 
     def block_norm_cost(self, half):
-        """FLOPs a token and bytes of the norms that ride along with one half of a block."""
+        """Return FLOPs per token and bytes of the norms fused into one half of a block."""
         times = {1: (1, 0), 2: (1, 1), 4: (2, 2)}[self.model.block_norms][half]
         flops, weights = self.norm(self.model.hidden)
         return times * flops, times * weights
@@ -324,9 +318,9 @@ class _FusedPlanner(_Planner):
             self.add_collective("attn_all_reduce", n, "all-reduce", model.hidden)
 
     def add_onto_stream(self, name, count, flops, weights, d_in, last=True):
-        """A matmul whose result is added to the residual stream.
+        """Add a matmul whose result is added to the residual stream.
 
-        It reads and writes the stream if it is the ``last`` of those that are added together.
+        Of several whose results are added together, only the ``last`` reads and writes the stream.
         """
         d, w = self.model.hidden, self.widths
         self.add(name, count, flops + d, weights, w.activations * d_in + last * 2 * w.stream * d,
@@ -334,7 +328,7 @@ class _FusedPlanner(_Planner):
 
     @property
     def stream_bytes_read(self):
-        """Bytes that the second half of a block reads of the stream, if the first has not."""
+        """Bytes of the stream that a block's MLP reads, which a parallel attention has read."""
         return 0.0 if self.model.parallel else self.widths.stream * self.model.hidden
 
     def add_projections(self, flops, weights):
@@ -373,13 +367,10 @@ class _FusedPlanner(_Planner):
         model, w, d = self.model, self.widths, self.model.hidden
         flops, weights = self.matrix_cost(d, (1 + model.gated) * width, bias)
         read = 0.0
-        if not shared:  # the router has the norm and the input
+        if not shared:  # the router already reads the input and computes the norm
             norm_flops, norm_weights = self.block_norm_cost(1)
-            flops, weights, read = (
-                flops + norm_flops,
-                weights + norm_weights,
-                self.stream_bytes_read,
-            )
+            flops, weights = flops + norm_flops, weights + norm_weights
+            read = self.stream_bytes_read
         self.add(matrix.format("gate_up" if model.gated else "up"), count,
                  flops + self.activation_flops * width, weights, read + w.activations * width,
                  kernel=("matmul", d, (1 + model.gated) * width), on_stream=read > 0)  # fmt: skip

@@ -1,6 +1,6 @@
-"""Questions asked backwards: the largest batch, the longest prompt, the fewest chips, the price.
+"""Inverse questions: the largest batch, the longest prompt, the fewest chips, the lowest price.
 
-Lengths and batches are found by halving: memory and time only grow with them.
+Lengths and batches are found by bisection, since memory and time only grow with them.
 """
 
 import math
@@ -17,17 +17,18 @@ from roofkit.hardware import chip as chip_of
 from roofkit.models.llm.options import check_options
 from roofkit.models.llm.split import Split, shard
 
-# The most sequences or tokens, and the most chips, that are tried.
+# The searches stop at this many sequences or tokens, and at this many chips.
 LARGEST_COUNT, LARGEST_CHIPS = 1 << 40, 1 << 12
-# The share of the most tokens/s that a batch must give; a larger one makes a token hardly cheaper.
+# A batch is large enough once it gives this share of the highest possible tokens/s: a larger one
+# hardly makes a token cheaper.
 ENOUGH_SPEED = 0.99
 
 
 def largest_batch(served, prompt=2048, output=1, **room) -> int:
-    """The most sequences whose generation fits in memory; 0 if not even one does.
+    """Return the most sequences whose generation fits in memory; 0 if not even one fits.
 
-    ``room`` is ``chunk`` and ``reserve``, as for ``Deployment.memory``. Raises ValueError where the
-    chip's capacity is not known.
+    ``room`` takes ``chunk`` and ``reserve``, as ``Deployment.memory`` does. Raises ValueError if
+    the chip's capacity is unknown.
 
     >>> import roofkit as rk
     >>> largest_batch(rk.llm("Llama-2-7B").on("A100 80GB SXM"), prompt=2048, output=128)
@@ -39,10 +40,11 @@ def largest_batch(served, prompt=2048, output=1, **room) -> int:
 
 
 def longest_prompt(served, batch=1, output=1, **room) -> int | float:
-    """The longest prompt of each of ``batch`` sequences that fits in memory; 0 if none does.
+    """Return the longest prompt that fits in memory for each of ``batch`` sequences; 0 if none.
 
-    Infinity where no length fills the memory, as with windows in all layers. What the model was
-    trained for is not asked. Raises ValueError where the chip's capacity is not known.
+    The answer is infinity if no length fills the memory, as with windows in all layers. It may
+    exceed the context that the model was trained for. Raises ValueError if the chip's capacity is
+    unknown.
     """
     _check_capacity(served)
     _check_single(batch=batch, output=output)
@@ -51,10 +53,10 @@ def longest_prompt(served, batch=1, output=1, **room) -> int | float:
 
 
 def compute_bound_batch(served, context=2048) -> int | None:
-    """The smallest batch of a decode step at which compute binds most of the weights; None if none.
+    """Return the smallest decode batch at which most of the weights are compute-bound, or None.
 
-    Weights count by the bytes that a chip holds, whether a step reads all of them or not; the
-    embedding, of which it picks rows, does not count.
+    Each layer counts by the bytes of weights that a chip holds, even if a step reads only some of
+    them. The embedding doesn't count, since a step only picks rows from it.
 
     >>> import roofkit as rk
     >>> compute_bound_batch(rk.llm("Llama-2-7B").on("TPU v5e"))
@@ -77,11 +79,11 @@ def compute_bound_batch(served, context=2048) -> int | None:
 
 
 def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **choices):
-    """The Deployment on the fewest chips that share every layer and hold a generation.
+    """Return the Deployment on the fewest tensor-parallel chips that can hold a generation.
 
-    ``split`` says all but how many these are; the other ``choices`` are those of ``LLM.on`` and of
-    ``Deployment.memory``. Counts that the model does not divide into are passed over. Raises
-    ValueError where none is left, with what the largest count lacks and why there are no more.
+    ``split`` gives every other kind of parallelism; the other ``choices`` are those of ``LLM.on``
+    and ``Deployment.memory``. Skips counts that don't divide the model. Raises ValueError if no
+    count fits, saying how much memory the largest one lacks and why no larger one is possible.
 
     >>> import roofkit as rk
     >>> fewest_chips(rk.llm("Llama-2-70B"), "H100", batch=16).split.chips
@@ -89,7 +91,9 @@ def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **c
     """
     split = check_options(split, Split, "split", "pipeline=2")
     if split.tensor != 1:
-        raise ValueError(f"tensor={split.tensor} is what fewest_chips finds; leave it out of Split")
+        raise ValueError(
+            f"fewest_chips finds tensor itself; leave tensor={split.tensor} out of Split"
+        )
     _check_single(batch=batch, prompt=prompt, output=output)
     chip = chip_of(chip)
     room = {name: choices.pop(name) for name in ("chunk", "reserve") if name in choices}
@@ -104,7 +108,7 @@ def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **c
         try:
             served = model.on(chip, split=ways, **choices)
         except ValueError as error:
-            if not lacking:  # what is asked for is wrong, whatever the count
+            if not lacking:  # the other choices are wrong, whatever the count
                 raise
             refused = refused or str(error)
             continue
@@ -122,14 +126,14 @@ def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **c
 
 @dataclass(frozen=True, repr=False)
 class Point:
-    """A deployment with ``batch`` sequences on each replica at all times, and what that gives.
+    """A deployment that always runs ``batch`` sequences on each replica, with its speed and price.
 
-    ``time_to_first_token`` is the prefill of one prompt and ``time_per_token`` what passes from
-    token to token, both in seconds. ``replicas`` such deployments stand side by side: as many as
-    the load needs, or one where none was given; ``tokens_per_second`` is what all of them give at
-    most. ``price_per_hour`` is that of all their chips and ``price`` that of a token of the load,
-    or of every token they give where there is no load. Both are in what prices are given in; where
-    none are, an hour is counted in chip-hours and a token in chip-seconds.
+    ``time_to_first_token`` is the prefill of one prompt and ``time_per_token`` the time from one
+    token to the next, both in seconds. ``replicas`` is how many such deployments carry the load
+    (one without a load), and ``tokens_per_second`` the most that they produce together.
+    ``price_per_hour`` is the price of all their chips; ``price`` is that of a token of the load, or
+    without a load of a token produced. Both are in the currency of the prices given. Without
+    prices, ``price_per_hour`` counts chip-hours and ``price`` chip-seconds.
     """
 
     deployment: Any
@@ -158,34 +162,34 @@ class Point:
 
 def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None, per_token=None,
              tokens_per_second=None, prices: Mapping | None = None, **room) -> Point:  # fmt: skip
-    """The Point of least price a token that fits, meets both times and carries the load, at best.
+    """Return the Point with the lowest price per token that fits in memory and meets the limits.
 
     Parameters
     ----------
     deployments : a Deployment or several, each on one kind of chip
     first_token, per_token : seconds, optional
-        The longest time to the first token, and the longest average time of a further one.
+        The longest time to the first token, and the longest average time per further token.
     tokens_per_second : float, optional
-        The whole load, in output tokens of all users a second; as many replicas of a deployment as
-        it needs stand side by side.
+        The whole load, in output tokens per second over all users. Replicas of a deployment are
+        added until they carry it.
     prices : mapping of chip name to price of a chip-hour, optional
     room : ``chunk`` and ``reserve``, as for ``Deployment.memory``
 
-    As a sequence ends, another takes its place (continuous batching): a prompt does not wait for
-    the prefill of others, but between its tokens a sequence waits for that of all that come in.
+    When a sequence ends, another takes its place (continuous batching). A prompt doesn't wait for
+    the prefill of others, but between its tokens a sequence waits for the prefill of every new one.
 
-    More sequences in a batch share what is read, until computing or the cache, of which each
-    sequence has its own, takes all of the time: then tokens only take longer. So each deployment
-    takes the smallest batch that saves as much as a larger one would. With a load this is the
-    smallest one that carries it on the fewest replicas; without, the smallest one with 99% of the
-    tokens/s that the largest batch gives. Of equal prices the shorter time a token wins. Raises
-    ValueError where nothing meets what is asked, and for a chip without a price.
+    Sequences in a batch share the weights that a step reads. Beyond some batch, computing or the
+    KV cache takes all the time, and a larger batch only makes tokens slower. So each deployment
+    uses the smallest batch that is about as cheap as any larger one: with a load, the smallest
+    batch that carries it on the fewest replicas; without one, the smallest batch that gives 99% of
+    the tokens/s of the largest. Ties in price go to the shorter time per token. All times are at
+    best. Raises ValueError if nothing meets the limits, or if a chip has no price.
 
     >>> import roofkit as rk
     >>> llama = rk.llm("Llama-3-8B")
     >>> offers, prices = [llama.on("H100"), llama.on("L40S")], {"H100": 2.5, "L40S": 0.9}
     >>> point = cheapest(offers, per_token=0.02, tokens_per_second=10_000, prices=prices)
-    >>> point.replicas, point.served.chip.name, point.batch, point.price_per_hour
+    >>> point.replicas, point.deployment.chip.name, point.batch, point.price_per_hour
     (5, 'H100 SXM', 25, 12.5)
     """
     deployments = [deployments] if hasattr(deployments, "generate") else list(deployments)
@@ -222,7 +226,7 @@ def _best_point(served, prompt, output, limits, load, prices, room):
         return None
 
     def per_token(run):
-        """Seconds from token to token; meanwhile every other sequence is prefilled once."""
+        # From one token to the next, every other sequence is prefilled once on average.
         return (run.time - first) / run.steps if run.steps else math.nan
 
     def meets(batch):
@@ -251,7 +255,7 @@ def _best_point(served, prompt, output, limits, load, prices, room):
 
 
 def _table_name(name):
-    """The table's name of a chip, by any of its names; others are chips of the reader's own."""
+    """Return the table's name for a chip; a name not in the table is a chip of the user's own."""
     try:
         return chip_of(name).name
     except ValueError:
@@ -259,7 +263,7 @@ def _table_name(name):
 
 
 def _find_price(name, prices):
-    """The price of a chip-hour, which is one chip-hour where there are no prices."""
+    """Return the price of a chip-hour, or 1 if no prices are given."""
     if prices is None:
         return 1.0
     if name not in prices:
@@ -270,22 +274,27 @@ def _find_price(name, prices):
 def _check_capacity(served):
     if isinstance(served.chip, tuple):
         raise ValueError(
-            f"this is on {len(served.chip)} kinds of chips; ask for each kind of chip by itself"
+            f"this deployment has {len(served.chip)} kinds of chips; make one for each kind instead"
         )
     if served.chip.usable is None:
         raise ValueError(
-            f"the capacity of {served.chip.name} is not known; give a Chip with capacity="
+            f"the memory capacity of {served.chip.name} is unknown; use a Chip with capacity="
         )
 
 
 def _check_single(**lengths):
     for name, value in lengths.items():
         if np.ndim(value):
-            raise ValueError(f"{name} must be one number here; ask for each element by itself")
+            raise ValueError(
+                f"{name} must be a single number here; call this once for each element"
+            )
 
 
 def _find_last(holds: Callable[[int], bool]) -> int:
-    """The largest number up to MOST at which something holds that stops once; 0 if none."""
+    """Return the largest number up to LARGEST_COUNT for which ``holds`` is true; 0 if none.
+
+    ``holds`` must be true up to some number and false from there on.
+    """
     low, high = 0, 1
     while high <= LARGEST_COUNT and holds(high):
         low, high = high, 2 * high
