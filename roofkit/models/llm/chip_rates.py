@@ -1,4 +1,4 @@
-"""What a deployment takes from its chips and from what joins them."""
+"""The speeds and sizes that a deployment takes from its chips and their links."""
 
 import functools
 import math
@@ -12,20 +12,20 @@ from roofkit.network import Group, all_gather, all_reduce, all_to_all, group
 from roofkit.network.sharding import group_sizes
 from roofkit.roofline import larger
 
-# On-chip bytes where no figure is known: finite, since infinity // x is not a number.
+# On-chip bytes if no figure is known. It is finite because infinity // x is NaN.
 UNLIMITED = 1e300
-# Bytes of an array so small that sending it takes the time of the hops alone.
+# An array of this many bytes is so small that only the hops take time.
 TINY_ARRAY = float(np.finfo(float).tiny)
 
 
 class ChipRates(NamedTuple):
-    """What a machine does in a second and what it holds: numbers, or arrays along several chips.
+    """The speeds and sizes of a machine: numbers, or arrays along several kinds of chips.
 
-    ``linear``, ``routed``, ``attends`` and ``head`` are the peaks in FLOP/s of matrices, experts,
-    attention and lm_head. ``bandwidth`` is that of the memory in bytes/s, ``capacity`` its bytes,
-    ``on_chip`` the bytes on the chip. Each collective has three figures: the bytes/s that leave a
-    chip, the bytes that leave it for each byte of the array (``share``), and those that could leave
-    it while the hops pass (``wait``).
+    ``linear``, ``routed``, ``attends`` and ``head`` are the peaks in FLOP/s for dense matrices,
+    experts, attention and lm_head. ``bandwidth`` (bytes/s) and ``capacity`` (bytes) are those of
+    the memory, and ``on_chip`` is the bytes on the chip. Each collective has three figures: the
+    bytes/s that leave a chip, the bytes that leave it per byte of the array (``share``), and the
+    bytes that could leave it during the latency of the hops (``wait``).
     """
 
     linear: Any
@@ -50,9 +50,9 @@ class ChipRates(NamedTuple):
 
     @classmethod
     def of_deployment(cls, served, chips, dtypes):
-        """The Rates of a Deployment on these chips, with the peaks of four dtypes.
+        """Return the rates of a Deployment on these chips, with the peaks of four dtypes.
 
-        They are arrays along the chips where the deployment names a list of these.
+        They are arrays along the chips if the deployment was given a list of chips.
         """
         roof = functools.partial(Chip.roofline, unconfirmed=served.unconfirmed)
         figures = (
@@ -65,15 +65,15 @@ class ChipRates(NamedTuple):
         several = isinstance(served.chip, tuple)
         return cls(
             *(
-                None if each[0] is None
-                else np.array(each, dtype=float) if several
-                else float(each[0])
-                for each in figures
+                None if values[0] is None
+                else np.array(values, dtype=float) if several
+                else float(values[0])
+                for values in figures
             ),
         )  # fmt: skip
 
     def link_traffic(self, operation):
-        """Bytes that leave a chip for an Operation, and the bytes/s at which they do."""
+        """Return the bytes that leave a chip for an Operation, and their speed in bytes/s."""
         if not operation.collective:
             return 0.0, 0.0
         egress, share, wait = self[COLLECTIVE_PLACES[operation.collective] :][:3]
@@ -89,20 +89,20 @@ NO_COLLECTIVE = (None, None, None)
 
 
 def find_groups(served, chip):
-    """The Group that each collective of a Deployment runs over, on chips of this kind."""
-    split, links, found = served.split, served.links, {}
+    """Return the Group of each collective of a Deployment on chips of this kind, by name."""
+    split, links, groups = served.split, served.links, {}
     if split.tensor > 1:
         layer = _join_chips(links.tensor, chip, split.tensor, "tensor")
-        found |= {"all-gather": layer, "all-reduce": layer}
+        groups |= {"all-gather": layer, "all-reduce": layer}
     if split.exchanges:
-        found["exchange"] = _join_chips(links.expert, chip, split.tensor * split.data, "expert")
-    return found
+        groups["exchange"] = _join_chips(links.expert, chip, split.tensor * split.data, "expert")
+    return groups
 
 
 def _collective_figures(served, chip):
-    """Egress, share and wait of each collective among chips of one kind."""
-    found, rates, links = find_groups(served, chip), [NO_COLLECTIVE] * 4, served.links
-    layer, everyone = found.get("all-reduce"), found.get("exchange")
+    """Return egress, share and wait of each collective among chips of one kind, as a flat list."""
+    groups, rates, links = find_groups(served, chip), [NO_COLLECTIVE] * 4, served.links
+    layer, everyone = groups.get("all-reduce"), groups.get("exchange")
     if layer is not None:
         rates[0] = _collective_rate(all_gather(1.0, layer), all_gather, links)
         rates[1] = _collective_rate(
@@ -110,49 +110,50 @@ def _collective_figures(served, chip):
         )
     if everyone is not None:
         inside = 1 if layer is None else layer.per_node
-        fed = exchange_tokens(1.0, served.model, served.split, everyone, inside)
-        rates[2] = _collective_rate(fed, all_to_all, links)
+        dispatch = exchange_tokens(1.0, served.model, served.split, everyone, inside)
+        rates[2] = _collective_rate(dispatch, all_to_all, links)
     if served.split.pipeline > 1:
         rates[3] = _stage_rate(served.split, links, chip)
     return [figure for rate in rates for figure in rate]
 
 
-def _join_chips(given, chip, chips, name):
-    """So many chips in the Group or the topology that was given, or as the table joins them."""
+def _join_chips(link, chip, chips, name):
+    """Return the Group of ``chips`` chips over a Group or topology, or over the table's links."""
     known = chip.interconnect and chip.interconnect.topology
-    if isinstance(given, str) and known:
+    if isinstance(link, str) and known:
         raise ValueError(
-            f"{chip.name} are joined by a {known}; leave {name}={given!r} out of the Links"
+            f"the table already joins {chip.name} by a {known}; leave {name}={link!r} out of Links"
         )
-    if given is None and chip.interconnect and not known:
+    if link is None and chip.interconnect and not known:
         raise ValueError(
-            f"{chip.name}: the table does not say how several are joined; say it, as in "
-            f'links=rk.models.Links({name}="switch")'
+            f"{chip.name}: the table doesn't say how several chips are joined; name a topology, "
+            f'such as links=rk.models.Links({name}="switch")'
         )
-    if not isinstance(given, Group):
-        given = group(chip, chips, topology=given)
-    if given.n != chips:
+    if not isinstance(link, Group):
+        link = group(chip, chips, topology=link)
+    if link.n != chips:
         raise ValueError(
-            f"{name} of the Links is a group of {given.n} chips, but it has to join {chips}; give "
-            "as many"
+            f"Links({name}=) is a group of {link.n} chips, but it must join {chips}; use a group "
+            f"of {chips}"
         )
-    return given
+    return link
 
 
 def _collective_rate(moved, hopping, links):
-    """Egress, share and wait of a collective that takes a byte as ``moved``, a Transfer.
+    """Return egress, share and wait of a collective.
 
-    Its hops are those of the collective ``hopping``.
+    The Transfer ``moved`` is what it moves for an array of one byte; its hops are those of the
+    function ``hopping``.
     """
     joined = moved.group
     wait = hopping(TINY_ARRAY, joined, with_latency=True).bytes if links.with_latency else 0.0
-    # Over several nodes as many bytes as the links carry while the slower level works.
+    # Over several nodes, count the bytes that the links could carry during the slower level.
     share = moved.bytes if joined.card is None else moved.seconds * joined.egress
     return joined.egress, share, wait
 
 
 def _stage_rate(split, links, chip):
-    """Egress, share and wait of what a chip hands to its like in the next stage, on average."""
+    """Return average egress, share and wait of a send to the same chip of the next stage."""
     joined, needed = links.tensor, split.tensor * split.pipeline
     if links.pipeline is not None:
         joined = links.pipeline
@@ -161,9 +162,9 @@ def _stage_rate(split, links, chip):
         _join_chips(joined, chip, needed, "pipeline")
     elif _most_chips(joined, chip) < needed:
         raise ValueError(
-            f"{split.pipeline} stages of {split.tensor} are {needed} chips, and nothing says what "
-            f"joins so many {chip.name}; give links=rk.models.Links(pipeline=…): a Group of all of "
-            "them, or the bytes/s one way from a chip to its like in the next stage"
+            f"{split.pipeline} stages of {split.tensor} chips need {needed} {chip.name}, but no "
+            "link for so many is known; give links=rk.models.Links(pipeline=…): a Group of all of "
+            "them, or the bytes/s one way from a chip to its counterpart in the next stage"
         )
     if not isinstance(joined, Group):
         joined = group(chip, 2, topology=joined)
@@ -176,7 +177,7 @@ def _stage_rate(split, links, chip):
 
 
 def _most_chips(joined, chip):
-    """The most chips that the table, or a Group, joins; without limit where the caller says how."""
+    """Return the most chips that a Group or the table joins; a given topology has no limit."""
     if isinstance(joined, Group):
         return joined.n
     return math.inf if joined is not None else group_sizes(chip)[-1]

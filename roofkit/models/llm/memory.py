@@ -1,4 +1,4 @@
-"""What each chip must hold to serve a model, against what it has."""
+"""The memory that each chip needs to serve a model, and the memory that it has."""
 
 import math
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from roofkit.roofline import larger, smaller
 
 @dataclass(frozen=True, repr=False)
 class Memory:
-    """What a chip must hold, in bytes, against what it has.
+    """The bytes that a chip needs and the bytes that it has.
 
-    ``capacity`` is what a program can have of the chip, as its driver reports it, or what the data
-    sheet prints where no report is known; NaN where neither is. ``reserve`` bytes of it are left
-    to others: the driver's own context, buffers of communication, other programs.
+    ``capacity`` is the memory that a program can allocate, as the driver reports it, or the data
+    sheet's figure if no report is known, or NaN. ``reserve`` bytes of it are kept free for the
+    driver's own context, communication buffers and other programs.
 
     >>> Memory(weights=14e9, kv=1e9, activations=1e9, capacity=24e9)
     Memory(weights 14 GB + KV cache 1 GB + activations 1 GB = 16 GB of 24 GB with nothing
@@ -35,33 +35,32 @@ class Memory:
 
     def __repr__(self):
         parts = {"weights": self.weights, "KV cache": self.kv, "activations": self.activations}
-        needed = " + ".join(f"{name} {format_quantity(each, 'B')}" for name, each in parts.items())
+        needed = " + ".join(f"{name} {format_quantity(size, 'B')}" for name, size in parts.items())
         needed += f" = {format_quantity(self.total, 'B')}"
         if np.any(np.isnan(self.capacity)):
-            return wrap_lines(f"Memory({needed}, capacity not known)")
-        lacks = not np.ndim(self.spare) and self.spare < 0
-        spare = format_quantity(-self.spare, "B") + " missing"
-        spare = spare if lacks else format_quantity(self.spare, "B") + " spare"
-        kept = (
-            f"less {format_quantity(self.reserve, 'B')}" if np.any(self.reserve) else "with nothing"
-        )
-        return wrap_lines(
-            f"Memory({needed} of {format_quantity(self.capacity, 'B')} {kept} reserved, {spare})"
-        )
+            return wrap_lines(f"Memory({needed}, capacity unknown)")
+        if not np.ndim(self.spare) and self.spare < 0:
+            spare = format_quantity(-self.spare, "B") + " missing"
+        else:
+            spare = format_quantity(self.spare, "B") + " spare"
+        any_reserve = np.any(self.reserve)
+        reserve = f"less {format_quantity(self.reserve, 'B')}" if any_reserve else "with nothing"
+        capacity = format_quantity(self.capacity, "B")
+        return wrap_lines(f"Memory({needed} of {capacity} {reserve} reserved, {spare})")
 
     @property
     def total(self):
-        """Weights, KV cache and activations together."""
+        """Bytes of weights, KV cache and activations together."""
         return self.weights + self.kv + self.activations
 
     @property
     def spare(self):
-        """Capacity left; below zero, what is missing; NaN where the capacity is not known."""
+        """Bytes left; negative if memory is missing, NaN if the capacity is unknown."""
         return self.capacity - self.reserve - self.total
 
     @property
     def fits(self):
-        """True where everything fits, None where the capacity is not known."""
+        """Whether everything fits; None if the capacity is unknown."""
         spare = self.spare
         if np.ndim(spare):
             known = ~np.isnan(spare)
@@ -70,22 +69,22 @@ class Memory:
 
 
 def count_memory(passes, batch, prompt, output, chunk, reserve):
-    """The Memory of a deployment with these Passes at the fullest moment of a generation."""
+    """Return the Memory of the fullest chip at the fullest moment of a generation."""
     how, capacity = passes.how, passes.rates.capacity
     model, stages = how.model, how.split.pipeline
-    held = prompt + output - 1
-    kept = (model.layers - model.window_layers) * held
+    tokens = prompt + output - 1
+    cached = (model.layers - model.window_layers) * tokens  # summed over the layers
     if model.window_layers:
-        kept = kept + model.window_layers * smaller(held, float(model.window))
+        cached = cached + model.window_layers * smaller(tokens, float(model.window))
     stage = math.ceil(model.layers / stages) / model.layers
     part = batch if stages == 1 else larger(batch / stages, 1.0)
     return Memory(
-        weights=_weight_bytes(how, stage),
-        kv=cached_bytes(how) * batch * kept * stage,
+        weights=weight_bytes(how, stage),
+        kv=cached_bytes(how) * batch * cached * stage,
         activations=larger(
             _activation_bytes(passes, *_largest_prefill(part, prompt, chunk)),
-            # The last step, or the end of a prefill in chunks, makes logits of every sequence.
-            _activation_bytes(passes, part, 1.0, held - 1.0),
+            # The last step, or the last chunk of a prefill, computes logits for every sequence.
+            _activation_bytes(passes, part, 1.0, tokens - 1.0),
         ),
         capacity=capacity,
         reserve=reserve * capacity if reserve < 1 else reserve,
@@ -93,22 +92,23 @@ def count_memory(passes, batch, prompt, output, chunk, reserve):
 
 
 def cached_bytes(how):
-    """Bytes of KV cache that a token of one sequence takes in one layer, on each chip."""
+    """Return the bytes of KV cache per token and layer on each chip."""
     wide = how.model.cached_width if how.model.latent else 2 * how.shard.kv_cached
     return wide * how.widths.kv
 
 
-def _weight_bytes(how, stage):
+def weight_bytes(how, stage):
+    """Return the bytes of weights on a chip that has the share ``stage`` of the layers."""
     held, widths = how.model.parameters_by_kind(how.shard), how.widths
     layers = held.matrices * widths.weights + held.experts * widths.experts
     layers += held.vectors * widths.stream
     ends = held.embedding * widths.embedding, held.lm_head * widths.lm_head
-    # The first stage embeds, the last makes logits; a tied matrix lies on both.
+    # The first stage has the embedding and the last lm_head; both have a tied matrix.
     return float(stage * layers + (sum(ends) if how.split.pipeline == 1 else max(ends)))
 
 
 def _largest_prefill(part, prompt, chunk):
-    """Sequences, new tokens and cached ones of the hungriest pass of a prefill."""
+    """Return sequences, new and cached tokens of the prefill pass that needs most memory."""
     if chunk is None:
         return part, prompt, 0.0
     new = smaller(prompt, chunk)
@@ -116,9 +116,10 @@ def _largest_prefill(part, prompt, chunk):
 
 
 def _activation_bytes(passes, part, new, cached):
-    """What the hungriest operation of a pass reads and writes, and the residual stream beside."""
+    """Return the most bytes that any operation of a pass reads and writes, with the stream."""
     stream = passes.how.widths.stream * part * new * passes.how.model.hidden
     widest = 0.0
-    for each in passes.operations(part, new, cached):
-        widest = larger(widest, each.activations + (0.0 if each.on_stream else stream))
+    for operation in passes.operations(part, new, cached):
+        moved = operation.activations + (0.0 if operation.on_stream else stream)
+        widest = larger(widest, moved)
     return widest

@@ -1,4 +1,4 @@
-"""The passes of a model on its chips: tables of layers, and the seconds of many passes at once."""
+"""The passes of a model on its chips: lists of layers, and the seconds of many passes at once."""
 
 import functools
 import math
@@ -15,16 +15,16 @@ from roofkit.models.llm.pass_timer import PassTimer, sum_steps
 from roofkit.models.llm.split import shard
 from roofkit.roofline import Roofline, larger
 
-# Points of all steps that a generation works on at a time.
+# The most points, over all steps, that a generation computes at a time.
 POINTS_AT_ONCE = 1 << 20
 
 
 class PassCounter:
-    """What every pass of a deployment follows from, worked out once.
+    """Counts and times the passes of a deployment, whose plan is worked out once.
 
-    ``how`` is all that a count follows from, ``parts`` the plan of a pass, and ``departures`` are
-    the names of what is counted as LLM-Viewer does. ``peaks`` says at which place of the rates the
-    peak of a dtype stands, and ``groups`` over which Group a collective runs.
+    ``how`` are the CountOptions, ``parts`` the plan of a pass, and ``departures`` the names of
+    LLM-Viewer's conventions to follow. ``peaks`` maps a dtype to the index of its peak in the
+    ChipRates, and ``groups`` a collective to its Group.
     """
 
     def __init__(self, how, parts, departures, peaks, groups):
@@ -35,33 +35,35 @@ class PassCounter:
 
     @classmethod
     def of_deployment(cls, served, departures):
-        """The Passes of a Deployment whose choices are settled."""
+        """Return the PassCounter of a Deployment whose options are settled."""
         several = isinstance(served.chip, tuple)
         chips = served.chip if several else (served.chip,)
-        held = shard(served.model, served.split)
+        part = shard(served.model, served.split)
         dtypes = choose_dtypes(served.precision, "one_peak" in departures)
         how = CountOptions(
-            served.model, served.split, held, served.precision.widths, *dtypes, served.fused,
+            served.model, served.split, part, served.precision.widths, *dtypes, served.fused,
             served.attention, ChipRates.of_deployment(served, chips, dtypes),
         )  # fmt: skip
-        # A collective has no dtype and computes nothing, at whichever peak.
+        # A collective has no dtype. It computes nothing, so any peak will do.
         peaks = {dtype: place for place, dtype in enumerate(dtypes)} | {"": 0}
-        # A prediction, which asks for the Group, is of one kind of chip.
-        over = {} if several else find_groups(served, chips[0])
-        return cls(how, plan_pass(how), departures, peaks, over)
+        # Only a prediction needs the Groups, and it is for one kind of chip.
+        groups = {} if several else find_groups(served, chips[0])
+        return cls(how, plan_pass(how), departures, peaks, groups)
 
     def _with_rates(self, rates):
-        """The same passes on a machine of other Rates."""
+
         how = self.how._replace(rates=rates)
         return PassCounter(how, self.parts, self.departures, self.peaks, self.groups)
 
     def operations(self, batch, new, cached=0.0, every_logit=False):
-        """The Operations of a pass on each chip, lengths given as floats or arrays."""
+        """Return the Operations of a pass on each chip; lengths are floats or arrays."""
         at = Pass(self.how, batch, new, cached, every_logit)
         if "new_token" in self.departures:
             at.cached = larger(cached - at.decoding, 0.0)
-        found = list_operations(self.parts, at)
-        return apply_departures(found, at, self.departures) if self.departures else found
+        operations = list_operations(self.parts, at)
+        if self.departures:
+            return apply_departures(operations, at, self.departures)
+        return operations
 
     @functools.cached_property
     def _roofs(self):
@@ -71,21 +73,22 @@ class PassCounter:
         }
 
     def layers(self, *lengths):
-        """The Layers of a pass; the lengths are those of ``operations``."""
-        roofs, over_link = self._roofs, self.rates.link_traffic
+        """Return the Layers of a pass; the lengths are those of ``operations``."""
+        roofs, link_traffic = self._roofs, self.rates.link_traffic
         return [
-            Layer(one, roofs[one.dtype], *over_link(one), self.groups.get(one.collective))
-            for one in self.operations(*lengths)
-        ]
+            Layer(operation, roofs[operation.dtype], *link_traffic(operation),
+                  self.groups.get(operation.collective))
+            for operation in self.operations(*lengths)
+        ]  # fmt: skip
 
     def seconds(self, batch, new, cached, steps=0):
-        """Seconds of a pass, or of so many ``steps``, if any, along the lengths' last axis."""
+        """Return the seconds of a pass, or of ``steps`` steps along the lengths' last axis."""
         if self._clock:
             return self._clock.seconds(batch, new, cached, steps)
         return sum_steps(steps, LayerTable("", self.layers(batch, new, cached)).time)
 
     def sweep_seconds(self, *lengths):
-        """Seconds of passes of any number, worked on in blocks."""
+        """Return the seconds of any number of passes, computed in blocks."""
         varying = [*self.rates, *lengths]
         if not any([type(value) is np.ndarray for value in varying]):
             return self.seconds(*lengths)
@@ -96,18 +99,18 @@ class PassCounter:
         )
 
     def decoding(self, batch, prompt, steps):
-        """Seconds of so many decode steps, each on a cache one longer."""
+        """Return the seconds of ``steps`` decode steps, each with one more cached token."""
         if type(steps) is float:
             return self._step_seconds(batch, prompt, int(steps)) if steps else 0.0
         shape = np.broadcast_shapes(*map(np.shape, (*self.rates, batch, prompt, steps)))
-        found = np.empty(shape)
+        total = np.empty(shape)
         for count in np.unique(steps):
             seconds = self._step_seconds(batch, prompt, int(count)) if count else 0.0
-            np.copyto(found, seconds, where=np.broadcast_to(steps == count, shape))
-        return found
+            np.copyto(total, seconds, where=np.broadcast_to(steps == count, shape))
+        return total
 
     def _step_seconds(self, batch, prompt, steps):
-        """The same for one number of steps, some steps at a time."""
+        """Return the seconds of one number of decode steps, computed a few steps at a time."""
         varying = [*self.rates, batch, prompt]
         shapes = [value.shape for value in varying if type(value) is np.ndarray]
         if not shapes and steps <= POINTS_AT_ONCE:
@@ -128,10 +131,10 @@ class PassCounter:
 
 
 def choose_dtypes(formats, one_peak):
-    """The dtypes that matrices, experts, attention and lm_head are multiplied in.
+    """Return the dtypes in which dense matrices, experts, attention and lm_head multiply.
 
-    With ``one_peak``, all are multiplied in 8 bits if weights, activations and KV cache have as
-    few, else in the 16 bits of one of them.
+    With ``one_peak``, everything multiplies in 8 bits if weights, activations and KV cache all
+    have at most 8 bits, else in the wider format of the activations or weights.
     """
     if not one_peak:
         return formats.linear, formats.routed, formats.attention, formats.head

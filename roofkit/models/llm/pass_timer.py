@@ -1,4 +1,4 @@
-"""The seconds of a pass without a table of its layers, for sweeps over millions of passes."""
+"""Time a pass without building its layers, for sweeps over millions of passes."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ from roofkit.roofline import larger
 
 
 class OperationTime(NamedTuple):
-    """The seconds of all occurrences of an operation: the higher of two lines over the tokens.
+    """The seconds of all occurrences of an operation: the larger of two linear functions.
 
-    Computing takes ``slope`` seconds a token. Moving takes ``start`` seconds for the weights, and
-    ``moved`` seconds a token. The tokens are those of the pass, or with ``last`` the last of each
-    sequence.
+    Computing takes ``compute_per_token`` seconds per token. Moving takes ``weight_seconds`` for the
+    weights plus ``move_per_token`` per token. The tokens are all those of the pass or, with
+    ``last``, the last one of each sequence.
     """
 
     compute_per_token: float
@@ -23,9 +23,9 @@ class OperationTime(NamedTuple):
 
 
 class PassTimer:
-    """Adds up what the parts of a plan take on the machine that ``how`` names.
+    """Adds up the seconds of a plan's parts on the machine that the CountOptions name.
 
-    ``peaks`` says at which place of the Rates the peak of a dtype stands.
+    ``peaks`` maps a dtype to the index of its peak in the ChipRates.
     """
 
     def __init__(self, how, plan, peaks):
@@ -38,30 +38,29 @@ class PassTimer:
         ]
 
     def seconds(self, batch, new, cached, steps):
-        """Seconds of a pass, or of so many ``steps``, if any, along the lengths' last axis."""
-        at, seconds, alike = Pass(self._how, batch, new, cached), 0.0, 0.0
+        """Return the seconds of a pass, or of ``steps`` steps along the lengths' last axis."""
+        at, other_seconds, linear_seconds = Pass(self._how, batch, new, cached), 0.0, 0.0
         for part in self._parts:
             if type(part) is OperationTime:
                 tokens = at.rows if part.last else at.tokens
-                computing, moving = (
-                    part.compute_per_token * tokens,
-                    part.weight_seconds + part.move_per_token * tokens,
-                )
-                if type(computing) is float is type(moving):  # the usual case, without calls
-                    alike += computing if computing >= moving else moving
+                computing = part.compute_per_token * tokens
+                moving = part.weight_seconds + part.move_per_token * tokens
+                if type(computing) is float is type(moving):  # a fast path for the usual case
+                    linear_seconds += computing if computing >= moving else moving
                 else:
-                    alike = alike + larger(computing, moving)
+                    linear_seconds = linear_seconds + larger(computing, moving)
                 continue
-            per_token = type(part) is PerToken
-            found = (
-                [part.for_tokens(at.rows if part.last else at.tokens)] if per_token else part(at)
-            )
-            for one in found:
-                seconds = seconds + one.count * sum_steps(steps, self.operation_seconds(one))
-        return seconds + sum_steps(steps, alike)
+            if type(part) is PerToken:
+                operations = [part.for_tokens(at.rows if part.last else at.tokens)]
+            else:
+                operations = part(at)
+            for operation in operations:
+                seconds = sum_steps(steps, self.operation_seconds(operation))
+                other_seconds = other_seconds + operation.count * seconds
+        return other_seconds + sum_steps(steps, linear_seconds)
 
     def operation_seconds(self, operation):
-        """Seconds of one occurrence of an Operation: the lower bound of its Estimate."""
+        """Return the seconds of one occurrence of an Operation: its Estimate's lower bound."""
         rates = self._rates
         if operation.collective:
             link, egress = rates.link_traffic(operation)
@@ -70,22 +69,22 @@ class PassTimer:
         return larger(operation.flops / peak, operation.bytes / rates.bandwidth)
 
     def _time_operation(self, part):
-        one, bandwidth = part.operation, self._rates.bandwidth
+        operation, bandwidth = part.operation, self._rates.bandwidth
         return OperationTime(
-            one.count * one.flops / self._rates[self._peaks[one.dtype]],
-            one.count * one.weights / bandwidth,
-            one.count * (one.activations + one.kv) / bandwidth,
+            operation.count * operation.flops / self._rates[self._peaks[operation.dtype]],
+            operation.count * operation.weights / bandwidth,
+            operation.count * (operation.activations + operation.kv) / bandwidth,
             part.last,
         )
 
 
-def sum_steps(steps, taken):
-    """The seconds of so many steps; without steps, the time as it is.
+def sum_steps(steps, seconds):
+    """Return the seconds of ``steps`` steps together, or ``seconds`` unchanged if steps is 0.
 
-    The time ``taken`` by a step changes along its last axis, or is the same in all steps.
+    The ``seconds`` of a step vary along the last axis, or are the same in all steps.
     """
     if not steps:
-        return taken
-    if type(taken) is float:
-        return taken * steps
-    return np.add.reduce(taken, axis=-1) * (steps / taken.shape[-1])
+        return seconds
+    if type(seconds) is float:
+        return seconds * steps
+    return np.add.reduce(seconds, axis=-1) * (steps / seconds.shape[-1])

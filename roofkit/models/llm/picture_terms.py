@@ -11,7 +11,7 @@ import numpy as np
 
 from roofkit.models.llm.attention import attend, count_keys_read, count_pairs
 from roofkit.models.llm.chip_rates import UNLIMITED, ChipRates
-from roofkit.models.llm.memory import _weight_bytes, cached_bytes
+from roofkit.models.llm.memory import weight_bytes, cached_bytes
 from roofkit.models.llm.operation_counts import CountOptions, Pass, list_operations, plan_pass
 from roofkit.models.llm.precision import Widths
 from roofkit.models.llm.split import Split, shard
@@ -92,7 +92,7 @@ def picture_terms(model, tensor=1):
         },
         "after": counted(slice(place + 1, None)),
         "weights": {
-            name: _weight_bytes(hows[name], 1.0) - _weight_bytes(how, 1.0) for name in WIDER_WIDTHS
+            name: weight_bytes(hows[name], 1.0) - weight_bytes(how, 1.0) for name in WIDER_WIDTHS
         },
         "kv": cached_bytes(how) / PLAIN_WIDTHS.kv,
         "group": on.heads if wide else on.q_dim // on.kv_dim,
