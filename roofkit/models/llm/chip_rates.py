@@ -122,19 +122,19 @@ def _join_chips(link, chip, chips, name):
     known = chip.interconnect and chip.interconnect.topology
     if isinstance(link, str) and known:
         raise ValueError(
-            f"the table already joins {chip.name} by a {known}; leave {name}={link!r} out of Links"
+            f"{chip.name} are joined by a {known}; leave {name}={link!r} out of the Links"
         )
     if link is None and chip.interconnect and not known:
         raise ValueError(
-            f"{chip.name}: the table doesn't say how several chips are joined; name a topology, "
-            f'such as links=rk.models.Links({name}="switch")'
+            f"{chip.name}: the table does not say how several are joined; name a topology, such as "
+            f'links=rk.models.Links({name}="switch")'
         )
     if not isinstance(link, Group):
         link = group(chip, chips, topology=link)
     if link.n != chips:
         raise ValueError(
-            f"Links({name}=) is a group of {link.n} chips, but it must join {chips}; use a group "
-            f"of {chips}"
+            f"{name} of the Links is a group of {link.n} chips, but it has to join {chips}; use a "
+            f"group of {chips}"
         )
     return link
 

@@ -1,4 +1,4 @@
-"""The fields of a config.json, asked for by name: none is missing or ignored without a word."""
+"""Read a config.json field by field, and refuse one that is missing or was never read."""
 
 import re
 
@@ -6,8 +6,8 @@ ACTIVATIONS = {
     "silu": "silu", "swish": "silu", "swiglu": "silu", "gelu": "gelu", "gelu_new": "gelu",
     "gelu_fast": "gelu", "gelu_pytorch_tanh": "gelu", "relu": "relu",
 }  # fmt: skip
-# A field whose name has a costly word tells of another shape, and must not be ignored; unless its
-# name has a harmless word too, which tells that no cost follows from it.
+# A field with a costly word in its name may change the model's shape, so it must not be ignored
+# silently. A harmless word in the same name means that the field changes no cost.
 COSTLY_WORDS = re.compile(
     r"lora|experts?|moe|latent|windows?|bias(es)?|(layer)?norms?|vision|audio|mamba|ssm|conv|sparse"
     r"|alibi|bits|mlps?|ffn|heads?|tied?|pattern|layers?|inner|proj|parallel|gated?|glu|adapters?"
@@ -20,10 +20,10 @@ HARMLESS_WORDS = re.compile(
 
 
 class ConfigFields:
-    """A config's fields; remembers which were read.
+    """The fields of a config; remembers which ones were read.
 
-    ``usual`` is what the family takes for a key that a config leaves out. A key whose value is null
-    is not left out: it says that the model has no such thing.
+    ``usual`` has the family's defaults for absent keys. A key whose value is null is not absent: it
+    means that the model doesn't have the feature.
     """
 
     def __init__(self, config, name, source, usual):
@@ -50,7 +50,7 @@ class ConfigFields:
         return default if value is None else value
 
     def size(self, field, default=None, least=0):
-        """A whole number."""
+        """Return a whole number, or the default if the field is absent or null."""
         value = self.get(field, default)
         if value is not None and (
             isinstance(value, bool) or not isinstance(value, int) or value < least
@@ -61,10 +61,10 @@ class ConfigFields:
         return value
 
     def list(self, field, of):
-        """A list of whole numbers or of words, or None."""
+        """Return a list whose elements have the type ``of``, or None."""
         value = self.get(field)
         if value is not None and not (
-            isinstance(value, list | tuple) and all(type(each) is of for each in value)
+            isinstance(value, list | tuple) and all(type(element) is of for element in value)
         ):
             raise ValueError(f"{self.name}: {field}={value!r} must be a list of {of.__name__}")
         return value
@@ -79,7 +79,7 @@ class ConfigFields:
         raise ValueError(f"{self.name}: {field}={value!r} is not modelled: {why}")
 
     def expect(self, field, *values, why):
-        """Refuse a field with any other value than these; a field that is missing has the first."""
+        """Refuse a field with any value other than these; a missing field has the first one."""
         value = self.get(field, values[0])
         if value not in values:
             self.refuse(field, value, why)
@@ -91,20 +91,22 @@ class ConfigFields:
         return ACTIVATIONS[function]
 
     def ignore(self, *names):
-        """Say that these fields change no cost of this family."""
+        """Mark these fields as read: in this family they change no cost."""
         self._read.update(names)
 
     def refuse_unread(self, model):
-        """Raise ValueError for a field that was not read, tells of other costs by its name, and
-        differs from what the ``model`` has without it."""
+        """Raise ValueError for an unread field whose name suggests a cost that is not counted.
+
+        A false field matters only if the ``model`` has the feature that it denies.
+        """
         biases = model.qkv_bias or model.mlp_bias or model.norm_vectors == 2
-        there = {"bias": biases, "gated": model.gated, "gate": model.gated, "glu": model.gated,
-                 "parallel": model.parallel}  # fmt: skip
+        features = {"bias": biases, "gated": model.gated, "gate": model.gated, "glu": model.gated,
+                    "parallel": model.parallel}  # fmt: skip
         for field, value in self.config.items():
             words = field.casefold().split("_")
             if field in self._read or field.startswith("_"):
                 continue
-            if not (value or (value is False and any(there.get(word) for word in words))):
+            if not (value or (value is False and any(features.get(word) for word in words))):
                 continue
             if any(map(COSTLY_WORDS.fullmatch, words)) and not any(
                 map(HARMLESS_WORDS.fullmatch, words)

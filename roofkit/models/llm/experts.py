@@ -1,8 +1,8 @@
-"""What a mixture of experts costs, if tokens are routed evenly.
+"""The cost of a mixture of experts with evenly routed tokens.
 
-Each token visits so many different experts. Experts that lie across replicas take it from replica
-to replica: its vector comes once to each chip with an expert that it visits, and the sum of what
-the chip's experts made of it goes back once. ``exchange_tokens`` counts the least of that.
+Each token visits ``experts_per_token`` different experts. If the experts are spread across
+replicas, a token's vector is sent once to each chip that has one of its experts, and the sum of
+that chip's results is sent back once. ``exchange_tokens`` counts the fewest bytes for this.
 """
 
 import math
@@ -37,7 +37,7 @@ def plan_experts(planned):
         planned.mlp(layers, shard.shared_width, "shared_{}", "shared_act", model.mlp_bias,
                     shared=True)  # fmt: skip
     if not fused:
-        # The sum begins with what the shared expert made.
+        # The sum starts from the result of the shared expert.
         held = shard.experts / model.experts * (split.data if split.exchanges else 1)
         summed = model.experts_per_token * held + (model.shared_width > 0)
         flops = (2 * model.experts_per_token * held + model.shared_gate) * d
@@ -45,7 +45,7 @@ def plan_experts(planned):
 
 
 class _RoutedExperts:
-    """Makes the Operations of the routed experts in a Pass."""
+    """A part of a plan: yields the Operations of the routed experts in a Pass."""
 
     def __init__(self, activation_flops, visiting_here):
         self._activation_flops, self._visiting_here = activation_flops, visiting_here
@@ -53,20 +53,20 @@ class _RoutedExperts:
     def __call__(self, at):
         model, split, shard, w = at.model, at.split, at.shard, at.widths
         layers, d, width = model.expert_mlps, model.hidden, shard.expert_width
-        # All replicas send their tokens to whoever holds the experts.
+        # The chips that hold the experts get tokens from all replicas.
         visitors = at.tokens * split.data if split.exchanges else at.tokens
         share = shard.experts / model.experts
         rows = visitors * (model.experts_per_token * share)
-        # A token that visits some expert here counts once, however many experts it visits here.
+        # A token counts once, however many of this chip's experts it visits.
         arrived = visitors * self._visiting_here
         touched = _count_touched(model, shard, visitors)
 
         def routed(name, matrices, d_in, d_out, activations, flops=0.0, on_stream=False):
             # Each expert's matrices and biases are read if any token visits it.
-            held = w.experts * float(matrices * d_in * d_out)
-            held += model.expert_bias * w.stream * matrices * d_out
+            weights = w.experts * float(matrices * d_in * d_out)
+            weights += model.expert_bias * w.stream * matrices * d_out
             flops = 2 * matrices * d_in * d_out * rows + flops
-            return Operation(name, layers, flops, held * touched, activations, 0.0,
+            return Operation(name, layers, flops, weights * touched, activations, 0.0,
                              at.how.routed, on_stream)  # fmt: skip
 
         def exchanged(name, width):
@@ -78,9 +78,10 @@ class _RoutedExperts:
         if split.exchanges:
             yield exchanged("dispatch", w.activations)
         if at.how.fused:
-            # A token's vector is read once for all its experts: as it arrived, normalised again,
-            # or as the router left it normalised. Their results add up as they come: for who sent
-            # the token, or on the residual stream, where a shared expert takes them along.
+            # A token's vector is read once for all its experts: either as it arrived, and
+            # normalised again, or as the router wrote it, already normalised. The results are
+            # summed as they are computed: for the chip that sent the token, or onto the residual
+            # stream. A shared expert, if there is one, does that addition.
             read = w.activations * arrived
             if not split.exchanges:
                 read = smaller(w.stream * arrived, read + w.activations * at.tokens)
@@ -109,7 +110,7 @@ class _RoutedExperts:
 
 
 def visiting_share(model, held):
-    """The share of tokens that visit some of ``held`` experts.
+    """Return the share of tokens that visit at least one of ``held`` experts.
 
     >>> import roofkit as rk
     >>> round(visiting_share(rk.llm("Mixtral-8x7B"), 2), 4)               # 1 - 6/8 · 5/7
@@ -120,16 +121,16 @@ def visiting_share(model, held):
 
 
 def exchange_tokens(size, model, split, group, inside):
-    """The Transfer that brings tokens to experts across replicas; another such brings them back.
+    """Return the Transfer that sends tokens to experts across replicas; the way back is the same.
 
-    ``size`` bytes are the vectors of a replica's tokens, which each of its chips holds already;
-    ``inside`` of these chips lie in a node of the ``group`` of all replicas. Over the cards one
-    copy of a vector comes to each node, over the links one to each other chip that it is for. The
-    results go back on the same ways and are added up where they meet. A router that is held to a
-    few groups of experts, as that of DeepSeek-V3, sends a little less than an even one.
+    ``size`` is the bytes of the vectors of a replica's tokens, which each of its chips already
+    has; ``inside`` of its chips are in one node of the ``group`` of all replicas. Each node
+    receives one copy of a vector over the cards, and passes it over the links to every other chip
+    that needs it. The results return the same way and are summed where they meet. A router limited
+    to a few groups of experts, like DeepSeek-V3's, sends slightly less than an even one.
 
-    On a torus, a replica a chip, no fewer bytes cross its middle than one copy of each vector that
-    is for some chip beyond.
+    On a torus with one chip per replica, each vector for a chip in the other half must cross the
+    middle once, which sets a lower bound.
 
     Source: DeepSeek-AI, "DeepSeek-V3 Technical Report", section 3.2.2.
 
@@ -140,13 +141,13 @@ def exchange_tokens(size, model, split, group, inside):
     Transfer(14 MB over 450 GB/s, 31.1 µs)
     """
     chips = group.per_node
-    near = min(max(chips / inside, 1), split.data)  # replicas with a part in a node
+    near = min(max(chips / inside, 1), split.data)  # replicas that have chips in a node
     away = split.data - near
-    # The chips of a share lie together, so that a node holds the fewest experts.
-    each = model.experts // split.expert
-    held = each * max(chips * split.expert // group.n, 1)
-    to_chip, to_node = visiting_share(model, each), visiting_share(model, held)
-    # What came over a card is on a chip of the node, at best on one that it is for.
+    # The chips of a share are neighbours, so that a node has as few different experts as possible.
+    chip_experts = model.experts // split.expert
+    held = chip_experts * max(chips * split.expert // group.n, 1)
+    to_chip, to_node = visiting_share(model, chip_experts), visiting_share(model, held)
+    # A vector that came over a card is already on one chip of the node, at best one that needs it.
     arrived = size * ((near - 1) * to_chip + away * (to_chip - to_node / chips))
     if group.topology == "torus" and split.tensor == 1 and held > 1:
         across = 2 * chips * size * visiting_share(model, held // 2)
@@ -156,8 +157,8 @@ def exchange_tokens(size, model, split, group, inside):
 
 
 def _count_touched(model, shard, visitors):
-    """Experts on this chip that some token visits."""
-    # NumPy's power for numbers too, so that they agree with arrays.
+    """Return how many experts on this chip at least one token visits."""
+    # Use NumPy's power for plain numbers too, so that they round as arrays do.
     missed = np.power(1 - model.experts_per_token / model.experts, np.atleast_1d(visitors))
     missed = missed if np.ndim(visitors) else float(missed[0])
     return shard.experts * (1 - missed)

@@ -1,13 +1,13 @@
-"""How each family of models spells its sizes in a config.json, and what it leaves unsaid."""
+"""How each family of models names its sizes in a config.json, and the defaults it assumes."""
 
 from roofkit.models.llm.model import LLM, Latent
 
 
 def _make_llm(fields, *, activation="silu", tied=False, act="hidden_act", needs=(), **choices):
-    """The LLM with the fields that most families share, and with these ``choices``.
+    """Return the LLM with the fields that most families share, and with these ``choices``.
 
-    ``needs`` names fields that must be in the config: where one of them is absent, transformers
-    takes a value of the family's own, which no config.json shows.
+    ``needs`` names fields that must be in the config, because transformers would otherwise use a
+    default of the family that no config.json shows.
     """
     for name in needs:
         fields[name]
@@ -27,9 +27,10 @@ def _make_llm(fields, *, activation="silu", tied=False, act="hidden_act", needs=
 
 
 def _read_windows(fields, sliding=None):
-    """The choices of LLM for windows; the layers with one are in ``layer_types``, or follow a rule.
+    """Return the LLM arguments for sliding windows.
 
-    ``sliding`` is that rule: it says whether the i-th layer has a window.
+    ``layer_types`` in the config lists the layers with a window; without it, the function
+    ``sliding`` tells whether the i-th layer has one.
     """
     window, types = fields.size("sliding_window", least=1), fields.list("layer_types", str)
     layers = fields["num_hidden_layers"]
@@ -45,9 +46,9 @@ def _read_windows(fields, sliding=None):
 
 
 def _read_optional_windows(fields, sliding=lambda layer, bound: layer >= bound):
-    """The windows of the Qwen families, which there are only if ``use_sliding_window`` says so.
+    """Return the window arguments of the Qwen families, which need ``use_sliding_window``.
 
-    They begin at the layer ``max_window_layers``, except in the older mixture of experts.
+    The windows start at layer ``max_window_layers``, except in the older mixture of experts.
     """
     bound = fields.size("max_window_layers", 0)
     if not fields.flag("use_sliding_window"):
@@ -57,7 +58,7 @@ def _read_optional_windows(fields, sliding=lambda layer, bound: layer >= bound):
 
 
 def _count_dense_layers(fields):
-    """How many blocks keep the dense MLP: those that are listed, and all but every n-th."""
+    """Return how many blocks keep the dense MLP: those listed, and all but every n-th."""
     step = fields.size("decoder_sparse_step", 1, least=1)
     listed = fields.list("mlp_only_layers", int) or []
     layers = range(fields["num_hidden_layers"])
@@ -117,7 +118,7 @@ def _qwen3_moe(fields):
     biases = fields.flag("attention_bias", False)
     fields.expect("use_qk_norm", True, why="queries and keys are normalised")
     width = fields.size("intermediate_size", 0)
-    fields.ignore("layer_types")  # a window is that of every layer
+    fields.ignore("layer_types")  # a window applies to every layer
     return _make_llm(
         fields, needs=["num_key_value_heads", "head_dim"], qkv_bias=biases, out_bias=biases,
         qk_norm="head", **_read_optional_windows(fields, lambda layer, bound: True),
@@ -129,7 +130,7 @@ def _qwen3_moe(fields):
 
 
 def _read_experts(fields):
-    """The choices of LLM for experts in all layers but the first few, a shared one beside them."""
+    """Return the LLM arguments for experts, one of them shared, in all but the first layers."""
     fields.ignore("num_nextn_predict_layers", "norm_topk_prob")
     width = fields["moe_intermediate_size"]
     return {
@@ -158,7 +159,7 @@ def _glm4_moe(fields):
 
 
 def _read_latent(fields):
-    """Multi-head latent attention; every head has its own keys once they are made."""
+    """Return the LLM arguments for multi-head latent attention."""
     wide = Latent(
         fields["kv_lora_rank"], fields.size("q_lora_rank", 0), fields["qk_nope_head_dim"],
         fields["qk_rope_head_dim"], fields["v_head_dim"],
@@ -182,7 +183,7 @@ def _gemma(fields):
 def _gemma2(fields):
     fields.ignore("hidden_act")
     fields.expect("use_bidirectional_attention", False, why="tokens attend backwards")
-    # Published files say the window twice.
+    # Published files have the window twice.
     window = fields.size("sliding_window")
     fields.expect("sliding_window_size", window, why=f"sliding_window is {window}")
     biases = fields.flag("attention_bias", False)
@@ -280,7 +281,7 @@ def _opt(fields):
         fields.name, hidden, fields["num_hidden_layers"], fields["num_attention_heads"],
         fields["vocab_size"], fields["ffn_dim"], gated=False,
         activation=fields.activation("activation_function", "relu"), norm="layer", rotary=False,
-        # OPT numbers positions from 2, so that the table has two vectors more.
+        # OPT numbers positions from 2, so its table has two extra vectors.
         positions=fields["max_position_embeddings"] + 2,
         tied=fields.flag("tie_word_embeddings", True), qkv_bias=biases, out_bias=biases,
         mlp_bias=biases, source=fields.source,
@@ -309,7 +310,7 @@ FAMILIES = {
     "gpt_oss": _gpt_oss, "phi": _phi, "phi3": _phi3, "olmo2": _olmo2, "granite": _llama,
     "cohere": _cohere, "starcoder2": _starcoder2, "falcon": _falcon, "opt": _opt, "gpt2": _gpt2,
 }  # fmt: skip
-# What transformers takes where a key is absent, if that differs from what null means.
+# The values that transformers uses for an absent key, if they differ from the meaning of null.
 _QWEN = {"sliding_window": 4096, "max_window_layers": 28}
 _DEEPSEEK_V3 = {"kv_lora_rank": 512, "q_lora_rank": 1536, "n_shared_experts": 1,
                 "first_k_dense_replace": 3}  # fmt: skip
@@ -325,13 +326,13 @@ FAMILY_DEFAULTS = {
                     "max_position_embeddings": 131072},
     "gpt_oss": {"sliding_window": 128},
 }  # fmt: skip
-# Models that see images too; their text_config describes the language model in them.
+# Models that also process images; their text_config describes the language model.
 VISION_FAMILIES = ("gemma3", "mistral3", "llava", "kimi_k25")
 
-# What a family has that this package does not count, by model_type; the part that sees aside.
-_DELTA = "its linear attention layers (a gated delta net), which keep a state in place of K and V"
-_MAMBA = "its state space layers (Mamba), which keep a state in place of K and V"
-_SPARSE = "its sparse attention, in which an indexer picks the keys that a token meets"
+# By model_type, the feature of a family that this package doesn't count (apart from vision).
+_DELTA = "its linear attention layers (a gated delta net), which keep a state instead of K and V"
+_MAMBA = "its state space layers (Mamba), which keep a state instead of K and V"
+_SPARSE = "its sparse attention, in which an indexer picks the keys that a token attends to"
 UNSUPPORTED = {
     "qwen3_next": _DELTA, "qwen3_5": _DELTA, "qwen3_5_moe": _DELTA, "kimi_linear": _DELTA,
     "llama4": "its attention in chunks (attention_chunk_size) in three of four layers",

@@ -1,7 +1,7 @@
-"""What LLM-Viewer counts differently, each departure by its name.
+"""The conventions in which LLM-Viewer's counts depart from roofkit's, by name.
 
-A count of ``count.py`` without fusion is turned into LLM-Viewer's, operation by operation, so that
-its published table comes out to the digit and none of its slips stands in our formulas.
+The departures turn roofkit's count without fusion into LLM-Viewer's, operation by operation. This
+reproduces its published table to the digit without putting its mistakes into roofkit's formulas.
 
 Source: model_analyzer.py of hahnyuan/LLM-Viewer, commit 472f71f.
 """
@@ -19,11 +19,11 @@ ENDS = ("embedding", "embedding_all_reduce", "final_norm")
 
 
 class Departure(NamedTuple):
-    """What roofkit counts, what LLM-Viewer counts, and how to get there.
+    """What roofkit counts, what LLM-Viewer counts, and how to change one into the other.
 
-    ``change`` takes a Pass and one of its operations of these ``names``, and gives another, or
-    None to drop it. It is missing where the departure changes no operation: ``passes.py`` and
-    ``deployment.py`` ask for these by name.
+    ``change`` takes a Pass and one of its operations with these ``names``, and returns another
+    operation, or None to drop it. A departure that changes no operation has no ``change``;
+    ``pass_counter.py`` and ``deployment.py`` look for it by name.
     """
 
     roofkit: str
@@ -33,109 +33,111 @@ class Departure(NamedTuple):
 
 
 def apply_departures(operations, at, names):
-    """The Operations of a Pass without fusion, with these departures."""
+    """Return the Operations of a Pass without fusion, changed by the departures of these names."""
     for departure in (departure for name, departure in DEPARTURES.items() if name in names):
         if departure.change:
             changed = (
-                departure.change(at, each) if each.name in departure.names else each
-                for each in operations
+                departure.change(at, operation) if operation.name in departure.names else operation
+                for operation in operations
             )
-            operations = [each for each in changed if each is not None]
+            operations = [operation for operation in changed if operation is not None]
     return operations
 
 
 def read_convention(convention):
-    """Names of departures: none for "roofkit", all for "llm-viewer", or those that are given.
+    """Return the names of departures: none for "roofkit", all for "llm-viewer", or those given.
 
-    Raises ValueError for a name that is not known.
+    Raises ValueError for an unknown name.
     """
     if convention == "roofkit":
         return frozenset()
     if convention == CONVENTION:
         return frozenset(DEPARTURES)
-    given = convention if isinstance(convention, (tuple, list, set, frozenset)) else None
-    if given is None or not all(isinstance(each, str) and each in DEPARTURES for each in given):
+    names = convention if isinstance(convention, (tuple, list, set, frozenset)) else None
+    if names is None or not all(isinstance(name, str) and name in DEPARTURES for name in names):
         raise ValueError(
             f"convention={convention!r} is not known; use roofkit, {CONVENTION}, or a list of its "
             f"departures: {', '.join(DEPARTURES)}"
         )
-    return frozenset(given)
+    return frozenset(names)
 
 
-def _read_one_operand(at, each):
-    return each._replace(activations=2 * at.widths.stream * at.model.hidden * at.tokens)
+def _read_one_operand(at, operation):
+    return operation._replace(activations=2 * at.widths.stream * at.model.hidden * at.tokens)
 
 
-def _charge_norm_seven(at, each):
-    return each._replace(flops=each.flops / NORM_FLOPS[at.model.norm] * 7)
+def _charge_norm_seven(at, operation):
+    return operation._replace(flops=operation.flops / NORM_FLOPS[at.model.norm] * 7)
 
 
-def _drop_parameters(at, each):
-    return each._replace(weights=0.0)
+def _drop_parameters(at, operation):
+    return operation._replace(weights=0.0)
 
 
-def _charge_activation_two(at, each):
-    return each._replace(
-        flops=each.flops / (ACTIVATION_FLOPS[at.model.activation] + at.model.gated) * 2
+def _charge_activation_two(at, operation):
+    return operation._replace(
+        flops=operation.flops / (ACTIVATION_FLOPS[at.model.activation] + at.model.gated) * 2
     )
 
 
-def _use_hidden_width(at, each):
+def _use_hidden_width(at, operation):
     width = {"mlp_act": at.shard.mlp, "experts_act": at.shard.expert_width,
-             "shared_act": at.shard.shared_width}[each.name]  # fmt: skip
+             "shared_act": at.shard.shared_width}[operation.name]  # fmt: skip
     share = at.model.hidden / width
-    return each._replace(flops=each.flops * share, activations=each.activations * share)
+    return operation._replace(
+        flops=operation.flops * share, activations=operation.activations * share
+    )
 
 
-def _count_masked_pairs(at, each):
+def _count_masked_pairs(at, operation):
     everywhere = at.model.window_layers == at.model.layers
-    window = at.model.window if everywhere or each.name == "window_attention" else None
-    met = count_pairs(at.new, at.cached, window)
-    return each._replace(flops=each.flops / met * (at.new * (at.cached + at.new)))
+    window = at.model.window if everywhere or operation.name == "window_attention" else None
+    pairs = count_pairs(at.new, at.cached, window)
+    return operation._replace(flops=operation.flops / pairs * (at.new * (at.cached + at.new)))
 
 
-def _read_kv_head_queries(at, each):
+def _read_kv_head_queries(at, operation):
     fewer = at.tokens * (at.shard.q_dim - at.shard.kv_dim) * (1 - at.decoding)
-    return each._replace(activations=each.activations - at.widths.stream * fewer)
+    return operation._replace(activations=operation.activations - at.widths.stream * fewer)
 
 
-def _reread_per_block(at, each):
+def _reread_per_block(at, operation):
     w, width = at.widths, at.model.head_dim
     tile = smaller(-(-at.how.rates.on_chip // (w.kv * width)), float(width))
     once = 2 * w.kv * at.shard.kv_dim * at.tokens
-    return each._replace(kv=choose(at.decoding, each.kv, once * -(-at.new // tile)))
+    return operation._replace(kv=choose(at.decoding, operation.kv, once * -(-at.new // tile)))
 
 
-def _read_kv_per_query_head(at, each):
-    return each._replace(kv=each.kv * (at.shard.q_dim // at.shard.kv_dim))
+def _read_kv_per_query_head(at, operation):
+    return operation._replace(kv=operation.kv * (at.shard.q_dim // at.shard.kv_dim))
 
 
-def _write_rows_of_keys(at, each):
+def _write_rows_of_keys(at, operation):
     w, heads = at.widths, at.shard.heads
     written = 2 * at.tokens * heads * (at.cached + at.new)
     queries = w.stream * (at.tokens * at.shard.q_dim)
-    return each._replace(activations=queries + w.activations * written)
+    return operation._replace(activations=queries + w.activations * written)
 
 
-def _drop_operation(at, each):
+def _drop_operation(at, operation):
     return None
 
 
-def _drop_rotation(at, each):
-    if each.name == "rotary":
+def _drop_rotation(at, operation):
+    if operation.name == "rotary":
         return None
-    return each._replace(
+    return operation._replace(
         activations=at.widths.activations * at.model.hidden * at.tokens,
         kv=at.widths.kv * (at.tokens * at.shard.kv_dim),
     )
 
 
-def _halve_flops(at, each):
-    return each._replace(flops=each.flops / 2)
+def _halve_flops(at, operation):
+    return operation._replace(flops=operation.flops / 2)
 
 
-def _move_one_sequence(at, each):
-    return each._replace(activations=each.activations / at.batch)
+def _move_one_sequence(at, operation):
+    return operation._replace(activations=operation.activations / at.batch)
 
 
 NORMS = ("attn_norm", "mlp_norm", "final_norm", "qk_norm")
@@ -184,7 +186,9 @@ DEPARTURES = {
     "ends": Departure(
         "embedding and final norm belong to the pass", "they are left out", ENDS, _drop_operation
     ),
-    "lm_head_fma": Departure("a multiply-add of lm_head is 2 FLOPs", "1", ("lm_head",), _halve_flops),
+    "lm_head_fma": Departure(
+        "a multiply-add of lm_head is 2 FLOPs", "1", ("lm_head",), _halve_flops
+    ),
     "lm_head_batched": Departure(
         "lm_head moves activations for every sequence", "for one", ("lm_head",), _move_one_sequence
     ),

@@ -1,8 +1,8 @@
-"""What a pass asks of each chip as coefficients, for a page that cannot run count.py.
+"""Express the counts of a pass as coefficients, for a web page that cannot run Python.
 
-A figure of an operation is a sum of a few functions of the lengths, each times a coefficient; bytes
-are such a sum for each of the Widths. The coefficients are found by counting passes of several
-lengths in several formats, and hold only if every one of these passes comes out.
+Each figure of an operation is a sum of a few functions of the lengths, each times a coefficient;
+bytes are one such sum for each of the Widths. The coefficients are fitted to passes of several
+lengths in several formats, and must reproduce every one of these passes.
 """
 
 import math
@@ -11,52 +11,53 @@ import numpy as np
 
 from roofkit.models.llm.attention import attend, count_keys_read, count_pairs
 from roofkit.models.llm.chip_rates import UNLIMITED, ChipRates
-from roofkit.models.llm.memory import weight_bytes, cached_bytes
+from roofkit.models.llm.memory import cached_bytes, weight_bytes
 from roofkit.models.llm.operation_counts import CountOptions, Pass, list_operations, plan_pass
 from roofkit.models.llm.precision import Widths
 from roofkit.models.llm.split import Split, shard
 from roofkit.roofline import smaller
 
-# Batches, new tokens and cached ones of the passes that are counted: on both sides of every window
-# and vocabulary, with few experts visited and with all of them.
+# Batch, new tokens and cached tokens of the passes to fit: on both sides of every window and
+# vocabulary, visiting few experts or all of them.
 LENGTHS = np.array([
     (1, 2, 3), (1, 1, 5), (1, 7, 40), (1, 9, 300), (8, 1, 5000), (5, 3, 9000), (1, 700, 100),
     (2, 6000, 1), (7, 90, 20000), (64, 1, 70000), (1, 30000, 33), (900, 40000, 3000),
     (2000, 90000, 60), (30, 400, 12000), (300, 2, 640),
 ], dtype=float).T  # fmt: skip
-# What each figure of an operation may be made of.
+# The functions that each figure of an operation may be a sum of.
 FUNCTIONS = {
     "flops": ("tokens", "rows", "keys", "scores", "pairs"),
     "held": ("one", "new", "gathered", "touched", "tokens", "read"),
     "moved": ("tokens", "rows", "keys", "scores"),
 }
-TOLERANCE = 1e-12  # of a figure; what is rounded stays far below
+TOLERANCE = 1e-12  # relative; rounding errors are far smaller
 PLAIN_WIDTHS = Widths(*[2.0] * len(Widths._fields))
 WIDER_WIDTHS = {name: PLAIN_WIDTHS._replace(**{name: 3.0}) for name in Widths._fields}
-# Where matrices take no time, latent attention makes keys; where pairs take none, it carries
-# queries to the latent vectors.
+# If matrices take no time, latent attention expands its keys; if attention takes none, it projects
+# queries into the latent space instead.
 NO_TIME_RATES = ChipRates(*[None] * len(ChipRates._fields))._replace(
     bandwidth=math.inf, on_chip=UNLIMITED
 )
 MACHINES = [
-    NO_TIME_RATES._replace(linear=math.inf, attends=1.0), NO_TIME_RATES._replace(linear=1.0, attends=math.inf),
+    NO_TIME_RATES._replace(linear=math.inf, attends=1.0),
+    NO_TIME_RATES._replace(linear=1.0, attends=math.inf),
 ]  # fmt: skip
 
 
 def picture_terms(model, tensor=1):
-    """What the passes of a model ask of each of ``tensor`` chips, and what it holds, as plain data.
+    """Return the counts of a model's passes on each of ``tensor`` chips as plain data.
 
-    It holds on any chip and in any formats, for a model that is fused. An operation is a dict: its
-    ``flops`` are a coefficient for each function of the lengths; ``held``, the bytes of weights and
-    KV cache, and ``moved``, those of activations, are such coefficients for each of the Widths.
-    ``on`` is the peak of the Rates that it computes at, or the collective whose array is ``moved``.
-    The operations come ``before`` the attention, in the ``attention`` of each kind, and ``after``.
-    Where a kind of attention can go two ways, a pass goes the quicker.
+    They hold for any chip and any formats, with fusion. An operation is a dict. Its ``flops`` map
+    functions of the lengths to coefficients; ``held`` (bytes of weights and KV cache) and ``moved``
+    (bytes of activations) map each of the Widths to such coefficients. ``on`` names the peak of the
+    ChipRates at which it computes, or its collective, whose array is ``moved``. The lists are
+    ``before`` the attention, ``attention`` by kind, and ``after`` it. If a kind of attention can be
+    computed in two ways, a pass uses the faster one.
 
-    The functions are 1 ("one"), all "tokens", the last "rows" of the sequences, "new" tokens of
-    one, rows "gathered" of the embedding, the share of the experts "touched", "keys" of all
-    sequences, "scores" (tokens times keys), "pairs" that meet, and keys that fused attention has
-    "read". Raises ValueError where the model cannot be split, or where a figure is no such sum.
+    The functions are "one" (1), all "tokens", "rows" (one for each sequence), the "new" tokens of a
+    sequence, rows "gathered" from the embedding, the share of experts "touched", "keys" of all
+    sequences, "scores" (tokens times keys), attended "pairs", and keys "read" by fused attention.
+    Raises ValueError if the model cannot be split, or if a figure is no such sum.
 
     >>> from roofkit.models.llm.configs import llm
     >>> [[attention]] = picture_terms(llm("Llama-2-7B"))["attention"]["flash"]
@@ -64,111 +65,117 @@ def picture_terms(model, tensor=1):
     ({'pairs': 16544.0}, {'kv': {'read': 8192.0}})
     """
     split, wide = Split(tensor=tensor), model.latent
-    on = shard(model, split)
+    held = shard(model, split)
     how = CountOptions(
-        model, split, on, PLAIN_WIDTHS, "linear", "routed", "attends", "head", True, "flash", None
+        model, split, held, PLAIN_WIDTHS, "linear", "routed", "attends", "head", True, "flash", None
     )
-    hows = {"": how, **{name: how._replace(widths=each) for name, each in WIDER_WIDTHS.items()}}
-    plans = {name: plan_pass(each) for name, each in hows.items()}
+    options = {"": how}
+    options |= {name: how._replace(widths=widths) for name, widths in WIDER_WIDTHS.items()}
+    plans = {name: plan_pass(choice) for name, choice in options.items()}
     place = plans[""].index(attend)
     functions = _length_functions(Pass(how, *LENGTHS))
 
-    def counted(part, **others):
-        found = {
-            name: list_operations(plans[name][part], Pass(each._replace(**others), *LENGTHS))
-            for name, each in hows.items()
+    def fit_part(part, **changes):
+        counts = {
+            name: list_operations(plans[name][part], Pass(choice._replace(**changes), *LENGTHS))
+            for name, choice in options.items()
         }
-        return [_operation_data(dict(zip(found, each, strict=True)), functions)
-                for each in zip(*found.values(), strict=True)]  # fmt: skip
+        return [_operation_data(dict(zip(counts, operations, strict=True)), functions)
+                for operations in zip(*counts.values(), strict=True)]  # fmt: skip
 
+    plain_weights = weight_bytes(how, 1.0)
     return {
-        "before": counted(slice(place)),
+        "before": fit_part(slice(place)),
         "attention": {
             kind: [
-                counted(slice(place, place + 1), attention=kind, rates=each)
-                for each in MACHINES[: 2 if wide else 1]
+                fit_part(slice(place, place + 1), attention=kind, rates=rates)
+                for rates in MACHINES[: 2 if wide else 1]
             ]
             for kind in ("flash", "unfused")
         },
-        "after": counted(slice(place + 1, None)),
+        "after": fit_part(slice(place + 1, None)),
         "weights": {
-            name: weight_bytes(hows[name], 1.0) - weight_bytes(how, 1.0) for name in WIDER_WIDTHS
+            name: weight_bytes(options[name], 1.0) - plain_weights for name in WIDER_WIDTHS
         },
         "kv": cached_bytes(how) / PLAIN_WIDTHS.kv,
-        "group": on.heads if wide else on.q_dim // on.kv_dim,
+        "group": held.heads if wide else held.q_dim // held.kv_dim,
         "row": wide.kv_rank + wide.rope if wide else model.head_dim,
         "head": model.cached_width if wide else 2 * model.head_dim,
-        "vocabulary": on.vocabulary,
+        "vocabulary": held.vocabulary,
     }  # fmt: skip
 
 
 def _length_functions(at):
-    """For each figure the functions of the lengths that it may be made of, by their names."""
+    """Return, for each figure, the values of its functions of the lengths by name."""
     model, tokens = at.model, at.tokens
-    found = {
+    values = {
         "one": np.ones_like(tokens), "new": at.new, "tokens": tokens, "rows": at.rows,
         "gathered": smaller(tokens / at.split.tensor, float(at.shard.vocabulary)),
     }  # fmt: skip
     if model.experts:
-        found["touched"] = 1 - (1 - model.experts_per_token / model.experts) ** tokens
+        values["touched"] = 1 - (1 - model.experts_per_token / model.experts) ** tokens
     for name, window in {"": None, "window ": model.window}.items():
         if not name or window:
             keys = count_keys_read(at.new, at.cached, window)
-            found[f"{name}keys"] = found[f"{name}read"] = at.batch * keys
-            found[f"{name}scores"] = tokens * keys
-            found[f"{name}pairs"] = at.batch * count_pairs(at.new, at.cached, window)
+            values[f"{name}keys"] = values[f"{name}read"] = at.batch * keys
+            values[f"{name}scores"] = tokens * keys
+            values[f"{name}pairs"] = at.batch * count_pairs(at.new, at.cached, window)
     return {
-        field: {name: of for name, of in found.items() if name.split()[-1] in names}
+        field: {name: value for name, value in values.items() if name.split()[-1] in names}
         for field, names in FUNCTIONS.items()
     }
 
 
-def _operation_data(found, functions):
-    """An operation, found in plain widths and with each of them wider, as data."""
-    plain = found.pop("")
+def _operation_data(operations, functions):
+    """Return an operation as data, from its counts in plain widths and with each width larger."""
+    plain = operations.pop("")
+
+    def fit_widths(field, figures_of):
+        return _fit_widths(field, figures_of, plain, operations, functions)
+
     return {
         "name": plain.name, "count": plain.count, "on": plain.collective or plain.dtype,
-        "stream": plain.on_stream, "flops": _fit_lengths(plain.flops, "flops", functions, plain.name),
-        "held": _fit_widths("held", lambda one: one.weights + one.kv, plain, found, functions),
-        "moved": _fit_widths(
-            "moved", lambda one: one.activations + one.array, plain, found, functions
-        ),
+        "stream": plain.on_stream,
+        "flops": _fit_lengths(plain.flops, "flops", functions, plain.name),
+        "held": fit_widths("held", lambda operation: operation.weights + operation.kv),
+        "moved": fit_widths("moved", lambda operation: operation.activations + operation.array),
     }  # fmt: skip
 
 
 def _fit_widths(field, figures_of, plain, wider, functions):
-    base, total, made = figures_of(plain), 0.0, {}
-    for name, each in wider.items():
-        more = figures_of(each) - base
-        if np.count_nonzero(more):
-            total = total + PLAIN_WIDTHS[0] * more
-            made[name] = _fit_lengths(more, field, functions, plain.name)
+    base, total, terms = figures_of(plain), 0.0, {}
+    for name, operation in wider.items():
+        increase = figures_of(operation) - base
+        if np.count_nonzero(increase):
+            total = total + PLAIN_WIDTHS[0] * increase
+            terms[name] = _fit_lengths(increase, field, functions, plain.name)
     if not _is_same(total, base):
         raise ValueError(f"{plain.name}: its bytes {field} are no sum of multiples of the widths")
-    return {name: each for name, each in made.items() if each}
+    return {name: coefficients for name, coefficients in terms.items() if coefficients}
 
 
 def _fit_lengths(figures, field, functions, name):
-    """The coefficients with which the functions of a field add up to these figures."""
+    """Return the coefficients with which the functions of a field add up to these figures."""
     if not np.count_nonzero(figures):
         return {}
     figures = np.broadcast_to(figures, LENGTHS.shape[1:])
     known = functions[field]
-    for each, of in known.items():
-        if _is_same(figures[0] / of[0] * of, figures):
-            return {each: float(figures[0] / of[0])}
-    # Each pass has the same weight, whatever its size, and so has each function.
+    for function, values in known.items():
+        if _is_same(figures[0] / values[0] * values, figures):
+            return {function: float(figures[0] / values[0])}
+    # Normalise, so that every pass and every function has the same weight in the fit.
     columns = np.array(list(known.values())) / figures
     sizes = np.linalg.norm(columns, axis=1)
-    found = np.linalg.lstsq((columns / sizes[:, None]).T, np.ones_like(figures), rcond=None)[0]
-    made = {
-        each: float(f"{value / size:.12g}")
-        for each, value, size in zip(known, found, sizes, strict=True) if abs(value) > 1e-9
+    solution = np.linalg.lstsq((columns / sizes[:, None]).T, np.ones_like(figures), rcond=None)[0]
+    coefficients = {
+        function: float(f"{value / size:.12g}")
+        for function, value, size in zip(known, solution, sizes, strict=True) if abs(value) > 1e-9
     }  # fmt: skip
-    if not _is_same(sum(value * known[each] for each, value in made.items()), figures):
+    fitted = sum(value * known[function] for function, value in coefficients.items())
+    if not _is_same(fitted, figures):
         raise ValueError(f"{name}: its {field} are no sum of {', '.join(known)}")
-    return made
+    return coefficients
 
 
-def _is_same(one, other):
-    return np.all(abs(one - other) <= TOLERANCE * abs(other))
+def _is_same(value, expected):
+    return np.all(abs(value - expected) <= TOLERANCE * abs(expected))

@@ -1,4 +1,4 @@
-"""The formats of a model as it is served: what is stored, what is multiplied and what travels."""
+"""The formats in which a served model stores, multiplies and sends its numbers."""
 
 import re
 from dataclasses import dataclass, fields
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from roofkit._inputs import ITEMSIZE, itemsize, pick_16_bit, read_dtype
 from roofkit.models.llm.options import Options
 
-# The dtype of a scale that a group of narrow weights shares, unless it is given.
+# The dtype of a scale that a group of narrow weights shares, unless one is given.
 DEFAULT_SCALE = "fp16"
-# The field with the scales of each field of weights.
+# Maps each field of weights to the field with its scales.
 SCALE_FIELDS = {"weights": "scales", "experts": "expert_scales"}
-# Well-known names that mean a format and its scales at once: the dtype, and the scales.
+# Well-known names that stand for a dtype together with its scales.
 SCALED_FORMATS = {
     "mxfp8": ("fp8", (32, "fp8")), "mxfp4": ("fp4", (32, "fp8")), "nvfp4": ("fp4", (16, "fp8")),
     "nf4": ("int4", (64, "fp32")), "awq": ("int4", 128), "gptq": ("int4", 128),
@@ -20,7 +20,7 @@ SCALED_FORMATS = {
 
 
 class Widths(NamedTuple):
-    """Bytes that an element takes, by what it is; a weight takes its share of a scale too."""
+    """Bytes per element of each kind; those of a weight include its share of a scale."""
 
     weights: float
     experts: float
@@ -34,34 +34,34 @@ class Widths(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Precision(Options):
-    """The formats of a model as it is served, as dtype names.
+    """The formats of a served model, as dtype names.
 
     Parameters
     ----------
     weights, experts : str, optional
-        What matrices are stored as: those of attention and MLPs, and those of routed experts, which
-        are stored as the others unless given.
+        Format of the matrices of attention and MLPs, and of those of routed experts (default: as
+        ``weights``).
     activations : str, optional
-        What these matrices are multiplied by. "fp8" means that their inputs are quantised.
+        Format of the inputs of these matrices; "fp8" means that the inputs are quantised.
     stream : str, optional
-        The residual stream, and all that is computed between matrices; biases and norms too.
+        Format of the residual stream, everything computed between matrices, biases and norms.
     kv : str, optional
-        The KV cache, as the stream unless given.
+        Format of the KV cache (default: as ``stream``).
     travel : str, optional
-        What chips send each other, as the stream unless given.
+        Format of the arrays that chips send each other (default: as ``stream``).
     embedding, lm_head : str, optional
-        These two matrices, which most quantised models leave at 16 bits: as the stream unless
-        given.
+        Formats of these two matrices, which most quantised models leave at 16 bits (default: as
+        ``stream``).
     scales, expert_scales : int, or (int, str), optional
-        How many of the weights, and of the experts' weights, share a scale where they have fewer
-        than 16 bits, and the dtype of a scale: fp16 unless given. 0 says that there are no scales.
+        How many weights (or experts' weights) narrower than 16 bits share a scale, and optionally
+        the dtype of the scale (default: fp16). 0 means that there are no scales.
 
-    What is None is as the model's checkpoint stores it, and 16 bits wide where that does not say.
-    The ``precision`` of a Deployment is settled: nothing in it is None.
+    A field that is None follows the model's checkpoint, or is 16 bits wide if the checkpoint
+    doesn't say. In the ``precision`` of a Deployment no field is None.
 
-    A matrix runs at the peak of the wider of its two operands, as narrower ones are widened before
-    they are multiplied: int8 weights with bf16 activations compute at the bf16 peak, and int8
-    activations at that of int8. Raises ValueError for a format that is not known.
+    A matrix runs at the peak of the wider of its two operands, since the narrower one is widened
+    before multiplication: int8 weights with bf16 activations run at the bf16 peak, and with int8
+    activations at the int8 peak. Raises ValueError for an unknown format.
 
     >>> import roofkit as rk
     >>> four_bits = Precision(weights="int4", scales=128)
@@ -91,7 +91,7 @@ class Precision(Options):
 
     @property
     def widths(self):
-        """Bytes an element of each kind takes once all is settled, as Widths."""
+        """Bytes per element of each kind, as Widths; no field may be None."""
         plain = Widths(*(itemsize(getattr(self, name)) for name in Widths._fields))
         scaled = {
             name: getattr(plain, name) + scale_bytes(getattr(self, scales), scales)
@@ -102,22 +102,22 @@ class Precision(Options):
 
     @property
     def linear(self):
-        """The dtype that the matrices of attention and MLPs are multiplied in."""
+        """The dtype in which the matrices of attention and MLPs multiply."""
         return wider_dtype(self.activations, self.weights)
 
     @property
     def routed(self):
-        """The dtype that the matrices of experts are multiplied in."""
+        """The dtype in which the matrices of experts multiply."""
         return wider_dtype(self.activations, self.experts)
 
     @property
     def attention(self):
-        """The dtype that queries are multiplied by keys in: narrow where inputs and cache are."""
+        """The dtype in which queries and keys multiply: narrow if both inputs and cache are."""
         return self.kv if self.kv == self.activations else wider_dtype(self.stream, self.kv)
 
     @property
     def head(self):
-        """The dtype that lm_head is multiplied in."""
+        """The dtype in which lm_head multiplies."""
         return wider_dtype(self.stream, self.lm_head)
 
     def __str__(self):
@@ -126,7 +126,7 @@ class Precision(Options):
 
     @property
     def unusual_formats(self):
-        """What ``str`` does not say and differs from the usual, field by field as text."""
+        """Texts of the fields that ``str`` leaves out and that differ from their defaults."""
         usual = {"stream": pick_16_bit([self.stream], "bf16"), "travel": self.stream,
                  "embedding": self.stream, "lm_head": self.stream, "scales": 0,
                  "expert_scales": self.scales}  # fmt: skip
@@ -137,18 +137,18 @@ class Precision(Options):
 
 
 def settle_precision(given, model, peaks, *, one_format=False):
-    """The Precision of a model that is served as ``given``, on chips with these ``peaks``.
+    """Return the Precision ``given`` with every None filled in, for chips with these ``peaks``.
 
-    What was left open is as the model's checkpoint stores it. What that leaves open follows from
-    the rest: the 16-bit format is that of something given, or else the chips' own; the stream has
-    16 bits, or is as wide as wider activations; the KV cache, what travels, the embedding and
-    lm_head follow the stream, and the experts follow the weights. With ``one_format`` what lies
-    between matrices follows the activations, and the embedding and lm_head the weights.
+    An open field follows the model's checkpoint. If the checkpoint doesn't say, it follows from
+    the other fields: the 16-bit format is one that was given, or the chips' own; the stream has 16
+    bits, or the width of wider activations; the KV cache, the arrays sent, the embedding and
+    lm_head follow the stream; the experts follow the weights. With ``one_format`` the stream
+    follows the activations, and the embedding and lm_head follow the weights.
 
-    Raises ValueError for an embedding and an lm_head that are one matrix and differ.
+    Raises ValueError if the embedding and lm_head are one matrix but have different formats.
     """
     formats = _take_stored_formats(
-        {each.name: getattr(given, each.name) for each in fields(given)}, model
+        {field.name: getattr(given, field.name) for field in fields(given)}, model
     )
     if model.tied and formats["embedding"] is None:
         formats["embedding"] = formats["lm_head"]
@@ -159,45 +159,49 @@ def settle_precision(given, model, peaks, *, one_format=False):
         same = {"stream": usual.activations, "lm_head": usual.weights,
                 "embedding": usual.weights, "experts": usual.weights}  # fmt: skip
         formats |= {name: dtype for name, dtype in same.items() if formats[name] is None}
-    found = _fill_in_formats(peaks, formats)
-    if model.tied and found.embedding != found.lm_head:
+    precision = _fill_in_formats(peaks, formats)
+    if model.tied and precision.embedding != precision.lm_head:
         raise ValueError(
             f"{model.name}: its embedding and lm_head are one matrix, which cannot be "
-            f"{found.embedding} and {found.lm_head} at once; give one, or both alike"
+            f"{precision.embedding} and {precision.lm_head} at once; give only one of them, or the "
+            "same format for both"
         )
-    return found
+    return precision
 
 
 def _take_stored_formats(given, model):
-    """The formats by name that were ``given``, and where None was, those of the checkpoint.
+    """Return the formats ``given`` by name, with the checkpoint's format in place of each None.
 
-    What is given replaces the stored format of that part alone. Stored scales, and the stored
-    activations of weights, fall where the matrices they belong to have another format than stored.
+    A given format replaces only its own field. The stored scales, and the stored activations that
+    go with the weights, don't apply if the matrices have another format than in the checkpoint.
     """
     stored = model.stored
-    found = {name: stored.get(name) if dtype is None else dtype for name, dtype in given.items()}
+    formats = {name: stored.get(name) if dtype is None else dtype for name, dtype in given.items()}
 
-    def kept(name, of):
-        return found[name] is not None and read_format(found[name], name) == stored.get(of)
+    def is_as_stored(name, stored_name):
+        dtype = formats[name]
+        return dtype is not None and read_format(dtype, name) == stored.get(stored_name)
 
-    if not kept("weights", "weights"):
-        found |= {name: given[name] for name in ("activations", "scales")}
-    if given["expert_scales"] is None and not ("experts" in stored and kept("experts", "experts")):
-        found["expert_scales"] = found["scales"] if found["experts"] is None else given["scales"]
-        if given["scales"] is None and kept("experts", "weights"):
-            found["expert_scales"] = stored.get("scales")
-    return found
+    if not is_as_stored("weights", "weights"):
+        formats |= {name: given[name] for name in ("activations", "scales")}
+    experts_are_stored = "experts" in stored and is_as_stored("experts", "experts")
+    if given["expert_scales"] is None and not experts_are_stored:
+        no_experts = formats["experts"] is None
+        formats["expert_scales"] = formats["scales"] if no_experts else given["scales"]
+        if given["scales"] is None and is_as_stored("experts", "weights"):
+            formats["expert_scales"] = stored.get("scales")
+    return formats
 
 
 def _fill_in_formats(peaks, formats):
-    """The Precision of these formats by name; those that are None follow from the others."""
-    named = {
+    """Return the Precision of these formats by name; those that are None follow from the others."""
+    main_formats = {
         name: formats.get(name) and read_format(formats[name], name)
         for name in ("stream", "activations", "weights", "kv")
     }
     usual = pick_16_bit(peaks, "bf16")
-    wide = next((dtype for dtype in named.values() if dtype and ITEMSIZE[dtype] >= 2), usual)
-    stream, activations, weights, kv = named.values()
+    wide = next((dtype for dtype in main_formats.values() if dtype and ITEMSIZE[dtype] >= 2), usual)
+    stream, activations, weights, kv = main_formats.values()
     stream = stream or (activations if activations and ITEMSIZE[activations] >= 2 else wide)
     weights, embedding = weights or stream, formats.get("embedding")
     return Precision(
@@ -210,24 +214,23 @@ def _fill_in_formats(peaks, formats):
 
 
 def read_format(dtype, name):
-    """The short name of a format; ValueError for one not known, or that means its scales too."""
+    """Return the short name of a format; ValueError if unknown, or if it includes scales."""
     key = re.sub(r"[\s_-]", "", dtype.casefold()) if isinstance(dtype, str) else ""
     if key in SCALED_FORMATS:
         plain, scales = SCALED_FORMATS[key]
-        said = f'({scales[0]}, "{scales[1]}")' if isinstance(scales, tuple) else f"{scales}"
+        value = f'({scales[0]}, "{scales[1]}")' if isinstance(scales, tuple) else f"{scales}"
+        if name in SCALE_FIELDS:
+            advice = f", {SCALE_FIELDS[name]}={value}"
+        else:
+            advice = " (scales are not counted here)"
         raise ValueError(
-            f'{name}={dtype!r} is a format with its scales: say {name}="{plain}"'
-            + (
-                f", {SCALE_FIELDS[name]}={said}"
-                if name in SCALE_FIELDS
-                else " (scales are not counted here)"
-            )
+            f'{name}={dtype!r} is a format with its scales: say {name}="{plain}"{advice}'
         )
     return read_dtype(dtype, name)
 
 
 def scale_bytes(scales, name):
-    """Bytes of scales that each weight brings along."""
+    """Return the bytes of scales per weight."""
     if scales is None or (type(scales) is int and scales == 0):
         return 0.0
     pair = scales if isinstance(scales, tuple) else (scales, DEFAULT_SCALE)
@@ -241,7 +244,7 @@ def scale_bytes(scales, name):
 
 
 def wider_dtype(first, second):
-    """The dtype that two operands are multiplied in: the wider, or an error where there is none."""
+    """Return the dtype in which two operands multiply: the wider; ValueError if neither is."""
     if first == second:
         return first
     widths = itemsize(first), itemsize(second)

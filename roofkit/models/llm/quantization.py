@@ -1,11 +1,11 @@
-"""What the weights of a published checkpoint are stored as, by its quantization_config."""
+"""Read the formats of a published checkpoint from its quantization_config."""
 
 import re
 from collections.abc import Mapping
 
-# Modules that a checkpoint may leave at 16 bits without a change of our counts. Routers and norms
-# are small, and known by the last part of their names. lm_head and the embedding are 16 bits wide
-# anyway, and vision is not counted; these are known by any part of their names.
+# A checkpoint may leave these modules at 16 bits without changing our counts. Routers and norms are
+# small; they match the last part of a name. lm_head and the embedding are 16 bits wide anyway, and
+# vision isn't counted; these match any part of a name.
 SMALL_MODULES = re.compile(r"(gate|\w*norm)$")
 UNQUANTIZED_MODULES = re.compile(
     r"\b(lm_head|embed_tokens|router|vision_\w+|visual|multi_modal_projector)\b"
@@ -22,95 +22,94 @@ MODELOPT_FORMATS = {
 
 
 def read_stored_formats(fields):
-    """The formats of a checkpoint as choices of ``Precision``; empty where all has 16 bits.
+    """Return a checkpoint's formats as arguments of ``Precision``; empty if all have 16 bits.
 
-    Zero points, and scales of whole rows or matrices, are left out. Raises ValueError for a method
-    that is not known, and for modules left at 16 bits or stored otherwise that change costs.
+    Zero points, and scales of whole rows or matrices, are not counted. Raises ValueError for an
+    unknown method, and for modules with another format that would change the counts.
     """
-    how = fields.config.get("quantization_config")
-    if not how:
+    config = fields.config.get("quantization_config")
+    if not config:
         return {}
-    if not isinstance(how, Mapping):
-        fields.refuse("quantization_config", how, "it must be an object")
-    method = how.get("quant_method")
+    if not isinstance(config, Mapping):
+        fields.refuse("quantization_config", config, "it must be an object")
+    method = config.get("quant_method")
     read = METHOD_READERS.get(method) if isinstance(method, str) else None
     if read is None:
-        _refuse(fields, how, f"methods known are {', '.join(METHOD_READERS)}; drop it and name the "
-                "formats where the model is served")  # fmt: skip
+        known = ", ".join(METHOD_READERS)
+        why = f"methods known are {known}; remove it, and give the formats as precision= of on()"
+        _refuse(fields, config, why)
     try:
-        # A file that modelopt wrote itself has these fields one level down.
-        how = {**how, **(how.get("quantization") or {})}
-        found = read(fields, how)
+        # A file written by modelopt itself has these fields one level down.
+        config = {**config, **(config.get("quantization") or {})}
+        formats = read(fields, config)
     except (TypeError, AttributeError):
-        _refuse(fields, how, f"a value in it is not of the kind that {method} has")
+        _refuse(fields, config, f"a value in it has the wrong type for {method}")
     for key in ("ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules",
                 "llm_int8_skip_modules"):  # fmt: skip
-        names = how.get(key) or ()
+        names = config.get(key) or ()
         if not isinstance(names, list | tuple):
             _refuse(fields, {key: names}, "it must be a list")
         for name in names:
-            if not _changes_nothing(str(name), found):
+            if not _changes_nothing(str(name), formats):
                 _refuse(fields, {key: name}, "every layer is stored alike here")
-    return found
+    return formats
 
 
 def _refuse(fields, what, why):
     fields.refuse("quantization_config", dict(what), why)
 
 
-def _changes_nothing(name, found):
-    if UNQUANTIZED_MODULES.search(name) or ("weights" not in found and "self_attn" in name):
+def _changes_nothing(name, formats):
+    if UNQUANTIZED_MODULES.search(name) or ("weights" not in formats and "self_attn" in name):
         return True
     plain = name.removeprefix("re:").removesuffix("$")
     return bool(SMALL_MODULES.search(plain if name.startswith("re:") else plain.rstrip(".*")))
 
 
-def _read_fp8(fields, how):
-    # Blocks of 128 by 128 weights share a scale in fp32; whole matrices share one otherwise.
-    found = {"weights": "fp8", "activations": "fp8"}
-    block = _read_block(fields, how, "weight_block_size")
-    return found | ({"scales": (block, "fp32")} if block else {})
+def _read_fp8(fields, config):
+    # Blocks of weights, usually 128 by 128, share a scale in fp32, or else whole matrices do.
+    formats = {"weights": "fp8", "activations": "fp8"}
+    block = _read_block(fields, config, "weight_block_size")
+    return formats | ({"scales": (block, "fp32")} if block else {})
 
 
-def _read_block(fields, how, key):
-    """How many weights of a block share a scale; 0 where the config has no blocks."""
-    sizes = how.get(key) or (0, 0)
+def _read_block(fields, config, key):
+    """Return how many weights of a block share a scale, or 0 if the config has no blocks."""
+    sizes = config.get(key) or (0, 0)
     if not (isinstance(sizes, list | tuple) and [type(size) for size in sizes] == [int, int]):
         _refuse(fields, {key: sizes}, "it must be two whole numbers")
     return sizes[0] * sizes[1]
 
 
-def _read_integers(fields, how):
-    bits, group = how.get("bits"), how.get("group_size")
+def _read_integers(fields, config):
+    bits, group = config.get("bits"), config.get("group_size")
     if bits not in (4, 8):
         _refuse(fields, {"bits": bits}, "4 or 8 bits are known")
     for key in ("dynamic", "modules_in_block_to_quantize"):
-        if how.get(key):
-            _refuse(fields, {key: how[key]}, "every layer is stored alike here")
-    found = {"weights": f"int{bits}"} | ({"scales": group} if group and group > 0 else {})
-    return found | ({"lm_head": f"int{bits}"} if how.get("lm_head") else {})
+        if config.get(key):
+            _refuse(fields, {key: config[key]}, "every layer is stored alike here")
+    formats = {"weights": f"int{bits}"} | ({"scales": group} if group and group > 0 else {})
+    return formats | ({"lm_head": f"int{bits}"} if config.get("lm_head") else {})
 
 
-def _read_mxfp4(fields, how):
-    # Only the experts are quantised; 32 of their weights share a scale of 8 bits.
+def _read_mxfp4(fields, config):
+    # Only the experts are quantised; 32 of their weights share an 8-bit scale.
     return {"experts": "fp4", "expert_scales": (32, "fp8")}
 
 
-def _read_bitsandbytes(fields, how):
-    if not how.get("load_in_4bit"):
-        # The few columns of the inputs that stay at 16 bits (LLM.int8, arXiv:2208.07339) are not
-        # counted.
+def _read_bitsandbytes(fields, config):
+    if not config.get("load_in_4bit"):
+        # The few input columns that stay at 16 bits (LLM.int8, arXiv:2208.07339) aren't counted.
         return {"weights": "int8", "activations": "int8"}
-    # Scales that are quantised again have 8 bits. The second scale, which 256 of them share, is
-    # left out.
-    return {"weights": "int4",
-            "scales": (64, "int8" if how.get("bnb_4bit_use_double_quant") else "fp32")}  # fmt: skip
+    # Double quantisation makes scales 8 bits wide. The scale that 256 of these share isn't counted.
+    scale_dtype = "int8" if config.get("bnb_4bit_use_double_quant") else "fp32"
+    return {"weights": "int4", "scales": (64, scale_dtype)}
 
 
-def _read_compressed_tensors(fields, how):
-    if (how.get("sparsity_config") or {}).get("format", "dense") != "dense":
-        _refuse(fields, {"sparsity_config": how["sparsity_config"]}, "all weights are stored")
-    groups = how.get("config_groups")
+def _read_compressed_tensors(fields, config):
+    if (config.get("sparsity_config") or {}).get("format", "dense") != "dense":
+        _refuse(fields, {"sparsity_config": config["sparsity_config"]}, "all weights are stored")
+    groups = config.get("config_groups")
     groups = list(groups.values()) if isinstance(groups, Mapping) else []
     if not groups or not all(isinstance(group, Mapping) for group in groups):
         _refuse(fields, {"config_groups": groups}, "it has to say how weights are stored")
@@ -120,18 +119,18 @@ def _read_compressed_tensors(fields, how):
         if group != groups[0]:
             _refuse(fields, {"config_groups": groups}, "its groups differ")
     weights, inputs = groups[0].get("weights"), groups[0].get("input_activations")
-    found = {"weights": _read_format(fields, weights or {})}
+    formats = {"weights": _read_format(fields, weights or {})}
     if inputs:
-        found["activations"] = _read_format(fields, inputs)
+        formats["activations"] = _read_format(fields, inputs)
     group, block = weights.get("group_size"), _read_block(fields, weights, "block_structure")
     if group and group > 0:
-        # Groups of 4-bit floats share a scale of 8 bits, others one of 16.
-        found["scales"] = (group, "fp8") if found["weights"] == "fp4" else group
+        # Groups of 4-bit floats share an 8-bit scale, other groups a 16-bit one.
+        formats["scales"] = (group, "fp8") if formats["weights"] == "fp4" else group
     elif block:
-        found["scales"] = block
-    if not any("lm_head" in str(name) for name in how.get("ignore") or ()):
-        found["lm_head"] = found["weights"]
-    return found | _read_cache_format(fields, how)
+        formats["scales"] = block
+    if not any("lm_head" in str(name) for name in config.get("ignore") or ()):
+        formats["lm_head"] = formats["weights"]
+    return formats | _read_cache_format(fields, config)
 
 
 def _read_format(fields, of):
@@ -142,30 +141,27 @@ def _read_format(fields, of):
     return f"{name}{bits}"
 
 
-def _read_cache_format(fields, how):
-    scheme = how.get("kv_cache_scheme")
+def _read_cache_format(fields, config):
+    scheme = config.get("kv_cache_scheme")
     return {"kv": _read_format(fields, scheme)} if scheme else {}
 
 
-def _read_modelopt(fields, how):
-    found = MODELOPT_FORMATS.get(how.get("quant_algo"))
-    if found is None:
-        _refuse(
-            fields,
-            {"quant_algo": how.get("quant_algo")},
-            f"known are {', '.join(MODELOPT_FORMATS)}",
-        )
-    if "scales" in found and how.get("group_size"):
-        scales = found["scales"]
-        group = how["group_size"]
-        found = found | {"scales": (group, scales[1]) if isinstance(scales, tuple) else group}
-    cache = how.get("kv_cache_quant_algo")
+def _read_modelopt(fields, config):
+    formats = MODELOPT_FORMATS.get(config.get("quant_algo"))
+    if formats is None:
+        algorithm = {"quant_algo": config.get("quant_algo")}
+        _refuse(fields, algorithm, f"known are {', '.join(MODELOPT_FORMATS)}")
+    if "scales" in formats and config.get("group_size"):
+        scales = formats["scales"]
+        group = config["group_size"]
+        formats = formats | {"scales": (group, scales[1]) if isinstance(scales, tuple) else group}
+    cache = config.get("kv_cache_quant_algo")
     if cache not in (None, "FP8", "INT8"):
         _refuse(fields, {"kv_cache_quant_algo": cache}, "FP8 and INT8 are known")
-    return found | ({"kv": cache.lower()} if cache else _read_cache_format(fields, how))
+    return formats | ({"kv": cache.lower()} if cache else _read_cache_format(fields, config))
 
 
-def _read_fbgemm(fields, how):
+def _read_fbgemm(fields, config):
     return {"weights": "fp8", "activations": "fp8"}
 
 

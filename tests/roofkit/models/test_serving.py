@@ -399,8 +399,8 @@ def test_a_stage_waits_for_the_hop_to_the_next_only_if_asked():
 @cases(
     ("tensor", "pipeline", "links", "message"),
     [
-        (8, 4, {}, "4 stages of 8 are 32 chips, and nothing says what joins"),
-        (2, 2, {"tensor": rk.group("H100", 2)}, "2 stages of 2 are 4 chips"),
+        (8, 4, {}, "4 stages of 8 chips need 32 H100"),
+        (2, 2, {"tensor": rk.group("H100", 2)}, "2 stages of 2 chips need 4"),
         (1, 2, {"pipeline": rk.group("H100", 4)}, "pipeline of the Links is a group of 4 chips"),
         (1, 2, {"pipeline": "ring"}, "leave pipeline='ring' out of the Links"),
     ],
