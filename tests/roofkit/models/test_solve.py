@@ -105,7 +105,7 @@ def test_a_model_that_no_count_of_chips_holds_says_why():
     # What is wrong whatever the count is told as it is.
     for choices, told in (
         ({"precision": "fp9"}, "fp9"), ({"split": Split(pipeline=81)}, "81 stages"),
-        ({"split": Split(tensor=2)}, "out of Split"), ({"batch": [1, 2]}, "batch must be one"),
+        ({"split": Split(tensor=2)}, "out of Split"), ({"batch": [1, 2]}, "batch must be a single"),
         ({"split": 2}, "split=2 must be a Split"), ({"attention": "fast"}, "attention='fast'"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=told) as refusal:
