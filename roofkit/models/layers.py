@@ -1,4 +1,4 @@
-"""A model as a table: one row a layer, with what it computes, what it moves and what binds it."""
+"""A model as a table of layers: what each one computes, what it moves and what bounds it."""
 
 import html
 import math
@@ -18,11 +18,11 @@ from roofkit.roofline import Estimate, Roofline, larger, smaller
 
 
 class Layer(NamedTuple):
-    """One kind of layer on one machine: an Operation meets a Roofline, and a link if it sends.
+    """One kind of layer on one machine: an Operation, a Roofline and, if it sends, a link.
 
-    ``link`` is what it sends to other chips in bytes, ``link_bandwidth`` bytes/s, and ``over`` the
-    Group that its collective runs over, where that is known. Every figure is that of one of its
-    ``count`` occurrences, a number or an array; arrays broadcast.
+    ``link`` is the bytes that it sends to other chips, ``link_bandwidth`` their speed in bytes/s,
+    and ``collective_group`` the Group of its collective, if known. Every figure is for one of its
+    ``count`` occurrences: a number, or an array; arrays broadcast.
 
     >>> from roofkit.roofline import Roofline
     >>> Layer(Operation("up", 32, flops=2e9, weights=9e7, activations=1e6), Roofline(1e15, 3e12))
@@ -36,12 +36,11 @@ class Layer(NamedTuple):
     collective_group: Group | None = None
 
     def __repr__(self):
-        one = self.operation
         sent = [format_quantity(self.link, "B") + " over the link"] if np.any(self.link) else []
-        said = ", ".join([*one.figure_texts, *sent, f"{_format_bounds(self.bound)}-bound"])
-        return wrap_lines(
-            f"Layer({one.count} × {one.name}: {said}, {format_quantity(self.time, 's')} each)"
-        )
+        bound = f"{_format_bounds(self.bound)}-bound"
+        figures = ", ".join([*self.operation.figure_texts, *sent, bound])
+        time = format_quantity(self.time, "s")
+        return wrap_lines(f"Layer({self.count} × {self.name}: {figures}, {time} each)")
 
     @property
     def name(self):
@@ -49,7 +48,7 @@ class Layer(NamedTuple):
 
     @property
     def count(self):
-        """How often it occurs in the pass."""
+        """Number of occurrences in the pass."""
         return self.operation.count
 
     @property
@@ -88,7 +87,7 @@ class Layer(NamedTuple):
 
     @property
     def intensity(self):
-        """FLOPs per byte of memory traffic; 0 where a layer only talks to other chips."""
+        """FLOPs per byte of memory traffic; 0 if a layer only communicates."""
         flops, moved = self.flops, self.bytes
         if not isinstance(moved, np.ndarray):
             return flops / moved if moved else 0.0
@@ -121,30 +120,28 @@ class Layer(NamedTuple):
 
     @property
     def bound(self):
-        """What binds: "compute", "memory" or "link"."""
+        """What bounds it: "compute", "memory" or "link"."""
         return self.estimate.bound
 
     def with_on_chip(self, on_chip):
-        """This layer where ``on_chip`` bytes of what it reads, and of what it writes, stay put."""
+        """Return this layer if ``on_chip`` bytes each of its input and output stay in a cache."""
         moved = larger(self.activations - 2.0 * on_chip, 0.0)
         return self._replace(operation=self.operation._replace(activations=moved))
 
     def predict(self, calibration):
-        """The time of one occurrence as a calibration predicts it, as a Prediction.
+        """Return the Prediction of one occurrence by a calibration, which is a TimePredictor.
 
-        ``calibration`` is a TimePredictor. Where it has no kernel for a layer,
-        such as a rotation, it predicts by FLOPs and bytes and claims no coverage. The timed kernel
-        moves less than a layer that writes wider results, and may find its weights in a cache, so
-        no prediction begins below the layer's bound; one that would have been shorter claims no
-        coverage.
+        A layer that has no timed kernel, such as a rotation, is predicted from its FLOPs and bytes,
+        without coverage. A prediction is never below the layer's bound: a timed kernel may move
+        less than the layer, which can write wider results, or find its weights in a cache. A
+        prediction that had to be raised to the bound has no coverage either.
         """
-        found, least = self._predict_kernel(calibration), self.time
-        if np.any(found.seconds < least):
-            found = replace(found, coverage=None)
-        seconds, low, high = (
-            larger(each, least) for each in (found.seconds, found.low, found.high)
-        )  # fmt: skip
-        return replace(found, seconds=seconds, low=low, high=high)
+        prediction, least = self._predict_kernel(calibration), self.time
+        if np.any(prediction.seconds < least):
+            prediction = replace(prediction, coverage=None)
+        times = {name: larger(getattr(prediction, name), least)
+                 for name in ("seconds", "low", "high")}  # fmt: skip
+        return replace(prediction, **times)
 
     def _predict_kernel(self, calibration):
         one = self.operation
@@ -160,21 +157,21 @@ class Layer(NamedTuple):
         if kind == "attention":
             *widths, stored = widths
             return calibration.attention(rows, *widths, one.dtype, stored)
-        # What is computed between matrices has 16 bits, however narrow these are.
+        # Operations between matrices compute in at least 16 bits, however narrow the matrices are.
         dtype = one.dtype if itemsize(one.dtype) >= 2 else "bf16"
         return calibration.elementwise(rows, *widths, kind=kind, dtype=dtype)
 
 
-# How often a collective takes every chip's part of the array to all others.
+# How many times a collective passes every chip's part of the array to all other chips.
 COLLECTIVE_PASSES = {"all-reduce": 2, "all-gather": 1}
 
 
 class LayerTable(Sequence):
-    """The layers of one pass in order; shows as a table, adds up, exports.
+    """The layers of one pass in order: shown as a table, summed up and exported.
 
-    Figures of a layer are those of one occurrence; totals count each layer ``count`` times and
-    take the layers one after the other. ``counts`` names what was counted: FLOPs or MACs.
-    With a ``calibration`` the table has a ``prediction`` beside its bound.
+    A layer's figures are for one occurrence; totals count each layer ``count`` times and assume
+    that layers run one after another. ``counts`` is "FLOPs" or "MACs". With a ``calibration``, the
+    table also has a ``prediction``.
     """
 
     def __init__(self, title, layers, counts="FLOPs", calibration=None):
@@ -185,7 +182,7 @@ class LayerTable(Sequence):
         return len(self.layers)
 
     def __getitem__(self, key):
-        """A layer by its name or place."""
+        """Return a layer by its name or index."""
         if not isinstance(key, str):
             return self.layers[key]
         for layer in self.layers:
@@ -217,32 +214,32 @@ class LayerTable(Sequence):
 
     @property
     def estimate(self):
-        """The whole pass as one Estimate: what each channel takes, were all of it to overlap.
+        """The whole pass as one Estimate, with the total time of each channel.
 
-        Its lower bound holds whatever runs beside what; ``time`` is that of layer after layer.
+        Its lower bound holds however layers overlap; ``time`` assumes that they don't.
         """
         return self._estimate()
 
     def _estimate(self, on_chip=0.0):
         math, memory, link = 0.0, 0.0, 0.0
         for layer in self.layers:
-            each = layer.with_on_chip(on_chip).estimate if np.any(on_chip) else layer.estimate
-            math, memory = math + layer.count * each.math, memory + layer.count * each.comms
-            for _, seconds in each.other_times:
+            part = layer.with_on_chip(on_chip).estimate if np.any(on_chip) else layer.estimate
+            math, memory = math + layer.count * part.math, memory + layer.count * part.comms
+            for _, seconds in part.other_times:
                 link = link + layer.count * seconds
-        beside = (("link", link),) if np.any(link) else ()
-        return Estimate(math, memory, "memory", beside)
+        other_times = (("link", link),) if np.any(link) else ()
+        return Estimate(math, memory, "memory", other_times)
 
     @property
     def prediction(self):
-        """The time of the whole pass as the calibration predicts it, layer after layer.
+        """The predicted time of the whole pass, layer after layer.
 
-        Every layer counts as a kernel of its own: of a table without fusion for code that fuses
-        nothing. Raises ValueError where the table has no calibration.
+        Every layer counts as one kernel, so use a table without fusion for code that doesn't fuse.
+        Raises ValueError if the table has no calibration.
         """
         if self.calibration is None:
             raise ValueError(
-                f"{self.title}: no calibration was given; serve the model with calibration=, such "
+                f"{self.title}: no calibration was given; deploy the model with calibration=, such "
                 'as calibration=rooflab.machine.calibrate("H100")'
             )
         return self.calibration.total(
@@ -250,12 +247,11 @@ class LayerTable(Sequence):
         )
 
     def share(self, seconds, on_chip=0.0):
-        """The share of what the machine allows that a measured time of the pass reaches.
+        """Return the share of the roof that a measured time of the pass reaches.
 
-        1 is as fast as compute, memory and link allow if all of them overlap. With ``on_chip``
-        bytes of last-level cache, as much of the activations that a layer reads and of those that
-        it writes stays there from layer to layer. Raises ValueError for a share above 1, with what
-        is likely to be wrong.
+        1 is as fast as compute, memory and link allow if all of them overlap. ``on_chip`` is how
+        many bytes of each layer's input, and of its output, stay in the last-level cache from layer
+        to layer. Raises ValueError for a share above 1 and lists likely reasons.
 
         >>> import roofkit as rk
         >>> round(rk.llm("Llama-2-7B").on("A100 80GB SXM").decode(1, 2048).share(9e-3), 2)
@@ -270,18 +266,19 @@ class LayerTable(Sequence):
 
     @property
     def upper(self):
-        """Seconds of the whole pass where nothing overlaps."""
+        """Seconds of the whole pass if nothing overlaps."""
         return self.estimate.upper
 
     @property
     def rows(self):
-        """One dict a layer, in SI units, ready for JSON and CSV."""
-        times = [layer.estimate for layer in self.layers]
-        each = [
-            (layer, time.lower, time.bound) for layer, time in zip(self.layers, times, strict=True)
+        """One dict per layer, in SI units, ready for JSON and CSV."""
+        estimates = [layer.estimate for layer in self.layers]
+        bounds = [
+            (layer, estimate.lower, estimate.bound)
+            for layer, estimate in zip(self.layers, estimates, strict=True)
         ]
         total = 0.0
-        for layer, seconds, _ in each:
+        for layer, seconds, _ in bounds:
             total = total + layer.count * seconds
         return [
             {
@@ -299,18 +296,18 @@ class LayerTable(Sequence):
                 "seconds": seconds,
                 "share": layer.count * seconds / total,
             }
-            for layer, seconds, bound in each
+            for layer, seconds, bound in bounds
         ]
 
     def to_frame(self):
-        """The rows as a pandas DataFrame. Raises ModuleNotFoundError without pandas.
+        """Return the rows as a pandas DataFrame. Raises ModuleNotFoundError without pandas.
 
-        In a table of arrays a layer has a row for each point, numbered in the order of the arrays.
+        If figures are arrays, a layer has one row per point, numbered in the order of the arrays.
         """
         return to_frame(self._rows_by_point())
 
     def _rows_by_point(self):
-        """The rows; where figures are arrays, a row for each of their points."""
+
         rows = self.rows
         shape = np.broadcast_shapes(*(np.shape(value) for row in rows for value in row.values()))
         if not shape:
@@ -326,25 +323,25 @@ class LayerTable(Sequence):
         ]
 
     def _columns(self):
-        """Head, unit and text of each column that this table has something to show in."""
-        of = {name: [getattr(layer, name) for layer in self.layers] for name in _COLUMNS}
+        """Yield head, unit and texts of each column that isn't empty."""
+        values = {name: [getattr(layer, name) for layer in self.layers] for name in _COLUMNS}
         total = self.time
         shares = [100 * layer.count * layer.time / total for layer in self.layers]
         yield "layer", "", [layer.name for layer in self.layers]
         yield "count", "", [f"{layer.count}" for layer in self.layers]
         for name, (head, unit) in _COLUMNS.items():
-            if any(np.any(value) for value in of[name]):
-                said = [each.replace("FLOP", self.counts[:-1]) for each in (head, unit)]
-                text = _format_ratio if name == "intensity" else _format_figure
-                yield *said, [text(value) for value in of[name]]
+            if any(np.any(value) for value in values[name]):
+                heads = [text.replace("FLOP", self.counts[:-1]) for text in (head, unit)]
+                write = _format_ratio if name == "intensity" else _format_figure
+                yield *heads, [write(value) for value in values[name]]
         yield "bound", "", [_format_bounds(layer.bound) for layer in self.layers]
         yield "time", "s", [_format_figure(layer.time) for layer in self.layers]
         yield "share", "%", [_format_span(share, "{:.1f}".format) for share in shares]
 
     def _format_table(self, draw):
         heads, units, columns = zip(*self._columns(), strict=True)
-        total = {"layer": "total", self.counts: _format_figure(self.flops), "bytes": _format_figure(self.bytes),
-                 "time": _format_figure(self.time)}  # fmt: skip
+        sums = {self.counts: self.flops, "bytes": self.bytes, "time": self.time}
+        total = {"layer": "total", **{name: _format_figure(sums[name]) for name in sums}}
         rows = [*zip(*columns, strict=True), [total.get(head, "") for head in heads]]
         return draw(heads, units, rows)
 
@@ -352,17 +349,12 @@ class LayerTable(Sequence):
         return [] if self.calibration is None else [f"predicted: {self.prediction}"]
 
     def __repr__(self):
-        return "\n".join(
-            [
-                wrap_lines(self.title),
-                self._format_table(format_text_table),
-                *self._prediction_lines(),
-            ]
-        )
+        table = self._format_table(format_text_table)
+        return "\n".join([wrap_lines(self.title), table, *self._prediction_lines()])
 
     def _repr_html_(self):
-        said = "".join(f"<p>{html.escape(line)}</p>" for line in self._prediction_lines())
-        return f"<p>{html.escape(self.title)}</p>{self._format_table(format_html_table)}{said}"
+        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self._prediction_lines())
+        return f"<p>{html.escape(self.title)}</p>{self._format_table(format_html_table)}{lines}"
 
 
 _COLUMNS = {
@@ -382,12 +374,12 @@ def _format_figure(value):
 
 
 def _format_ratio(value):
-    """A ratio of units, which takes no prefix."""
+    # A ratio of units takes no prefix.
     return _format_span(value, lambda number: f"{number:.4g}" if number else "–")
 
 
 def _format_span(value, text):
-    """The text of a number, or of the least and the most of an array."""
+    """Return a number as text, or the smallest and largest of an array."""
     if not np.ndim(value):
         return text(value)
     least, most = text(np.min(value)), text(np.max(value))

@@ -1,7 +1,7 @@
-"""What a pass over a model asks of one chip, operation by operation; no chip is known here.
+"""The operations of a pass over a model, as one chip performs them; independent of the chip.
 
-A model, a split and a pass give a list of Operations (llm/count.py, cnn/network.py); a chip turns
-each into a Layer (layers.py).
+A model, a split and a pass give a list of Operations (llm/operation_counts.py, cnn/network.py); a
+chip turns each into a Layer (layers.py).
 """
 
 from typing import Any, NamedTuple
@@ -15,14 +15,14 @@ from roofkit.roofline import Cost
 class Operation(NamedTuple):
     """One kind of operation of a pass, on one chip.
 
-    ``count`` is how often it occurs in the pass; all else is said of one occurrence. ``weights``,
-    ``activations`` and ``kv`` are bytes over the memory; ``on_stream`` says that the activations
-    include the residual stream. ``dtype`` is what it multiplies in. A ``collective``
-    ("all-reduce", "all-gather", "exchange" or "send") moves an ``array`` of so many bytes.
-    ``kernel`` says how it is computed, where a calibration can know: ("matmul", B, D, F, bytes that
-    an element of the weights is stored in), ("attention", batch, new, cached, heads, KV heads,
-    their width, bytes of an element of the KV cache), or a kind of row kernel
-    (``gpu_kernels.PASSES``) with rows and width. Figures are numbers or arrays that broadcast.
+    ``count`` is how often it occurs in the pass; every other figure is for one occurrence.
+    ``weights``, ``activations`` and ``kv`` are bytes over the memory; ``on_stream`` means that the
+    activations include the residual stream. ``dtype`` is the format it multiplies in. A
+    ``collective`` ("all-reduce", "all-gather", "exchange" or "send") moves an ``array`` of that
+    many bytes. ``kernel`` identifies a kernel that a calibration may have timed: ("matmul", B, D,
+    F, stored bytes per weight), ("attention", batch, new, cached, heads, KV heads, their width,
+    bytes per element of the KV cache), or a kind of row kernel (``rooflab.machine.gpu_kernels``)
+    with rows and width. Figures are numbers or arrays that broadcast.
 
     >>> Operation("up", 32, flops=2e9, weights=9e7, activations=1e6)
     Operation(32 × up: 2 GFLOP, 91 MB each)
@@ -45,12 +45,12 @@ class Operation(NamedTuple):
 
     @property
     def figure_texts(self):
-        """Its figures as text, those that are not 0."""
-        shown = {"FLOP": self.flops, "B": self.bytes}
-        found = [format_quantity(value, unit) for unit, value in shown.items() if np.any(value)]
+        """Its nonzero figures as texts."""
+        figures = {"FLOP": self.flops, "B": self.bytes}
+        texts = [format_quantity(value, unit) for unit, value in figures.items() if np.any(value)]
         if self.collective:
-            found.append(f"{self.collective} of {format_quantity(self.array, 'B')}")
-        return found
+            texts.append(f"{self.collective} of {format_quantity(self.array, 'B')}")
+        return texts
 
     @property
     def bytes(self):

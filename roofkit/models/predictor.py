@@ -1,7 +1,7 @@
-"""What a model needs of whatever predicts its times.
+"""The interface of an object that predicts the times of a model's kernels.
 
-roofkit bounds a time. ``rooflab.machine.calibrate`` gives an object that predicts it, and so may
-any other that has these methods.
+roofkit only bounds a time. ``rooflab.machine.calibrate`` returns an object that predicts it; any
+other object with these methods works too.
 """
 
 from typing import Any, Protocol, runtime_checkable
@@ -9,11 +9,11 @@ from typing import Any, Protocol, runtime_checkable
 
 @runtime_checkable
 class TimePredictor(Protocol):
-    """Predicts what each kernel of a model takes on one chip.
+    """Predicts the time of each kernel of a model on one chip.
 
-    Every method returns a prediction: a dataclass with ``seconds``, ``low`` and ``high``, and with
-    ``coverage``, the share of measured times that lie between the last two, or None where that is
-    not known. A prediction multiplied by n is that of n such kernels. Sizes may be arrays.
+    Every method returns a prediction: a dataclass with ``seconds``, ``low``, ``high`` and
+    ``coverage``, the share of measured times between low and high, or None if unknown. A prediction
+    times n is the prediction of n such kernels. Sizes may be arrays.
     """
 
     def matmul(self, B, D, F, dtype, weight_itemsize) -> Any:
@@ -26,7 +26,7 @@ class TimePredictor(Protocol):
         """Predict an "add", an "activation" or a norm over ``rows`` of ``width`` numbers."""
 
     def transfer(self, at_best, array, passes, group) -> Any:
-        """Predict what chips send each other, which takes ``at_best`` seconds by their links."""
+        """Predict a collective or a send that takes at least ``at_best`` seconds."""
 
     def predict(self, cost, dtype) -> Any:
         """Predict any other kernel by its Cost."""

@@ -1,7 +1,7 @@
-"""Language models: what they are, what a pass of them asks, and what serving it takes.
+"""Language models: their sizes, the cost of their passes, and what it takes to serve them.
 
-A config (configs.py) or a name gives an LLM (model.py). A Precision, a Split and Links say how it
-is served (precision.py, split.py, links.py); all of that together is a Deployment (deployment.py).
-From it, count.py derives the Operations that a pass asks of each chip, and rates.py what the chips
-can do. passes.py brings the two together as tables and seconds, memory.py as bytes to hold.
+A name or a config (configs.py) gives an LLM (model.py). A Precision, a Split and Links say how it
+is served (precision.py, split.py, links.py); with them it becomes a Deployment (deployment.py).
+operation_counts.py derives the Operations of a pass on each chip, and chip_rates.py the speeds of
+the chips. pass_counter.py combines them into tables and seconds; memory.py counts bytes to hold.
 """

@@ -20,21 +20,12 @@ MODELS_TABLE = Path(__file__).with_name("models.toml")
 class LLMTable(tuple):
     """Language models that show as a table, in a terminal and in a notebook.
 
-    ``rows`` are its figures as a list of dicts, and ``to_frame()`` a pandas DataFrame of them.
+    ``rows`` has its figures as a list of dicts, and ``to_frame()`` as a pandas DataFrame.
     """
 
     __slots__ = ()
-    _HEAD = (
-        "model",
-        "parameters",
-        "active",
-        "layers",
-        "hidden",
-        "heads",
-        "KV heads",
-        "MLP",
-        "vocabulary",
-    )
+    _HEAD = ("model", "parameters", "active", "layers", "hidden", "heads", "KV heads", "MLP",
+             "vocabulary")  # fmt: skip
     _UNITS = ("",) * 9
     _SIZES = ("layers", "hidden", "heads", "kv_heads", "head_dim", "mlp", "experts",
               "experts_per_token", "expert_width", "vocabulary", "context")  # fmt: skip
@@ -53,7 +44,7 @@ class LLMTable(tuple):
 
     @property
     def rows(self):
-        """A dict of each model: its sizes, its parameters and where they are from."""
+        """One dict per model with its sizes, its parameters and their source."""
         return [
             {
                 "model": model.name,
@@ -66,7 +57,7 @@ class LLMTable(tuple):
         ]
 
     def to_frame(self):
-        """The rows as a pandas DataFrame, which needs pandas."""
+        """Return the rows as a pandas DataFrame; this needs pandas."""
         return to_frame(self.rows)
 
     def __repr__(self):
@@ -77,11 +68,10 @@ class LLMTable(tuple):
 
 
 def llm(model):
-    """A language model: by name, or from a config.json given as a dict, a path or its folder.
+    """Return a language model by name, or from a config.json given as a dict, a path or a folder.
 
-    Names ignore case, spaces, hyphens and underscores. Raises ValueError with the nearest names
-    for one that is not in the table, and for a config that lacks a field or that describes
-    something this package does not model.
+    Names ignore case, spaces, hyphens and underscores. Raises ValueError for an unknown name, with
+    the nearest ones, and for a config that lacks a field or has a feature that isn't modelled.
 
     >>> llm("llama-2-7b").parameters
     6738415616
@@ -102,7 +92,7 @@ def _is_path(text):
 
 @functools.cache
 def llms():
-    """Every language model of the table; shows as a table.
+    """Return every language model of the table, as an LLMTable.
 
     >>> [model.name for model in llms() if model.stored]
     ['DeepSeek-V3', 'gpt-oss-20b', 'gpt-oss-120b']
@@ -132,7 +122,7 @@ def _index_models():
 
 @functools.cache
 def _read_table():
-    import tomllib  # read on demand: importing roofkit stays cheap
+    import tomllib  # imported on demand, to keep ``import roofkit`` fast
 
     return tomllib.loads(MODELS_TABLE.read_text(encoding="utf-8"))
 
@@ -150,12 +140,12 @@ def _read_config(path):
 
 
 def from_config(config, name=None, *, source="given by the user"):
-    """The LLM that the fields of a Hugging Face config.json describe.
+    """Return the LLM that the fields of a Hugging Face config.json describe.
 
-    ``model_type`` names the family: what a config leaves unsaid, such as biases, follows from it.
-    Raises ValueError naming the field that is missing or the feature that is not modelled.
+    ``model_type`` names the family, which decides everything that a config leaves out, such as
+    biases. Raises ValueError naming the missing field or the feature that isn't modelled.
 
-    Where a model sees images too, its text_config alone is read: vision is not counted, and
+    If a model also processes images, only its text_config is read: vision isn't counted, and
     ``source`` says so.
 
     >>> from_config({"model_type": "llama", "hidden_size": 64, "intermediate_size": 256,
@@ -177,8 +167,8 @@ def from_config(config, name=None, *, source="given by the user"):
         if any(missing):
             why = f": this package does not count {missing[0] or missing[1]}"
         elif inner:
-            alone = "and can be given alone" if inner in FAMILIES else "which is not either"
-            why = f'. Its "text_config" is of model_type={inner!r}, {alone}'
+            advice = "and can be given alone" if inner in FAMILIES else "which is not either"
+            why = f'. Its "text_config" is of model_type={inner!r}, {advice}'
         else:
             why = ". A model of the same shape as one of them can borrow its model_type"
         raise ValueError(
@@ -194,15 +184,15 @@ def from_config(config, name=None, *, source="given by the user"):
 
 
 def _find_text_config(config, name):
-    """The config of the language model in one that also sees."""
+    """Return the config of the language model inside one that also processes images."""
     text = config.get("text_config")
     if not isinstance(text, Mapping) or text.get("model_type") not in [*FAMILIES]:
         raise ValueError(
             f"{name}: a {config['model_type']} needs a text_config with a model_type of "
             f"{', '.join(FAMILIES)}"
         )
-    # Two fields stand beside the text_config and hold for it too: how the weights are quantised,
-    # and whether lm_head is the embedding.
+    # Two fields outside the text_config apply to it too: how the weights are quantised, and whether
+    # lm_head is the embedding.
     outer = {
         key: config[key]
         for key in ("quantization_config", "tie_word_embeddings")

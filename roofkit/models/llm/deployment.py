@@ -1,4 +1,4 @@
-"""A language model on a chip: everything decided, ready to be asked for tables and seconds."""
+"""A language model deployed on chips, which gives tables of layers, times and memory."""
 
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any
@@ -24,56 +24,56 @@ from roofkit.models.llm.split import Split
 from roofkit.models.predictor import TimePredictor
 from roofkit.roofline import larger
 
-# Tokens of a prefill that serving engines work on at a time.
+# Serving engines process this many tokens of a prefill at a time.
 CHUNK = 8192
-# Options by what serving engines call them.
+# Maps the names that serving engines use to options.
 OTHER_SPELLINGS = {
     "tp": "tensor", "tensor_parallel": "tensor", "tensor_parallel_size": "tensor",
     "chips": "tensor", "pp": "pipeline", "pipeline_parallel_size": "pipeline", "dp": "data",
     "ep": "expert", "dtype": "weights", "quantization": "weights", "kv_cache_dtype": "kv",
 }  # fmt: skip
-NAMES_SHOWN = 3  # chips whose names a title has room for
+NAMES_SHOWN = 3  # a title names this many chips
 
 
 @dataclass(frozen=True, repr=False)
 class Deployment:
-    """A model served by one kind of chip with everything else decided; ``LLM.on`` makes it.
+    """A model on one kind of chip with all options settled; made by ``LLM.on``.
 
     Parameters
     ----------
     model : LLM
     chip : Chip, its name, or a list of them
-        A list makes every figure an array along the chips; lengths broadcast against it.
+        With a list, every figure is an array along the chips; lengths broadcast against it.
     precision : Precision, optional
-        What is stored, multiplied and sent in which format; as the checkpoint has it unless given.
+        The formats that the model is stored, multiplied and sent in (default: the checkpoint's).
     split : Split, optional
-        Over how many chips the model is spread, and how; one chip unless given. Figures are those
-        of one chip, and ``batch`` is that of one replica.
+        How the model is spread over chips (default: one chip). Figures are per chip, and ``batch``
+        is per replica.
     links : Links, optional
-        What joins these chips, where the table does not say it.
+        What joins the chips, if the table doesn't say.
     fused : bool, optional
-        Whether norms, activations, rotations and residual adds ride along with matmuls. They do
-        unless this is False, or the convention has departures.
+        Whether matmuls also compute norms, activations, rotations and residual adds. They do unless
+        this is False or the convention has departures.
     attention : "flash" or "unfused"
         Fused attention keeps the scores on the chip; unfused writes, normalises and reads them.
     on_chip : bytes, optional
-        Memory that holds a head's K and V during fused attention; the chip's own unless given, and
-        without limit where the table has none. Where they do not fit they are read again for every
-        block of query rows that does (a quarter of it each for Q, K, V and the output).
+        Memory that holds a head's K and V during fused attention (default: the chip's own, or
+        unlimited if unknown). If they don't fit, they are read again for every block of query rows;
+        Q, K, V and the output of a block get a quarter of the memory each.
     unconfirmed : bool
-        Whether to use figures of the chip that no second look confirmed.
+        Whether to use figures of the chip that aren't confirmed by a second source.
     calibration : optional
-        A TimePredictor, as ``rooflab.machine.calibrate`` gives: tables and generations then have a
-        ``prediction``.
+        A TimePredictor, such as ``rooflab.machine.calibrate`` returns. It gives tables and
+        generations a ``prediction``.
     convention : "roofkit", "llm-viewer", or a list of departures
-        Whose count: see ``roofkit.models.llm.llm_viewer.DEPARTURES``. Any departure is from the
+        How to count: see ``roofkit.models.llm.llm_viewer.DEPARTURES``. Departures start from the
         count without fusion.
 
-    The fields of a Deployment are settled: ``precision`` has a format for everything.
+    No field of ``precision`` is None in a Deployment.
 
-    Every count is that of the ideal machine: an operand crosses the memory once, layers follow one
-    another, communication waits for the layer before it. Raises ValueError where a chip lacks a
-    peak, a bandwidth or a link, and where a model cannot be split.
+    Counts assume an ideal machine: each operand crosses the memory channel once, layers run one
+    after another, and communication waits for the layer before it. Raises ValueError if a chip
+    lacks a peak, a bandwidth or a link, or if the model cannot be split this way.
 
     >>> import roofkit as rk
     >>> served = rk.llm("Llama-2-7B").on("A100 80GB SXM")
@@ -117,9 +117,9 @@ class Deployment:
             raise ValueError(f"unconfirmed={self.unconfirmed!r} must be True or False")
 
     def _settle_options(self, departures):
-        """What the fields hold in place of what was given, by name."""
+        """Return the settled values of the fields, by name."""
         several = isinstance(self.chip, (list, tuple))
-        chips = tuple(hardware.chip(each) for each in (self.chip if several else [self.chip]))
+        chips = tuple(hardware.chip(name) for name in (self.chip if several else [self.chip]))
         if not chips:
             raise ValueError("chip is an empty list; name at least one")
         on_chip = None if self.on_chip is None else check_number(self.on_chip, "on_chip")
@@ -143,31 +143,31 @@ class Deployment:
             return
         if not isinstance(self.calibration, TimePredictor):
             raise ValueError(
-                f"calibration={self.calibration!r} must predict times, as what "
-                'rooflab.machine.calibrate("H100") gives does'
+                f"calibration={self.calibration!r} must predict times; use one such as "
+                'rooflab.machine.calibrate("H100")'
             )
-        of = getattr(self.calibration, "chip", self.chip)
-        if of != self.chip:
-            raise ValueError(f"calibration is of {of.name}, but the model is on another chip")
+        chip = getattr(self.calibration, "chip", self.chip)
+        if chip != self.chip:
+            raise ValueError(f"calibration is of {chip.name}, but the model is on another chip")
 
     def __repr__(self):
-        usual = {each.name: each.default for each in fields(self)}
+        usual = {field.name: field.default for field in fields(self)}
         others = [
             f"{name}={getattr(self, name)!r}" for name in ("attention", "unconfirmed", "convention")
             if getattr(self, name) != usual[name]
         ]  # fmt: skip
-        shown = [
+        parts = [
             self.title, str(self.precision), *self.precision.unusual_formats,
-            *(f"{each!r}" for each in (self.split, self.links) if each != type(each)()),
+            *(repr(group) for group in (self.split, self.links) if group != type(group)()),
             *(["fused=False"] if not self.fused else []),
             *([f"on_chip={format_quantity(self.on_chip, 'B')}"] if self.on_chip else []),
             *([f"calibration={self.calibration!r}"] if self.calibration else []), *others,
         ]  # fmt: skip
-        return wrap_lines(f"Deployment({', '.join(shown)})")
+        return wrap_lines(f"Deployment({', '.join(parts)})")
 
     @property
     def title(self):
-        """The model and its chips, as a title says them."""
+        """The model and its chips, as text for a title."""
         chips = self.chip if isinstance(self.chip, tuple) else (self.chip,)
         names = ", ".join(chip.name for chip in chips[:NAMES_SHOWN])
         if len(chips) > NAMES_SHOWN:
@@ -178,7 +178,7 @@ class Deployment:
     # Passes
 
     def prefill(self, batch=1, prompt=2048):
-        """The layers of one pass over ``batch`` prompts of ``prompt`` tokens each.
+        """Return the layers of one pass over ``batch`` prompts of ``prompt`` tokens each.
 
         Sizes are numbers or arrays that broadcast. Raises ValueError for one below 1.
         """
@@ -186,7 +186,7 @@ class Deployment:
         return self._make_table(f"prefill of {format_length(prompt)} tokens", batch, prompt, 0.0)
 
     def decode(self, batch=1, context=2048):
-        """The layers of one step: a token for each of ``batch`` sequences with ``context`` cached.
+        """Return the layers of a step: one token for ``batch`` sequences with ``context`` cached.
 
         Sizes are numbers or arrays that broadcast. Raises ValueError for one below 1.
         """
@@ -196,11 +196,12 @@ class Deployment:
         )
 
     def forward(self, batch=1, new=1, cached=0, *, every_logit=False):
-        """The layers of any pass: ``new`` tokens of each sequence after ``cached`` ones.
+        """Return the layers of any pass: ``new`` tokens of each sequence after ``cached`` ones.
 
-        A chunk of a prefill, a prompt whose beginning is cached, or a speculative step that checks
-        several tokens at once, with ``every_logit=True``. Sizes are numbers or arrays that
-        broadcast. Raises ValueError for a batch or new tokens below 1, or cached ones below 0.
+        Use it for a chunk of a prefill, a prompt with a cached prefix, or (with
+        ``every_logit=True``) a speculative step that checks several tokens at once. Sizes are
+        numbers or arrays that broadcast. Raises ValueError for a batch or new tokens below 1, or
+        cached tokens below 0.
 
         >>> import roofkit as rk
         >>> served = rk.llm("Llama-2-7B").on("H100")
@@ -226,11 +227,11 @@ class Deployment:
         return LayerTable(title, layers, calibration=self.calibration)
 
     def time_to_first_token(self, batch=1, prompt=2048):
-        """Seconds of a prefill; arrays of any size, worked on in blocks.
+        """Return the seconds of a prefill; arrays of any size are computed in blocks.
 
-        The stages of a pipeline work on different parts of the batch and of a prompt at the same
-        time: at best each is busy all the time, until the last token has passed the first stage and
-        goes through the others alone.
+        Pipeline stages work on different parts of the batch and prompt at the same time. At best
+        each is always busy, until the last token leaves the first stage and passes through the
+        others alone.
         """
         return self._prefill_seconds(*check_lengths(batch=batch, prompt=prompt))
 
@@ -242,7 +243,7 @@ class Deployment:
         return (whole + (stages - 1) * last) / stages
 
     def time_per_token(self, batch=1, context=2048):
-        """Seconds of a decode step; arrays of any size, worked on in blocks.
+        """Return the seconds of a decode step; arrays of any size are computed in blocks.
 
         >>> import numpy as np, roofkit as rk
         >>> served = rk.llm("Llama-2-7B").on("H100")
@@ -253,15 +254,15 @@ class Deployment:
         return self._passes.sweep_seconds(self._stage_batch(batch), 1.0, context)
 
     def _stage_batch(self, batch):
-        """Sequences that a stage of the pipeline works on at a time."""
+        """Return how many sequences a pipeline stage works on at a time."""
         stages = self.split.pipeline
         return batch if stages == 1 else larger(batch / stages, 1.0)
 
     def generate(self, batch=1, prompt=2048, output=128):
-        """A whole generation of ``output`` tokens for each of ``batch`` prompts, as a Generation.
+        """Return the Generation of ``output`` tokens for each of ``batch`` prompts.
 
-        The prefill yields the first token; each further one is a step on a cache one longer.
-        ``output`` is a whole number or an array of them.
+        The prefill yields the first token. Each further token is a decode step with one more cached
+        token. ``output`` is a whole number or an array of them.
         """
         batch, prompt, output = check_lengths(batch=batch, prompt=prompt, output=output)
         steps = output - ("prefill_token" not in self._passes.departures)
@@ -273,25 +274,25 @@ class Deployment:
 
     @property
     def shard(self):
-        """What each chip holds of the model, as a Shard."""
+        """The part of the model on each chip, as a Shard."""
         return self._passes.how.shard
 
     @property
     def kv_bytes_per_token(self):
-        """Bytes of KV cache that one token of one sequence takes on each chip, all layers alike.
+        """Bytes of KV cache per token on each chip, as if no layer had a window.
 
-        With a pipeline, on all its stages together. Layers with a window forget.
+        With a pipeline, this is the sum over its stages.
         """
         return self.model.layers * cached_bytes(self._passes.how)
 
     def memory(self, batch=1, prompt=2048, output=1, *, chunk=CHUNK, reserve=0.0):
-        """What each chip must hold at the fullest moment of a generation, as a Memory.
+        """Return the Memory that each chip needs at the fullest moment of a generation.
 
-        Activations are those of the hungriest layer, what it reads and what it writes, and the
-        residual stream. A prefill works on ``chunk`` tokens at a time, as serving engines do, or
-        on all of them with ``chunk=None``. ``reserve`` is what the driver, communication and other
-        programs take: bytes, or a share of the capacity below 1. Nothing is reserved unless it is
-        given. With a pipeline it is the fullest stage, layers taken as alike.
+        Activations are the inputs and outputs of the layer that needs most, and the residual
+        stream. A prefill works on ``chunk`` tokens at a time, as serving engines do, or on all of
+        them with ``chunk=None``. ``reserve`` keeps memory free for the driver, communication and
+        other programs: bytes, or a share of the capacity if below 1 (default: nothing). With a
+        pipeline, the Memory is that of the fullest stage, assuming equal layers.
         """
         batch, prompt, output = check_lengths(batch=batch, prompt=prompt, output=output)
         at_once = None if chunk is None else check_lengths(chunk=chunk)[0]
@@ -301,22 +302,22 @@ class Deployment:
         return count_memory(self._passes, batch, prompt, output, at_once, reserve)
 
     def on_chip_needed(self, context):
-        """Bytes that keep K and V of ``context`` tokens on the chip: a head's, or latent ones."""
+        """Return the bytes of a head's K and V, or of the latent vectors, for ``context`` tokens."""
         (context,) = check_lengths(context=context)
         return head_bytes(self.model, self._passes.how.widths, context)
 
-    # Backwards
+    # Inverse questions
 
     def largest_batch(self, prompt=2048, output=1, *, chunk=CHUNK, reserve=0.0):
-        """The most sequences whose generation fits in memory: see ``solve.largest_batch``."""
+        """Return the most sequences that fit in memory: see ``solve.largest_batch``."""
         return solve.largest_batch(self, prompt, output, chunk=chunk, reserve=reserve)
 
     def longest_prompt(self, batch=1, output=1, *, chunk=CHUNK, reserve=0.0):
-        """The longest prompt that fits in memory: see ``solve.longest_prompt``."""
+        """Return the longest prompt that fits in memory: see ``solve.longest_prompt``."""
         return solve.longest_prompt(self, batch, output, chunk=chunk, reserve=reserve)
 
     def compute_bound_batch(self, context=2048):
-        """The batch from which compute binds a decode step: see ``solve.compute_bound_batch``."""
+        """Return the smallest compute-bound decode batch: see ``solve.compute_bound_batch``."""
         return solve.compute_bound_batch(self, context)
 
 
@@ -324,19 +325,22 @@ OPTION_GROUPS = {"precision": Precision, "split": Split, "links": Links}
 
 
 def refuse_option(name, value):
-    """Raise ValueError for an option that there is not, with the calls that it may stand for."""
-    import difflib  # read on demand: serving a model stays cheap
+    """Raise ValueError for an unknown option, suggesting the closest ones."""
+    import difflib  # imported only for an error, to keep imports fast
 
-    options = [each.name for each in fields(Deployment)[2:] if each.init]
+    options = [field.name for field in fields(Deployment)[2:] if field.init]
     calls = {option: f"{option}={value!r}" for option in options}
     for option, group in OPTION_GROUPS.items():
         if group is Links and type(value) is int:
-            continue  # a whole number counts chips
-        for each in fields(group):
-            call = f"{option}=rk.models.{group.__name__}({each.name}={value!r})"
-            calls[each.name] = f"{calls[each.name]} or {call}" if each.name in calls else call
-    meant = OTHER_SPELLINGS.get(name, name)
-    near = [meant] if meant in calls else difflib.get_close_matches(meant, calls, cutoff=0.6)
-    told = f"say {' or '.join(calls[each] for each in near)}"
-    told = told if near else f"there are {', '.join(options)}"
-    raise ValueError(f"{name}={value!r} is no option of LLM.on; {told}")
+            continue  # a whole number is a number of chips, so it belongs to Split
+        for field in fields(group):
+            call = f"{option}=rk.models.{group.__name__}({field.name}={value!r})"
+            calls[field.name] = f"{calls[field.name]} or {call}" if field.name in calls else call
+    spelling = OTHER_SPELLINGS.get(name, name)
+    exact = [spelling] if spelling in calls else []
+    near = exact or difflib.get_close_matches(spelling, calls, cutoff=0.6)
+    if near:
+        advice = f"say {' or '.join(calls[option] for option in near)}"
+    else:
+        advice = f"there are {', '.join(options)}"
+    raise ValueError(f"{name}={value!r} is no option of LLM.on; {advice}")

@@ -11,18 +11,16 @@ from roofkit._units import format_quantity
 from roofkit.models.llm.lengths import format_length
 from roofkit.roofline import larger
 
-# Decode steps from which all the steps of a generation are predicted.
+# All decode steps of a generation are predicted from this many of them.
 STEPS_SAMPLED = 4
 
 
 @dataclass(frozen=True, repr=False)
 class Generation:
-    """A whole generation: the seconds of its two phases.
+    """The seconds of a whole generation and its two phases; made by ``Deployment.generate``.
 
-    ``time_to_first_token`` is the prefill, ``decoding`` the ``steps`` decode steps after it. With a
-    calibration there is a ``prediction`` beside the time, and one of each phase.
-
-    Made by ``Deployment.generate``, whose ``batch``, ``prompt`` and ``output`` it keeps.
+    ``time_to_first_token`` is the prefill, and ``decoding`` the ``steps`` decode steps after it.
+    With a calibration, it also has a ``prediction`` of the whole and of each phase.
 
     >>> import roofkit as rk
     >>> from rooflab.machine import calibrate
@@ -42,7 +40,8 @@ class Generation:
     steps: Any
 
     def __repr__(self):
-        sizes = f"batch {format_length(self.batch)}, prompt {format_length(self.prompt)}, output {format_length(self.output)}"
+        lengths = {"batch": self.batch, "prompt": self.prompt, "output": self.output}
+        sizes = ", ".join(f"{name} {format_length(value)}" for name, value in lengths.items())
         times = {"to the first token": self.time_to_first_token, "decoding": self.decoding}
         parts = ", ".join(
             f"{format_quantity(seconds, 's')} {name}" for name, seconds in times.items()
@@ -54,7 +53,7 @@ class Generation:
 
     @property
     def memory(self):
-        """What each chip must hold at the end, as a Memory."""
+        """The Memory that each chip needs at the end."""
         return self.deployment.memory(self.batch, self.prompt, self.output)
 
     @property
@@ -64,17 +63,17 @@ class Generation:
 
     @property
     def prediction(self):
-        """``time`` as the calibration predicts it: a Prediction, both phases' errors together.
+        """The predicted ``time``, as a Prediction; the errors of both phases add up.
 
-        Raises ValueError where the model is served without one.
+        Raises ValueError if the model is served without a calibration.
         """
         return self._sum_predictions([self.predicted_first_token, self.predicted_decoding])
 
     @property
     def predicted_first_token(self):
-        """The time to the first token as the calibration predicts it.
+        """The predicted time to the first token.
 
-        Parts of the batch, as many as there are stages, follow one another through a pipeline.
+        With a pipeline, one part of the batch per stage follows the other through the stages.
         """
         served = self.deployment
         parts = self.batch / served._stage_batch(self.batch)
@@ -83,9 +82,9 @@ class Generation:
 
     @property
     def predicted_decoding(self):
-        """``decoding`` as the calibration predicts it, from a few steps along the way.
+        """The predicted ``decoding``, from a few steps at equal distances.
 
-        Each of these stands for as many others, which are taken to err as it does.
+        Each of them stands for equally many steps, which are assumed to have the same error.
         """
         last = larger(self.steps - 1, 0.0)
         contexts = (
@@ -97,13 +96,13 @@ class Generation:
         )
 
     def _sum_predictions(self, predictions):
-        """The sum of predictions that all err alike."""
-        alike = [replace(each, correlation=1.0) for each in predictions]
-        return self.deployment.calibration.total(alike)
+        """Return the sum of predictions whose errors are fully correlated."""
+        correlated = [replace(prediction, correlation=1.0) for prediction in predictions]
+        return self.deployment.calibration.total(correlated)
 
     @property
     def time_per_token(self):
-        """Seconds of an average decode step; NaN where there is none."""
+        """Seconds of an average decode step; NaN if there are no steps."""
         if np.ndim(self.steps):
             with np.errstate(invalid="ignore"):
                 return self.decoding / self.steps
@@ -111,5 +110,5 @@ class Generation:
 
     @property
     def tokens_per_second(self):
-        """Output tokens of the whole batch over the whole time, of all replicas."""
+        """Output tokens of all replicas divided by the whole time."""
         return self.deployment.split.data * self.batch * self.output / self.time

@@ -1,22 +1,22 @@
-"""Batches and lengths as they are given: checked, and said in a title."""
+"""Check batches and lengths, and format them for a title."""
 
 import numpy as np
 
 from roofkit._inputs import check_broadcast, check_number, check_whole, is_symbolic
 
 WHOLE_LENGTHS = ("batch", "new", "output", "chunk")
-LARGEST_LENGTH = 1 << 53  # larger whole numbers are no floats
+LARGEST_LENGTH = 1 << 53  # a float cannot hold every larger whole number
 
 
 def check_lengths(minimum=1, **named):
-    """Lengths by name, as floats or arrays that broadcast.
+    """Return the lengths as floats or arrays that broadcast, in order.
 
-    A prompt, and what is cached, may be an average; the others are whole numbers. Raises ValueError
-    naming the length that cannot be.
+    The prompt and the cached tokens may be averages; the others must be whole numbers. Raises
+    ValueError naming the wrong length.
     """
     values = []
     for name, value in named.items():
-        # The usual case, without further calls.
+        # A fast path for the usual case.
         if type(value) is int and minimum <= value <= LARGEST_LENGTH:
             values.append(float(value))
             continue
@@ -34,5 +34,5 @@ def check_lengths(minimum=1, **named):
 
 
 def format_length(value):
-    """A length, or the shortest and the longest of several."""
+    """Return a length as text, or the shortest and the longest of several."""
     return f"{value:g}" if not np.ndim(value) else f"{np.min(value):g} to {np.max(value):g}"

@@ -1,4 +1,4 @@
-"""What joins the chips that serve a model: those of a layer, of all replicas, of the stages."""
+"""The links between chips that serve a model: within a layer, across replicas, between stages."""
 
 from dataclasses import dataclass
 
@@ -9,30 +9,30 @@ from roofkit._units import format_quantity
 from roofkit.models.llm.options import Options
 from roofkit.network import Group
 
-# How chips can be joined of which the table says no more than how many links they have.
+# Topologies to choose from for chips whose number of links is all that the table knows.
 TOPOLOGIES = ("ring", "line", "switch", "all-pairs")
 
 
 @dataclass(frozen=True, repr=False)
 class Links(Options):
-    """What joins the chips of a deployment, where the table of chips does not say it.
+    """What joins the chips of a deployment, if the table of chips doesn't say.
 
     Parameters
     ----------
     tensor : Group or topology, optional
-        What joins the chips that share every layer: a Group of ``roofkit.network`` of so many
-        chips, or "ring", "line", "switch" or "all-pairs". The table's own links unless given.
+        Joins the chips that share every layer: a Group of ``roofkit.network`` with that many chips,
+        or "ring", "line", "switch" or "all-pairs" (default: the table's links).
     expert : Group or topology, optional
-        The same for the chips of all replicas, where the experts lie across them.
+        Joins the chips of all replicas, if the experts are spread across them.
     pipeline : Group, topology or bytes/s, optional
-        What joins the stages of a pipeline: a Group of the chips of all stages, or the bytes/s
-        that a chip sends one way to its like in the next stage. As ``tensor`` unless given.
+        Joins the stages of a pipeline: a Group of the chips of all stages, or the bytes/s one way
+        from a chip to its counterpart in the next stage (default: as ``tensor``).
     in_network : bool, optional
-        Whether a switch adds up what is all-reduced; wherever it can, unless given.
+        Whether a switch sums the arrays of an all-reduce (default: if it can).
     with_latency : bool
         Whether a collective waits for its hops one after another.
 
-    Raises ValueError for a value of another kind.
+    Raises ValueError for a value of another type.
 
     >>> Links(pipeline=50e9, with_latency=True)
     Links(pipeline=50 GB/s, with_latency=True)

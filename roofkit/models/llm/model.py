@@ -1,4 +1,4 @@
-"""A decoder-only transformer as the sizes that decide its costs."""
+"""A decoder-only transformer, described by the sizes that decide its costs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,25 +8,24 @@ from roofkit._tables import wrap_lines
 from roofkit.models.llm.split import Shard, shard
 
 ACTIVATIONS = ("silu", "gelu", "relu")
-# Norms of the residual stream in a block: one where attention and MLP run side by side on it, two
-# as usual, four where their results are normalised too.
+# Norms per block: one if attention and MLP run in parallel on the same normalised input, two
+# usually, four if their results are normalised too.
 BLOCK_NORMS = (1, 2, 4)
 
 
 @dataclass(frozen=True)
 class Latent:
-    """Multi-head latent attention: K and V of all heads are made from one short vector a token.
+    """Multi-head latent attention: K and V of all heads come from one short vector per token.
 
     kv_rank : int
         Width of that vector, which the cache holds.
     q_rank : int
-        Width of the vector that queries are made from; 0 where they are made from the residual
-        stream.
+        Width of the vector that queries come from; 0 if they come from the residual stream.
     nope, value : int
         Width of the part of a head's key that carries no position, and of a head's value.
     rope : int
-        Width of the part of a key that carries the position; all heads share it, and the cache
-        holds it too.
+        Width of the part of a key that carries the position; all heads share it, and it is cached
+        too.
 
     Source: DeepSeek-V2, arXiv:2405.04434, section 2.1.
     """
@@ -39,7 +38,7 @@ class Latent:
 
 
 class Parameters(NamedTuple):
-    """Parameters by what they are stored as: ``vectors`` are biases and norms."""
+    """Numbers of parameters by the format they are stored in; ``vectors`` are biases and norms."""
 
     matrices: int
     experts: int
@@ -62,52 +61,52 @@ class LLM:
     vocabulary : int
         Number of token vectors, which is the width of the logits.
     mlp : int
-        Width of the dense MLP; 0 where every block is a mixture of experts.
+        Width of the dense MLP; 0 if every block is a mixture of experts.
     kv_heads, head_dim : int, optional
-        Heads of K and V (as many as query heads unless given) and their width (hidden / heads).
+        Number of K and V heads (default: ``heads``) and their width (default: hidden / heads).
     latent : Latent, optional
-        Multi-head latent attention in place of K and V heads.
+        Multi-head latent attention instead of K and V heads.
     gated : bool
-        Whether the MLP has a gate matrix beside up and down.
+        Whether the MLP has a gate matrix as well as up and down.
     activation : "silu", "gelu" or "relu"
-        What the MLP applies to each element.
+        The activation function of the MLP.
     norm, norm_bias : "rms" or "layer", bool
-        The kind of norm. A layer norm has a shift beside its scale, unless ``norm_bias=False``.
+        The kind of norm. A layer norm has a scale and a shift, or no shift if ``norm_bias=False``.
     block_norms : 1, 2 or 4
-        How many norms a block has. One means that attention and MLP read the same normalised input.
+        Norms per block. With one, attention and MLP read the same normalised input.
     parallel : bool
-        Whether attention and MLP stand side by side: their results are added to the residual stream
-        together. They do wherever a block has one norm.
+        Whether attention and MLP run in parallel and their results are added to the residual stream
+        together. This is always so if a block has one norm.
     rotary : bool
-        Whether positions are told by rotary embedding.
+        Whether positions are encoded by rotary embedding.
     positions : int
-        How many learned position vectors there are; 0 for none.
+        Number of learned position vectors; 0 for none.
     tied : bool
         Whether lm_head is the embedding matrix.
     qkv_bias, out_bias, mlp_bias, head_bias : bool
-        Whether these matrices have biases: those of Q, K and V, that of attention's output, those
-        of the MLP, lm_head.
+        Whether there are biases in Q, K and V, in attention's output matrix, in the MLP and in
+        lm_head.
     sinks : bool
         Whether each head has a learned score that belongs to no key.
     qk_norm : "", "head" or "width"
-        Whether queries and keys are normalised, with the parameters of one head or of all.
+        Whether queries and keys are normalised, with parameters for one head or for all of them.
     window, windowed_layers : int, optional
-        How many keys a token attends to at most (sliding-window attention), and in how many of the
-        layers: in all unless given.
+        The most keys that a token attends to (sliding-window attention), and in how many layers
+        (default: all).
     experts, experts_per_token, expert_width : int
-        Mixture of experts: how many there are, how many a token visits, the width of each.
+        Mixture of experts: their number, how many a token visits, and the width of each.
     shared_width, shared_gate : int, bool
-        Width of the expert that every token visits, and whether it has a gate of its own.
+        Width of the expert that every token visits, and whether it has its own gate.
     expert_bias, router_bias : bool
-        Whether the experts have biases, and the router that chooses among them.
+        Whether the experts have biases, and whether the router does.
     dense_layers : int
         How many blocks of a mixture of experts keep the dense MLP.
     context : int, optional
-        Tokens of the longest sequence that it was made for; longer ones are computed all the same.
+        The longest sequence that the model was trained for; longer ones are still computed.
     stored : mapping
-        Formats of the checkpoint, where it is quantised: what ``on`` takes unless told otherwise.
+        Formats of a quantised checkpoint, which ``on`` uses by default.
     source : str
-        Where these sizes are from.
+        Where these sizes come from.
 
     Raises ValueError naming the size that is missing or does not fit.
 
@@ -177,7 +176,7 @@ class LLM:
             if self.hidden % self.heads:
                 self._refuse(
                     f"{self.heads} heads do not divide the hidden width {self.hidden}; "
-                    "give head_dim if they need not"
+                    "give head_dim if it isn't hidden / heads"
                 )
             settle("head_dim", self.hidden // self.heads)
         if self.kv_heads > self.heads:
@@ -235,36 +234,36 @@ class LLM:
 
     @property
     def dense_mlps(self):
-        """Blocks with a dense MLP."""
+        """Number of blocks with a dense MLP."""
         return self.dense_layers if self.experts else self.layers
 
     @property
     def expert_mlps(self):
-        """Blocks with a mixture of experts."""
+        """Number of blocks with a mixture of experts."""
         return self.layers - self.dense_mlps
 
     @property
     def window_layers(self):
-        """Layers in which a token attends to a window."""
+        """Number of layers whose attention has a window."""
         if self.window is None:
             return 0
         return self.layers if self.windowed_layers is None else self.windowed_layers
 
     @property
     def norm_vectors(self):
-        """Parameters that a norm has for each element of its width."""
+        """Parameters of a norm per element of its width."""
         return 2 if self.norm == "layer" and self.norm_bias else 1
 
     @property
     def cached_width(self):
-        """Elements of KV cache that a token takes in one layer, on one chip that holds it all."""
+        """Elements of KV cache per token and layer, if one chip holds the whole cache."""
         if self.latent:
             return self.latent.kv_rank + self.latent.rope
         return 2 * self.kv_heads * self.head_dim
 
     @property
     def parameters(self):
-        """Every weight, bias and norm parameter there is, a tied lm_head counted once.
+        """Number of weights, biases and norm parameters; a tied lm_head counts once.
 
         >>> import roofkit as rk
         >>> rk.llm("Llama-2-7B").parameters
@@ -274,16 +273,16 @@ class LLM:
 
     @property
     def active_parameters(self):
-        """The parameters that one token meets: of the experts, those it visits."""
+        """Number of parameters used for one token: of the experts, only those that it visits."""
         idle = self.experts - self.experts_per_token
         matrices, biases = self.mlp_parameters(self.expert_width, self.expert_bias)
         return self.parameters - self.expert_mlps * idle * (matrices + biases)
 
     def parameters_by_kind(self, held: Shard | None = None) -> Parameters:
-        """Parameters of what a chip holds, all stages of a pipeline together.
+        """Return the Parameters on a chip, summed over the stages of a pipeline.
 
-        Heads, MLP widths, experts and the vocabulary are split; norms, routers and the biases of
-        outputs are held by every chip, and so are K and V heads once there are fewer than chips.
+        Heads, MLP widths, experts and the vocabulary are split. Every chip holds all norms, routers
+        and output biases, and a whole K and V head if there are fewer of them than chips.
         """
         on = held or shard(self)
         d, norm = self.hidden, self.norm_vectors
@@ -291,13 +290,13 @@ class LLM:
         matrices, vectors = self.layers * matrices, self.layers * vectors
         vectors += (self.layers * self.block_norms + 1) * norm * d
         if self.dense_mlps:
-            each, biases = self.mlp_parameters(on.mlp, self.mlp_bias)
-            matrices += self.dense_mlps * each
+            weights, biases = self.mlp_parameters(on.mlp, self.mlp_bias)
+            matrices += self.dense_mlps * weights
             vectors += self.dense_mlps * biases
         routed = 0
         if self.expert_mlps:
-            each, biases = self.mlp_parameters(on.expert_width, self.expert_bias)
-            routed = self.expert_mlps * on.experts * each
+            weights, biases = self.mlp_parameters(on.expert_width, self.expert_bias)
+            routed = self.expert_mlps * on.experts * weights
             shared, shared_biases = self.mlp_parameters(on.shared_width, self.mlp_bias)
             matrices += self.expert_mlps * (self.experts * d + shared + self.shared_gate * d)
             vectors += self.expert_mlps * (
@@ -312,14 +311,14 @@ class LLM:
         )
 
     def mlp_parameters(self, width, bias):
-        """Weights and biases of an MLP of this width."""
+        """Return the numbers of weights and biases of an MLP of this width."""
         if not width:
             return 0, 0
         biases = bias * ((1 + self.gated) * width + self.hidden)
         return (2 + self.gated) * self.hidden * width, biases
 
     def _attention(self, on):
-        """Matrices, and biases and norms, of one layer's attention."""
+        """Return the parameters of one layer's attention: in matrices, and in biases and norms."""
         d = self.hidden
         if self.latent:
             wide = self.latent
@@ -341,19 +340,17 @@ class LLM:
     def on(self, chip, *, precision=None, split=None, links=None, fused=None, attention="flash",
            on_chip=None, unconfirmed=False, calibration=None, convention="roofkit",
            **unknown):  # fmt: skip
-        """This model served by a chip, or by several: see ``Deployment`` for the choices.
+        """Return the Deployment of this model on a chip or several: see there for the options.
 
-        Raises ValueError for a choice that there is not, with the nearest ones.
+        Raises ValueError for an unknown option, with the closest ones.
 
         >>> import roofkit as rk
         >>> served = rk.llm("Llama-2-7B").on(rk.chip("RTX A6000"), convention="llm-viewer")
         >>> round(served.decode(batch=1, context=2048)["q_proj"].attainable / 1e9)
         768
         """
-        from roofkit.models.llm.deployment import (  # only who serves needs chips
-            Deployment,
-            refuse_option,
-        )
+        # Imported here because a model alone needs no chips.
+        from roofkit.models.llm.deployment import Deployment, refuse_option
 
         for name, value in unknown.items():
             refuse_option(name, value)
@@ -364,7 +361,7 @@ class LLM:
         )  # fmt: skip
 
     def fewest_chips(self, chip, batch=1, prompt=2048, output=1, **choices):
-        """This model on the fewest chips that hold a generation: see ``solve.fewest_chips``."""
+        """Return the Deployment on the fewest chips that fit: see ``solve.fewest_chips``."""
         from roofkit.models.llm.solve import fewest_chips
 
         return fewest_chips(self, chip, batch, prompt, output, **choices)

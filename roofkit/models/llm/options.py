@@ -1,4 +1,4 @@
-"""What the groups of a deployment's options share: how they are written, how they are refused."""
+"""The base class and the check of a deployment's groups of options."""
 
 from dataclasses import fields
 
@@ -6,21 +6,21 @@ from roofkit._tables import wrap_lines
 
 
 class Options:
-    """A group of options; its text names those alone that are not as usual."""
+    """A group of options, whose repr shows only those that differ from their defaults."""
 
     def __repr__(self):
-        given = (
-            f"{each.name}={self._format_option(getattr(self, each.name))}"
-            for each in fields(self) if getattr(self, each.name) != each.default
+        texts = (
+            f"{field.name}={self._format_option(getattr(self, field.name))}"
+            for field in fields(self) if getattr(self, field.name) != field.default
         )  # fmt: skip
-        return wrap_lines(f"{type(self).__name__}({', '.join(given)})")
+        return wrap_lines(f"{type(self).__name__}({', '.join(texts)})")
 
     def _format_option(self, value):
         return repr(value)
 
 
 def check_options(value, kind, name, example):
-    """The value, or the usual options of this kind for None; ValueError for any other type."""
+    """Return the value, or the defaults of this kind for None; ValueError for another type."""
     if value is None:
         return kind()
     if not isinstance(value, kind):

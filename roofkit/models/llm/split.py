@@ -1,4 +1,4 @@
-"""How a model is spread over chips, and what each of them then holds of it."""
+"""How a model is spread over chips, and the part of it on each chip."""
 
 import math
 import operator
@@ -10,7 +10,7 @@ from roofkit.models.llm.options import Options
 
 @dataclass(frozen=True, repr=False)
 class Split(Options):
-    """In how many ways a model is spread over chips.
+    """How a model is spread over chips.
 
     Parameters
     ----------
@@ -19,22 +19,22 @@ class Split(Options):
         split among them, with an all-reduce after attention, MLP and embedding, and an all-gather
         of the logits.
     pipeline : int
-        Stages among which the layers are dealt out (pipeline parallelism). They work on a batch in
-        as many parts.
+        Stages that divide the layers (pipeline parallelism). The batch is divided into as many
+        parts.
     data : int
-        Replicas that serve sequences of their own (data parallelism).
+        Replicas that serve separate sequences (data parallelism).
     expert : int
-        Shares in which the experts of a layer are dealt out (expert parallelism). A share on
-        several chips has the width of its experts split among them. Where ``expert`` divides
-        ``tensor``, every replica holds all experts and sends no tokens to others, however many
-        replicas there are: with 8 shares, 2 replicas of 8 chips have one share on each chip. Else
-        the shares lie across the replicas, which exchange tokens: the same 16 chips in 16 shares.
+        Shares that divide the experts of a layer (expert parallelism). If several chips have the
+        same share, they split the width of its experts. If ``expert`` divides ``tensor``, every
+        replica holds all experts and sends no tokens to others: with 8 shares, 2 replicas of 8
+        chips have one share on each chip. Otherwise the shares are spread across the replicas,
+        which exchange tokens: the same 16 chips with 16 shares.
     kv_heads : "replicated" or "split"
-        What happens where ``tensor`` is more than the KV heads: each head is on several chips, or
-        its cache is split among them by tokens. What chips that split a head send each other,
-        queries and partial results, is not counted.
+        What to do if ``tensor`` is more than the KV heads: copy each head to several chips, or
+        split its cache among them by tokens. The queries and partial results that chips with a
+        split head send each other are not counted.
 
-    Raises ValueError for a count that is no whole number of at least 1.
+    Raises ValueError for a count that isn't a whole number of at least 1.
 
     >>> Split(tensor=8, pipeline=2).chips
     16
@@ -61,20 +61,20 @@ class Split(Options):
 
     @property
     def chips(self):
-        """Chips in all."""
+        """The total number of chips."""
         return self.tensor * self.pipeline * self.data
 
     @property
     def exchanges(self):
-        """Whether experts lie across replicas, so that these send each other tokens."""
+        """Whether experts are spread across replicas, which then exchange tokens."""
         return self.tensor % self.expert != 0
 
 
 class Shard(NamedTuple):
-    """What each chip holds of a model that is split: widths in elements, heads and experts.
+    """The part of a split model on each chip: heads, experts, and widths in elements.
 
-    ``q_dim`` and ``kv_dim`` are the widths of the queries and of K (or V), ``kv_cached`` is that of
-    K in the cache, and ``o_dim`` that of what o_proj is multiplied by.
+    ``q_dim`` and ``kv_dim`` are the widths of the queries and of K (or V), ``kv_cached`` is the
+    width of K in the cache, and ``o_dim`` the width of the input of o_proj.
     """
 
     heads: int
@@ -90,9 +90,9 @@ class Shard(NamedTuple):
 
 
 def shard(model, split=None):
-    """The Shard that a chip holds of a model with this Split; of the whole model unless given.
+    """Return the Shard of a model on each chip with this Split (default: the whole model).
 
-    Raises ValueError where heads, an MLP, experts or layers cannot be split among so many.
+    Raises ValueError if heads, an MLP, experts or layers cannot be split among so many chips.
 
     >>> from roofkit.models.llm.configs import llm
     >>> shard(llm("Llama-2-70B"), Split(tensor=8)).q_dim
@@ -105,7 +105,7 @@ def shard(model, split=None):
         raise ValueError(f"{model.name}: {what}")
 
     if model.latent and split.kv_heads == "split":
-        refuse('its latent vectors lie whole on every chip; leave kv_heads="split" out')
+        refuse('every chip holds its whole latent vectors; leave kv_heads="split" out')
     if model.heads % chips:
         refuse(f"its {model.heads} query heads cannot be split among {chips} chips")
     if not model.latent and model.kv_heads % chips and chips % model.kv_heads:
