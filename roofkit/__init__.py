@@ -5,7 +5,7 @@
 >>> roof.estimate(rk.matmul(B=256, D=8192, F=8192)).bound
 'compute'
 
-The names of everyday use stand here; every other one stands in its room:
+Everyday names are at the top level; all others are in one of these packages:
 
 - ``rk.hardware``: chips, their figures and what joins them
 - ``rk.kernels``: what a matmul, a softmax or a convolution costs
@@ -40,8 +40,8 @@ __all__ = [
     "softmax",
 ]
 
-# These load when first asked for, so that ``import roofkit`` takes hardly longer than NumPy's.
-_ROOMS = ("models", "network")
+# These load on first use, so that ``import roofkit`` takes hardly longer than importing NumPy.
+_LAZY_PACKAGES = ("models", "network")
 _FUNCTIONS = {
     "cnn": "models.cnn.catalogue", "llm": "models.llm.configs",
     "critical_width": "network", "group": "network",
@@ -50,12 +50,12 @@ _FUNCTIONS = {
 
 def __getattr__(name):
     if name in _FUNCTIONS:
-        found = getattr(importlib.import_module(f"roofkit.{_FUNCTIONS[name]}"), name)
-        return globals().setdefault(name, found)
-    if name not in _ROOMS:
+        function = getattr(importlib.import_module(f"roofkit.{_FUNCTIONS[name]}"), name)
+        return globals().setdefault(name, function)
+    if name not in _LAZY_PACKAGES:
         raise AttributeError(f"module 'roofkit' has no attribute {name!r}")
     return importlib.import_module(f"roofkit.{name}")
 
 
 def __dir__():
-    return sorted({*globals(), *_ROOMS, *_FUNCTIONS})
+    return sorted({*globals(), *_LAZY_PACKAGES, *_FUNCTIONS})

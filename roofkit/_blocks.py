@@ -7,10 +7,10 @@ BLOCK_POINTS = 1 << 14
 
 
 def evaluate_in_blocks(function, *values):
-    """``function(*values)`` for values that broadcast, with bounded memory beside the result.
+    """Return ``function(*values)`` for values that broadcast, with bounded temporary memory.
 
-    Values are numbers, arrays, or anything else, which is handed on as it is. Along an axis of
-    length 1 an array is not widened, so that what depends on one axis is computed once a block.
+    Values are arrays or anything else, which is passed on unchanged. Arrays keep their axes of
+    length 1, so that terms which depend on one axis only are computed once per block.
     """
     shapes = [value.shape for value in values if _is_array(value)]
     if not shapes:

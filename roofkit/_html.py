@@ -1,4 +1,4 @@
-"""Pieces of HTML that every output of the package needs."""
+"""Small helpers for the HTML that notebooks show."""
 
 import re
 
@@ -6,7 +6,7 @@ import re
 def start_with_blank_line(html):
     """Put a blank line before the HTML of a notebook cell whose output may be folded.
 
-    JupyterLab shows the first line of a folded output, as text; a blank one gives nothing away.
+    JupyterLab shows the first line of a folded output as text; a blank line reveals nothing.
     """
     return f" \n{html}"
 

@@ -1,4 +1,4 @@
-"""Checks that every formula makes: inputs are finite, positive, known, and of shapes that fit."""
+"""Check inputs of formulas: finite, positive, of known dtypes and of shapes that broadcast."""
 
 import contextlib
 import math
@@ -7,16 +7,16 @@ import sys
 
 import numpy as np
 
-# Bytes one element takes in memory.
+# Bytes per element in memory.
 ITEMSIZE = {
     "fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5,
     "int4": 0.5,
 }  # fmt: skip
 
-# A larger number would be an infinity as a float64.
+# A larger number would become infinity as a float64.
 LARGEST_FLOAT = sys.float_info.max
 
-# Frameworks and papers have other names for dtypes; here in lower case and without hyphens.
+# Other names for dtypes in frameworks and papers, in lower case and without hyphens.
 DTYPE_SPELLINGS = {
     "float64": "fp64", "double": "fp64", "float32": "fp32", "single": "fp32",
     "tensorfloat32": "tf32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16",
@@ -25,7 +25,7 @@ DTYPE_SPELLINGS = {
 
 
 def itemsize(dtype, name="dtype"):
-    """Bytes per element of a dtype given by name, or ValueError with the names there are."""
+    """Return the bytes per element of a dtype; ValueError with the known names otherwise."""
     try:
         return ITEMSIZE[dtype]
     except (KeyError, TypeError):
@@ -33,9 +33,9 @@ def itemsize(dtype, name="dtype"):
 
 
 def read_dtype(dtype, name="dtype"):
-    """The short name of a dtype in any usual spelling, or ValueError with the nearest names.
+    """Return the short name of a dtype in any usual spelling; ValueError with the nearest names.
 
-    >>> [read_dtype(each) for each in ("fp8", "BF16", "bfloat16", "float8_e4m3fn", "torch.half")]
+    >>> [read_dtype(name) for name in ("fp8", "BF16", "bfloat16", "float8_e4m3fn", "torch.half")]
     ['fp8', 'bf16', 'bf16', 'fp8', 'fp16']
     """
     if isinstance(dtype, str):
@@ -43,8 +43,8 @@ def read_dtype(dtype, name="dtype"):
             return dtype
         key = re.sub(r"[\s_-]", "", dtype.casefold()).removeprefix("torch.")
         key = DTYPE_SPELLINGS.get(key, key)
-        # A name such as float8_e4m3fn also tells its bits of exponent and mantissa, and that it has
-        # no infinity: one byte in any case.
+        # A name such as float8_e4m3fn includes the bits of exponent and mantissa, and that there is
+        # no infinity. It is one byte in any case.
         if re.fullmatch(r"(fp8|float8)?(e4m3|e5m2)(fn|fnuz|b11fnuz)?", key):
             key = "fp8"
         if key in ITEMSIZE:
@@ -77,10 +77,10 @@ def is_symbolic(value):
 
 
 def check_number(value, name, minimum=0.0, above=True, finite=True):
-    """The value as a Python number, a float64 array, or the SymPy expression it was.
+    """Return the value as a Python number, a float64 array, or an unchanged SymPy expression.
 
     Integer arrays become float64, because a product of sizes overflows int64 silently.
-    Raises ValueError naming the argument, the value and the fix.
+    Raises ValueError naming the argument and the value.
     """
     if (type(value) is int or type(value) is float) and (
         minimum < value <= LARGEST_FLOAT or (value == minimum and not above)
@@ -131,8 +131,8 @@ def _as_float_array(value, name):
     # NumPy would read True as 1, "3" as 3 and None as NaN, drop an imaginary part and a mask.
     with contextlib.suppress(TypeError, ValueError, OverflowError):
         array = np.asarray(value)
-        told = [value] if array.ndim == 0 else array.flat if array.dtype.kind == "O" else ()
-        numbers = not any(isinstance(each, (bool, np.bool_, str, type(None))) for each in told)
+        objects = [value] if array.ndim == 0 else array.flat if array.dtype.kind == "O" else ()
+        numbers = not any(isinstance(item, (bool, np.bool_, str, type(None))) for item in objects)
         if array.dtype.kind in "iufO" and numbers and not isinstance(value, np.ma.MaskedArray):
             return array.astype(np.float64, copy=False)
     raise ValueError(
@@ -151,7 +151,7 @@ def check_sizes(**named):
 
 
 def check_broadcast(**named):
-    """ValueError naming the arrays among the arguments if they cannot be broadcast together."""
+    """Raise ValueError naming the arrays if the arguments cannot be broadcast together."""
     shapes = {name: value.shape for name, value in named.items() if isinstance(value, np.ndarray)}
     if len(shapes) < 2:
         return

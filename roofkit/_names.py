@@ -9,12 +9,12 @@ def normalise_name(name):
 
 
 def index_by_name(named):
-    """Return the mapping with ``normalise_name`` each name in place of the name."""
+    """Return the mapping with its names replaced by normalised ones."""
     return {normalise_name(name): thing for name, thing in named.items()}
 
 
 def find_by_name(name, indexed, what):
-    """Find what ``indexed`` holds under this name; ValueError with the nearest names if nothing."""
+    """Return the entry of ``indexed`` with this name; ValueError with the nearest names if none."""
     if not isinstance(name, str):
         raise ValueError(f"a {what}'s name must be text, got {type(name).__name__}: {name!r}")
     found = indexed.get(normalise_name(name))

@@ -1,7 +1,7 @@
-"""Rows of text as a table: aligned for a terminal, and in HTML for a notebook.
+"""Format rows as a table: aligned text for a terminal, or HTML for a notebook.
 
-``rows`` hold one cell a column; a cell is text, or a pair of text and the remark that a notebook
-shows when the pointer rests on it. The first column is aligned left, the others right.
+Each row has one cell per column. A cell is text, or a pair of text and the tooltip that a notebook
+shows for it. The first column is aligned left, the others right.
 """
 
 import importlib
@@ -28,7 +28,7 @@ def format_text_table(head, units, rows):
 
 
 def wrap_lines(text):
-    """The text in lines of at most 100 characters, those after the first indented."""
+    """Wrap the text at 100 characters, with all lines but the first indented."""
     return textwrap.fill(text, 100, subsequent_indent="    ")
 
 

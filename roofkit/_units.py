@@ -5,13 +5,13 @@ import math
 import numpy as np
 
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
-# Ratios of units take no prefix, and neither do counts, whose unit is written as it stands here.
+# Ratios of units take no prefix, and neither do counts, whose units are written as given here.
 RATIO_UNITS = ("FLOP/byte", "FLOP/B")
 COUNT_UNITS = {"1/s": "/s", "multiprocessors": " multiprocessors", "threads": " threads"}
 
 
 def engineering(value, digits=3):
-    """Write the value with so many digits and its SI prefix; the unit is to follow.
+    """Write the value with ``digits`` digits and its SI prefix; append the unit yourself.
 
     >>> engineering(1.0107e-3) + "s", engineering(1.97e14) + "FLOP/s"
     ('1.01 ms', '197 TFLOP/s')
@@ -23,18 +23,16 @@ def engineering(value, digits=3):
 def format_quantity(value, unit):
     """Write a number with its unit, an array as its range and shape, a symbol as it is.
 
-    >>> format_quantity(2e9, "B"), format_quantity(np.array([1e9, 4e9]), "B"), format_quantity(0.992, "FLOP/byte")
-    ('2 GB', '1 GB to 4 GB [2]', '0.992 FLOP/byte')
-    >>> format_quantity(3.35e12, "byte/s"), format_quantity(2550.4, "1/s")
-    ('3.35 TB/s', '2,550/s')
+    >>> format_quantity(2e9, "B"), format_quantity(np.array([1e9, 4e9]), "B")
+    ('2 GB', '1 GB to 4 GB [2]')
+    >>> [format_quantity(*pair) for pair in ((3e12, "byte/s"), (2550.4, "1/s"), (9.9, "FLOP/B"))]
+    ['3 TB/s', '2,550/s', '9.9 FLOP/B']
     """
     if isinstance(value, np.ndarray):
         if not value.size:
             return f"{unit} {list(value.shape)}"
-        low, high = (
-            format_quantity(float(value.min()), unit),
-            format_quantity(float(value.max()), unit),
-        )
+        low = format_quantity(float(value.min()), unit)
+        high = format_quantity(float(value.max()), unit)
         return f"{low if low == high else f'{low} to {high}'} {list(value.shape)}"
     if not isinstance(value, (int, float)):
         return f"{value} {unit}"
@@ -42,7 +40,7 @@ def format_quantity(value, unit):
         return f"{value:.4g} {unit}"
     if unit in COUNT_UNITS:
         return f"{float(f'{value:.4g}'):,.10g}{COUNT_UNITS[unit]}"
-    # With a prefix the byte is abbreviated: TB, not Tbyte.
+    # After a prefix, "byte" is abbreviated: TB, not Tbyte.
     return f"{engineering(value)}{unit.replace('byte', 'B')}"
 
 

@@ -11,7 +11,7 @@ def mfu(flops, seconds, peak_flops):
 
     Parameters
     ----------
-    flops : what the model needs, a multiply-add counting 2; recomputed work does not count
+    flops : FLOPs that the model needs (a multiply-add is 2), without recomputation
     seconds : the measured time
     peak_flops : FLOP/s, dense, of all chips together at the dtype that multiplies, such as
         ``8 * chip.peak_flops("fp8")``
@@ -37,7 +37,7 @@ def mbu(bytes, seconds, bandwidth):
 
     Parameters
     ----------
-    bytes : what has to be moved, each operand once
+    bytes : bytes that must be moved, each operand once
     seconds : the measured time
     bandwidth : bytes/s of all chips together, such as ``8 * chip.bandwidth``
 
@@ -69,19 +69,15 @@ MEMORY_REASONS = (
     "the bandwidth is that of one chip where several worked",
     "the clock was stopped before the device was done",
 )
-CACHE_REASON = "arrays stayed in the last-level cache: say with on_chip= how many bytes did"
-UNITS_REASON = "figures in TFLOP/s, GB/s or ms, where FLOP/s, bytes/s and s are asked for"
+CACHE_REASON = "arrays stayed in the last-level cache: use on_chip= to say how many bytes did"
+UNITS_REASON = "figures were given in TFLOP/s, GB/s or ms instead of FLOP/s, bytes/s and s"
 
 
 def share_reached(least, seconds, of, reasons):
-    """Return least / seconds; ValueError that lists likely reasons where it is above 1.
-
-    A bound through the memory holds for arrays that come from memory: those that a cache still
-    holds can beat it.
-    """
+    """Return least / seconds; ValueError with likely reasons if it is above 1."""
     found = least / seconds
     most = found.max(initial=0.0) if isinstance(found, np.ndarray) else found
-    # A time that was computed from the peak itself may differ by a rounding error.
+    # A time computed from the peak itself may differ by a rounding error.
     if most > 1 + 1e-9:
         units = [UNITS_REASON] if most > 100 else []
         listed = "; ".join(dict.fromkeys([*units, *reasons]))

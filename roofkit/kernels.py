@@ -1,17 +1,16 @@
-"""What the common kernels cost: FLOPs, and bytes over the memory channel.
+"""The costs of common kernels: FLOPs, and bytes over the memory channel.
 
-Every count is the ideal one, unless ``tile`` says otherwise: each operand crosses the memory
-channel once, nothing is read twice, and whatever fits on the chip stays there. Sizes may be
-numbers, NumPy arrays of any shapes that broadcast, or SymPy symbols. Authors count in different
-ways, and each of these choices is an argument:
+Unless ``tile`` is given, counts are ideal: each operand crosses the memory channel once, and
+intermediate results stay on the chip. Sizes may be numbers, NumPy arrays that broadcast, or SymPy
+symbols. Authors count in different ways, so each convention is an argument:
 
 - ``fma``: operations a multiply-add counts for; 2 gives FLOPs (the default), 1 gives MACs.
 - ``moves``: which operands cross the memory channel; leave out one that stays on the chip.
 - ``tile``: rows and columns of the result that the chip works on at a time.
-- ``flops_per_element``: what a softmax or a norm is charged for each element.
+- ``flops_per_element``: FLOPs that a softmax or a norm takes per element.
 
-A size may be an average, such as the tokens of a step that one expert sees; what a convolution or
-a tile is made of comes in whole numbers. A bad size, dtype or convention raises ValueError naming
+A size may be an average, such as the tokens that one expert sees in a step, but the sizes of a
+convolution or a tile are whole numbers. A bad size, dtype or convention raises ValueError naming
 it.
 """
 
@@ -87,9 +86,9 @@ def matmul(
     2BDF FLOPs: B·F outputs, each D multiply-adds. Moves X, Y and Z once each; in bf16 that is
     2(BD + DF + BF) bytes. Y is the weight: ``weight_dtype`` and ``out_dtype`` default to dtype.
 
-    ``tile=(b_m, b_n)``: the chip holds b_m rows by b_n columns of Z until they are done, and no
-    more of X and Y than passes by. X then crosses once for each column of tiles, ⌈F / b_n⌉ times, Y
-    once for each row of tiles, ⌈B / b_m⌉ times, and Z once. With symbols the tiles divide B and F.
+    ``tile=(b_m, b_n)``: the chip holds b_m rows by b_n columns of Z until they are done, and streams
+    X and Y past them. X then crosses once for each column of tiles, ⌈F / b_n⌉ times, Y once for
+    each row of tiles, ⌈B / b_m⌉ times, and Z once. With symbols the tiles divide B and F.
 
     Source: the intensity BDF / (BD + DF + BF) of "How to Scale Your Model", chapter 1, and that of
     a tile, b_m·b_n / (b_m + b_n), in a note there.
@@ -272,10 +271,10 @@ def _sum_moved(moves, **operands):
         raise ValueError(
             f"moves={moves!r} must be letters of {''.join(operands)!r}, this kernel's operands"
         )
-    # sum() is not used: since Python 3.12 it rounds floats in another way than arrays.
+    # Not sum(): since Python 3.12 it rounds floats differently from arrays.
     total = 0
     for place, size in enumerate(size for name, size in operands.items() if name in moves):
-        # To allocate a new array of 10^7 points takes ten times as long as to add to it.
+        # Adding in place is ten times as fast as allocating a new array of 10^7 points.
         if place > 1 and isinstance(total, np.ndarray) and _keeps_shape(total, size):
             total += size
         else:

@@ -1,4 +1,4 @@
-"""``chips``: the table, or the figures of those named."""
+"""The command ``chips``: the table of chips, or the figures of some."""
 
 import click
 
@@ -13,9 +13,9 @@ from roofkit.hardware.figures import FIGURE_KEYS
 @click.argument("chosen", metavar="[NAMES]...", type=ChipType(), nargs=-1)
 @add_output_options
 def chips(chosen, form):
-    """The table of chips, or the figures of those named with their sources.
+    """Show the table of chips, or the figures of the chips NAMES with their sources.
 
-    A name may be the path of a TOML of your own, or of a measurement that was saved.
+    A name may be the path of your own TOML file.
     """
     if not form and not chosen:
         click.echo(rk.chips())

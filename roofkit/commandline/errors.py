@@ -1,4 +1,4 @@
-"""Errors as one sentence, on the command lines of all three packages."""
+"""Print errors as one sentence, on the command lines of all packages."""
 
 import click
 
@@ -9,7 +9,7 @@ class ErrorSentences(click.Group):
     def invoke(self, ctx):
         try:
             return super().invoke(ctx)
-        # click ends by the first two; by the last it learns that nobody reads on.
+        # click handles these itself: the first two end a command, the last is a closed pipe.
         except (click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except (ValueError, RuntimeError, OSError) as error:

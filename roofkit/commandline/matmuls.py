@@ -1,4 +1,4 @@
-"""``matmul`` and ``shard``: one matmul, on one chip or split over several."""
+"""The commands ``matmul`` and ``shard``: one matmul, on one chip or split over several."""
 
 import click
 
@@ -21,10 +21,10 @@ from roofkit.commandline.output import print_figures
 @click.argument("F", type=float)
 @chip_option
 @dtype_option
-@click.option("--weight-dtype", help="What the weights are stored as; --dtype unless given.")
+@click.option("--weight-dtype", help="Format of the weights (default: --dtype).")
 @add_output_options
 def matmul(b, d, f, chip, dtype, weight_dtype, form):
-    """What bounds X[B, D] times Y[D, F] on a chip, and how long it takes."""
+    """Show what bounds X[B, D] times Y[D, F] on a chip, and how long it takes."""
     roof = chip.roofline(dtype)
     cost = rk.matmul(b, d, f, dtype, weight_dtype=weight_dtype)
     critical = rk.critical_batch(roof, d, f, dtype, weight_dtype=weight_dtype)
@@ -41,30 +41,23 @@ def matmul(b, d, f, chip, dtype, weight_dtype, form):
 @chip_option
 @dtype_option
 @click.option("--along", type=click.Choice(["B", "D", "F"]), default="D", show_default=True,
-              help="The dimension that is split.")  # fmt: skip
+              help="The dimension to split.")  # fmt: skip
 @click.option("--collective", help="all-reduce, reduce-scatter, 'all-gather Y', none, …")
 @topology_option
 @click.option("--one-way", is_flag=True, help="Use each link of a ring one way only.")
-@click.option("--nodes", type=int, default=1, help="So many nodes of n chips each.")
-@click.option("--card", type=float, help="Bytes/s one way of each chip's card between nodes.")
+@click.option("--nodes", type=int, default=1, help="Number of nodes, with n chips each.")
+@click.option("--card", type=float, help="Bytes/s, one way, of each chip's network card.")
 @latency_option
 @in_network_option
 @add_output_options
 def shard(b, d, f, n, chip, dtype, along, collective, topology, one_way, nodes, card,
           with_latency, in_network, form):  # fmt: skip
-    """X[B, D] times Y[D, F] split over n chips: compute, memory and links at once."""
+    """Show the time of X[B, D] times Y[D, F] split over n chips: compute, memory and links."""
     group = rk.group(chip, n, topology=topology, bidirectional=not one_way, nodes=nodes, card=card)
     split = network.sharded_matmul(
-        b,
-        d,
-        f,
-        group,
-        along=along,
-        collective=collective,
-        dtype=dtype,
-        with_latency=with_latency,
-        in_network=in_network,
-    )
+        b, d, f, group, along=along, collective=collective, dtype=dtype,
+        with_latency=with_latency, in_network=in_network,
+    )  # fmt: skip
     estimate = split.estimate(group.chip.roofline(dtype))
     figures = [
         ("topology", "topology", group.shape, ""),

@@ -1,4 +1,4 @@
-"""``llm`` and ``cnn``: a model layer by layer."""
+"""The commands ``llm`` and ``cnn``: a model layer by layer."""
 
 import sys
 from dataclasses import fields
@@ -23,66 +23,66 @@ DOES_NOT_FIT = 3
 @click.command()
 @click.argument("model", required=False)
 @click.option("--chip", type=ChipType(),
-              help="A chip's name or alias, such as a6000; or a file, as elsewhere.")  # fmt: skip
+              help="A chip's name or alias, such as a6000, or your own TOML file.")  # fmt: skip
 @click.option(
     "--batch",
     type=NumberList(),
     default="1",
     show_default=True,
-    help="Sequences at a time; several, as in 1,8,64, print a table of times instead.",
+    help="Sequences at a time; a list such as 1,8,64 prints a table of times instead.",
 )
 @click.option("--prompt", type=NumberList(), default="2048", show_default=True,
-              help="Tokens of the prompt; several as for the batch.")  # fmt: skip
+              help="Tokens of the prompt, or a list as for --batch.")  # fmt: skip
 @click.option("--output", type=int, default=128, show_default=True, help="Tokens to generate.")
-@click.option("--weights", help="What matrices are stored as, such as int4.")
-@click.option("--experts", help="What those of experts are stored as; as the weights unless given.")
-@click.option("--scales", type=int, help="So many narrow weights share a 16-bit scale.")
-@click.option("--activations", help="What matrices are multiplied by; fp8 where it is quantised.")
-@click.option("--kv", help="What the KV cache is stored as.")
-@click.option("--embedding", help="What the embedding is stored as.")
-@click.option("--lm-head", help="What lm_head is stored as.")
-@click.option("--stream", help="What the residual stream and all between matrices is stored as.")
+@click.option("--weights", help="Format of the matrices, such as int4.")
+@click.option("--experts", help="Format of the experts' matrices (default: --weights).")
+@click.option("--scales", type=int, help="How many narrow weights share a 16-bit scale.")
+@click.option("--activations", help="Format of the matrices' inputs; fp8 if they are quantised.")
+@click.option("--kv", help="Format of the KV cache.")
+@click.option("--embedding", help="Format of the embedding.")
+@click.option("--lm-head", help="Format of lm_head.")
+@click.option("--stream", help="Format of the residual stream and everything between matrices.")
 @click.option("--tensor", type=int, default=1, show_default=True, help="Chips that share a layer.")
 @click.option("--pipeline", type=int, default=1, show_default=True, help="Stages of layers.")
 @click.option("--data", type=int, default=1, show_default=True, help="Replicas.")
 @click.option("--expert", type=int, default=1, show_default=True, help="Shares of the experts.")
 @click.option(
-    "--unfused", is_flag=True, help="Norms, activations and adds as kernels of their own."
+    "--unfused", is_flag=True, help="Count norms, activations and adds as separate kernels."
 )
 @click.option("--attention", type=click.Choice(["flash", "unfused"]), default="flash",
               show_default=True)  # fmt: skip
 @topology_option
 @click.option("--nodes", type=click.IntRange(1), default=1, show_default=True,
-              help="Nodes over which the chips of --tensor lie.")  # fmt: skip
-@click.option("--card", type=float, help="Bytes/s one way of each chip's card between nodes.")
+              help="Nodes that the chips of --tensor are spread over.")  # fmt: skip
+@click.option("--card", type=float, help="Bytes/s, one way, of each chip's network card.")
 @click.option("--pipeline-link", type=float,
-              help="Bytes/s one way from a chip to its like in the next stage.")  # fmt: skip
+              help="Bytes/s, one way, from a chip to the next stage.")  # fmt: skip
 @latency_option
 @in_network_option
 @click.option("--unconfirmed", is_flag=True, help="Use figures that no second look confirmed.")
-@click.option("--new", type=float, help="Another pass, over so many new tokens of each sequence.")
-@click.option("--cached", type=float, help="Tokens that it finds in the cache; none unless given.")
+@click.option("--new", type=float, help="Add a pass over this many new tokens per sequence.")
+@click.option("--cached", type=float, help="Tokens in the cache before --new (default: none).")
 @click.option("--convention", default="roofkit", show_default=True, help="roofkit or llm-viewer.")
 @click.option("--reserve", type=float, default=0.0, show_default=True,
-              help="Memory left to others: bytes, or a share below 1.")  # fmt: skip
+              help="Memory to keep free: bytes, or a share below 1.")  # fmt: skip
 @click.option("--chunk", type=float, default=8192, show_default=True,
-              help="Prefill at most so many tokens at a time, for memory.")  # fmt: skip
+              help="Prefill at most this many tokens at a time, to save memory.")  # fmt: skip
 @click.option("--must-fit", is_flag=True, help=f"Exit with {DOES_NOT_FIT} if memory is too small.")
 @click.option(
     "--tokens-per-second",
     type=float,
-    help="A whole load: print the replicas that carry it, and their batch, instead.",
+    help="The whole load: print how many replicas carry it, and their batch, instead.",
 )
-@click.option("--per-token", type=float, help="The same under a limit of seconds a token.")
-@click.option("--first-token", type=float, help="And of seconds to the first token.")
-@click.option("--price", type=float, help="Of a chip-hour; then the answer has a price too.")
+@click.option("--per-token", type=float, help="The longest time per token, in seconds.")
+@click.option("--first-token", type=float, help="The longest time to the first token, in seconds.")
+@click.option("--price", type=float, help="Price of a chip-hour, to print the price of tokens.")
 @add_output_options
 def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, reserve,
         tokens_per_second, per_token, first_token, price, **given):  # fmt: skip
-    """A language model layer by layer: prefill, decode, generation and memory.
+    """Show a language model layer by layer: prefill, decode, generation and memory.
 
-    MODEL is a name, or the path of a Hugging Face config.json or of its folder; without one, all
-    models are listed.
+    MODEL is a name, or the path of a Hugging Face config.json or its folder. Without MODEL, list
+    all models.
     """
     if model is None:
         if chip or must_fit:
@@ -159,7 +159,7 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
 
 def _group_options(chip, topology, nodes, card, pipeline_link, with_latency, in_network, unfused,
              attention, unconfirmed, convention, **given):  # fmt: skip
-    """The options of LLM.on, in its groups."""
+    """Return the keyword arguments of LLM.on, in their groups."""
     split = Split(**{each.name: given.pop(each.name) for each in fields(Split)
                      if each.name in given})  # fmt: skip
     joined = topology
@@ -203,16 +203,16 @@ def _prediction_figures(name, prediction):
               help="A chip's name or alias, such as '1080 ti'.")  # fmt: skip
 @click.option("--batch", type=float, default=1, show_default=True)
 @click.option("--dtype", default="fp32", show_default=True)
-@click.option("--macs", is_flag=True, help="Count multiply-adds, and the peak in them.")
-@click.option("--outputs-only", is_flag=True, help="Leave out reading the inputs of layers.")
-@click.option("--unfused", is_flag=True, help="Batch norm and ReLU as layers of their own.")
+@click.option("--macs", is_flag=True, help="Count multiply-adds instead of FLOPs.")
+@click.option("--outputs-only", is_flag=True, help="Don't count reading the inputs of layers.")
+@click.option("--unfused", is_flag=True, help="Count batch norm and ReLU as separate layers.")
 @click.option("--on-chip", type=float, help="Bytes of a tensor that stay in the last-level cache.")
 @click.option("--unconfirmed", is_flag=True, help="Use figures that no second look confirmed.")
-@click.option("--global-pooling", is_flag=True, help="In place of the big fully connected layers.")
+@click.option("--global-pooling", is_flag=True, help="Replace the big fully connected layers.")
 @add_output_options
 def cnn(network, chip, batch, dtype, macs, outputs_only, unfused, on_chip, global_pooling,
         unconfirmed, form):  # fmt: skip
-    """A convolutional network layer by layer; without a name, all networks are listed."""
+    """Show a convolutional network layer by layer; without NETWORK, list all of them."""
     if network is None:
         rows = [
             {"network": each.name, "parameters": each.parameters, "macs": each.macs(),

@@ -1,4 +1,4 @@
-"""The options that several commands have."""
+"""Options that several commands share."""
 
 import functools
 
@@ -8,7 +8,7 @@ import roofkit as rk
 
 
 class ChipType(click.ParamType):
-    """A chip by name, or of a TOML file of the reader's own."""
+    """A chip by name, or from a TOML file."""
 
     name = "chip"
 
@@ -18,21 +18,21 @@ class ChipType(click.ParamType):
 
 chip_option = click.option(
     "--chip", type=ChipType(), required=True,
-    help="A chip's name or alias, such as h100; or a TOML file of your own.",
+    help="A chip's name or alias, such as h100, or your own TOML file.",
 )  # fmt: skip
 dtype_option = click.option("--dtype", default="bf16", show_default=True)
 topology_option = click.option(
-    "--topology", help="ring, line, switch or all-pairs, for chips that the table does not join."
+    "--topology", help="ring, line, switch or all-pairs, if the table has no topology for the chip."
 )
 in_network_option = click.option(
     "--in-network/--over-links", default=None,
-    help="Add up in the switch, or from chip to chip; in the switch wherever it can unless given.",
+    help="Sum arrays in the switch, or from chip to chip (default: in the switch if it can).",
 )  # fmt: skip
-latency_option = click.option("--with-latency", is_flag=True, help="Wait for the hops.")
+latency_option = click.option("--with-latency", is_flag=True, help="Include the latency of hops.")
 
 
 def add_output_options(command):
-    """Add --json and --csv; the command takes ``form``, which is "json", "csv" or None."""
+    """Add --json and --csv; the command gets ``form``, which is "json", "csv" or None."""
 
     @functools.wraps(command)
     def answering(*arguments, as_json, as_csv, **given):

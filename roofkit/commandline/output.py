@@ -18,7 +18,7 @@ def print_figures(form, figures):
 
 
 def format_figures(figures):
-    """The figures as lines of text."""
+    """Return the figures as lines of text."""
     return format_text_table(
         ("", ""),
         ("", ""),
@@ -50,7 +50,7 @@ def _format_value(value, unit):
 
 
 def _to_json(value):
-    """The value in what JSON knows; it has no infinity and no NaN, so these become null."""
+    """Return the value with infinity and NaN, which JSON doesn't have, replaced by None."""
     if isinstance(value, dict):
         return {key: _to_json(each) for key, each in value.items()}
     if isinstance(value, list):

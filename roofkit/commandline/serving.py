@@ -1,4 +1,4 @@
-"""What ``llm`` prints in place of its layers: many batches and prompts, or one batch to serve."""
+"""Tables of the command ``llm``: many batches and prompts, or the cheapest deployment."""
 
 import itertools
 
@@ -11,19 +11,19 @@ from roofkit.commandline.output import format_figures, print_answer
 
 
 class NumberList(click.ParamType):
-    """One number or several with commas between them, as a list."""
+    """One number, or several separated by commas, as a list."""
 
     name = "numbers"
 
     def convert(self, value, param, ctx):
         try:
-            return [float(each) for each in str(value).split(",")]
+            return [float(text) for text in str(value).split(",")]
         except ValueError:
             self.fail(f"{value!r} must be a number, or several as in 1,8,64", param, ctx)
 
 
 def print_sweep(form, served, batches, prompts, output, room):
-    """Print times, speed and memory of each batch with each prompt; whether all of them fit."""
+    """Print times, speed and memory of each batch with each prompt; return whether all fit."""
     rows = []
     for prompt, batch in itertools.product(prompts, batches):
         run = served.generate(batch, prompt, output)
@@ -34,13 +34,14 @@ def print_sweep(form, served, batches, prompts, output, room):
             "tokens_per_second": run.tokens_per_second, "memory_bytes": memory.total,
             "fits": memory.fits,
         })  # fmt: skip
-    said = {True: "yes", False: "no", None: "not known"}
+    words = {True: "yes", False: "no", None: "unknown"}
     text = format_text_table(
         ("prompt", "batch", "first token", "per token", "tokens/s", "memory", "fits"), ("",) * 7,
         [
-            (f"{row['prompt']:g}", f"{row['batch']:g}", format_quantity(row["first_token_seconds"], "s"),
+            (f"{row['prompt']:g}", f"{row['batch']:g}",
+             format_quantity(row["first_token_seconds"], "s"),
              format_quantity(row["token_seconds"], "s"), f"{row['tokens_per_second']:.0f}",
-             format_quantity(row["memory_bytes"], "B"), said[row["fits"]])
+             format_quantity(row["memory_bytes"], "B"), words[row["fits"]])
             for row in rows
         ],
     )  # fmt: skip

@@ -16,7 +16,7 @@ CHIP_FILE = re.compile(r"(?P<path>.+\.toml)(:(?P<name>.+))?", re.IGNORECASE)
 
 @functools.cache
 def chips():
-    """Every chip of the table; shows as a table."""
+    """Return every chip of the table, as a ChipTable."""
     return load_chips(CHIPS_TABLE)
 
 
@@ -37,8 +37,8 @@ def chip(name):
     if isinstance(name, Chip):
         return name
     name = os.fspath(name) if isinstance(name, os.PathLike) else name
-    if isinstance(name, str) and (told := CHIP_FILE.fullmatch(name)):
-        return _find_chip_in_file(told["path"], told["name"])
+    if isinstance(name, str) and (match := CHIP_FILE.fullmatch(name)):
+        return _find_chip_in_file(match["path"], match["name"])
     if isinstance(name, str) and name.casefold().endswith(".json"):
         raise ValueError(
             f"{name} is no table of chips (TOML); a saved measurement (JSON) becomes one by "
@@ -88,7 +88,7 @@ def load_chips(path):
 
 
 def _find_chip_in_file(path, name):
-    """The chip of a TOML file; ``name`` picks one of several."""
+    """Return the chip of a TOML file; ``name`` picks one of several."""
     path = Path(path)
     chips = load_chips(path)
     named = {known: chip for chip in chips for known in (chip.name, *chip.aliases)}

@@ -1,6 +1,6 @@
-"""What several chips send each other: groups of chips, collectives, matmuls that are split.
+"""Communication between chips: groups of chips, collectives and split matmuls.
 
-A Group is so many chips and the links between them; a collective over it costs the bytes that go
+A Group is a number of chips and the links between them. The cost of a collective is the bytes
 through the links of one chip, so that its time is bytes over the group's ``egress``:
 
 >>> import roofkit as rk

@@ -1,16 +1,15 @@
 """Collectives: the bytes and the time to move one array among the chips of a group.
 
 ``size`` counts the bytes of the whole array, as it is after a gather or before a scatter. Sizes and
-counts may be numbers, arrays of any shapes that broadcast, or SymPy symbols. A collective costs the
-bytes that go through the links of the chip that has fewest of them, so that its time is bytes over
-the group's ``egress``. One chip alone communicates nothing.
+counts may be numbers, arrays of any shapes that broadcast, or SymPy symbols. The cost of a
+collective is the bytes through the links of the chip with the fewest links, so that its time is
+bytes over the group's ``egress``. A single chip communicates nothing.
 
 ``exact=False`` is the usual approximation for many chips, which counts a chip's own share as if it
-travelled too: V instead of (n-1)/n V. For two chips that is twice too much.
+were sent too: V instead of (n-1)/n V. For two chips that is twice too much.
 
-A small array waits for one hop after another, and hardly for its bytes. ``with_latency=True`` takes
-that into account: the time is at least hops × the group's latency. On TPU v5e a hop takes about
-1 µs:
+The time of a small array is mostly the latency of its hops. With ``with_latency=True`` the time is
+at least hops × the group's latency. On TPU v5e a hop takes about 1 µs:
 
 >>> from roofkit.network import group
 >>> small, large = (
@@ -44,10 +43,10 @@ from roofkit.roofline import larger
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Transfer:
-    """What a collective moves.
+    """The bytes that a collective moves.
 
-    ``bytes`` go through the links of one chip within its node, ``between`` through its network
-    card. With latency, ``bytes`` are at least those that the links could carry while the hops pass.
+    ``bytes`` go through the links of one chip within its node, and ``network_bytes`` through its
+    network card. With latency, ``bytes`` is at least what the links could carry during the hops.
 
     >>> all_gather(16e6, Group("switch", (8,), 450e9))
     Transfer(14 MB over 450 GB/s, 31.1 µs)
@@ -71,11 +70,13 @@ class Transfer:
         return functools.reduce(larger, self.times.values())
 
     def __repr__(self):
-        moved = (
-            f"{format_quantity(self.bytes, 'B')} over {format_quantity(self.group.egress, 'B/s')}"
-        )
+        levels = [(self.bytes, self.group.egress)]
         if self.group.card is not None:
-            moved += f", {format_quantity(self.network_bytes, 'B')} over {format_quantity(self.group.card, 'B/s')}"
+            levels.append((self.network_bytes, self.group.card))
+        moved = ", ".join(
+            f"{format_quantity(size, 'B')} over {format_quantity(speed, 'B/s')}"
+            for size, speed in levels
+        )
         return f"Transfer({moved}, {format_quantity(self.seconds, 's')})"
 
 
@@ -158,7 +159,7 @@ def all_to_all(size, group, *, exact=True, with_latency=False):
     """
     size = _check_collective(size, group, exact, with_latency)
     chips, nodes = group.per_node, group.nodes
-    # So much of the array stays within its node.
+    # This much of the array stays within its node.
     inside = size / (nodes * nodes)
     if group.topology == "torus":
         busiest = functools.reduce(
@@ -217,15 +218,14 @@ def _check_collective(size, group, exact, with_latency):
             size=size, **lengths, nodes=group.nodes, bandwidth=group.bandwidth, card=group.card,
             latency=group.latency if with_latency else None,
         )  # fmt: skip
-    # A float rounds as an array does. Beside symbols a whole number stays, so that fractions are
-    # exact.
+    # A float rounds as an array does, but with symbols a whole number keeps fractions exact.
     if type(size) is int and not any(map(is_symbolic, group.axes)):
         size = float(size)
     return size
 
 
 def check_flags(**named):
-    """ValueError naming the argument that is neither True nor False."""
+    """Raise ValueError naming the argument that is neither True nor False."""
     for name, flag in named.items():
         if not isinstance(flag, (bool, np.bool_)):
             raise ValueError(f"{name}={flag!r} must be True or False")

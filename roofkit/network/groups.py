@@ -34,7 +34,7 @@ class Group:
     bandwidth : bytes/s, one way: of one link, or of all links to a switch together
     rings : for a torus, whether each axis closes to a ring
     bidirectional : False to use the links of a ring one way only
-    latency : seconds that one hop takes at least; 0 leaves hops out
+    latency : the least seconds of one hop; 0 leaves hops out
     reduces : True where a switch can add up what passes through it
     chip : the Chip it is made of, or None
     nodes : the number of such groups, which a slower network joins
@@ -73,11 +73,11 @@ class Group:
             )
         names = [f"axes[{place}]" for place in range(len(self.axes))]
         rings = self.rings or (False,) * len(self.axes)
-        said = isinstance(rings, tuple) and all(isinstance(ring, BOOLEANS) for ring in rings)
-        if not said or len(rings) != len(self.axes):
+        valid = isinstance(rings, tuple) and all(isinstance(ring, BOOLEANS) for ring in rings)
+        if not valid or len(rings) != len(self.axes):
             raise ValueError(
-                f"rings={rings!r} must say of each of {len(self.axes)} axes if it is one, True or "
-                "False"
+                f"rings={rings!r} must be a tuple with True or False for each of {len(self.axes)} "
+                "axes"
             )
         if self.topology != "torus" and any(rings):
             raise ValueError(f"only a torus has rings, got rings={rings!r} for {self.topology!r}")
@@ -129,7 +129,7 @@ class Group:
 
     @property
     def links(self):
-        """The links of the chip that has fewest, within its node."""
+        """Number of links within a node, for the chip with the fewest."""
         if self.topology == "switch":
             return 1
         if self.topology == "all-pairs":
@@ -142,7 +142,7 @@ class Group:
 
     @property
     def egress(self):
-        """Bytes/s, one way, that leave the chip that has fewest links, within its node."""
+        """Bytes/s, one way, that can leave the chip with the fewest links, within its node."""
         return self.links * self.bandwidth
 
     @property
@@ -312,7 +312,7 @@ def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
 
 
 def check_group(group):
-    """ValueError saying what to give instead of anything but a Group."""
+    """Raise ValueError for anything but a Group."""
     if not isinstance(group, Group):
         raise ValueError(
             f"group must be a Group, got {type(group).__name__}: {group!r}; "
@@ -321,7 +321,7 @@ def check_group(group):
 
 
 def _make_group(chip, n, topology, bidirectional):
-    """The Group of chips whose topology the table does not know, and the caller gives."""
+    """Return the Group of chips whose topology the caller gives, since the table has none."""
     width = chip.interconnect.total
     if not bidirectional and topology != "ring":
         raise ValueError(f"only a ring can be used one way, not topology={topology!r}")

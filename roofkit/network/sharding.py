@@ -23,8 +23,8 @@ from roofkit.roofline import Cost, Estimate, Roofline
 class ShardedMatmul:
     """A matmul split over several chips, as one of them sees it.
 
-    ``local`` is its Cost over the chip's memory, ``transfer`` what goes over its links, or None
-    where nothing does.
+    ``local`` is its Cost over the chip's memory, and ``transfer`` the Transfer over its links, or
+    None if nothing is sent.
 
     >>> from roofkit.network import group
     >>> half = sharded_matmul(B=128, D=8192, F=4096, group=group("TPU v5e", 2))
@@ -65,8 +65,8 @@ class ShardedMatmul:
         )
 
 
-# For each dimension to split along: the collectives that fit, and the array that each moves. The
-# first is the default.
+# For each dimension to split: the possible collectives, the default first, and the array that each
+# one moves.
 COLLECTIVES = {
     "D": {"all-reduce": (all_reduce, "Z"), "reduce-scatter": (reduce_scatter, "Z")},
     "B": {"none": None, "all-gather Y": (all_gather, "Y"), "all-gather Z": (all_gather, "Z")},
@@ -80,7 +80,7 @@ def sharded_matmul(
 ):  # fmt: skip
     """X[B, D] · Y[D, F] -> Z[B, F] on a group, each chip doing 1/n of the multiplications.
 
-    ``along`` is the dimension that is split, ``collective`` what it takes:
+    ``along`` is the dimension to split, and ``collective`` the communication that follows:
 
     - "D": each chip has X[B, D/n] and Y[D/n, F] and gets partial sums of all of Z. "all-reduce"
       (the default) leaves Z on every chip, "reduce-scatter" 1/n of it. Sums travel in out_dtype;
@@ -95,7 +95,7 @@ def sharded_matmul(
     is not counted. Split along D, each chip's critical batch is ``critical_batch(roof, D / n, F)``.
     ``exact``, ``with_latency`` and ``in_network`` go to the collective.
 
-    Returns a Sharded. Source: "How to Scale Your Model", chapter 1 (along D) and chapter 3.
+    Returns a ShardedMatmul. Source: "How to Scale Your Model", chapter 1 (along D) and chapter 3.
 
     >>> import roofkit as rk
     >>> half = sharded_matmul(B=128, D=1024, F=4096, group=rk.group("TPU v5e", 2))

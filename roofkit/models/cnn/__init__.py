@@ -1,1 +1,1 @@
-"""Convolutional networks: their layers, what a pass over them asks, and those known by name."""
+"""Convolutional networks: their layers, the cost of a pass, and the networks known by name."""

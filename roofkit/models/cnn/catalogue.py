@@ -38,9 +38,9 @@ class CNNTable(tuple):
 
 
 def cnn(name):
-    """The network of this name, in any case, spaces, hyphens and underscores aside.
+    """Return the network of this name, ignoring case, spaces, hyphens and underscores.
 
-    Raises ValueError with the nearest names for one that is not known.
+    Raises ValueError with the nearest names for an unknown one.
 
     >>> cnn("resnet_50").parameters
     25557032
@@ -52,7 +52,7 @@ def cnn(name):
 
 @functools.cache
 def cnns():
-    """Every network there is; shows as a table.
+    """Return every known network, as a CNNTable.
 
     >>> cnns()
     network       parameters    MACs            input

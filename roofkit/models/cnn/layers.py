@@ -20,11 +20,11 @@ from roofkit.roofline import Cost
 
 
 class _BaseLayer:
-    """What all layers share: whole sizes, a kind for their default name, and moving bytes."""
+    """Base class of layers: checks sizes, names the kind, and counts bytes but no FLOPs."""
 
     kind = "layer"
     can_fuse = False
-    """Can be computed on the output of the layer before it, without a trip through memory."""
+    """Whether it can work on the output of the layer before it, without going through memory."""
 
     def __post_init__(self):
         for field in fields(self):
@@ -259,7 +259,7 @@ LAYER_TYPES = (Conv, DepthwiseConv, Dense, Pool, GlobalPool, BatchNorm, ReLU, Re
 
 
 class PlacedLayer(NamedTuple):
-    """A layer in its place: its name, the shape of its input, and whether it can ride along."""
+    """A layer in a network: its name, the shape of its input, and whether it can be fused."""
 
     name: str
     layer: Any
@@ -268,7 +268,7 @@ class PlacedLayer(NamedTuple):
 
 
 def place_layers(layers, shape):
-    """The Rows of layers in order, residual blocks laid out flat, for an input of this shape.
+    """Return the PlacedLayers for an input of this shape, with residual blocks flattened.
 
     Raises ValueError naming the layer that does not fit.
 
@@ -301,9 +301,9 @@ def _place_each(layers, shape, counts):
             fault = error
         if fault:
             raise ValueError(f"{name}: {fault}")
-        # The first layer of a residual branch works on what the other branch needs untouched.
-        rides = layer.can_fuse and (place > 0 or isinstance(layer, Add))
-        yield PlacedLayer(name, layer, shape, rides)
+        # The first layer of a residual branch can't change its input, which the other branch needs.
+        can_fuse = layer.can_fuse and (place > 0 or isinstance(layer, Add))
+        yield PlacedLayer(name, layer, shape, can_fuse)
         shape = output
     return shape
 

@@ -277,23 +277,23 @@ class CNN:
         )
         on_chip = check_number(on_chip, "on_chip", above=False)
         crosses = _keep_on_chip(on_chip)
-        counted, written, left_out = [], 0, False
+        operations, written, left_out = [], 0, False
         for row in self._placed_layers:
-            rides = fused and row.can_fuse
-            # What rides along with a pooling layer that is left out is left out with it.
-            alone = rides and left_out and not counted
-            if alone or (not pooling and isinstance(row.layer, (Pool, GlobalPool))):
+            is_fused = fused and row.can_fuse
+            # A layer fused into a pooling layer that is left out is left out too.
+            has_no_host = is_fused and left_out and not operations
+            if has_no_host or (not pooling and isinstance(row.layer, (Pool, GlobalPool))):
                 left_out = True
                 continue
             weights = row.layer.cost(row.shape, batch, dtype, moves="Y", **how).bytes
-            if rides and counted:
-                # It works on the result before that goes to memory; an addition reads a second
-                # array as well.
-                beside = row.layer.cost(row.shape, batch, dtype, moves="X", **how).bytes
-                beside = crosses(beside / 2) if inputs_read and isinstance(row.layer, Add) else 0
-                last = counted[-1]
-                counted[-1] = last._replace(
-                    weights=last.weights + weights, activations=last.activations + beside
+            if is_fused and operations:
+                # It works on the result before that goes to memory; an addition also reads a
+                # second array.
+                read = row.layer.cost(row.shape, batch, dtype, moves="X", **how).bytes
+                read = crosses(read / 2) if inputs_read and isinstance(row.layer, Add) else 0
+                last = operations[-1]
+                operations[-1] = last._replace(
+                    weights=last.weights + weights, activations=last.activations + read
                 )
                 continue
             made = row.layer.cost(row.shape, batch, dtype, moves="Z", **how)
@@ -301,16 +301,17 @@ class CNN:
             if inputs_read:
                 read = row.layer.cost(row.shape, batch, dtype, moves="X", **how).bytes
                 # The first layer reads the images, which always come from memory.
-                moved = moved + (crosses(read) if counted else read)
-            counted.append(Operation(row.name, 1, made.flops, weights, moved, 0, dtype))
-        if counted:  # what the last layer makes goes to memory
-            last = counted[-1]
-            counted[-1] = last._replace(activations=last.activations + written - crosses(written))
-        return counted
+                moved = moved + (crosses(read) if operations else read)
+            operations.append(Operation(row.name, 1, made.flops, weights, moved, 0, dtype))
+        if operations:  # the last layer's output goes to memory
+            last = operations[-1]
+            activations = last.activations + written - crosses(written)
+            operations[-1] = last._replace(activations=activations)
+        return operations
 
 
 def _keep_on_chip(on_chip):
-    """What a tensor of so many bytes moves where ``on_chip`` of them stay."""
+    """Return a function from a tensor's bytes to those that move if ``on_chip`` of them stay."""
     if not np.any(on_chip):
         return lambda tensor: tensor
     return lambda tensor: larger(tensor - on_chip, 0.0)

@@ -302,7 +302,7 @@ class Deployment:
         return count_memory(self._passes, batch, prompt, output, at_once, reserve)
 
     def on_chip_needed(self, context):
-        """Return the bytes of a head's K and V, or of the latent vectors, for ``context`` tokens."""
+        """Return the bytes of a head's K and V, or of latent vectors, for ``context`` tokens."""
         (context,) = check_lengths(context=context)
         return head_bytes(self.model, self._passes.how.widths, context)
 
@@ -333,9 +333,10 @@ def refuse_option(name, value):
     for option, group in OPTION_GROUPS.items():
         if group is Links and type(value) is int:
             continue  # a whole number is a number of chips, so it belongs to Split
-        for field in fields(group):
-            call = f"{option}=rk.models.{group.__name__}({field.name}={value!r})"
-            calls[field.name] = f"{calls[field.name]} or {call}" if field.name in calls else call
+        for member in fields(group):
+            call = f"{option}=rk.models.{group.__name__}({member.name}={value!r})"
+            known = calls.get(member.name)
+            calls[member.name] = f"{known} or {call}" if known else call
     spelling = OTHER_SPELLINGS.get(name, name)
     exact = [spelling] if spelling in calls else []
     near = exact or difflib.get_close_matches(spelling, calls, cutoff=0.6)
