@@ -86,8 +86,8 @@ def matmul(
     2BDF FLOPs: B·F outputs, each D multiply-adds. Moves X, Y and Z once each; in bf16 that is
     2(BD + DF + BF) bytes. Y is the weight: ``weight_dtype`` and ``out_dtype`` default to dtype.
 
-    ``tile=(b_m, b_n)``: the chip holds b_m rows by b_n columns of Z until they are done, and streams
-    X and Y past them. X then crosses once for each column of tiles, ⌈F / b_n⌉ times, Y once for
+    ``tile=(b_m, b_n)``: the chip holds b_m rows by b_n columns of Z until they are done, while X and
+    Y stream past them. X then crosses once for each column of tiles, ⌈F / b_n⌉ times, Y once for
     each row of tiles, ⌈B / b_m⌉ times, and Z once. With symbols the tiles divide B and F.
 
     Source: the intensity BDF / (BD + DF + BF) of "How to Scale Your Model", chapter 1, and that of
