@@ -86,8 +86,8 @@ def matmul(
     2BDF FLOPs: B·F outputs, each D multiply-adds. Moves X, Y and Z once each; in bf16 that is
     2(BD + DF + BF) bytes. Y is the weight: ``weight_dtype`` and ``out_dtype`` default to dtype.
 
-    ``tile=(b_m, b_n)``: the chip holds b_m rows by b_n columns of Z until they are done, while X and
-    Y stream past them. X then crosses once for each column of tiles, ⌈F / b_n⌉ times, Y once for
+    ``tile=(b_m, b_n)``: the chip holds b_m rows by b_n columns of Z until they are done, while X
+    and Y stream past. X then crosses once for each column of tiles, ⌈F / b_n⌉ times, Y once for
     each row of tiles, ⌈B / b_m⌉ times, and Z once. With symbols the tiles divide B and F.
 
     Source: the intensity BDF / (BD + DF + BF) of "How to Scale Your Model", chapter 1, and that of
@@ -106,10 +106,10 @@ def matmul(
 def batched_matmul(
     N, B, D, F, dtype="bf16", *, weight_dtype=None, out_dtype=None, fma=2, moves="XYZ"
 ):
-    """N independent products X[n, B, D] · Y[n, D, F] -> Z[n, B, F]: nothing is shared.
+    """N independent products X[n, B, D] · Y[n, D, F] -> Z[n, B, F], which share no operand.
 
-    With B = 1 every example brings its own weights, and the intensity stays below 2 / itemsize
-    for any N.
+    With B = 1 every example has its own weights, and the intensity stays below 2 / itemsize for
+    any N.
 
     >>> round(batched_matmul(N=512, B=1, D=4096, F=4096, dtype="int8").intensity, 3)
     1.999
@@ -121,9 +121,9 @@ def batched_matmul(
 def softmax(rows, cols, dtype="bf16", *, flops_per_element=SOFTMAX_FLOPS, reads=1, writes=1):
     """Softmax over each of ``rows`` rows of ``cols`` elements.
 
-    Five operations an element: maximum, subtraction, exponential, sum, division. An exponential
-    counts 1, though it takes the hardware many. One read and one write means the row stays on the
-    chip in between; a kernel that makes three passes over memory has ``reads=3``.
+    Takes five operations per element: maximum, subtraction, exponential, sum, division. An
+    exponential counts 1, although hardware needs many. One read and one write mean that the row
+    stays on the chip in between; a kernel that passes three times over memory has ``reads=3``.
 
     >>> softmax(1024, 1024).intensity
     1.25
@@ -137,8 +137,8 @@ def softmax(rows, cols, dtype="bf16", *, flops_per_element=SOFTMAX_FLOPS, reads=
 def norm(rows, cols, dtype="bf16", *, kind="rms", flops_per_element=None, read_parameters=True):
     """RMSNorm (``kind="rms"``) or LayerNorm (``"layer"``) over rows of ``cols`` elements.
 
-    Charges 4 or 7 FLOPs an element unless told otherwise. Reads and writes each element once, and
-    reads the cols parameters (LayerNorm: twice cols) once, unless ``read_parameters=False``.
+    Takes 4 or 7 FLOPs per element, or ``flops_per_element``. Reads and writes each element once,
+    and reads the cols parameters (LayerNorm: twice cols) once, unless ``read_parameters=False``.
 
     >>> norm(2048, 4096, kind="layer", read_parameters=False).intensity
     1.75
@@ -162,8 +162,8 @@ def conv2d(
     Each of the N·C_out·H'·W' outputs takes K·K·C_in/groups multiply-adds, with
     H' = (H + 2 padding - K) // stride + 1. A bias replaces the missing first addition of each
     output, so it changes the FLOPs of neither convention. ``groups=C_in`` is a depthwise
-    convolution. Of the input it reads what some filter sees: a stride longer than K skips the rest,
-    but not with symbols. ``moves="YZ"`` leaves out reading it, as many published tables do.
+    convolution. It reads only the input elements that a filter sees: a stride longer than K skips
+    some, but not with symbols. ``moves="YZ"`` leaves out the input, as many published tables do.
 
     >>> conv2d(1, 224, 224, 3, 64, 3, padding=1, fma=1).flops   # VGG16, first layer, MACs
     86704128
@@ -194,12 +194,12 @@ def conv2d(
 def critical_batch(
     roof, D=math.inf, F=math.inf, dtype="bf16", *, weight_dtype=None, out_dtype=None
 ):
-    """The batch B above which ``matmul(B, D, F)`` is compute-bound on this roofline.
+    """Return the batch B above which ``matmul(B, D, F)`` is compute-bound on this roofline.
 
     With D and F left infinite this is the rule of thumb: the ridge, scaled by half the weight's
     bytes per element. With D and F it is exact, from I(B) = ridge:
-    B = ridge · s_Y / (2 - ridge · (s_X / F + s_Z / D)). Where D and F are too small for any batch
-    to reach the ridge, the answer is infinity. Symbols give the formula for sizes large enough.
+    B = ridge · s_Y / (2 - ridge · (s_X / F + s_Z / D)). If D and F are too small for any batch to
+    reach the ridge, the answer is infinity. Symbols give the formula for large enough sizes.
 
     The result is a float; the first whole batch that is compute-bound is ``math.ceil`` of it.
     ``roof.peak_flops`` must be the peak of the dtype the multiplications run in.

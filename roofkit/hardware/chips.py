@@ -16,25 +16,25 @@ from roofkit.roofline import Roofline
 
 @dataclass(frozen=True, repr=False)
 class Chip:
-    """A machine to put under a roofline.
+    """A chip: its peaks, its memory and its links.
 
     Parameters
     ----------
     name : str
     peaks : mapping of dtype to FLOP/s, dense
-    bandwidth : bytes/s of the main memory, or None where no figure is known
-    capacity : bytes of the main memory as the data sheet has it, or None
-    allocatable : bytes of it that a program can have, as the driver reports them, or None
+    bandwidth : bytes/s of the main memory, or None if unknown
+    capacity : bytes of the main memory according to the data sheet, or None
+    allocatable : bytes of it that a program can allocate, as the driver reports them, or None
     on_chip : bytes of the on-chip memory, or None
-    multiprocessors : how many parts compute side by side, each on a block of threads (NVIDIA's
+    multiprocessors : number of units that compute in parallel, each on a block of threads (NVIDIA's
         streaming multiprocessors, AMD's compute units), or None
-    threads : how many of them one multiprocessor holds at once, or None
+    threads : the most threads on one multiprocessor at a time, or None
     interconnect : an Interconnect, the links to other chips, or None
-    sku : the exact product the figures belong to
-    aliases : other names ``chip()`` finds it by
+    sku : the exact product that the figures belong to
+    aliases : other names by which ``chip()`` finds it
 
-    Plain numbers become Figures whose source is "given by the user". Raises ValueError for a dtype
-    that is not known and for a figure that is not finite and above zero.
+    Plain numbers become Figures whose source is "given by the user". Raises ValueError for an
+    unknown dtype and for a figure that is not finite and above zero.
 
     >>> mine = Chip("my laptop", peaks={"fp32": 2e11}, bandwidth=5e10)
     >>> mine
@@ -91,7 +91,7 @@ class Chip:
 
     @property
     def usable(self):
-        """Bytes of memory that a program can have: ``allocatable``, or else ``capacity``, or None.
+        """Bytes of memory for programs: ``allocatable``, or else ``capacity``, or None.
 
         >>> import roofkit as rk
         >>> rk.chip("H100").capacity, rk.chip("H100").usable
@@ -100,10 +100,10 @@ class Chip:
         return self.capacity if self.allocatable is None else self.allocatable
 
     def peak_flops(self, dtype="bf16"):
-        """The dense peak at this dtype, FLOP/s.
+        """Return the dense peak at this dtype in FLOP/s.
 
-        Raises ValueError, listing the dtypes there are, where the table has no such peak: a peak
-        is never guessed from another.
+        Raises ValueError listing the known dtypes if the table has no such peak. Peaks are never
+        guessed from other peaks.
         """
         try:
             return self.peaks[dtype]
@@ -114,10 +114,10 @@ class Chip:
         raise ValueError(f"{self.name} has no peak for dtype {dtype!r}; the table has: {listed}")
 
     def roofline(self, dtype="bf16", *, unconfirmed=False):
-        """The Roofline of this chip at a dtype, over its memory.
+        """Return the Roofline of this chip at a dtype, over its memory.
 
-        What its links can do depends on the chips they lead to: ``rk.group(chip, n)``.
-        Raises ValueError where a figure is missing, or is unconfirmed and ``unconfirmed`` is False.
+        For its links, use ``rk.group(chip, n)``. Raises ValueError if a figure is missing, or if it
+        is unconfirmed and ``unconfirmed`` is False.
         """
         peak, bandwidth = self.peak_flops(dtype), self.bandwidth
         if bandwidth is None:
@@ -152,10 +152,9 @@ class ChipTable(tuple):
 
     @property
     def rows(self):
-        """One dict for each chip, in SI units: peak_<dtype>, bandwidth, ridge at 16 bits and so on.
+        """One dict per chip, in SI units: peak_<dtype>, bandwidth, ridge at 16 bits and so on.
 
-        A figure that is not known is None.
-
+        An unknown figure is None.
 
         >>> import roofkit as rk
         >>> rk.chips().rows[0]["chip"], rk.chips().rows[0]["peak_fp16"]
@@ -165,7 +164,7 @@ class ChipTable(tuple):
         return [_chip_row(chip, dtypes) for chip in self]
 
     def to_frame(self):
-        """``rows`` as a pandas DataFrame; ModuleNotFoundError says how to get pandas."""
+        """Return ``rows`` as a pandas DataFrame. Raises ModuleNotFoundError without pandas."""
         return to_frame(self.rows)
 
     def _figures(self, chip):
@@ -203,7 +202,7 @@ def _describe_links(chip):
 
 
 def _ridge(chip):
-    """The ridge of 16-bit matrices; None where a figure is missing or unconfirmed."""
+    """Return the ridge of 16-bit matrices, or None if a figure is missing or unconfirmed."""
     dtype = pick_16_bit(chip.peaks)
     if dtype is None or chip.bandwidth is None:
         return None

@@ -1,4 +1,4 @@
-"""The links from a chip to others of its kind, and the topology that they make."""
+"""The links from a chip to others of its kind, and their topology."""
 
 import math
 from dataclasses import dataclass
@@ -12,22 +12,22 @@ TOPOLOGIES = ("torus", "switch", "all-pairs")
 
 @dataclass(frozen=True, repr=False)
 class Interconnect:
-    """The links of one chip, and what they lead to.
+    """The links of one chip and their topology.
 
     Parameters
     ----------
     links : how many links one chip has
-    bandwidth : bytes/s of one link, one way; a link carries as much the other way at once
+    bandwidth : bytes/s of one link, one way; it carries as much the other way at the same time
     topology : "torus" (links to the neighbours along every axis), "switch" (all links of a chip
-        reach any other), "all-pairs" (links straight to each other chip), or None where that is
-        the server's choice
+        reach any other), "all-pairs" (a direct link to every other chip), or None if it depends
+        on the server
     largest : the most chips behind one switch, or in one set of all pairs
     slices : the lengths of the axes of every torus that exists, such as ((2, 2), (4, 4))
     wraps : an axis is a ring where wraps divides its length, else a line
     wraps_together : True where axes are rings only if wraps divides all of their lengths
-    reduces : True where the switch can add up what passes through it
-    latency : seconds that one hop takes at least, or None
-    source, note : where the layout is from, and what else to know
+    reduces : True if the switch can sum the arrays that pass through it
+    latency : the least seconds of one hop, or None
+    source, note : the source of the layout, and a remark
 
     Raises ValueError for a topology that is not known and for figures that do not fit it.
 
@@ -118,7 +118,7 @@ class Interconnect:
         return self.links * self.bandwidth
 
     def rings(self, axes):
-        """Tell for each axis of these lengths whether it is a ring, True or False."""
+        """Return whether each axis of these lengths is a ring, as a tuple of bools."""
         whole = [length % self.wraps == 0 for length in axes]
         return tuple(all(whole) if self.wraps_together else ring for ring in whole)
 

@@ -1,4 +1,4 @@
-"""Chips that send each other pieces of an array, step by step, with the bytes of every link."""
+"""Simulate chips that send each other pieces of an array, and count the bytes on every link."""
 
 import math
 from collections import Counter
@@ -11,22 +11,22 @@ from roofkit.network.groups import Group
 
 
 class Fabric:
-    """Chips and links of a group to write an all-gather on; it counts what each link carries.
+    """The chips and links of a group, to write an all-gather for; counts bytes on each link.
 
     Parameters
     ----------
-    group : a Group of one node whose chips are joined to each other: not by a switch
+    group : a Group of one node whose chips are joined directly, not by a switch
     size : bytes of the whole array; chip i starts with piece i, a share of size / n
 
-    Chips are numbered from 0 in the order of ``np.ndindex(*group.axes)``: in a grid of 2 x 4 chip 4
-    lies below chip 0. Each direction of a link counts for itself. ``send`` puts a piece on a link,
-    and ``step`` lets all that was sent arrive.
+    Chips are numbered from 0 in the order of ``np.ndindex(*group.axes)``: in a 2 x 4 grid chip 4 is
+    below chip 0. The two directions of a link count separately. ``send`` puts a piece on a link,
+    and ``step`` lets everything sent arrive.
 
-    Raises ValueError for a send from a chip that does not hold the piece yet, for one along a link
-    that does not exist, and for one that is repeated within a step.
+    Raises ValueError for a send of a piece that the chip does not hold yet, over a link that does
+    not exist, or repeated within a step.
 
-    In this example each chip passes on around the ring what it got last, so that n - 1 pieces go
-    over every link.
+    In this example each chip passes on the last piece it received around the ring, so that n - 1
+    pieces go over every link.
 
     >>> from roofkit.network import group
     >>> fabric = Fabric(group("TPU v5e", 8), size=8e6)
@@ -59,7 +59,7 @@ class Fabric:
 
     @property
     def n(self):
-        """How many chips there are."""
+        """The number of chips."""
         return self._group.n
 
     @property
@@ -69,14 +69,14 @@ class Fabric:
 
     @property
     def links(self):
-        """All links: a tuple of (source, target), each direction for itself."""
+        """All links as a tuple of (source, target), with each direction separate."""
         return self._links
 
     @property
     def ring(self):
         """All chips in an order in which each is joined to the next, and the last to the first.
 
-        Raises ValueError where this class knows none: for a line, and for a grid of odd lengths.
+        Raises ValueError if this class knows none: for a line, and for a grid with odd lengths.
 
         >>> from roofkit.network import group
         >>> Fabric(group("TPU v5e", 8)).ring
@@ -97,12 +97,12 @@ class Fabric:
 
     @property
     def carried(self):
-        """Bytes that each link carried so far: {(source, target): bytes}."""
+        """Bytes that each link has carried: {(source, target): bytes}."""
         return {link: self._carried[link] * self._piece for link in self._links}
 
     @property
     def busiest(self):
-        """Bytes over the link that carried most, one way."""
+        """Bytes over the link that carried the most, one way."""
         return max(self.carried.values(), default=0.0)
 
     @property
@@ -117,17 +117,17 @@ class Fabric:
 
     @property
     def repeats(self):
-        """How many of them arrived where that piece was held already."""
+        """How many pieces arrived at a chip that already held them."""
         return self._repeats
 
     @property
     def waiting(self):
-        """How many of them were sent in a step that has not ended."""
+        """How many pieces were sent in the current step and have not arrived."""
         return len(self._sent)
 
     @property
     def lacking(self):
-        """What chips still lack: {chip: its missing pieces}; empty once the gather is complete."""
+        """The pieces that chips still lack, {chip: pieces}; empty once the gather is complete."""
         every = range(self.n)
         return {
             chip: [piece for piece in every if piece not in held]
@@ -136,15 +136,15 @@ class Fabric:
         }
 
     def neighbours(self, chip):
-        """The chips that a chip has a link to."""
+        """Return the chips that a chip has a link to."""
         return tuple(target for source, target in self._links if source == chip)
 
     def holds(self, chip, piece):
-        """Whether a chip holds a piece; what is sent in this step has not arrived yet."""
+        """Return whether a chip holds a piece; pieces sent in this step have not arrived yet."""
         return piece in self._holds[self._check_number(chip, "chip")]
 
     def send(self, source, target, piece):
-        """Puts a piece on the link from source to target, once; it arrives when the step ends."""
+        """Put a piece on the link from source to target; it arrives when the step ends."""
         source, target = self._check_number(source, "source"), self._check_number(target, "target")
         piece = self._check_number(piece, "piece")
         if (source, target) not in self._links:
@@ -168,10 +168,10 @@ class Fabric:
         self._sent[source, target, piece] = None
 
     def step(self):
-        """Ends the step: what was sent has arrived.
+        """End the step, so that every piece sent has arrived.
 
-        Raises ValueError where more steps than there are chips pass without a send: a loop that
-        waits for what nobody sends would never end.
+        Raises ValueError after more steps without a send than there are chips, since a loop that
+        waits for a piece that nobody sends would never end.
         """
         self._idle = 0 if self._sent else self._idle + 1
         if self._idle > self.n:
@@ -191,9 +191,9 @@ class Fabric:
 
 
 def least_gather_bytes(size, group):
-    """The least bytes over the busiest link of an all-gather in whole pieces of size / n.
+    """Return the least bytes over the busiest link of an all-gather in whole pieces of size / n.
 
-    The n - 1 pieces that the chip with fewest links lacks come in over its links, so that one of
+    The n - 1 pieces that the chip with the fewest links lacks must arrive over its links, so one of
     them carries ceil((n - 1) / links). Raises ValueError as Fabric does.
 
     >>> from roofkit.network import group, ring
@@ -206,7 +206,7 @@ def least_gather_bytes(size, group):
 
 
 def _list_links(group):
-    """Every link of a group as (source, target)."""
+
     if not isinstance(group, Group) or group.topology == "switch" or group.card is not None:
         raise ValueError(
             f"{group!r} has no links from chip to chip; take a ring, line, torus or all pairs"

@@ -127,7 +127,7 @@ def critical_width(
     group, dtype="bf16", *, collective="all-reduce", exact=True, in_network=None, out_dtype=None,
     peak_flops=None,
 ):  # fmt: skip
-    """The width D above which a matmul split along D is compute-bound against the links.
+    """Return the width D above which a matmul split along D is bound by compute, not by links.
 
     T_math = 2BDF / nC falls with n; T_comms = f(n) · s · BF / W hardly does, where f V are the
     bytes of the ``collective`` ("all-reduce" or "reduce-scatter"), s those of an element of
@@ -135,9 +135,9 @@ def critical_width(
     all-reduce in bf16 that is 2 (n-1) C/W, or n C/W where a switch adds up (``in_network``, as
     all_reduce has it). One chip alone has width 0.
 
-    ``dtype`` says which peak C of the group's chip is meant, and what the sums travel as unless
-    out_dtype does; ``peak_flops`` stands in for a chip. The latency of hops, which does depend on
-    B and F, is left out. Raises ValueError where there is no peak.
+    ``dtype`` selects the peak C of the group's chip, and the format of the sums unless out_dtype is
+    given; ``peak_flops`` replaces the chip's peak. The latency of hops, which does depend on B and
+    F, is left out. Raises ValueError if there is no peak.
 
     Source: "How to Scale Your Model", chapter 1, for two chips.
 
@@ -153,10 +153,10 @@ def critical_width(
 
 
 def most_chips(chip, D, dtype="bf16", **how):
-    """The most chips of one node or slice that a matmul of width D can be split over.
+    """Return the most chips of one node or slice that a matmul of width D can be split over.
 
-    The largest group of the table whose ``critical_width`` is at most D; 1 if there is none.
-    ``how`` goes to critical_width.
+    This is the largest group of the table whose ``critical_width`` is at most D, or 1. ``how`` is
+    passed to critical_width.
 
     >>> most_chips("TPU v5e", 8192), most_chips("TPU v5e", 8756), most_chips("H100", 8192)
     (1, 2, 3)

@@ -1,14 +1,14 @@
 """Convolutional networks as lists of layers: their parameters, multiply-adds and forward pass.
 
-Published figures of one network differ because authors count differently. What they differ in are
-arguments of ``cost`` and ``forward``:
+Published figures of one network differ because authors count differently. Each convention is an
+argument of ``cost`` and ``forward``:
 
 - ``fma``: operations a multiply-add counts for; 2 gives FLOPs (the default), 1 gives MACs.
 - ``inputs_read``: layers read their inputs from memory. ``False`` adds up parameters and outputs
   alone, as many tables do.
-- ``fused``: batch norm, ReLU and the addition that ends a residual block ride along with the layer
-  before them: only parameters move, and the other operand of the addition. ``False`` makes them
-  layers of their own that read and write.
+- ``fused``: the layer before them also computes batch norm, ReLU and the addition that ends a
+  residual block, so that only parameters and the other operand of the addition move. ``False``
+  makes them separate layers that read and write.
 - ``pooling``: pooling layers move bytes. ``False`` leaves them out, as tables of convolutions and
   fully connected layers do.
 
@@ -108,7 +108,7 @@ class CNN:
 
     @property
     def moving_statistics(self):
-        """Means and variances that batch norms keep; Keras counts them as parameters too.
+        """Number of means and variances in batch norms, which Keras counts as parameters too.
 
         >>> from roofkit import cnn
         >>> cnn("MobileNetV1").parameters + cnn("MobileNetV1").moving_statistics
@@ -119,7 +119,7 @@ class CNN:
         )
 
     def macs(self, batch=1):
-        """Multiply-adds of a forward pass of ``batch`` images; FLOPs are twice as many.
+        """Return the multiply-adds of a forward pass of ``batch`` images, half of its FLOPs.
 
         >>> from roofkit import cnn
         >>> cnn("VGG16").macs()
@@ -131,7 +131,7 @@ class CNN:
         self, batch=1, dtype="fp32", *,
         weight_dtype=None, fma=2, inputs_read=True, fused=True, pooling=True,
     ):  # fmt: skip
-        """The forward pass as one Cost: the aggregate view, a single point under the roof.
+        """Return the forward pass as one Cost: a single point under the roof.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class CNN:
         weight_dtype=None, fma=2, inputs_read=True, fused=True, pooling=True, on_chip=None,
         unconfirmed=False,
     ):  # fmt: skip
-        """The forward pass on a machine layer by layer, as a LayerTable.
+        """Return the forward pass on a machine layer by layer, as a LayerTable.
 
         Parameters
         ----------
@@ -177,11 +177,11 @@ class CNN:
             As for ``cost``, which is the table's total where nothing stays on the chip. With
             ``fma=1`` the table holds MACs, and a peak in MAC/s: half of the peak in FLOP/s.
         on_chip : bytes, optional
-            What the chip keeps of each tensor between two layers, which is neither written nor
-            read: the last-level cache of a Chip unless given, nothing of a Roofline. A large
-            batch in parts that stay there can be faster than the whole of it at once.
+            Bytes of each tensor that stay on the chip between two layers and are neither written
+            nor read (default: the last-level cache of a Chip, 0 for a Roofline). A large batch can
+            be faster in parts that fit there.
         unconfirmed : bool
-            Whether to use figures of a Chip that no second look confirmed.
+            Whether to use figures of a Chip that aren't confirmed by a second source.
 
         Raises ValueError as ``cost`` does, and for a chip without a peak at this dtype.
 
@@ -230,7 +230,7 @@ class CNN:
         return LayerTable(", ".join(title), layers, counts="MACs" if fma == 1 else "FLOPs")
 
     def with_global_pooling(self):
-        """This network with global pooling in place of all but its last fully connected layer.
+        """Return this network with global pooling instead of all but its last Dense layer.
 
         It leaves VGG16 a ninth of its parameters, 99% of its multiply-adds and five times its
         intensity. Raises ValueError for a network without a fully connected layer.
@@ -256,12 +256,12 @@ class CNN:
         self, batch=1, dtype="fp32", *,
         weight_dtype=None, fma=2, inputs_read=True, fused=True, pooling=True, on_chip=0.0,
     ):  # fmt: skip
-        """The forward pass as Operations that know no chip: the layers that count, in order.
+        """Return the forward pass as Operations, which don't depend on the chip.
 
         Arguments and errors are those of ``cost``, and ``on_chip`` of ``forward``.
 
         >>> from roofkit import cnn
-        >>> [each.name for each in cnn("ResNet-50").operations()][:4]
+        >>> [operation.name for operation in cnn("ResNet-50").operations()][:4]
         ['conv1', 'maxpool', 'layer1.0.conv1', 'layer1.0.conv2']
         """
         conventions = {"inputs_read": inputs_read, "fused": fused, "pooling": pooling}
