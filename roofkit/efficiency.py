@@ -16,8 +16,8 @@ def mfu(flops, seconds, peak_flops):
     peak_flops : FLOP/s, dense, of all chips together at the dtype that multiplies, such as
         ``8 * chip.peak_flops("fp8")``
 
-    Numbers, or arrays that broadcast. Raises ValueError for more than 100 %, with what is likely to
-    be wrong.
+    All are numbers, or arrays that broadcast. Raises ValueError with likely reasons for more than
+    100 %.
 
     Source: Chowdhery et al., PaLM, 2022, section 4.1.
 
@@ -41,8 +41,8 @@ def mbu(bytes, seconds, bandwidth):
     seconds : the measured time
     bandwidth : bytes/s of all chips together, such as ``8 * chip.bandwidth``
 
-    Numbers, or arrays that broadcast. Raises ValueError for more than 100 %, with what is likely to
-    be wrong.
+    All are numbers, or arrays that broadcast. Raises ValueError with likely reasons for more than
+    100 %.
 
     >>> round(mbu(13.5e9, seconds=9.5e-3, bandwidth=2.039e12), 3)   # 7B in bf16, a token on an A100
     0.697
@@ -73,18 +73,18 @@ CACHE_REASON = "arrays stayed in the last-level cache: use on_chip= to say how m
 UNITS_REASON = "figures were given in TFLOP/s, GB/s or ms instead of FLOP/s, bytes/s and s"
 
 
-def share_reached(least, seconds, of, reasons):
+def share_reached(least, seconds, roof, reasons):
     """Return least / seconds; ValueError with likely reasons if it is above 1."""
-    found = least / seconds
-    most = found.max(initial=0.0) if isinstance(found, np.ndarray) else found
+    share = least / seconds
+    most = share.max(initial=0.0) if isinstance(share, np.ndarray) else share
     # A time computed from the peak itself may differ by a rounding error.
     if most > 1 + 1e-9:
         units = [UNITS_REASON] if most > 100 else []
         listed = "; ".join(dict.fromkeys([*units, *reasons]))
         raise ValueError(
-            f"{most:.4g} times {of}, which is more than 100 %. Likely reasons: {listed}"
+            f"{most:.4g} times {roof}, which is more than 100 %. Likely reasons: {listed}"
         )
-    return found
+    return share
 
 
 def _check_work(name, value):

@@ -107,20 +107,19 @@ def reduce_scatter(size, group, *, exact=True, with_latency=False):
 def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
     """Every chip holds ``size`` bytes of partial sums, and ends with all the sums: a Transfer.
 
-    A reduce-scatter, then an all-gather. The additions are not counted. Two phases that overlap can
-    do better where links idle: on a line V / W at best.
+    This is a reduce-scatter followed by an all-gather. The additions are not counted. If links are
+    idle, overlapping the two phases can be faster: on a line V / W at best.
 
-    A switch that can add up (NVLink SHARP) takes the partial sums once and returns the sums once,
-    within each node; between nodes cards carry them as ever. ``in_network=None`` leaves the sums to
-    such a switch wherever the group has one, ``False`` never does, and ``True`` raises ValueError
-    for a group without one. None is the default of all that all-reduces: of split matmuls, of
-    deployments and of the command line.
+    A switch that can add up (NVLink SHARP) takes the partial sums once and returns the sums once
+    within each node; between nodes, the cards carry them as usual. ``in_network=None``, the default
+    everywhere, uses such a switch if the group has one, ``False`` never does, and ``True`` raises
+    ValueError for a group without one.
 
-    V / W is then the time, and none of any kind takes less: of each number, a chip has to send its
-    own part or the sum. nccl-tests prints a bus bandwidth of 2(n-1)/n V over the seconds, which
-    therefore says nothing of the links where the switch adds up. Logs of eight H100 have 475 to
-    480 GB/s, above the 450 of their links; V / W would be 787.5. Measured collectives are held
-    against all this in tests/roofkit/network/test_measured_times.py.
+    The time is then V / W, and no all-reduce is faster: for each number, a chip must send its own
+    part or the sum. nccl-tests prints a bus bandwidth of 2(n-1)/n V / seconds, which says nothing
+    about the links if the switch adds up. Logs of eight H100 have 475 to 480 GB/s, more than the
+    450 of their links; V / W would give 787.5. tests/roofkit/network/test_measured_times.py
+    compares measured collectives with these bounds.
 
     >>> from roofkit.network import group
     >>> all_reduce(16e6, group("TPU v5e", 2)).bytes
@@ -150,7 +149,7 @@ def all_to_all(size, group, *, exact=True, with_latency=False):
 
     Each of the n² pieces takes the shortest way. The busiest link carries 1/8 of size on a ring of
     evenly many chips, a quarter of what a gather over many chips takes; (n-1)/2n on a one-way
-    ring; 1/4 in the middle of a line; (n-1)/n² at a switch. On a torus it lies on the longest axis.
+    ring; 1/4 in the middle of a line; (n-1)/n² at a switch. On a torus it is on the longest axis.
     The Transfer counts that for each link of a chip.
 
     >>> from roofkit.network import ring

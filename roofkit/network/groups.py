@@ -157,9 +157,9 @@ class Group:
         return functools.reduce(operator.add, each)
 
     def roofline(self, dtype="bf16", *, peak_flops=None):
-        """The Roofline of one chip over its links in this group: peak over egress.
+        """Return the Roofline of one chip over its links in this group.
 
-        Raises ValueError where the group has no chip of the table and ``peak_flops`` is missing.
+        Raises ValueError if the group has no chip of the table and ``peak_flops`` is missing.
 
         >>> group("TPU v5e", 2).roofline("bf16").ridge
         4377.777777777777
@@ -167,7 +167,7 @@ class Group:
         return Roofline(self.peak_flops(dtype, peak_flops), self.egress, "link")
 
     def peak_flops(self, dtype="bf16", given=None):
-        """The peak of one chip, FLOP/s: the given one, or else the peak of the group's chip."""
+        """Return the peak of one chip in FLOP/s: ``given``, or that of the group's chip."""
         if given is not None:
             return check_number(given, "peak_flops")
         if self.chip is None:
@@ -176,7 +176,7 @@ class Group:
 
     @property
     def shape(self):
-        """The form of a node and its length: "ring of 4", "2x4", "switch of 8"."""
+        """The topology and size of a node, such as "ring of 4", "2x4" or "switch of 8"."""
         if len(self.axes) > 1:
             return "x".join(map(str, self.axes))
         return f"{self.form} of {self.axes[0]}"
@@ -247,25 +247,23 @@ def all_pairs(n, bandwidth, *, latency=0.0):
 
 
 def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
-    """The Group of n chips of the table, with the topology that they have there.
+    """Return the Group of n chips of the table, with the topology that they have there.
 
     Parameters
     ----------
     chip : Chip or name
     n : int or tuple
-        Chips of a node, which are all of them unless ``nodes`` says otherwise. Of TPUs, those of a
-        whole slice, or 2 for two neighbours; a tuple of lengths names a slice, such as (4, 4), or,
-        where it is shorter than the torus has axes, chips along some axes of the largest slices,
-        such as (16,).
+        Number of chips in a node, which is all of them unless ``nodes`` is given. For TPUs it is
+        the size of a whole slice, or 2 for two neighbours. A tuple of lengths names a slice, such
+        as (4, 4); a tuple with fewer axes than the torus, such as (16,), takes chips along some
+        axes of the largest slices.
     topology : "ring", "line", "switch" or "all-pairs"
-        For chips of which the table does not say how they are joined, and for those alone; each
-        chip then uses all its links.
+        Only for chips whose topology the table doesn't know; each chip then uses all its links.
     bidirectional : False to use rings one way only
     nodes, card : the number of such nodes, and the bytes/s one way of each chip's network card
 
-    The latency is the interconnect's; collectives leave it out unless they are ``with_latency``.
-    Raises ValueError where the table does not say how such chips are joined, and for a number of
-    them that does not exist.
+    The latency is the interconnect's; collectives ignore it without ``with_latency``. Raises
+    ValueError if the table doesn't say how the chips are joined, or has no group of that size.
 
     >>> group("TPU v5e", 4), group("H100", 8)
     (Group(4 × TPU v5e, 2x2, egress 90 GB/s), Group(8 × H100 SXM, switch of 8, egress 450 GB/s))
@@ -342,7 +340,7 @@ def _make_group(chip, n, topology, bidirectional):
 
 
 def _place_in_torus(chip, n):
-    """The axes of n chips of a torus, and whether each is a ring."""
+    """Return the axes of n chips of a torus, and whether each is a ring."""
     interconnect = chip.interconnect
     slices = {tuple(sorted(axes)): axes for axes in interconnect.slices}
     named = ", ".join("x".join(map(str, axes)) for axes in interconnect.slices)

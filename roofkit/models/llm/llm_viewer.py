@@ -193,7 +193,7 @@ DEPARTURES = {
         "lm_head moves activations for every sequence", "for one", ("lm_head",), _move_one_sequence
     ),
     "one_format": Departure(
-        "embedding, lm_head and what lies between matrices have 16 bits",
+        "embedding, lm_head and everything between matrices have 16 bits",
         "as many as weights and activations",
     ),
     "one_peak": Departure(
