@@ -1,13 +1,13 @@
-"""A limit on the time that a student's code may take, since a loop in it may never end.
+"""A limit on the time that a student's code may take.
 
-What counts is the work of the process, so that a busy machine takes nothing away from anybody.
-While the process does no work, as in a sleep, the clock on the wall counts instead.
+CPU time of the process counts, so a busy machine costs a student nothing. While the process does no
+work, as in a sleep, wall-clock time counts instead.
 
-Where the time is over, the code is struck by an exception, in the main thread of Linux and macOS
-from a signal handler: that ends loops, sleeps, locks, and powers of huge numbers alike. On Windows
-and in other threads a thread of its own strikes, which Python does only between two steps of the
-code: a sleep or one huge power goes on. Nothing stops a single call of C that asks nobody, such as
-``sum(itertools.count())``, a thread that the code has started, or the memory that it takes.
+When the time is up, the code is stopped by an exception. In the main thread of Linux and macOS a
+signal handler raises it, which ends loops, sleeps, locks, and powers of huge numbers. On Windows
+and in other threads a watcher thread raises it, and Python delivers it only between two bytecodes,
+so a sleep or one huge power goes on. Nothing stops a single call into C that checks no signals,
+such as ``sum(itertools.count())``, a thread that the code has started, or its use of memory.
 """
 
 import ctypes
@@ -19,22 +19,22 @@ import threading
 import time
 
 SECONDS = 3.0
-# How often the clock is looked at within the limit. A process sleeps if it works for less than a
-# fiftieth of the time between two looks; it gets more than that on any machine.
+# The clock is checked ten times within the limit. A process that worked for less than a fiftieth of
+# the time between two checks is asleep: on any machine, a running one gets more than that.
 LOOKS, ASLEEP = 10, 1 / 50
-# Code that catches every exception has to be struck between one ``try`` and the next. Of alarms
-# that come after so many seconds, by chance, one soon does that; after RETRY seconds comes the next
-# where one found no room on the stack. A thread, which has to wait for its turn, would be too late:
-# what catches its strike waits so long for the next.
+# Code with a bare ``except`` catches the strike. So it is struck again after a random 5 to 40 µs:
+# sooner or later a strike falls between two ``try`` blocks. If the handler found no room on the
+# stack, the next alarm comes after RETRY_SECONDS. A watcher thread is too slow for this, so its
+# strike makes the code that catches it sleep for PAUSE_SECONDS, until the next strike.
 STRIKE_INTERVAL, RETRY_SECONDS, CHANCE = (5e-6, 4e-5), 1e-3, random.Random()
 PAUSE_SECONDS = 5e-3
-# Raises an exception in another thread, at the next step that it takes.
+# Raises an exception in another thread, before its next bytecode.
 STRIKE = ctypes.pythonapi.PyThreadState_SetAsyncExc
 STRIKE.argtypes = ctypes.c_ulong, ctypes.py_object
 
 
 class EndlessError(Exception):
-    """Code did not come to an end in time."""
+    """Code did not end in time."""
 
 
 class _Strike(BaseException):
@@ -42,13 +42,13 @@ class _Strike(BaseException):
 
 
 class _StrikeAndPause(_Strike):
-    """The same from another thread, which strikes again while this one is made to wait."""
+    """A strike from another thread; catching it takes until the next one."""
 
     __init__ = functools.partial(time.sleep, PAUSE_SECONDS)
 
 
 class TimeLimit:
-    """The ``seconds`` that all calls of one check may take together.
+    """A limit of ``seconds`` for all calls of one check together.
 
     >>> TimeLimit(3).call(pow, 2, 10)
     1024
@@ -60,12 +60,12 @@ class TimeLimit:
         self._worked, self._running = 0.0, False
 
     def call(self, function, *arguments):
-        """What the function returns, or raises; EndlessError where the time is over."""
+        """Call the function; raises what it raises, and EndlessError after the limit."""
         if self._left <= 0:
             raise EndlessError
         self._worked, trace = time.process_time(), sys.gettrace()
-        # A strike within a finaliser goes nowhere, and Python would print it. Nothing can strike
-        # within a function of C, and this one does nothing.
+        # Python prints a strike that falls into a finaliser. The hook has to be a function of C,
+        # which no strike can interrupt; ``id`` does nothing.
         hook, sys.unraisablehook = sys.unraisablehook, id
         try:
             if _can_use_alarms():
@@ -76,25 +76,22 @@ class TimeLimit:
         finally:
             sys.unraisablehook = hook
             self._left -= time.process_time() - self._worked
-            # Python forgets a debugger's function that was struck.
+            # Python drops a debugger's trace function that was struck.
             if sys.gettrace() is not trace:
                 sys.settrace(trace)
 
     def _is_over(self):
-        """Take from the time what has passed since the last look; say whether it is over."""
         before, self._worked = self._worked, time.process_time()
         worked = self._worked - before
         self._left -= worked if worked > ASLEEP * self._wait else self._wait
         return self._left <= 0
 
     def _call_with_alarm(self, function, arguments):
-        """Call the function, with a handler of alarms that strikes."""
-
         def alarm(signum, frame):
             if not self._running:
                 return
             over = self._left <= 0 or self._is_over()
-            # One alarm at a time: a second would go to another thread, and come too late.
+            # One alarm at a time: a second could go to another thread and come too late.
             wait = CHANCE.uniform(*STRIKE_INTERVAL) if over else self._wait
             signal.setitimer(signal.ITIMER_REAL, wait, RETRY_SECONDS)
             if over:
@@ -107,12 +104,11 @@ class TimeLimit:
             signal.setitimer(signal.ITIMER_REAL, self._wait, RETRY_SECONDS)
             return function(*arguments)
         finally:
-            self._running = False  # first of all: nothing can strike before it
+            self._running = False  # comes first, so that no strike falls into this block
             signal.setitimer(signal.ITIMER_REAL, *timer)
             signal.signal(signal.SIGALRM, handler)
 
     def _call_with_watcher(self, function, arguments):
-        """Call the function, with a thread beside it that strikes."""
         target, done = threading.get_ident(), threading.Lock()
 
         def watch():
@@ -123,23 +119,23 @@ class TimeLimit:
                     STRIKE(target, _StrikeAndPause)
 
         done.acquire()
-        beside = threading.Thread(target=watch, daemon=True)
-        beside.start()
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
         try:
             self._running = True
             return function(*arguments)
         finally:
             self._running = False
-            # One strike may be on its way still.
+            # One strike may still be pending.
             try:
                 done.release()
-                beside.join()
+                watcher.join()
             except _Strike:
-                beside.join()
+                watcher.join()
 
 
 def _can_use_alarms():
-    """Whether this thread can be told the time by signals."""
+    """Whether this thread can receive alarm signals."""
     main = threading.current_thread() is threading.main_thread()
-    # None stands for a handler that is not Python's, which could not be put back.
+    # None means a handler that isn't Python's and couldn't be restored.
     return main and hasattr(signal, "setitimer") and signal.getsignal(signal.SIGALRM) is not None

@@ -1,1 +1,1 @@
-"""Which step went wrong: every slip of a question, and what to say of those that fit."""
+"""The slips of a question, and the message for those that fit an answer."""

@@ -1,13 +1,10 @@
-"""Which step went wrong: what each of a question's slips gives, and which an answer agrees with.
+"""Compute the value that each slip of a question gives, and find the slips that fit an answer.
 
-A slip is the question's derivation with one step changed: an input replaced (``inputs``), an
-operation turned or a term left out (``single_changes``), a step of the question's own (``Slip``), or the
-result off by a factor (``scales``). Two at once are tried where no single one fits, and last the
-rare ones (``rare_slips``). Everything is computed on columns, one value a case: a number has one case, a
-function has many.
-
-An answer shows a value and not what was done. Where several slips give the value, all are told, or
-none; ``diagnosis`` words that.
+A slip is the question's derivation with one change: another value for an input (``inputs``), a
+changed operation or term (``single_changes``), a mistake from the question's table (``Slip``),
+or a factor on the result (``scales``). If no single slip fits, pairs are tried, and then the
+``rare_slips``. All values are columns with one entry per case: a number has one case, a function
+has many. If several slips give the same value, ``diagnosis`` words a message about all of them.
 """
 
 import functools
@@ -36,29 +33,29 @@ from roofcheck.steps.computation import Computation, SlipValue
 from roofcheck.steps.derivation import Derivation
 from roofcheck.steps.inputs import ANOTHER_CHIP, BITS, Input
 
-# Of answers spread evenly, in logarithm, over three decades around the right one, at most about
-# this share may meet a slip by chance, and this share two at once. So the more slips a question
-# has, the closer must an answer come to one; pairs that would exceed the share are left out.
+# At most this share of random answers, spread evenly in logarithm over three decades around the
+# right one, may match a slip (or a pair of slips) by chance. So the more slips a question has, the
+# closer an answer must come to match one. Pairs that would exceed the share are left out.
 CHANCE, CHANCE_OF_PAIRS = 0.013, 0.004
 DECADES = 3
 WINDOW = DECADES * math.log(10)
-# A number of more digits was computed, not rounded by hand.
+# A number with more digits was computed, not rounded by hand.
 ROUNDED_DIGITS = 5
-# So far two values may lie apart if one comes of inputs that were rounded by hand.
+# Rounding the inputs by hand can change a value by this share.
 ROUNDED_INPUTS_RTOL = 3e-3
-# What the name of an act holds that puts something else in place of the larger or smaller value.
+# Matches names of changes that replace a max or min, such as "time: max-sum ...".
 EXTREME_CHANGE = re.compile(r": (max|min)-")
-# What goes wrong in the midst of a step is told to no number of fewer digits.
+# A change within a step is reported only to a number with at least so many digits.
 CHANGE_DIGITS, USUAL_DIGITS = 3, 2
 
 
 @dataclass(frozen=True)
 class Slip:
-    """A step of the question's own gone wrong.
+    """A mistake that a question's table lists.
 
     ``formula`` takes any of the question's inputs by name. ``credit`` is the share of the points
-    that it keeps; with 1 it is another right answer, and ``says`` remarks on it. ``here`` marks a
-    slip that goes with the question's own figures: a new draw leaves it out.
+    that is left; 1 marks another right answer, and ``says`` is a remark on it. A slip that is
+    ``here`` only makes sense with the question's own figures, so a new draw leaves it out.
     """
 
     name: str
@@ -69,24 +66,24 @@ class Slip:
 
 
 def constant_formula(value: float) -> Callable:
-    """A Slip's formula for a figure that people give whatever the inputs are."""
+    """Return a Slip's formula that gives ``value`` for all inputs."""
     return lambda: value
 
 
 class QuestionSlips:
-    """Every slip of one formula, and the answer that each gives.
+    """Every slip of one formula, and the answer that each gives. Slips are computed on first use.
 
     Parameters
     ----------
     formula : function of inputs by name
     inputs : mapping of name to Input
-    cases : sequence of mappings, what each case gives in place of the inputs' own values
-    own : sequence of Slip
+    cases : sequence of mappings; the values of each case replace the inputs' own
+    own : sequence of Slip, those that the question's table lists
     unit : the unit of the result
     half : names of slips that keep half the credit
-    rtol : how far from the reference an answer may lie
-    words : mapping of the name of an act to a sentence in place of the general one
-    exact : whether all numbers are small and whole, so that two slips at once would fit everything
+    rtol : relative tolerance of a right answer
+    words : mapping of the name of a change to the sentence that replaces its generic one
+    exact : whether all numbers are small and whole; any of them would fit some pair of slips
     """
 
     def __init__(
@@ -107,17 +104,16 @@ class QuestionSlips:
         self.right = self._computation.right
         self._own, self._half, self._words = own, half, words
 
-    # These are worked out only once an answer is wrong, since most answers are right.
-
     @functools.cached_property
     def alternatives(self) -> list[SlipValue]:
-        """Other answers that are right."""
-        return [one for one in self._own_slips if one.credit == 1]
+        """Other right answers."""
+        return [slip for slip in self._own_slips if slip.credit == 1]
 
     @functools.cached_property
     def steps(self) -> list[SlipValue]:
-        """What each step of the question gives when it goes wrong."""
-        steps = [*(one for one in self._own_slips if one.credit < 1), *self._mistaken_inputs()]
+        """The slips of the question's table and those that replace an input."""
+        steps = [slip for slip in self._own_slips if slip.credit < 1]
+        steps += self._mistaken_inputs()
         steps = [
             replace(step, credit=HALF_CREDIT) if step.names[0] in self._half else step
             for step in steps
@@ -126,56 +122,45 @@ class QuestionSlips:
 
     @functools.cached_property
     def single_changes(self) -> list[SlipValue]:
-        """What comes of each operation, factor or term of a derivation that goes wrong."""
+        """The slips that change one operation, factor or term of a derivation."""
         plain, other, _ = self._changes_by_kind
         return plain + [
-            candidate
-            for left_out, candidate in other
-            if not any(are_equal(candidate.column, one.column) for one in plain)
-            and not self._is_input(left_out, candidate.column)
+            slip
+            for left_out, slip in other
+            if not any(are_equal(slip.column, plain_slip.column) for plain_slip in plain)
+            and not self._is_input(left_out, slip.column)
         ]
 
     @functools.cached_property
     def _changes_by_kind(self):
-        """The plain acts, no two of one value; others with what they leave out; and seldom ones.
-
-        A wrong figure may only turn the choice of a max. What comes of it is then the plain act.
-        """
+        """Three lists: plain changes, one per value; others, each with the input that it leaves
+        out; and changes that are reported only if nothing else fits."""
         plain: list[SlipValue] = []
         other: list[tuple[str, SlipValue]] = []
         seldom: list[SlipValue] = []
         formula = self._computation.formula
         derived = isinstance(formula, Derivation)
-        for act in list_single_changes(formula, self._computation.inputs) if derived else ():
-            column = self._computation.compute(formula=act.derivation)
+        for change in list_single_changes(formula, self._computation.inputs) if derived else ():
+            column = self._computation.compute(formula=change.derivation)
             if not self._computation.is_distinct(column) or not all(map(math.isfinite, column)):
                 continue
-            if any(are_equal(column, right.column) for right in self.alternatives):
+            if _is_among(column, [slip.column for slip in self.alternatives]):
                 continue
-            says = self._words.get(act.name, act.says)
-            credit = HALF_CREDIT if act.name in self._half else 0.0
-            # What a table has words for is likely, and so is a step given for the answer.
-            usual = act.holds_for_value or act.name in self._words
-            candidate = SlipValue(
-                (act.name,),
-                column,
-                says,
-                credit,
-                USUAL_DIGITS if usual else CHANGE_DIGITS,
-                act.where,
-                is_certain=False,
-                is_generic=not usual,
-            )
-            if act.is_seldom and not usual:
-                seldom.append(candidate)
-            elif not act.holds_for_value:
-                other.append((act.left_out, candidate))
-            elif not any(are_equal(column, one.column) for one in plain):
-                plain.append(candidate)
+            says = self._words.get(change.name, change.says)
+            credit = HALF_CREDIT if change.name in self._half else 0.0
+            usual = change.holds_for_value or change.name in self._words
+            digits = USUAL_DIGITS if usual else CHANGE_DIGITS
+            kind = {"is_certain": False, "is_generic": not usual}
+            slip = SlipValue((change.name,), column, says, credit, digits, change.where, **kind)
+            if change.is_seldom and not usual:
+                seldom.append(slip)
+            elif not change.holds_for_value:
+                other.append((change.left_out, slip))
+            elif not any(are_equal(column, other.column) for other in plain):
+                plain.append(slip)
         return plain, other, seldom
 
     def _is_input(self, name, column):
-        """Whether an input of this name is mistaken for something that gives this column."""
         return any(
             step.names[0].startswith(f"{name}: ") and are_equal(step.column, column)
             for step in self.steps
@@ -183,68 +168,66 @@ class QuestionSlips:
 
     @functools.cached_property
     def singles(self) -> list[SlipValue]:
-        """The steps, and the right result off by a factor or upside down."""
+        """All single slips: steps, changes, and the right result inverted or off by a factor."""
         unit = self._computation.unit
         factors = [*unit_scales(unit), *factor_scales(self._computation), *zero_scales(unit)]
         scaled = [*(scale.apply_to(self.right) for scale in factors), *self._inverted_slips()]
         known = self.steps + self.single_changes
-        return known + [
-            one for one in scaled if not any(are_equal(one.column, s.column) for s in known)
-        ]
+        columns = [slip.column for slip in known]
+        return known + [slip for slip in scaled if not _is_among(slip.column, columns)]
 
     @functools.cached_property
     def match_rtol(self) -> float:
-        """How close to a slip's value an answer must come."""
-        met = sum(map(self._is_in_window, self.singles))
-        return min(CLOSE_RTOL, max(EXACT_RTOL, CHANCE * WINDOW / (2 * met))) if met else CLOSE_RTOL
+        """The relative tolerance within which an answer matches a slip."""
+        count = sum(map(self._is_in_window, self.singles)) or 1
+        return min(CLOSE_RTOL, max(EXACT_RTOL, CHANCE * WINDOW / (2 * count)))
 
     @functools.cached_property
     def pairs(self) -> list[SlipValue]:
-        """Two slips at once."""
         return list(self._likely_pairs())
 
     def diagnose(
         self, given: Sequence[GivenNumber], settled: Collection[str] = ()
     ) -> Diagnosis | None:
-        """The slips that agree with an answer, which is not right; None if there is none.
+        """Return the Diagnosis of a wrong answer; None if no slip explains it.
 
-        ``settled`` names inputs and steps that the same answer has right elsewhere.
+        ``settled`` names inputs and steps that other parts of the answer show to be right.
         """
-        digits = min(one.digits for one in given)
-        tells = all(map(is_precise, given))
+        digits = min(number.digits for number in given)
+        precise = all(map(is_precise, given))
 
-        def exactly(candidates):
-            return [one for one in candidates if agrees_exactly(given, one.column, SAME_RTOL)]
+        def exactly(slips):
+            return [slip for slip in slips if agrees_exactly(given, slip.column, SAME_RTOL)]
 
-        def fitting(candidates, rtol, least=0):
+        def nearly(slips, rtol, min_digits=0):
             return [
-                one
-                for one in candidates
-                if (digits >= max(one.min_digits, least) and agrees(given, one.column, rtol))
-                or agrees_exactly(given, one.column, SAME_RTOL)
+                slip
+                for slip in slips
+                if (digits >= max(slip.min_digits, min_digits) and agrees(given, slip.column, rtol))
+                or agrees_exactly(given, slip.column, SAME_RTOL)
             ]
 
-        # A value to the last digit says more than one that rounds to the same.
-        found = exactly(self.singles)
-        # It has no words for an input beside a slip for which the table has some.
-        if tells and all(one.is_generic for one in found):
-            found += exactly(self.input_slips)
+        # An exact match is better evidence than one after rounding.
+        fitting = exactly(self.singles)
+        # "You gave the input itself" is said only where no fitting slip has its own sentence.
+        if precise and all(slip.is_generic for slip in fitting):
+            fitting += exactly(self.input_slips)
         if digits > ROUNDED_DIGITS:
-            found += exactly(self.rare_slips)
-        if not found and fitting(self.singles, self.match_rtol):
-            # Where a usual slip fits, so may a subtle one: both are told.
-            found = [one for one in self.singles if agrees(given, one.column, self.match_rtol)]
-        if not found:
-            # Several ways to be wrong twice are a guess.
-            found = fitting(self.pairs, EXACT_RTOL, least=3)
-            found = found if len({str(pair.says) for pair in found}) == 1 else []
-        if tells and not found:
-            found = [one for one in self.rare_slips if agrees_exactly(given, one.column)]
-        # Who has it right in one part may have it wrong in another, but that is less likely.
-        likely = [one for one in found if one.names[0].partition(": ")[0] not in settled]
-        found = likely or found
-        figures = [given.value for _, given in self._computation.figure_inputs()]
-        return word_diagnosis(found, self.right, figures) if found else None
+            fitting += exactly(self.rare_slips)
+        if not fitting and nearly(self.singles, self.match_rtol):
+            # Once one slip fits, slips that need more digits are offered too.
+            fitting = [slip for slip in self.singles if agrees(given, slip.column, self.match_rtol)]
+        if not fitting:
+            # If several pairs fit, any of them would be a guess.
+            fitting = nearly(self.pairs, EXACT_RTOL, min_digits=3)
+            fitting = fitting if len({str(pair.says) for pair in fitting}) == 1 else []
+        if precise and not fitting:
+            fitting = [slip for slip in self.rare_slips if agrees_exactly(given, slip.column)]
+        # If another part shows that an input is right, prefer slips that don't touch it.
+        likely = [slip for slip in fitting if slip.names[0].partition(": ")[0] not in settled]
+        fitting = likely or fitting
+        figures = [figure.value for _, figure in self._computation.figure_inputs()]
+        return word_diagnosis(fitting, self.right, figures) if fitting else None
 
     @functools.cached_property
     def _own_slips(self):
@@ -255,94 +238,82 @@ class QuestionSlips:
 
     @functools.cached_property
     def input_slips(self) -> list[SlipValue]:
-        """Answers that are one of the inputs as it stands."""
+        """Slips that give one of the inputs as the answer."""
         return list_input_slips(self._computation)
 
     @functools.cached_property
     def rare_slips(self) -> list[SlipValue]:
-        """Slips that only an exact answer is told."""
-        told = [step.column for step in self.steps if ANOTHER_CHIP in step.names[0]]
-        told += [single.column for single in self.singles]
-        return [
-            one
-            for one in [*list_rare_slips(self._computation, self.steps), *self._changes_by_kind[2]]
-            if not any(are_equal(one.column, column) for column in told)
-        ]
+        """Slips that are reported only to an exact answer."""
+        known = [step.column for step in self.steps if ANOTHER_CHIP in step.names[0]]
+        known += [single.column for single in self.singles]
+        slips = [*list_rare_slips(self._computation, self.steps), *self._changes_by_kind[2]]
+        return [slip for slip in slips if not _is_among(slip.column, known)]
 
     def remark_if_right(self, given: Sequence[GivenNumber]) -> str | None:
-        """What to remark on an answer that is right; None if it is not."""
+        """Return the remark on a right answer, which may be empty; None for a wrong answer."""
         if agrees(given, self.right, self.rtol) and not self._is_nearer_to_a_slip(given):
             return ""
-        for other in self.alternatives:
-            if agrees_exactly(given, other.column, CLOSE_RTOL):
-                return str(other.says)
+        for alternative in self.alternatives:
+            if agrees_exactly(given, alternative.column, CLOSE_RTOL):
+                return str(alternative.says)
         return None
 
     def is_too_short(self, given: Sequence[GivenNumber]) -> bool:
-        """Whether numbers of one digit or two are the right ones rounded, and a slip's as well."""
-        few = max(one.digits for one in given) < 3
-        return few and agrees(given, self.right, EXACT_RTOL)
+        """Whether one or two digits are too few to tell the right answer from a slip."""
+        return max(number.digits for number in given) < 3 and agrees(given, self.right, EXACT_RTOL)
 
     def _is_nearer_to_a_slip(self, given):
-        """Whether an answer near the right one comes of a wrong method that gives nearly the same.
+        """Whether a wrong method explains the answer better than rounding does.
 
-        One that is the right value, rounded, does not, unless it is the other to the last digit;
-        nor does one that rounded inputs may have led to.
+        The right value, rounded, counts as a slip only if it equals that slip's value to the last
+        digit; so does a value that rounded inputs could have led to.
         """
         if agrees_exactly(given, self.right):
             return False
         off = 0.0 if agrees(given, self.right, EXACT_RTOL) else _distance(given, self.right)
         right = [GivenNumber(value) for value in self.right]
-        for one in self.steps + self.single_changes:
-            apart = _distance(right, one.column) > ROUNDED_INPUTS_RTOL
-            if _distance(given, one.column) < (max(off, SAME_RTOL) if apart else SAME_RTOL):
+        for slip in self.steps + self.single_changes:
+            apart = _distance(right, slip.column) > ROUNDED_INPUTS_RTOL
+            if _distance(given, slip.column) < (max(off, SAME_RTOL) if apart else SAME_RTOL):
                 return True
         return False
 
     def is_right_at(self, number: int, given: GivenNumber) -> bool:
-        """Whether the value of one case is right."""
+        """Whether the value is right in the case of this number."""
         return agrees([given], self.right[number : number + 1], self.rtol)
 
     def first_wrong_case(self, given: Sequence[GivenNumber]) -> int:
-        """The first case that is not right."""
+        """Return the number of the first case that is wrong."""
         return next(n for n, value in enumerate(given) if not self.is_right_at(n, value))
 
     def slips_within_tolerance(self) -> list[str]:
-        """The slips that would be taken for right: an error of the question."""
+        """Return the names of slips that would count as right: a fault of the question."""
         right = [GivenNumber(value) for value in self.right]
         return [
-            " and ".join(candidate.names)
-            for candidate in self.singles
-            if candidate not in self.single_changes and agrees(right, candidate.column, self.rtol)
+            " and ".join(slip.names)
+            for slip in self.singles
+            if slip not in self.single_changes and agrees(right, slip.column, self.rtol)
         ]
 
     def _mistaken_inputs(self) -> Iterator[SlipValue]:
-        """What comes of each input when another value is taken for it.
+        """Slips that replace one input by a value it can be mistaken for.
 
-        A wrong figure may only turn the choice of a ``max``. What comes of it is then the act of
-        taking the other value.
+        A wrong input can make ``max`` pick its other argument. That is reported as "took the other
+        value", not as a wrong input.
         """
-        for name, given in self._computation.used_inputs():
-            seen = [
-                one.column
-                for one in self._changes_by_kind[0]
-                if EXTREME_CHANGE.search(one.names[0])
-            ]
-            for other in given.mistaken_for:
-                column = self._computation.compute({name: other.value})
-                if not any(are_equal(column, before) for before in seen):
+        changes = self._changes_by_kind[0]
+        extremes = [slip.column for slip in changes if EXTREME_CHANGE.search(slip.names[0])]
+        for name, figure in self._computation.used_inputs():
+            seen = extremes[:]
+            for mistaken in figure.mistaken_for:
+                column = self._computation.compute({name: mistaken.value})
+                if not _is_among(column, seen):
                     seen.append(column)
-                    names = (f"{name}: {other.name}",)
-                    says = self._words.get(names[0], other.says)
-                    often = is_plain_factor(other.value, given.value)
-                    yield SlipValue(
-                        names,
-                        column,
-                        says,
-                        min_digits=other.min_digits,
-                        where=given.what,
-                        ambiguous=often,
-                    )
+                    slip = f"{name}: {mistaken.name}"
+                    says = self._words.get(slip, mistaken.says)
+                    ambiguous = is_plain_factor(mistaken.value, figure.value)
+                    details = {"min_digits": mistaken.min_digits, "where": figure.what}
+                    yield SlipValue((slip,), column, says, ambiguous=ambiguous, **details)
 
     def _inverted_slips(self) -> Iterator[SlipValue]:
         dimension = units.DIMENSIONS[self._computation.unit]
@@ -355,9 +326,9 @@ class QuestionSlips:
             yield SlipValue(("the rest",), column, Sentence("slip.rest"))
 
     def _likely_pairs(self) -> Iterator[SlipValue]:
-        """A step with a wrong unit, then with a 2, then with the bits of a byte.
+        """Each step with a wrong unit, then with a factor of 2, then with bits for bytes.
 
-        There are only as many as leave chance matches rare.
+        The pairs stop once they would make chance matches too likely.
         """
         factors = [*factor_scales(self._computation)]
         meets, room = 0, CHANCE_OF_PAIRS * WINDOW / (2 * EXACT_RTOL)
@@ -366,23 +337,20 @@ class QuestionSlips:
         named = [scale for scale in unit_scales(self._computation.unit) if scale.credit]
         for second in [] if self._exact else [*named, *factors]:
             for step in self.singles:
-                # Two factors make one, and a slip that takes three digits to see is told alone.
+                # Two factors are one factor. A slip that needs three digits is reported alone.
                 usual = step in self.steps and step.min_digits < 3
                 if not usual and (second in factors or step.names[0] not in plain):
                     continue
                 if BITS in step.names[0] and second.factor in (8, 1 / 8):
-                    # Bits taken for bytes and bytes for bits cancel.
-                    continue
+                    continue  # the two would cancel
                 column = tuple(second.factor * value for value in step.column)
-                # Where two slips cancel, an answer shows neither.
                 right = agrees([GivenNumber(value) for value in column], self.right, self.rtol)
-                if right or any(are_equal(column, other) for other in known):
+                if right or _is_among(column, known):
                     continue
                 pair = SlipValue(
                     (*step.names, second.name),
                     column,
                     Sentence("slip.besides", first=step.says, second=second.says_besides),
-                    # In the wrong unit a slip keeps its share; with a factor lost it does not.
                     min(step.credit, second.credit),
                     is_certain=False,
                 )
@@ -397,9 +365,13 @@ class QuestionSlips:
         return all(ratio > 0 and abs(math.log10(ratio)) <= DECADES / 2 for ratio in ratios)
 
 
+def _is_among(column, columns):
+    return any(are_equal(column, other) for other in columns)
+
+
 def _distance(given, column):
-    """How far numbers lie from values, as a share of them, at the worst."""
+    """The largest relative difference between numbers and values."""
     return max(
-        abs(one.value - value) / abs(value) if value else math.inf if one.value else 0.0
-        for one, value in zip(given, column, strict=True)
+        abs(number.value - value) / abs(value) if value else math.inf if number.value else 0.0
+        for number, value in zip(given, column, strict=True)
     )

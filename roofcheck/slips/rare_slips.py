@@ -1,8 +1,8 @@
-"""Slips of which there are so many that a rounded answer meets one by chance.
+"""Slips that are so many that a rounded answer would match one by chance.
 
-They are another chip of the table, a product for a quotient, a capacity for a bandwidth, lost
-parentheses, and an input given as the answer. Each is told only to an answer that is exactly what
-it gives.
+They are another chip of the table, a product instead of a quotient, a capacity instead of a
+bandwidth, lost parentheses, and an input given as the answer. They're reported only to an answer
+that matches exactly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from roofcheck.steps.inputs import ANOTHER_CHIP
 
 
 def list_input_slips(computation: Computation) -> list[SlipValue]:
-    """Answers that are one of the inputs as it stands."""
+    """Return the slips that give one of the inputs as the answer."""
     found = []
     for name, given in computation.figure_inputs():
         says = Sentence("slip.input", what=given.what)
@@ -27,7 +27,7 @@ def list_input_slips(computation: Computation) -> list[SlipValue]:
 
 
 def list_rare_slips(computation: Computation, steps: Sequence[SlipValue]) -> list[SlipValue]:
-    """All other rare slips; ``steps`` are the usual ones, each of which may be upside down, too."""
+    """Return all other rare slips; each of the usual ``steps`` may also be inverted."""
     found = [
         *_across_slips(computation),
         *_other_chip_slips(computation),
@@ -38,7 +38,7 @@ def list_rare_slips(computation: Computation, steps: Sequence[SlipValue]) -> lis
 
 
 def _across_slips(computation) -> Iterator[SlipValue]:
-    """Each rate multiplied for divided, or the other way round; and what is seldom taken for it."""
+    """Rates used upside down, and values that are seldom mistaken for an input."""
     for name, given in computation.figure_inputs():
         if given.unit.endswith("/s"):
             says = Sentence("slip.across", what=given.what)
@@ -50,11 +50,9 @@ def _across_slips(computation) -> Iterator[SlipValue]:
 
 
 def _other_chip_slips(computation) -> Iterator[SlipValue]:
-    """The formula with one figure, or all, of every other chip of the table."""
     of_chip = {name: given for name, given in computation.figure_inputs() if given.chips}
     for main in dict.fromkeys(given.chips[0] for given in of_chip.values()):
         names = [name for name, given in of_chip.items() if given.chips[0] == main]
-        # Chips that give the same value are named together.
         owners: dict[tuple, dict[str, None]] = {}
         for other in (chip for chip in course_chips() if chip.name != main):
             fitting = [name for name in names if of_chip[name].fits_chip(other)]
@@ -74,7 +72,7 @@ def _value_on(given, main, other):
 
 
 def _parentheses_slips(computation) -> Iterator[SlipValue]:
-    """a / b * 10**12, where the power should divide."""
+    """Powers of ten on the wrong side, as in a / b * 10**12 for a / (b * 10**12)."""
     for power in range(16, 31):
         for sign in (power, -power):
             words = {"power": power, "way": word_direction(10.0**sign), "half": power // 2}
@@ -84,10 +82,9 @@ def _parentheses_slips(computation) -> Iterator[SlipValue]:
 
 
 def _inverted_slips(computation, steps) -> Iterator[SlipValue]:
-    """Each usual slip turned upside down."""
     if units.DIMENSIONS[computation.unit] in ("intensity", "ratio"):
         for step in steps:
-            # A step that gives 1 gives the same upside down.
+            # The inverse of 1 is 1.
             turned = tuple(1 / value for value in step.column) if all(step.column) else step.column
             if not are_equal(turned, step.column):
                 second = Sentence("slip.beside-inverted")

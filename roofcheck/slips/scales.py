@@ -1,4 +1,4 @@
-"""Slips that only change a result by a factor: a unit, a prefix, a 2, the bits of a byte."""
+"""Slips that scale the result: a unit, a prefix, a factor of 2, bits for bytes."""
 
 import math
 from collections.abc import Iterator
@@ -9,14 +9,14 @@ from roofcheck.reading.agreement import are_equal
 from roofcheck.sentences import Sentence, join_items, word_direction
 from roofcheck.steps.computation import Computation, SlipValue
 
-# The share that a half-right answer keeps: right but for its unit, one of two, one branch of two.
+# The share for a half-right answer: the wrong unit, one of two parts, one of two branches.
 HALF_CREDIT = 0.5
 POWERS = (3, -3, 6, -6, 9, -9, 12, -12, 15, -15)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A factor, what to say of it, and what to say of it beside another slip."""
+    """A factor with two sentences: one for it alone, one for it together with another slip."""
 
     name: str
     factor: float
@@ -25,13 +25,13 @@ class Scale:
     credit: float = 0.0
 
     def apply_to(self, right) -> SlipValue:
-        """What it makes of the right values."""
+        """Return the slip that scales the right values."""
         column = tuple(self.factor * value for value in right)
         return SlipValue((self.name,), column, self.says, self.credit, is_certain=False)
 
 
 def unit_scales(unit: str) -> Iterator[Scale]:
-    """The answer in another unit, or off by a prefix."""
+    """Yield the scales of other units and of SI prefixes."""
     named = units.WRONG_UNITS.get(unit, {})
     for other, factor in named.items():
         words = {"other": units.format_unit(other), "unit": units.format_unit(unit)}
@@ -43,7 +43,7 @@ def unit_scales(unit: str) -> Iterator[Scale]:
 
 
 def factor_scales(computation: Computation) -> Iterator[Scale]:
-    """A 2 too many or too few, and the 8 bits of a byte where there are bytes."""
+    """Yield the factors of 2, and of 8 if the inputs are in bytes."""
     for factor in (2.0, 0.5):
         places = join_items(dict.fromkeys(_sources_of_two(computation, factor)))
         scale = _make_scale(f"factor {factor:g}", factor, "two", way=word_direction(factor))
@@ -55,7 +55,7 @@ def factor_scales(computation: Computation) -> Iterator[Scale]:
 
 
 def zero_scales(unit: str) -> Iterator[Scale]:
-    """A zero or two too many or too few."""
+    """Yield the factors of 10 and 100 that no unit explains."""
     for factor in (10.0, 0.1, 100.0, 0.01):
         if not any(
             math.isclose(factor, known) for known in units.WRONG_UNITS.get(unit, {}).values()
@@ -66,13 +66,12 @@ def zero_scales(unit: str) -> Iterator[Scale]:
 
 
 def _make_scale(name, factor, key, credit=0.0, **words):
-    """A Scale that the table has words for both alone and beside another slip."""
     says, besides = (Sentence(f"slip.{form}", **words) for form in (key, f"beside-{key}"))
     return Scale(name, factor, says, besides, credit)
 
 
 def _sources_of_two(computation, factor):
-    """Where a factor of 2 in an input is one in the result."""
+    """Yield the sources of a factor of 2 in an input that scale the result by ``factor``."""
     wanted = tuple(factor * value for value in computation.right)
     for name, given in computation.figure_inputs():
         for change in (2.0, 0.5):

@@ -1,7 +1,7 @@
-"""What can go wrong in a step, whatever the question: an operation turned, a factor left out.
+"""The mistakes that any derivation allows: a changed operation, a factor left out.
 
-An act changes one place of one step of a derivation. Its sentence says what was done there, and
-asserts no more.
+A change alters one place in one step of a derivation, and its sentence says only what was done
+there.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,9 +26,9 @@ from roofcheck.steps.derivation import Derivation, Step
 from roofcheck.steps.inputs import Input
 
 TWO = Constant(2)
-# A name of so few letters is a symbol of the question's text.
+# Names this short are symbols and are shown as they are.
 SYMBOL_LETTERS = 2
-# How the kinds of change begin that put something else in place of the larger or smaller value.
+# Prefixes of the kinds of change that replace a max or min.
 EXTREME_KINDS = ("max-", "min-")
 SCALE_KINDS = {"doubled": (2, 1), "halved": (2, -1), "eightfold": (8, 1), "eighth": (8, -1)}
 SELDOM_KINDS = ("squared", *SCALE_KINDS)
@@ -36,11 +36,11 @@ SELDOM_KINDS = ("squared", *SCALE_KINDS)
 
 @dataclass(frozen=True)
 class SingleChange:
-    """One change of a derivation: its name, the same in every draw; what comes of it; its sentence.
+    """One change of a derivation: its name, the same in every draw; the result; its sentence.
 
-    ``where`` names what was treated wrongly; ``left_out`` is the input that was left out, if it was
-    one. A ``plain`` act is true of its value however that came about: a step given for the answer,
-    one of two values in place of the larger. A ``is_seldom`` one is told only where nothing else fits.
+    ``where`` names the part that is wrong, ``left_out`` the input that is missing, if one is.
+    ``holds_for_value``: the sentence is true of the number itself ("that is T_math"), whatever the
+    student did. ``is_seldom``: the change is reported only if nothing else fits.
     """
 
     name: str
@@ -54,7 +54,7 @@ class SingleChange:
 
 @dataclass(frozen=True)
 class TreeChange:
-    """A tree with one place changed: the kind of change, and the nodes that its sentence names."""
+    """A tree with one place changed, the kind of change, and the nodes that its sentence names."""
 
     tree: Node
     kind: str
@@ -64,9 +64,9 @@ class TreeChange:
 def list_single_changes(
     derivation: Derivation, inputs: Mapping[str, Input]
 ) -> Iterator[SingleChange]:
-    """Every act on every step, and each step on the way given for the answer.
+    """Yield every change of every step, and each earlier step given as the answer.
 
-    The steps nearest to the answer come first: of two that give one value, they say more.
+    The last steps come first: if two changes give the same value, the later step says more.
     """
     symbols = [name for name in derivation.names if name not in inputs]
     words = _ChangeWording(derivation, inputs)
@@ -81,14 +81,14 @@ def list_single_changes(
             *_swap_changes(step, inputs),
             *_scale_changes(step, symbols),
         ):
-            # The last step without all but one name is that figure, given for the answer.
+            # A last step that is down to one name is that input; ``list_input_slips`` reports it.
             bare = step is last and isinstance(change.tree, Name)
             if not bare or change.kind.startswith(EXTREME_KINDS):
                 yield words.make_change(step, change)
 
 
 class _LazyPart:
-    """A part of a step, written when it is shown, in the language of the day."""
+    """A part of a step, formatted only when a message shows it."""
 
     def __init__(self, node, symbol):
         self._node, self._symbol = node, symbol
@@ -98,7 +98,7 @@ class _LazyPart:
 
 
 class _ChangeWording:
-    """How the sentences about one question name its inputs, steps and parts of steps."""
+    """The names of one question's inputs, steps and parts of steps in its sentences."""
 
     def __init__(self, derivation, inputs):
         self._derivation = derivation
@@ -116,7 +116,7 @@ class _ChangeWording:
         return _LazyPart(node, self._symbol)
 
     def _symbol(self, name):
-        """A name within a part of a step: n stays n, and a word is put as a sentence names it."""
+        """Keep a symbol such as n, and spell out a longer name."""
         return name if len(name) <= SYMBOL_LETTERS else str(self.name_part(name))
 
     def make_change(self, step: Step, change: TreeChange) -> SingleChange:
@@ -124,16 +124,14 @@ class _ChangeWording:
         fields = {name: self.name_part(node) for name, node in change.about.items()}
         what = change.about["what"]
         alone = step is self._derivation.steps[-1] and isinstance(what, Name)
-        place = fields["what"] if alone else self.name_part(step.name)
-        if change.kind == "short":
-            fields = plain
+        step_name = self.name_part(step.name)
+        place = fields["what"] if alone else step_name
+        fields = plain if change.kind == "short" else fields
         left_out = change.kind == "left-out" and isinstance(what, Name)
         return SingleChange(
             f"{step.name}: {change.kind} {', '.join(plain.values())}",
             self._derivation.with_step(step.name, change.tree),
-            Sentence(
-                f"act.{_sentence_key(step, change.kind)}", **fields, step=self.name_part(step.name)
-            ),
+            Sentence(f"act.{_sentence_key(step, change.kind)}", **fields, step=step_name),
             place,
             what.name if left_out else "",
             holds_for_value=change.kind.startswith(EXTREME_KINDS),
@@ -142,13 +140,12 @@ class _ChangeWording:
 
 
 def _sentence_key(step, kind):
-    """The key of a change's sentence; the longer of two times has sentences of its own."""
+    """Return the key of a change's sentence; a max of times has its own sentences."""
     timed = DIMENSIONS.get(step.unit) == "time"
     return f"{kind}-time" if timed and kind.startswith(EXTREME_KINDS[0]) else kind
 
 
 def list_tree_changes(tree: Node) -> Iterator[TreeChange]:
-    """Every change of one place in a tree."""
     yield from _root_changes(tree)
     parts = tree.parts()
     for number, part in enumerate(parts):
@@ -200,8 +197,7 @@ def _sum_changes(tree, terms):
 
 
 def _adds_two_names(terms):
-    """Whether two steps or inputs are added, such as two times."""
-    return len(terms) == 2 and all(sign > 0 and isinstance(each, Name) for sign, each in terms)
+    return len(terms) == 2 and all(sign > 0 and isinstance(term, Name) for sign, term in terms)
 
 
 def _product_changes(tree, factors):
@@ -214,23 +210,20 @@ def _product_changes(tree, factors):
         yield TreeChange(make_product([*factors, (sign, factor)]), "squared", {"what": factor})
         if isinstance(factor, Sum) and others:
             yield TreeChange(_without_parentheses(factors, number), "parentheses", {"what": factor})
-    below = [each for each in factors if each[0] < 0]
-    above = [each for each in factors if each[0] > 0]
+    below = [pair for pair in factors if pair[0] < 0]
+    above = [pair for pair in factors if pair[0] > 0]
     if below:
         turned = make_product([(-sign, factor) for sign, factor in factors])
         yield TreeChange(turned, "turned", {"what": tree})
     if len(below) > 1 and above:
-        yield TreeChange(
-            make_product(above),
-            "undivided",
-            {"what": make_product([(1, each) for _, each in below])},
-        )
+        divisor = make_product([(1, factor) for _, factor in below])
+        yield TreeChange(make_product(above), "undivided", {"what": divisor})
 
 
 def _without_parentheses(factors, number):
-    """The product whose factor of this number, a sum, has lost its parentheses.
+    """Return a product without the parentheses around the sum that is factor ``number``.
 
-    What stands before the sum goes with its first term, and what follows with its last.
+    The factors before the sum go with its first term, those after it with its last.
     """
     sign, inner = factors[number]
     terms = list(inner.terms)
@@ -242,26 +235,25 @@ def _without_parentheses(factors, number):
 def _extreme_changes(tree):
     kind, arguments = tree.function, tree.arguments
     other = "min" if kind == "max" else "max"
-    everything = make_sum([(1, each) for each in arguments])
-    named = {"what": tree}
-    yield TreeChange(everything, f"{kind}-sum", named)
-    for each in arguments:
-        yield TreeChange(each, f"{kind}-alone", {"what": each})
-    # Of two numbers the other one is one alone, of two columns it is not.
-    yield TreeChange(Call(other, arguments), f"{kind}-other", named)
+    everything = make_sum([(1, argument) for argument in arguments])
+    about = {"what": tree}
+    yield TreeChange(everything, f"{kind}-sum", about)
+    for argument in arguments:
+        yield TreeChange(argument, f"{kind}-alone", {"what": argument})
+    # For two numbers this equals one argument alone; for two columns it does not.
+    yield TreeChange(Call(other, arguments), f"{kind}-other", about)
     if len(arguments) == 2:
         difference = make_sum([(1, arguments[0]), (-1, arguments[1])])
-        yield TreeChange(Call("abs", (difference,)), f"{kind}-difference", named)
+        yield TreeChange(Call("abs", (difference,)), f"{kind}-difference", about)
     mean = make_product([(1, everything), (-1, Constant(len(arguments)))])
-    yield TreeChange(mean, f"{kind}-mean", named)
+    yield TreeChange(mean, f"{kind}-mean", about)
     if len(arguments) > 2:
-        for number, each in enumerate(arguments):
+        for number, argument in enumerate(arguments):
             rest = arguments[:number] + arguments[number + 1 :]
-            yield TreeChange(Call(kind, rest), "left-out", {"what": each})
+            yield TreeChange(Call(kind, rest), "left-out", {"what": argument})
 
 
 def _swap_changes(step, inputs):
-    """The step with one input taken for another of the same unit."""
     figures = {name: given for name, given in inputs.items() if given.what}
     for name in dict.fromkeys(find_names(step.tree)):
         for other, given in figures.items():
@@ -271,7 +263,6 @@ def _swap_changes(step, inputs):
 
 
 def _scale_changes(step, symbols):
-    """The step with an argument of a function doubled or halved, or with its bits for its bytes."""
     for name in dict.fromkeys(find_names(step.tree)):
         if name in symbols:
             for kind, (factor, sign) in SCALE_KINDS.items():
@@ -280,7 +271,6 @@ def _scale_changes(step, symbols):
 
 
 def _replace_name(tree, name, other):
-    """A tree with another node in place of a name."""
     if isinstance(tree, Name):
         return other if tree.name == name else tree
     return tree.with_parts(tuple(_replace_name(part, name, other) for part in tree.parts()))

@@ -1,1 +1,1 @@
-"""A question's named steps: their arithmetic, what they compute with, and their values."""
+"""Derivations of answers: arithmetic, inputs, steps and values."""

@@ -1,11 +1,10 @@
-"""The arithmetic of question tables: read from text, worked out, changed and shown.
+"""The arithmetic of question tables: read, evaluate, change and format expressions.
 
-An expression is a tree of a few kinds of nodes. Sums and products are flat, so that leaving out a
-term or turning a division into a multiplication is a change of one entry. Nothing that is read is
-ever run as code.
+An expression is a tree of nodes. Sums and products are flat, so leaving out a term or turning a
+division into a multiplication changes one entry. Nothing that is read is ever run as code.
 
-The text of a tree is written as on paper, with ``shown`` for its names: 2¹⁰, ⌈a / b⌉. The ``plain``
-one is the same in every language and can be typed, so it is what parts of a tree go by.
+``text`` formats a tree as on paper, with ``format_name`` for its names: 2¹⁰, ⌈a / b⌉. If ``plain``,
+the text is the same in every language and can be typed, so it can name a part of a tree.
 """
 
 import ast
@@ -28,20 +27,32 @@ COMPARISONS = {
     ast.Lt: ("<", operator.lt), ast.LtE: ("≤", operator.le), ast.Gt: (">", operator.gt),
     ast.GtE: ("≥", operator.ge), ast.Eq: ("=", operator.eq), ast.NotEq: ("≠", operator.ne),
 }  # fmt: skip
-# What a text writes around the argument of a function.
+# The brackets that a text puts around the argument of a function.
 BRACKETS = {
     "ceil": "⌈⌉", "floor": "⌊⌋", "abs": "||", "sqrt": ("√(", ")"), "log2": ("log₂(", ")"),
 }  # fmt: skip
-# How tightly a kind of node binds, for the parentheses that its text needs.
+# Precedences of the kinds of nodes, which decide on parentheses.
 CONDITIONAL, LOGICAL, COMPARISON, SUM, PRODUCT, POWER, ATOM = range(7)
-# A number with a larger denominator is a decimal fraction, which is shown as one.
+# A number with a larger denominator is shown as a decimal fraction.
 MAX_DENOMINATOR = 1024
 Values = Mapping[str, Any]
 
 
+class _Node:
+    """A node of a tree; ``children`` names the field with its parts, if it has any."""
+
+    children = ""
+
+    def parts(self) -> tuple["Node", ...]:
+        return getattr(self, self.children) if self.children else ()
+
+    def with_parts(self, parts) -> "Node":
+        return replace(self, **{self.children: tuple(parts)}) if self.children else self
+
+
 @dataclass(frozen=True)
-class Constant:
-    """A number; ``label`` is how a text shows it, if not by its digits."""
+class Constant(_Node):
+    """A number; a text shows its ``label``, if there is one, instead of digits."""
 
     number: float
     label: str | Sentence = ""
@@ -50,18 +61,12 @@ class Constant:
     def value(self, values: Values):
         return self.number
 
-    def text(self, shown: Callable[[str], str], plain: bool = False) -> str:
+    def text(self, format_name: Callable[[str], str], plain: bool = False) -> str:
         return f"{self.number:,.10g}" if plain else f"{self.label or format_number(self.number)}"
-
-    def parts(self) -> tuple["Node", ...]:
-        return ()
-
-    def with_parts(self, parts) -> "Node":
-        return self
 
 
 @dataclass(frozen=True)
-class Name:
+class Name(_Node):
     """An input, an earlier step, or a symbol of a formula."""
 
     name: str
@@ -70,23 +75,17 @@ class Name:
     def value(self, values):
         return values[self.name]
 
-    def text(self, shown, plain=False):
-        return shown(self.name)
-
-    def parts(self):
-        return ()
-
-    def with_parts(self, parts):
-        return self
+    def text(self, format_name, plain=False):
+        return format_name(self.name)
 
 
 @dataclass(frozen=True)
-class Sum:
+class Sum(_Node):
     """Terms that are added, or subtracted where their ``signs`` are -1."""
 
     terms: tuple["Node", ...]
     signs: tuple[int, ...]
-    precedence = SUM
+    precedence, children = SUM, "terms"
 
     def value(self, values):
         total = 0
@@ -94,28 +93,22 @@ class Sum:
             total = total + term.value(values) if sign > 0 else total - term.value(values)
         return total
 
-    def text(self, shown, plain=False):
+    def text(self, format_name, plain=False):
         parts = [
-            ("+ " if sign > 0 else "− ") + _format_inside(term, PRODUCT, shown, plain)
+            ("+ " if sign > 0 else "− ") + _format_inside(term, PRODUCT, format_name, plain)
             for sign, term in zip(self.signs, self.terms, strict=True)
         ]
         text = " ".join(parts).removeprefix("+ ")
         return f"−{text[2:]}" if self.signs[0] < 0 else text
 
-    def parts(self):
-        return self.terms
-
-    def with_parts(self, parts):
-        return replace(self, terms=tuple(parts))
-
 
 @dataclass(frozen=True)
-class Product:
+class Product(_Node):
     """Factors that are multiplied, or divided by where their ``signs`` are -1."""
 
     factors: tuple["Node", ...]
     signs: tuple[int, ...]
-    precedence = PRODUCT
+    precedence, children = PRODUCT, "factors"
 
     def value(self, values):
         above = below = 1
@@ -126,34 +119,29 @@ class Product:
                 below = below * factor.value(values)
         return above / below if -1 in self.signs else above
 
-    def text(self, shown, plain=False):
+    def text(self, format_name, plain=False):
         above, below = (
             [
-                _format_inside(each, self._min_precedence(each), shown, plain)
-                for each in self.side(sign)
+                _format_inside(factor, self._min_precedence(factor), format_name, plain)
+                for factor in self.side(sign)
             ]
             for sign in (1, -1)
         )
         text = " · ".join(above or ["1"])
         if len(below) > 1:
             return f"{text} / ({' · '.join(below)})"
-        return (
-            f"{text} / {_format_inside(self.side(-1)[0], POWER, shown, plain)}" if below else text
-        )
+        if not below:
+            return text
+        return f"{text} / {_format_inside(self.side(-1)[0], POWER, format_name, plain)}"
 
     def _min_precedence(self, factor):
-        """How tightly a factor has to bind: a quotient among others would be read as another."""
+        """Return the precedence that a factor needs; a quotient needs parentheses."""
         return POWER if isinstance(factor, Product) and -1 in factor.signs else PRODUCT
 
     def side(self, sign: int) -> list["Node"]:
-        """The factors above the stroke, or with -1 those below."""
-        return [each for each, own in zip(self.factors, self.signs, strict=True) if own == sign]
-
-    def parts(self):
-        return self.factors
-
-    def with_parts(self, parts):
-        return replace(self, factors=tuple(parts))
+        """Return the factors above the stroke, or with -1 those below."""
+        pairs = zip(self.factors, self.signs, strict=True)
+        return [factor for factor, own_sign in pairs if own_sign == sign]
 
 
 @dataclass(frozen=True)
@@ -165,17 +153,17 @@ class Power:
     precedence = POWER
 
     def value(self, values):
-        found = self.base.value(values) ** self.exponent.value(values)
-        if isinstance(found, complex):
+        power = self.base.value(values) ** self.exponent.value(values)
+        if isinstance(power, complex):
             raise ValueError("a root of a negative number")
-        return found
+        return power
 
-    def text(self, shown, plain=False):
-        base = _format_inside(self.base, ATOM, shown, plain)
+    def text(self, format_name, plain=False):
+        base = _format_inside(self.base, ATOM, format_name, plain)
         match self.exponent:
             case Constant(int() as whole) if not plain:
                 return base + str(whole).translate(TO_SUPERSCRIPT)
-        return f"{base}^{_format_inside(self.exponent, ATOM, shown, plain)}"
+        return f"{base}^{_format_inside(self.exponent, ATOM, format_name, plain)}"
 
     def parts(self):
         return (self.base, self.exponent)
@@ -185,84 +173,66 @@ class Power:
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(_Node):
     """One of the FUNCTIONS, called."""
 
     function: str
     arguments: tuple["Node", ...]
-    precedence = ATOM
+    precedence, children = ATOM, "arguments"
 
     def value(self, values):
-        return FUNCTIONS[self.function](*(each.value(values) for each in self.arguments))
+        return FUNCTIONS[self.function](*(argument.value(values) for argument in self.arguments))
 
-    def text(self, shown, plain=False):
+    def text(self, format_name, plain=False):
         left, right = f"{self.function}(", ")"
         if not plain:
             left, right = BRACKETS.get(self.function, (left, right))
-        return f"{left}{', '.join(each.text(shown, plain) for each in self.arguments)}{right}"
-
-    def parts(self):
-        return self.arguments
-
-    def with_parts(self, parts):
-        return replace(self, arguments=tuple(parts))
+        texts = (argument.text(format_name, plain) for argument in self.arguments)
+        return f"{left}{', '.join(texts)}{right}"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(_Node):
     """A chain of comparisons, such as ``0 < x < 1``."""
 
     __test__ = False  # no test, for pytest
 
     signs: tuple[str, ...]
     operands: tuple["Node", ...]
-    precedence = COMPARISON
+    precedence, children = COMPARISON, "operands"
 
     def value(self, values):
-        found = [each.value(values) for each in self.operands]
-        known = dict(COMPARISONS.values())
-        pairs = zip(self.signs, found, found[1:], strict=False)
-        return all(known[sign](left, right) for sign, left, right in pairs)
+        operands = [operand.value(values) for operand in self.operands]
+        functions = dict(COMPARISONS.values())
+        pairs = zip(self.signs, operands, operands[1:], strict=False)
+        return all(functions[sign](left, right) for sign, left, right in pairs)
 
-    def text(self, shown, plain=False):
-        words = [_format_inside(each, SUM, shown, plain) for each in self.operands]
+    def text(self, format_name, plain=False):
+        words = [_format_inside(operand, SUM, format_name, plain) for operand in self.operands]
         rest = (f" {sign} {word}" for sign, word in zip(self.signs, words[1:], strict=True))
         return words[0] + "".join(rest)
 
-    def parts(self):
-        return self.operands
-
-    def with_parts(self, parts):
-        return replace(self, operands=tuple(parts))
-
 
 @dataclass(frozen=True)
-class Logical:
+class Logical(_Node):
     """Conditions that all hold, or with ``word`` "or" at least one of them."""
 
     word: str
     conditions: tuple["Node", ...]
-    precedence = LOGICAL
+    precedence, children = LOGICAL, "conditions"
 
     def value(self, values):
         hold = all if self.word == "and" else any
-        return hold(each.value(values) for each in self.conditions)
+        return hold(condition.value(values) for condition in self.conditions)
 
-    def text(self, shown, plain=False):
+    def text(self, format_name, plain=False):
+        texts = [_format_inside(part, COMPARISON, format_name, plain) for part in self.conditions]
         if plain:
-            return f" {self.word} ".join(
-                _format_inside(each, COMPARISON, shown, plain) for each in self.conditions
-            )
-        first, *rest = (_format_inside(each, COMPARISON, shown, plain) for each in self.conditions)
-        for each in rest:
-            first = sentence(f"list.{self.word}", before=first, last=each)
+            return f" {self.word} ".join(texts)
+        first, *rest = texts
+        for text in rest:
+            first = sentence(f"list.{self.word}", before=first, last=text)
         return first
-
-    def parts(self):
-        return self.conditions
-
-    def with_parts(self, parts):
-        return replace(self, conditions=tuple(parts))
 
 
 @dataclass(frozen=True)
@@ -277,10 +247,10 @@ class Conditional:
     def value(self, values):
         return (self.then if self.condition.value(values) else self.other).value(values)
 
-    def text(self, shown, plain=False):
+    def text(self, format_name, plain=False):
         then, condition, other = (
-            _format_inside(each, LOGICAL, shown, plain)
-            for each in (self.then, self.condition, self.other)
+            _format_inside(part, LOGICAL, format_name, plain)
+            for part in (self.then, self.condition, self.other)
         )
         if plain:
             return f"{then} if {condition} else {other}"
@@ -297,15 +267,15 @@ Node = Constant | Name | Sum | Product | Power | Call | Comparison | Logical | C
 
 
 class ExpressionError(ValueError):
-    """A text is no expression; the message says what in it is not understood."""
+    """A text is not an expression; the message names the part that is not understood."""
 
 
 def read_expression(text: str, figures: Mapping[str, Callable[..., float]] = {}) -> Node:
-    """The tree of an expression.
+    """Return the tree of an expression.
 
     It may hold numbers, names, + - * / // **, comparisons, ``and``, ``or``, ``a if c else b``,
-    the FUNCTIONS, and calls of ``figures`` with texts, whose value is looked up at once. A figure
-    that is a kind of Call is one of expressions. Raises ExpressionError for anything else.
+    the FUNCTIONS, and calls of ``figures`` with texts, which are evaluated at once. A figure that
+    is a subclass of Call takes expressions. Raises ExpressionError for anything else.
 
     >>> tree = read_expression("2 * (n - 1) / n * V / W")
     >>> tree.value({"n": 4, "V": 8, "W": 3}), tree.text(str)
@@ -320,7 +290,7 @@ def read_expression(text: str, figures: Mapping[str, Callable[..., float]] = {})
 
 
 def find_names(tree: Node) -> Iterator[str]:
-    """The names in a tree, each as often as it stands there."""
+    """Yield the names in a tree, with repetitions."""
     if isinstance(tree, Name):
         yield tree.name
     for part in tree.parts():
@@ -328,29 +298,29 @@ def find_names(tree: Node) -> Iterator[str]:
 
 
 def suggest_name(name: str, known) -> str:
-    """What a name that is not known may have been meant to be, for an error."""
-    found = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {found[0]!r}?" if found else f"; known are {', '.join(known)}"
+    """Return the end of an error about an unknown name: the nearest known one, or all."""
+    nearest = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {nearest[0]!r}?" if nearest else f"; known are {', '.join(known)}"
 
 
 def make_product(factors: list[tuple[int, Node]]) -> Node:
-    """The product of factors with their signs; the factor itself where there is but one."""
+    """Return the product of factors with their signs; a single factor stays as it is."""
     if [sign for sign, _ in factors] == [1]:
         return factors[0][1]
-    return Product(tuple(each for _, each in factors), tuple(sign for sign, _ in factors))
+    return Product(tuple(factor for _, factor in factors), tuple(sign for sign, _ in factors))
 
 
 def make_sum(terms: list[tuple[int, Node]]) -> Node:
-    """The sum of terms with their signs; the term itself where there is but one."""
+    """Return the sum of terms with their signs; a single term stays as it is."""
     if [sign for sign, _ in terms] == [1]:
         return terms[0][1]
-    return Sum(tuple(each for _, each in terms), tuple(sign for sign, _ in terms))
+    return Sum(tuple(term for _, term in terms), tuple(sign for sign, _ in terms))
 
 
 def substitute(tree: Node, trees: Mapping[str, Node]) -> Node:
-    """The tree with others in place of names; sums and products stay flat.
+    """Return the tree with other trees for names; sums and products stay flat.
 
-    Of a product the numbers come first, as one, and what it multiplies and divides by is left out.
+    Products are simplified: numbers are merged and come first, and equal factors cancel.
 
     >>> substitute(read_expression("2 * a / b"), {"b": read_expression("n * a / 3")}).text(str)
     '6 / n'
@@ -367,26 +337,25 @@ def substitute(tree: Node, trees: Mapping[str, Node]) -> Node:
 
 
 def _flatten(kind, parts, signs):
-    """Parts with their signs, those of a part of the same kind in its place."""
+    """Return parts with their signs; a part of the same kind is replaced by its own parts."""
     pairs = []
     for sign, part in zip(signs, parts, strict=True):
         within = (
             zip(part.signs, part.parts(), strict=True) if isinstance(part, kind) else [(1, part)]
         )
-        pairs += [(sign * inner, each) for inner, each in within]
+        pairs += [(sign * inner_sign, inner) for inner_sign, inner in within]
     return pairs
 
 
 def _cancel_factors(factors):
-    """The product of factors with their signs, without those that cancel."""
     number, rest = Fraction(1), []
-    for sign, each in factors:
-        if isinstance(each, Constant) and each.number and not each.label:
-            number *= Fraction(each.number) ** sign
-        elif (-sign, each) in rest:
-            rest.remove((-sign, each))
+    for sign, factor in factors:
+        if isinstance(factor, Constant) and factor.number and not factor.label:
+            number *= Fraction(factor.number) ** sign
+        elif (-sign, factor) in rest:
+            rest.remove((-sign, factor))
         else:
-            rest.append((sign, each))
+            rest.append((sign, factor))
     above, below = number.as_integer_ratio()
     if below > MAX_DENOMINATOR:
         above, below = float(number), 1
@@ -394,18 +363,18 @@ def _cancel_factors(factors):
     return make_product([*numbers, *([(-1, Constant(below))] if below != 1 else []), *rest])
 
 
-def _format_inside(node, least, shown, plain):
-    """The text of a node inside another, in parentheses if it binds less than that needs."""
-    text = node.text(shown, plain)
+def _format_inside(node, least, format_name, plain):
+    """Return the text of a node, in parentheses if its precedence is below ``least``."""
+    text = node.text(format_name, plain)
     binds = _precedence_of_text(text) if isinstance(node, Name | Constant) else node.precedence
     return text if binds >= least else f"({text})"
 
 
 def _precedence_of_text(text):
-    """How tightly what stands for a name or number binds: it may be negative, or hold signs."""
+    """Return the precedence of a formatted name or number, which may contain signs."""
     if text.startswith("−") or " + " in text or " − " in text:
         return SUM
-    # A stroke that follows a number is that of its unit.
+    # A stroke after a number belongs to its unit.
     if " · " in text or ("/" in text and not text[0].isdigit()):
         return PRODUCT
     return POWER if " " in text else ATOM
@@ -421,9 +390,9 @@ def _read_node(node, figures) -> Node:
             inner = _read_node(operand, figures)
             return Constant(-inner.number) if isinstance(inner, Constant) else Sum((inner,), (-1,))
         case ast.BinOp(_, ast.Add() | ast.Sub(), _):
-            return make_sum(list(_read_terms(node, 1, figures)))
+            return make_sum(list(_read_chain(node, 1, figures, ast.Add, ast.Sub)))
         case ast.BinOp(_, ast.Mult() | ast.Div(), _):
-            return make_product(list(_read_factors(node, 1, figures)))
+            return make_product(list(_read_chain(node, 1, figures, ast.Mult, ast.Div)))
         case ast.BinOp(left, ast.FloorDiv(), right):
             quotient = make_product(
                 [(1, _read_node(left, figures)), (-1, _read_node(right, figures))]
@@ -460,23 +429,14 @@ def _read_call(name, arguments, figures):
         raise ExpressionError(f"{name}({', '.join(map(repr, texts))}): {error}") from None
 
 
-def _read_terms(node, sign, figures):
+def _read_chain(node, sign, figures, operation, inverse):
+    """Yield the terms or factors of nested operations, each with its sign."""
     match node:
-        case ast.BinOp(left, ast.Add() | ast.Sub() as operation, right):
-            yield from _read_terms(left, sign, figures)
-            other = sign if isinstance(operation, ast.Add) else -sign
-            yield from _read_terms(right, other, figures)
-        case ast.UnaryOp(ast.USub(), operand):
-            yield from _read_terms(operand, -sign, figures)
-        case _:
-            yield sign, _read_node(node, figures)
-
-
-def _read_factors(node, sign, figures):
-    match node:
-        case ast.BinOp(left, ast.Mult() | ast.Div() as operation, right):
-            yield from _read_factors(left, sign, figures)
-            other = sign if isinstance(operation, ast.Mult) else -sign
-            yield from _read_factors(right, other, figures)
+        case ast.BinOp(left, operator, right) if isinstance(operator, (operation, inverse)):
+            yield from _read_chain(left, sign, figures, operation, inverse)
+            right_sign = sign if isinstance(operator, operation) else -sign
+            yield from _read_chain(right, right_sign, figures, operation, inverse)
+        case ast.UnaryOp(ast.USub(), operand) if operation is ast.Add:
+            yield from _read_chain(operand, -sign, figures, operation, inverse)
         case _:
             yield sign, _read_node(node, figures)

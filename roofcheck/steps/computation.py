@@ -1,4 +1,4 @@
-"""A question's formula with its inputs, worked out: as it stands, or with steps replaced."""
+"""Evaluate a question's formula with its own inputs, or with some of them replaced."""
 
 import functools
 import inspect
@@ -13,11 +13,12 @@ from roofcheck.steps.inputs import Input
 
 @dataclass(frozen=True)
 class SlipValue:
-    """What a slip gives: a value in each case, what to say of it, the share of the points it keeps.
+    """A slip with its value in each case, its sentence and the share of the points it keeps.
 
-    It is told only to an answer of at least so many ``min_digits``. ``where`` names what it got wrong;
-    without ``is_certain`` its sentence is true of the value, whatever was done. ``ambiguous`` says that
-    other slips usually give the same value, ``is_generic`` that no table has words for it.
+    ``min_digits``: answers with fewer digits don't match it. ``where``: the part that is wrong.
+    ``is_certain``: the sentence claims what the student did, rather than what the value is.
+    ``ambiguous``: several slips usually give this value, so it is worded as a possibility.
+    ``is_generic``: its sentence is the generic one, not one from a table.
     """
 
     names: tuple[str, ...]
@@ -32,13 +33,12 @@ class SlipValue:
 
 
 def apply_formula(formula, values):
-    """What the formula gives for its arguments, which are found among the values by name."""
+    """Call the formula with those of the named values that it takes."""
     return formula(**{name: values[name] for name in formula_arguments(formula)})
 
 
 def formula_arguments(formula):
-    """The names of the inputs that a formula takes."""
-    # An expression of a table knows its names.
+    """Return the names of the inputs that a formula takes."""
     return formula.names if hasattr(formula, "names") else _formula_parameters(formula)
 
 
@@ -48,9 +48,9 @@ def _formula_parameters(formula):
 
 
 class Computation:
-    """A formula of inputs in one case or many; ``right`` holds its value in each.
+    """A formula evaluated in one case or many; ``right`` holds its value in each.
 
-    ``cases`` gives, for each, what stands in place of the inputs' own values.
+    Each of the ``cases`` maps names of inputs to the values that they have in it.
     """
 
     def __init__(
@@ -63,35 +63,35 @@ class Computation:
         self.right = self.compute()
 
     def compute(self, replaced: Mapping = {}, formula: Callable | None = None) -> tuple[float, ...]:
-        """The formula's value in each case, nan where it has none.
+        """Return the formula's value in each case, or nan where it has none.
 
-        ``replaced`` holds values that stand in place of inputs, ``formula`` is one in its place.
+        ``replaced`` overrides inputs by name; ``formula`` overrides the formula.
         """
-        values_of = []
+        column = []
         for values in self._cases:
             try:
-                values_of.append(float(apply_formula(formula or self.formula, values | replaced)))
+                column.append(float(apply_formula(formula or self.formula, values | replaced)))
             except (ZeroDivisionError, OverflowError, ValueError):
-                values_of.append(math.nan)
-        return tuple(values_of)
+                column.append(math.nan)
+        return tuple(column)
 
     def repeat_in_cases(self, value: float) -> tuple[float, ...]:
-        """The same value in every case."""
+        """Return a column with the same value in every case."""
         return (value,) * len(self._cases)
 
     def used_inputs(self) -> Iterator[tuple[str, Input]]:
-        """The inputs of the formula that are the same in every case."""
-        named = formula_arguments(self.formula)
-        for name, given in self.inputs.items():
-            if name in named and name not in self._varied:
-                yield name, given
+        """Yield the inputs of the formula that are the same in every case."""
+        arguments = formula_arguments(self.formula)
+        for name, figure in self.inputs.items():
+            if name in arguments and name not in self._varied:
+                yield name, figure
 
     def figure_inputs(self) -> Iterator[tuple[str, Input]]:
-        """The inputs that are figures, used or not, and the same in every case."""
-        for name, given in self.inputs.items():
-            if given.what and name not in self._varied:
-                yield name, given
+        """Yield the inputs with a description that are the same in every case, used or not."""
+        for name, figure in self.inputs.items():
+            if figure.what and name not in self._varied:
+                yield name, figure
 
     def is_distinct(self, column: Sequence[float]) -> bool:
-        """Whether a column is another than the right one, and one that an answer can agree with."""
+        """Whether a column differs from the right one and an answer can match it."""
         return not any(map(math.isnan, column)) and not are_equal(column, self.right)

@@ -1,8 +1,8 @@
-"""The chips that questions draw from and hold answers against."""
+"""The chips that questions draw from and compare answers with."""
 
 import roofkit as rk
 
-# Fixed, and in this order: a student's own figures must stay the same when the table grows.
+# The list is fixed: a student's own figures must not change when the chip table grows.
 CHIP_NAMES = (
     "V100 SXM2", "A100 40GB SXM", "A100 80GB SXM", "A100 80GB PCIe", "H100 SXM", "H100 PCIe",
     "H200", "B200", "GB200", "L40", "L40S", "RTX A6000", "RTX 4090", "Quadro RTX 6000",
@@ -12,5 +12,5 @@ CHIP_NAMES = (
 
 
 def course_chips():
-    """The chips of the table that NAMES lists."""
+    """Return the chips that NAMES lists."""
     return [rk.chip(name) for name in CHIP_NAMES]

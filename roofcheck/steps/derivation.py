@@ -1,4 +1,4 @@
-"""A question's named steps: an answer derived from the inputs, one expression after another."""
+"""Derivations: named steps that lead from the inputs of a question to its answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from roofcheck.steps.algebra import (
     substitute,
 )
 
-# Values on the way are shown to one digit more than the answer, so that sums of them come out.
+# Intermediate values are shown to one digit more than the answer, so that their sums come out.
 STEP_DIGITS = 4
 
 
@@ -28,8 +28,8 @@ class Step:
     name : what later steps call it
     tree : its expression, of inputs and of earlier steps
     unit : the unit of its value
-    what : how a sentence names it, such as "the bytes"
-    why : what it counts, in a few words; may be empty
+    what : its name in a sentence, such as "the bytes"
+    why : the reason, in a few words; may be empty
     """
 
     name: str
@@ -40,13 +40,13 @@ class Step:
 
 
 class Derivation:
-    """Steps, the last of which gives the answer; called with inputs by name, it gives its value.
+    """A function of inputs by name that evaluates its steps and returns the last value.
 
-    ``names`` are the inputs that it needs. ``unit`` is the unit of the answer, into which the last
-    step's is converted.
+    ``names`` are the inputs that it takes. The last value is converted to ``unit``.
 
     >>> moved = Step("moved", read_expression("size * N"), "bytes", "the bytes")
-    >>> time = Derivation([moved, Step("time", read_expression("moved / bandwidth"), "s", "the time")], "ms")
+    >>> time = Step("time", read_expression("moved / bandwidth"), "s", "the time")
+    >>> time = Derivation([moved, time], "ms")
     >>> time.names, time(size=2, N=1e9, bandwidth=1e12)
     (('size', 'N', 'bandwidth'), 2.0)
     """
@@ -57,7 +57,6 @@ class Derivation:
         used = (name for step in self.steps for name in find_names(step.tree))
         self.names = tuple(dict.fromkeys(name for name in used if name not in defined))
         last = self.steps[-1].unit
-        # How many of the answer's unit make one of the last step's.
         self.scale = 1.0 if last == unit else (conversion_factor(last, unit) if last else 1.0)
         if self.scale is None:
             raise ExpressionError(f"the last step is in {last}, which cannot be made {unit}")
@@ -66,23 +65,23 @@ class Derivation:
         return self.value(values)
 
     def value(self, values: Mapping, known: Mapping = {}) -> float:
-        """The answer; ``known`` holds values that stand in place of steps' own."""
+        """Return the answer; ``known`` maps names of steps to values that replace theirs."""
         return self.values(values, known)[self.steps[-1].name] * self.scale
 
     def values(self, values: Mapping, known: Mapping = {}) -> dict:
-        """The value of each input and of each step, by name; ``known`` as for ``value``."""
+        """Return the value of each input and step by name; ``known`` as for ``value``."""
         found = dict(values)
         for step in self.steps:
             found[step.name] = known[step.name] if step.name in known else step.tree.value(found)
         return found
 
     def with_step(self, name: str, tree: Node) -> "Derivation":
-        """The same derivation with another expression in one step."""
+        """Return the derivation with another expression in one step."""
         steps = [replace(step, tree=tree) if step.name == name else step for step in self.steps]
         return Derivation(steps, self.unit)
 
     def up_to(self, name: str, unit: str) -> "Derivation":
-        """The steps that the step of this name needs, and that step, in ``unit``."""
+        """Return the derivation of the step ``name``, in ``unit``."""
         needed = {name}
         kept: list[Step] = []
         for step in reversed(self.steps):
@@ -92,7 +91,7 @@ class Derivation:
         return Derivation(kept, unit)
 
     def with_answer(self, tree: Node) -> "Derivation":
-        """The steps that an expression needs, and its value in place of the answer.
+        """Return the derivation of an expression of the steps, including the last.
 
         >>> time = Derivation([Step("time", read_expression("moved / bandwidth"), "s")], "s")
         >>> time.with_answer(read_expression("2 * time"))(moved=3, bandwidth=1)
@@ -102,7 +101,7 @@ class Derivation:
         return Derivation([*self.steps, other], self.unit).up_to(other.name, self.unit)
 
     def stopped_at(self, step: Step) -> "Derivation":
-        """The steps up to one on the way, given for the answer: in its unit, if it is such a value.
+        """Return the derivation of an earlier step, in the answer's unit if the dimensions agree.
 
         >>> moved = Step("moved", read_expression("size * N"), "bytes")
         >>> time = Step("time", read_expression("moved / bandwidth"), "s")
@@ -115,10 +114,7 @@ class Derivation:
         return self.with_answer(Name(step.name))
 
     def lines(self, values: Mapping, figures: Mapping[str, str]) -> list["Line"]:
-        """The derivation with numbers put in, a Line a step; ``figures`` are the inputs as shown.
-
-        The last line holds the answer.
-        """
+        """Return one Line per step with numbers for names; ``figures`` are the formatted inputs."""
         found, shown = self.values(values), dict(figures)
         made = []
         for step in self.steps:
@@ -131,11 +127,10 @@ class Derivation:
     def symbolic_lines(
         self, values: Mapping, figures: Mapping[str, str], expanded: bool = True
     ) -> list["Line"]:
-        """The derivation with symbols for what has no value, a Line a step.
+        """Return one Line per step with symbols for names that have no value.
 
-        ``figures`` are the inputs as shown. If ``expanded``, the value of a step is its formula
-        without other steps, in which figures that have no unit are worked out. The last line holds
-        the answer.
+        ``figures`` are the formatted inputs. If ``expanded``, the value of a step is its formula
+        in terms of inputs alone, in which figures without a unit are evaluated.
         """
         made, shown = [], dict(figures)
         trees: dict[str, Node] = {
@@ -153,10 +148,10 @@ class Derivation:
 
 @dataclass(frozen=True)
 class Line:
-    """A step with numbers put in: what it is, its arithmetic, its value, and why it is so.
+    """A step as text: its name, its arithmetic, its value, and the reason.
 
-    ``part`` names the part of the question that it belongs to, if there are several and it is not
-    for all; ``is_answer`` says that its value is an answer.
+    ``part`` names the part of the question that it belongs to; it is empty for a question without
+    parts and for a shared step. ``is_answer``: the value is an answer.
     """
 
     what: str
@@ -168,7 +163,7 @@ class Line:
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """What stands behind its equals signs: a figure that is only repeated stands there once.
+        """The texts after its equals signs, without a repeated figure.
 
         >>> Line("the bytes", "2 · 8", "16 bytes").sides, Line("the size", "2", "2 bytes").sides
         (('2 · 8', '16 bytes'), ('2 bytes',))
@@ -182,9 +177,9 @@ class Line:
 
 
 def merge_parts(parts: Mapping[str, Sequence[Line]]) -> list[Line]:
-    """The lines of several derivations, each once: those of a part after those that it shares.
+    """Return the lines of several derivations, each once; shared lines come first.
 
-    What two parts share is told by what it is and by its arithmetic.
+    Two parts share a line if its name and its arithmetic are the same.
     """
     owners: dict[tuple[str, str], list[str]] = {}
     answers = {}
@@ -211,7 +206,7 @@ def merge_parts(parts: Mapping[str, Sequence[Line]]) -> list[Line]:
 def make_step(
     name: str, expression: str, unit: str = "", words: str = "", figures: Mapping | None = None
 ) -> Step:
-    """A Step from texts; ``words`` names it and, after a colon, says why it is so.
+    """Return a Step from texts; ``words`` is its name and, after a colon, the reason.
 
     >>> make_step("moved", "size * N", "bytes", "the bytes: each number crosses once").why
     'each number crosses once'

@@ -1,7 +1,7 @@
-"""What a question computes with: each input's value, unit and source, and what is taken for it.
+"""The inputs of a question: value, unit, source, and the values each can be mistaken for.
 
-Many slips are the question's own derivation with one input replaced, and follow from the kind of
-the input: a peak is mistaken for the sparse one or another dtype's, a bandwidth for the link's.
+Many slips are the question's derivation with one input replaced, and the kind of the input tells
+which: a student may use the sparse peak for the dense one, or a link's bandwidth for the memory's.
 """
 
 import random
@@ -13,7 +13,7 @@ import roofkit as rk
 from roofcheck.sentences import Sentence, join_items
 from roofkit._inputs import ITEMSIZE
 
-# The source of a number that a question gives.
+# The source of an input that the question states.
 GIVEN_BY_QUESTION = "the question"
 BITS = "bits"
 ANOTHER_CHIP = "another chip"
@@ -21,9 +21,9 @@ ANOTHER_CHIP = "another chip"
 
 @dataclass(frozen=True)
 class Mistaken:
-    """What is taken for an input by mistake: the mistake's name, its value, what to say of it.
+    """A value that an input can be mistaken for, with the mistake's name and its sentence.
 
-    It is told only to an answer of at least so many ``min_digits``: one of fewer could be many things.
+    It is reported only to answers with at least ``min_digits``: shorter ones fit too many mistakes.
     """
 
     name: str
@@ -42,17 +42,17 @@ class Input:
     what : str or Sentence
         How a hint names it: "the memory bandwidth of the TPU v6e".
     unit, source : str
-    instead : tuple of Instead
-    rarely : tuple of Instead
-        What is seldom taken for it, and told only to an answer that is exactly what it gives.
-    two : str or Sentence
-        Where a factor of 2 that concerns it comes from: "the multiply-add".
+    mistaken_for : tuple of Mistaken
+    rarely_mistaken_for : tuple of Mistaken
+        Reported only to an answer that matches exactly.
+    source_of_two : str or Sentence
+        The source of a factor of 2 in it: "the multiply-add".
     chips : tuple of str
-        The chips whose figures it takes. A new draw puts others in place of all of them.
-    has : function of a Chip
-        Whether the figures of that chip could stand in place of its own.
-    again : function of a Random and a mapping of chip to chip
-        Gives the input with other figures. The mapping names the chip in place of each.
+        The chips that its figures are from. A new draw replaces all of them.
+    fits_chip : function of a Chip
+        Whether that chip has the figures for a new draw.
+    redraw : function of a Random and a mapping of chip to chip
+        Returns the input with new figures; the mapping gives the replacement of each chip.
     """
 
     value: Any
@@ -67,19 +67,19 @@ class Input:
     redraw: Callable | None = field(default=None, repr=False)
 
     def with_new_figures(self, rng: random.Random, chips: Mapping[str, str]) -> "Input":
-        """The same input with figures of its own draw, or of the chips drawn for all."""
+        """Return the input with newly drawn figures, or those of the newly drawn ``chips``."""
         return self.redraw(rng, chips) if self.redraw else self
 
 
 def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_sparse=False):
-    """A chip's dense peak, FLOP/s.
+    """Return the input for a chip's dense peak, FLOP/s.
 
-    ``dtypes`` are those it may be mistaken for, all by default; ``printed_sparse`` if the question
-    prints the figure with sparsity, so that a new draw needs a chip that has one.
+    ``dtypes`` are those it may be mistaken for, all by default. ``printed_sparse``: the question
+    prints the peak with sparsity, so a new draw needs a chip that has one.
     """
     found = rk.chip(chip)
     value = float(found.peak_flops(dtype))
-    instead = []
+    mistakes = []
     names: dict[float, list[str]] = {}
     for other in found.peaks if dtypes is None else dtypes:
         if other in found.peaks and abs(found.peaks[other] / value - 1) > 0.01:
@@ -89,19 +89,19 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_spa
         if doubled and abs(figure / value - 2) < 0.01:
             doubled = False
             says = Sentence("peak.sparse-or", dtype=dtype, others=join_items(alike))
-            instead.append(Mistaken("sparse", 2 * value, says))
+            mistakes.append(Mistaken("sparse", 2 * value, says))
         else:
             says = Sentence("peak.dtype", dtype=dtype, others=join_items(alike, "or"))
-            instead.append(Mistaken(" or ".join(alike), figure, says))
+            mistakes.append(Mistaken(" or ".join(alike), figure, says))
     if doubled:
-        instead.append(Mistaken("sparse", 2 * value, Sentence("peak.sparse")))
-    instead += _mistaken_chips(chip, others, "peak.other-chip", lambda c: c.peaks.get(dtype))
+        mistakes.append(Mistaken("sparse", 2 * value, Sentence("peak.sparse")))
+    mistakes += _mistaken_chips(chip, others, "peak.other-chip", lambda c: c.peaks.get(dtype))
     return Input(
         value,
         Sentence("peak.what", dtype=dtype, chip=chip),
         "FLOP/s",
         found.peaks[dtype].source,
-        tuple(instead),
+        tuple(mistakes),
         source_of_two=Sentence("peak.two") if sparse and _has_sparsity(found) else "",
         chips=(chip, *others),
         fits_chip=lambda c: (
@@ -121,7 +121,7 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_spa
 
 
 def printed_peak(chip):
-    """A chip's bf16 peak as its data sheet prints it: with sparsity, twice the dense one."""
+    """Return the input for a bf16 peak as data sheets print it: with sparsity, doubled."""
     return Input(
         2 * float(rk.chip(chip).peak_flops("bf16")),
         Sentence("printed-peak.what"),
@@ -134,12 +134,12 @@ def printed_peak(chip):
 
 
 def bandwidth(chip, *, others=(), link=True):
-    """A chip's memory bandwidth, byte/s. ``link`` if the chip's link may be taken for it."""
+    """Return the input for a chip's memory bandwidth, byte/s; ``link``: it is a likely mistake."""
     found = rk.chip(chip)
     value = float(found.bandwidth)
-    instead = _mistaken_chips(chip, others, "bandwidth.other-chip", lambda c: c.bandwidth)
+    mistakes = _mistaken_chips(chip, others, "bandwidth.other-chip", lambda c: c.bandwidth)
     if link and found.interconnect:
-        instead.append(Mistaken("link", found.interconnect.total, Sentence("bandwidth.link")))
+        mistakes.append(Mistaken("link", found.interconnect.total, Sentence("bandwidth.link")))
     says = Sentence("bandwidth.tebi")
     rarely = [
         Mistaken("tebi", value * 2**40 / 1e12, says),
@@ -152,7 +152,7 @@ def bandwidth(chip, *, others=(), link=True):
         Sentence("bandwidth.what", chip=chip),
         "byte/s",
         found.bandwidth.source,
-        (*instead, *_mistaken_rates(value)),
+        (*mistakes, *_mistaken_rates(value)),
         rarely_mistaken_for=tuple(rarely),
         chips=(chip, *others),
         fits_chip=lambda c: (
@@ -165,24 +165,24 @@ def bandwidth(chip, *, others=(), link=True):
 
 
 def link(chip, *, others=(), topology=None, peers=0):
-    """All links of a chip to others of its kind together, byte/s one way.
+    """Return the input for all links of a chip to its peers together, byte/s one way.
 
-    ``topology``, such as "switch", if a new draw needs chips that are joined so; ``peers`` if it
-    needs chips that each reach so many others without going through a third.
+    A new draw takes only chips with this ``topology``, such as "switch", if one is named, and with
+    links to at least ``peers`` others, if a number is given.
     """
     found = rk.chip(chip).interconnect
     value = found.total
-    instead = [Mistaken("both ways", 2 * value, Sentence("link.both-ways"))]
+    mistakes = [Mistaken("both ways", 2 * value, Sentence("link.both-ways"))]
     if found.links > 1:
         says = Sentence("link.one", links=found.links, chip=chip)
-        instead.append(Mistaken("one link", float(found.bandwidth), says))
-    instead += _mistaken_chips(chip, others, "link.other-chip", lambda c: c.interconnect.total)
+        mistakes.append(Mistaken("one link", float(found.bandwidth), says))
+    mistakes += _mistaken_chips(chip, others, "link.other-chip", lambda c: c.interconnect.total)
     return Input(
         value,
         Sentence("link.what", chip=chip),
         "byte/s",
         found.bandwidth.source,
-        (*instead, *_mistaken_rates(value)),
+        (*mistakes, *_mistaken_rates(value)),
         source_of_two=Sentence("link.two"),
         chips=(chip, *others),
         fits_chip=lambda c: (
@@ -197,25 +197,25 @@ def link(chip, *, others=(), topology=None, peers=0):
 
 
 def one_link(chip):
-    """One of a chip's links, byte/s one way; a new draw has as many, laid out alike."""
+    """Return the input for one link of a chip, byte/s one way; a new draw keeps the layout."""
     found = rk.chip(chip).interconnect
     value = float(found.bandwidth)
-    instead = [
+    mistakes = [
         Mistaken("both ways", 2 * value, Sentence("one-link.both-ways")),
         Mistaken("memory", float(rk.chip(chip).bandwidth), Sentence("one-link.memory")),
     ]
     if found.links > 2:
         says = Sentence("one-link.all", links=found.links)
-        instead.append(Mistaken("all links", found.total, says))
+        mistakes.append(Mistaken("all links", found.total, says))
     return Input(
         value,
         Sentence("one-link.what", chip=chip),
         "byte/s",
         found.bandwidth.source,
-        (*instead, *_mistaken_rates(value)),
+        (*mistakes, *_mistaken_rates(value)),
         source_of_two=Sentence("one-link.two"),
         chips=(chip,),
-        # Among as many chips, one that has links along more axes has more neighbours.
+        # In a group of one size, a chip with links along more axes has more neighbours.
         fits_chip=lambda c: (
             c.interconnect is not None
             and (c.interconnect.topology, c.interconnect.links) == (found.topology, found.links)
@@ -225,28 +225,28 @@ def one_link(chip):
 
 
 def itemsize(dtype="bf16", what="a number"):
-    """The bytes of one element of a dtype."""
+    """Return the input for the bytes of one element of a dtype."""
     size = ITEMSIZE[dtype]
     words = {"what": what, "dtype": dtype, "size": size}
     bits = Sentence("itemsize.bits" if size > 1 else "itemsize.bits-of-one", **words)
-    instead = [Mistaken(BITS, 8 * size, bits)]
+    mistakes = [Mistaken(BITS, 8 * size, bits)]
     if size != 1:
-        instead.insert(0, Mistaken("elements", 1, Sentence("itemsize.elements", **words)))
+        mistakes.insert(0, Mistaken("elements", 1, Sentence("itemsize.elements", **words)))
     if size < 4:
-        instead.append(Mistaken("fp32", 4, Sentence("itemsize.fp32", **words)))
+        mistakes.append(Mistaken("fp32", 4, Sentence("itemsize.fp32", **words)))
     return Input(
         size,
         Sentence("itemsize.what", **words),
         "bytes",
         "the format's definition",
-        tuple(instead),
+        tuple(mistakes),
         rarely_mistaken_for=(Mistaken("fp64", 8, Sentence("itemsize.fp64", **words)),),
         source_of_two=Sentence("itemsize.two", **words) if size == 2 else "",
     )
 
 
 def fma():
-    """The FLOPs of a multiply-add."""
+    """Return the input for the FLOPs of a multiply-add."""
     return Input(
         2,
         Sentence("fma.what"),
@@ -258,9 +258,9 @@ def fma():
 
 
 def count(value, what, unit="", *, mistaken_for=(), draw=(0.25, 0.5, 2, 3, 4)):
-    """A number that the question gives. ``draw`` are the factors that a new draw may change it by.
+    """Return the input for a number that the question states.
 
-    ``mistaken_for`` holds Instead entries, which a new draw leaves out.
+    A new draw multiplies it by one of the factors in ``draw`` and drops ``mistaken_for``.
     """
 
     def again(rng, chips):
@@ -281,7 +281,7 @@ def _has_sparsity(chip):
 
 
 def _mistaken_chips(chip, others, key, read):
-    """The figures that ``read`` takes from other chips; ``key`` is what to say of each."""
+    """Yield the figures that ``read`` takes from other chips; ``key`` names the sentence."""
     own = float(read(rk.chip(chip)))
     found = []
     for number, other in enumerate(others, start=1):
@@ -293,7 +293,7 @@ def _mistaken_chips(chip, others, key, read):
 
 
 def _mistaken_rates(value):
-    """What is taken by mistake for any figure in byte/s."""
+    """Return the values that any figure in byte/s can be mistaken for."""
     bits, binary = Sentence("bandwidth.bits"), Sentence("bandwidth.binary")
     return (
         Mistaken(BITS, 8 * value, bits),
