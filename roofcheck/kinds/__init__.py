@@ -1,4 +1,4 @@
-"""The kinds of questions, and how each judges an answer: right, a known slip, or neither."""
+"""The kinds of questions and how each judges an answer."""
 
 from roofcheck.kinds.choices import Choice
 from roofcheck.kinds.functions import Formula, Function

@@ -1,4 +1,4 @@
-"""One option of a few."""
+"""Questions with a few options."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -11,14 +11,14 @@ from roofcheck.sentences import join_items, sentence
 from roofcheck.steps.computation import apply_formula
 from roofkit.roofline import Estimate
 
-# A text with such a word may name an option without choosing it.
+# A text with one of these words may name an option without choosing it.
 DENIAL = re.compile(
     r"\b(not|no|non|never|neither|nor|or|but|than|hardly|instead|unless|maybe|perhaps)\b|n['’]t\b"
 )
-# What follows the first of these is the answer; what follows the second is the reason for it.
+# The answer comes after a conclusion word, its reason after a reason word.
 CONCLUSION = re.compile(r"\b(?:so|therefore|hence|thus)\b")
 REASON = re.compile(r"\b(?:because|since|as|for)\b")
-# How people say the options that several questions share.
+# Other wordings of options that several questions share.
 SYNONYMS = {
     "compute": (
         "compute bound", "computation", "computing", "compute limited", "arithmetic", "math",
@@ -45,9 +45,9 @@ SYNONYMS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Question):
-    """Asks for one option; ``formula`` of the inputs gives it, every wrong one has its reason.
+    """A question for the option that ``formula`` returns; ``why_not`` explains each wrong one.
 
-    ``also`` maps options to other ways of saying them, beside the usual ones (``SYNONYMS``).
+    ``also`` maps options to more wordings than those in ``SYNONYMS``.
     """
 
     formula: Callable
@@ -55,7 +55,7 @@ class Choice(Question):
     also: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def reference(self) -> str:
-        """The right option."""
+        """Return the right option."""
         return apply_formula(
             self.formula, {name: given.value for name, given in self.inputs.items()}
         )
@@ -68,13 +68,13 @@ class Choice(Question):
         return tuple(dict.fromkeys([*self.why_not, self.reference()]))
 
     def format_comparison(self) -> str:
-        """What decides, with figures, such as "250 ≥ 989.5 TFLOP/s / 4.8 TB/s"; "" without any."""
+        """Return the deciding condition, such as "250 ≥ 989.5 TFLOP/s / 4.8 TB/s", or ""."""
         condition = getattr(self.formula, "condition_of", lambda _: None)(self.reference())
         values = {name: given.value for name, given in self.inputs.items()}
         return condition.text(values, format_figures(self.inputs)) if condition else ""
 
     def problems(self):
-        # With inputs, each option is right in some draw.
+        # With inputs, every option is right in some draw.
         if not self.inputs and self.reference() in self.why_not:
             return [f"the right option {self.reference()!r} has a why_not"]
         return []
@@ -87,23 +87,20 @@ class Choice(Question):
         if isinstance(answer, (list, tuple, set)):
             answer = ", ".join(map(str, answer))
         options = join_items(sorted(self.options), "comma")
-        found = (
-            self._named_options(answer.casefold()[:LONGEST_TEXT])
-            if isinstance(answer, str)
-            else set()
-        )
-        if len(found) == 1:
-            [option] = found
+        text = answer.casefold()[:LONGEST_TEXT] if isinstance(answer, str) else ""
+        chosen = self._named_options(text)
+        if len(chosen) == 1:
+            [option] = chosen
             if option == self.reference():
                 return Verdict(1, self.praise)
             return Verdict(0, self.why_not[option], slips=(option,))
-        if found:
-            named = join_items(sorted(found))
-            return Verdict(0, sentence("choice.several", found=named, options=options))
+        if chosen:
+            several = join_items(sorted(chosen))
+            return Verdict(0, sentence("choice.several", found=several, options=options))
         return Verdict(0, sentence("choice.unlisted", answer=repr(answer)[:80], options=options))
 
     def _named_options(self, text):
-        """The options that a text names: as a whole, or else somewhere in it, undenied."""
+        """Return the options that a text is, or else those that it names and doesn't deny."""
         wordings = {
             option: {
                 _normalise_wording(wording)
@@ -112,26 +109,20 @@ class Choice(Question):
             for option in self.options
         }
 
+        def matches(wording, text):
+            return re.search(rf"(?<!\w){re.escape(wording)}(?!\w)", text)
+
         def whole(part):
-            return {
-                option
-                for option, wording in wordings.items()
-                if _normalise_wording(part) in wording
-            }
+            text = _normalise_wording(part)
+            return {option for option, words in wordings.items() if text in words}
 
         def within(part):
-            return {
-                option
-                for option, wording in wordings.items()
-                if any(
-                    re.search(rf"(?<!\w){re.escape(w)}(?!\w)", _normalise_wording(part))
-                    for w in wording
-                )
-            }
+            text = _normalise_wording(part)
+            return {o for o, words in wordings.items() if any(matches(w, text) for w in words)}
 
         if exact := whole(text):
             return exact
-        # "A, so B" answers B; what follows a because is the reason.
+        # "A, so B" answers B, and "because" starts a reason.
         text = REASON.split(CONCLUSION.split(text)[-1])[0]
         head, *rest = re.split(r"[,;:]", text)
         if DENIAL.search(text):
@@ -140,7 +131,6 @@ class Choice(Question):
 
 
 def _normalise_wording(text):
-    """A wording without its case, quotes, articles and marks."""
     text = " ".join(re.sub(r"[-_\"'`.!?()\[\]]", " ", text.casefold()).split())
     text = re.sub(r"^(the|a|an|it is|it's|its|by|by the) ", "", text)
     return text.removesuffix(" bound")

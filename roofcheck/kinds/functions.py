@@ -1,4 +1,4 @@
-"""A function, or a formula, compared with the reference on drawn cases."""
+"""Questions for a function or a formula, which is compared with the reference on drawn cases."""
 
 import functools
 import math
@@ -28,11 +28,11 @@ from roofcheck.slips.scales import HALF_CREDIT
 from roofcheck.steps.computation import apply_formula
 from roofcheck.steps.derivation import Derivation, Line, merge_parts
 
-# A function is tried on so many cases, which is enough for every branch of it to be met.
+# The cases that a function is called with, enough to reach every branch.
 CASES = 12
-# Two values are shown to the first number of digits that tells them apart.
+# Two values are shown with the first of these numbers of digits that tells them apart.
 DIGITS = 4, 6, 9
-# How students round results.
+# The ways in which students round results.
 ROUNDINGS = [
     *(functools.partial(lambda n, value: round(value, n), n) for n in range(6)),
     *(functools.partial(lambda n, value: float(f"{value:.{n}e}"), n) for n in range(1, 4)),
@@ -41,11 +41,12 @@ ROUNDINGS = [
 
 @dataclass(frozen=True, kw_only=True)
 class Function(Question):
-    """Asks for a function of ``arguments``; compares it with the reference on drawn cases.
+    """A question for a function of ``arguments``.
 
-    ``results`` maps the name of each value it returns to its formula, which may use the inputs
-    (operations and constants) beside the arguments. ``case`` draws one case, a tuple of arguments,
-    from a Random and the number of the case, so that it can visit every branch in turn.
+    ``results`` maps the name of each returned value to its formula of arguments and inputs.
+    ``case`` draws a tuple of arguments from a Random and the number of the case, which lets it
+    visit every branch in turn. ``exact`` is as in QuestionSlips. ``expanded``: a derivation gives
+    each step as a formula of the arguments alone.
     """
 
     arguments: Sequence[str]
@@ -57,9 +58,7 @@ class Function(Question):
     half: Sequence[str] = ()
     rtol: float = 1e-3
     seed: str = "public"
-    # Whether all is small whole numbers, as in Number.
     exact = False
-    # Whether a derivation says each step as a formula of the arguments alone: code has its steps.
     expanded = False
 
     @functools.cached_property
@@ -75,51 +74,46 @@ class Function(Question):
         return {
             name: QuestionSlips(
                 formula, self.inputs, cases, own=self.slips.get(name, ()), unit=self.unit,
-                half=self.half, rtol=self.rtol, words=self.words,
-                exact=self.exact,
+                half=self.half, rtol=self.rtol, words=self.words, exact=self.exact,
             )
             for name, formula in self.results.items()
         }  # fmt: skip
 
     def reference(self, *arguments):
-        """What the function should return."""
+        """Return what the function should return."""
         values = {name: given.value for name, given in self.inputs.items()}
         values |= dict(zip(self.arguments, arguments, strict=True))
-        found = tuple(apply_formula(formula, values) for formula in self.results.values())
-        return found if len(found) > 1 else found[0]
+        results = tuple(apply_formula(formula, values) for formula in self.results.values())
+        return results if len(results) > 1 else results[0]
 
     def formulas(self):
         return [*self.results.values()]
 
     def derivation(self):
         values = {name: given.value for name, given in self.inputs.items()}
-        shown = format_figures(self.inputs)
-        found = {
-            name: formula.symbolic_lines(values, shown, self.expanded)
+        figures = format_figures(self.inputs)
+        lines = {
+            name: formula.symbolic_lines(values, figures, self.expanded)
             if isinstance(formula, Derivation)
             else []
             for name, formula in self.results.items()
         }
-        return merge_parts(found) if len(found) > 1 else next(iter(found.values()))
+        return merge_parts(lines) if len(lines) > 1 else next(iter(lines.values()))
 
     def example(self) -> tuple[str, list[Line]]:
-        """A call as one would type it, and how its results come about, in figures.
-
-        It is the first of the public cases; nothing where the results have no steps.
-        """
+        """Return the first public case as a call, and the derivation of its results, if any."""
         case = self.case(random.Random("public"), 0)
-        given = dict(zip(self.arguments, case, strict=True))
-        values = {name: one.value for name, one in self.inputs.items()} | given
-        shown = format_figures(self.inputs) | {
-            name: format_number(value) for name, value in given.items()
-        }
-        found = {
-            name: formula.lines(values, shown)
+        arguments = dict(zip(self.arguments, case, strict=True))
+        values = {name: figure.value for name, figure in self.inputs.items()} | arguments
+        figures = format_figures(self.inputs)
+        figures |= {name: format_number(value) for name, value in arguments.items()}
+        lines = {
+            name: formula.lines(values, figures)
             for name, formula in self.results.items()
             if isinstance(formula, Derivation)
         }
-        lines = merge_parts(found) if len(found) > 1 else next(iter(found.values()), [])
-        return _format_calls(self.arguments, case)[0], lines
+        merged = merge_parts(lines) if len(lines) > 1 else next(iter(lines.values()), [])
+        return _format_calls(self.arguments, case)[0], merged
 
     def with_cases(self, seed):
         return replace(self, seed=seed)
@@ -161,7 +155,7 @@ class Function(Question):
                 for known, value in zip(self.known_slips.values(), values, strict=True)
             )
         ]
-        # A function without its else returns None in the cases of that branch alone.
+        # A function without an else returns None only in the cases of that branch.
         if first.slips and len(good) == len(found) >= CASES // 4:
             message = sentence("function.elsewhere", message=first.message)
             return Verdict(HALF_CREDIT, message, slips=("one branch",))
@@ -226,25 +220,23 @@ class Function(Question):
         return Verdict(credit / len(columns), message, slips=tuple(slips))
 
     def _add_example(self, message, number, given, right):
-        """The message, and if there is room what a case gives beside what it should give."""
+        """Add the values of one call and the right ones to the message if there is room."""
         words = {"found": _format_values(given, right), "right": _format_values(right, given)}
         for call in _format_calls(self.arguments, self.cases[number]):
-            told = f"{message} {sentence('function.gives', call=call, **words)}"
-            if len(told) <= LONGEST_MESSAGE:
-                return told
+            longer = f"{message} {sentence('function.gives', call=call, **words)}"
+            if len(longer) <= LONGEST_MESSAGE:
+                return longer
         return message
 
     def _call_sentence(self, key, case, names=None, **fields):
-        """A sentence about one call, which is shortened where it would be too long."""
+        """Return a sentence about one call, shortened if it would be too long."""
         room = LONGEST_MESSAGE - len(sentence("function.elsewhere", message=""))
-        said = [
-            sentence(key, call=call, **fields)
-            for call in _format_calls(names or self.arguments, case)
-        ]
-        return next((each for each in said if len(each) <= room), said[-1])
+        calls = _format_calls(names or self.arguments, case)
+        sentences = [sentence(key, call=call, **fields) for call in calls]
+        return next((text for text in sentences if len(text) <= room), sentences[-1])
 
     def _compute_result(self, function, case):
-        """What the function gives in a case, as numbers; raises _TroubleError."""
+        """Return the function's results in a case as numbers; raises _TroubleError."""
         return self._read_result(self._call(function, case), case)
 
     def _call(self, function, case):
@@ -253,7 +245,7 @@ class Function(Question):
         except _TroubleError:
             raise
         except (Exception, SystemExit) as error:
-            # Where it is graded, the error is one of the same name.
+            # When grading, the error only has the same name.
             name = type(error).__name__
             if name == "RecursionError":
                 message = self._call_sentence("function.recursion", case)
@@ -276,14 +268,14 @@ class Function(Question):
             raise _TroubleError(Verdict(0, message))
         found = as_sequence(raw, len(self.results) + 1)
         if len(found) != len(self.results):
-            # An iterator was not read to its end, which it may not have.
+            # An iterator was read only to one item too many.
             endless = not isinstance(raw, Sized) and len(found) > len(self.results)
             many = len(raw) if isinstance(raw, Sized) else len(found)
             key = "function.more" if endless else "function.length"
             message = self._call_sentence(key, case, found=many, wanted=len(self.results))
             raise _TroubleError(Verdict(0, message))
         try:
-            # A function's results are computed: all their digits count.
+            # All digits of a computed result count.
             return tuple(
                 GivenNumber(read_number(_to_float(value), self.unit).value) for value in found
             )
@@ -297,10 +289,10 @@ class Function(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class Formula(Function):
-    """Asks for a formula of ``arguments``, its symbols: text, a SymPy expression or a function.
+    """A question for a formula of ``arguments`` as text, a SymPy expression or a function.
 
-    Any equivalent form is right: it is compared with the reference on drawn values. ``cancels``
-    gives values to symbols that may stand in the formula and drop out of it.
+    Any equivalent form is right. ``cancels`` gives values to symbols that may be in the formula but
+    cancel.
     """
 
     cancels: Mapping[str, float] = field(default_factory=dict)
@@ -322,9 +314,8 @@ class Formula(Function):
             if verdict.credit == 1 or not above:
                 return verdict
             if self._judge_calls(self._make_function(f"{above}/({below})")).credit == 1:
-                return Verdict(
-                    HALF_CREDIT, sentence("formula.divisor"), slips=("divisor", *verdict.slips)
-                )
+                slips = ("divisor", *verdict.slips)
+                return Verdict(HALF_CREDIT, sentence("formula.divisor"), slips=slips)
             return verdict
         if free := getattr(answer, "free_symbols", None):
             named = {str(symbol): symbol for symbol in free}
@@ -332,15 +323,12 @@ class Formula(Function):
                 known = join_items(self.arguments, "comma")
                 why = sentence("expression.unknown", name=repr(unknown[0]), symbols=known)
                 return Verdict(0, sentence("formula.unread", why=why))
-            return self._judge_calls(
-                lambda *case: answer.subs(
-                    {
-                        named[name]: value
-                        for name, value in self.values(case).items()
-                        if name in named
-                    }
-                )
-            )
+
+            def evaluated(*case):
+                values = self.values(case)
+                return answer.subs({symbol: values[name] for name, symbol in named.items()})
+
+            return self._judge_calls(evaluated)
         if callable(answer):
             return self._judge_calls(answer)
         try:
@@ -348,30 +336,28 @@ class Formula(Function):
         except UnreadableError:
             message = sentence("formula.not-one", kind=describe_type(answer), symbols=symbols)
             return Verdict(0, message)
-        judged = self._judge_calls(lambda *case: value)
-        if judged.credit == 1 or judged.slips:
-            return judged
+        verdict = self._judge_calls(lambda *case: value)
+        if verdict.credit == 1 or verdict.slips:
+            return verdict
         return Verdict(0, sentence("formula.no-symbol", symbols=symbols))
 
     def _make_function(self, text):
-        """The function that a formula as text is."""
-
-        def written(*case):
+        def function(*case):
             try:
                 return evaluate(text, self.values(case), exact=self.cancels)
             except ValueError as error:
                 message = self._call_sentence("formula.fails", case, why=error)
                 raise _TroubleError(Verdict(0, message)) from None
 
-        return written
+        return function
 
     def values(self, case):
-        """The symbols' values; as floats, which overflow where whole numbers would grow on."""
+        """Return the values of the symbols as floats, which overflow instead of growing on."""
         return dict(zip(self.arguments, map(float, case), strict=True)) | self.cancels
 
 
 def _are_rounded(column, right):
-    """Whether a column is the right one, rounded so that most of its values stay different."""
+    """Whether a column is the right one rounded, with most of its values still different."""
     values = [given.value for given in column]
     return len(set(values)) > len(values) / 2 and any(
         values == [rounding(value) for value in right] for rounding in ROUNDINGS
@@ -379,7 +365,7 @@ def _are_rounded(column, right):
 
 
 class _TroubleError(Exception):
-    """A call gave no values that can be compared; the verdict says why."""
+    """A call gave no comparable values; the verdict says why."""
 
     def __init__(self, verdict):
         super().__init__(verdict.message)
@@ -387,10 +373,10 @@ class _TroubleError(Exception):
 
 
 def _format_calls(names, case):
-    """The arguments of a call as one would type them, nearly: with their names, and without."""
+    """Return the arguments of a call as text, with and without their names."""
     values = [_format_argument(value) for value in case]
     named = [f"{name}={value}" for name, value in zip(names, values, strict=True)]
-    return [f"({', '.join(each)})" for each in (named, values)]
+    return [f"({', '.join(arguments)})" for arguments in (named, values)]
 
 
 def _format_argument(value):
@@ -399,7 +385,7 @@ def _format_argument(value):
 
 
 def _format_values(values, others):
-    """Values to four digits, or to as many as it takes to tell one from its other."""
+    """Return values with four digits, or as many as tell each from its counterpart."""
     shown = [
         next(
             (f"{value:.{n}g}" for n in DIGITS if f"{value:.{n}g}" != f"{other:.{n}g}"),
@@ -411,7 +397,7 @@ def _format_values(values, others):
 
 
 def _to_float(value):
-    """A whole number as the float it comes to, which no whole number is too large for."""
+    """Return a whole number that is too large for a float as infinity."""
     if isinstance(value, int) and value.bit_length() > sys.float_info.max_exp:
         return math.copysign(math.inf, value > 0 or -1)
     return value

@@ -1,4 +1,4 @@
-"""One number, or several."""
+"""Questions for one number, or several."""
 
 import contextlib
 import functools
@@ -30,22 +30,21 @@ from roofcheck.steps.algebra import find_names as names_in
 from roofcheck.steps.computation import apply_formula
 from roofcheck.steps.derivation import Derivation, merge_parts
 
-# A question that is so wide asks for a value that was measured.
+# A wider tolerance means that the value was measured.
 MEASURED_RTOL = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Question):
-    """Asks for one number: ``formula`` of the inputs, in ``unit``, within ``rtol``.
+    """A question for one number: ``formula`` of the inputs, in ``unit``, within ``rtol``.
 
-    ``formula`` is a Derivation, from whose steps slips follow, or any function. ``slips`` are the
-    question's own wrong turns, and ``words`` what to say of acts in place of the general sentence,
-    by the names of the acts. ``half`` names those slips that keep half the
-    credit, ``usual`` the one that a slide shows, by default the first of its own. ``figure`` is the
-    attribute that the question means of an Estimate. ``beyond``, a function of inputs and of
-    ``answer``, says why such an answer is impossible, or gives nothing. ``exact`` says that all
-    numbers in it are small and whole, so that two slips at once would fit every answer. ``symbols``
-    maps the symbols that an answer may use, as in "2C/W", to the inputs that they stand for.
+    ``formula`` is a Derivation, whose steps give slips, or any function. ``slips`` are further
+    mistakes. ``words`` maps names of changes to sentences that replace the generic ones; ``half``
+    names the slips that keep half the credit; ``usual`` names the slip that a slide shows, by
+    default the first of ``slips``. ``figure`` names the attribute that is read of an Estimate.
+    ``beyond``, a function of inputs and ``answer``, returns why an answer is impossible, if it is.
+    ``exact``: all numbers are small and whole. ``symbols`` maps the symbols that an answer may use,
+    as in "2C/W", to the inputs that they mean.
 
     >>> from roofcheck.steps.inputs import bandwidth, peak
     >>> ridge = Number(
@@ -72,21 +71,21 @@ class Number(Question):
 
     @functools.cached_property
     def known_slips(self) -> QuestionSlips:
-        """Its slips and what each gives."""
+        """The slips of the question."""
         return QuestionSlips(
             self.formula, self.inputs, own=self.slips, unit=self.unit, half=self.half,
             rtol=self.rtol, words=self.words, exact=self.exact,
         )  # fmt: skip
 
     def reference(self) -> float:
-        """The right answer."""
+        """Return the right answer."""
         return self.known_slips.right[0]
 
     def formulas(self):
         return [self.formula]
 
     def settled_by(self, others: Iterable["Number"]) -> set[str]:
-        """The inputs and steps that it has from numbers that are right, and that show in these."""
+        """Return the inputs and steps shared with right ``others`` that those depend on."""
         found = set()
         for other in others:
             if not (isinstance(self.formula, Derivation) and isinstance(other.formula, Derivation)):
@@ -103,14 +102,12 @@ class Number(Question):
         return found
 
     def depends_on(self, name: str) -> bool:
-        """Whether the answer changes with an input or a step, which a max may hide."""
+        """Whether an input or step changes the answer; a max may hide it."""
         inputs = {label: given.value for label, given in self.inputs.items()}
         values = self.formula.values(inputs)
-        changed = [
-            self.formula.value(inputs | other, other)
-            for other in ({name: 2 * values[name]}, {name: values[name] / 2})
-        ]
-        return not any(math.isclose(each, self.reference(), rel_tol=SAME_RTOL) for each in changed)
+        changes = ({name: 2 * values[name]}, {name: values[name] / 2})
+        answers = [self.formula.value(inputs | change, change) for change in changes]
+        return not any(math.isclose(a, self.reference(), rel_tol=SAME_RTOL) for a in answers)
 
     def derivation(self):
         if not isinstance(self.formula, Derivation):
@@ -124,17 +121,17 @@ class Number(Question):
 
     @property
     def _next_whole(self):
-        """The smallest whole number that is not below the right answer."""
+        """The right answer rounded up."""
         right = self.reference()
         return math.ceil(right) if math.isfinite(right) else right
 
     def _evaluate_symbols(self, answer):
-        """The value of a formula of the question's symbols; any other answer as it is."""
+        """Return the value of a formula of the question's symbols; any other answer as it is."""
         if not (isinstance(answer, str) and self.symbols):
             return answer
         text = extract_formula(answer)
         values = {symbol: self.inputs[name].value for symbol, name in self.symbols.items()}
-        # A number keeps its digits, which a value would lose.
+        # A plain number stays text, which keeps its digits.
         if not any(symbol in text.upper() for symbol in values):
             return answer
         with contextlib.suppress(ValueError):
@@ -154,20 +151,18 @@ class Number(Question):
         return found
 
     def unused_words(self) -> list[str]:
-        """The names in ``words`` of acts that nobody can be told, which is an error of a table."""
-        told = {
-            candidate.names[0]
-            for candidate in [*self.known_slips.steps, *self.known_slips.single_changes]
-        }
-        return [name for name in self.words if name not in told]
+        """Return the names in ``words`` that match no slip, which is an error in a table."""
+        slips = [*self.known_slips.steps, *self.known_slips.single_changes]
+        known = {slip.names[0] for slip in slips}
+        return [name for name in self.words if name not in known]
 
     def with_inputs(self, inputs):
-        """The same question of other figures, without what went with its own."""
+        """Return the question with other inputs, without the texts about its own figures."""
         kept = [slip for slip in self.slips if not slip.here]
         return replace(self, inputs=inputs, slips=kept, usual="", praise="")
 
     def judge(self, answer, settled: Collection[str] = ()):
-        """A Verdict; ``settled`` names inputs and steps that are right in other parts of it."""
+        """Return a Verdict; ``settled`` names inputs and steps that other parts have right."""
         answer = self._evaluate_symbols(answer)
         try:
             given = read_number(answer, self.unit, self.figure)
@@ -183,46 +178,43 @@ class Number(Question):
         if remark is not None:
             unit = "" if self.unit == "times" else self.unit
             value = units.append_unit(f"{given.value:.4g}", unit)
-            return Verdict(1, sentence("number.value", value=value)).with_sentence(
-                remark or self.praise
-            )
-        written = (
-            given.unconverted and self.known_slips.remark_if_right([given.unconverted]) is not None
-        )
-        found = self.known_slips.diagnose([given], settled)
-        if written or (given.unconverted and found and found.names[0].startswith("unit: ")):
+            verdict = Verdict(1, sentence("number.value", value=value))
+            return verdict.with_sentence(remark or self.praise)
+        diagnosis = self.known_slips.diagnose([given], settled)
+        if (number := given.unconverted) and (
+            self.known_slips.remark_if_right([number]) is not None
+            or (diagnosis and diagnosis.names[0].startswith("unit: "))
+        ):
             return self._wrong_label_verdict()
-        if found:
-            return Verdict(found.credit, found.message, slips=found.names)
+        if diagnosis:
+            return Verdict(diagnosis.credit, diagnosis.message, slips=diagnosis.names)
         reference = self.reference()
         single = replace(given, digits=1) if float(f"{given.value:.0e}") == given.value else given
         if single.digits == 1 and rounds_to(reference, single, at_least=1):
             return Verdict(0, sentence("number.one-digit"), slips=("one digit",))
         if type(answer) is int:
             targets = [reference, *(single.column[0] for single in self.known_slips.singles)]
-            if said := explain_caret(answer, targets):
-                return Verdict(0, said, slips=("caret",))
+            if hint := explain_caret(answer, targets):
+                return Verdict(0, hint, slips=("caret",))
         values = {name: figure.value for name, figure in self.inputs.items()}
         if self.beyond and (why := apply_formula(self.beyond, values | {"answer": given.value})):
             return Verdict(0, why)
         if self.rtol > MEASURED_RTOL and 0 < given.value < math.inf:
-            return Verdict(
-                0, sentence("number.measured", way=word_direction(given.value / reference))
-            )
+            way = word_direction(given.value / reference)
+            return Verdict(0, sentence("number.measured", way=way))
         return _unknown_verdict(given.value, reference)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Several(Question):
-    """Asks for several numbers, as a list, tuple, array or mapping; each part is a Number.
+    """A question for several Numbers, answered with a list, tuple, array or mapping.
 
-    A part's points are its weight. The right values in another order keep half the credit;
-    ``swapped`` is what to say of them in place of the general sentence.
+    The points of a part are its weight. The right values in another order keep half the credit;
+    ``swapped`` replaces the generic sentence about that.
 
-    So does a wrong part that follows from the student's other answers: from those that are steps
-    of its own derivation. ``follows`` maps the name of a part with no such steps to a function,
-    which takes a mapping of part names to the numbers that the student gave and returns what the
-    part would be by them.
+    A wrong part also keeps half the credit if it follows from the student's answers to parts that
+    are steps of its derivation. For a part without such steps, ``follows`` maps its name to a
+    function that takes the student's numbers by part and returns the value that follows.
     """
 
     parts: Mapping[str, Number]
@@ -230,7 +222,7 @@ class Several(Question):
     follows: Mapping[str, Callable] = field(default_factory=dict)
 
     def reference(self) -> dict[str, float]:
-        """The right answer of each part."""
+        """Return the right answer of each part."""
         return {name: part.reference() for name, part in self.parts.items()}
 
     def derivation(self):
@@ -241,40 +233,40 @@ class Several(Question):
             return missing_verdict(answer)
         names = join_items(self.parts)
         try:
-            found = order_by_labels(answer, list(self.parts))
+            answers = order_by_labels(answer, list(self.parts))
         except UnreadableError as error:
             return unreadable_verdict(error)
-        empty = [name for name, value in zip(self.parts, found, strict=True) if is_missing(value)]
-        if len(empty) == len(found):
+        empty = [name for name, value in zip(self.parts, answers, strict=True) if is_missing(value)]
+        if len(empty) == len(answers):
             return missing_verdict(...)
         verdicts = {
             name: part.judge(value)
-            for (name, part), value in zip(self.parts.items(), found, strict=True)
+            for (name, part), value in zip(self.parts.items(), answers, strict=True)
         }
         right = [self.parts[name] for name, verdict in verdicts.items() if verdict.credit == 1]
-        for (name, part), value in zip(self.parts.items(), found, strict=True):
+        for (name, part), value in zip(self.parts.items(), answers, strict=True):
             if verdicts[name].slips and (settled := part.settled_by(right)):
                 verdicts[name] = part.judge(value, settled)
-        verdicts |= dict(self._verdicts_that_follow(verdicts, found))
+        verdicts |= dict(self._verdicts_that_follow(verdicts, answers))
         weights = {name: part.points or 1.0 for name, part in self.parts.items()}
         credit = sum(weights[n] * v.credit for n, v in verdicts.items()) / sum(weights.values())
-        if credit < HALF_CREDIT and _is_in_another_order(list(self.parts.values()), found):
+        if credit < HALF_CREDIT and _is_in_another_order(list(self.parts.values()), answers):
             message = self.swapped or sentence("parts.swapped", names=names)
             return Verdict(HALF_CREDIT, message, slips=("order",))
         if credit == 1:
             return Verdict(1, self.praise)
-        said: dict[str, list[str]] = {}
+        messages: dict[str, list[str]] = {}
         for name, verdict in verdicts.items():
             if verdict.credit < 1:
-                said.setdefault(verdict.message, []).append(name)
+                messages.setdefault(verdict.message, []).append(name)
         good = tuple(name for name, verdict in verdicts.items() if verdict.credit == 1)
         slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
-        return Verdict(credit, _word_parts(good, said), slips=slips, right=good)
+        return Verdict(credit, _word_parts(good, messages), slips=slips, right=good)
 
-    def _verdicts_that_follow(self, verdicts, found):
-        """Verdicts on the wrong parts that are right by the student's own other answers."""
+    def _verdicts_that_follow(self, verdicts, answers):
+        """Yield verdicts on wrong parts that follow from the student's other answers."""
         given = {}
-        for (name, part), value in zip(self.parts.items(), found, strict=True):
+        for (name, part), value in zip(self.parts.items(), answers, strict=True):
             with contextlib.suppress(UnreadableError):
                 given[name] = read_number(value, part.unit, part.figure)
         values = {name: number.value for name, number in given.items()}
@@ -289,7 +281,7 @@ class Several(Question):
                 yield name, Verdict(HALF_CREDIT, sentence("parts.follows"), slips=("follows",))
 
     def _expected_by_others(self, name, values):
-        """What a part is by the student's other answers; None where it needs none of them."""
+        """Return the value of a part that follows from the other answers; None if it uses none."""
         if name in self.follows:
             return self.follows[name](values)
         part = self.parts[name]
@@ -297,10 +289,10 @@ class Several(Question):
             return None
         steps = {step.name: step for step in part.formula.steps[:-1]}
         known = {}
-        for other, each in self.parts.items():
-            last = each.formula.steps[-1] if isinstance(each.formula, Derivation) else None
-            if other in values and last and steps.get(last.name) == last:
-                known[last.name] = values[other] / each.formula.scale
+        for other_name, other in self.parts.items():
+            last = other.formula.steps[-1] if isinstance(other.formula, Derivation) else None
+            if other_name in values and last and steps.get(last.name) == last:
+                known[last.name] = values[other_name] / other.formula.scale
         inputs = {label: given.value for label, given in part.inputs.items()}
         return part.formula.value(inputs, known) if known else None
 
@@ -326,7 +318,7 @@ class Several(Question):
             return self
         inputs = [given for part in self.parts.values() for given in part.inputs.values()]
         chips, seed = choose_other_chips(inputs, rng), rng.random()
-        # The same seed for each part: what they share stays the same.
+        # All parts get the same seed, so that shared inputs stay equal.
         parts = {
             chips.get(name, name): part.with_inputs(
                 redraw_inputs(part.inputs, random.Random(seed), chips)
@@ -336,24 +328,24 @@ class Several(Question):
         return replace(self, parts=parts, praise="")
 
 
-def _word_parts(good, said):
-    """What to say of parts: of each that is wrong or, where that is long, of the first of them."""
+def _word_parts(good, messages):
+    """Return the messages of all wrong parts or, if that is too long, of the first."""
     right = [sentence("parts.right", names=capitalise(join_items(good)))] if good else []
-    for told in (str, first_sentence):
+    for shorten in (str, first_sentence):
         wrong = [
-            sentence("parts.one", name=capitalise(join_items(alike)), message=told(message))
-            for message, alike in said.items()
+            sentence("parts.one", name=capitalise(join_items(alike)), message=shorten(message))
+            for message, alike in messages.items()
         ]
         message = " ".join([*right, *wrong])
         if len(message) <= LONGEST_MESSAGE:
             return message
-    others = [name for alike in [*said.values()][1:] for name in alike]
+    others = [name for alike in [*messages.values()][1:] for name in alike]
     later = [sentence("parts.others", names=capitalise(join_items(others)))] if others else []
     return " ".join([*right, wrong[0], *later])
 
 
 def _unknown_verdict(value, reference):
-    """What can be said of a number that agrees with no slip."""
+    """Return the Verdict on a number that no slip explains."""
     if value < 0 <= reference:
         return Verdict(0, sentence("number.negative"), slips=("negative",))
     if value == 0:
@@ -363,9 +355,9 @@ def _unknown_verdict(value, reference):
     return Verdict(0, sentence("number.retry"))
 
 
-def _is_in_another_order(parts, found):
-    """Whether every part is answered by one of the values, each by another."""
-    left = list(found)
+def _is_in_another_order(parts, answers):
+    """Whether the answers are right in some other order."""
+    left = list(answers)
     for part in parts:
         match = next((v for v in left if part.judge(v).credit == 1), None)
         if match is None:

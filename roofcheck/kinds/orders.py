@@ -1,4 +1,4 @@
-"""Names in order."""
+"""Questions that ask for an order of names."""
 
 import random
 import re
@@ -20,17 +20,15 @@ SEPARATOR = re.compile(r"\s*(?:,|;|<=?|>|->|→|\n)\s*")
 
 @dataclass(frozen=True, kw_only=True)
 class Order(Question):
-    """Asks for ``items`` in rising order of ``key``; half the credit if only neighbours swap.
+    """A question for ``items`` in rising order of ``key``; swapped neighbours keep half the credit.
 
-    ``wrong`` maps the name of a slip to its key and what to say of it; ``needs`` maps two items,
-    the one that comes first first, to what to say where they stand the wrong way round. ``read``
-    gives an item's name for what a student wrote: an alias, or the thing itself. ``redraw`` draws
-    what changes with new figures: fields by name. What was said of the old ones does not stay,
-    unless it draws that, too. ``shows`` says beside an item of the right order how its key comes
-    about, or what its letter stands for. Each key is more than ``apart`` times the one before it:
-    items of nearly the same key have no order that a reader could see.
+    ``wrong`` maps the name of a slip to its key and sentence. ``needs`` maps pairs of items to what
+    to say if the first comes after the second. ``read`` turns what a student wrote, an alias or the
+    thing itself, into the item's name. ``redraw`` returns new fields by name; ``praise`` and
+    ``needs`` are dropped unless it redraws them. ``shows`` explains an item's key or letter next to
+    the right order. Each key has to exceed ``apart`` times the one before it.
 
-    The steps of a derivation are items of one letter each, so that "CAB" is an answer:
+    Items of one letter allow an answer such as "CAB":
 
     >>> steps = Order(
     ...     asks="A: divide by 2, B: write down 2x = 6, C: read off x = 3.",
@@ -53,7 +51,7 @@ class Order(Question):
     apart: float = 0.0
 
     def reference(self) -> tuple[str, ...]:
-        """The items in order."""
+        """Return the items in order."""
         return tuple(sorted(self.items, key=self.key))
 
     def judge(self, answer):
@@ -85,17 +83,17 @@ class Order(Question):
         first = next(i for i, place in enumerate(places) if place != i)
         near = all(abs(place - i) <= 1 for i, place in enumerate(places))
         credit, slips = (HALF_CREDIT, ("neighbours",)) if near else (0.0, ())
-        said = [sentence("order.neighbours")] if near else []
+        sentences = [sentence("order.neighbours")] if near else []
         for (earlier, later), says in self.needs.items():
             if given.index(later) < given.index(earlier):
-                said.insert(0, says)
+                sentences.insert(0, says)
                 slips = (f"{later} before {earlier}", *slips)
                 break
-        said = said or [sentence("order.out-of-place", place=first + 1)]
-        return Verdict(credit, " ".join(said), slips=slips)
+        sentences = sentences or [sentence("order.out-of-place", place=first + 1)]
+        return Verdict(credit, " ".join(sentences), slips=slips)
 
     def _read_items(self, answer):
-        """The items that an answer lists, or None."""
+        """Return the items that an answer lists, or None."""
         if isinstance(answer, (list, tuple)) and len(answer) == 1 and isinstance(answer[0], str):
             [answer] = answer
         if isinstance(answer, str):
@@ -106,13 +104,13 @@ class Order(Question):
             if len(answer) < 2:
                 return None
         try:
-            # An answer may be an iterator that never ends: one item too many is enough to see.
+            # An iterator may never end, so at most one item too many is read.
             return [self._find_item(item) for item in islice(answer, len(self.items) + 1)]
         except TypeError:
             return None
 
     def _word_wrong_items(self, given):
-        """What to say of items that are not those to order."""
+        """Return the message about items that differ from those to order."""
         options = join_items(sorted(self.items), "comma")
         if self._has_letters:
             return sentence("order.wrong-letters", options=options)
@@ -144,8 +142,7 @@ class Order(Question):
         return max(map(len, self.items)) == 1
 
     def _find_item(self, item):
-        """The item that is meant, or what was written."""
-        # Who sorts pairs of a key and a name gives the pairs.
+        # Students who sort pairs of a key and a name answer with the pairs.
         if isinstance(item, (tuple, list)):
             names = [part for part in item if not isinstance(part, (int, float, np.number))]
             item = names[0] if len(names) == 1 else item

@@ -1,4 +1,4 @@
-"""A function that drives a counting machine, graded by how few bytes it moves."""
+"""Questions for a function that moves as few bytes as possible on a counting machine."""
 
 import functools
 import math
@@ -22,24 +22,23 @@ from roofcheck.steps.derivation import Derivation, Line
 
 @dataclass(frozen=True, kw_only=True)
 class Puzzle(Question):
-    """Asks for a function that does a computation on a machine with as few bytes as it can.
+    """A question for a function that does a computation on a machine with few bytes moved.
 
     ``case`` draws one Case from a Random and the number of the case; ``case_count`` are drawn.
 
-    ``credit`` maps multiples of the least bytes, in rising order, to shares of the points. Up to
-    the first multiple an answer gets its share; between two the share falls evenly in the
-    logarithm of the bytes; beyond the last it stays. It is rounded to tenths, so that other sizes
-    change it little. The case that does worst decides: a schedule has to suit all sizes.
+    ``credit`` maps rising multiples of the least bytes to shares of the points. The share is
+    interpolated in the logarithm of the bytes, constant outside, and rounded to tenths, so that
+    other sizes change it little. The worst case decides: a schedule has to suit all sizes.
 
-    ``slips`` are told where a case's counts show them, and ``faults`` where its result is wrong
-    besides: a Slip's formula takes any of the counts by name and says whether they do; its sentence
-    may quote them, as in {X:g}.
+    The formula of a Slip takes counts of a case by name and returns whether they show the slip; its
+    sentence may quote them, as in {X:g}. ``faults`` are slips that are reported if the result is
+    wrong, ``slips`` if it is right.
 
-    ``least`` derives the least bytes, as a Derivation of the figures that ``sizes`` takes from a
-    case; ``best_schedule`` says in a sentence or two which schedule comes near them.
+    ``least`` is a Derivation of the least bytes from the figures that ``sizes`` takes from a case;
+    ``best_schedule`` describes a schedule that comes near them.
 
-    ``judge`` does in one go what grading does in two places: ``record`` runs the function, where
-    that can do no harm, and gives plain data; ``judge_programs`` judges those data.
+    Grading splits ``judge`` in two: ``record`` runs the function in a sandbox and returns plain
+    data, which ``judge_programs`` judges.
     """
 
     case: Callable[[random.Random, int], Case]
@@ -56,18 +55,17 @@ class Puzzle(Question):
         return self.least.symbolic_lines({}, {}, expanded=False) if self.least else []
 
     def example(self) -> tuple[str, list[Line]]:
-        """The sizes of the first public case, and how its least bytes come about, in figures."""
+        """Return the sizes of the first public case and the derivation of its least bytes."""
         case = self.case(random.Random("public"), 0)
         if not self.least:
             return case.text(), []
         values = self.sizes(case)
-        return case.text(), self.least.lines(
-            values, {k: format_number(v) for k, v in values.items()}
-        )
+        figures = {name: format_number(value) for name, value in values.items()}
+        return case.text(), self.least.lines(values, figures)
 
     @functools.cached_property
     def cases(self) -> tuple[Case, ...]:
-        """The ``case_count`` cases that the function is tried on."""
+        """The cases that the function is tried on."""
         rng = random.Random(f"{self.seed}")
         return tuple(self.case(rng, number) for number in range(self.case_count))
 
@@ -82,10 +80,10 @@ class Puzzle(Question):
         return self.judge_programs(self.record(answer))
 
     def record(self, function) -> list:
-        """What the function does in each case: a program, or last a text of what it raised."""
+        """Return the function's program in each case; the list ends with the text of an error."""
         programs = []
         for case in self.cases:
-            # A long schedule takes its time in every case, and none has more than so many steps.
+            # Each case has its own time limit, since a long schedule takes time in every case.
             try:
                 programs.append(TimeLimit().call(case.record, function))
             except EndlessError:
@@ -95,18 +93,18 @@ class Puzzle(Question):
         return programs
 
     def judge_programs(self, programs) -> Verdict:
-        """A Verdict on what ``record`` gave, or on anything else that came in its place."""
+        """Return a Verdict on programs from ``record``, or on data that a student has forged."""
         if not isinstance(programs, list):
             return Verdict(0, sentence("puzzle.no-programs"))
         if programs == [[]] * len(self.cases):
             return Verdict(0, sentence("puzzle.nothing-done"), "missing")
         worst = None
         for case, program in zip(self.cases, programs, strict=False):
-            said = isinstance(program, str)
-            run = None if said else case.replay(program)
-            if said or run.wrong:
-                wrong = program if said else run.wrong
-                slips = [] if said else _matching_slips(self.faults, run)
+            failed = isinstance(program, str)
+            run = None if failed else case.replay(program)
+            if failed or run.wrong:
+                wrong = program if failed else run.wrong
+                slips = [] if failed else _matching_slips(self.faults, run)
                 message = sentence("puzzle.in-case", sizes=case.text(), message=wrong)
                 return Verdict(0, _join_messages(message, slips, run), slips=_slip_names(slips))
             if worst is None or run.moved_bytes / case.least > worst[0]:
@@ -117,21 +115,20 @@ class Puzzle(Question):
         share = self._points_share(times)
         if share == 1:
             reached = "at-most" if times > 1 else "at-least"
-            return Verdict(1, case.sentence(reached, times=f"{times:.3g}")).with_sentence(
-                self.praise
-            )
+            verdict = Verdict(1, case.sentence(reached, times=f"{times:.3g}"))
+            return verdict.with_sentence(self.praise)
         slips = _matching_slips(self.slips, run)
-        said = case.sentence("least", times=f"{times:.3g}")
-        message = sentence("puzzle.in-case", sizes=case.text(), message=said)
+        message = case.sentence("least", times=f"{times:.3g}")
+        message = sentence("puzzle.in-case", sizes=case.text(), message=message)
         if not slips:
             message = f"{message} {run.words}"
         return Verdict(share, _join_messages(message, slips, run), slips=_slip_names(slips))
 
     def _points_share(self, times):
-        """The share of the points for so many times the least bytes."""
+        """Return the share of the points for a multiple of the least bytes."""
         if times <= min(self.credit):
             return 1
-        logs = [math.log(each) for each in self.credit]
+        logs = [math.log(multiple) for multiple in self.credit]
         return round(float(np.interp(math.log(times), logs, list(self.credit.values()))), 1)
 
     def _redraw_once(self, rng):

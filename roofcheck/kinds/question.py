@@ -1,4 +1,4 @@
-"""What all questions share: inputs, hints, new draws, and the verdict."""
+"""The base class of all questions: inputs, hints, new draws and verdicts."""
 
 import abc
 import random
@@ -17,19 +17,18 @@ from roofcheck.steps.inputs import GIVEN_BY_QUESTION, Input
 from roofkit._units import find_prefix
 
 TRIES = 500
-# A hint names at most so many inputs that the question itself gives.
+# A hint that would name more inputs leaves out those that the question states.
 MOST_NAMED_INPUTS = 4
-# The credit of one puzzle on other sizes may be lower by so much, with the same schedule.
+# The same schedule may earn this much less credit on other sizes of a puzzle.
 CREDIT_TOLERANCE = 0.15
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a question says of an answer: credit from 0 to 1, why, and the slips it recognised.
+    """The judgement on an answer: credit from 0 to 1, a message, and the slips that fit.
 
-    ``state`` is right, partly, wrong, missing, or asked where an answer could mean several things;
-    ``slips`` is empty where none is known; ``right`` names the parts that are right, if there are
-    parts.
+    ``state`` is right, partly, wrong, missing, or asked if the answer can mean several things.
+    ``right`` names the right parts of a question with parts.
     """
 
     credit: float
@@ -44,25 +43,25 @@ class Verdict:
             object.__setattr__(self, "state", state)
 
     def with_sentence(self, sentence: str) -> "Verdict":
-        """The same verdict with a further sentence."""
+        """Return the verdict with a further sentence."""
         return replace(self, message=f"{self.message} {sentence}".strip())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question(abc.ABC):
-    """What all kinds share.
+    """The base class of all kinds of questions.
 
     Parameters
     ----------
-    asks : what is asked, in a sentence; {name} stands for an input's value, {chip} for the chips
+    asks : the question as a sentence; {name} is replaced by an input's value, {chip} by the chips
     inputs : mapping of name to Input
-    how : how the inputs combine, the last of the hints
-    praise : what to say of a right answer beside "Right"
-    points : what it is worth in a problem set
+    how : the last hint, about how the inputs combine
+    praise : the sentence that follows "Right"
+    points : the points in a problem set
     holds : function of inputs by name that a new draw must satisfy
-    beside : what its notebook has above it and an answer needs, as Markdown; {name} as in ``asks``
-    chips : further chips whose figures an answer needs, beside those of the inputs
-    not_reviewed : why review does not ask it; "" where it does
+    beside : Markdown from its notebook that an answer needs; {name} as in ``asks``
+    chips : further chips, not those of the inputs, whose figures an answer needs
+    not_reviewed : why review doesn't ask it; "" if it does
     """
 
     asks: str
@@ -77,13 +76,12 @@ class Question(abc.ABC):
 
     @abc.abstractmethod
     def judge(self, answer) -> Verdict:
-        """A Verdict on an answer of any type; raises only what the answer itself raises."""
+        """Return a Verdict on an answer of any type; raises only what the answer itself raises."""
 
     def with_new_figures(self, seed) -> "Question":
-        """The same question with figures drawn anew: other chips, other shapes, the same slips.
+        """Return the question with other figures from this seed: other chips, other shapes.
 
-        Every seed gives one draw, the same everywhere. Raises ValueError if no draw satisfies
-        ``holds`` with every slip apart from the right answer.
+        Raises ValueError if no draw satisfies ``holds`` and tells every slip from the right answer.
         """
         rng = random.Random(f"{seed}")
         for _ in range(TRIES):
@@ -94,42 +92,39 @@ class Question(abc.ABC):
         raise ValueError(f"no draw of {self.asks!r} in {TRIES} keeps its slips apart")
 
     def with_cases(self, seed) -> "Question":
-        """The same question; one that is judged on cases gets those of this seed."""
+        """Return the question with cases drawn from this seed, if it has cases."""
         return self
 
     def judge_for_points(self, answer, seed) -> Verdict:
-        """The Verdict of ``judge``, or a lower one if cases of this seed go worse.
+        """Return the Verdict of ``judge``, or a lower one if cases of this seed go worse.
 
-        No message quotes those cases.
+        The message never quotes those cases.
         """
         other = self.with_cases(seed)
         known = self.judge(answer)
-        return (
-            lower_verdict(known, other.judge(answer))
-            if known.credit and other is not self
-            else known
-        )
+        if not known.credit or other is self:
+            return known
+        return lower_verdict(known, other.judge(answer))
 
     def all_inputs(self) -> Mapping[str, Input]:
-        """The inputs by name, those of all parts where there are parts."""
+        """Return the inputs by name, including those of all parts."""
         return self.inputs
 
     def problems(self) -> list[str]:
-        """What is wrong with the question itself: slips that would be taken for right."""
+        """Return faults of the question itself, such as slips that would count as right."""
         return []
 
     def text(self) -> str:
-        """What is asked, with the figures filled in."""
+        """Return the question with its figures filled in."""
         return self.asks.format(**self._placeholders())
 
     def context_text(self) -> str:
-        """What stands beside it, with the figures filled in; other braces stay, as in code."""
+        """Return ``beside`` with its figures filled in; other braces stay, as in code."""
         words = self._placeholders()
         filled = re.sub(r"\{(\w+)\}", lambda m: str(words.get(m[1], m[0])), self.beside)
         return filled.strip()
 
     def _placeholders(self):
-        """What the names in braces stand for."""
         inputs = self.all_inputs()
         return {name: format_input(given) for name, given in inputs.items()} | {
             "chip": name_chips(inputs)
@@ -141,18 +136,18 @@ class Question(abc.ABC):
         return any(given.redraw for given in self.all_inputs().values())
 
     def derivation(self) -> list[Line]:
-        """How the answer is derived, with this question's own figures; empty if it has no steps."""
+        """Return the derivation of the answer; empty if it has no steps."""
         return []
 
     def hints(self, right: Collection[str] = ()) -> list[str]:
-        """What to say on the second wrong try, on the third, and so on; the last stays.
+        """Return the hints for the second wrong try, the third and so on; the last one repeats.
 
-        ``right`` names the parts that are right, of which no more is said.
+        Parts that are ``right`` get no hints.
         """
         return self._hints()
 
     def _hints(self, settled=()):
-        """The hints without the steps that are settled."""
+        """Return the hints without those about settled steps."""
         formulas = self.formulas()
         used = {name for formula in formulas for name in formula_arguments(formula)}
         figures = [
@@ -160,10 +155,8 @@ class Question(abc.ABC):
         ]
         named = dict.fromkeys(str(given.what) for given in figures)
         if len(named) > MOST_NAMED_INPUTS:
-            # What the question gives need not be named.
-            named = dict.fromkeys(
-                str(each.what) for each in figures if each.source != GIVEN_BY_QUESTION
-            )
+            figures = [figure for figure in figures if figure.source != GIVEN_BY_QUESTION]
+            named = dict.fromkeys(str(figure.what) for figure in figures)
         what = [sentence("hint.what", inputs=join_items(named))] if named else []
         steps = (step for formula in formulas for step in getattr(formula, "steps", ()))
         for step in dict.fromkeys(step for step in steps if step.why and step not in settled):
@@ -175,11 +168,11 @@ class Question(abc.ABC):
         return [*what, sentence("hint.how", how=self.how)]
 
     def formulas(self) -> list[Callable]:
-        """What the answer, or each part of it, is computed by."""
+        """Return the formulas of the answer and its parts."""
         return []
 
     def with_inputs(self, inputs: Mapping[str, Input]) -> "Question":
-        """The same question with other figures, without the praise written for those it had."""
+        """Return the question with other inputs, without the praise about its own."""
         return replace(self, inputs=inputs, praise="")
 
     def _redraw_once(self, rng):
@@ -190,43 +183,40 @@ class Question(abc.ABC):
 
 
 def missing_verdict(answer) -> Verdict:
-    """The Verdict on ``...`` or None, which stand where there is no answer."""
+    """Return the Verdict on ``...`` or None, which mean that there is no answer."""
     return Verdict(0, word_missing(answer), "missing")
 
 
 def unreadable_verdict(error: UnreadableError) -> Verdict:
-    """The Verdict on an answer that is no number, for the reason that the error gives.
-
-    One that may be read in two ways is asked about and not judged.
-    """
+    """Return the Verdict on an answer that can't be read, or can be read in two ways."""
     state = "missing" if error.missing else "wrong"
     return Verdict(0, str(error), "asked" if isinstance(error, AmbiguousError) else state)
 
 
 def lower_verdict(known: Verdict, other: Verdict) -> Verdict:
-    """The verdict on the known cases, unless that on other cases gives clearly less."""
+    """Return the verdict on the known cases, unless other cases earn clearly less."""
     if other.credit >= known.credit - CREDIT_TOLERANCE:
         return known
     return Verdict(other.credit, sentence("function.known-cases"), slips=("known cases alone",))
 
 
 def format_input(given):
-    """An input's value as a sentence shows it: 3.35 TB/s, 80, 5·10¹¹."""
+    """Return an input's value as a sentence shows it: 3.35 TB/s, 80, 5·10¹¹."""
     if given.unit in ("FLOP/s", "byte/s"):
         return format_figure(given.value, given.unit.replace("byte", "B"))
     return units.format_number(given.value)
 
 
 def format_figure(value, unit):
-    """A chip's figure to five digits: 3.35 TB/s."""
+    """Return a chip's figure with five digits: 3.35 TB/s."""
     scale, prefix = find_prefix(value)
     return f"{value / scale:.5g} {prefix}{unit}"
 
 
 def format_figures(inputs):
-    """The inputs' values as a derivation shows them, with the units that arithmetic goes by.
+    """Return the inputs' values as a derivation shows them.
 
-    What is counted, and conventions such as the bytes of a number, are bare factors.
+    Counts, and conventions such as the bytes of a number, are shown without a unit.
     """
     return {
         name: units.append_unit(format_input(given), given.unit)
@@ -237,12 +227,12 @@ def format_figures(inputs):
 
 
 def name_chips(inputs):
-    """The chips whose figures the inputs are, as a sentence names them."""
+    """Return the chips of the inputs, as a sentence names them."""
     return join_items(dict.fromkeys(given.chips[0] for given in inputs.values() if given.chips))
 
 
 def choose_other_chips(inputs, rng):
-    """For each chip of the inputs another that has the same figures."""
+    """Return a random replacement, with the same figures, for each chip of the inputs."""
     inputs = list(inputs)
     mapping: dict[str, str] = {}
     for name in dict.fromkeys(name for given in inputs for name in given.chips):

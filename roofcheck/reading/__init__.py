@@ -1,1 +1,1 @@
-"""What a student answered, read as a number, several numbers, a formula or a unit."""
+"""Read numbers, formulas and units from what students write."""

@@ -1,4 +1,4 @@
-"""When a number agrees with a value: within a tolerance, or to the digits it was given to."""
+"""Compare a number with a value, within a tolerance or to the digits of the number."""
 
 import math
 from collections.abc import Sequence
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from roofcheck.reading.numbers import ALL_DIGITS, GivenNumber
 from roofcheck.sentences import sentence
 
-# Two computed values agree if they differ by less: figures are rounded to three digits on the way.
+# Computed values that differ by less agree: students round to three digits on the way.
 CLOSE_RTOL = 1.5e-3
-# There are many rare slips, so an answer is told one only if the two agree to four digits.
+# Rare slips are many, so an answer has to match one to four digits.
 EXACT_RTOL = 1e-4
-# Two values that differ by less are equal except for the rounding of floats.
+# Values that differ by less are equal but for float rounding.
 SAME_RTOL = 1e-9
 
 
 def agrees(given: Sequence[GivenNumber], column: Sequence[float], rtol: float = CLOSE_RTOL) -> bool:
-    """Whether each number agrees with its value, within ``rtol`` or to the digits given."""
+    """Whether each number agrees with its value, within ``rtol`` or to its own digits."""
     for one, value in zip(given, column, strict=True):
         if not math.isclose(one.value, value, rel_tol=rtol) and not rounds_to(value, one, 2):
             return False
@@ -25,8 +25,8 @@ def agrees(given: Sequence[GivenNumber], column: Sequence[float], rtol: float = 
 def agrees_exactly(
     given: Sequence[GivenNumber], column: Sequence[float], rtol: float = EXACT_RTOL
 ) -> bool:
-    """Whether each number is its value, however few digits it was given to."""
-    # A loop: hundreds of slips are tried for one answer.
+    """Whether each number equals its value, however few digits it has."""
+    # A plain loop is fast enough for the hundreds of slips that one answer is compared with.
     for one, value in zip(given, column, strict=True):
         if not math.isclose(one.value, value, rel_tol=rtol):
             return False
@@ -34,7 +34,7 @@ def agrees_exactly(
 
 
 def is_precise(given):
-    """Whether a number has so many digits, or is so large, that it is hardly a guess."""
+    """Whether a number has too many digits, or is too large, to be a guess."""
     return given.digits >= 3 or given.value >= 1e6
 
 
@@ -46,21 +46,18 @@ def rounds_to(target, given, at_least):
         return False
     digits = max(given.digits, at_least)
     last = 10.0 ** (math.floor(math.log10(abs(target))) - digits + 1)
-    # To two digits 0.00101 is 0.0010. 0.00098 lies as near, but has a digit in a further place.
+    # 0.00101 rounds to 0.0010. 0.00098 is as near but has a digit in a smaller place.
     whole = math.isclose(given.value / last, round(given.value / last), rel_tol=SAME_RTOL)
     return whole and abs(given.value - target) <= 0.5 * last * (1 + SAME_RTOL)
 
 
 def are_equal(column, other):
-    """Whether two columns hold the same values, so that no answer tells their slips apart."""
+    """Whether two columns hold the same values, so no answer can tell their slips apart."""
     return all(math.isclose(a, b, rel_tol=SAME_RTOL) for a, b in zip(column, other, strict=True))
 
 
 def explain_caret(value, targets):
-    """What to say of an int that is what Python makes of ``5*10^11``, where 5e11 is a target.
-
-    None for any other int.
-    """
+    """Return a hint if ``given`` is what Python makes of ``5*10^11`` for 5e11; else None."""
     for target in targets:
         if not (math.isfinite(target) and abs(target) >= 1e3):
             continue

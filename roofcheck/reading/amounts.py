@@ -1,4 +1,4 @@
-"""Units as people write them: "1.22 ms", "240 FLOPs/byte", "3.35 TB/s", "89 %"."""
+"""Read units as people write them: "1.22 ms", "240 FLOPs/byte", "3.35 TB/s", "89 %"."""
 
 import functools
 import operator
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from roofcheck.reading.units import DIMENSIONS, TO_SUPERSCRIPT, format_unit
 from roofcheck.sentences import sentence
 
-# The prefixes of times, and those of all else: nobody means kiloseconds, or thousandths of a byte.
+# Times take small prefixes, all else takes large ones: nobody means kiloseconds or millibytes.
 SMALL_PREFIXES = {
     "": 1.0, "p": 1e-12, "n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3,
     "pico": 1e-12, "nano": 1e-9, "micro": 1e-6, "milli": 1e-3,
@@ -19,10 +19,10 @@ LARGE_PREFIXES = {
     "giga": 1e9, "tera": 1e12, "peta": 1e15, "exa": 1e18,
     "kibi": 2.0**10, "mebi": 2.0**20, "gibi": 2.0**30, "tebi": 2.0**40,
 }  # fmt: skip
-# Bits and bytes differ in case alone, but "gflops" can be nothing else.
+# Only the case tells bits from bytes, but "gflops" is unambiguous.
 PREFIXES = {"time": SMALL_PREFIXES, "work": LARGE_PREFIXES | {"g": 1e9, "t": 1e12}}
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-# What a base unit measures and how large it is, by its symbol and by its word.
+# The dimension and size of each base unit, by symbol and by word.
 UNIT_SYMBOLS = {"s": ("time", 1), "B": ("data", 1), "b": ("data", 1 / 8), "F": ("work", 1)}
 UNIT_WORDS = {
     "s": ("time", 1), "sec": ("time", 1), "second": ("time", 1), "byte": ("data", 1),
@@ -32,7 +32,7 @@ UNIT_WORDS = {
     "hour": ("time", 3600),
 }  # fmt: skip
 RATIOS = {"": 1, "x": 1, "times": 1, "fold": 1, "%": 0.01, "percent": 0.01, "per cent": 0.01}
-# What questions count: each is one.
+# The things that questions count.
 COUNTED_THINGS = {
     "activation", "batch", "block", "card", "chip", "column", "core", "cycle", "device",
     "dimension", "element", "entry", "expert", "gpu", "head", "image", "kernel", "key", "layer",
@@ -41,23 +41,21 @@ COUNTED_THINGS = {
     "server", "slice", "sm", "step", "tensor", "thread", "tile", "token", "tpu", "user",
     "value", "vector", "wave", "weight", "word",
 }  # fmt: skip
-# What each dimension is in powers of time, data, work and things counted.
+# The powers of time, data, work and counted things in each dimension.
 POWERS = {
     "time": (1, 0, 0, 0), "data": (0, 1, 0, 0), "work": (0, 0, 1, 0), "tokens": (0, 0, 0, 1),
     "ratio": (0, 0, 0, 0), "speed": (-1, 0, 1, 0), "bandwidth": (-1, 1, 0, 0),
     "intensity": (0, -1, 1, 0),
 }  # fmt: skip
-# The unit that may be left out where a dimension is asked for: TFLOPS is a rate although it is
-# written without a stroke, and an intensity may be written as the FLOPs that go with every byte.
+# A student may leave out this part of a unit: TFLOPS is a rate, and an intensity may be in FLOPs.
 IMPLIED_UNITS = {"speed": "/s", "intensity": "/byte"}
 
 
 @dataclass(frozen=True)
 class Amount:
-    """A number of base units, with the power in which it has each: seconds, bytes, FLOPs, things.
+    """A number with its powers of the base units: seconds, bytes, FLOPs and counted things.
 
-    It is computed with as numbers are. Powers add where amounts are multiplied; amounts that are
-    added or compared must have the same ones, or a ValueError says so.
+    It supports arithmetic. Adding or comparing amounts of different powers raises ValueError.
 
     >>> (read_unit("GB") / read_unit("TB/s")).in_unit("ms")
     1.0
@@ -67,9 +65,9 @@ class Amount:
     powers: tuple = POWERS["ratio"]
 
     def in_unit(self, unit):
-        """How many of a question's ``unit`` it is; None if it measures something else."""
+        """Return the value in a question's ``unit``; None if it measures something else."""
         powers = POWERS[DIMENSIONS[unit]]
-        # What is counted may stand for the things themselves, or be a step on the way.
+        # Counted things may be the answer itself or cancel on the way.
         counted = unit in ("", "tokens") or any(powers) or not self.powers[3]
         if self.powers[:3] != powers[:3] or not counted:
             return None
@@ -116,10 +114,10 @@ class Amount:
 
 
 def _format_powers(powers):
-    """The unit of these powers as a sentence names it.
+    """Return the unit with these powers, as a sentence names it.
 
-    >>> str(_format_powers((0, 0, 0, 0))), _format_powers((-1, 1, 0, 0)), _format_powers((2, 1, -1, 0))
-    ('a plain number', 'byte/s', 's²·byte/FLOP')
+    >>> str(_format_powers((0, 0, 0, 0))), _format_powers((2, 1, -1, 0))
+    ('a plain number', 's²·byte/FLOP')
     """
     bases = list(zip(("s", "byte", "FLOP", "token"), powers, strict=True))
     above, below = (
@@ -136,29 +134,29 @@ def _format_powers(powers):
 
 
 def conversion_factor(written, unit):
-    """How many of a question's ``unit`` make one of a unit as written; None if it cannot be one.
+    """Return the number of a question's ``unit`` in one written unit; None if it doesn't fit.
 
-    >>> conversion_factor("ms", "s"), conversion_factor("FLOPs per byte", "FLOP/byte"), conversion_factor("Gbit/s", "byte/s")
-    (0.001, 1.0, 125000000.0)
-    >>> conversion_factor("GB", "s") is None, conversion_factor("columns", ""), conversion_factor("k", "bytes")
-    (True, 1.0, 1000.0)
+    >>> conversion_factor("ms", "s"), conversion_factor("FLOPs per byte", "FLOP/byte")
+    (0.001, 1.0)
+    >>> conversion_factor("GB", "s") is None, conversion_factor("k", "bytes")
+    (True, 1000.0)
     """
     dimension = DIMENSIONS[unit]
-    if dimension != "time" and (found := read_prefix(written)):
-        return found.value
+    if dimension != "time" and (amount := read_prefix(written)):
+        return amount.value
     for text in (written, written + IMPLIED_UNITS.get(dimension, "")):
-        if (found := read_unit(text)) and (value := found.in_unit(unit)) is not None:
+        if (amount := read_unit(text)) and (value := amount.in_unit(unit)) is not None:
             return value
     return None
 
 
 def read_prefix(written):
-    """The Amount that is a prefix without its unit, as in "8.76k", or None."""
+    """Return the Amount of a prefix without a unit, as in "8.76k", or None."""
     return Amount(LARGE_PREFIXES[written]) if written in LARGE_PREFIXES else None
 
 
 def read_unit(written):
-    """The Amount that is one of a unit as written, or None."""
+    """Return the Amount of one written unit, or None."""
     text = re.sub(r"(^| )of [A-Za-z ]+$", "", " ".join(written.split()))
     # "times as long as one", "times longer than", and "as long", after "twice".
     text = re.sub(r"^(times|x) (as|more|less|\w+er)( [\w ]+)?$|^as \w+$", "times", text)
@@ -176,7 +174,6 @@ def read_unit(written):
 
 
 def _read_simple_unit(text):
-    """The Amount of one unit with its prefix, in symbols or in words."""
     small = text.casefold()
     if (ratio := RATIOS.get(small.lstrip("-"))) is not None:
         return Amount(ratio)
@@ -185,11 +182,10 @@ def _read_simple_unit(text):
             continue
         rest = text[len(prefix) :].strip()
         word = rest.casefold()
-        found = (
-            UNIT_SYMBOLS.get(rest) or UNIT_WORDS.get(word) or UNIT_WORDS.get(word.removesuffix("s"))
-        )
-        if found and (scale := PREFIXES.get(found[0], LARGE_PREFIXES).get(prefix)):
-            return Amount(scale * found[1], POWERS[found[0]])
+        words = (UNIT_WORDS.get(word), UNIT_WORDS.get(word.removesuffix("s")))
+        dimension, size = next(filter(None, (UNIT_SYMBOLS.get(rest), *words)), (None, 0))
+        if dimension and (scale := PREFIXES.get(dimension, LARGE_PREFIXES).get(prefix)):
+            return Amount(scale * size, POWERS[dimension])
     *before, noun = small.split(" ")
     if (noun in COUNTED_THINGS or noun.removesuffix("s") in COUNTED_THINGS) and not any(
         map(_read_simple_unit, before)

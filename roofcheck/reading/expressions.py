@@ -1,11 +1,11 @@
-"""Arithmetic written as text, worked out without running any of it as code."""
+"""Evaluate arithmetic written as text, without running any of it as code."""
 
 import re
 
 from roofcheck.sentences import join_items, sentence
 
 LONGEST_TEXT = 300
-# Parentheses in parentheses, signs before signs, powers of powers: no honest answer has so many.
+# No honest answer nests parentheses, signs or powers as deeply.
 DEEPEST_NESTING = 30
 NUMBER = r"(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 TOKEN = re.compile(rf"{NUMBER}|[^\W\d]\w*|\*\*|\\[A-Za-z]+|\S")
@@ -14,13 +14,12 @@ FUNCTIONS = {"max": max, "min": min, "abs": abs, "sqrt": None}
 
 
 def evaluate(text, values=None, number=float, exact=()):
-    """The value of an arithmetic expression of numbers and of the named ``values``.
+    """Return the value of an arithmetic expression of numbers and named ``values``.
 
-    Products may leave out their sign: ``2k(k+1)``. A name may be written in the other case, with a
-    subscript, and beside an ``x`` that stands for times, as long as it can be only one of them.
-    ``\\frac{a}{b}`` and ``\\sqrt{a}`` are known. Names that are ``exact`` are known in their
-    own case alone, and ``number`` makes of a float what the values are, where they are no floats.
-    Raises ValueError, naming what it does not know, for all other text.
+    Products may leave out their sign: ``2k(k+1)``. Names may be in the other case, have a
+    subscript, or follow an ``x`` for times, as long as only one value fits. LaTeX's ``frac`` and
+    ``sqrt`` are known. ``exact`` names need their own case; ``number`` converts floats to the type
+    of the values. Raises ValueError that names the unknown part for all other text.
 
     >>> evaluate("2*10^3"), evaluate("(k-1)/(2(k+1))", {"k": 3.0})
     (2000.0, 0.25)
@@ -36,7 +35,7 @@ def evaluate(text, values=None, number=float, exact=()):
     except OverflowError:
         raise ValueError(sentence("expression.too-large")) from None
     except TypeError:
-        # A function was given more arguments than it takes, or fewer.
+        # A function has the wrong number of arguments.
         raise ValueError(sentence("expression.not-arithmetic")) from None
 
 
@@ -48,7 +47,7 @@ def _raise_to_power(base, exponent):
 
 
 class _Parser:
-    """Works an expression out while it reads it, from the loosest operation to the tightest."""
+    """A recursive-descent parser that evaluates while it reads."""
 
     def __init__(self, text, values, number, exact):
         self._values, self._number = values, number
@@ -69,7 +68,6 @@ class _Parser:
         return self._tokens[self._place] if self._place < len(self._tokens) else ""
 
     def _take(self, *wanted):
-        """The next token if it is one of those wanted, else nothing."""
         if self._next not in wanted:
             return ""
         self._place += 1
@@ -94,7 +92,6 @@ class _Parser:
         return value
 
     def _is_factor(self):
-        """Whether the next token begins a factor whose sign was left out."""
         if not re.match(NUMBER, self._next):
             return bool(re.match(r"[^\W\d]|\\|[(\[{]", self._next))
         if re.match(NUMBER, self._tokens[self._place - 1]):
@@ -151,7 +148,7 @@ class _Parser:
             raise ValueError(sentence("expression.not-arithmetic"))
 
     def _split_name(self, token, text):
-        """The tokens that a word stands for: BDF is the product of B, D and F."""
+        """Return the tokens of a word: BDF is the product of B, D and F."""
         if not re.match(r"[^\W\d]", token):
             return [token]
         if name := self._find_value_name(token):
@@ -161,7 +158,7 @@ class _Parser:
         base, _, subscript = token.partition("_")
         others = set(re.findall(rf"\b{base}_\w+", text)) - {token}
         if subscript and not others and not any(letter in self._values for letter in subscript):
-            # B_tokens is B. W_1 and W_2 would be two, and B_tD may be B_t times D.
+            # B_tokens is B. But W_1 and W_2 are two names, and B_tD may be B_t times D.
             return self._split_name(base, text)
         letters = [
             self._find_value_name(letter) or ("*" if letter in "xX" else letter) for letter in token
@@ -172,7 +169,7 @@ class _Parser:
         raise ValueError(sentence("expression.unknown", name=repr(token[:40]), symbols=known))
 
     def _find_value_name(self, word):
-        """The one value that a word names, in the same case or in the other."""
+        """Return the only name that a word matches if case is ignored, or None."""
         if word in self._values:
             return word
         found = [name for name in self._folded if name.casefold() == word.casefold()]

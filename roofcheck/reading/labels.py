@@ -1,4 +1,4 @@
-"""Several answers at once, put into the order of their names by the labels that they carry."""
+"""Sort the answers to several named parts by their labels."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from roofcheck.reading.numbers import UnreadableError, as_sequence
 from roofcheck.reading.spelling import to_plain_signs
 from roofcheck.sentences import join_items, sentence
 
-# What may stand between answers, the plainest first. A comma may belong to a number.
+# Separators between answers, the clearest first. A comma may belong to a number.
 SEPARATORS = (
     r"\s*;\s*",
     r",\s+|,?\s+and\s+|\s*和\s*",
@@ -20,10 +20,10 @@ LABEL_APART = re.compile(r"^\s*([A-Za-z][A-Za-z_ ]*?)\s+(?=[-+~≈.\d])(.*)$")
 
 
 def order_by_labels(answer, names):
-    """The answers to so many named parts, in the order of the names.
+    """Return the answers to named parts in the order of the names.
 
-    Takes a list, a mapping, a generator or a text. What carries a part's name as a label is that
-    part's; the others follow in their own order. Raises UnreadableError.
+    Takes a list, a mapping, a generator or a text. Answers with a part's name as a label go to that
+    part; the others fill the rest in their own order. Raises UnreadableError.
 
     >>> order_by_labels("bytes = 2e6, FLOPs: 3e9", ["FLOPs", "bytes"])
     ['3e9', '2e6']
@@ -49,7 +49,7 @@ def order_by_labels(answer, names):
 
 
 def find_part(label, names):
-    """The place of the one name that a label stands for; None if it names none, or several.
+    """Return the index of the name that a label matches; None if none or several match.
 
     >>> names = ["FLOPs", "T_lower", "T_upper"]
     >>> find_part("flops", names), find_part("Lower time", names), find_part("T", names)
@@ -71,18 +71,16 @@ def find_part(label, names):
 
 
 def _normalise_name(text):
-    """A name's words in small letters, without articles, marks and what stands in parentheses."""
     text = re.sub(r"\([^()]*\)", "", to_plain_signs(text[:LONGEST_TEXT])).casefold()
     text = re.sub(r"(?<=\d) ?[*x] ?(?=\d)", "x", text)
     return re.sub(r"^(?:the|an?) (?=\w)", "", " ".join(re.sub(r"\W|_", " ", text).split()))
 
 
 def _split_parts(text, many):
-    """The parts of a text, by the first separator that gives so many."""
     if len(text) > LONGEST_TEXT:
         why = sentence("expression.too-long", most=LONGEST_TEXT)
         raise UnreadableError(sentence("unread.no-number", text=repr(f"{text[:39]}…"), why=why))
-    # Line breaks are separators, too, which the plain form does not keep.
+    # Line breaks separate too, but ``to_plain_signs`` drops them.
     text = ";".join(map(to_plain_signs, text.strip().splitlines())).strip("; ")
     text = re.sub(r"^[\[{](.*)[\]}]$|^\((?!.*\).*\()(.*)\)$", r"\1\2", text)
     for separator in SEPARATORS:
@@ -93,7 +91,7 @@ def _split_parts(text, many):
 
 
 def _read_label(item, names):
-    """The place that an answer's label names, if it has one, and what is left of the answer."""
+    """Return the index of the part that a label names, or None, and the answer without it."""
     if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
         return find_part(item[0], names), item[1]
     if isinstance(item, str) and len(item) <= LONGEST_TEXT:

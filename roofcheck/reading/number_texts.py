@@ -1,4 +1,4 @@
-"""A number that was written as text: its value, the digits it was given to, and its unit."""
+"""Read a number written as text: its value, its digits and its unit."""
 
 import math
 import re
@@ -12,9 +12,9 @@ from roofcheck.reading.strip_words import without_words
 from roofcheck.sentences import sentence
 
 ALL_DIGITS = 17
-NUMBER = f"(?>{expressions.NUMBER})"  # never a part of one: 1e-3 is not 1 e - 3
+NUMBER = f"(?>{expressions.NUMBER})"  # atomic: 1e-3 is not 1 e - 3
 SEPARATED_NUMBER = re.compile(r"(?=[.\d])[\d.,]*[.,]\d+")
-# Two numbers of which either may be meant: "5 or 6", "3 ± 1", "3, 4".
+# Two numbers, either of which may be the answer: "5 or 6", "3 ± 1", "3, 4".
 TWO_NUMBERS = re.compile(
     r"^\D*\d.*(?:\b(?:or|to|and|vs|versus|until|but|not)\b|±|\+ ?/ ?-|\.\.|[;~:<≤>≥]|, ).*\d"
     r"|^between\b",
@@ -22,24 +22,23 @@ TWO_NUMBERS = re.compile(
 )
 # "3-4" and "3 ms - 4 ms": a range, if the second number is the larger one.
 RANGE = re.compile(rf"({NUMBER}) ?[^\W\d]{{0,9}} ?- ?({NUMBER})[^\d()*/^+-]*")
-# "291 (3.4e12)": a product, or the same number in other words.
+# "291 (3.4e12)": a product, or the same number twice.
 NUMBER_TWICE = re.compile(rf"{NUMBER}(?: ?[A-Za-z%][A-Za-z%/]*)?(?: \(.*| ?\([-+ ]*{NUMBER} ?)\)")
 FUNCTION_CALL = rf"\\?(?:{'|'.join(expressions.FUNCTIONS)}) ?\(|\\frac"
 LETTERS = r"(?:%|[^\W\d_])+(?:[ -](?:%|[^\W\d_])+)*"
 UNIT = rf"(?!{FUNCTION_CALL})(?:/ ?)?{LETTERS}(?: ?/ ?{LETTERS}| ?/ ?\({LETTERS}\))*"
-# A unit belongs to the number before it, and to no more.
+# A unit belongs only to the number right before it.
 NUMBER_WITH_UNIT = re.compile(
     rf"(?P<number>{NUMBER})(?: ?(?P<unit>{UNIT}))?|{FUNCTION_CALL}|(?P<alone>{UNIT})"
 )
-# What is written as FLOPs and may be meant as FLOP/s, the likelier first.
+# Spellings of FLOPs that may mean FLOP/s, the likeliest first.
 RATE_SPELLINGS = ("(?!)", r"[A-Z]S$", "^[kMGTPE](?!$)", "")
 
 
 class UnreadableError(Exception):
-    """An answer is no number, for the reason that the message gives.
+    """An answer can't be read as a number; the message gives the reason.
 
-    ``missing`` says that there is no answer at all; ``number`` is the Given that stands before a
-    unit which cannot be right.
+    ``missing``: there is no answer at all. ``number``: the GivenNumber before a unit that is wrong.
     """
 
     def __init__(self, message, missing=False, number=None):
@@ -48,14 +47,14 @@ class UnreadableError(Exception):
 
 
 class AmbiguousError(UnreadableError):
-    """A text may be one number or another; the message asks which."""
+    """A text can be read as two numbers; the message asks which one."""
 
 
 @dataclass(frozen=True)
 class GivenNumber:
-    """A number and the digits it was given to; EXACT for one that was computed.
+    """A number and its significant digits; ALL_DIGITS for a computed one.
 
-    ``unconverted`` is the number as it stands beside a unit, before it is converted.
+    ``unconverted`` is the number in the student's unit, before it was converted.
     """
 
     value: float
@@ -64,14 +63,13 @@ class GivenNumber:
 
 
 def read_text(text, unit):
-    """The Given that a text is, in a question's unit. Raises UnreadableError.
+    """Return the GivenNumber of a text in a question's unit. Raises UnreadableError.
 
     >>> read_text("about 1.22 ms", "s").value, read_text("2 GB / 1.6 TB/s", "ms").value
     (0.00122, 1.25)
     """
     if len(text) > LONGEST_TEXT or len(spelled := to_plain_signs(text)) > LONGEST_TEXT:
-        why = sentence("expression.too-long", most=LONGEST_TEXT)
-        raise UnreadableError(sentence("unread.no-number", text=_quote(text), why=why))
+        raise _no_number_error(text, sentence("expression.too-long", most=LONGEST_TEXT))
     words = without_words(spelled)
     if not words.strip("."):
         raise UnreadableError(sentence("missing.fill-in"), missing=True)
@@ -101,12 +99,12 @@ def _quote(text):
     return repr(text if len(text) <= 40 else f"{text[:39]}…")
 
 
-def _normalise_separators(found):
-    """A number with a point before its decimals, and nothing between its thousands."""
-    text = found[0]
+def _normalise_separators(match):
+    """Write a number with a decimal point and without thousands separators."""
+    text = match[0]
     if re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?", text):
         if text.count(",") == 1 and re.match(
-            r"[eE]| ?\* ?10 ?(?:\^|\*\*)", found.string[found.end() :]
+            r"[eE]| ?\* ?10 ?(?:\^|\*\*)", match.string[match.end() :]
         ):
             raise AmbiguousError(sentence("unread.comma", text=_quote(text)))
         return text.replace(",", "")
@@ -118,7 +116,6 @@ def _normalise_separators(found):
 
 
 def _refuse_ambiguous(words, text):
-    """Raise UnreadableError where a text may be one number or another."""
     span = RANGE.fullmatch(words)
     if span and float(span[1].replace("_", "")) < float(span[2].replace("_", "")):
         raise AmbiguousError(sentence("unread.range", text=_quote(text)))
@@ -127,7 +124,7 @@ def _refuse_ambiguous(words, text):
 
 
 def _drop_repeated_number(words, unit, text):
-    """A number without what stands beside it in parentheses, if that is the same number."""
+    """Drop a number in parentheses after another if the two are equal."""
     first, second = words[:-1].split("(", 1)
     values = [_read_measured_number(part.strip(), unit).value for part in (first, second)]
     if not math.isclose(*values, rel_tol=0.01):
@@ -136,16 +133,15 @@ def _drop_repeated_number(words, unit, text):
 
 
 def _read_measured_number(words, unit):
-    """The Given of a number with its unit, or of arithmetic with units. Raises ValueError."""
-    found = [each for each in NUMBER_WITH_UNIT.finditer(words) if each["unit"] or each["alone"]]
-    if not re.search(r"\d", words) or (found and found[0].start("alone") == 0):
+    matches = [m for m in NUMBER_WITH_UNIT.finditer(words) if m["unit"] or m["alone"]]
+    if not re.search(r"\d", words) or (matches and matches[0].start("alone") == 0):
         raise ValueError(sentence("unread.no-digits"))
-    if not found:
+    if not matches:
         value = evaluate(words)
         return GivenNumber(value, _count_digits(words, value))
-    if len(found) > 1 or found[0].end() != len(words):
+    if len(matches) > 1 or matches[0].end() != len(words):
         return _evaluate_with_units(words, unit)
-    written = found[0]["unit"] or found[0]["alone"]
+    written = matches[0]["unit"] or matches[0]["alone"]
     number = words.removesuffix(written).rstrip(" *")
     value = evaluate(number)
     given = GivenNumber(value, _count_digits(number, value))
@@ -156,30 +152,26 @@ def _read_measured_number(words, unit):
 
 
 def _wrong_unit_error(written, unit, number=None):
-    if found := re.match(r"([mgtp])b(?![a-z]{2})", written):
-        prefix = found[1].upper()
-        message = sentence(
-            "unread.bits", unit=_quote(written), bytes=f"{prefix}B", bits=f"{prefix}bit"
-        )
-        return UnreadableError(message)
+    if match := re.match(r"([mgtp])b(?![a-z]{2})", written):
+        units_meant = {"bytes": f"{match[1].upper()}B", "bits": f"{match[1].upper()}bit"}
+        return UnreadableError(sentence("unread.bits", unit=_quote(written), **units_meant))
     message = sentence("unread.unit", unit=_quote(written), wanted=units.format_unit(unit))
     return UnreadableError(message, number=number)
 
 
 def _count_digits(number, value):
-    """The significant digits of one number, also before a power of ten; EXACT for a result."""
+    """Count the significant digits of a number as written; ALL_DIGITS for arithmetic."""
     one = re.fullmatch(rf"[-+ ]*({NUMBER})( ?\* ?10 ?(\^|\*\*) ?\(?[-+]?\d+\)?)?", number)
     if not one:
         return ALL_DIGITS
     mantissa = re.split("[eE]", one[1])[0].replace("_", "")
     digits = mantissa.replace(".", "").lstrip("0")
-    # 2.0e2 has two digits, and so may 200.
+    # 2.0e2 has two digits, and 200 may have two.
     exact = "." in mantissa or abs(float(mantissa) if one[2] else value) < 10
     return max(len(digits if "." in mantissa else digits.rstrip("0")), 1 if exact else 2)
 
 
 def _evaluate_with_units(words, unit):
-    """What arithmetic gives whose numbers have units. Raises ValueError."""
     names = {}
     for one, other in pairwise(NUMBER_WITH_UNIT.finditer(words)):
         apart = words[one.end() : other.start()].strip() or not (one["unit"] or one["alone"])
@@ -188,25 +180,24 @@ def _evaluate_with_units(words, unit):
                 sentence("expression.side-by-side", first=one[0][:20], second=other[0][:20])
             )
 
-    def named(found):
-        if not (written := found["unit"] or found["alone"]):
-            return found[0]
+    def replace_unit(match):
+        if not (written := match["unit"] or match["alone"]):
+            return match[0]
         name = f"u{len(names)}_"
         names[name] = written
-        return f"({found['number']}*{name})" if found["number"] else f" {name} "
+        return f"({match['number']}*{name})" if match["number"] else f" {name} "
 
-    text, results = NUMBER_WITH_UNIT.sub(named, words), []
+    text, results = NUMBER_WITH_UNIT.sub(replace_unit, words), []
     for rate in RATE_SPELLINGS:
         measured = {name: _read_amount(written, rate, unit) for name, written in names.items()}
         results.append(evaluate(text, measured, amounts.Amount))
         if (value := results[-1].in_unit(unit)) is not None:
             return GivenNumber(value)
         if all(amount.powers == amounts.POWERS["ratio"] for amount in measured.values()):
-            # "312T / 1.555T" has no units, only prefixes.
+            # "312T / 1.555T" has only prefixes.
             return GivenNumber(results[-1].value)
-    raise UnreadableError(
-        sentence("unread.dimension", found=results[0], wanted=units.format_unit(unit))
-    )
+    wanted = units.format_unit(unit)
+    raise UnreadableError(sentence("unread.dimension", found=results[0], wanted=wanted))
 
 
 def _read_amount(written, rate, unit):

@@ -1,4 +1,4 @@
-"""What a student answered, read as a number: its value and how many digits of it were given."""
+"""Read any answer as a number: its value and its significant digits."""
 
 import math
 import re
@@ -14,15 +14,15 @@ from roofcheck.sentences import join_items, sentence
 from roofkit import hardware
 from roofkit.roofline import Cost, Estimate, Roofline
 
-# No answer has so many parts: what is longer is read no further.
+# No answer has so many parts, so the rest of a longer one is ignored.
 MOST_ITEMS = 1000
-# Which attribute of a roofkit object answers a question, by what the question measures. Which one
-# of an Estimate does, the question says itself.
+# Students may hand in a roofkit object. Its type and the dimension of the question tell which
+# attribute is read. For an Estimate the question's ``figure`` names it.
 ANSWERING_ATTRIBUTES = {
     (Cost, "intensity"): "intensity", (Cost, "work"): "flops", (Cost, "data"): "bytes",
     (Roofline, "intensity"): "ridge", (Roofline, "bandwidth"): "bandwidth",
 }  # fmt: skip
-# The attributes that are named to a student who gave a whole object where none of them answers.
+# The attributes that a message offers if none of them is clearly the answer.
 ATTRIBUTES = {
     Estimate: (".lower", ".upper", ".math", ".comms"), Cost: (".flops", ".bytes", ".intensity"),
     Roofline: (".ridge", ".peak_flops", ".bandwidth"),
@@ -35,12 +35,11 @@ def is_missing(answer):
 
 
 def word_missing(answer):
-    """What to say of a missing answer."""
     return sentence("missing.fill-in" if answer is ... else "missing.none")
 
 
 def describe_type(answer):
-    """What an answer is, for a sentence."""
+    """Return the kind of an answer, as a sentence names it."""
     if isinstance(answer, (bool, np.bool_)):
         return sentence("kind.boolean")
     if callable(answer):
@@ -49,9 +48,9 @@ def describe_type(answer):
 
 
 def read_number(answer, unit="", figure=""):
-    """A Given for anything that is one real number, in the question's unit.
+    """Return a GivenNumber for anything that is one real number, in the question's unit.
 
-    ``figure`` is the attribute that a question means of an Estimate. Raises UnreadableError.
+    ``figure`` names the attribute that is read of an Estimate. Raises UnreadableError.
     """
     if is_missing(answer):
         raise UnreadableError(word_missing(answer), missing=True)
@@ -60,7 +59,7 @@ def read_number(answer, unit="", figure=""):
     if isinstance(answer, (Cost, Roofline, Estimate, hardware.Chip)):
         return _read_roofkit_object(answer, unit, figure)
     if isinstance(answer, hardware.Figure) and answer.unit != unit:
-        # A figure of another quantity is judged as the number it is: the slip is to have given it.
+        # A figure of another quantity keeps its number, so that its slip can be found.
         return GivenNumber(float(answer) * (amounts.conversion_factor(answer.unit, unit) or 1.0))
     answer = _unwrap_single(answer)
     if isinstance(answer, str):
@@ -80,24 +79,22 @@ def read_number(answer, unit="", figure=""):
 
 
 def _unwrap_single(answer):
-    """What a list, tuple, array, generator or mapping of one holds."""
     for _ in range(3):
-        found = as_sequence(answer, 2)
-        if len(found) != 1:
+        items = as_sequence(answer, 2)
+        if len(items) != 1:
             count = len(answer) if isinstance(answer, Sized) else sentence("unread.more-than-one")
-            raise UnreadableError(
-                sentence("unread.several", kind=describe_type(answer), count=count)
-            )
-        if found[0] is answer:
+            kind = describe_type(answer)
+            raise UnreadableError(sentence("unread.several", kind=kind, count=count))
+        if items[0] is answer:
             break
-        answer = found[0]
+        answer = items[0]
         if is_missing(answer):
             raise UnreadableError(sentence("missing.fill-in"), missing=True)
     return answer
 
 
 def _count_digits(answer, value):
-    """The significant digits needed to write the number; trailing zeros may be more."""
+    """Count the significant digits that the number needs."""
     if isinstance(answer, Decimal):
         text = str(answer.normalize())
     elif isinstance(answer, (int, np.integer)) and abs(answer) < 10**ALL_DIGITS:
@@ -107,7 +104,7 @@ def _count_digits(answer, value):
     else:
         text = repr(value)
     mantissa = re.split("[eE]", text)[0].replace(".", "").lstrip("-0").rstrip("0")
-    # The zeros of 200 may be digits too; those of 0.002 are not.
+    # The zeros of 200 may be significant; those of 0.002 are not.
     return max(len(mantissa), 2 if abs(value) >= 10 else 1)
 
 
@@ -119,21 +116,14 @@ def _read_roofkit_object(answer, unit, figure):
         if isinstance(answer, kind) and measures == dimension:
             return GivenNumber(float(getattr(answer, attribute)))
     names = next(names for kind, names in ATTRIBUTES.items() if isinstance(answer, kind))
-    figures = join_items(names, "or")
-    raise UnreadableError(
-        sentence(
-            "unread.object",
-            kind=describe_type(answer),
-            figures=figures,
-            unit=units.format_unit(unit),
-        )
-    )
+    fields = {"kind": describe_type(answer), "figures": join_items(names, "or")}
+    raise UnreadableError(sentence("unread.object", unit=units.format_unit(unit), **fields))
 
 
 def as_sequence(answer, most):
-    """The items of anything that holds several; the one item for anything else.
+    """Return the items of a collection, or a tuple of the one item for anything else.
 
-    An iterator may never end: no more than ``most`` are taken from what has no length.
+    At most ``most`` items are taken from an iterator, which may never end.
     """
     if isinstance(answer, Mapping):
         answer = answer.values()
@@ -141,13 +131,12 @@ def as_sequence(answer, most):
         return (answer.lower, answer.upper)
     if not _holds_several(answer):
         return (answer,)
-    return tuple(
-        islice(answer, min(len(answer), MOST_ITEMS) if isinstance(answer, Sized) else most)
-    )
+    count = min(len(answer), MOST_ITEMS) if isinstance(answer, Sized) else most
+    return tuple(islice(answer, count))
 
 
 def _holds_several(answer):
-    """Whether an answer is a list, an array, a generator or the like; no text, and no set."""
+    """Whether an answer is an ordered collection, such as a list, an array or a generator."""
     if isinstance(answer, (str, bytes, set, frozenset)) or callable(answer):
         return False
     return answer.ndim > 0 if isinstance(answer, np.ndarray) else isinstance(answer, Iterable)

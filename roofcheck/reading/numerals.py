@@ -1,4 +1,4 @@
-"""Numbers in words, English and Chinese, put into digits; and the Chinese words around them."""
+"""Replace English and Chinese number words by digits, and translate Chinese around numbers."""
 
 import re
 from decimal import Decimal
@@ -8,7 +8,7 @@ ONES = [
     "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
 ]  # fmt: skip
 TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-# The powers of ten that a numeral counts in.
+# The powers of ten in numerals.
 POWERS = {
     "hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12,
     "十": 1, "百": 2, "千": 3, "万": 4, "兆": 6, "亿": 8, "萬": 4, "億": 8,
@@ -34,7 +34,8 @@ def _pattern_of_any(words):
 
 
 DIGITS = r"(?:\d+(?:[.,]\d+)*|\.\d+)"
-SMALL = rf"(?:(?:{_pattern_of_any(TENS)})(?:[ -](?:{_pattern_of_any(ONES[1:10])}))?|{_pattern_of_any([*ONES, 'twice', 'double'])})"
+ONE = _pattern_of_any([*ONES, "twice", "double"])
+SMALL = rf"(?:(?:{_pattern_of_any(TENS)})(?:[ -](?:{_pattern_of_any(ONES[1:10])}))?|{ONE})"
 POWER = rf"(?:{_pattern_of_any(word for word in POWERS if word.isascii())})"
 AFTER_POWER = "|".join(f"(?<={word})" for word in POWERS if word.isascii())
 ENGLISH = re.compile(
@@ -49,7 +50,7 @@ CHINESE = re.compile(
 FRACTION = re.compile(
     rf"\b(?:(\d+|an?)[ -]({_pattern_of_any(FRACTION_WORDS)})s?|half)\b(?:(?: of)? an?\b)?", re.I
 )
-# What Chinese puts around a number.
+# Chinese words around a number.
 CHINESE_WORDS = {
     "次浮点运算": "FLOP", "浮点运算": "FLOP", "比特": "bit", "字节": "byte", "位": "bit",
     "秒": "s", "分钟": "min", "小时": "h", "倍": " times ", "每": " per ", "个": " ", "次": " ",
@@ -70,12 +71,12 @@ CHINESE_PREFIX = re.compile(
 
 
 def replace_numerals(text):
-    """The text with its numbers in digits, and with English for the Chinese words around them.
+    """Return the text with digits for number words, and English for Chinese.
 
-    >>> replace_numerals("two hundred and forty"), replace_numerals("2.5 million"), replace_numerals("three quarters")
-    ('240', '2.5e6', '(3/4)')
-    >>> replace_numerals("约三百二十微秒"), replace_numerals("1.5万"), replace_numerals("百分之五十")
-    ('about 320 µs', '1.5e4', '50%')
+    >>> replace_numerals("two hundred and forty"), replace_numerals("three quarters")
+    ('240', '(3/4)')
+    >>> replace_numerals("约三百二十微秒"), replace_numerals("1.5万")
+    ('about 320 µs', '1.5e4')
     """
     text = INFINITY.sub("1e999", text)
     if re.search("[\u3007\u4e00-\u9fff]", text):
@@ -92,14 +93,14 @@ def _translate_chinese(text):
     text = CHINESE.sub(_replace_numeral, text.replace("一半", "(1/2)"))
     text = re.sub(r"100分之 ?(\d[\d.]*)", r"\1%", text)
     text = re.sub(r"(\d+) ?分之 ?(\d+)", r"(\2/\1)", text).replace("半", "(1/2)")
-    # Chinese may put "a second" and "a byte" before the number.
+    # Chinese can put "per second" and "per byte" before the number.
     text = re.sub(r"^(.*?)(每(?:秒|字节)) ?([\d(].*)$", r"\1\3\2", text)
     text = re.sub(_pattern_of_any(CHINESE_WORDS), lambda found: CHINESE_WORDS[found[0]], text)
     return " ".join(text.split())
 
 
 def _replace_numeral(found):
-    """A numeral's words as digits; those that only count digits as a power of ten."""
+    """Return the digits of a numeral; "2.5 million" becomes a power of ten."""
     digits = found["digits"] or ""
     number = re.sub(r",(?=\d{3}(?!\d))", "", digits).replace(",", ".")
     words = re.findall(r"\d+|[a-z]+|[^\W\d]", found[0][len(digits) :].casefold())
@@ -111,7 +112,7 @@ def _replace_numeral(found):
 
 
 def _numeral_value(words, count):
-    """What words count to, of which the first count something that stands before them, or None."""
+    """Return the value of number words; ``count`` is the number before them, or None."""
     total = group = Decimal(0)
     places = 0
     for word in words:
@@ -128,7 +129,7 @@ def _numeral_value(words, count):
                 count = (count or 0) + value / Decimal(10) ** places
                 places += 1
             else:
-                # Chinese may write a numeral digit by digit: 二〇四八.
+                # Chinese can write a numeral digit by digit: 二〇四八.
                 count = value + (count or 0) * (1 if word.isascii() and word.isalpha() else 10)
     return total + group + (count or 0)
 

@@ -1,11 +1,11 @@
-"""The signs, letters and LaTeX that people write, put into plain ones."""
+"""Replace Unicode signs and LaTeX in an answer by plain text."""
 
 import re
 import unicodedata
 
 from roofcheck.reading.expressions import LONGEST_TEXT
 
-# Before Unicode's own normal form, which would turn 10² into 102 and 1½ into 11/2.
+# Replaced before Unicode's normal form, which would turn 10² into 102 and 1½ into 11/2.
 FROM_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 SUPERSCRIPT_NUMBER = re.compile("[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 INVISIBLE_SIGNS = re.compile("[\u200b-\u200f\u2060\ufeff]")
@@ -24,15 +24,17 @@ LATEX = {
     "infty": " inf ", "mu": "µ", "pm": "±", "dfrac": r"\frac", "tfrac": r"\frac",
     "cfrac": r"\frac", "frac": r"\frac", "sqrt": r"\sqrt", "max": r"\max", "min": r"\min",
 }  # fmt: skip
-# What only sets type, and stands for nothing.
+# LaTeX commands that only set type.
 TYPESETTING = r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|quad|qquad)(?![A-Za-z])|\\[,;:! ()\[\]]"
 
 
 def to_plain_signs(text):
-    """The text in letters, digits and signs that a keyboard has.
+    """Return the text with only characters that a keyboard has.
 
-    >>> to_plain_signs("２·10⁻³ ＧＢ／ｓ"), to_plain_signs("1½"), to_plain_signs(r"\\frac{n-1}{2}\\times T_{math}^{2}")
-    ('2*10^(-3) GB/s', '(1+1/2)', '\\\\frac{n-1}{2}* T_math ^{2}')
+    >>> to_plain_signs("２·10⁻³ ＧＢ／ｓ"), to_plain_signs("1½")
+    ('2*10^(-3) GB/s', '(1+1/2)')
+    >>> to_plain_signs(r"\\frac{n-1}{2}\\times T_{math}^{2}")
+    '\\\\frac{n-1}{2}* T_math ^{2}'
     """
     text = SUPERSCRIPT_NUMBER.sub(lambda found: f"^({found[0].translate(FROM_SUPERSCRIPT)})", text)
     text = re.sub(r"(\d+) ?([¼½¾⅐-⅞])", r"(\1+\2)", text)
@@ -49,12 +51,12 @@ def _replace_latex(text):
     text = re.sub(r"\\(?:text|mathrm|mathit|operatorname|rm)\s*\{([^{}]*)\}", r" \1 ", text)
     text = re.sub(r"_\s*\{\s*(\w+)\s*\}", r"_\1 ", text)
     text = re.sub(r"\\([A-Za-z]+)", lambda found: LATEX.get(found[1], found[0]), text)
-    # \frac12 and 2^10 take one digit each where no braces stand.
+    # Without braces, \frac12 and 2^10 take one digit each.
     return re.sub(r"\\frac\s*(\d)\s*(\d)", r"\\frac{\1}{\2}", text)
 
 
 def extract_formula(text):
-    """The right-hand side of a formula as people write it, in plain signs, without its unit.
+    """Return the right-hand side of a written formula in plain signs, without a unit.
 
     >>> extract_formula("D ≥ (n−1)·C/W"), extract_formula(r"$I = \\frac{2}{3b}$ FLOP/byte")
     ('(n-1)*C/W', '\\\\frac{2}{3b}')
@@ -64,5 +66,5 @@ def extract_formula(text):
     text = re.sub(r"[$`\"']", "", to_plain_signs(text)).strip(" .;,")
     text = re.sub(r"^[A-Za-z_ ]+:|FLOPs? ?(?:/|per) ?(?:byte|B)$|bytes?$", "", text).strip()
     sides = [side.strip() for side in re.split("[=≈<>≤≥]+", text) if side.strip()]
-    # "C/W < D" bounds D as "D > C/W" does; a derivation ends on its result.
+    # "C/W < D" is "D > C/W"; the result of a derivation comes last.
     return (sides or [""])[0 if re.search("[<≤]", text) else -1]

@@ -1,17 +1,17 @@
-"""What people say around a number, taken off it."""
+"""Strip the words that people put around a number."""
 
 import re
 
 from roofcheck.reading import amounts
 from roofcheck.reading.numerals import replace_numerals
 
-# What people say before a number, and after one.
+# Words before and after a number.
 WORDS_BEFORE = re.compile(
     r"^[A-Za-z_ ]{0,40}\b(?:is|are|equals|its|thats)(?!\w)|"
     r"^(?:i (?:get|got|think|guess|say)|then|about|approximately|approx|roughly|around|circa|ca|"
     r"exactly|nearly|almost|some|over|just|only|more than|at most|at least|at best|up to|the|"
     r"(?:a )?factor(?: of)?|by|of)(?![A-Za-z_])(?:\.(?!\d))?|^[~:]|"
-    # "D > 8756" is the bound that was asked for, and "ridge: 240" a label.
+    # "D > 8756" is the bound itself, and "ridge: 240" has a label.
     r"^[A-Za-z_*]{0,8} ?[>≥]|^[A-Za-z][A-Za-z_ ]{0,30}(?:\([^()]{0,20}\))? ?:",
     re.I,
 )
@@ -24,10 +24,10 @@ WORDS_AFTER = re.compile(
 )
 RESULT = re.compile(r"[=≈]+>?|\b(?<!or )(?:so|therefore|hence|thus)\b", re.I)
 REMARK = re.compile(r"(?<=[\w%.)]) \((?!or\b)(?=[^()]*[A-Za-z]{2})[^()]*\)$")
-# "1.22 (ms)" ends on a unit, and "1.22, memory-bound" on talk.
+# "1.22 (ms)" ends with a unit, "1.22, memory-bound" with a comment.
 UNIT_APART = re.compile(r"(?<=[\d)]) ?(?:\(([^\d()]+)\)|,([^\d()]*))$")
 TALK = re.compile(r",[^\d()]*$")
-# The words for operations, each between two operands.
+# Words for operations, between two operands.
 OPERATIONS = {
     r"(?<=[\d)]) ?[xX] ?(?=[\d(.])| [xX] (?=[\d(.])": "*",
     r"(?<=\S) (?:multiplied by|times|of(?<=[%)] of)) (?=[\d(.])": "*",
@@ -44,16 +44,18 @@ OPERATIONS = {
 
 
 def without_words(words):
-    """What stands for the number, with signs for operations.
+    """Return the number alone, with signs for operations.
 
-    >>> without_words("I think T_comms is about 5 ms, so it binds"), without_words("2 GB divided by 1.6 TB/s (HBM)")
-    ('5 ms', '2 GB/1.6 TB/s')
+    >>> without_words("I think T_comms is about 5 ms, so it binds")
+    '5 ms'
+    >>> without_words("2 GB divided by 1.6 TB/s (HBM)")
+    '2 GB/1.6 TB/s'
     """
     words = words.translate(str.maketrans("[]{}", "()()", "$`\"'"))
     for sign, meant in (("< ?=", "≤"), ("> ?=", "≥"), ("->", "=")):
         words = re.sub(sign, meant, words)
     words = replace_numerals(words)
-    # A derivation ends on its result.
+    # The result of a derivation comes last.
     results = [part for part in RESULT.split(words) if re.search(r"\d", part)]
     words = results[-1].strip() if results else words.strip(" =")
     if (apart := UNIT_APART.search(words)) and amounts.read_unit(apart[1] or apart[2]):
@@ -61,7 +63,7 @@ def without_words(words):
     words = TALK.sub("", REMARK.sub("", words))
     while (shorter := WORDS_AFTER.sub("", WORDS_BEFORE.sub("", words)).strip()) != words:
         words = shorter
-    # A point may end the sentence.
+    # A full stop may end the sentence.
     words = re.sub(r"([.,]\d+|[eE][-+]?\d+)\.$", r"\1", words)
     # "40 856" is one number, and so is "(40856)".
     words = re.sub(r"(?<![\d.,] )(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.]* ?\d)", _join_digits, words)

@@ -1,17 +1,16 @@
-"""The units that questions ask for: what each measures, and how a value in it is shown."""
+"""The units that questions ask for, and how values in them are formatted."""
 
 import math
 
 from roofcheck.sentences import Sentence, sentence
 from roofkit._units import engineering
 
-# What a question's unit measures.
 DIMENSIONS = {
     "s": "time", "ms": "time", "µs": "time", "FLOPs": "work", "bytes": "data", "FLOP/s": "speed",
     "byte/s": "bandwidth", "FLOP/byte": "intensity", "times": "ratio", "of peak": "ratio",
     "tokens": "tokens", "": "ratio",
 }  # fmt: skip
-# The wrong units that a number of this unit usually comes in, and how many of each make one.
+# The usual wrong units of an answer, with the factor from the right unit to each.
 WRONG_UNITS = {
     "s": {"ms": 1e3, "µs": 1e6, "ns": 1e9},
     "ms": {"s": 1e-3, "µs": 1e3, "ns": 1e6},
@@ -23,12 +22,12 @@ WRONG_UNITS = {
     "times": {"%": 100},
     "of peak": {"%": 100},
 }
-# Units that take SI prefixes, and how they are written behind one.
+# Units that take SI prefixes, with their symbol after one.
 PREFIXED_UNITS = {"s": "s", "FLOP/s": "FLOP/s", "bytes": "B", "byte/s": "B/s"}
-# Smaller and larger numbers are shown as powers of ten.
+# Numbers outside this range are shown as powers of ten.
 PLAIN_RANGE = 1e-4, 1e8
 TO_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# The sentences that name a unit, and those that name an amount of it. Other units are symbols.
+# Sentences that name a unit or an amount of it; other units are shown as they are.
 UNIT_NAMES = {
     "s": "unit.seconds", "ms": "unit.milliseconds", "µs": "unit.microseconds",
     "ns": "unit.nanoseconds", "%": "unit.percent", "bytes": "unit.bytes", "tokens": "unit.tokens",
@@ -38,12 +37,11 @@ AMOUNT_SENTENCES = {
     "bytes": "amount.bytes", "tokens": "amount.tokens", "times": "amount.times",
     "of peak": "amount.share",
 }  # fmt: skip
-# Those of which one has a name of its own.
 SINGULAR_SENTENCES = {"bytes": "amount.one-byte", "FLOPs": "amount.one-flop"}
 
 
 def format_unit(unit):
-    """A unit as a sentence names it.
+    """Return the name of a unit in a sentence.
 
     >>> str(format_unit("ms")), format_unit("FLOP/byte")
     ('milliseconds', 'FLOP/byte')
@@ -52,14 +50,14 @@ def format_unit(unit):
 
 
 def format_value(value, unit, least=3):
-    """A value as a sentence shows it, to at least so many digits.
+    """Return a value with its unit as a sentence shows it, to at least ``least`` digits.
 
-    >>> format_value(1.0107e-3, "s"), format_value(240.54, "FLOP/byte"), format_value(0.892, "of peak")
-    ('1.01 ms', '240.5 FLOP/byte', '89.2% of peak')
+    >>> format_value(1.0107e-3, "s"), format_value(0.892, "of peak")
+    ('1.01 ms', '89.2% of peak')
     >>> format_value(2, "bytes"), format_value(1.34e7, "bytes"), format_value(1.5e12, "byte/s")
     ('2 bytes', '13.4 MB', '1.5 TB/s')
 
-    A number of FLOPs takes no prefix, which would look like a speed.
+    FLOPs take no prefix, since 10 TFLOPs looks like a speed.
 
     >>> format_value(1e12, "FLOPs"), format_value(0.5, "FLOPs"), format_value(7.04e9, "")
     ('10¹² FLOPs', '0.5 FLOPs', '7.04 · 10⁹')
@@ -82,7 +80,7 @@ def format_value(value, unit, least=3):
 
 
 def format_number(number):
-    """A number as a sentence shows it: with all its digits, or as a power of ten.
+    """Return a number as a sentence shows it: with all its digits, or as a power of ten.
 
     >>> format_number(8192), format_number(5e11), format_number(-0.5)
     ('8,192', '5 · 10¹¹', '−0.5')
@@ -95,7 +93,7 @@ def format_number(number):
 
 
 def append_unit(number, unit):
-    """A number that is written already, with its unit.
+    """Return a formatted number with its unit.
 
     >>> append_unit("2", "bytes"), append_unit("1", "FLOPs"), append_unit("7", "")
     ('2 bytes', '1 FLOP', '7')
@@ -110,7 +108,7 @@ def append_unit(number, unit):
 
 
 def format_power(value):
-    """A large or small number as 3.44 · 10¹⁰ or 10¹²."""
+    """Return a large or small number as 3.44 · 10¹⁰ or 10¹²."""
     mantissa, _, power = f"{value:.10e}".partition("e")
     times = "" if float(mantissa) == 1 else f"{float(mantissa):g} · "
     return f"{times}10{str(int(power)).translate(TO_SUPERSCRIPT)}"

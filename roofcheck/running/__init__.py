@@ -1,1 +1,1 @@
-"""A student's function, called within a time limit, and what it did on a counting machine."""
+"""Call a student's function within a time limit, or record it on a counting machine."""

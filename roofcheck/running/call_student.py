@@ -1,4 +1,4 @@
-"""How a student's function is called: as it is or, if it wants arrays, with arrays of one."""
+"""Call a student's function with numbers; if that fails, again with arrays of length one."""
 
 import inspect
 import re
@@ -7,9 +7,9 @@ import numpy as np
 
 from roofcheck.sentences import sentence
 
-# So many characters of an error's text are quoted.
+# Longer error texts are cut.
 LONGEST_QUOTE = 80
-# What Python calls things in an error's text, and what a student calls them.
+# Python's terms in error texts, with the words that students know.
 PYTHON_TERMS = {
     r"(\w+\.)*<locals>\.": "",
     "<lambda>": "lambda",
@@ -19,40 +19,38 @@ PYTHON_TERMS = {
 
 
 def call_function(function, case):
-    """What ``function`` gives for the arguments of ``case``; raises what it raises."""
+    """Call ``function`` with the arguments of ``case``; raises what it raises."""
     try:
         return function(*case)
     except (Exception, SystemExit) as error:
         try:
-            found = function(*(np.array([value]) for value in case))
+            result = function(*(np.array([value]) for value in case))
         except (Exception, SystemExit):
             raise error from None
-        several = found if isinstance(found, (tuple, list)) else (found,)
-        if not any(isinstance(value, np.ndarray) for value in several):
+        values = result if isinstance(result, (tuple, list)) else (result,)
+        if not any(isinstance(value, np.ndarray) for value in values):
             raise error from None
-        return found
+        return result
 
 
-def argument_names(function, many):
-    """The names of a function's arguments, if it has so ``many``; numbers else."""
+def argument_names(function, count):
+    """Return the names of a function's ``count`` arguments; numbers if it has another count."""
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         names = []
-    return (
-        names
-        if len(names) == many
-        else [sentence("function.argument", number=number + 1) for number in range(many)]
-    )
+    if len(names) == count:
+        return names
+    return [sentence("function.argument", number=number + 1) for number in range(count)]
 
 
 def error_message(error):
-    """An error's text, in one line and shortened.
+    """Return an error's text in one short line.
 
     >>> error_message(OverflowError(34, "Numerical result out of range"))
     'Numerical result out of range'
     """
-    # The error may be of the student's making, and so its text.
+    # A student's own error may fail to give its text.
     try:
         text = " ".join(f"{error}"[: 10 * LONGEST_QUOTE].split())
     except Exception:
@@ -63,7 +61,7 @@ def error_message(error):
 
 
 def error_text(error):
-    """An error as its type and text.
+    """Return an error's type and text.
 
     >>> error_text(ValueError("no"))
     'ValueError: no'

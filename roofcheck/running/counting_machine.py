@@ -1,10 +1,10 @@
-"""What a student's function does with a counting machine, as plain data, and done again.
+"""Record a student's function on a counting machine as plain data, and replay it.
 
-A case of a puzzle **records** a function: it calls it with a machine that writes down every
-operation, which gives a *program*, a list of plain values that JSON can carry. It **replays** a
-program on a machine of its own, with numbers of its own, and takes the counts from there. The
-function sees handles and no numbers, so that its program says all there is to say; nothing else
-that comes from the student's process is believed.
+A case of a puzzle **records** a function: it calls the function with a machine that writes down
+every operation, as a *program*, a list of plain values that JSON can carry. It **replays** the
+program on a machine of its own, with its own numbers, and takes the counts from there. The function
+sees handles but no numbers, so the program is complete, and nothing else from the student's process
+has to be trusted.
 """
 
 import abc
@@ -23,21 +23,20 @@ from roofkit._units import format_quantity
 from roofkit.network import Fabric, Group, least_gather_bytes
 from rooflab.scratchpad import Scratchpad
 
-# The most operations of a program.
 MOST_OPERATIONS = 20_000
-# How often a function may take a part of a part, and the most axes of an array that it makes.
+# The deepest part of a part, and the most axes of an array, that a function may make.
 DEEPEST_PART = 8
-# How often a function may ask a fabric who holds what, before it is stopped as endless.
+# A function that asks a fabric more often who holds what is stopped as endless.
 MOST_QUESTIONS = 10 * MOST_OPERATIONS
-# The most elements that all arrays of a function's own may hold together.
+# The most elements in all arrays that a function makes.
 MOST_ELEMENTS = 10**7
-# A row counts as a multiple of another if what is left over is at most this share of its length.
+# A row is a multiple of another if the rest is at most this share of its length.
 PROPORTIONAL_RTOL = 1e-6
 
 
 @dataclass(frozen=True)
 class Count:
-    """What a program did: bytes moved, counts by name, those counts in words, what is wrong."""
+    """The result of a program: bytes moved, counts by name, those in words, and any error."""
 
     moved_bytes: float = 0.0
     counts: Mapping[str, float] = field(default_factory=dict)
@@ -46,41 +45,41 @@ class Count:
 
 
 class TooLongError(BaseException):
-    """Ends a function that goes on and on; ``except Exception`` does not catch it."""
+    """Ends a function with too many operations; ``except Exception`` doesn't catch it."""
 
 
 class Case(abc.ABC):
-    """One size that a puzzle is tried on, with the ``least`` bytes that it takes."""
+    """One size of a puzzle, with the ``least`` bytes that it takes."""
 
     least: float
-    sentence_group: ClassVar[str]  # the group of sentences that speak of this machine
+    sentence_group: ClassVar[str]  # the key of the machine's sentences
 
     def sentence(self, key, **fields) -> str:
-        """A sentence of the machine's own."""
+        """Return a sentence about this machine."""
         return sentence(f"{self.sentence_group}.{key}", **fields)
 
     @abc.abstractmethod
     def text(self) -> str:
-        """The sizes, in words."""
+        """Return the sizes in words."""
 
     @abc.abstractmethod
     def make_machine(self, record: Callable | None = None) -> tuple:
-        """Fresh arguments for a function, of a machine that hands its operations to ``record``."""
+        """Return arguments for a function; their machine passes its operations to ``record``."""
 
     @abc.abstractmethod
     def operations(self, machine: tuple) -> Mapping[str, Callable]:
-        """What a program's operations do to a machine, by name."""
+        """Return the functions that do a program's operations on a machine, by name."""
 
     @abc.abstractmethod
     def count(self, machine: tuple) -> Count:
-        """What was moved, once a program has run."""
+        """Return the Count after a program has run."""
 
     def without_numbers(self) -> "Case":
-        """The same case without its numbers: all that it takes to record a function."""
+        """Return the case with zeros for its numbers, which is enough to record a function."""
         return self
 
     def record(self, function) -> list | str:
-        """A function's program, or what it raised, in words."""
+        """Return a function's program, or the text of its error."""
         program: list = []
 
         def record(*operation):
@@ -98,18 +97,18 @@ class Case(abc.ABC):
             return sentence("puzzle.raised", error=error_text(error))
 
     def replay(self, program) -> Count:
-        """What a program does; a Run that says what is wrong if it is no program."""
+        """Return the Count of a program; for data that isn't a program, it says what is wrong."""
         place = 0
         try:
             if len(program) > MOST_OPERATIONS:
                 return Count(wrong=self.sentence("too-long", most=MOST_OPERATIONS))
             machine = self.make_machine()
-            known = self.operations(machine)
+            operations = self.operations(machine)
             with np.errstate(all="ignore"):
                 for operation in program:
                     place += 1
                     name, *operands = operation
-                    known[name](*operands)
+                    operations[name](*operands)
                 return self.count(machine)
         except Exception as error:
             return Count(wrong=sentence("puzzle.malformed", place=place, why=error_message(error)))
@@ -117,15 +116,15 @@ class Case(abc.ABC):
 
 @dataclass(frozen=True, eq=False)
 class ScratchpadCase(Case):
-    """A computation on a Scratchpad: function(pad, inputs…, output).
+    """A computation on a Scratchpad by function(pad, inputs…, output).
 
     Parameters
     ----------
-    sizes : mapping of name to length, for the message
+    sizes : mapping of name to length, for messages
     capacity : bytes of fast memory
     inputs : mapping of name to values
-    output : the output's name
-    result : what NumPy says it should be
+    output : name of the output
+    result : the right output, computed with NumPy
     least : bytes
     """
 
@@ -149,7 +148,7 @@ class ScratchpadCase(Case):
         return replace(self, inputs=inputs, result=np.zeros(self.result.shape))
 
     def make_machine(self, record=None):
-        # What is recorded needs no numbers; zeros keep them out of reach.
+        # A recorded function sees zeros, so it can't read the numbers.
         pad = Scratchpad(self.capacity) if record is None else RecordingPad(self.capacity, record)
         inputs = (self if record is None else self.without_numbers()).inputs
         arrays = [Scratchpad.array(pad, values, name=name) for name, values in inputs.items()]
@@ -164,7 +163,7 @@ class ScratchpadCase(Case):
 
         def within(shape):
             nonlocal room
-            # operator.index refuses a text, which times a number would be a very long text.
+            # operator.index refuses a text, which math.prod would repeat to a huge one.
             lengths = [
                 min(operator.index(length), MOST_ELEMENTS + 1) for length in shape[:DEEPEST_PART]
             ]
@@ -203,7 +202,7 @@ class ScratchpadCase(Case):
             name: array.loaded / array.nbytes
             for name, array in zip(self.inputs, inputs, strict=True)
         }
-        # What is loaded from no input comes back from the output, or from arrays it made itself.
+        # All other loads are from the output or from arrays that the function made.
         back = (pad.loaded - sum(array.loaded for array in inputs)) / output.nbytes
         counts = {
             **self.sizes, **times,
@@ -229,7 +228,7 @@ class ScratchpadCase(Case):
 
 
 class RecordingPad(Scratchpad):
-    """A Scratchpad that writes down what is done on it."""
+    """A Scratchpad that records its operations."""
 
     def __init__(self, capacity, record):
         super().__init__(capacity)
@@ -279,7 +278,7 @@ class RecordingPad(Scratchpad):
         return handle
 
     def _path(self, handle):
-        """A handle as plain values: the number of what it is part of, and the way to the part."""
+        """Return a handle as plain values: the number of its array and the path to the part."""
         path = []
         while isinstance(handle._name, tuple):
             handle, key = handle._name
@@ -293,7 +292,7 @@ class RecordingPad(Scratchpad):
 
 @dataclass(frozen=True)
 class NetworkCase(Case):
-    """An all-gather on the chips of a group: function(fabric)."""
+    """An all-gather on the chips of a group by function(fabric)."""
 
     group: Group
 
@@ -301,7 +300,7 @@ class NetworkCase(Case):
 
     @property
     def least(self):
-        """Bytes over the busiest link if a piece has one byte."""
+        """The least bytes over the busiest link for pieces of one byte."""
         return least_gather_bytes(self.group.n, self.group)
 
     def text(self):
@@ -341,7 +340,7 @@ class NetworkCase(Case):
 
 
 class RecordingFabric(Fabric):
-    """A Fabric that writes down what is done on it."""
+    """A Fabric that records its operations."""
 
     def __init__(self, group, record):
         super().__init__(group, group.n)
@@ -361,7 +360,7 @@ class RecordingFabric(Fabric):
         return super().lacking
 
     def _count_question(self):
-        # A loop that only looks never ends either.
+        # A loop that only asks may never end.
         self._questions_asked += 1
         if self._questions_asked > MOST_QUESTIONS:
             raise TooLongError
@@ -376,7 +375,7 @@ class RecordingFabric(Fabric):
 
 
 def _index_as_data(index):
-    """An index, or a slice as its three numbers."""
+    """Return an index as it is and a slice as its three numbers."""
     if not isinstance(index, slice):
         return operator.index(index)
     ends = index.start, index.stop, index.step
@@ -392,7 +391,7 @@ def _read_axis(plain):
 
 
 def _is_proportional(found, right):
-    """Whether each row is the right one times a positive factor of its own."""
+    """Whether each row is the right one times its own positive factor."""
     factors = (found * right).sum(axis=-1, keepdims=True) / (right**2).sum(axis=-1, keepdims=True)
     off = np.linalg.norm(found - factors * right, axis=-1)
     return bool(
