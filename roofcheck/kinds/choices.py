@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from roofcheck.kinds.question import Question, Verdict, format_figures, missing_verdict
 from roofcheck.reading.expressions import LONGEST_TEXT
 from roofcheck.reading.numbers import is_missing
+from roofcheck.reading.vocabulary import VOCABULARY
 from roofcheck.sentences import join_items, sentence
 from roofcheck.steps.computation import apply_formula
 from roofkit.roofline import Estimate
@@ -18,29 +19,7 @@ DENIAL = re.compile(
 # The answer comes after a conclusion word, its reason after a reason word.
 CONCLUSION = re.compile(r"\b(?:so|therefore|hence|thus)\b")
 REASON = re.compile(r"\b(?:because|since|as|for)\b")
-# Other wordings of options that several questions share.
-SYNONYMS = {
-    "compute": (
-        "compute bound", "computation", "computing", "compute limited", "arithmetic", "math",
-        "T_math", "FLOPs", "FLOP/s", "peak", "peak compute", "the processor", "compute roof",
-        "flat roof", "flat", "flat line", "flat part", "cpu bound", "calculation",
-        "the matrix unit", "计算", "算力", "计算受限", "计算瓶颈",
-    ),
-    "memory": (
-        "memory bound", "memory bandwidth", "bandwidth", "memory limited", "HBM", "HBM bandwidth",
-        "bandwidth bound", "DRAM", "T_comms", "mem", "memory traffic", "the weights",
-        "memory roof", "slanted roof", "slope", "slanted line", "slanted part", "RAM",
-        "communication", "comms", "内存", "显存", "存储", "带宽", "内存带宽", "显存带宽", "访存",
-    ),
-    "network": (
-        "network bound", "link", "the link", "NVLink", "ICI", "PCIe", "the bus", "interconnect",
-        "network bandwidth", "link bandwidth", "link bound", "网络", "通信", "互联", "链路",
-    ),
-    "cannot tell": (
-        "can't tell", "cant tell", "can not tell", "unknown", "undecidable", "impossible to tell",
-        "cannot say", "can't say", "not enough information", "it depends", "depends",
-    ),
-}  # fmt: skip
+SYNONYMS = VOCABULARY["synonyms"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,41 +6,19 @@ import re
 from dataclasses import dataclass
 
 from roofcheck.reading.units import DIMENSIONS, TO_SUPERSCRIPT, format_unit
+from roofcheck.reading.vocabulary import VOCABULARY
 from roofcheck.sentences import sentence
 
-# Times take small prefixes, all else takes large ones: nobody means kiloseconds or millibytes.
-SMALL_PREFIXES = {
-    "": 1.0, "p": 1e-12, "n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3,
-    "pico": 1e-12, "nano": 1e-9, "micro": 1e-6, "milli": 1e-3,
-}  # fmt: skip
-LARGE_PREFIXES = {
-    "": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18,
-    "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "kilo": 1e3, "mega": 1e6,
-    "giga": 1e9, "tera": 1e12, "peta": 1e15, "exa": 1e18,
-    "kibi": 2.0**10, "mebi": 2.0**20, "gibi": 2.0**30, "tebi": 2.0**40,
-}  # fmt: skip
+SMALL_PREFIXES = VOCABULARY["small_prefixes"]
+LARGE_PREFIXES = VOCABULARY["large_prefixes"]
 # Only the case tells bits from bytes, but "gflops" is unambiguous.
 PREFIXES = {"time": SMALL_PREFIXES, "work": LARGE_PREFIXES | {"g": 1e9, "t": 1e12}}
-SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+SCALES = VOCABULARY["scales"]
 # The dimension and size of each base unit, by symbol and by word.
 UNIT_SYMBOLS = {"s": ("time", 1), "B": ("data", 1), "b": ("data", 1 / 8), "F": ("work", 1)}
-UNIT_WORDS = {
-    "s": ("time", 1), "sec": ("time", 1), "second": ("time", 1), "byte": ("data", 1),
-    "bit": ("data", 1 / 8), "flop": ("work", 1), "op": ("work", 1), "operation": ("work", 1),
-    "floating point operation": ("work", 1), "floating-point operation": ("work", 1),
-    "token": ("tokens", 1), "min": ("time", 60), "minute": ("time", 60), "h": ("time", 3600),
-    "hour": ("time", 3600),
-}  # fmt: skip
-RATIOS = {"": 1, "x": 1, "times": 1, "fold": 1, "%": 0.01, "percent": 0.01, "per cent": 0.01}
-# The things that questions count.
-COUNTED_THINGS = {
-    "activation", "batch", "block", "card", "chip", "column", "core", "cycle", "device",
-    "dimension", "element", "entry", "expert", "gpu", "head", "image", "kernel", "key", "layer",
-    "loop", "matrice", "multiply-add", "neuron", "number", "operand", "pair", "parameter",
-    "piece", "prompt", "query", "querie", "replica", "request", "row", "sample", "sequence",
-    "server", "slice", "sm", "step", "tensor", "thread", "tile", "token", "tpu", "user",
-    "value", "vector", "wave", "weight", "word",
-}  # fmt: skip
+UNIT_WORDS = VOCABULARY["unit_words"]
+RATIOS = VOCABULARY["ratios"]
+COUNTED_THINGS = set(VOCABULARY["counted_things"])
 # The powers of time, data, work and counted things in each dimension.
 POWERS = {
     "time": (1, 0, 0, 0), "data": (0, 1, 0, 0), "work": (0, 0, 1, 0), "tokens": (0, 0, 0, 1),

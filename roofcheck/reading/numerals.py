@@ -3,6 +3,8 @@
 import re
 from decimal import Decimal
 
+from roofcheck.reading.vocabulary import VOCABULARY
+
 ONES = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
     "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
@@ -19,11 +21,7 @@ COUNTS = {
     **{sign: n for n, sign in enumerate("零一二三四五六七八九")},
     **{"twice": 2, "double": 2, "thrice": 3, "triple": 3, "〇": 0, "两": 2, "兩": 2},
 }
-FRACTION_WORDS = {
-    "half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6,
-    "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12,
-    "sixteenth": 16, "twentieth": 20, "hundredth": 100, "thousandth": 1000, "millionth": 10**6,
-}  # fmt: skip
+FRACTION_WORDS = VOCABULARY["fraction_words"]
 INFINITY = re.compile(
     r"(?<!\w)(?:infinity|infinite|inf|unbounded|unlimited|no limit|无穷大?|无限大?)(?!\w)", re.I
 )
@@ -50,21 +48,8 @@ CHINESE = re.compile(
 FRACTION = re.compile(
     rf"\b(?:(\d+|an?)[ -]({_pattern_of_any(FRACTION_WORDS)})s?|half)\b(?:(?: of)? an?\b)?", re.I
 )
-# Chinese words around a number.
-CHINESE_WORDS = {
-    "次浮点运算": "FLOP", "浮点运算": "FLOP", "比特": "bit", "字节": "byte", "位": "bit",
-    "秒": "s", "分钟": "min", "小时": "h", "倍": " times ", "每": " per ", "个": " ", "次": " ",
-    "约": " about ", "大约": " about ", "大概": " about ", "左右": " ", "至少": " at least ",
-    "最少": " at least ", "最多": " at most ", "至多": " at most ", "超过": " over ",
-    "以上": " or more ", "等于": "=", "是": "=", "为": "=", "答案": " ", "结果": " ",
-    "或者": " or ", "或": " or ", "和": " and ", "到": " to ", "至": " to ", "列": " columns ",
-    "行": " rows ", "词元": " tokens ", "芯片": " chips ", "除以": "/", "乘以": "*", "加": "+",
-    "减": "-", "乘": "*",
-}  # fmt: skip
-CHINESE_PREFIXES = {
-    "千兆": "G", "千": "k", "兆": "M", "吉": "G", "太": "T", "拍": "P",
-    "毫": "m", "微": "µ", "纳": "n", "皮": "p",
-}  # fmt: skip
+CHINESE_WORDS = VOCABULARY["chinese_words"]
+CHINESE_PREFIXES = VOCABULARY["chinese_prefixes"]
 CHINESE_PREFIX = re.compile(
     rf"({_pattern_of_any(CHINESE_PREFIXES)})(?=秒|字节|比特|位|浮点|次浮点|[BbF])"
 )

@@ -4,26 +4,14 @@ import re
 import unicodedata
 
 from roofcheck.reading.expressions import LONGEST_TEXT
+from roofcheck.reading.vocabulary import VOCABULARY
 
 # Replaced before Unicode's normal form, which would turn 10² into 102 and 1½ into 11/2.
 FROM_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 SUPERSCRIPT_NUMBER = re.compile("[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 INVISIBLE_SIGNS = re.compile("[\u200b-\u200f\u2060\ufeff]")
-PLAIN_SIGNS = str.maketrans(
-    {
-        "·": "*", "⋅": "*", "•": "*", "∙": "*", "×": "*", "✕": "*", "⨯": "*", "∗": "*",
-        "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "÷": "/", "∕": "/", "⁄": "/",
-        "≅": "≈", "∼": "~", "～": "~", "≧": "≥", "≦": "≤", "⩾": "≥", "⩽": "≤", "→": "=", "⇒": "=",
-        "。": ".", "、": ", ", "’": "'", "‘": "'", "“": '"', "”": '"', "【": "[", "】": "]",
-        "μ": "µ", "∞": " inf ", "‰": "*0.1%",
-    }
-)  # fmt: skip
-LATEX = {
-    "times": "*", "cdot": "*", "ast": "*", "div": "/", "approx": "≈", "sim": "~", "geq": "≥",
-    "ge": "≥", "leq": "≤", "le": "≤", "gt": ">", "lt": "<", "to": "=", "rightarrow": "=",
-    "infty": " inf ", "mu": "µ", "pm": "±", "dfrac": r"\frac", "tfrac": r"\frac",
-    "cfrac": r"\frac", "frac": r"\frac", "sqrt": r"\sqrt", "max": r"\max", "min": r"\min",
-}  # fmt: skip
+PLAIN_SIGNS = str.maketrans(VOCABULARY["plain_signs"])
+LATEX = VOCABULARY["latex"]
 # LaTeX commands that only set type.
 TYPESETTING = r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|quad|qquad)(?![A-Za-z])|\\[,;:! ()\[\]]"
 

@@ -2,41 +2,21 @@
 
 import math
 
+from roofcheck.reading.vocabulary import VOCABULARY
 from roofcheck.sentences import Sentence, sentence
 from roofkit._units import engineering
 
-DIMENSIONS = {
-    "s": "time", "ms": "time", "µs": "time", "FLOPs": "work", "bytes": "data", "FLOP/s": "speed",
-    "byte/s": "bandwidth", "FLOP/byte": "intensity", "times": "ratio", "of peak": "ratio",
-    "tokens": "tokens", "": "ratio",
-}  # fmt: skip
+DIMENSIONS = VOCABULARY["dimensions"]
 # The usual wrong units of an answer, with the factor from the right unit to each.
-WRONG_UNITS = {
-    "s": {"ms": 1e3, "µs": 1e6, "ns": 1e9},
-    "ms": {"s": 1e-3, "µs": 1e3, "ns": 1e6},
-    "µs": {"s": 1e-6, "ms": 1e-3, "ns": 1e3},
-    "FLOPs": {"GFLOPs": 1e-9, "TFLOPs": 1e-12},
-    "FLOP/s": {"GFLOP/s": 1e-9, "TFLOP/s": 1e-12},
-    "byte/s": {"GB/s": 1e-9, "TB/s": 1e-12, "bit/s": 8},
-    "bytes": {"bits": 8, "kB": 1e-3, "MB": 1e-6, "GB": 1e-9},
-    "times": {"%": 100},
-    "of peak": {"%": 100},
-}
+WRONG_UNITS = VOCABULARY["wrong_units"]
 # Units that take SI prefixes, with their symbol after one.
 PREFIXED_UNITS = {"s": "s", "FLOP/s": "FLOP/s", "bytes": "B", "byte/s": "B/s"}
 # Numbers outside this range are shown as powers of ten.
 PLAIN_RANGE = 1e-4, 1e8
 TO_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Sentences that name a unit or an amount of it; other units are shown as they are.
-UNIT_NAMES = {
-    "s": "unit.seconds", "ms": "unit.milliseconds", "µs": "unit.microseconds",
-    "ns": "unit.nanoseconds", "%": "unit.percent", "bytes": "unit.bytes", "tokens": "unit.tokens",
-    "": "unit.number", "times": "unit.ratio", "of peak": "unit.share",
-}  # fmt: skip
-AMOUNT_SENTENCES = {
-    "bytes": "amount.bytes", "tokens": "amount.tokens", "times": "amount.times",
-    "of peak": "amount.share",
-}  # fmt: skip
+UNIT_NAMES = VOCABULARY["unit_names"]
+AMOUNT_SENTENCES = VOCABULARY["amount_sentences"]
 SINGULAR_SENTENCES = {"bytes": "amount.one-byte", "FLOPs": "amount.one-flop"}
 
 
