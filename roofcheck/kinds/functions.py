@@ -133,40 +133,40 @@ class Function(Question):
         return self._judge_calls(answer)
 
     def _judge_calls(self, function):
-        found: dict[int, tuple[GivenNumber, ...]] = {}
+        results: dict[int, tuple[GivenNumber, ...]] = {}
         troubles: dict[int, Verdict] = {}
         limit = TimeLimit()
         for number, case in enumerate(self.cases):
             try:
-                found[number] = limit.call(self._compute_result, function, case)
+                results[number] = limit.call(self._compute_result, function, case)
             except _TroubleError as error:
                 troubles[number] = error.verdict
             except EndlessError:
                 message = self._call_sentence("function.endless", case, seconds=time_limit.SECONDS)
                 return Verdict(0, message, slips=("endless",))
         if not troubles:
-            return self._judge_columns(list(found.values()))
+            return self._judge_columns(list(results.values()))
         first = next(iter(troubles.values()))
         good = [
             number
-            for number, values in found.items()
+            for number, values in results.items()
             if all(
                 known.is_right_at(number, value)
                 for known, value in zip(self.known_slips.values(), values, strict=True)
             )
         ]
         # A function without an else returns None only in the cases of that branch.
-        if first.slips and len(good) == len(found) >= CASES // 4:
+        if first.slips and len(good) == len(results) >= CASES // 4:
             message = sentence("function.elsewhere", message=first.message)
             return Verdict(HALF_CREDIT, message, slips=("one branch",))
         if len(troubles) == CASES and first.slips == ("no return",):
             return replace(first, state="missing")
         return first
 
-    def _judge_columns(self, found):
-        columns = dict(zip(self.results, zip(*found, strict=True), strict=True))
+    def _judge_columns(self, results):
+        columns = dict(zip(self.results, zip(*results, strict=True), strict=True))
         right, slips, credit = [], [], 0.0
-        said: dict[str, list[str]] = {}
+        messages: dict[str, list[str]] = {}
         first = None
         for name, column in columns.items():
             known = self.known_slips[name]
@@ -193,7 +193,7 @@ class Function(Question):
                 message = sentence("function.ignores")
             else:
                 message = sentence("function.unknown")
-            said.setdefault(message, []).append(name)
+            messages.setdefault(message, []).append(name)
         if first is None:
             return Verdict(1, self.praise)
         names = join_items(columns)
@@ -203,11 +203,11 @@ class Function(Question):
             for known, column in zip(self.known_slips.values(), turned, strict=True)
         ):
             return Verdict(HALF_CREDIT, sentence("parts.swapped", names=names), slips=("order",))
-        sentences = [*said]
+        sentences = [*messages]
         if len(columns) > 1:
             sentences = [
                 sentence("parts.one", name=capitalise(join_items(alike)), message=message)
-                for message, alike in said.items()
+                for message, alike in messages.items()
             ]
         if right:
             sentences.insert(0, sentence("parts.right", names=capitalise(join_items(right))))
@@ -266,18 +266,18 @@ class Function(Question):
             reason = sentence("function.plain-values", kind=describe_type(raw))
             message = self._call_sentence("function.no-number", case, reason=reason)
             raise _TroubleError(Verdict(0, message))
-        found = as_sequence(raw, len(self.results) + 1)
-        if len(found) != len(self.results):
+        values = as_sequence(raw, len(self.results) + 1)
+        if len(values) != len(self.results):
             # An iterator was read only to one item too many.
-            endless = not isinstance(raw, Sized) and len(found) > len(self.results)
-            many = len(raw) if isinstance(raw, Sized) else len(found)
+            endless = not isinstance(raw, Sized) and len(values) > len(self.results)
+            many = len(raw) if isinstance(raw, Sized) else len(values)
             key = "function.more" if endless else "function.length"
             message = self._call_sentence(key, case, found=many, wanted=len(self.results))
             raise _TroubleError(Verdict(0, message))
         try:
             # All digits of a computed result count.
             return tuple(
-                GivenNumber(read_number(_to_float(value), self.unit).value) for value in found
+                GivenNumber(read_number(_to_float(value), self.unit).value) for value in values
             )
         except UnreadableError as error:
             message = self._call_sentence("function.no-number", case, reason=error)
@@ -386,14 +386,14 @@ def _format_argument(value):
 
 def _format_values(values, others):
     """Return values with four digits, or as many as tell each from its counterpart."""
-    shown = [
+    texts = [
         next(
             (f"{value:.{n}g}" for n in DIGITS if f"{value:.{n}g}" != f"{other:.{n}g}"),
             f"{value:.4g}",
         )
         for value, other in zip(values, others, strict=True)
     ]
-    return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
 
 def _to_float(value):

@@ -86,7 +86,7 @@ class Number(Question):
 
     def settled_by(self, others: Iterable["Number"]) -> set[str]:
         """Return the inputs and steps shared with right ``others`` that those depend on."""
-        found = set()
+        settled = set()
         for other in others:
             if not (isinstance(self.formula, Derivation) and isinstance(other.formula, Derivation)):
                 continue
@@ -98,8 +98,8 @@ class Number(Question):
             for step in self.formula.steps:
                 if step in other.formula.steps and set(names_in(step.tree)) <= same:
                     same.add(step.name)
-            found |= {name for name in same if other.depends_on(name)}
-        return found
+            settled |= {name for name in same if other.depends_on(name)}
+        return settled
 
     def depends_on(self, name: str) -> bool:
         """Whether an input or step changes the answer; a max may hide it."""
@@ -139,16 +139,16 @@ class Number(Question):
         return answer
 
     def problems(self):
-        found = [
+        problems = [
             f"the slip {name!r} lies within the tolerance"
             for name in self.known_slips.slips_within_tolerance()
         ]
         if self.usual and not any(self.usual in slip.names for slip in self.known_slips.singles):
-            found.append(f"no slip is named {self.usual!r}, its usual one")
+            problems.append(f"no slip is named {self.usual!r}, its usual one")
         if self.unit == "tokens":
             wholes = [s.names[0] for s in self.known_slips.steps if s.column[0] == self._next_whole]
-            found += [f"the slip {name!r} is the first whole number" for name in wholes]
-        return found
+            problems += [f"the slip {name!r} is the first whole number" for name in wholes]
+        return problems
 
     def unused_words(self) -> list[str]:
         """Return the names in ``words`` that match no slip, which is an error in a table."""
@@ -158,8 +158,8 @@ class Number(Question):
 
     def with_inputs(self, inputs):
         """Return the question with other inputs, without the texts about its own figures."""
-        kept = [slip for slip in self.slips if not slip.here]
-        return replace(self, inputs=inputs, slips=kept, usual="", praise="")
+        general_slips = [slip for slip in self.slips if not slip.here]
+        return replace(self, inputs=inputs, slips=general_slips, usual="", praise="")
 
     def judge(self, answer, settled: Collection[str] = ()):
         """Return a Verdict; ``settled`` names inputs and steps that other parts have right."""

@@ -121,21 +121,21 @@ class Order(Question):
 
     def problems(self):
         orders = [self.reference(), self.reference()[::-1]]
-        found = []
+        problems = []
         for name, (key, _) in self.wrong.items():
             order = tuple(sorted(self.items, key=key))
             if order in orders:
-                found.append(f"the slip {name!r} gives the right order")
+                problems.append(f"the slip {name!r} gives the right order")
         for earlier, later in self.needs:
             if self.key(earlier) > self.key(later):
-                found.append(f"{earlier!r} needs {later!r} in the right order")
+                problems.append(f"{earlier!r} needs {later!r} in the right order")
         if self.apart:
-            found += [
+            problems += [
                 f"{low!r} and {high!r} are less than {self.apart} times apart"
                 for low, high in pairwise(orders[0])
                 if self.key(high) <= self.apart * self.key(low)
             ]
-        return found
+        return problems
 
     @property
     def _has_letters(self):

@@ -16,8 +16,8 @@ SAME_RTOL = 1e-9
 
 def agrees(given: Sequence[GivenNumber], column: Sequence[float], rtol: float = CLOSE_RTOL) -> bool:
     """Whether each number agrees with its value, within ``rtol`` or to its own digits."""
-    for one, value in zip(given, column, strict=True):
-        if not math.isclose(one.value, value, rel_tol=rtol) and not rounds_to(value, one, 2):
+    for number, value in zip(given, column, strict=True):
+        if not math.isclose(number.value, value, rel_tol=rtol) and not rounds_to(value, number, 2):
             return False
     return True
 
@@ -27,8 +27,8 @@ def agrees_exactly(
 ) -> bool:
     """Whether each number equals its value, however few digits it has."""
     # A plain loop is fast enough for the hundreds of slips that one answer is compared with.
-    for one, value in zip(given, column, strict=True):
-        if not math.isclose(one.value, value, rel_tol=rtol):
+    for number, value in zip(given, column, strict=True):
+        if not math.isclose(number.value, value, rel_tol=rtol):
             return False
     return True
 

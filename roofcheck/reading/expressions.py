@@ -129,19 +129,19 @@ class _Parser:
             above = self._factor()
             return above / self._factor()
         if (name := token.lstrip("\\")) in FUNCTIONS and self._next in OPENING:
-            found = self._arguments()
+            arguments = self._arguments()
             if name == "sqrt":
-                return _raise_to_power(*found, self._number(0.5))
-            return FUNCTIONS[name](*found)
+                return _raise_to_power(*arguments, self._number(0.5))
+            return FUNCTIONS[name](*arguments)
         raise ValueError(sentence("expression.not-arithmetic"))
 
     def _arguments(self):
         opened = self._take(*OPENING)
-        found = [self._sum()]
+        arguments = [self._sum()]
         while self._take(","):
-            found.append(self._sum())
+            arguments.append(self._sum())
         self._close(opened)
-        return found
+        return arguments
 
     def _close(self, opened):
         if not self._take(OPENING[opened]):
@@ -172,5 +172,5 @@ class _Parser:
         """Return the only name that a word matches if case is ignored, or None."""
         if word in self._values:
             return word
-        found = [name for name in self._folded if name.casefold() == word.casefold()]
-        return found[0] if len(found) == 1 else None
+        names = [name for name in self._folded if name.casefold() == word.casefold()]
+        return names[0] if len(names) == 1 else None

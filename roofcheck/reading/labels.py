@@ -64,9 +64,9 @@ def find_part(label, names):
         lambda name: name.startswith(label),
         lambda name: words <= set(name.split()),
     ):
-        found = [n for n, name in enumerate(plains) if fits(name)]
-        if found:
-            return found[0] if len(found) == 1 else None
+        places = [n for n, name in enumerate(plains) if fits(name)]
+        if places:
+            return places[0] if len(places) == 1 else None
     return None
 
 
@@ -95,9 +95,9 @@ def _read_label(item, names):
     if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
         return find_part(item[0], names), item[1]
     if isinstance(item, str) and len(item) <= LONGEST_TEXT:
-        found = LABEL.match(item) or LABEL_APART.match(item)
-        place = find_part(found[1], names) if found else None
-        if found and place is None:
-            place = find_part(re.split("[:=]", found[1])[0], names)
-        return place, item if place is None else found[2]
+        match = LABEL.match(item) or LABEL_APART.match(item)
+        place = find_part(match[1], names) if match else None
+        if match and place is None:
+            place = find_part(re.split("[:=]", match[1])[0], names)
+        return place, item if place is None else match[2]
     return None, item

@@ -161,23 +161,23 @@ def _wrong_unit_error(written, unit, number=None):
 
 def _count_digits(number, value):
     """Count the significant digits of a number as written; ALL_DIGITS for arithmetic."""
-    one = re.fullmatch(rf"[-+ ]*({NUMBER})( ?\* ?10 ?(\^|\*\*) ?\(?[-+]?\d+\)?)?", number)
-    if not one:
+    match = re.fullmatch(rf"[-+ ]*({NUMBER})( ?\* ?10 ?(\^|\*\*) ?\(?[-+]?\d+\)?)?", number)
+    if not match:
         return ALL_DIGITS
-    mantissa = re.split("[eE]", one[1])[0].replace("_", "")
+    mantissa = re.split("[eE]", match[1])[0].replace("_", "")
     digits = mantissa.replace(".", "").lstrip("0")
     # 2.0e2 has two digits, and 200 may have two.
-    exact = "." in mantissa or abs(float(mantissa) if one[2] else value) < 10
+    exact = "." in mantissa or abs(float(mantissa) if match[2] else value) < 10
     return max(len(digits if "." in mantissa else digits.rstrip("0")), 1 if exact else 2)
 
 
 def _evaluate_with_units(words, unit):
     names = {}
-    for one, other in pairwise(NUMBER_WITH_UNIT.finditer(words)):
-        apart = words[one.end() : other.start()].strip() or not (one["unit"] or one["alone"])
-        if other["number"] and not apart:
+    for first, second in pairwise(NUMBER_WITH_UNIT.finditer(words)):
+        apart = words[first.end() : second.start()].strip() or not (first["unit"] or first["alone"])
+        if second["number"] and not apart:
             raise ValueError(
-                sentence("expression.side-by-side", first=one[0][:20], second=other[0][:20])
+                sentence("expression.side-by-side", first=first[0][:20], second=second[0][:20])
             )
 
     def replace_unit(match):

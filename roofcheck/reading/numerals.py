@@ -74,23 +74,23 @@ def replace_numerals(text):
 
 
 def _translate_chinese(text):
-    text = CHINESE_PREFIX.sub(lambda found: f" {CHINESE_PREFIXES[found[1]]}", text)
+    text = CHINESE_PREFIX.sub(lambda match: f" {CHINESE_PREFIXES[match[1]]}", text)
     text = CHINESE.sub(_replace_numeral, text.replace("一半", "(1/2)"))
     text = re.sub(r"100分之 ?(\d[\d.]*)", r"\1%", text)
     text = re.sub(r"(\d+) ?分之 ?(\d+)", r"(\2/\1)", text).replace("半", "(1/2)")
     # Chinese can put "per second" and "per byte" before the number.
     text = re.sub(r"^(.*?)(每(?:秒|字节)) ?([\d(].*)$", r"\1\3\2", text)
-    text = re.sub(_pattern_of_any(CHINESE_WORDS), lambda found: CHINESE_WORDS[found[0]], text)
+    text = re.sub(_pattern_of_any(CHINESE_WORDS), lambda match: CHINESE_WORDS[match[0]], text)
     return " ".join(text.split())
 
 
-def _replace_numeral(found):
+def _replace_numeral(match):
     """Return the digits of a numeral; "2.5 million" becomes a power of ten."""
-    digits = found["digits"] or ""
+    digits = match["digits"] or ""
     number = re.sub(r",(?=\d{3}(?!\d))", "", digits).replace(",", ".")
-    words = re.findall(r"\d+|[a-z]+|[^\W\d]", found[0][len(digits) :].casefold())
+    words = re.findall(r"\d+|[a-z]+|[^\W\d]", match[0][len(digits) :].casefold())
     if number.count(".") > 1 or not words:
-        return found[0]
+        return match[0]
     if digits and all(word in POWERS for word in words):
         return f"{number}e{sum(POWERS[word] for word in words)}"
     return f"{_numeral_value(words, Decimal(number) if digits else None):f}"
@@ -119,6 +119,6 @@ def _numeral_value(words, count):
     return total + group + (count or 0)
 
 
-def _replace_fraction(found):
-    count = found[1] if found[1] and found[1].isdigit() else "1"
-    return f"({count}/{FRACTION_WORDS[(found[2] or 'half').casefold()]})"
+def _replace_fraction(match):
+    count = match[1] if match[1] and match[1].isdigit() else "1"
+    return f"({count}/{FRACTION_WORDS[(match[2] or 'half').casefold()]})"

@@ -24,7 +24,7 @@ def to_plain_signs(text):
     >>> to_plain_signs(r"\\frac{n-1}{2}\\times T_{math}^{2}")
     '\\\\frac{n-1}{2}* T_math ^{2}'
     """
-    text = SUPERSCRIPT_NUMBER.sub(lambda found: f"^({found[0].translate(FROM_SUPERSCRIPT)})", text)
+    text = SUPERSCRIPT_NUMBER.sub(lambda match: f"^({match[0].translate(FROM_SUPERSCRIPT)})", text)
     text = re.sub(r"(\d+) ?([¼½¾⅐-⅞])", r"(\1+\2)", text)
     text = re.sub(r"(?<!\+)([¼½¾⅐-⅞])", r"(\1)", text)
     text = re.sub(r"√ ?(\d[\d.]*|[^\W\d])", r"sqrt(\1)", text).replace("√", "sqrt")
@@ -38,7 +38,7 @@ def _replace_latex(text):
     text = re.sub(TYPESETTING, "", text.replace(r"\%", "%").replace("{,}", ","))
     text = re.sub(r"\\(?:text|mathrm|mathit|operatorname|rm)\s*\{([^{}]*)\}", r" \1 ", text)
     text = re.sub(r"_\s*\{\s*(\w+)\s*\}", r"_\1 ", text)
-    text = re.sub(r"\\([A-Za-z]+)", lambda found: LATEX.get(found[1], found[0]), text)
+    text = re.sub(r"\\([A-Za-z]+)", lambda match: LATEX.get(match[1], match[0]), text)
     # Without braces, \frac12 and 2^10 take one digit each.
     return re.sub(r"\\frac\s*(\d)\s*(\d)", r"\\frac{\1}{\2}", text)
 

@@ -73,5 +73,5 @@ def without_words(words):
     return words.strip()
 
 
-def _join_digits(found):
-    return found[0].replace(" ", "")
+def _join_digits(match):
+    return match[0].replace(" ", "")

@@ -15,8 +15,15 @@ PREFIXED_UNITS = {"s": "s", "FLOP/s": "FLOP/s", "bytes": "B", "byte/s": "B/s"}
 PLAIN_RANGE = 1e-4, 1e8
 TO_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Sentences that name a unit or an amount of it; other units are shown as they are.
-UNIT_NAMES = VOCABULARY["unit_names"]
-AMOUNT_SENTENCES = VOCABULARY["amount_sentences"]
+UNIT_NAMES = {
+    "s": "unit.seconds", "ms": "unit.milliseconds", "µs": "unit.microseconds",
+    "ns": "unit.nanoseconds", "%": "unit.percent", "bytes": "unit.bytes", "tokens": "unit.tokens",
+    "": "unit.number", "times": "unit.ratio", "of peak": "unit.share",
+}  # fmt: skip
+AMOUNT_SENTENCES = {
+    "bytes": "amount.bytes", "tokens": "amount.tokens", "times": "amount.times",
+    "of peak": "amount.share",
+}  # fmt: skip
 SINGULAR_SENTENCES = {"bytes": "amount.one-byte", "FLOPs": "amount.one-flop"}
 
 
@@ -55,8 +62,8 @@ def format_value(value, unit, least=3):
     if value < PLAIN_RANGE[1] and value == round(value):
         return append_unit(format_number(value), unit)
     written_out = 100 <= value < PLAIN_RANGE[1]
-    kept = max(4, min(6, len(f"{value:.0f}"))) if written_out else least
-    return append_unit(format_number(float(f"{value:.{kept}g}")), unit)
+    digits = max(4, min(6, len(f"{value:.0f}"))) if written_out else least
+    return append_unit(format_number(float(f"{value:.{digits}g}")), unit)
 
 
 def format_number(number):

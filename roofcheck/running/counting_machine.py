@@ -237,8 +237,8 @@ class RecordingPad(Scratchpad):
     def array(self, values=None, *, shape=None, name=None):
         if values is not None:
             raise ValueError(sentence("scratchpad.no-data"))
-        made = super().array(shape=shape, name=name)
-        return self._record_new(made, "array", list(made.shape))
+        array = super().array(shape=shape, name=name)
+        return self._record_new(array, "array", list(array.shape))
 
     def load(self, region):
         return self._record_new(super().load(region), "load", self._path(region))
@@ -390,10 +390,10 @@ def _read_axis(plain):
     return tuple(plain) if isinstance(plain, list) else plain
 
 
-def _is_proportional(found, right):
+def _is_proportional(output, right):
     """Whether each row is the right one times its own positive factor."""
-    factors = (found * right).sum(axis=-1, keepdims=True) / (right**2).sum(axis=-1, keepdims=True)
-    off = np.linalg.norm(found - factors * right, axis=-1)
+    factors = (output * right).sum(axis=-1, keepdims=True) / (right**2).sum(axis=-1, keepdims=True)
+    rest = np.linalg.norm(output - factors * right, axis=-1)
     return bool(
-        (factors > 0).all() and (off <= PROPORTIONAL_RTOL * np.linalg.norm(found, axis=-1)).all()
+        (factors > 0).all() and (rest <= PROPORTIONAL_RTOL * np.linalg.norm(output, axis=-1)).all()
     )

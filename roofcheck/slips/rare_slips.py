@@ -17,24 +17,24 @@ from roofcheck.steps.inputs import ANOTHER_CHIP
 
 def list_input_slips(computation: Computation) -> list[SlipValue]:
     """Return the slips that give one of the inputs as the answer."""
-    found = []
+    slips = []
     for name, given in computation.figure_inputs():
         says = Sentence("slip.input", what=given.what)
         for scale in (1, 1e-9, 1e-12) if given.unit.endswith("/s") else (1,):
             column = computation.repeat_in_cases(scale * given.value)
-            found.append(SlipValue((f"{name} itself",), column, says))
-    return [one for one in found if computation.is_distinct(one.column)]
+            slips.append(SlipValue((f"{name} itself",), column, says))
+    return [slip for slip in slips if computation.is_distinct(slip.column)]
 
 
 def list_rare_slips(computation: Computation, steps: Sequence[SlipValue]) -> list[SlipValue]:
     """Return all other rare slips; each of the usual ``steps`` may also be inverted."""
-    found = [
+    slips = [
         *_across_slips(computation),
         *_other_chip_slips(computation),
         *_parentheses_slips(computation),
         *_inverted_slips(computation, steps),
     ]
-    return [one for one in found if computation.is_distinct(one.column)]
+    return [slip for slip in slips if computation.is_distinct(slip.column)]
 
 
 def _across_slips(computation) -> Iterator[SlipValue]:

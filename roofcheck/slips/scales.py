@@ -32,12 +32,12 @@ class Scale:
 
 def unit_scales(unit: str) -> Iterator[Scale]:
     """Yield the scales of other units and of SI prefixes."""
-    named = units.WRONG_UNITS.get(unit, {})
-    for other, factor in named.items():
+    known_scales = units.WRONG_UNITS.get(unit, {})
+    for other, factor in known_scales.items():
         words = {"other": units.format_unit(other), "unit": units.format_unit(unit)}
         yield _make_scale(f"unit: {other}", factor, "unit", HALF_CREDIT, **words)
     for power in POWERS:
-        if not any(math.isclose(10.0**power, factor) for factor in named.values()):
+        if not any(math.isclose(10.0**power, factor) for factor in known_scales.values()):
             says = Sentence("slip.prefix", power=abs(power), way=word_direction(10.0**power))
             yield Scale(f"prefix: 10^{power}", 10.0**power, says)
 

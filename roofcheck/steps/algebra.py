@@ -400,14 +400,16 @@ def _read_node(node, figures) -> Node:
             return Call("floor", (quotient,))
         case ast.BinOp(left, ast.Pow(), right):
             return Power(_read_node(left, figures), _read_node(right, figures))
-        case ast.Compare(left, found, right) if all(type(each) in COMPARISONS for each in found):
-            signs = tuple(COMPARISONS[type(each)][0] for each in found)
-            return Comparison(signs, tuple(_read_node(each, figures) for each in (left, *right)))
+        case ast.Compare(left, operators, right) if all(
+            type(part) in COMPARISONS for part in operators
+        ):
+            signs = tuple(COMPARISONS[type(part)][0] for part in operators)
+            return Comparison(signs, tuple(_read_node(part, figures) for part in (left, *right)))
         case ast.BoolOp(operation, parts):
             word = "and" if isinstance(operation, ast.And) else "or"
-            return Logical(word, tuple(_read_node(each, figures) for each in parts))
+            return Logical(word, tuple(_read_node(part, figures) for part in parts))
         case ast.IfExp(condition, then, other):
-            return Conditional(*(_read_node(each, figures) for each in (condition, then, other)))
+            return Conditional(*(_read_node(part, figures) for part in (condition, then, other)))
         case ast.Call(ast.Name(name), arguments, []):
             return _read_call(name, arguments, figures)
     raise ExpressionError(f"{ast.unparse(node)!r} is more than a table's arithmetic")
@@ -415,12 +417,12 @@ def _read_node(node, figures) -> Node:
 
 def _read_call(name, arguments, figures):
     if name in FUNCTIONS:
-        return Call(name, tuple(_read_node(each, figures) for each in arguments))
+        return Call(name, tuple(_read_node(part, figures) for part in arguments))
     if isinstance(figures.get(name), type):
-        return figures[name](name, tuple(_read_node(each, figures) for each in arguments))
+        return figures[name](name, tuple(_read_node(part, figures) for part in arguments))
     if name not in figures:
         raise ExpressionError(f"no function {name!r}{suggest_name(name, [*FUNCTIONS, *figures])}")
-    texts = [each.value for each in arguments if isinstance(each, ast.Constant)]
+    texts = [part.value for part in arguments if isinstance(part, ast.Constant)]
     if len(texts) < len(arguments):
         raise ExpressionError(f'{name} takes names in quotes, such as {name}("TPU v5e")')
     try:

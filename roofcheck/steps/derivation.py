@@ -70,10 +70,12 @@ class Derivation:
 
     def values(self, values: Mapping, known: Mapping = {}) -> dict:
         """Return the value of each input and step by name; ``known`` as for ``value``."""
-        found = dict(values)
+        results = dict(values)
         for step in self.steps:
-            found[step.name] = known[step.name] if step.name in known else step.tree.value(found)
-        return found
+            results[step.name] = (
+                known[step.name] if step.name in known else step.tree.value(results)
+            )
+        return results
 
     def with_step(self, name: str, tree: Node) -> "Derivation":
         """Return the derivation with another expression in one step."""
@@ -83,12 +85,12 @@ class Derivation:
     def up_to(self, name: str, unit: str) -> "Derivation":
         """Return the derivation of the step ``name``, in ``unit``."""
         needed = {name}
-        kept: list[Step] = []
+        steps: list[Step] = []
         for step in reversed(self.steps):
             if step.name in needed:
-                kept.insert(0, step)
+                steps.insert(0, step)
                 needed |= set(find_names(step.tree))
-        return Derivation(kept, unit)
+        return Derivation(steps, unit)
 
     def with_answer(self, tree: Node) -> "Derivation":
         """Return the derivation of an expression of the steps, including the last.
@@ -115,14 +117,14 @@ class Derivation:
 
     def lines(self, values: Mapping, figures: Mapping[str, str]) -> list["Line"]:
         """Return one Line per step with numbers for names; ``figures`` are the formatted inputs."""
-        found, shown = self.values(values), dict(figures)
-        made = []
+        results, texts = self.values(values), dict(figures)
+        lines = []
         for step in self.steps:
-            arithmetic = step.tree.text(shown.__getitem__)
-            shown[step.name] = units.format_value(found[step.name], step.unit, STEP_DIGITS)
-            made.append(Line(step.what or step.name, arithmetic, shown[step.name], step.why))
-        answer = units.format_value(found[self.steps[-1].name] * self.scale, self.unit)
-        return [*made[:-1], replace(made[-1], value=answer, is_answer=True)]
+            arithmetic = step.tree.text(texts.__getitem__)
+            texts[step.name] = units.format_value(results[step.name], step.unit, STEP_DIGITS)
+            lines.append(Line(step.what or step.name, arithmetic, texts[step.name], step.why))
+        answer = units.format_value(results[self.steps[-1].name] * self.scale, self.unit)
+        return [*lines[:-1], replace(lines[-1], value=answer, is_answer=True)]
 
     def symbolic_lines(
         self, values: Mapping, figures: Mapping[str, str], expanded: bool = True
@@ -132,18 +134,18 @@ class Derivation:
         ``figures`` are the formatted inputs. If ``expanded``, the value of a step is its formula
         in terms of inputs alone, in which figures without a unit are evaluated.
         """
-        made, shown = [], dict(figures)
+        lines, texts = [], dict(figures)
         trees: dict[str, Node] = {
             name: Constant(value) for name, value in values.items() if " " not in figures[name]
         }
         for step in self.steps:
             trees[step.name] = substitute(step.tree, trees)
-            value = arithmetic = step.tree.text(lambda name: shown.get(name, name))
+            value = arithmetic = step.tree.text(lambda name: texts.get(name, name))
             if expanded:
                 value = trees[step.name].text(lambda name: figures.get(name, name))
-            shown[step.name] = step.what or step.name
-            made.append(Line(shown[step.name], arithmetic, value, step.why))
-        return [*made[:-1], replace(made[-1], is_answer=True)]
+            texts[step.name] = step.what or step.name
+            lines.append(Line(texts[step.name], arithmetic, value, step.why))
+        return [*lines[:-1], replace(lines[-1], is_answer=True)]
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,7 @@ def merge_parts(parts: Mapping[str, Sequence[Line]]) -> list[Line]:
             owners.setdefault((line.what, line.arithmetic), []).append(part)
             if line.is_answer:
                 answers.setdefault((line.what, line.arithmetic), replace(line, part=part))
-    made: dict[tuple[str, str], Line] = {}
+    merged: dict[tuple[str, str], Line] = {}
     for part, lines in parts.items():
         own = []
         for line in lines:
@@ -197,10 +199,10 @@ def merge_parts(parts: Mapping[str, Sequence[Line]]) -> list[Line]:
             if line.part == part:
                 own.append((key, line))
             else:
-                made.setdefault(key, line)
+                merged.setdefault(key, line)
         for key, line in own:
-            made.setdefault(key, line)
-    return list(made.values())
+            merged.setdefault(key, line)
+    return list(merged.values())
 
 
 def make_step(

@@ -77,14 +77,14 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_spa
     ``dtypes`` are those it may be mistaken for, all by default. ``printed_sparse``: the question
     prints the peak with sparsity, so a new draw needs a chip that has one.
     """
-    found = rk.chip(chip)
-    value = float(found.peak_flops(dtype))
+    spec = rk.chip(chip)
+    value = float(spec.peak_flops(dtype))
     mistakes = []
     names: dict[float, list[str]] = {}
-    for other in found.peaks if dtypes is None else dtypes:
-        if other in found.peaks and abs(found.peaks[other] / value - 1) > 0.01:
-            names.setdefault(float(found.peaks[other]), []).append(other)
-    doubled = sparse and _has_sparsity(found)
+    for other in spec.peaks if dtypes is None else dtypes:
+        if other in spec.peaks and abs(spec.peaks[other] / value - 1) > 0.01:
+            names.setdefault(float(spec.peaks[other]), []).append(other)
+    doubled = sparse and _has_sparsity(spec)
     for figure, alike in names.items():
         if doubled and abs(figure / value - 2) < 0.01:
             doubled = False
@@ -100,9 +100,9 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_spa
         value,
         Sentence("peak.what", dtype=dtype, chip=chip),
         "FLOP/s",
-        found.peaks[dtype].source,
+        spec.peaks[dtype].source,
         tuple(mistakes),
-        source_of_two=Sentence("peak.two") if sparse and _has_sparsity(found) else "",
+        source_of_two=Sentence("peak.two") if sparse and _has_sparsity(spec) else "",
         chips=(chip, *others),
         fits_chip=lambda c: (
             dtype in c.peaks
@@ -135,23 +135,23 @@ def printed_peak(chip):
 
 def bandwidth(chip, *, others=(), link=True):
     """Return the input for a chip's memory bandwidth, byte/s; ``link``: it is a likely mistake."""
-    found = rk.chip(chip)
-    value = float(found.bandwidth)
+    spec = rk.chip(chip)
+    value = float(spec.bandwidth)
     mistakes = _mistaken_chips(chip, others, "bandwidth.other-chip", lambda c: c.bandwidth)
-    if link and found.interconnect:
-        mistakes.append(Mistaken("link", found.interconnect.total, Sentence("bandwidth.link")))
+    if link and spec.interconnect:
+        mistakes.append(Mistaken("link", spec.interconnect.total, Sentence("bandwidth.link")))
     says = Sentence("bandwidth.tebi")
     rarely = [
         Mistaken("tebi", value * 2**40 / 1e12, says),
         Mistaken("tebi, backwards", value * 1e12 / 2**40, says),
     ]
-    if found.capacity:
-        rarely.append(Mistaken("capacity", float(found.capacity), Sentence("bandwidth.capacity")))
+    if spec.capacity:
+        rarely.append(Mistaken("capacity", float(spec.capacity), Sentence("bandwidth.capacity")))
     return Input(
         value,
         Sentence("bandwidth.what", chip=chip),
         "byte/s",
-        found.bandwidth.source,
+        spec.bandwidth.source,
         (*mistakes, *_mistaken_rates(value)),
         rarely_mistaken_for=tuple(rarely),
         chips=(chip, *others),
@@ -170,18 +170,18 @@ def link(chip, *, others=(), topology=None, peers=0):
     A new draw takes only chips with this ``topology``, such as "switch", if one is named, and with
     links to at least ``peers`` others, if a number is given.
     """
-    found = rk.chip(chip).interconnect
-    value = found.total
+    interconnect = rk.chip(chip).interconnect
+    value = interconnect.total
     mistakes = [Mistaken("both ways", 2 * value, Sentence("link.both-ways"))]
-    if found.links > 1:
-        says = Sentence("link.one", links=found.links, chip=chip)
-        mistakes.append(Mistaken("one link", float(found.bandwidth), says))
+    if interconnect.links > 1:
+        says = Sentence("link.one", links=interconnect.links, chip=chip)
+        mistakes.append(Mistaken("one link", float(interconnect.bandwidth), says))
     mistakes += _mistaken_chips(chip, others, "link.other-chip", lambda c: c.interconnect.total)
     return Input(
         value,
         Sentence("link.what", chip=chip),
         "byte/s",
-        found.bandwidth.source,
+        interconnect.bandwidth.source,
         (*mistakes, *_mistaken_rates(value)),
         source_of_two=Sentence("link.two"),
         chips=(chip, *others),
@@ -198,27 +198,28 @@ def link(chip, *, others=(), topology=None, peers=0):
 
 def one_link(chip):
     """Return the input for one link of a chip, byte/s one way; a new draw keeps the layout."""
-    found = rk.chip(chip).interconnect
-    value = float(found.bandwidth)
+    interconnect = rk.chip(chip).interconnect
+    value = float(interconnect.bandwidth)
     mistakes = [
         Mistaken("both ways", 2 * value, Sentence("one-link.both-ways")),
         Mistaken("memory", float(rk.chip(chip).bandwidth), Sentence("one-link.memory")),
     ]
-    if found.links > 2:
-        says = Sentence("one-link.all", links=found.links)
-        mistakes.append(Mistaken("all links", found.total, says))
+    if interconnect.links > 2:
+        says = Sentence("one-link.all", links=interconnect.links)
+        mistakes.append(Mistaken("all links", interconnect.total, says))
     return Input(
         value,
         Sentence("one-link.what", chip=chip),
         "byte/s",
-        found.bandwidth.source,
+        interconnect.bandwidth.source,
         (*mistakes, *_mistaken_rates(value)),
         source_of_two=Sentence("one-link.two"),
         chips=(chip,),
         # In a group of one size, a chip with links along more axes has more neighbours.
         fits_chip=lambda c: (
             c.interconnect is not None
-            and (c.interconnect.topology, c.interconnect.links) == (found.topology, found.links)
+            and (c.interconnect.topology, c.interconnect.links)
+            == (interconnect.topology, interconnect.links)
         ),
         redraw=lambda rng, chips: one_link(chips[chip]),
     )
@@ -283,13 +284,13 @@ def _has_sparsity(chip):
 def _mistaken_chips(chip, others, key, read):
     """Yield the figures that ``read`` takes from other chips; ``key`` names the sentence."""
     own = float(read(rk.chip(chip)))
-    found = []
+    mistakes = []
     for number, other in enumerate(others, start=1):
         value = read(rk.chip(other))
         if value and abs(value / own - 1) > 1e-9:
             name = f"{ANOTHER_CHIP} {number}" if number > 1 else ANOTHER_CHIP
-            found.append(Mistaken(name, float(value), Sentence(key, other=other, chip=chip)))
-    return found
+            mistakes.append(Mistaken(name, float(value), Sentence(key, other=other, chip=chip)))
+    return mistakes
 
 
 def _mistaken_rates(value):
