@@ -36,7 +36,7 @@ class Choice(Question):
     def reference(self) -> str:
         """Return the right option."""
         return apply_formula(
-            self.formula, {name: given.value for name, given in self.inputs.items()}
+            self.formula, {name: figure.value for name, figure in self.inputs.items()}
         )
 
     def formulas(self):
@@ -49,7 +49,7 @@ class Choice(Question):
     def format_comparison(self) -> str:
         """Return the deciding condition, such as "250 ≥ 989.5 TFLOP/s / 4.8 TB/s", or ""."""
         condition = getattr(self.formula, "condition_of", lambda _: None)(self.reference())
-        values = {name: given.value for name, given in self.inputs.items()}
+        values = {name: figure.value for name, figure in self.inputs.items()}
         return condition.text(values, format_figures(self.inputs)) if condition else ""
 
     def problems(self):

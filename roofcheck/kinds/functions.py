@@ -81,7 +81,7 @@ class Function(Question):
 
     def reference(self, *arguments):
         """Return what the function should return."""
-        values = {name: given.value for name, given in self.inputs.items()}
+        values = {name: figure.value for name, figure in self.inputs.items()}
         values |= dict(zip(self.arguments, arguments, strict=True))
         results = tuple(apply_formula(formula, values) for formula in self.results.values())
         return results if len(results) > 1 else results[0]
@@ -90,7 +90,7 @@ class Function(Question):
         return [*self.results.values()]
 
     def derivation(self):
-        values = {name: given.value for name, given in self.inputs.items()}
+        values = {name: figure.value for name, figure in self.inputs.items()}
         figures = format_figures(self.inputs)
         lines = {
             name: formula.symbolic_lines(values, figures, self.expanded)

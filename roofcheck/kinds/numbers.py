@@ -103,7 +103,7 @@ class Number(Question):
 
     def depends_on(self, name: str) -> bool:
         """Whether an input or step changes the answer; a max may hide it."""
-        inputs = {label: given.value for label, given in self.inputs.items()}
+        inputs = {label: figure.value for label, figure in self.inputs.items()}
         values = self.formula.values(inputs)
         changes = ({name: 2 * values[name]}, {name: values[name] / 2})
         answers = [self.formula.value(inputs | change, change) for change in changes]
@@ -112,7 +112,7 @@ class Number(Question):
     def derivation(self):
         if not isinstance(self.formula, Derivation):
             return []
-        values = {name: given.value for name, given in self.inputs.items()}
+        values = {name: figure.value for name, figure in self.inputs.items()}
         return self.formula.lines(values, format_figures(self.inputs))
 
     def _wrong_label_verdict(self):
@@ -144,7 +144,7 @@ class Number(Question):
             for name in self.known_slips.slips_within_tolerance()
         ]
         if self.usual and not any(self.usual in slip.names for slip in self.known_slips.singles):
-            problems.append(f"no slip is named {self.usual!r}, its usual one")
+            problems.append(f"its usual slip {self.usual!r} isn't one of its slips")
         if self.unit == "tokens":
             wholes = [s.names[0] for s in self.known_slips.steps if s.column[0] == self._next_whole]
             problems += [f"the slip {name!r} is the first whole number" for name in wholes]
@@ -293,7 +293,7 @@ class Several(Question):
             last = other.formula.steps[-1] if isinstance(other.formula, Derivation) else None
             if other_name in values and last and steps.get(last.name) == last:
                 known[last.name] = values[other_name] / other.formula.scale
-        inputs = {label: given.value for label, given in part.inputs.items()}
+        inputs = {label: figure.value for label, figure in part.inputs.items()}
         return part.formula.value(inputs, known) if known else None
 
     def formulas(self):
@@ -305,7 +305,7 @@ class Several(Question):
         return replace(self, parts=rest)._hints(done)
 
     def all_inputs(self):
-        return {n: given for part in self.parts.values() for n, given in part.inputs.items()}
+        return {n: figure for part in self.parts.values() for n, figure in part.inputs.items()}
 
     def _placeholders(self):
         return super()._placeholders() | {"parts": join_items(self.parts)}
@@ -316,7 +316,7 @@ class Several(Question):
     def _redraw_once(self, rng):
         if not self.has_new_figures:
             return self
-        inputs = [given for part in self.parts.values() for given in part.inputs.values()]
+        inputs = [figure for part in self.parts.values() for figure in part.inputs.values()]
         chips, seed = choose_other_chips(inputs, rng), rng.random()
         # All parts get the same seed, so that shared inputs stay equal.
         parts = {

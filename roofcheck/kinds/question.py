@@ -86,10 +86,10 @@ class Question(abc.ABC):
         rng = random.Random(f"{seed}")
         for _ in range(TRIES):
             fresh = self._redraw_once(rng)
-            values = {name: given.value for name, given in fresh.all_inputs().items()}
+            values = {name: figure.value for name, figure in fresh.all_inputs().items()}
             if (not self.holds or apply_formula(self.holds, values)) and not fresh.problems():
                 return fresh
-        raise ValueError(f"no draw of {self.asks!r} in {TRIES} keeps its slips apart")
+        raise ValueError(f"none of {TRIES} draws of {self.asks!r} keeps its slips apart")
 
     def with_cases(self, seed) -> "Question":
         """Return the question with cases drawn from this seed, if it has cases."""
@@ -126,14 +126,14 @@ class Question(abc.ABC):
 
     def _placeholders(self):
         inputs = self.all_inputs()
-        return {name: format_input(given) for name, given in inputs.items()} | {
+        return {name: format_input(figure) for name, figure in inputs.items()} | {
             "chip": name_chips(inputs)
         }
 
     @property
     def has_new_figures(self) -> bool:
         """Whether a new draw has other figures."""
-        return any(given.redraw for given in self.all_inputs().values())
+        return any(figure.redraw for figure in self.all_inputs().values())
 
     def derivation(self) -> list[Line]:
         """Return the derivation of the answer; empty if it has no steps."""
@@ -151,13 +151,13 @@ class Question(abc.ABC):
         formulas = self.formulas()
         used = {name for formula in formulas for name in formula_arguments(formula)}
         figures = [
-            given for name, given in self.all_inputs().items() if given.what and name in used
+            figure for name, figure in self.all_inputs().items() if figure.what and name in used
         ]
-        named = dict.fromkeys(str(given.what) for given in figures)
-        if len(named) > MOST_NAMED_INPUTS:
+        names = dict.fromkeys(str(figure.what) for figure in figures)
+        if len(names) > MOST_NAMED_INPUTS:
             figures = [figure for figure in figures if figure.source != GIVEN_BY_QUESTION]
-            named = dict.fromkeys(str(figure.what) for figure in figures)
-        what = [sentence("hint.what", inputs=join_items(named))] if named else []
+            names = dict.fromkeys(str(figure.what) for figure in figures)
+        what = [sentence("hint.what", inputs=join_items(names))] if names else []
         steps = (step for formula in formulas for step in getattr(formula, "steps", ()))
         for step in dict.fromkeys(step for step in steps if step.why and step not in settled):
             what.append(sentence("hint.step", what=capitalise(step.what), why=step.why))
@@ -200,11 +200,11 @@ def lower_verdict(known: Verdict, other: Verdict) -> Verdict:
     return Verdict(other.credit, sentence("function.known-cases"), slips=("known cases alone",))
 
 
-def format_input(given):
+def format_input(figure):
     """Return an input's value as a sentence shows it: 3.35 TB/s, 80, 5·10¹¹."""
-    if given.unit in ("FLOP/s", "byte/s"):
-        return format_figure(given.value, given.unit.replace("byte", "B"))
-    return units.format_number(given.value)
+    if figure.unit in ("FLOP/s", "byte/s"):
+        return format_figure(figure.value, figure.unit.replace("byte", "B"))
+    return units.format_number(figure.value)
 
 
 def format_figure(value, unit):
@@ -219,34 +219,37 @@ def format_figures(inputs):
     Counts, and conventions such as the bytes of a number, are shown without a unit.
     """
     return {
-        name: units.append_unit(format_input(given), given.unit)
-        if given.source == GIVEN_BY_QUESTION and given.unit in ("s", "bytes", "FLOPs", "FLOP/byte")
-        else format_input(given)
-        for name, given in inputs.items()
+        name: units.append_unit(format_input(figure), figure.unit)
+        if figure.source == GIVEN_BY_QUESTION
+        and figure.unit in ("s", "bytes", "FLOPs", "FLOP/byte")
+        else format_input(figure)
+        for name, figure in inputs.items()
     }
 
 
 def name_chips(inputs):
     """Return the chips of the inputs, as a sentence names them."""
-    return join_items(dict.fromkeys(given.chips[0] for given in inputs.values() if given.chips))
+    return join_items(dict.fromkeys(figure.chips[0] for figure in inputs.values() if figure.chips))
 
 
 def choose_other_chips(inputs, rng):
     """Return a random replacement, with the same figures, for each chip of the inputs."""
     inputs = list(inputs)
     mapping: dict[str, str] = {}
-    for name in dict.fromkeys(name for given in inputs for name in given.chips):
-        wanted = [given.fits_chip for given in inputs if name in given.chips and given.fits_chip]
+    for name in dict.fromkeys(name for figure in inputs for name in figure.chips):
+        wanted = [
+            figure.fits_chip for figure in inputs if name in figure.chips and figure.fits_chip
+        ]
         pool = [
             chip.name
             for chip in course_chips()
             if chip.name not in mapping.values() and all(has(chip) for has in wanted)
         ]
         if not pool:
-            raise ValueError(f"no chip of the table can stand in for {name}")
+            raise ValueError(f"no chip in the table can replace {name}")
         mapping[name] = rng.choice(pool)
     return mapping
 
 
 def redraw_inputs(inputs, rng, chips):
-    return {name: given.with_new_figures(rng, chips) for name, given in inputs.items()}
+    return {name: figure.with_new_figures(rng, chips) for name, figure in inputs.items()}

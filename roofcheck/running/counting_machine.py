@@ -283,7 +283,7 @@ class RecordingPad(Scratchpad):
         while isinstance(handle._name, tuple):
             handle, key = handle._name
             path.append(
-                "T" if key == "T" else [_index_as_data(each) for each in key if each is not ...]
+                "T" if key == "T" else [_index_as_data(index) for index in key if index is not ...]
             )
             if len(path) > DEEPEST_PART:
                 raise ValueError(sentence("scratchpad.too-deep", most=DEEPEST_PART))

@@ -18,10 +18,10 @@ from roofcheck.steps.inputs import ANOTHER_CHIP
 def list_input_slips(computation: Computation) -> list[SlipValue]:
     """Return the slips that give one of the inputs as the answer."""
     slips = []
-    for name, given in computation.figure_inputs():
-        says = Sentence("slip.input", what=given.what)
-        for scale in (1, 1e-9, 1e-12) if given.unit.endswith("/s") else (1,):
-            column = computation.repeat_in_cases(scale * given.value)
+    for name, figure in computation.figure_inputs():
+        says = Sentence("slip.input", what=figure.what)
+        for scale in (1, 1e-9, 1e-12) if figure.unit.endswith("/s") else (1,):
+            column = computation.repeat_in_cases(scale * figure.value)
             slips.append(SlipValue((f"{name} itself",), column, says))
     return [slip for slip in slips if computation.is_distinct(slip.column)]
 
@@ -39,20 +39,20 @@ def list_rare_slips(computation: Computation, steps: Sequence[SlipValue]) -> lis
 
 def _across_slips(computation) -> Iterator[SlipValue]:
     """Rates used upside down, and values that are seldom mistaken for an input."""
-    for name, given in computation.figure_inputs():
-        if given.unit.endswith("/s"):
-            says = Sentence("slip.across", what=given.what)
-            column = computation.compute({name: 1 / given.value})
+    for name, figure in computation.figure_inputs():
+        if figure.unit.endswith("/s"):
+            says = Sentence("slip.across", what=figure.what)
+            column = computation.compute({name: 1 / figure.value})
             yield SlipValue((f"{name}: multiplied",), column, says)
-        for other in given.rarely_mistaken_for:
+        for other in figure.rarely_mistaken_for:
             column = computation.compute({name: other.value})
             yield SlipValue((f"{name}: {other.name}",), column, other.says)
 
 
 def _other_chip_slips(computation) -> Iterator[SlipValue]:
-    of_chip = {name: given for name, given in computation.figure_inputs() if given.chips}
-    for main in dict.fromkeys(given.chips[0] for given in of_chip.values()):
-        names = [name for name, given in of_chip.items() if given.chips[0] == main]
+    of_chip = {name: figure for name, figure in computation.figure_inputs() if figure.chips}
+    for main in dict.fromkeys(figure.chips[0] for figure in of_chip.values()):
+        names = [name for name, figure in of_chip.items() if figure.chips[0] == main]
         owners: dict[tuple, dict[str, None]] = {}
         for other in (chip for chip in course_chips() if chip.name != main):
             fitting = [name for name in names if of_chip[name].fits_chip(other)]
@@ -67,8 +67,8 @@ def _other_chip_slips(computation) -> Iterator[SlipValue]:
             yield SlipValue((f"{ANOTHER_CHIP} of the table",), column, says)
 
 
-def _value_on(given, main, other):
-    return given.redraw(None, {chip: chip for chip in given.chips} | {main: other}).value
+def _value_on(figure, main, other):
+    return figure.redraw(None, {chip: chip for chip in figure.chips} | {main: other}).value
 
 
 def _parentheses_slips(computation) -> Iterator[SlipValue]:

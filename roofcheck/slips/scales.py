@@ -49,7 +49,7 @@ def factor_scales(computation: Computation) -> Iterator[Scale]:
         scale = _make_scale(f"factor {factor:g}", factor, "two", way=word_direction(factor))
         says = Sentence("slip.two-in", way=word_direction(factor), places=places)
         yield replace(scale, says=says) if places else scale
-    if any(given.unit in ("bytes", "byte/s") for given in computation.inputs.values()):
+    if any(figure.unit in ("bytes", "byte/s") for figure in computation.inputs.values()):
         for factor in (8.0, 0.125):
             yield _make_scale(f"factor {factor:g}", factor, "eight", way=word_direction(factor))
 
@@ -73,9 +73,9 @@ def _make_scale(name, factor, key, credit=0.0, **words):
 def _sources_of_two(computation, factor):
     """Yield the sources of a factor of 2 in an input that scale the result by ``factor``."""
     wanted = tuple(factor * value for value in computation.right)
-    for name, given in computation.figure_inputs():
+    for name, figure in computation.figure_inputs():
         for change in (2.0, 0.5):
-            if given.source_of_two and are_equal(
-                computation.compute({name: change * given.value}), wanted
+            if figure.source_of_two and are_equal(
+                computation.compute({name: change * figure.value}), wanted
             ):
-                yield given.source_of_two
+                yield figure.source_of_two

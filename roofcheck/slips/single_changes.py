@@ -103,7 +103,7 @@ class _ChangeWording:
     def __init__(self, derivation, inputs):
         self._derivation = derivation
         self._names = {step.name: step.what or step.name for step in derivation.steps}
-        self._names |= {name: given.what or name for name, given in inputs.items()}
+        self._names |= {name: figure.what or name for name, figure in inputs.items()}
 
     def name_part(self, node: Node | str) -> str | Sentence:
         match node:
@@ -254,7 +254,7 @@ def _extreme_changes(tree):
 
 
 def _swap_changes(step, inputs):
-    figures = {name: given for name, given in inputs.items() if given.what}
+    figures = {name: figure for name, figure in inputs.items() if figure.what}
     for name in dict.fromkeys(find_names(step.tree)):
         for other, given in figures.items():
             if name in figures and other != name and given.unit == figures[name].unit:

@@ -285,7 +285,7 @@ def read_expression(text: str, figures: Mapping[str, Callable[..., float]] = {})
         body = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = getattr(error, "msg", "it cannot be parsed")
-        raise ExpressionError(f"{text!r} is no expression: {where}") from None
+        raise ExpressionError(f"{text!r} isn't an expression: {where}") from None
     return _read_node(body, figures)
 
 
@@ -412,7 +412,7 @@ def _read_node(node, figures) -> Node:
             return Conditional(*(_read_node(part, figures) for part in (condition, then, other)))
         case ast.Call(ast.Name(name), arguments, []):
             return _read_call(name, arguments, figures)
-    raise ExpressionError(f"{ast.unparse(node)!r} is more than a table's arithmetic")
+    raise ExpressionError(f"{ast.unparse(node)!r} isn't supported in a table's arithmetic")
 
 
 def _read_call(name, arguments, figures):

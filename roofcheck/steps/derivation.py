@@ -59,7 +59,7 @@ class Derivation:
         last = self.steps[-1].unit
         self.scale = 1.0 if last == unit else (conversion_factor(last, unit) if last else 1.0)
         if self.scale is None:
-            raise ExpressionError(f"the last step is in {last}, which cannot be made {unit}")
+            raise ExpressionError(f"the last step is in {last}, which can't be converted to {unit}")
 
     def __call__(self, **values) -> float:
         return self.value(values)

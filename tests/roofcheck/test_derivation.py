@@ -162,7 +162,7 @@ def test_what_has_no_steps_has_no_derivation():
 def test_steps_are_left_out_and_refused_by_name():
     derivation = Derivation(STEPS, "s")
     assert [each.name for each in derivation.up_to("time", "ms").steps] == ["moved", "time"]
-    with pytest.raises(ExpressionError, match="cannot be made bytes"):
+    with pytest.raises(ExpressionError, match="converted to bytes"):
         Derivation(STEPS, "bytes")
 
 

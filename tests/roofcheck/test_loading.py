@@ -237,11 +237,11 @@ def test_items_are_said_in_a_second_language():
 
 WRONG = {
     'weights * size", "bytes"': ('weights * sise", "bytes"', 10, "did you mean 'size'"),
-    '"moved / bandwidth"': ('"moved // "', 11, "is no expression"),
+    '"moved / bandwidth"': ('"moved // "', 11, "isn't an expression"),
     "moved / bandwidth": ("open(moved)", 11, "no function 'open'"),
-    "weights * size": ("weights.real", 10, "more than a table's arithmetic"),
+    "weights * size": ("weights.real", 10, "a table's arithmetic"),
     'unit = "ms"': ('unit = "mss"', 4, "no question is asked in 'mss'"),
-    '"s", "the time"': ('"bytes", "the time"', 2, "cannot be made ms"),
+    '"s", "the time"': ('"bytes", "the time"', 2, "converted to ms"),
     "count = 1e9": ("number = 1e9", 5, "give it one of count"),
     'bandwidth = "TPU v6e"': ('bandwidth = "TPU v66e"', 7, "TPU v6e"),
     "asks =": ("ask =", 3, "has no key 'ask'"),
