@@ -35,9 +35,8 @@ class Choice(Question):
 
     def reference(self) -> str:
         """Return the right option."""
-        return apply_formula(
-            self.formula, {name: figure.value for name, figure in self.inputs.items()}
-        )
+        values = {name: figure.value for name, figure in self.inputs.items()}
+        return apply_formula(self.formula, values)
 
     def formulas(self):
         return [self.formula]

@@ -237,13 +237,11 @@ def choose_other_chips(inputs, rng):
     inputs = list(inputs)
     mapping: dict[str, str] = {}
     for name in dict.fromkeys(name for figure in inputs for name in figure.chips):
-        wanted = [
-            figure.fits_chip for figure in inputs if name in figure.chips and figure.fits_chip
-        ]
+        conditions = [figure.fits_chip for figure in inputs if name in figure.chips]
         pool = [
             chip.name
             for chip in course_chips()
-            if chip.name not in mapping.values() and all(has(chip) for has in wanted)
+            if chip.name not in mapping.values() and all(fits(chip) for fits in conditions if fits)
         ]
         if not pool:
             raise ValueError(f"no chip in the table can replace {name}")

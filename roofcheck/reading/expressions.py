@@ -95,10 +95,8 @@ class _Parser:
         if not re.match(NUMBER, self._next):
             return bool(re.match(r"[^\W\d]|\\|[(\[{]", self._next))
         if re.match(NUMBER, self._tokens[self._place - 1]):
-            first, second = self._tokens[self._place - 1], self._next
-            raise ValueError(
-                sentence("expression.side-by-side", first=first[:20], second=second[:20])
-            )
+            fields = {"first": self._tokens[self._place - 1][:20], "second": self._next[:20]}
+            raise ValueError(sentence("expression.side-by-side", **fields))
         return True
 
     def _signed_factor(self):

@@ -176,9 +176,8 @@ def _evaluate_with_units(words, unit):
     for first, second in pairwise(NUMBER_WITH_UNIT.finditer(words)):
         apart = words[first.end() : second.start()].strip() or not (first["unit"] or first["alone"])
         if second["number"] and not apart:
-            raise ValueError(
-                sentence("expression.side-by-side", first=first[0][:20], second=second[0][:20])
-            )
+            fields = {"first": first[0][:20], "second": second[0][:20]}
+            raise ValueError(sentence("expression.side-by-side", **fields))
 
     def replace_unit(match):
         if not (written := match["unit"] or match["alone"]):

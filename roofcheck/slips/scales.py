@@ -56,10 +56,9 @@ def factor_scales(computation: Computation) -> Iterator[Scale]:
 
 def zero_scales(unit: str) -> Iterator[Scale]:
     """Yield the factors of 10 and 100 that no unit explains."""
+    known_factors = units.WRONG_UNITS.get(unit, {}).values()
     for factor in (10.0, 0.1, 100.0, 0.01):
-        if not any(
-            math.isclose(factor, known) for known in units.WRONG_UNITS.get(unit, {}).values()
-        ):
+        if not any(math.isclose(factor, known) for known in known_factors):
             ten = f"{max(factor, 1 / factor):.0f}"
             says = Sentence("slip.ten", factor=ten, way=word_direction(factor))
             yield Scale(f"factor {factor:g}", factor, says)

@@ -400,10 +400,8 @@ def _read_node(node, figures) -> Node:
             return Call("floor", (quotient,))
         case ast.BinOp(left, ast.Pow(), right):
             return Power(_read_node(left, figures), _read_node(right, figures))
-        case ast.Compare(left, operators, right) if all(
-            type(part) in COMPARISONS for part in operators
-        ):
-            signs = tuple(COMPARISONS[type(part)][0] for part in operators)
+        case ast.Compare(left, signs, right) if all(type(sign) in COMPARISONS for sign in signs):
+            signs = tuple(COMPARISONS[type(sign)][0] for sign in signs)
             return Comparison(signs, tuple(_read_node(part, figures) for part in (left, *right)))
         case ast.BoolOp(operation, parts):
             word = "and" if isinstance(operation, ast.And) else "or"

@@ -70,12 +70,10 @@ class Derivation:
 
     def values(self, values: Mapping, known: Mapping = {}) -> dict:
         """Return the value of each input and step by name; ``known`` as for ``value``."""
-        results = dict(values)
+        result = dict(values)
         for step in self.steps:
-            results[step.name] = (
-                known[step.name] if step.name in known else step.tree.value(results)
-            )
-        return results
+            result[step.name] = known[step.name] if step.name in known else step.tree.value(result)
+        return result
 
     def with_step(self, name: str, tree: Node) -> "Derivation":
         """Return the derivation with another expression in one step."""
