@@ -26,7 +26,7 @@ def agrees_exactly(
     given: Sequence[GivenNumber], column: Sequence[float], rtol: float = EXACT_RTOL
 ) -> bool:
     """Whether each number equals its value, however few digits it has."""
-    # A plain loop is fast enough for the hundreds of slips that one answer is compared with.
+    # A plain loop is the fastest, and one answer is compared with hundreds of slips.
     for number, value in zip(given, column, strict=True):
         if not math.isclose(number.value, value, rel_tol=rtol):
             return False
@@ -57,7 +57,7 @@ def are_equal(column, other):
 
 
 def explain_caret(value, targets):
-    """Return a hint if ``given`` is what Python makes of ``5*10^11`` for 5e11; else None."""
+    """Return a hint if ``value`` is what Python makes of ``5*10^11`` for 5e11; else None."""
     for target in targets:
         if not (math.isfinite(target) and abs(target) >= 1e3):
             continue
