@@ -1,18 +1,15 @@
-"""A process that can do no harm: students' code runs in one, and nothing it says is believed.
+"""Runs students' code in a process that can do no harm, and believes nothing that it replies.
 
 A worker has one ``Box``: a bubblewrap sandbox with a warm Python in it, which has imported what
-notebooks import and knows neither questions nor answers. Each submission gets a fork of it, sealed
-off before it sees a byte of the student's. From outside inwards:
+notebooks import and knows neither questions nor answers. Each submission runs in a fork of it,
+which is sealed before it sees a byte of the student's. From the outside in:
 
-- ``box``: the warm Python, and a child of it for each submission; ``child``: the conversation with
-  one, its clock and its limits
-- ``bubblewrap``: where the warm Python lives; ``bare``: the same without walls, for hosts that
-  have no user namespaces; ``shown``: which folders it sees; ``layout``: what it sees of the course;
-  ``identity``: whose it is; ``launch``:
-  becomes that user; ``host``: what the machine lacks, in words
-- ``walls``: the kernel's word that a child is sealed; ``syscalls``: what it may ask of the kernel;
-  ``memory``: how much it may hold
-- ``inside``: what runs in there
+- ``box``: the warm Python and its child for each submission; ``child``: talks to one child
+- ``bubblewrap``: starts the warm Python behind walls; ``unsandboxed``: the same without walls
+- ``visible_folders`` and ``layout``: the files it sees, of the machine and of the course
+- ``identity``: its user and core; ``launch``: switches to them; ``host``: explains failures
+- ``walls``: checks that a child is sealed; ``syscalls`` and ``memory``: what a child may use
+- ``inside``: the code that runs in the sandbox
 """
 
 from roofgrade.sandbox.box import Box

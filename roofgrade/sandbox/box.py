@@ -1,58 +1,29 @@
-"""A warm Python a worker, and a child of it for each submission."""
+"""Each worker's warm Python, and a child of it for each submission."""
 
 import contextlib
 import socket
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Protocol
 
 from roofgrade.common.errors import MachineryError, ProcessEndedError
 from roofgrade.sandbox import host, layout
 from roofgrade.sandbox.bubblewrap import Bubblewrap
-from roofgrade.sandbox.child import Child, Process
+from roofgrade.sandbox.child import Child
 from roofgrade.sandbox.inside.channel import Channel
-from roofgrade.sandbox.memory import Meter
 from roofgrade.sandbox.unsandboxed import Unsandboxed
 
-# Seconds to wait, which no honest start or fork takes, on a busy machine either.
+# Seconds to wait: even on a busy machine, no honest start or fork takes that long.
 WARM_SECONDS, FORK_SECONDS = 60.0, 60.0
-LOG_BYTES = 20_000  # of what the warm Python wrote to its log, the bytes that are read
-
-
-class Walls(Protocol):
-    """Where the warm Python lives, and its children: ``Bubblewrap``, or ``Bare`` without any walls.
-
-    ``setup`` is what the warm Python is told first: the limits and mounts of each child.
-    """
-
-    setup: dict
-
-    def make_home(self) -> str:
-        """Where one submission's files lie, as its process sees it."""
-
-    def start(self, descriptor: int, log) -> subprocess.Popen:
-        """Start the warm Python, which talks over ``descriptor``; what goes wrong is in ``log``."""
-
-    def check_hello(self, hello: dict):
-        """Raises MachineryError if the warm Python would share anything with its children."""
-
-    def receive_child(self, control: Channel) -> Process:
-        """The child that the warm Python has just forked."""
-
-    def check_child(self, process: Process):
-        """Raises MachineryError unless the child is sealed."""
-
-    def make_meter(self, process: Process) -> Meter:
-        """What watches the child's memory."""
+LOG_BYTES = 20_000  # The most that is read of the warm Python's log.
 
 
 class Box:
-    """Where a worker runs submissions, one at a time. It starts with the first one.
+    """Runs a worker's submissions, one at a time. The warm Python starts with the first one.
 
-    The thread that opens the first child has to stay: bubblewrap ends with it, as it does with the
-    worker. With ``unsandboxed`` there are no walls; with them, nothing is run where they would
-    show any of ``private``, folders and files. Not for several threads.
+    ``unsandboxed`` leaves out the walls; otherwise the box doesn't start if the sandbox would show
+    any of the folders and files in ``private``. A box is for one thread, which must outlive it,
+    since bubblewrap ends with the thread that started it.
     """
 
     def __init__(self, unsandboxed: bool = False, private: tuple[Path, ...] = ()):
@@ -60,9 +31,9 @@ class Box:
         self._walls = self._process = self._control = self._log = None
 
     def open(self, files: dict[str, bytes], seconds: float = 120) -> Child:
-        """A fresh process in a folder with ``files``, for ``seconds`` in all. Close it in the end.
+        """Start a process in a folder with ``files``, for ``seconds`` in all. The caller closes it.
 
-        Raises MachineryError where it cannot be made, or cannot be made safe.
+        Raises MachineryError if it cannot be made, or cannot be made safe.
         """
         layout.check_files(files)
         if self._process is None or self._process.poll() is not None:
@@ -78,7 +49,7 @@ class Box:
             raise
 
     def stop(self):
-        """End the warm Python and what is left of its children."""
+        """End the warm Python and its children."""
         if self._process:
             self._control.connection.close()
             self._process.kill()
@@ -88,7 +59,7 @@ class Box:
 
     def _start(self):
         if self._walls is None:
-            self._walls: Walls = Unsandboxed() if self.unsandboxed else Bubblewrap(self._private)
+            self._walls = Unsandboxed() if self.unsandboxed else Bubblewrap(self._private)
         ours, theirs = socket.socketpair()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop
         with theirs:
@@ -101,9 +72,9 @@ class Box:
         except (OSError, EOFError) as error:
             self._process.kill()
             self._process.wait()
-            said = self._read_log()
+            log = self._read_log()
             self.stop()
-            raise host.explain_failure(said) from error
+            raise host.explain_failure(log) from error
         ours.settimeout(FORK_SECONDS)
         self._walls.check_hello(hello)
 
@@ -127,7 +98,7 @@ class Box:
         return child
 
     def _is_alive(self):
-        """Whether the warm Python runs; one that is about to end is waited for."""
+        """Whether the warm Python runs. Waits a moment in case it is just ending."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.01)
         return self._process.returncode is None

@@ -1,4 +1,4 @@
-"""Where the warm Python lives: a bubblewrap sandbox with little in it and nothing to write on."""
+"""Starts the warm Python in a bubblewrap sandbox with few files and nothing it can write to."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ from roofgrade.sandbox.inside.channel import Channel
 
 MB = 1 << 20
 LAUNCH = Path(__file__).with_name("launch.py")
-# None of these may lie below /tmp or the student's home, which each child covers.
+# None of these may be below /tmp or the student's home, which each child mounts over.
 COURSE, HOME, CACHE = "/opt/course", "/home/student", "/run/cache"
 TMPFS = {HOME: 64 * MB, "/tmp": 64 * MB, "/dev/shm": 16 * MB}
 LIMITS = {
@@ -26,7 +26,7 @@ LIMITS = {
     "NOFILE": 128,
     "NPROC": 40,
     "FSIZE": 64 * MB,
-    # No process can have more in memory than addresses, however it gets them.
+    # No process can hold more memory than it has addresses, however it gets it.
     "AS": memory.MOST_BYTES,
     "MSGQUEUE": 0,
     "MEMLOCK": 0,
@@ -35,9 +35,10 @@ LIMITS = {
 
 
 class Bubblewrap:
-    """The walls around a worker's warm Python, and around each of its children: see ``Walls``.
+    """The walls around a worker's warm Python and each of its children.
 
-    Raises MachineryError where they cannot be put up, or would show any of what is ``private``.
+    ``setup`` is the first message to the warm Python: the limits and mounts of a child. Raises
+    MachineryError if the host cannot run the sandbox, or it would show any path in ``private``.
     """
 
     def __init__(self, private: Iterable[Path] = ()):
@@ -53,9 +54,11 @@ class Bubblewrap:
         self._namespaces = {}
 
     def make_home(self) -> str:
+        """Return the folder of one submission's files, as its process sees it."""
         return HOME
 
     def start(self, descriptor: int, log) -> subprocess.Popen:
+        """Start the warm Python, which talks over ``descriptor`` and writes errors to ``log``."""
         plan = {
             "maps": self._identity.maps,
             "user": self._identity.user,
@@ -69,40 +72,43 @@ class Bubblewrap:
             stdout=log,
             stderr=log,
             pass_fds=(descriptor,),
-            start_new_session=True,  # Ctrl-C is for the worker, which ends this in its own time
+            start_new_session=True,  # Ctrl-C must reach only the worker, which then ends this.
         )
 
     def check_hello(self, hello: dict):
+        """Raise MachineryError if the warm Python would share anything with its children."""
         if hello["descriptors"] or hello["shared"] or hello["threads"] != 1:
             raise MachineryError(f"the warm Python would share something with a child: {hello}")
         self._namespaces = hello["namespaces"]
 
     def receive_child(self, control: Channel) -> "PidfdProcess":
+        """Return the child that the warm Python has just forked."""
         message, pidfd = control.receive_descriptor()
         if pidfd is None:
             raise host.explain_failure(message.get("failed", "no child came"))
         return PidfdProcess(pidfd)
 
     def check_child(self, process: "PidfdProcess"):
+        """Raise MachineryError unless the child is sealed."""
         walls.check_sealed(process.pid, {*TMPFS, "/dev/pts"}, self._namespaces)
 
-    def make_meter(self, process: "PidfdProcess") -> memory.Meter:
+    def make_meter(self, process: "PidfdProcess"):
+        """Return the meter that measures the child's memory."""
         if self._cgroup:
             return memory.CgroupMeter(self._cgroup, process.pid)
         return memory.PollingMeter(process.pid, sum(TMPFS.values()))
 
     def _make_command(self, descriptor):
-        """The command line of bubblewrap."""
         python = visible_folders.find_python()
         read_only = visible_folders.find_visible() | {
             Path(COURSE, path): real for path, real in layout.find_course_files().items()
         }
+        copies = map(str, visible_folders.find_package_copies())
         variables = layout.make_environment(HOME, CACHE, str(Path(python).parent))
         parts = [
             [host.find_bubblewrap(), "--unshare-all", "--unshare-user", "--die-with-parent"],
-            ["--new-session"],
-            ["--cap-drop", "ALL", "--hostname", "grader", "--uid", "1000", "--gid", "1000"],
-            ["--clearenv"],
+            ["--new-session", "--cap-drop", "ALL", "--hostname", "grader"],
+            ["--uid", "1000", "--gid", "1000", "--clearenv"],
             *(["--setenv", name, value] for name, value in variables.items()),
             *(
                 ["--ro-bind", self._path_in_sandbox(real), str(path)]
@@ -111,17 +117,14 @@ class Bubblewrap:
             *(["--symlink", f"usr/{name}", f"/{name}"] for name in ("bin", "lib", "lib64")),
             *(["--ro-bind-try", name, name] for name in ("/etc/ld.so.cache", "/etc/alternatives")),
             ["--proc", "/proc", "--dev", "/dev"],
-            *(
-                _tmpfs_options(path)
-                for path in (*TMPFS, CACHE, *map(str, visible_folders.find_package_copies()))
-            ),
+            *(["--size", str(16 * MB), "--tmpfs", path] for path in (*TMPFS, CACHE, *copies)),
             ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--"],
             layout.make_command(python, COURSE, descriptor),
         ]
         return [word for part in parts for word in part]
 
     def _path_in_sandbox(self, path):
-        """Where the sandbox's user finds a path: the launcher has bound the folders into /tmp."""
+        """Return where the sandbox's user finds a path: launch.py binds the folders into /tmp."""
         if self._identity.user is None:
             return str(path)
         for number, folder in enumerate(_find_folders_to_bind()):
@@ -131,7 +134,7 @@ class Bubblewrap:
 
 
 class PidfdProcess:
-    """A child as Linux knows it: a descriptor that can mean no other process."""
+    """A child, by its pidfd: a descriptor that can never refer to another process."""
 
     def __init__(self, pidfd: int):
         self._pidfd = pidfd
@@ -143,11 +146,12 @@ class PidfdProcess:
             signal.pidfd_send_signal(self._pidfd, signal.SIGINT)
 
     def kill(self):
-        """It is process 1 of its namespace: with it go all others there."""
+        """Kill the child and, since it is process 1 of its namespace, all others there."""
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     def end(self):
+        """Kill the child, and wait until it is gone. The object is of no use after that."""
         self.kill()
         poll = select.poll()
         poll.register(self._pidfd, select.POLLIN)
@@ -158,14 +162,10 @@ class PidfdProcess:
 
 
 def _find_folders_to_bind():
-    """What has to be bound where the sandbox's user can reach it."""
+    """List the folders that must be bound to where the sandbox's user can reach them."""
     outside = {
         real
         for real in visible_folders.find_python_roots().values()
         if not real.is_relative_to(visible_folders.SYSTEM)
     }
     return sorted({*outside, *layout.PACKAGES})
-
-
-def _tmpfs_options(path):
-    return ["--size", str(16 * MB), "--tmpfs", path]

@@ -1,8 +1,8 @@
-"""The conversation with one submission's process: what is said is data, bounded and never believed.
+"""Talks to one submission's process, whose replies are data: bounded, and never believed.
 
-Its clock is here, outside: at a cell's limit it is interrupted, and killed if that does not help.
-Its memory is looked at from a thread of its own, since what it left running goes on while its
-answer is judged.
+The clock runs here, outside the process: at a cell's limit the process is interrupted, and killed
+if that does not help. A thread watches its memory, since background code of the student's goes on
+while an answer is judged.
 """
 
 import base64
@@ -10,66 +10,52 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from roofgrade.common import untrusted_json
 from roofgrade.common.errors import MachineryError, ProcessCrashedError, ProcessEndedError
 from roofgrade.common.sentences import sentence
 from roofgrade.sandbox import host
 from roofgrade.sandbox.inside.channel import LENGTH_HEAD, PIECE_BYTES, pack_message
-from roofgrade.sandbox.memory import Meter
 
-# The most bytes of one reply, of an answer's, and of all replies of a submission.
+# The most bytes of a cell's reply, of a probe's reply, and of all replies of a submission.
 MOST_REPLY_BYTES, MOST_ANSWER_BYTES, MOST_TOTAL_BYTES = 8 << 20, 4 << 20, 24 << 20
-MOST_VALUES = 600_000  # of one reply; a long schedule that is wrong has half as many
+MOST_VALUES = 600_000  # in one reply; a long, wrong schedule has half as many
 MOST_REQUESTS = 1000
 MOST_CELLS = 10**6
-# Seconds to get ready, to obey an interrupt, and between two looks at the memory.
+# Seconds to get ready, to obey an interrupt, and between two checks of the memory.
 READY_SECONDS, GRACE_SECONDS, TICK_SECONDS = 60.0, 5.0, 0.1
 
 
-class Process(Protocol):
-    """What can be done to a child."""
-
-    pid: int
-
-    def interrupt(self): ...
-
-    def kill(self):
-        """Kill it, without waiting; it may be gone."""
-
-    def end(self):
-        """Kill it, and wait until it is gone; nothing is asked of it after that."""
-
-
 class Child:
-    """One submission's process, from the moment its walls stand.
+    """One submission's process; a context manager that ends it.
 
-    ``alive`` says whether the warm Python is: without it the child's end is not the student's
-    doing. Ends the process when a ``with`` block does.
+    ``process`` is a PidfdProcess or a GroupProcess. ``alive`` tells whether the warm Python still
+    runs: if not, the student is not to blame for the child's end.
     """
 
-    def __init__(
-        self, connection: socket.socket, process: Process, seconds: float, alive: Callable
-    ):
+    def __init__(self, connection: socket.socket, process, seconds: float, alive: Callable):
         self._connection, self._process, self._alive = connection, process, alive
         self._deadline = time.monotonic() + seconds
         self._received = self._requests = 0
         self._buffer = bytearray()
         self._closed, self._is_over_memory = threading.Event(), False
         self._watching = threading.Thread(target=self._watch_memory, daemon=True)
-        self.meter: Meter | None = None
+        self.meter = None
 
-    def send_files(self, files: dict[str, bytes], meter: Meter):
-        """Hand it its files. Raises MachineryError if it cannot take them."""
+    def send_files(self, files: dict[str, bytes], meter=None):
+        """Send the submission's files and start watching the memory, if there is a meter.
+
+        Raises MachineryError if the process cannot take the files.
+        """
         self.meter = meter
-        self._watching.start()
+        if meter:
+            self._watching.start()
         contents = {name: base64.b64encode(data).decode() for name, data in files.items()}
         self._send({"files": contents})
         self.wait_for("settled")
 
     def wait_for(self, word: str):
-        """Wait for a sign of life. Raises MachineryError for anything else."""
+        """Wait for a message that holds ``word``. Raises MachineryError for anything else."""
         try:
             message = self._receive(time.monotonic() + READY_SECONDS)
         except (TimeoutError, ProcessEndedError) as error:
@@ -80,14 +66,13 @@ class Child:
     def run(
         self, source: str, seconds: float = 30, ask: Callable[[dict], dict] | None = None
     ) -> tuple[dict, bool]:
-        """Run a cell: its outputs and number, and whether it was interrupted after ``seconds``.
+        """Run a cell. Returns its reply, and whether it was interrupted after ``seconds``.
 
-        The reply is ``{"outputs": [...], "count": int}``. The outputs are nbformat's, with two
-        additions: ``display_id`` where a display can be changed, and ``update`` as output_type
-        where one is. Nothing in the list is checked, and numbers may be NaN. ``ask`` answers what
-        the cell asks the worker meanwhile.
+        The reply is ``{"outputs": [...], "count": int}``. The outputs are nbformat's, plus
+        ``display_id`` on a display that can be changed and the output_type ``update`` for a change.
+        The list is not checked. ``ask`` answers the cell's requests while it runs.
 
-        Raises EndedError when the process is gone or makes no sense, MachineryError when that is
+        Raises ProcessEndedError if the process is gone or makes no sense, MachineryError if that is
         not the student's doing.
         """
         reply, slow = self._exchange_messages({"run": source}, seconds, ask, MOST_REPLY_BYTES)
@@ -96,18 +81,18 @@ class Child:
     def probe(
         self, probe: dict, seconds: float = 30, ask: Callable[[dict], dict] | None = None
     ) -> tuple[dict, bool]:
-        """Ask for an answer, as ``run``. The reply is ``{"answer": {...}, "count": int}``.
+        """Ask for an answer, as ``run`` does. The reply is ``{"answer": {...}, "count": int}``.
 
-        The answer is empty where it was interrupted, or could not be read.
+        The answer is empty if reading it was interrupted or failed.
         """
         reply, slow = self._exchange_messages({"probe": probe}, seconds, ask, MOST_ANSWER_BYTES)
         return self._check_reply(reply, "answer", dict), slow
 
     def close(self):
-        """Kill all its processes, and wait until they are gone."""
+        """Kill all processes of the submission, and wait until they are gone."""
         self._connection.close()
         self._closed.set()
-        self._process.kill()  # a look at its memory, which may be under way, ends with it
+        self._process.kill()  # This also ends a memory check that is under way.
         if self._watching.is_alive():
             self._watching.join()
         try:
@@ -137,7 +122,7 @@ class Child:
             raise ProcessEndedError(sentence("sandbox.stuck", seconds=seconds)) from None
 
     def _wait_for_reply(self, until, ask, most):
-        """The next message that is no question of the notebook's; questions are answered."""
+        """Return the next reply, answering the notebook's requests until it comes."""
         while True:
             message = self._receive(until, most)
             if "ask" not in message:
@@ -149,9 +134,8 @@ class Child:
 
     def _check_reply(self, reply, name, kind):
         count = reply.get("count")
-        if not isinstance(reply.get(name), kind) or type(count) is not int:
-            raise ProcessEndedError(sentence("sandbox.nonsense"))
-        if not 0 <= count < MOST_CELLS:
+        known = isinstance(reply.get(name), kind) and type(count) is int
+        if not known or not 0 <= count < MOST_CELLS:
             raise ProcessEndedError(sentence("sandbox.nonsense"))
         return {name: reply[name], "count": count}
 
@@ -180,7 +164,7 @@ class Child:
         return message
 
     def _read_bytes(self, size, until):
-        """Read until that many bytes of a message are there; time running out loses none."""
+        """Read until the buffer holds ``size`` bytes. A timeout loses none of them."""
         while len(self._buffer) < size:
             left = until - time.monotonic()
             if left <= 0:
@@ -197,7 +181,6 @@ class Child:
             self._buffer += piece
 
     def _watch_memory(self):
-        """End the process when it holds too much; who talks with it finds out by that."""
         while not self._closed.wait(TICK_SECONDS):
             if self.meter.is_exceeded():
                 self._is_over_memory = True

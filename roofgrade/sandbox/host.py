@@ -1,4 +1,4 @@
-"""What a machine lacks for the sandbox, in words that say what to do."""
+"""Explains what a machine lacks to run the sandbox, and what to do about it."""
 
 import shutil
 import sys
@@ -7,44 +7,43 @@ from pathlib import Path
 from roofgrade.common.errors import MachineryError
 from roofgrade.common.sentences import sentence
 
-# What bubblewrap and the kernel say when there are no user namespaces, or none inside them.
+# Words in the errors of bubblewrap and the kernel when they cannot make user namespaces.
 REFUSALS = ("namespace", "setting up uid map", "unshare", "mount", "Operation not permitted")
 
 
 def check_host():
-    """Raises MachineryError where the sandbox cannot run."""
+    """Raise MachineryError if the sandbox cannot run on this machine."""
+    elsewhere = sentence("sandbox.elsewhere")
     if not sys.platform.startswith("linux"):
-        where = {"system": sys.platform, "elsewhere": sentence("sandbox.elsewhere")}
-        raise MachineryError(sentence("sandbox.not_linux", **where))
+        text = sentence("sandbox.not_linux", system=sys.platform, elsewhere=elsewhere)
+        raise MachineryError(text)
     find_bubblewrap()
     if not Path("/proc/self/ns/user").exists():
-        raise MachineryError(
-            sentence("sandbox.no_namespaces", elsewhere=sentence("sandbox.elsewhere"))
-        )
+        raise MachineryError(sentence("sandbox.no_namespaces", elsewhere=elsewhere))
 
 
 def find_bubblewrap() -> str:
-    """The path of bubblewrap's program. Raises MachineryError if it is not installed."""
-    found = shutil.which("bwrap")
-    if not found:
+    """Return the path of bubblewrap's program. Raises MachineryError if it is not installed."""
+    path = shutil.which("bwrap")
+    if not path:
         raise MachineryError(sentence("sandbox.no_bubblewrap"))
-    return found
+    return path
 
 
-def explain_failure(said: str) -> MachineryError:
-    """Why the warm Python did not start, from what was written on its stderr."""
-    lines = said.strip().splitlines()
+def explain_failure(log: str) -> MachineryError:
+    """Return an error that says why the warm Python did not start, from its log."""
+    lines = log.strip().splitlines()
     key = "sandbox.not_started" if lines else "sandbox.not_started_mute"
-    told = [sentence(key, reason=" ".join(lines[-3:]))]
-    if any(refusal in said for refusal in REFUSALS):
-        told += explain_namespaces()
-    elif "Permission denied" in said:
-        told.append(sentence("sandbox.permission"))
-    return MachineryError("\n".join(told))
+    sentences = [sentence(key, reason=" ".join(lines[-3:]))]
+    if any(refusal in log for refusal in REFUSALS):
+        sentences += explain_namespaces()
+    elif "Permission denied" in log:
+        sentences.append(sentence("sandbox.permission"))
+    return MachineryError("\n".join(sentences))
 
 
 def explain_namespaces() -> list[str]:
-    """What on this machine may keep an ordinary user from making namespaces, and what to do."""
+    """Say why an ordinary user may be unable to make namespaces here, and what to do."""
     hints = []
     if _read_setting("user/max_user_namespaces") == "0":
         hints.append(sentence("sandbox.namespaces_off"))

@@ -1,11 +1,9 @@
-"""Whose the processes of a worker's sandbox are, and where: a user and a core of its own.
+"""Gives each worker's sandbox a user and a core of its own.
 
-Workers that share a user share its process limits, and a student's process that got out of its
-walls would be its neighbours' equal. Root has users to give that no account has; an ordinary user
-has the range that /etc/subuid names; who has neither shares one user, their own.
-
-Workers that share cores share the time on them, by the process: a notebook that starts dozens would
-leave its neighbour's next to none, and honest cells would run out of time there.
+Workers that share a user share its process limits, and a student's process that escaped could
+attack its neighbours. Root can use ids that belong to no account; an ordinary user has the range in
+/etc/subuid, if any; otherwise the workers share that user. Workers that share a core share its time
+by the process, so a notebook that starts dozens would leave its neighbour too little.
 """
 
 import contextlib
@@ -21,18 +19,17 @@ from pathlib import Path
 from roofgrade.common.errors import MachineryError
 from roofgrade.common.sentences import sentence
 
-# No accounts are made in this range. A service to which systemd lends one of its ids has an account
-# as long as it runs.
+# Systems make no accounts in this range, and systemd's dynamic users in it have one while they run.
 FIRST, LAST = 61184, 65519
 TOOLS = {"newuidmap": "/etc/subuid", "newgidmap": "/etc/subgid"}
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A user that nobody else has while this object lives.
+    """A user that no other sandbox has while this object lives.
 
-    ``user`` is the id to become, None to stay who one is. ``maps`` are the arguments for newuidmap
-    and newgidmap that make it exist, by tool; empty for root, who needs none.
+    ``user`` is the id to switch to, or None to keep the current user. ``maps`` are the arguments of
+    newuidmap and newgidmap, by tool, that make the id exist; root needs none.
     """
 
     user: int | None = None
@@ -41,9 +38,11 @@ class Identity:
 
 
 def take_identity() -> Identity:
-    """A user for this worker. Raises MachineryError if root has none left to give."""
+    """Claim a user for this worker. Raises MachineryError if root finds none free."""
     if os.geteuid() == 0:
-        return next(_find_root_users(), None) or _raise_none_left()
+        if identity := next(_find_root_users(), None):
+            return identity
+        raise MachineryError(sentence("sandbox.no_user", first=FIRST, last=LAST))
     ranges = [_read_id_range(path) for path in TOOLS.values()]
     if all(shutil.which(tool) for tool in TOOLS) and all(ranges):
         return next(_find_range_users(*ranges), Identity())
@@ -52,14 +51,14 @@ def take_identity() -> Identity:
 
 @dataclass(frozen=True)
 class Core:
-    """A core that no other sandbox has while this object lives, if there are enough."""
+    """A core; if there are enough, no other sandbox has it while this object lives."""
 
     number: int
     held: socket.socket | None = None
 
 
 def take_core() -> Core:
-    """A core for this worker's sandbox, of those that this process may run on."""
+    """Claim a core for this worker's sandbox, of those that this process may run on."""
     cores = sorted(os.sched_getaffinity(0))
     for number in cores:
         if held := _claim(f"core-{number}"):
@@ -76,7 +75,7 @@ def _find_root_users() -> Iterator[Identity]:
 def _find_range_users(users, groups) -> Iterator[Identity]:
     for offset in range(min(users[1], groups[1])):
         if held := _claim(users[0] + offset):
-            # Inside, this process's own user is root, and the one to become is 1.
+            # In the new namespace this process's user is root, and the one to switch to is 1.
             own = os.geteuid(), os.getegid()
             ids = users[0] + offset, groups[0] + offset
             maps = {
@@ -85,11 +84,11 @@ def _find_range_users(users, groups) -> Iterator[Identity]:
             yield Identity(1, maps, held)
 
 
-def _claim(what):
-    """The kernel gives a name of this kind to one process alone, and takes it back at its end."""
+def _claim(name):
+    """Bind an abstract socket: the kernel gives each name to one process, until it ends."""
     held = socket.socket(socket.AF_UNIX)
     try:
-        held.bind(f"\0roofkit-grading-{what}")
+        held.bind(f"\0roofkit-grading-{name}")
     except OSError:
         held.close()
         return None
@@ -105,7 +104,7 @@ def _has_account(user):
 
 
 def _read_id_range(path):
-    """(first, how many) that a file such as /etc/subuid gives to this user, or None."""
+    """Return (first, count) of the ids that a file such as /etc/subuid gives this user, or None."""
     names = {str(os.geteuid())}
     with contextlib.suppress(KeyError):
         names.add(pwd.getpwuid(os.geteuid()).pw_name)
@@ -114,7 +113,3 @@ def _read_id_range(path):
         if name in names:
             return int(first), int(count)
     return None
-
-
-def _raise_none_left():
-    raise MachineryError(sentence("sandbox.no_user", first=FIRST, last=LAST))

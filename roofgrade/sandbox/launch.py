@@ -1,8 +1,8 @@
-"""Becomes the user that a worker's sandbox runs as, then bubblewrap.
+"""Switches to the user of a worker's sandbox, then replaces itself with bubblewrap.
 
-Run as ``python -I launch.py PLAN``, standard library alone. That user may be kept from reading
-where the environment lies, such as root's home, so the folders are bound into /tmp first, in mounts
-that this process alone sees: the first of them is /tmp/0.
+Runs as ``python -I launch.py PLAN``, with the standard library alone. That user may be unable to
+read the environment's folder, for example in root's home. So the folders are first bound to
+/tmp/0, /tmp/1, ... in mounts that only this process sees.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
 
 
 def main(plan):
-    os.sched_setaffinity(0, {plan["core"]})  # students' code may not call this
+    os.sched_setaffinity(0, {plan["core"]})  # The filter denies students' code this call.
     if plan["maps"]:
         enter_user_namespace(plan["maps"])
     if plan["user"] is not None:
@@ -27,18 +27,18 @@ def main(plan):
         for number, folder in enumerate(plan["folders"]):
             if not os.access(f"/tmp/{number}", os.R_OK | os.X_OK):
                 sys.exit(f"Permission denied: the sandbox's user {plan['user']} at {folder}")
-    # Not execvp: it imports, and this user may not read Python's own library.
+    # Not execvp: it imports modules, and this user may be unable to read Python's library.
     os.execv(plan["command"][0], plan["command"])
 
 
 def enter_user_namespace(maps):
-    """Enter a namespace in which this process is root, and the user to become exists."""
+    """Enter a namespace in which this process is root, and the user to switch to exists."""
     ready, go = os.pipe()
     me = os.getpid()
     helper = os.fork()
     if not helper:
         os.close(go)
-        os.read(ready, 1)  # the tools need the namespace
+        os.read(ready, 1)  # Wait: the tools need the namespace.
         done = [os.spawnvp(os.P_WAIT, tool, [tool, str(me), *maps[tool]]) for tool in maps]
         os._exit(any(done))
     call_libc("unshare", CLONE_NEWUSER)

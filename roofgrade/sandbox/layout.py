@@ -1,4 +1,4 @@
-"""Which files the warm Python sees of the packages, and the settings that it starts with."""
+"""Lists the packages' files that the warm Python sees, its command and its environment."""
 
 import os
 from pathlib import Path
@@ -15,9 +15,10 @@ ROOFKIT, ROOFLAB, ROOFCHECK, ROOFGRADE = PACKAGES = [
 ]
 INSIDE_FOLDER = Path("sandbox/inside")
 STUB_FOLDER = ROOFGRADE / INSIDE_FOLDER / "stub"
-# It takes these files of roofcheck to call a function and to record a puzzle, with their words.
+# The files of roofcheck that call a student's function and record a puzzle's program.
 REAL_FILES = (
-    "running/__init__.py", "running/call_student.py", "running/counting_machine.py", "sentences.py", "words",
+    "running/__init__.py", "running/call_student.py", "running/counting_machine.py",
+    "sentences.py", "words",
 )  # fmt: skip
 START_CODE = (
     "import sys; sys.path.insert(0, {course!r}); "
@@ -27,26 +28,26 @@ START_CODE = (
 
 
 def find_course_files() -> dict[Path, Path]:
-    """What a notebook can import of the packages, and where each part really lies.
+    """Map each path that a notebook can import from to the real file or folder.
 
-    ``roofkit`` and ``rooflab`` are there as they are, ``roofcheck`` as a stub that judges nothing,
-    and of ``roofgrade`` only what runs inside.
+    ``roofkit`` and ``rooflab`` are complete. ``roofcheck`` is a stub that judges nothing, and
+    ``roofgrade`` has only the code that runs inside.
     """
-    found = {Path("roofkit"): ROOFKIT, Path("rooflab"): ROOFLAB}
-    found |= {"roofgrade" / INSIDE_FOLDER: ROOFGRADE / INSIDE_FOLDER}
-    # Python prefers a folder with this file to any without, wherever it stands on the path.
-    found[Path("roofgrade/__init__.py")] = ROOFGRADE / INSIDE_FOLDER / "__init__.py"
-    found |= {Path("roofcheck", path.name): path for path in sorted(STUB_FOLDER.iterdir())}
-    return found | {Path("roofcheck", name): ROOFCHECK / name for name in REAL_FILES}
+    files = {Path("roofkit"): ROOFKIT, Path("rooflab"): ROOFLAB}
+    files |= {"roofgrade" / INSIDE_FOLDER: ROOFGRADE / INSIDE_FOLDER}
+    # With this file, the folder takes precedence over any namespace package of that name.
+    files[Path("roofgrade/__init__.py")] = ROOFGRADE / INSIDE_FOLDER / "__init__.py"
+    files |= {Path("roofcheck", path.name): path for path in sorted(STUB_FOLDER.iterdir())}
+    return files | {Path("roofcheck", name): ROOFCHECK / name for name in REAL_FILES}
 
 
 def make_command(python: str, course: str, descriptor: int) -> list[str]:
-    """Starts the warm Python, which is told what to do over ``descriptor``."""
+    """Return the command that starts the warm Python, which takes orders over ``descriptor``."""
     return [python, "-I", "-c", START_CODE.format(course=course, descriptor=descriptor)]
 
 
 def make_environment(home: str, cache: str, binaries: str) -> dict[str, str]:
-    """The environment of the warm Python, and of everything that a cell starts."""
+    """Return the environment variables of the warm Python and of all programs a cell starts."""
     return {
         "PATH": f"{binaries}{os.pathsep}/usr/bin{os.pathsep}/bin",
         "HOME": home,
@@ -59,7 +60,7 @@ def make_environment(home: str, cache: str, binaries: str) -> dict[str, str]:
         LANGUAGE_VARIABLE: os.environ.get(LANGUAGE_VARIABLE, SOURCE_LANGUAGE),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MPLCONFIGDIR": cache,
-        # As ipykernel sets them.
+        # ipykernel sets these.
         "TERM": "xterm-color",
         "CLICOLOR": "1",
         "FORCE_COLOR": "1",
@@ -71,7 +72,7 @@ def make_environment(home: str, cache: str, binaries: str) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
-        # A thread's own heap would take 64 MB of the addresses that a process may have.
+        # A heap for each thread would take 64 MB of the limited address space.
         "MALLOC_ARENA_MAX": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
@@ -82,8 +83,8 @@ def make_environment(home: str, cache: str, binaries: str) -> dict[str, str]:
 
 
 def check_files(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Files by their paths below the notebook's folder. Raises MachineryError for any other."""
+    """Return ``files``. Raises MachineryError if a path leads out of the notebook's folder."""
     for name in files:
         if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise MachineryError(f"{name!r} does not lie below the submission's folder")
+            raise MachineryError(f"{name!r} is not below the submission's folder")
     return files

@@ -1,9 +1,9 @@
-"""How much memory a submission holds: a cgroup of its own where one may be made, else a look.
+"""Measures the memory of a submission: by a cgroup where one may be made, else by polling.
 
-A delegated cgroup is the better of the two: the kernel stops at the limit and counts what it holds
-itself, where polling may come a tenth of a second too late and has to estimate that. It is the
-folder that ROOFKIT_CGROUP names, in which no process may be, or the cgroup that this process was
-given for itself, as by ``systemd-run --user --scope -p Delegate=yes``.
+A delegated cgroup is the better of the two: the kernel enforces the limit and counts its own
+buffers, while polling may be a tenth of a second late and has to estimate them. The cgroup is the
+folder that ROOFKIT_CGROUP names, which must hold no process, or the cgroup that was delegated to
+this process, for example by ``systemd-run --user --scope -p Delegate=yes``.
 """
 
 import contextlib
@@ -12,58 +12,37 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import Protocol
 
 from roofgrade.common.errors import MachineryError
 from roofgrade.common.sentences import sentence
 
-MOST_BYTES = (
-    10**9
-)  # bytes, of a submission's processes, its files and the kernel's buffers together
+MOST_BYTES = 10**9  # of a submission's processes, its files and the kernel's buffers together
 MOST_PROCESSES = 128
 MOUNT = Path("/sys/fs/cgroup")
 WORKERS_CGROUP = "roofkit-workers"
 CONTROLLERS = {"memory", "pids"}
 SOCKETS = re.compile(r"^sockets: used (\d+)", re.M)
-# Seconds until a look that found too much is confirmed by another: a process that starts a program
-# shares its memory with it for an instant, and is found twice.
+# Seconds until a second measurement confirms one that found too much: a process that starts a
+# program shares its memory with it for an instant, and is counted twice.
 CONFIRM_SECONDS = 0.01
-# The kernel's bytes for a mapping and its neighbours, and how many mappings a process may have.
+# The bytes that the kernel needs to describe a mapping, and the most mappings of a process.
 MAPPING, MAPPINGS = 400, 65530
 _numbers = itertools.count()
 
 
-class Meter(Protocol):
-    """Whether one submission holds, or held, too much."""
-
-    def is_exceeded(self) -> bool: ...
-
-    def close(self): ...
-
-
-class NoMeter:
-    """Stands for a meter where nothing limits a process but its own limits."""
-
-    def is_exceeded(self):
-        return False
-
-    def close(self):
-        pass
-
-
 class PollingMeter:
-    """Looks at all processes that process ``pid``, the first of its namespace, sees.
+    """Adds up all processes in the namespace whose first process is ``pid``.
 
-    ``files`` are the most bytes that its files can hold. What the kernel holds for sockets and
-    mappings no process shows: a socket is counted with the most that it may send without being
-    read, a mapping with what it takes to describe it.
+    ``files`` is the most bytes that its files can hold. No process shows the kernel's memory for
+    sockets and mappings, so each socket counts as the most that it can hold unread, and each
+    mapping as its description.
     """
 
     def __init__(self, pid: int, files: int = 0):
         self._descriptor = os.open(f"/proc/{pid}/root/proc", os.O_RDONLY | os.O_DIRECTORY)
-        self._seen = Path(f"/proc/self/fd/{self._descriptor}")
+        self._proc = Path(f"/proc/self/fd/{self._descriptor}")
         self._files = files
-        # A socket may be filled to its limit, less one byte, before a last message of that size.
+        # A socket filled to one byte below its limit still takes a message of that size.
         self._socket = 2 * int(Path("/proc/sys/net/core/wmem_default").read_text())
 
     def is_exceeded(self):
@@ -79,7 +58,7 @@ class PollingMeter:
         left = MOST_BYTES - self._files - self._socket * self._count_sockets()
         if sum(self._read_resident(pid) + MAPPING * MAPPINGS for pid in self._list_pids()) <= left:
             return False
-        # It takes longer to count shared pages once, and mappings one by one.
+        # Counting shared pages once, and mappings one by one, is exact but slower.
         for pid in self._list_pids():
             left -= self._read_proportional(pid) + self._count_mapping_bytes(pid)
             if left < 0:
@@ -90,46 +69,45 @@ class PollingMeter:
         return [*filter(str.isdigit, self._list_folder("."))]
 
     def _count_sockets(self):
-        found = SOCKETS.search(self._read("1/net/sockstat"))
-        return int(found[1]) if found else 0
+        match = SOCKETS.search(self._read("1/net/sockstat"))
+        return int(match[1]) if match else 0
 
     def _read_resident(self, pid):
-        return next(filter(None, map(self._read_thread_resident, self._list_threads(pid))), 0)
-
-    def _read_thread_resident(self, thread):
-        fields = self._read(f"{thread}/statm").split()
-        return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else 0
+        pages = self._search_threads(pid, "statm", r"^\d+ ([1-9]\d*)")
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
     def _read_proportional(self, pid):
-        for thread in self._list_threads(pid):
-            text = self._read(f"{thread}/smaps_rollup")
-            if found := re.search(r"^Pss:\s+(\d+)", text, re.M):
-                return 1024 * int(found[1])
-        return self._read_resident(pid)
+        kilobytes = self._search_threads(pid, "smaps_rollup", r"^Pss:\s+(\d+)")
+        return 1024 * int(kilobytes) or self._read_resident(pid)
 
     def _count_mapping_bytes(self, pid):
-        found = (self._read(f"{thread}/maps") for thread in self._list_threads(pid))
-        return MAPPING * next(filter(None, found), "").count("\n")
+        return MAPPING * str(self._search_threads(pid, "maps", r"(?s)(.+)")).count("\n")
 
-    def _list_threads(self, pid):
-        """All threads of a process: one that has ended, the first too, shows no memory."""
-        return [f"{pid}/task/{thread}" for thread in self._list_folder(f"{pid}/task")]
+    def _search_threads(self, pid, name, pattern):
+        """Return the pattern's group in the first thread's file that has it, or 0.
 
-    # A process that is gone has no files.
+        A thread that has ended shows no memory, even if it is the first one.
+        """
+        for thread in self._list_folder(f"{pid}/task"):
+            if match := re.search(pattern, self._read(f"{pid}/task/{thread}/{name}"), re.M):
+                return match[1]
+        return 0
+
+    # The files of a process that has ended are gone.
 
     def _list_folder(self, folder):
         with contextlib.suppress(OSError):
-            return os.listdir(self._seen / folder)
+            return os.listdir(self._proc / folder)
         return []
 
     def _read(self, path):
         with contextlib.suppress(OSError):
-            return (self._seen / path).read_text()
+            return (self._proc / path).read_text()
         return ""
 
 
 class CgroupMeter:
-    """A cgroup below ``parent`` for process ``pid`` and all that it starts."""
+    """A cgroup below ``parent`` for process ``pid`` and all processes that it starts."""
 
     def __init__(self, parent: Path, pid: int):
         self.folder = parent / f"roofkit-{os.getpid()}-{next(_numbers)}"
@@ -150,7 +128,7 @@ class CgroupMeter:
         return int(dict(zip(events[::2], events[1::2], strict=True)).get("oom_kill", 0)) > 0
 
     def close(self):
-        # The last process may still be on its way out.
+        # The last process may still be ending.
         for _ in range(50):
             try:
                 self.folder.rmdir()
@@ -161,7 +139,7 @@ class CgroupMeter:
                 time.sleep(0.002)
 
     def _set(self, name, value):
-        # Opened to write and not to make: a folder that is no cgroup has no such file.
+        # No O_CREAT: in a folder that is not a cgroup, this must fail.
         descriptor = os.open(self.folder / name, os.O_WRONLY)
         try:
             os.write(descriptor, str(value).encode())
@@ -170,19 +148,18 @@ class CgroupMeter:
 
 
 def find_delegated() -> Path | None:
-    """The cgroup in which others may be made, if there is one.
+    """Return the cgroup in which others may be made, if there is one.
 
-    Raises MachineryError if ROOFKIT_CGROUP names a folder that will not do.
+    Raises MachineryError if ROOFKIT_CGROUP names a folder that is not such a cgroup.
     """
-    named = os.environ.get("ROOFKIT_CGROUP")
-    if named:
-        if not _has_controllers(Path(named)):
-            raise MachineryError(sentence("sandbox.no_cgroup", folder=named))
-        return Path(named)
+    if folder := os.environ.get("ROOFKIT_CGROUP"):
+        if not _has_controllers(Path(folder)):
+            raise MachineryError(sentence("sandbox.no_cgroup", folder=folder))
+        return Path(folder)
     own = _own_cgroup()
     if own is None:
         return None
-    if own.name == WORKERS_CGROUP:  # another worker, or the one that started this, was here before
+    if own.name == WORKERS_CGROUP:  # Another worker, or the coordinator, has moved this process.
         own = own.parent
     elif _is_delegated(own):
         _move_processes(own)
@@ -204,7 +181,7 @@ def _is_delegated(folder):
 
 
 def _move_processes(folder):
-    """Move the processes of a cgroup into one below it: with processes, it hands nothing down."""
+    """Move a cgroup's processes into one below it: a cgroup with processes delegates nothing."""
     with contextlib.suppress(OSError):
         (folder / WORKERS_CGROUP).mkdir(exist_ok=True)
         for pid in (folder / "cgroup.procs").read_text().split():

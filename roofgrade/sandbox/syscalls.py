@@ -1,4 +1,4 @@
-"""What a submission may ask of the kernel, as a BPF program for seccomp."""
+"""Compiles the system calls that a submission may make to a BPF program for seccomp."""
 
 import errno
 import functools
@@ -9,34 +9,34 @@ from roofgrade.common.errors import MachineryError
 from roofgrade.common.sentences import sentence
 
 ALLOWED_FILE = Path(__file__).with_suffix(".txt")
-# The namespaces and the parent that clone could give a process; clone3, which hides its flags
-# behind a pointer, is not allowed at all, and libc falls back.
+# The flags of clone for new namespaces and for another parent. clone3 hides its flags behind a
+# pointer, so the filter denies it and libc falls back to clone.
 CLONE_NEW = 0x7E028000
-# AF_UNIX, AF_INET and AF_INET6: vsock, for one, does not stop at a network namespace.
+# AF_UNIX, AF_INET and AF_INET6. Others, such as vsock, ignore network namespaces.
 SOCKET_FAMILIES = (1, 2, 10)
-# Of the options at level SOL_SOCKET all that notebooks set, and none by which the kernel would hold
-# more for a socket: SO_REUSEADDR, BROADCAST, KEEPALIVE, LINGER, REUSEPORT, PASSCRED, RCVTIMEO and
-# SNDTIMEO.
+# The options at level SOL_SOCKET that notebooks set, none of which enlarges the kernel's buffers:
+# SO_REUSEADDR, BROADCAST, KEEPALIVE, LINGER, REUSEPORT, PASSCRED, RCVTIMEO and SNDTIMEO.
 SOL_SOCKET, SOCKET_OPTIONS = 1, (2, 6, 9, 13, 15, 16, 20, 21)
-# Commands of fcntl: F_DUPFD to F_GETLK, F_SETOWN to F_GETSIG, F_DUPFD_CLOEXEC and the pipe's size.
+# Commands of fcntl: F_DUPFD to F_GETLK, F_SETOWN to F_GETSIG, F_DUPFD_CLOEXEC, F_SETPIPE_SZ and
+# F_GETPIPE_SZ.
 FCNTL_COMMANDS = (*range(6), *range(8, 12), 1030, 1031, 1032)
-# F_SETLK, F_SETLKW and the same for open files. The kernel has no limit on how many it remembers,
-# and only processes of one submission could meet: they are told yes, and nothing is remembered.
+# F_SETLK, F_SETLKW and the same for open files. The kernel does not limit the number of locks, and
+# only processes of one submission could need them: the filter reports success and sets no lock.
 FCNTL_LOCKS = (6, 7, 37, 38)
 
 
 def list_allowed() -> list[str]:
-    """The system calls of the list. Each group there opens with its name."""
-    found = []
+    """Return the system calls in syscalls.txt, where each group starts with the group's name."""
+    names = []
     for line in ALLOWED_FILE.read_text().splitlines():
         if line and not line.startswith("#"):
-            found += line.split() if line.startswith(" ") else line.split()[1:]
-    return found
+            names += line.split() if line.startswith(" ") else line.split()[1:]
+    return names
 
 
 @functools.cache
 def make_filter() -> bytes:
-    """The filter, for this machine's processor. Raises MachineryError without libseccomp."""
+    """Return the filter for this processor. Raises MachineryError if there is no libseccomp."""
     try:
         import pyseccomp
     except (ImportError, RuntimeError, OSError) as error:
@@ -44,16 +44,15 @@ def make_filter() -> bytes:
     filters = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.ENOSYS))
     for name in list_allowed():
         if pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name) < 0:
-            continue  # another processor's, or newer than this libseccomp
+            continue  # Another processor's call, or newer than this libseccomp.
         if name == "socket":
             for family in SOCKET_FAMILIES:
                 filters.add_rule(pyseccomp.ALLOW, name, pyseccomp.Arg(0, pyseccomp.EQ, family))
         elif name == "setsockopt":
             level = pyseccomp.Arg(1, pyseccomp.EQ, SOL_SOCKET)
-            for option in SOCKET_OPTIONS:
-                filters.add_rule(
-                    pyseccomp.ALLOW, name, level, pyseccomp.Arg(2, pyseccomp.EQ, option)
-                )
+            for number in SOCKET_OPTIONS:
+                option = pyseccomp.Arg(2, pyseccomp.EQ, number)
+                filters.add_rule(pyseccomp.ALLOW, name, level, option)
             filters.add_rule(pyseccomp.ALLOW, name, pyseccomp.Arg(1, pyseccomp.NE, SOL_SOCKET))
         elif name == "fcntl":
             for command in FCNTL_COMMANDS:
@@ -61,8 +60,8 @@ def make_filter() -> bytes:
             for command in FCNTL_LOCKS:
                 filters.add_rule(pyseccomp.ERRNO(0), name, pyseccomp.Arg(1, pyseccomp.EQ, command))
         elif name == "clone":
-            none_of_them = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0)
-            filters.add_rule(pyseccomp.ALLOW, name, none_of_them)
+            no_new = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0)
+            filters.add_rule(pyseccomp.ALLOW, name, no_new)
         else:
             filters.add_rule(pyseccomp.ALLOW, name)
     with tempfile.TemporaryFile() as file:

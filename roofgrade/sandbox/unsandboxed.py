@@ -1,7 +1,7 @@
 """The same warm Python and children without walls, for hosts that have no user namespaces.
 
-Protects nothing: what is handed in can do whatever the person who grades can do. Limits of the
-process and the clock stay.
+This protects nothing: a submission can do whatever the user who grades can do. Only the clock and
+the limits of each process remain.
 """
 
 import contextlib
@@ -16,22 +16,25 @@ from pathlib import Path
 from roofgrade.sandbox import layout, memory
 from roofgrade.sandbox.inside.channel import Channel
 
-# Limits that every system has, and that leave the other processes of this user alone.
+# Limits that every system has and that do not affect other processes of this user.
 LIMITS = {"CORE": 0, "NOFILE": 256, "FSIZE": 64 << 20}
 LINUX_LIMITS = {"AS": memory.MOST_BYTES}
 
 
 class Unsandboxed:
-    """Stands in for ``Bubblewrap``: see ``Walls``. Its files lie in a folder that goes with it."""
+    """Has the methods of ``Bubblewrap``. Its files are in a temporary folder."""
 
     def __init__(self):
         limits = LIMITS | (LINUX_LIMITS if sys.platform.startswith("linux") else {})
         self.setup = {"limits": limits, "walls": None}
         self._folder = tempfile.TemporaryDirectory(prefix="roofkit-", ignore_cleanup_errors=True)
-        self._lay_out()
+        for path, real in layout.find_course_files().items():
+            link = Path(self._folder.name, "course", path)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(real)
 
     def make_home(self) -> str:
-        # Each submission gets a new folder, and the last one's is gone.
+        # Each submission gets a new folder in place of the last one's.
         home = Path(self._folder.name, "home")
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir()
@@ -62,18 +65,12 @@ class Unsandboxed:
     def check_child(self, process: "GroupProcess"):
         pass
 
-    def make_meter(self, process: "GroupProcess") -> memory.Meter:
-        return memory.NoMeter()
-
-    def _lay_out(self):
-        for path, real in layout.find_course_files().items():
-            link = Path(self._folder.name, "course", path)
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(real)
+    def make_meter(self, process: "GroupProcess"):
+        return None
 
 
 class GroupProcess:
-    """A child, and those processes that it started which stayed in its group."""
+    """A child, and the processes it started that are still in its group."""
 
     def __init__(self, pid: int, control: Channel):
         self.pid, self._control = pid, control
@@ -90,6 +87,6 @@ class GroupProcess:
 
     def end(self):
         self.kill()
-        with contextlib.suppress(OSError, EOFError):  # the warm Python, if it is still there
+        with contextlib.suppress(OSError, EOFError):  # The warm Python may be gone.
             self._control.send({})
             self._control.receive()

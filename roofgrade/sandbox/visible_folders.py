@@ -1,8 +1,7 @@
-"""Which folders of the machine a submission sees: a list of what its Python needs to run.
+"""Lists the folders of the machine that a submission sees: those that its Python needs.
 
-What a teacher keeps may lie inside one of them, as a course in /usr/local/lib does for a Python
-that was built there. Copies of the three packages are covered; a run that would show anything else
-does not begin.
+One of them may contain a teacher's private files, such as a course in /usr/local/lib. Copies of the
+packages are covered by empty folders; if anything else private would show, the run does not start.
 """
 
 import os
@@ -17,72 +16,73 @@ from roofgrade.common.sentences import sentence
 from roofgrade.sandbox import layout
 
 SYSTEM = Path("/usr")
-# The system's libraries, what a cell may start with "!", and what Python's packages read there.
+# The system's libraries, the programs that a cell may start with "!", and files that packages read.
 SYSTEM_FOLDERS = ("bin", "lib", "lib64", "share/fonts", "share/matplotlib", "share/zoneinfo")
-# Of the folder that a Python or an environment is.
+# The parts that are shown of a Python or an environment.
 PYTHON_FOLDERS = ("bin", "lib", "lib64")
 ENVIRONMENT = Path("/opt/environment")
 PACKAGE_FOLDERS = ("dist-packages", "site-packages")
 
 
 def find_python() -> str:
-    """The Python to run, as the sandbox sees it."""
+    """Return the path of the Python to run, as the sandbox sees it."""
     if sys.prefix == sys.base_prefix:
         return os.path.realpath(sys.executable)
     return f"{ENVIRONMENT}/bin/{Path(sys.executable).name}"
 
 
 def find_python_roots() -> dict[Path, Path]:
-    """Where the sandbox has a Python or an environment, and where each really lies.
+    """Map each Python and environment, by its path in the sandbox, to its real path.
 
-    An environment is mounted at one place whoever grades. Its links point to the Python that it was
-    made from, which therefore stays where it is.
+    An environment has the same path in every sandbox. The Python that it was made from keeps its
+    own path, since the environment's links point there.
     """
     base, prefix = Path(sys.base_prefix), Path(sys.prefix)
-    found = {base: base.resolve(), base.resolve(): base.resolve()}
-    return found if prefix == base else {**found, ENVIRONMENT: prefix.resolve()}
+    roots = {base: base.resolve(), base.resolve(): base.resolve()}
+    return roots if prefix == base else {**roots, ENVIRONMENT: prefix.resolve()}
 
 
 def find_visible() -> dict[Path, Path]:
-    """What is shown, by its path in the sandbox, and where it really lies."""
-    found = {SYSTEM / name: SYSTEM / name for name in SYSTEM_FOLDERS}
+    """Map each visible folder or file, by its path in the sandbox, to its real path."""
+    paths = {SYSTEM / name: SYSTEM / name for name in SYSTEM_FOLDERS}
     for root, real in find_python_roots().items():
-        found |= {root / name: real / name for name in PYTHON_FOLDERS}
+        paths |= {root / name: real / name for name in PYTHON_FOLDERS}
     if sys.prefix != sys.base_prefix:
-        found[ENVIRONMENT / "pyvenv.cfg"] = Path(sys.prefix, "pyvenv.cfg")
-    for folder in map(Path, site.getsitepackages()):  # Debian's lie in /usr/local, too
+        paths[ENVIRONMENT / "pyvenv.cfg"] = Path(sys.prefix, "pyvenv.cfg")
+    for folder in map(Path, site.getsitepackages()):  # Debian has some in /usr/local too.
         if sys.prefix == sys.base_prefix or not folder.is_relative_to(sys.prefix):
-            found[folder] = folder
-    there = {path: real.resolve() for path, real in found.items() if real.exists()}
-    return {path: real for path, real in there.items() if not _is_within(path, real, there)}
+            paths[folder] = folder
+    existing = {path: real.resolve() for path, real in paths.items() if real.exists()}
+    return {path: real for path, real in existing.items() if not _is_within(path, real, existing)}
 
 
 def find_package_copies() -> Iterator[Path]:
-    """Where the sandbox would find copies of the packages, with all their questions."""
-    found = find_visible()
-    lying = {folder for real in found.values() for folder in _find_site_packages(real)}
-    lying |= {Path(folder) for folder in site.getsitepackages()}
+    """Yield the sandbox's paths of all copies of the packages, which hold the questions."""
+    visible = find_visible()
+    folders = {folder for real in visible.values() for folder in _find_site_packages(real)}
+    folders |= {Path(folder) for folder in site.getsitepackages()}
     names = [package.name for package in layout.PACKAGES]
-    copies = {Path(folder, name).resolve() for folder in lying for name in names}
+    copies = {Path(folder, name).resolve() for folder in folders for name in names}
     for copy in filter(Path.is_dir, {*copies, *layout.PACKAGES}):
-        for path, real in found.items():
+        for path, real in visible.items():
             if copy.is_relative_to(real):
                 yield path / copy.relative_to(real)
 
 
 def check_private(private: Iterable[Path]):
-    """Raises MachineryError if any of these folders and files would be shown, and says which."""
-    own = os.environ.get(QUESTIONS_VARIABLE)
-    # Beside a package that is no copy stand the solutions.
-    beside = [one.parent for one in layout.PACKAGES if one.parent.name not in PACKAGE_FOLDERS]
-    for folder in (*private, *([Path(own)] if own else []), *beside):
+    """Raise MachineryError if the sandbox would show any of these folders and files."""
+    questions = os.environ.get(QUESTIONS_VARIABLE)
+    # A package that is not installed is in a repository, which also has the solutions.
+    parents = [package.parent for package in layout.PACKAGES]
+    repositories = [folder for folder in parents if folder.name not in PACKAGE_FOLDERS]
+    for folder in (*private, *([Path(questions)] if questions else []), *repositories):
         for shown in find_visible().values():
             if folder.resolve().is_relative_to(shown):
                 raise MachineryError(sentence("sandbox.shown", folder=folder, shown=shown))
 
 
 def _is_within(path, real, others):
-    """Whether a folder is shown already, as a part of another, under the same path."""
+    """Return whether a folder is part of another visible one, at the same path."""
     return any(
         path != other and path.is_relative_to(other) and real == whole / path.relative_to(other)
         for other, whole in others.items()
@@ -90,7 +90,7 @@ def _is_within(path, real, others):
 
 
 def _find_site_packages(folder):
-    """Those of Pythons and environments in a folder of libraries, or the folder itself."""
+    """Yield the folders of installed packages in ``folder``, or ``folder`` if it is one."""
     for name in PACKAGE_FOLDERS:
         yield from [folder] if folder.name == name else []
         yield from (*folder.glob(f"*/{name}"), *folder.glob(f"*/lib*/*/{name}"))

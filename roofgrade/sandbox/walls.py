@@ -1,4 +1,4 @@
-"""Asks the kernel, before a student's first byte runs, whether a child has given everything up."""
+"""Asks the kernel whether a child is sealed, before any of the student's code runs."""
 
 import os
 from collections.abc import Collection, Mapping
@@ -11,10 +11,10 @@ SECCOMP_FILTERED = "2"
 
 
 def check_sealed(pid: int, writable: Collection[str], warm: Mapping[str, int]):
-    """Raises MachineryError unless process ``pid`` is sealed.
+    """Raise MachineryError unless process ``pid`` is sealed.
 
-    ``writable`` are the mounts that it may write to, ``warm`` the warm Python's namespaces: it has
-    to be in none of them, nor in any of ours.
+    ``writable`` are the mounts that it may write to. ``warm`` are the warm Python's namespaces: the
+    process must share none with the warm Python, and none with this process.
     """
     status = _read_status(pid)
     held = [name for name in CAPABILITIES if int(status[name], 16)]
@@ -24,9 +24,9 @@ def check_sealed(pid: int, writable: Collection[str], warm: Mapping[str, int]):
         raise MachineryError("a child's system calls are not filtered")
     if status["NSpid"].split()[-1] != "1":
         raise MachineryError("a child is not the first of its processes")
-    found = _read_writable_mounts(pid)
-    if found != set(writable):
-        raise MachineryError(f"a child can write to {sorted(found)}, not {sorted(writable)}")
+    mounts = _read_writable_mounts(pid)
+    if mounts != set(writable):
+        raise MachineryError(f"a child can write to {sorted(mounts)}, not {sorted(writable)}")
     for kind, number in warm.items():
         own = os.stat(f"/proc/{pid}/ns/{kind}").st_ino
         if own in (number, os.stat(f"/proc/self/ns/{kind}").st_ino):

@@ -1,6 +1,5 @@
-"""Messages over a socket: JSON, with its length before it; descriptors may travel along."""
+"""Sends JSON messages, and descriptors with them, over a socket."""
 
-import array
 import socket
 import struct
 from json import dumps, loads
@@ -10,17 +9,14 @@ PIECE_BYTES = 1 << 20
 
 
 def pack_message(message: dict) -> bytes:
-    """The bytes of a message. What JSON cannot hold goes as its repr, a lone surrogate as "?"."""
+    """Return a message's bytes: its length, then JSON. Unsupported values become their repr."""
     data = dumps(message, ensure_ascii=False, skipkeys=True, default=repr)
     data = data.encode("utf-8", "replace")
     return LENGTH_HEAD.pack(len(data)) + data
 
 
 class Channel:
-    """One end of a socket whose other end is trusted.
-
-    Raises EOFError when the other end is closed.
-    """
+    """One end of a socket whose other end is trusted. Raises EOFError once that is closed."""
 
     def __init__(self, connection: socket.socket):
         self.connection = connection
@@ -33,24 +29,16 @@ class Channel:
         self.connection.sendall(data)
 
     def receive(self) -> dict:
-        return loads(
-            self._read_exactly(LENGTH_HEAD.unpack(self._read_exactly(LENGTH_HEAD.size))[0])
-        )
+        return self._receive_rest(b"")
 
     def receive_descriptor(self) -> tuple[dict, int | None]:
-        """A message, and the descriptor that came with it."""
-        room = socket.CMSG_SPACE(array.array("i").itemsize)
-        first, ancillary, *_ = self.connection.recvmsg(1, room)
-        found = array.array("i")
-        for *_, data in ancillary:
-            found.frombytes(data)
-        head = (
-            first + self._read_exactly(LENGTH_HEAD.size - len(first))
-            if first
-            else self._read_exactly(1)
-        )
-        message = loads(self._read_exactly(LENGTH_HEAD.unpack(head)[0]))
-        return message, found[0] if found else None
+        """Return a message, and the descriptor that came with it, if any."""
+        first, descriptors, *_ = socket.recv_fds(self.connection, 1, 1)
+        return self._receive_rest(first), descriptors[0] if descriptors else None
+
+    def _receive_rest(self, start):
+        head = start + self._read_exactly(LENGTH_HEAD.size - len(start))
+        return loads(self._read_exactly(LENGTH_HEAD.unpack(head)[0]))
 
     def _read_exactly(self, size):
         data = bytearray()

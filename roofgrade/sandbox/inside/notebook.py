@@ -1,4 +1,4 @@
-"""One submission: its cells run, and its answers are asked for, as the worker says."""
+"""Runs the cells of one submission and answers probes, as the worker orders."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from roofgrade.sandbox.inside.recorder import Recorder
 
 
 class Notebook:
-    """The shell of one submission, which does what it is told over ``channel``."""
+    """The shell of one submission, which takes its orders over ``channel``."""
 
     def __init__(self, shell, recorder: Recorder, channel: Channel):
         self._shell, self._recorder, self._channel = shell, recorder, channel
@@ -31,8 +31,8 @@ class Notebook:
             self._channel.send(reply)
 
     def request(self, message: dict) -> dict:
-        """What the worker says to a message that a cell sends while it runs."""
-        # An interrupt in the middle of a message would leave its rest for the next one to read.
+        """Send the worker a request of the running cell, and return the reply."""
+        # An interrupt in the middle of a message would leave its rest for the next read.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self._channel.send({"ask": message})
@@ -41,7 +41,7 @@ class Notebook:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     async def _wait_for_message(self):
-        """Wait for a message; what a cell left running in the background goes on meanwhile."""
+        """Wait for a message, while background tasks of earlier cells go on."""
         loop = asyncio.get_running_loop()
         ready = asyncio.Event()
         loop.add_reader(self._channel.connection, ready.set)
@@ -54,7 +54,7 @@ class Notebook:
         try:
             await self._run_cell(source)
         except (Exception, KeyboardInterrupt, SystemExit) as error:
-            # The shell's own code raised this: it was interrupted there, or the student broke it.
+            # The shell itself raised this: it was interrupted, or the student broke it.
             name, lines = type(error).__name__, traceback.format_exception_only(error)
             self._recorder.emit(
                 {"output_type": "error", "ename": name, "evalue": str(error), "traceback": lines}
@@ -81,7 +81,7 @@ class Notebook:
             if asyncio.current_task(loop) is task:
                 raise KeyboardInterrupt
             task.cancel()
-            loop.call_soon_threadsafe(lambda: None)  # wakes the loop, which sleeps
+            loop.call_soon_threadsafe(lambda: None)  # Wakes the sleeping loop.
 
         with allow_interrupts(interrupt):
             try:
@@ -91,7 +91,7 @@ class Notebook:
 
     def _answer_probe(self, probe):
         answer = {}
-        # Objects of the student's may raise anything while they are read.
+        # Reading a student's objects may raise anything.
         with contextlib.suppress(BaseException), allow_interrupts():
             answer = self._answer(self._shell.user_ns, probe)
         count = self._shell.execution_count
@@ -101,7 +101,7 @@ class Notebook:
 
 @contextlib.contextmanager
 def allow_interrupts(handler=signal.default_int_handler):
-    """SIGINT reaches student code alone; anywhere else it comes too late, and is dropped."""
+    """Let SIGINT reach student code. Anywhere else it would be too late, and is ignored."""
     signal.signal(signal.SIGINT, handler)
     try:
         yield
@@ -110,7 +110,7 @@ def allow_interrupts(handler=signal.default_int_handler):
 
 
 def ignore_interrupts():
-    """Ignore SIGINT from here on, one that is on its way included."""
+    """Ignore SIGINT from here on, including one that is already pending."""
     while True:
         with contextlib.suppress(KeyboardInterrupt):
             signal.signal(signal.SIGINT, signal.SIG_IGN)

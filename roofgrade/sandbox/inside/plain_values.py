@@ -1,7 +1,7 @@
-"""What a student's variable holds, or a function does, as plain data that JSON can carry.
+"""Turns the value of a student's variable, or the results of a function, into plain JSON data.
 
-This runs beside the student's code, which may have replaced anything: whatever it sends is read
-with care by ``roofgrade.judge.reply_values``, and whoever forges it has to know the answer.
+The student's code runs in the same process and may have replaced anything here. So
+``roofgrade.judge.reply_values`` reads the data with care; to forge it, one must know the answer.
 """
 
 import base64
@@ -23,7 +23,7 @@ from roofkit.roofline import Cost, Estimate, Roofline
 LONGEST_TEXT = 2_000
 MOST_ITEMS = 1_000
 DEEPEST = 3
-# The most bits of a whole number; longer ones overflow every float.
+# The most bits of an integer. Longer ones overflow a float.
 MOST_BITS = 1_024
 FIELDS = {
     Cost: ("flops", "bytes"),
@@ -33,26 +33,24 @@ FIELDS = {
 
 
 def answer_probe(namespace, probe):
-    """The reply to a probe: the expression's value, and its results on the probe's calls."""
-    said = _Remarks()
-    value = _call_safely(lambda: eval(probe["expression"], namespace), said)
+    """Return the reply to a probe: the expression's value, and its results on the probe's calls."""
+    remarks = _Remarks()
+    value = _call_safely(lambda: eval(probe["expression"], namespace), remarks)
     reply = {"value": _to_plain_safely(value)}
     if probe.get("me"):
-        reply["me"] = _to_plain_safely(
-            _call_safely(lambda: eval(probe["me"], namespace), _Remarks())
-        )
+        me = _call_safely(lambda: eval(probe["me"], namespace), _Remarks())
+        reply["me"] = _to_plain_safely(me)
     if probe.get("calls") and not isinstance(value, _Raised):
-        # These come from the grader, and the student's code has not touched them.
+        # The grader made these, and the student's code has not touched them.
         calls = pickle.loads(base64.b64decode(probe["calls"]))
-        reply["calls"] = CALLERS[probe["kind"]](value, calls, said)
-        reply["names"] = _read_argument_names(
-            value, calls[0][0] if probe["kind"] == "formula" else calls[0]
-        )
-    return reply | {"said": said.text()[:LONGEST_TEXT]}
+        reply["calls"] = CALLERS[probe["kind"]](value, calls, remarks)
+        case = calls[0][0] if probe["kind"] == "formula" else calls[0]
+        reply["names"] = _read_argument_names(value, case)
+    return reply | {"said": remarks.text()[:LONGEST_TEXT]}
 
 
 def to_plain(value, depth=0):
-    """A value as plain data with its kind ``t``; what has no kind here goes by its type's name."""
+    """Return a value as plain data of kind ``t``. An unknown type is replied by its name."""
     name = type(value).__name__[:80]
     if value is None or value is ...:
         return {"t": "none" if value is None else "ellipsis"}
@@ -68,7 +66,7 @@ def to_plain(value, depth=0):
         return {"t": "chip", "name": value.name}
     if type(value) in FIELDS:
         fields = {field: to_plain(getattr(value, field), 1) for field in FIELDS[type(value)]}
-        known = not any(each["t"] == "other" for each in fields.values())
+        known = not any(field["t"] == "other" for field in fields.values())
         return {"t": name, "v": fields} if known else {"t": "other", "name": name, "text": ""}
     if isinstance(value, (int, np.integer)) and int(value).bit_length() <= MOST_BITS:
         return {"t": "int" if type(value) is int else "integer", "v": str(int(value))}
@@ -108,7 +106,7 @@ def _collection_to_plain(value, depth):
 
 
 class _Raised:
-    """Stands for a value where an error was raised instead."""
+    """The error that was raised in place of a value."""
 
     def __init__(self, error):
         self.name = type(error).__name__[:80]
@@ -137,8 +135,8 @@ def _to_plain_safely(value):
         return _to_plain_safely(_Raised(error))
 
 
-def _call_safely(function, said):
-    """What a call gives, or raises; ``said`` takes what it warned of or printed to stderr."""
+def _call_safely(function, remarks):
+    """Return a call's result or a _Raised. Its warnings and stderr are added to ``remarks``."""
     stderr = io.StringIO()
     try:
         with (
@@ -147,40 +145,43 @@ def _call_safely(function, said):
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always")
-            found = function()
+            result = function()
     except (Exception, SystemExit) as error:
         return _Raised(error)
-    said.warned += [f"{each.category.__name__}: {each.message}" for each in caught[:1]]
-    said.printed += stderr.getvalue().strip().splitlines()[-1:]
-    return found
+    remarks.warned += [f"{item.category.__name__}: {item.message}" for item in caught[:1]]
+    remarks.printed += stderr.getvalue().strip().splitlines()[-1:]
+    return result
 
 
-def _call_function(value, cases, said):
+def _call_function(value, cases, remarks):
     if not callable(value):
         return None
     return [
-        _to_plain_safely(_call_safely(lambda case=case: call_function(value, case), said))
+        _to_plain_safely(_call_safely(lambda case=case: call_function(value, case), remarks))
         for case in cases
     ]
 
 
-def _evaluate_formula(value, cases, said):
+def _evaluate_formula(value, cases, remarks):
     symbols = {str(symbol): symbol for symbol in getattr(value, "free_symbols", None) or ()}
     if not symbols:
-        return _call_function(value, [arguments for arguments, _ in cases], said)
+        return _call_function(value, [arguments for arguments, _ in cases], remarks)
 
-    def at(values):
+    def substitute(values):
         return value.subs({symbols[name]: values[name] for name in values if name in symbols})
 
-    return [_to_plain_safely(_call_safely(lambda v=values: at(v), said)) for _, values in cases]
+    return [
+        _to_plain_safely(_call_safely(lambda v=values: substitute(v), remarks))
+        for _, values in cases
+    ]
 
 
-def _record_programs(value, cases, said):
+def _record_programs(value, cases, remarks):
     if not callable(value):
         return None
     programs = []
     for case in cases:
-        programs.append(_call_safely(lambda case=case: case.record(value), said))
+        programs.append(_call_safely(lambda case=case: case.record(value), remarks))
         if not isinstance(programs[-1], list):
             break
     return [program if isinstance(program, (list, str)) else None for program in programs]

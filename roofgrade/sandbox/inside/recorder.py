@@ -1,4 +1,4 @@
-"""What a cell puts out, written down as nbclient would find it, within limits."""
+"""Records the outputs of a cell as nbclient would, within limits."""
 
 import base64
 import contextlib
@@ -7,16 +7,16 @@ import os
 
 from roofgrade.sandbox.inside.sentences import sentence
 
-# The most characters of a cell: of each stream, and of everything together.
+# The most characters of each stream of a cell, and of its other outputs together.
 MOST_OF_STREAM, MOST_OF_CELL = 1_000_000, 4_000_000
 STREAM_NAMES = {1: "stdout", 2: "stderr"}
 
 
 class Recorder:
-    """The outputs of the running cell; ``watched`` once descriptors 1 and 2 are files of its own.
+    """The outputs of the running cell.
 
-    Output of other programs, and of C, goes past Python into those files, and is fetched from
-    there whenever anything else is put out.
+    ``owns_descriptors`` is set once descriptors 1 and 2 are files of this process. Other programs
+    and C code write to them directly, and each new output first fetches what they wrote.
     """
 
     def __init__(self):
@@ -25,11 +25,8 @@ class Recorder:
 
     def begin_cell(self):
         """Forget the last cell's outputs."""
-        self._outputs, self._words = [], []
-        self._room, self._stream_room = (
-            MOST_OF_CELL,
-            dict.fromkeys(STREAM_NAMES.values(), MOST_OF_STREAM),
-        )
+        self._outputs, self._pieces, self._room = [], [], MOST_OF_CELL
+        self._stream_room = dict.fromkeys(STREAM_NAMES.values(), MOST_OF_STREAM)
         self._clear_next = self._dropped = False
         if self.owns_descriptors:
             for descriptor in STREAM_NAMES:
@@ -37,13 +34,13 @@ class Recorder:
                     os.ftruncate(descriptor, 0)
 
     def end_cell(self) -> list[dict]:
-        """All outputs of the cell."""
+        """Return all outputs of the cell."""
         self._fetch_files()
-        self._join_words()
+        self._join_pieces()
         return self._outputs
 
     def emit(self, output: dict):
-        """An output that is no stream."""
+        """Record an output that is not a stream's text."""
         self._fetch_files()
         self._clear_if_due()
         self._room -= _count_characters(output)
@@ -52,21 +49,21 @@ class Recorder:
                 self._add_text("stdout", f"{sentence('dropped')}\n")
             self._dropped = True
         else:
-            self._join_words()
+            self._join_pieces()
             self._outputs.append(output)
 
     def write(self, name: str, text: str):
-        """Text on a stream."""
+        """Record text on the stream of this name."""
         if self._stream_room[name] > 0:
             self._fetch_files()
             self._clear_if_due()
             self._write_limited(name, text)
 
     def clear(self, wait: bool):
-        """Forget what was put out so far, at once or when something new comes."""
+        """Forget all outputs, at once or, to ``wait``, with the next output."""
         self._clear_next = wait
         if not wait:
-            self._outputs, self._words = [], []
+            self._outputs, self._pieces = [], []
 
     def _write_limited(self, name, text):
         left = self._stream_room[name]
@@ -78,16 +75,16 @@ class Recorder:
             self._add_text(name, f"\n{sentence('truncated')}\n")
 
     def _add_text(self, name, text):
-        # The parts are joined once: joined one by one, 300,000 lines would be copied as often.
+        # Joining 300,000 lines one by one would copy the text as often, so they are joined once.
         if not (self._outputs and self._outputs[-1].get("name") == name):
-            self._join_words()
+            self._join_pieces()
             self._outputs.append({"output_type": "stream", "name": name, "text": ""})
-        self._words.append(text)
+        self._pieces.append(text)
 
-    def _join_words(self):
-        if self._words:
-            self._outputs[-1]["text"] += "".join(self._words)
-            self._words = []
+    def _join_pieces(self):
+        if self._pieces:
+            self._outputs[-1]["text"] += "".join(self._pieces)
+            self._pieces = []
 
     def _clear_if_due(self):
         if self._clear_next:
@@ -100,7 +97,7 @@ class Recorder:
                 data = os.pread(descriptor, min(size, MOST_OF_STREAM), 0) if size else b""
                 if size:
                     os.ftruncate(descriptor, 0)
-            except OSError:  # closed by the student
+            except OSError:  # The student closed it.
                 continue
             if data:
                 self._clear_if_due()
@@ -108,7 +105,7 @@ class Recorder:
 
 
 class Stream(io.TextIOBase):
-    """sys.stdout or sys.stderr of a cell."""
+    """The sys.stdout or sys.stderr of a cell."""
 
     encoding, errors = "utf-8", "replace"
 
@@ -133,7 +130,7 @@ class Stream(io.TextIOBase):
 
 
 def encode_bytes(data: dict) -> dict:
-    """A MIME bundle with its bytes as base64."""
+    """Return a MIME bundle with its bytes as base64."""
     return {
         kind: base64.encodebytes(value).decode() if isinstance(value, bytes) else value
         for kind, value in data.items()

@@ -1,8 +1,8 @@
-"""The walls around one submission, put up by the child itself before it sees a student's byte.
+"""Puts up the walls around one submission, from the child itself, before it sees student code.
 
-``enter_namespaces`` takes namespaces of its own, in which the next fork is process 1; ``seal_process`` mounts, limits
-and gives everything up for good. Standard library alone. Both raise OSError where the kernel
-refuses.
+``enter_namespaces`` enters new namespaces, in which the next fork is process 1. ``seal_process``
+mounts, limits and gives up all privileges for good. Both raise OSError if the kernel refuses, and
+use only the standard library.
 """
 
 import ctypes
@@ -13,45 +13,35 @@ import struct
 libc = ctypes.CDLL(None, use_errno=True)
 
 # From the kernel's headers: sched.h, mount.h, prctl.h, capability.h, fcntl.h.
-CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
-CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+# CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET together.
+NEW_NAMESPACES = 0x7E020000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_PRIVATE = 1, 2, 4, 8, 1 << 18
 SYS_MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE = 442, -100, 0x8000
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 4, 22, 24, 28
 PR_SET_NO_NEW_PRIVS = 38
-# What of these there may be at once: each holds memory that no process shows. Terminals of the
-# child, and connections that wait at one of its sockets, whose other ends may be closed.
+# The most terminals, and the most connections that wait at a socket: both take memory of the
+# kernel's that shows in no process.
 TERMINALS, CONNECTIONS = 16, 16
 SECCOMP_MODE_FILTER, SECUREBITS_ALL_LOCKED, CAPABILITY_VERSION_3 = 2, 0xEF, 0x20080522
 
 
 def enter_namespaces():
-    """Enter new namespaces of every kind, in which the user of this process is the only one."""
+    """Enter new namespaces of every kind, with the user of this process as the only one."""
     uid, gid = os.getuid(), os.getgid()
-    _call_libc(
-        libc.unshare,
-        CLONE_NEWUSER
-        | CLONE_NEWPID
-        | CLONE_NEWNS
-        | CLONE_NEWIPC
-        | CLONE_NEWNET
-        | CLONE_NEWUTS
-        | CLONE_NEWCGROUP,
-    )
+    _call_libc(libc.unshare, NEW_NAMESPACES)
     _write_file("/proc/self/setgroups", "deny")
     _write_file("/proc/self/uid_map", f"{uid} {uid} 1")
     _write_file("/proc/self/gid_map", f"{gid} {gid} 1")
 
 
 def seal_process(tmpfs: dict[str, int], limits: dict[str, int], filters: bytes):
-    """Leave nothing to write on but ``tmpfs``, of so many bytes each; there is no way back.
+    """Seal this process for good, with only the folders in ``tmpfs`` writable, by size in bytes.
 
-    ``filters`` is a BPF program of the system calls that remain.
+    ``filters`` is a BPF program that denies system calls.
     """
-    _write_file(
-        "/proc/self/oom_score_adj", "1000"
-    )  # the kernel's first choice when memory runs out
-    _write_file("/proc/sys/user/max_user_namespaces", "0")  # no further ones below this one
+    # If memory runs out, the kernel must kill this process first.
+    _write_file("/proc/self/oom_score_adj", "1000")
+    _write_file("/proc/sys/user/max_user_namespaces", "0")  # No further namespaces inside.
     _write_file("/proc/sys/net/core/somaxconn", str(CONNECTIONS))
     _mount_all(tmpfs)
     set_limits(limits)
@@ -60,7 +50,7 @@ def seal_process(tmpfs: dict[str, int], limits: dict[str, int], filters: bytes):
 
 
 def set_limits(limits: dict[str, int]):
-    """Set the process's limits, by their names; none is made higher than it was."""
+    """Set the process's limits, by name. None becomes higher than it was."""
     for name, value in limits.items():
         which = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(which)[1]
@@ -69,7 +59,7 @@ def set_limits(limits: dict[str, int]):
 
 
 def raise_limits():
-    """Take back the bounds that the worker has set for itself and this process inherited."""
+    """Lift the limits that the worker set for itself and this process inherited."""
     for which in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_DATA):
         soft, hard = resource.getrlimit(which)
         if soft != hard:
@@ -77,21 +67,15 @@ def raise_limits():
 
 
 def set_dumpable(dumpable: bool):
-    """Whether others of this user may trace this process and read its files in /proc."""
+    """Set whether this user's processes may trace this one and read its files in /proc."""
     _prctl(PR_SET_DUMPABLE, int(dumpable))
 
 
 def _mount_all(tmpfs):
+    number, root, recursive = map(ctypes.c_long, (SYS_MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE))
     attributes = struct.pack("4Q", MS_RDONLY | MS_NOSUID, 0, MS_PRIVATE, 0)
-    _call_libc(
-        libc.syscall,
-        ctypes.c_long(SYS_MOUNT_SETATTR),
-        ctypes.c_long(AT_FDCWD),
-        b"/",
-        ctypes.c_long(AT_RECURSIVE),
-        attributes,
-        ctypes.c_long(len(attributes)),
-    )
+    size = ctypes.c_long(len(attributes))
+    _call_libc(libc.syscall, number, root, b"/", recursive, attributes, size)
     quiet = MS_NOSUID | MS_NOEXEC
     for path, size in tmpfs.items():
         _mount_one("tmpfs", path, quiet | MS_NODEV, f"size={size},nr_inodes=4096,mode=0700")
@@ -102,18 +86,17 @@ def _mount_all(tmpfs):
 def _give_up_capabilities():
     for capability in range(64):
         if libc.prctl(PR_CAPBSET_DROP, *map(ctypes.c_ulong, (capability, 0, 0, 0))) < 0:
-            break  # there are no more
+            break  # There are no more.
     _prctl(PR_SET_SECUREBITS, SECUREBITS_ALL_LOCKED)
     _call_libc(libc.capset, struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24))
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
 def _set_filter(program):
-    held = ctypes.create_string_buffer(program, len(program))
-    described = ctypes.create_string_buffer(
-        struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(held))
-    )
-    _prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(described))
+    code = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
+    sock_fprog = ctypes.create_string_buffer(header)
+    _prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(sock_fprog))
 
 
 def _mount_one(kind, path, flags, options):

@@ -1,4 +1,4 @@
-"""The few sentences that are said beside a student's code, where no other table of words is."""
+"""The few sentences shown from inside the sandbox, which sees no other table of words."""
 
 from pathlib import Path
 

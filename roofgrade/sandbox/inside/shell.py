@@ -1,4 +1,4 @@
-"""IPython as notebooks find it under a kernel, with its outputs in a recorder."""
+"""IPython as it is under a Jupyter kernel, with its outputs going to a recorder."""
 
 import builtins
 import getpass
@@ -19,7 +19,7 @@ from roofgrade.sandbox.inside.recorder import Recorder, encode_bytes
 
 
 class Publisher(DisplayPublisher):
-    """Records what ``display`` shows. An ``update`` names the display it changes, of any cell."""
+    """Records what ``display`` shows. An ``update`` may change a display of any earlier cell."""
 
     recorder = Any()
 
@@ -60,15 +60,15 @@ class Hook(DisplayHook):
 
 
 class Compiler(CachingCompiler):
-    """Names the code of a cell as a kernel does, which shows in warnings and syntax errors."""
+    """Names a cell's code as a kernel does. The name shows in warnings and syntax errors."""
 
     def get_code_name(self, raw_code, transformed_code, number):
         return f"/tmp/ipykernel_{os.getpid()}/{zlib.crc32(raw_code.encode())}.py"
 
 
-# Libraries know a notebook by this name of its shell.
+# Libraries recognise a notebook by this name of its shell.
 class ZMQInteractiveShell(InteractiveShell):
-    """The shell of a notebook that nobody sits at: figures inline, no input, no way to exit."""
+    """The shell of an unattended notebook: figures are inline, and input and exit do nothing."""
 
     recorder = Any()
     compiler_class = Type(Compiler)
@@ -92,7 +92,7 @@ class ZMQInteractiveShell(InteractiveShell):
         pass
 
     def enable_matplotlib(self, gui=None):
-        # Other backends need a browser or a screen; one that is not installed would fail the cell.
+        # Other backends need a browser or a screen, or may not be installed.
         return super().enable_matplotlib("inline")
 
     def _showtraceback(self, etype, evalue, stb):
@@ -107,28 +107,24 @@ class ZMQInteractiveShell(InteractiveShell):
 
 
 def make_shell(recorder: Recorder) -> ZMQInteractiveShell:
-    """The one shell of this process, figures inline."""
+    """Make the one shell of this process."""
     config = Config()
-    config.IPKernelApp = Config()  # by this, libraries tell a notebook
+    config.IPKernelApp = Config()  # Libraries recognise a notebook by this.
     config.HistoryManager.enabled = False
     config.HistoryManager.hist_file = ":memory:"
     config.InteractiveShell.colors = "linux"
     shell = ZMQInteractiveShell.instance(
         config=config, display_pub_class=Publisher, displayhook_class=Hook, recorder=recorder
     )
-    shell.set_hook("show_in_pager", _show_nothing, 0)
+    shell.set_hook("show_in_pager", _do_nothing, 0)
     shell.enable_matplotlib()
-    matplotlib.use = plt.switch_backend = _stay_inline
+    matplotlib.use = plt.switch_backend = _do_nothing
     builtins.input = getpass.getpass = _no_input
     return shell
 
 
-def _show_nothing(shell, data, start=0, screen_lines=0):
-    """Do nothing: help has a place of its own on the screen, and none in a notebook."""
-
-
-def _stay_inline(*ignored, **also_ignored):
-    """Do nothing: figures stay inline, whatever is asked for."""
+def _do_nothing(*ignored, **also_ignored):
+    """Show no help, which has its own pane in Jupyter, and change no backend."""
 
 
 def _no_input(*ignored, **also_ignored):

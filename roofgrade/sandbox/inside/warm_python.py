@@ -1,6 +1,6 @@
-"""The warm Python: imports once what notebooks import, then forks one child a submission.
+"""The warm Python: imports what notebooks import, then forks one child for each submission.
 
-It knows no answer and no question, and shares nothing with its children that they could write to:
+It knows no answers and no questions, and shares nothing with its children that they could write to:
 no descriptor, no thread, no mapping.
 """
 
@@ -18,7 +18,7 @@ import tempfile
 import traceback
 from pathlib import Path
 
-import anywidget  # noqa: F401  imported here so that no child pays for it
+import anywidget  # noqa: F401  Imported once here, so that no child has to.
 import ipywidgets  # noqa: F401
 import matplotlib
 import matplotlib.pyplot as plt
@@ -33,7 +33,7 @@ from roofgrade.sandbox.inside.shell import make_shell
 
 CHANNEL_DESCRIPTOR = 3
 NAMESPACES = ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup")
-# The warm Python does once what notebooks usually do.
+# Running these once fills the caches that notebooks usually need.
 USUAL_CELLS = (
     "import numpy as np, roofkit as rk\nimport matplotlib.pyplot as plt",
     "fig, ax = plt.subplots()\nax.loglog([0.1, 1, 1000], [1, 2, 3], label='x')\n"
@@ -67,50 +67,50 @@ def main(descriptor: int):
             control.send(_find_shared(keep={descriptor, *fonts}))
             seal.set_dumpable(False)
             while True:
-                _fork_sealed(control, setup, lambda: _close_descriptors(fonts), shell, recorder)
+                _fork_sealed(control, setup, fonts, shell, recorder)
         control.send({})
         while True:
             _fork_unsandboxed(control, setup, shell, recorder)
 
 
 def _run_usual_cells(shell, recorder):
-    """Run what is usual, then forget all of it."""
-    standing = sys.stdout, sys.stderr
+    """Run the usual cells, then reset everything that they changed."""
+    streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = Stream(recorder, 1), Stream(recorder, 2)
-    look = dict(matplotlib.rcParams)
-    about = shell.user_module.__doc__
+    settings = dict(matplotlib.rcParams)
+    docstring = shell.user_module.__doc__
     for source in USUAL_CELLS:
         cell = shell.transform_cell(source) if "= =" not in source else source
         asyncio.run(shell.run_cell_async(source, store_history=True, transformed_cell=cell))
     plt.close("all")
-    matplotlib.rcParams.update(look)
+    matplotlib.rcParams.update(settings)
     shell.reset(new_session=True)
     shell.execution_count = 1
-    shell.user_module.__doc__ = about
+    shell.user_module.__doc__ = docstring
     recorder.begin_cell()
-    sys.stdout, sys.stderr = standing
+    sys.stdout, sys.stderr = streams
 
 
 def _close_loops():
-    """An event loop's epoll would be shared by all children."""
+    """Close the event loops, whose epoll all children would share."""
     for thing in gc.get_objects():
         if isinstance(thing, asyncio.BaseEventLoop) and not thing.is_closed():
             thing.close()
 
 
 def _find_open_fonts() -> dict[int, str]:
-    """The fonts that matplotlib keeps open, by descriptor."""
-    found = {}
+    """Return the paths of the fonts that matplotlib keeps open, by descriptor."""
+    fonts = {}
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
             path = os.readlink(f"/proc/self/fd/{name}")
             if Path(path).suffix in (".ttf", ".otf"):
-                found[int(name)] = path
-    return found
+                fonts[int(name)] = path
+    return fonts
 
 
 def _find_shared(keep) -> dict:
-    """What a child would share with this process, and where this process is."""
+    """Return what a child would share with this process, and this process's namespaces."""
     descriptors = []
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
@@ -124,8 +124,8 @@ def _find_shared(keep) -> dict:
     }
 
 
-def _fork_sealed(control, setup, take_over, shell, recorder):
-    """Fork a child that is process 1 of its own namespaces; the worker gets a pidfd of it."""
+def _fork_sealed(control, setup, fonts, shell, recorder):
+    """Fork a child that is process 1 of its own namespaces, and send the worker its pidfd."""
     job, connection = control.receive_descriptor()
     middle = os.fork()
     if middle:
@@ -146,15 +146,15 @@ def _fork_sealed(control, setup, take_over, shell, recorder):
 
     def close_off():
         os.dup2(connection, CHANNEL_DESCRIPTOR)
-        take_over()
-        os.setsid()  # a signal to process group 0 would reach the warm Python
+        _close_descriptors(fonts)
+        os.setsid()  # Else a signal to process group 0 would reach the warm Python.
         seal.seal_process(walls["tmpfs"], setup["limits"], base64.b64decode(walls["filters"]))
 
     _run_child(close_off, lambda: socket.socket(fileno=CHANNEL_DESCRIPTOR), job, shell, recorder)
 
 
 def _fork_unsandboxed(control, setup, shell, recorder):
-    """Fork a child without walls. It stays a zombie until the worker has killed its group."""
+    """Fork a child without walls. It is reaped only after the worker has killed its group."""
     job, descriptor = control.receive_descriptor()
     connection = socket.socket(fileno=descriptor)
     child = os.fork()
@@ -163,7 +163,7 @@ def _fork_unsandboxed(control, setup, shell, recorder):
         control.send({"pid": child})
         try:
             control.receive()
-        except EOFError:  # the worker is gone, and what it started must not stay
+        except EOFError:  # The worker is gone, and its processes must not stay.
             os.killpg(child, signal.SIGKILL)
             raise
         os.waitpid(child, 0)
@@ -179,7 +179,7 @@ def _fork_unsandboxed(control, setup, shell, recorder):
 
 
 def _close_descriptors(fonts):
-    """Close all descriptors of the warm Python but the fonts, which are opened anew."""
+    """Close all descriptors of the warm Python, and open the fonts anew under their numbers."""
     os.closerange(CHANNEL_DESCRIPTOR + 1, 1 << 12)
     for descriptor, path in fonts.items():
         opened = os.open(path, os.O_RDONLY)
@@ -189,16 +189,16 @@ def _close_descriptors(fonts):
 
 
 def _run_child(close_off, connect, job, shell, recorder):
-    """What the child does from the fork to its end."""
+    """Run the child, from the fork to its end."""
     channel = None
     try:
         try:
             close_off()
-        finally:  # so that it can be told what went wrong
+        finally:  # The worker must hear of an error, so the channel is opened in any case.
             channel = Channel(connect())
         _prepare_home(job["home"], recorder)
         channel.send({"sealed": True})
-        # Sent only once the worker has seen that the walls stand.
+        # The worker sends the files only after it has checked the walls.
         for name, content in channel.receive()["files"].items():
             path = Path(name)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -217,12 +217,12 @@ def _run_child(close_off, connect, job, shell, recorder):
 
 
 def _prepare_home(home, recorder):
-    """Give the child a home, no input, and files for what goes past sys.stdout and sys.stderr."""
+    """Give the child a home, no input, and files for output that bypasses sys.stdout and stderr."""
     os.environ["HOME"] = home
     os.chdir(home)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
     for descriptor in (1, 2):
         with tempfile.TemporaryFile(dir=home, buffering=0) as file:
             os.dup2(file.fileno(), descriptor)

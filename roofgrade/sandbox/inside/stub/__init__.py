@@ -1,6 +1,6 @@
-"""Stands in for roofcheck where a notebook is run to be graded.
+"""Takes roofcheck's place while a notebook is graded.
 
-Answers are judged in another process: no question and no judge is here to be read or replaced.
+Another process judges the answers, so there is no question and no judge here to read or replace.
 """
 
 import html
@@ -9,12 +9,12 @@ from roofgrade.sandbox.inside.sentences import sentence
 
 
 def request(message):
-    """What the grader answers; the warm Python puts its own in this place."""
+    """Ask the grader. A running notebook replaces this function with its own."""
     raise RuntimeError(sentence("judged"))
 
 
 class Grade(float):
-    """A grade without points, which says that they come later."""
+    """A grade without points, which says that the points come later."""
 
     def __str__(self):
         return sentence("judged")
@@ -24,8 +24,6 @@ class Grade(float):
 
 
 class TextLine:
-    """A line of text."""
-
     def __init__(self, text=None):
         self._text = sentence("judged") if text is None else text
 
@@ -37,7 +35,7 @@ class TextLine:
 
 
 class Variant(TextLine):
-    """A student's own variant: its text, how a notebook shows it, its figures as attributes."""
+    """A student's own variant: its text, its HTML in a notebook, and its figures as attributes."""
 
     def __init__(self, text, figures, shown):
         super().__init__(text)
@@ -73,7 +71,7 @@ def progress(name, due=None):
 
 
 def hand_in(name, unfinished=False, path=None):
-    """Do nothing: this is handed in already."""
+    """Do nothing: the notebook has been handed in already."""
 
 
 def review(*arguments, **settings):
@@ -89,6 +87,6 @@ def find_question(question_id):
 
 
 def ask(question_id, me=...):
-    """The variant of ``me``, as the grader gives it."""
-    given = request({"question": str(question_id), "me": None if me in (None, ...) else str(me)})
-    return Variant(given["text"], given["figures"], given["shown"])
+    """Return the variant of ``me``, which the grader makes."""
+    variant = request({"question": str(question_id), "me": None if me in (None, ...) else str(me)})
+    return Variant(variant["text"], variant["figures"], variant["shown"])
