@@ -1,4 +1,4 @@
-"""Points and a message for what a student's process replied, by the question tables."""
+"""Judges a reply of a student's process by the question tables."""
 
 import hashlib
 import hmac
@@ -21,21 +21,20 @@ LONGEST_VALUE = 1_000
 
 
 def make_seed(secret: str, question: str) -> str:
-    """The seed of the cases that one student's answer to one question is tried on."""
+    """Return the seed of the cases on which a student's answer to a question is tried."""
     return hmac.new(secret.encode(), question.encode(), hashlib.sha256).hexdigest()
 
 
-def judge_reply(asked: QuestionCall, reply, seed: str, student: str) -> Verdict:
-    """The Verdict that the student would have got at home, or where it counts a lower one.
+def judge_reply(check: QuestionCall, reply, seed: str, student: str) -> Verdict:
+    """Judge the reply to a check's probe: as at home, or lower if drawn cases fail.
 
-    ``reply`` is what came for the check's probe. A question with figures of one's own is judged by
-    those of ``student``, the id of whoever handed in; a notebook that names somebody else gets
-    nothing for it. Raises EndedError if the reply makes no sense, and ValueError for an unknown
-    question.
+    A question with individual figures is judged by those of ``student``, the id of the submission;
+    a notebook that names somebody else gets nothing for it. Raises ProcessEndedError if the reply
+    makes no sense, and ValueError for an unknown question.
     """
     if not isinstance(reply, dict):
         raise reply_values.make_nonsense_error()
-    question = find_question(asked.question)
+    question = find_question(check.question)
     if reply_values.read_kind(reply.get("value")) == "raised":
         error = reply_values.read_error(reply["value"])
         missing = type(error).__name__ == "NameError"
@@ -52,13 +51,13 @@ def judge_reply(asked: QuestionCall, reply, seed: str, student: str) -> Verdict:
             replies, [reply_values.to_one_line(name, 80) for name in names[:20]]
         )
         answer = reply_values.read_value(reply.get("value"), replay)
-        if other := find_other_author(asked, reply, student):
+        if other := find_other_author(check, reply, student):
             return Verdict(0, sentence("judge.not_you", said=other, student=student), "wrong")
-        me = student if asked.me else AS_WRITTEN
-        _, verdict = judge_answer(asked.question, answer, me, seed)
-    if said := reply_values.to_one_line(reply.get("said")):
-        verdict = verdict.with_sentence(check_sentence("grade.warned", warning=said))
-    # A message quotes what came, which may be text without end.
+        me = student if check.me else AS_WRITTEN
+        _, verdict = judge_answer(check.question, answer, me, seed)
+    if warning := reply_values.to_one_line(reply.get("said")):
+        verdict = verdict.with_sentence(check_sentence("grade.warned", warning=warning))
+    # The message may quote a text of any length from the reply.
     return replace(verdict, message=replace_surrogates(verdict.message[:LONGEST_MESSAGE]))
 
 
@@ -71,26 +70,28 @@ def _judge_programs(question, programs, seed):
 
 
 def format_value(question, reply) -> str:
-    """The value of a reply as a reader sees it, as text that can be shown; "" without any."""
-    told = reply.get("value") if isinstance(reply, dict) else None
-    if reply_values.read_kind(told) in (None, "raised"):
+    """Return the value of a reply as printable text, or "" if there is none."""
+    value = reply.get("value") if isinstance(reply, dict) else None
+    if reply_values.read_kind(value) in (None, "raised"):
         return ""
     try:
-        text = format_answer(question, reply_values.read_value(told))
-    except ProcessEndedError:  # a schedule is judged by what it does, whatever else was sent
+        text = format_answer(question, reply_values.read_value(value))
+    except ProcessEndedError:  # A schedule is judged by its calls, whatever the value is.
         return ""
     return replace_surrogates("".join(sign for sign in text[:LONGEST_VALUE] if sign.isprintable()))
 
 
-def find_other_author(asked: QuestionCall, reply, student: str) -> str:
-    """Whom a reply names as its author, as text that can be shown; "" if nobody but ``student``."""
-    told = reply.get("me") if asked.me and isinstance(reply, dict) else None
-    if reply_values.read_kind(told) in (None, "raised"):
+def find_other_author(check: QuestionCall, reply, student: str) -> str:
+    """Return the author a reply names, as printable text, or "" unless it is not ``student``."""
+    value = reply.get("me") if check.me and isinstance(reply, dict) else None
+    if reply_values.read_kind(value) in (None, "raised"):
         return ""
-    said = reply_values.read_value(told)
-    if is_nobody(said) or (isinstance(said, str) and normalise_id(said) == normalise_id(student)):
+    author = reply_values.read_value(value)
+    if is_nobody(author):
         return ""
-    text = repr(said)
-    if isinstance(said, reply_values.UnknownValue):
-        text = f"{type(said).__name__} {text!r}"
+    if isinstance(author, str) and normalise_id(author) == normalise_id(student):
+        return ""
+    text = repr(author)
+    if isinstance(author, reply_values.UnknownValue):
+        text = f"{type(author).__name__} {text!r}"
     return reply_values.to_one_line(text, 80)

@@ -1,4 +1,4 @@
-"""One submission, from the notebook as it came to points and messages."""
+"""Marks one submission: restores its notebook, runs it in the sandbox and judges the replies."""
 
 import functools
 import time
@@ -22,29 +22,29 @@ from roofgrade.restore.restored_notebook import restore_notebook
 
 
 def mark_submission(task: Task, box) -> Result:
-    """Run a submission in the sandbox ``box`` and judge it. Raises nothing but MachineryError."""
+    """Run a submission in the sandbox ``box`` and judge it. Raises only MachineryError."""
     start = time.perf_counter()
     result = Result(
         student=task.student, assignment=task.assignment, folder=task.folder, state=GRADED,
         key=task.key, submitted=task.submitted, sandboxed=not box.unsandboxed,
     )  # fmt: skip
     try:
-        mended = restore_notebook(task.notebook, read_release(task.release_json))
+        restored = restore_notebook(task.notebook, read_release(task.release_json))
     except RefusedError as error:
         return replace(result, state=REFUSED, reason=str(error), remarks=task.remarks)
-    marking = _Marking(task, mended)
+    marking = _Marking(task, restored)
     marking.run(box)
     reasons = [reason for reason in (task.review_reason, *marking.troubles) if reason]
-    # A reason that is about no cell is shown at the first check.
+    # A reason that concerns no single cell is shown at the first check.
     flagged = marking.unjudged or [cell for cell in marking.answers if reasons][:1]
     return replace(
         result,
         state=WAITING if reasons else GRADED,
         reason="; ".join(dict.fromkeys(reasons)),
-        remarks=(*task.remarks, *mended.remarks, *marking.remarks),
-        notebook=marking.notebook_text(),
+        remarks=(*task.remarks, *restored.remarks, *marking.remarks),
+        notebook=outputs.format_notebook(restored.notebook),
         answers=marking.answers,
-        reading=mended.unread_paragraphs,
+        reading=restored.unread_paragraphs,
         flagged=tuple(dict.fromkeys(flagged)),
         gone=marking.gone,
         seconds=time.perf_counter() - start,
@@ -52,18 +52,18 @@ def mark_submission(task: Task, box) -> Result:
 
 
 @functools.lru_cache(maxsize=4)
-def read_release(master: str):
-    """The released notebook of its JSON text, each check of which can be judged.
+def read_release(release_json: str):
+    """Read the released notebook and make sure that each of its checks can be judged.
 
-    Raises ValueError for a check that is none, and where cell and table disagree on the points.
+    Raises ValueError for a check that is malformed, or whose points differ from the table's.
     """
-    notebook = nbformat.reads(master, as_version=4)
+    notebook = nbformat.reads(release_json, as_version=4)
     for cell in notebook.cells:
         if is_check(cell):
-            asked = probes.read_check(cell.source)
-            question = find_question(asked.question)
-            if asked.me:
-                list_variants(asked.question)
+            check = probes.read_check(cell.source)
+            question = find_question(check.question)
+            if check.me:
+                list_variants(check.question)
             if float(cell.metadata.nbgrader.points) != question.points:
                 marks = cell.metadata.nbgrader
                 points = {"in_notebook": marks.points, "in_table": question.points}
@@ -72,28 +72,28 @@ def read_release(master: str):
 
 
 def is_check(cell):
-    """Whether a cell is graded and the student's to run, not to fill in."""
+    """Return whether a cell is graded and not for the student to fill in."""
     return cell_roles.is_grade(cell) and not cell_roles.is_solution(cell)
 
 
 def make_check_output(grade, count):
-    """The output of a check: nbgrader reads the points in it, the student the message."""
+    """Return a check's output: nbgrader reads the points in it, the student the message."""
     data = {"text/plain": repr(grade), "text/html": grade._repr_html_()}
     return outputs.make_result(data, count)
 
 
 class _Marking:
-    """The marking of one notebook: what was answered so far, and what went wrong."""
+    """The marking of one notebook: its answers so far, and what went wrong."""
 
-    def __init__(self, task, mended):
-        self._task, self._mended = task, mended
+    def __init__(self, task, restored):
+        self._task, self._restored = task, restored
         self._cleaner = outputs.OutputCleaner()
         self._grades = {}
         self._ended, self.gone = "", False
         self.answers, self.troubles, self.remarks, self.unjudged = {}, [], [], []
 
     def run(self, box):
-        cells = [cell for cell in self._mended.notebook.cells if cell.cell_type == "code"]
+        cells = [cell for cell in self._restored.notebook.cells if cell.cell_type == "code"]
         with box.open(self._task.files, self._task.notebook_seconds) as child:
             for cell in cells:
                 if is_check(cell):
@@ -107,10 +107,6 @@ class _Marking:
         for cell in cells:
             self._show_progress(cell)
 
-    def notebook_text(self):
-        """The graded notebook."""
-        return outputs.format_notebook(self._mended.notebook)
-
     def _run_cell(self, child, cell):
         reply = self._ask_child(
             lambda: child.run(cell.source, self._task.cell_seconds, _describe_variant)
@@ -122,33 +118,33 @@ class _Marking:
         cell.outputs = self._cleaner.clean(reply)
         cell.execution_count = reply["count"]
         if slow:
-            said = sentence("judge.stopped", seconds=self._task.cell_seconds)
+            text = sentence("judge.stopped", seconds=self._task.cell_seconds)
             self.troubles.append(sentence("judge.cell_slow", seconds=self._task.cell_seconds))
-            cell.outputs.append(outputs.make_error("CellTimeoutError", said, [said]))
+            cell.outputs.append(outputs.make_error("CellTimeoutError", text, [text]))
 
     def _judge_check(self, child, cell, source):
         name = cell.metadata.nbgrader.grade_id
-        asked = probes.read_check(source)
-        question, seed = find_question(asked.question), make_seed(self._task.secret, asked.question)
-        probe = probes.make_probe(asked, question, seed)
-        judged = self._ask_child(lambda: self._probe_and_judge(child, asked, probe, seed))
-        if isinstance(judged, str):
-            verdict = Verdict(0, sentence("judge.not_judged", why=judged), "missing")
+        check = probes.read_check(source)
+        question, seed = find_question(check.question), make_seed(self._task.secret, check.question)
+        probe = probes.make_probe(check, question, seed)
+        judgement = self._ask_child(lambda: self._probe_and_judge(child, check, probe, seed))
+        if isinstance(judgement, str):
+            verdict = Verdict(0, sentence("judge.not_judged", why=judgement), "missing")
             reply, count = None, None
             self.unjudged.append(name)
         else:
-            verdict, reply, count = judged
-            if other := find_other_author(asked, reply, self._task.student):
-                told = {"question": asked.question, "said": other, "student": self._task.student}
-                self.troubles.append(sentence("judge.names_another", **told))
+            verdict, reply, count = judgement
+            if other := find_other_author(check, reply, self._task.student):
+                names = {"question": check.question, "said": other, "student": self._task.student}
+                self.troubles.append(sentence("judge.names_another", **names))
                 self.unjudged.append(name)
             if verdict.slips == ("slow",):
-                self.troubles.append(sentence("judge.check_slow", question=asked.question))
+                self.troubles.append(sentence("judge.check_slow", question=check.question))
                 self.unjudged.append(name)
         grade = Grade(verdict, question.points)
-        self._grades[asked.question] = grade
+        self._grades[check.question] = grade
         self.answers[name] = Answer(
-            question=asked.question, asked=probes.hash_calls(probe), reply=reply,
+            question=check.question, asked=probes.hash_calls(probe), reply=reply,
             credit=verdict.credit, points=question.points, state=verdict.state,
             message=verdict.message, slips=verdict.slips,
             shared=len(getattr(question, "cases", ())), given=format_value(question, reply),
@@ -156,18 +152,18 @@ class _Marking:
         cell.execution_count = count
         cell.outputs = [make_check_output(grade, count)]
 
-    def _probe_and_judge(self, child, asked, probe, seed):
+    def _probe_and_judge(self, child, check, probe, seed):
         reply, slow = child.probe(probe, self._task.cell_seconds)
         if slow:
             text = sentence("judge.slow", seconds=self._task.cell_seconds)
             return Verdict(0, text, slips=("slow",)), None, reply["count"]
-        verdict = judge_reply(asked, reply["answer"], seed, self._task.student)
+        verdict = judge_reply(check, reply["answer"], seed, self._task.student)
         return verdict, reply["answer"], reply["count"]
 
     def _judge_edited_check(self, child, cell):
-        """What the student made the check look at, where the released one finds nothing."""
+        """Judge the check as the student edited it, if the released one finds no answer."""
         name = cell.metadata.nbgrader.grade_id
-        source = self._mended.edited_checks.get(name)
+        source = self._restored.edited_checks.get(name)
         if not source or self._ended or self.answers[name].state != "missing":
             return
         try:
@@ -182,7 +178,7 @@ class _Marking:
             self.remarks.append(sentence("judge.as_edited", **read_from))
 
     def _judge_again(self, child, cell):
-        """Where a check found nothing, look again once all cells have run."""
+        """Judge a check that found no answer again, now that all cells have run."""
         name = cell.metadata.nbgrader.grade_id
         if self._ended or self.answers[name].state != "missing" or name in self.unjudged:
             return
@@ -195,7 +191,7 @@ class _Marking:
             self.remarks.append(sentence("judge.answered_below", question=question))
 
     def _ask_child(self, ask):
-        """What the child replies, or why it is gone."""
+        """Return the child's reply, or a text that says why the child is gone."""
         if not self._ended:
             try:
                 return ask()
@@ -211,10 +207,10 @@ class _Marking:
 
 
 def _describe_variant(message):
-    """What ``ask`` returns in the sandbox: one student's variant as text, as HTML, its figures."""
+    """Return a student's variant for ``ask`` in the sandbox: its text, HTML and figures."""
     try:
-        given = ask(str(message.get("question"))[:80], message.get("me"))
+        variant = ask(str(message.get("question"))[:80], message.get("me"))
     except ValueError as error:
         return {"text": str(error), "figures": {}, "shown": ""}
-    figures = {name: getattr(given, name) for name in dir(given)}
-    return {"text": repr(given), "figures": figures, "shown": given._repr_html_()}
+    figures = {name: getattr(variant, name) for name in dir(variant)}
+    return {"text": repr(variant), "figures": figures, "shown": variant._repr_html_()}

@@ -1,4 +1,4 @@
-"""What a student's cells put out: well formed, bounded, and of kinds that run nowhere."""
+"""Makes the outputs of a student's cells well-formed, bounded and free of anything that runs."""
 
 import json
 import re
@@ -7,34 +7,34 @@ from nbformat import NotebookNode, from_dict
 
 from roofgrade.common.sentences import replace_surrogates, sentence
 
-# The most characters of one piece of data, and of a notebook with all of them.
+# The most characters of one piece of data, and of a notebook's outputs together.
 LONGEST = 2 << 20
 LONGEST_NOTEBOOK = 10 << 20
 # The most outputs of one cell, and of a notebook.
 MOST_OUTPUTS, MOST_IN_ALL = 1_000, 20_000
-# The most lines of what a cell prints, and of a traceback: nbgrader's own.
+# The most lines that a cell prints, and of a traceback; both as in nbgrader.
 MOST_LINES, MOST_OF_TRACEBACK = 1_000, 100
 LONGEST_ID = 200
-# Scripts and the views of widgets are not among these: neither could be shown safely, or at all.
+# Scripts cannot be shown safely, and widgets not at all, so both are left out.
 SAFE_KINDS = re.compile(r"text/(plain|html|markdown|latex)|image/(png|jpeg|gif|svg\+xml)")
 
 
 class OutputCleaner:
-    """Turns the outputs that a student's process replied into a notebook's; keeps display ids."""
+    """Turns the outputs in a process's replies into a notebook's, and remembers its displays."""
 
     def __init__(self):
         self._displayed, self._room = {}, MOST_IN_ALL
 
     def clean(self, reply: dict) -> list:
-        """nbformat outputs of one cell's reply; what is no output is left out."""
-        found = []
+        """Return the nbformat outputs in the reply to one cell. Drops malformed ones."""
+        cleaned = []
         outputs = reply.get("outputs")
         for output in outputs[:MOST_OUTPUTS] if isinstance(outputs, list) else ():
             if isinstance(output, dict) and self._room > 0:
-                made = self._clean_output(output, reply.get("count"))
-                found += [made] if made else []
-                self._room -= bool(made)
-        return _shorten_streams(found)
+                clean = self._clean_output(output, reply.get("count"))
+                cleaned += [clean] if clean else []
+                self._room -= bool(clean)
+        return _shorten_streams(cleaned)
 
     def _clean_output(self, output, count):
         match output.get("output_type"):
@@ -53,16 +53,11 @@ class OutputCleaner:
                     _clean_data(output.get("data")), count, _clean_metadata(output.get("metadata"))
                 )
             case "display_data":
-                made = from_dict(
-                    {
-                        "output_type": "display_data",
-                        "data": _clean_data(output.get("data")),
-                        "metadata": _clean_metadata(output.get("metadata")),
-                    }
-                )
+                data, metadata = output.get("data"), _clean_metadata(output.get("metadata"))
+                clean = make_display(_clean_data(data), metadata)
                 if isinstance(display := output.get("display_id"), str):
-                    made.data = self._share_display(display, made.data)
-                return made
+                    clean.data = self._share_display(display, clean.data)
+                return clean
             case "update":
                 display = str(output.get("display_id"))
                 if display[:LONGEST_ID] in self._displayed:
@@ -70,9 +65,9 @@ class OutputCleaner:
         return None
 
     def _share_display(self, display, data):
-        """The data of all displays of this id, from now on ``data``.
+        """Set the data of all displays of this id to ``data``, and return it.
 
-        They are one object: thousands of displays, updated thousands of times, cost no more.
+        The displays share one object, so updating thousands of them costs no more than one.
         """
         shared = self._displayed.setdefault(display[:LONGEST_ID], NotebookNode())
         shared.clear()
@@ -80,36 +75,36 @@ class OutputCleaner:
         return shared
 
 
-# nbformat's own functions check each output by its schema, which takes as long as all else.
+# nbformat's own functions check each output against a schema, which is slow.
 
 
 def make_stream(text, name="stdout"):
-    """What a cell printed."""
     return from_dict({"output_type": "stream", "name": name, "text": text})
 
 
 def make_error(name, value, lines):
-    """An error, with the lines of its traceback."""
     return from_dict({"output_type": "error", "ename": name, "evalue": value, "traceback": lines})
 
 
+def make_display(data, metadata):
+    return from_dict({"output_type": "display_data", "data": data, "metadata": metadata})
+
+
 def make_result(data, count, metadata=None):
-    """The value of a cell's last line."""
-    found = {"output_type": "execute_result", "data": data, "metadata": metadata or {}}
-    return from_dict(found | {"execution_count": count})
+    output = {"output_type": "execute_result", "data": data, "metadata": metadata or {}}
+    return from_dict(output | {"execution_count": count})
 
 
 def bound_text(text, most=LONGEST):
-    """A text that can be written as UTF-8, of bounded length."""
+    """Return a text of bounded length that can be written as UTF-8; "" for anything else."""
     return replace_surrogates(text if isinstance(text, str) else "")[:most]
 
 
 def format_notebook(notebook) -> str:
-    """The notebook as text; if that is too long, without the outputs of what counts no points."""
-    # The size is found before writing, as one large text may be shown in thousands of places.
-    if sum(
-        _count_characters(output) for cell in notebook.cells for output in cell.get("outputs", ())
-    ) > (LONGEST_NOTEBOOK):
+    """Return the notebook as JSON. If that is too long, only graded cells keep their outputs."""
+    # The size is added up before writing, since thousands of displays may share one large text.
+    shown = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    if sum(map(_count_characters, shown)) > LONGEST_NOTEBOOK:
         _drop_outputs(notebook)
     text = json.dumps(notebook, ensure_ascii=False)
     if len(text) > LONGEST_NOTEBOOK:
@@ -118,10 +113,9 @@ def format_notebook(notebook) -> str:
     return text
 
 
-def _shorten_streams(found):
-    """The outputs of a cell, with so many lines of what it printed in all."""
-    left, kept = MOST_LINES, []
-    for output in found:
+def _shorten_streams(cleaned):
+    left, outputs = MOST_LINES, []
+    for output in cleaned:
         if output.output_type == "stream":
             if not left:
                 continue
@@ -130,12 +124,11 @@ def _shorten_streams(found):
                 lines = [*lines[: left - 1], sentence("judge.truncated")]
             left -= len(lines)
             output.text = "\n".join(lines)
-        kept.append(output)
-    return kept
+        outputs.append(output)
+    return outputs
 
 
 def _shorten_traceback(lines):
-    """A traceback's first and last lines, where it has too many."""
     if not isinstance(lines, list) or len(lines) <= MOST_OF_TRACEBACK:
         return lines if isinstance(lines, list) else []
     half = MOST_OF_TRACEBACK // 2
@@ -150,7 +143,6 @@ def _drop_outputs(notebook):
 
 
 def _count_characters(output):
-    """Characters of an output."""
     texts = [output.get("text", ""), *output.get("traceback", ()), *output.get("data", {}).values()]
     return sum(map(len, texts))
 
@@ -165,10 +157,10 @@ def _clean_data(data):
 
 
 def _clean_metadata(metadata):
-    """The sizes of pictures: a page shows nothing else of an output's metadata."""
-    found = {}
+    """Keep the sizes of pictures. No page uses anything else of an output's metadata."""
+    kinds = {}
     for kind, settings in metadata.items() if isinstance(metadata, dict) else ():
         if isinstance(settings, dict) and isinstance(kind, str) and SAFE_KINDS.fullmatch(kind):
             sizes = {name: settings.get(name) for name in ("width", "height")}
-            found[kind] = {name: size for name, size in sizes.items() if type(size) is int}
-    return found
+            kinds[kind] = {name: size for name, size in sizes.items() if type(size) is int}
+    return kinds

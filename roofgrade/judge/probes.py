@@ -1,4 +1,4 @@
-"""What a locked check asks a student's process for: an expression, and calls to make of it."""
+"""Makes the probe of a locked check: an expression to evaluate, and calls to make of its value."""
 
 import base64
 import hashlib
@@ -10,20 +10,14 @@ from roofcheck.kinds import Formula, Function, Puzzle
 
 
 def read_check(source: str) -> QuestionCall:
-    """The check in a cell. Raises ValueError for a cell that is anything else.
+    """Return the check in a cell. Raises ValueError if the cell is anything else.
 
     >>> read_check('check("ps1.mine", saved_us, me)').expression
     'saved_us'
     """
-    found = cells.question_call(source)
-    if (
-        found
-        and found.is_whole_cell
-        and found.call == "check"
-        and found.question
-        and found.expression
-    ):
-        return found
+    call = cells.question_call(source)
+    if call and call.is_whole_cell and call.call == "check" and call.question and call.expression:
+        return call
     raise ValueError(
         f'only check("ps1.question", answer) or check("ps1.question", answer, me) can be judged '
         f"outside the student's process, not {source[:80]!r}"
@@ -31,20 +25,20 @@ def read_check(source: str) -> QuestionCall:
 
 
 def make_probe(check: QuestionCall, question, seed) -> dict:
-    """What is sent to the student's process: the check's expression, and a question's calls.
+    """Return the message to the process: the check's expression and the question's calls.
 
-    Calls are pickled, since counting machines are among their arguments: nothing of the student's
-    stands between here and where they are read.
+    Calls are pickled, since their arguments include counting machines. No student code can change
+    them on the way.
     """
-    found = {"expression": check.expression, "me": check.me}
+    probe = {"expression": check.expression, "me": check.me}
     kind, calls = list_calls(question, seed)
     if calls:
-        found |= {"kind": kind, "calls": base64.b64encode(pickle.dumps(calls)).decode()}
-    return found
+        probe |= {"kind": kind, "calls": base64.b64encode(pickle.dumps(calls)).decode()}
+    return probe
 
 
 def list_calls(question, seed):
-    """The kind of calls that a question makes, and the calls: the public ones, then the drawn."""
+    """Return the kind of a question's calls, and the calls: first public, then drawn ones."""
     drawn = question.with_cases(seed)
     if isinstance(question, Puzzle):
         return "puzzle", [case.without_numbers() for case in (*question.cases, *drawn.cases)]
@@ -57,6 +51,6 @@ def list_calls(question, seed):
 
 
 def hash_calls(probe: dict) -> dict:
-    """A probe as it is kept: with the hash of its calls in their place."""
+    """Return a probe for storage, with a hash in place of its calls."""
     calls = hashlib.sha256(probe.get("calls", "").encode()).hexdigest()
     return probe | {"calls": calls if "calls" in probe else ""}

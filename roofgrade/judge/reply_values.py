@@ -1,7 +1,7 @@
-"""What a student's process replied, read with care: a few kinds of plain data, and nothing else.
+"""Reads the values in a reply of a student's process, from a few kinds of plain data only.
 
-``roofgrade.sandbox.inside.plain_values`` is the other half. Whatever a reply claims to be, nothing
-of it is run: a function is what it gave on the calls that it was asked for.
+``roofgrade.sandbox.inside.plain_values`` writes them. Nothing in a reply is ever run: a function
+is represented by its results on the calls of the probe.
 """
 
 import inspect
@@ -19,20 +19,20 @@ from roofkit.roofline import Cost, Estimate, Roofline
 LONGEST_TEXT = 2_000
 MOST_ITEMS = 1_000
 DEEPEST = 6
-# The most digits of a whole number; longer ones overflow every float.
+# The most digits of an integer. Longer ones overflow a float.
 MOST_DIGITS = 400
 OBJECTS = {"Cost": Cost, "Roofline": Roofline, "Estimate": Estimate}
 
 
 class UnknownValue:
-    """Stands for a value of a type that is not known here; goes by the name of that type."""
+    """A value of an unknown type. Its subclasses have the names of such types."""
 
-    def __init__(self, text="", items=None, symbols=(), at=None):
+    def __init__(self, text="", items=None, symbols=(), substitute=None):
         self._text = text
         if items is not None:
             self._items = items
         if symbols:
-            self.free_symbols, self.subs = symbols, at
+            self.free_symbols, self.subs = symbols, substitute
 
     def __repr__(self):
         return self._text
@@ -45,10 +45,10 @@ class UnknownValue:
 
 
 class ReplayedFunction:
-    """A function that gives what the student's gave on the same calls, in the same order."""
+    """A function that replays the results of the student's, on the same calls in the same order."""
 
     def __init__(self, replies=(), names=()):
-        self._found = [
+        self._results = [
             read_error(reply) if read_kind(reply) == "raised" else read_value(reply)
             for reply in replies
         ]
@@ -60,14 +60,14 @@ class ReplayedFunction:
         )
 
     def __call__(self, *arguments):
-        # A call that failed is tried again with arrays, which was done where the function ran.
-        again = any(isinstance(argument, np.ndarray) for argument in arguments)
-        place = self._next - again
+        # The sandbox has already retried failed calls with arrays, so a retry is the same call.
+        is_retry = any(isinstance(argument, np.ndarray) for argument in arguments)
+        place = self._next - is_retry
         self._next = place + 1
-        found = self._found[place] if 0 <= place < len(self._found) else None
-        if isinstance(found, Exception):
-            raise found
-        return found
+        result = self._results[place] if 0 <= place < len(self._results) else None
+        if isinstance(result, Exception):
+            raise result
+        return result
 
 
 def make_nonsense_error():
@@ -79,24 +79,22 @@ def read_kind(reply):
 
 
 def to_one_line(text, most=400):
-    """A text as one line that can be shown."""
+    """Return a text as one line of at most ``most`` characters; "" for anything else."""
     return " ".join(replace_surrogates(text if isinstance(text, str) else "").split())[:most]
 
 
 def read_type_name(reply, default):
-    """The type's name that a reply gives."""
     return re.sub(r"\W", "", to_one_line(reply.get("name")))[:80] or default
 
 
 def read_error(reply):
-    """The error that a reply tells of, of a type of that name."""
-    return type(read_type_name(reply, "Exception"), (Exception,), {})(
-        to_one_line(reply.get("text"))
-    )
+    """Return the error in a reply, of a new type with the replied name."""
+    error_type = type(read_type_name(reply, "Exception"), (Exception,), {})
+    return error_type(to_one_line(reply.get("text")))
 
 
 def read_value(reply, replay=None, depth=0):
-    """The value that a reply stands for; a function is the ``replay``. EndedError for nonsense."""
+    """Return a reply's value, or ``replay`` for a function. Raises ProcessEndedError."""
     try:
         return _read_value(reply, replay, depth)
     except (TypeError, ValueError, KeyError, OverflowError, InvalidOperation, AttributeError):
@@ -138,12 +136,14 @@ def _read_value(reply, replay, depth):
         case "scalar", dict():
             return np.array(read_value(value, None, depth + 1))
         case "dict", list():
-            return {_read_key(key, depth): read_value(item, None, depth + 1) for key, item in value}
+            keys = [to_hashable(read_value(key, None, depth + 1)) for key, _ in value]
+            items = [read_value(item, None, depth + 1) for _, item in value]
+            return dict(zip(keys, items, strict=True))
         case "callable", _:
             return replay or ReplayedFunction()
         case "symbolic", _:
             symbols = [to_one_line(name, 80) for name in reply["symbols"][:MOST_ITEMS]]
-            return _make_unknown(reply, symbols=symbols, at=replay)
+            return _make_unknown(reply, symbols=symbols, substitute=replay)
         case "iterable", list():
             return _make_unknown(reply, items=_read_items(value, depth))
         case "other", _:
@@ -159,9 +159,8 @@ def _read_items(replies, depth):
     return [read_value(reply, None, depth + 1) for reply in replies]
 
 
-def _read_key(reply, depth):
-    key = read_value(reply, None, depth + 1)
-    return key if isinstance(key, (str, int, float)) else repr(key)
+def to_hashable(value):
+    return value if isinstance(value, (str, int, float)) else repr(value)
 
 
 def _make_collection(kind, items):
@@ -170,12 +169,12 @@ def _make_collection(kind, items):
     if kind == "tuple":
         return tuple(items)
     if kind == "set":
-        return {item if isinstance(item, (str, int, float)) else repr(item) for item in items}
+        return set(map(to_hashable, items))
     array = np.empty(len(items), dtype=object)
     array[:] = items
     try:
         return np.array(items)
-    except ValueError:  # rows of unequal length
+    except ValueError:  # The rows have unequal lengths.
         return array
 
 

@@ -1,9 +1,8 @@
-"""Students who name one ``me`` in their notebooks: each is told of the others, none is paid for it.
+"""Finds students who name the same ``me`` in their notebooks, and withholds their points.
 
-Whose the figures are cannot be told from two notebooks that claim the same, even where one of the
-two really is who it says. So the question with figures of one's own earns nothing until a person
-has decided. What is kept of a submission stays as it was judged alone, with the names of the others
-beside it: once they hand in under their own names, nothing is left of this.
+If several notebooks claim the same figures, grading cannot tell whose they are. So the question
+with individual figures earns nothing until a person decides. A stored result keeps its judgement,
+plus the names of the others, so the points come back once they hand in under their own ids.
 """
 
 import contextlib
@@ -24,54 +23,57 @@ from roofgrade.judge.outputs import format_notebook
 
 
 def find_claims(result: Result) -> set[str]:
-    """Whom a submission names as its author, in the one form of all ways to write a name."""
-    found = set()
+    """Return the normalised ids that a submission names as its author."""
+    claims = set()
     for answer in _own_answers(result).values():
-        told = (answer.reply or {}).get("me")
-        if reply_values.read_kind(told) not in ("str", "int"):
+        reply = (answer.reply or {}).get("me")
+        if reply_values.read_kind(reply) not in ("str", "int"):
             continue
         with contextlib.suppress(ProcessEndedError):
-            said = reply_values.read_value(told)
-            found |= set() if is_nobody(said) else {normalise_id(said)}
-    return found
+            author = reply_values.read_value(reply)
+            claims |= set() if is_nobody(author) else {normalise_id(author)}
+    return claims
 
 
-def find_shared_claims(results: Iterable[tuple[str, set[str]]]) -> dict[str, tuple[str, ...]]:
-    """By student, the others who name the same; the results are students with their claims.
+def find_shared_claims(claims: Iterable[tuple[str, set[str]]]) -> dict[str, tuple[str, ...]]:
+    """Return, by student, the others who claim the same id. ``claims`` pairs students and ids.
 
     >>> find_shared_claims([("ada", {"team7"}), ("bob", {"team7"}), ("cem", {"cem"})])
     {'ada': ('bob',), 'bob': ('ada',)}
     """
     naming: dict[str, set[str]] = {}
-    for student, claimed in results:
-        for each in claimed:
-            naming.setdefault(each, set()).add(student)
-    found: dict[str, set[str]] = {}
+    for student, claimed in claims:
+        for claim in claimed:
+            naming.setdefault(claim, set()).add(student)
+    sharing: dict[str, set[str]] = {}
     for students in naming.values():
         for student in students if len(students) > 1 else ():
-            found.setdefault(student, set()).update(students - {student})
-    return {student: tuple(sorted(others)) for student, others in sorted(found.items())}
+            sharing.setdefault(student, set()).update(students - {student})
+    return {student: tuple(sorted(others)) for student, others in sorted(sharing.items())}
 
 
 def withhold_shared(result: Result) -> Result:
-    """What counts of a submission: itself, unless others name the same ``me``.
+    """Return a result without points for individual figures, if others name the same ``me``.
 
-    Then the question of one's own gets nothing and waits for a person, who reads whose the others
-    are; the student's page names nobody.
+    The answer then waits for a person, who sees the names of the others. The student's page names
+    nobody.
     """
     own = _own_answers(result)
     if not (result.alike and own):
         return result
     others = sentence("people.and").join(map(escape_text, result.alike))
-    asked = [each.question for each in own.values()]
-    reasons = [result.reason, *(sentence("judge.alike", question=q, others=others) for q in asked)]
+    reasons = [result.reason]
+    reasons += [sentence("judge.alike", question=a.question, others=others) for a in own.values()]
     answers = result.answers
-    if normalise_id(result.student) in find_claims(
-        result
-    ):  # who is somebody else has got nothing already
-        verdict = Verdict(0, sentence("judge.shared_me"), "wrong")
-        told = {"credit": 0.0, "state": verdict.state, "message": verdict.message, "slips": ()}
-        answers = answers | {name: replace(each, **told) for name, each in own.items()}
+    # A student who claims somebody else's id has no points to withhold.
+    if normalise_id(result.student) in find_claims(result):
+        loss = {
+            "credit": 0.0,
+            "state": "wrong",
+            "message": sentence("judge.shared_me"),
+            "slips": (),
+        }
+        answers = answers | {name: replace(answer, **loss) for name, answer in own.items()}
     return replace(
         result,
         state=WAITING,
@@ -83,17 +85,17 @@ def withhold_shared(result: Result) -> Result:
 
 
 def has_own_figures(answer: Answer) -> bool:
-    """Whether a question was answered whose figures follow from the student's id."""
+    """Return whether an answer's question has figures that follow from the student's id."""
     return bool(answer.asked.get("me"))
 
 
 def _own_answers(result):
-    return {name: each for name, each in result.answers.items() if has_own_figures(each)}
+    return {name: answer for name, answer in result.answers.items() if has_own_figures(answer)}
 
 
 def _update_notebook(result, answers):
-    """The graded notebook, in which the checks show what was made of them since."""
-    changed = {name for name, each in answers.items() if each != result.answers[name]}
+    """Return the graded notebook with the outputs of the changed answers' checks replaced."""
+    changed = {name for name, answer in answers.items() if answer != result.answers[name]}
     if not (changed and result.notebook):
         return result.notebook
     notebook = nbformat.reads(result.notebook, as_version=4)

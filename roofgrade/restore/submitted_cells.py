@@ -1,4 +1,4 @@
-"""The cells of a submitted notebook as plain data, whatever program wrote it, within bounds."""
+"""Reads the cells of a submitted notebook as bounded plain data, whatever program wrote it."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ MOST_VALUES = 500_000
 MOST_CELLS = 500
 LONGEST_SOURCE = 200_000
 LONGEST_NOTEBOOK = 2_000_000
-# A text keeps pasted pictures of these kinds; other kinds may carry script.
+# Pasted pictures of these types are kept. Other types may contain scripts.
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif"})
-# What may stand left of an equals sign: names, in tuples and lists; no attribute of something.
+# The left side of an assignment: names, tuples and lists, but no attributes.
 TARGET = re.compile(r"[\w\s,*()\[\]]+")
 BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 
 
 @dataclass(frozen=True)
 class SubmittedCell:
-    """One submitted cell; ``grade_id`` and ``id`` are what it says of itself, or ""."""
+    """One submitted cell. ``grade_id`` and ``id`` are as submitted, or ""."""
 
     kind: str
     source: str
@@ -32,44 +32,43 @@ class SubmittedCell:
 
     @cached_property
     def bound_names(self) -> set[str]:
-        """What its code seems to assign; nothing if it is no code."""
+        """The names that its code seems to assign; empty for a cell of text."""
         return find_bound_names(self.source) if self.kind == "code" else set()
 
     @cached_property
     def stripped_lines(self) -> list[str]:
-        """Its source without what does not show: blank ends of lines and of the cell."""
         return strip_lines(self.source)
 
 
 def read_cells(raw: bytes) -> list[SubmittedCell]:
-    """The cells of a notebook in any of Jupyter's formats, 2 to 4.
+    """Read the cells of a notebook in any of Jupyter's formats, 2 to 4.
 
-    Raises RefusedError, with words for the student, if it is no notebook or beyond the bounds.
+    Raises RefusedError, with a message for the student, if it is not a notebook or is too large.
     """
     try:
         notebook = untrusted_json.read(raw, most=LARGEST, most_values=MOST_VALUES)
     except untrusted_json.UnreadableError as error:
         raise RefusedError(sentence("mend.unreadable", why=error)) from None
-    found = _find_cells(notebook)
-    if len(found) > MOST_CELLS:
-        raise RefusedError(sentence("mend.many_cells", count=len(found), most=MOST_CELLS))
-    cells = [_read_cell(cell) for cell in found]
+    listed = _find_cells(notebook)
+    if len(listed) > MOST_CELLS:
+        raise RefusedError(sentence("mend.many_cells", count=len(listed), most=MOST_CELLS))
+    cells = [_read_cell(cell) for cell in listed]
     if sum(len(cell.source) for cell in cells) > LONGEST_NOTEBOOK:
         raise RefusedError(sentence("mend.long_notebook", most=LONGEST_NOTEBOOK))
     return cells
 
 
 def strip_lines(source: str) -> list[str]:
-    """A source without what does not show: blank ends of lines and of the whole."""
+    """Return the lines of a source without blanks at their ends and blank lines at its ends."""
     return [line.rstrip() for line in source.strip().splitlines()]
 
 
 def find_bound_names(source: str) -> set[str]:
-    """The names that code seems to assign, define or import, right or not as Python.
+    """Return the names that code seems to assign, define or import, even if it is not valid Python.
 
-    It is read line by line: a parser can be brought down by what a student wrote.
+    The code is searched line by line, since a student's code can crash a parser.
 
-    >>> sorted(find_bound_names("a, ridge = 1, 2; print(x, sep='')\\n%matplotlib widget\\ndef f(b=3): ..."))
+    >>> sorted(find_bound_names("a, ridge = 1, 2; print(x, sep='')\\n%magic\\ndef f(b=3): ..."))
     ['a', 'f', 'ridge']
     """
     names = set()
@@ -80,7 +79,7 @@ def find_bound_names(source: str) -> set[str]:
             continue
         names.update(re.findall(r"\bas\s+(\w+)", text))
         names.update(re.findall(r"\bfor\s+(\w+)\s+in\b", text))
-        # In a == b and a <= b nothing is assigned; a: float = 3 has its name before the colon.
+        # a == b and a <= b assign nothing; a: float = 3 has its name before the colon.
         for part in re.split(r"(?<![=!<>+*/%&|^@:-])=(?!=)", text)[:-1]:
             for target in part.split(":"):
                 if TARGET.fullmatch(target) and not re.search(r"\w\s*[(\[]", target):
@@ -89,21 +88,22 @@ def find_bound_names(source: str) -> set[str]:
 
 
 def _find_cells(notebook):
-    """The list of cells: in format 4 at the top, before that in worksheets."""
-    found = notebook.get("cells") if isinstance(notebook, dict) else None
-    if found is None and isinstance(notebook, dict):
+    """Return the list of cells: at the top in format 4, in worksheets before that."""
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if cells is None and isinstance(notebook, dict):
         sheets = notebook.get("worksheets")
-        sheets = [sheet for sheet in sheets if isinstance(sheet, dict)] if _is_list(sheets) else []
-        lists = [sheet.get("cells") for sheet in sheets]
-        found = [cell for each in lists if _is_list(each) for cell in each] if lists else None
-    if not _is_list(found) or not all(isinstance(cell, dict) for cell in found):
+        sheets = sheets if isinstance(sheets, list) else []
+        lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+        whole = [cell for part in lists if isinstance(part, list) for cell in part]
+        cells = whole if lists else None
+    if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
         raise RefusedError(sentence("mend.no_cells"))
-    return found
+    return cells
 
 
 def _read_cell(cell):
     kind, source = cell.get("cell_type"), cell.get("source", cell.get("input", ""))
-    if _is_list(source) and all(isinstance(line, str) for line in source):
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
     if not isinstance(source, str) or len(source) > LONGEST_SOURCE:
         raise RefusedError(sentence("mend.long_cell", most=LONGEST_SOURCE))
@@ -122,15 +122,15 @@ def _read_cell(cell):
     )
 
 
-def _clean_attachments(found):
+def _clean_attachments(attachments):
     kept = {}
-    for name, pictures in found.items() if isinstance(found, dict) else ():
-        whole = {
-            kind: "".join(data) if _is_list(data) and all(map(_is_text, data)) else data
-            for kind, data in (pictures.items() if isinstance(pictures, dict) else ())
-            if kind in PICTURES
-        }
-        safe = {k: data for k, data in whole.items() if _is_text(data) and BASE64.fullmatch(data)}
+    for name, pictures in attachments.items() if isinstance(attachments, dict) else ():
+        safe = {}
+        for kind, data in pictures.items() if isinstance(pictures, dict) else ():
+            if isinstance(data, list) and all(isinstance(part, str) for part in data):
+                data = "".join(data)
+            if kind in PICTURES and isinstance(data, str) and BASE64.fullmatch(data):
+                safe[kind] = data
         if safe:
             kept[replace_surrogates(name)] = safe
     return kept
@@ -138,11 +138,3 @@ def _clean_attachments(found):
 
 def _text_or_empty(value):
     return value if isinstance(value, str) else ""
-
-
-def _is_text(value):
-    return isinstance(value, str)
-
-
-def _is_list(value):
-    return isinstance(value, list)
