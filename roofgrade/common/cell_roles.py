@@ -1,22 +1,21 @@
-"""What nbgrader's metadata makes of a cell: a grade, a solution, or something to leave alone.
+"""The role that nbgrader's metadata gives a cell.
 
-nbgrader has these functions too. To import them takes three times as long as all else that a worker
-imports.
+nbgrader has these functions too, but importing it takes longer than the rest of a worker.
 """
 
 
 def is_grade(cell) -> bool:
-    """Whether the cell has points."""
+    """Return whether the cell has points."""
     return bool(_marks(cell).get("grade"))
 
 
 def is_solution(cell) -> bool:
-    """Whether the cell is the student's to fill in."""
+    """Return whether the cell is for the student to fill in."""
     return bool(_marks(cell).get("solution"))
 
 
 def is_locked(cell) -> bool:
-    """Whether the cell's source is that of the release."""
+    """Return whether the student may not change the cell."""
     return not is_solution(cell) and (is_grade(cell) or bool(_marks(cell).get("locked")))
 
 

@@ -1,4 +1,4 @@
-"""The CSV files that a registrar or an LMS gives: with commas, semicolons or tabs."""
+"""Reads the CSV files of a registrar or an LMS, separated by commas, semicolons or tabs."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ SEPARATORS = ",;\t"
 
 @dataclass(frozen=True)
 class Sheet:
-    """The rows of a file, each with the number of its last line; the first row is the head."""
+    """The rows of a file after its head, each with the number of its last line."""
 
     path: Path
     separator: str
@@ -21,10 +21,10 @@ class Sheet:
 
 
 def read(path) -> Sheet:
-    """The Sheet in a file, with or without a byte order mark.
+    """Read a CSV file, with or without a byte order mark. Skips empty rows.
 
-    Raises ValueError, with the line where there is one, for a file that is empty, not UTF-8 or no
-    CSV, and for a row that is longer or shorter than the head; an empty row is left out.
+    Raises ValueError for a file that is empty, not UTF-8 or not CSV, and for a row that is longer
+    or shorter than the head.
     """
     path = Path(path)
     try:
@@ -36,8 +36,8 @@ def read(path) -> Sheet:
     try:
         rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
-        said = sentence("sheets.no_csv", path=path, line=reader.line_num, error=error)
-        raise ValueError(said) from None
+        text = sentence("sheets.no_csv", path=path, line=reader.line_num, error=error)
+        raise ValueError(text) from None
     if not rows:
         raise ValueError(sentence("sheets.empty", path=path))
     (_, head), *rows = rows

@@ -1,17 +1,17 @@
-"""How grading one submission can end early, and whose fault it is."""
+"""The errors that end the grading of a submission early."""
 
 
 class RefusedError(Exception):
-    """The submission cannot be graded as it is; the message is for the student."""
+    """The submission cannot be graded as it is. The message is for the student."""
 
 
 class ProcessEndedError(Exception):
-    """The student's process is gone, or no longer makes sense; the message says why."""
+    """The student's process is gone, or no longer makes sense. The message says why."""
 
 
 class ProcessCrashedError(ProcessEndedError):
-    """The process is gone without a word: it crashed, or something outside has ended it."""
+    """The student's process crashed, or something outside ended it."""
 
 
 class MachineryError(RuntimeError):
-    """The grader failed, not the student: try again, then ask a person; never a zero."""
+    """The grader failed, not the student. Grading tries again, then asks a person."""

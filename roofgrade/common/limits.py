@@ -1,8 +1,8 @@
-"""Bounds for what reads a student's words outside the sandbox: its memory, and a clock of its own.
+"""Limits the memory and CPU time of code that reads student data outside the sandbox.
 
-Those words are data here, and nothing of them runs. But data can be made so that reading it takes
-gigabytes or hours: a million empty lists, or a line that a parser tries in all ways. The clock
-counts a process's own work, so that a busy machine takes nothing away from anybody.
+None of that data runs here, but it can be made to take gigabytes or hours to read: a million empty
+lists, or a line that makes a parser backtrack. The limit is on CPU time, so a busy machine does not
+matter.
 """
 
 import contextlib
@@ -16,11 +16,11 @@ import signal
 import time
 from pathlib import Path
 
-# Honest work takes a twentieth of each.
-MEMORY_ROOM = 384 << 20  # bytes beyond what a process holds before it begins
+# Honest work needs a twentieth of each.
+MEMORY_ROOM = 384 << 20  # bytes beyond what a process holds at the start
 SECONDS = 20.0
-LARGEST_RESULT = 64 << 20  # bytes of what one process hands to another
-# A machine that is busy beyond measure gives a process less than a twentieth of its time.
+LARGEST_RESULT = 64 << 20  # bytes that a forked process may return
+# Even a very busy machine gives a process a twentieth of its time.
 WAIT_SECONDS = 20 * SECONDS
 
 
@@ -29,9 +29,9 @@ class LimitExceededError(Exception):
 
 
 def limit_memory(room: int = MEMORY_ROOM):
-    """From now on, raise MemoryError where this process asks for more than ``room`` more bytes.
+    """Make this process raise MemoryError when it asks for more than ``room`` more bytes.
 
-    It has no effect but on Linux, which alone tells what a process holds and keeps such a limit.
+    Only Linux tells what a process holds and enforces such a limit; elsewhere this does nothing.
     """
     status = Path("/proc/self/status")
     held = re.search(r"^VmData:\s+(\d+) kB", status.read_text(), re.M) if status.exists() else None
@@ -44,7 +44,7 @@ def limit_memory(room: int = MEMORY_ROOM):
 
 @contextlib.contextmanager
 def limit_time(seconds: float = SECONDS):
-    """End this process, whatever it does, if it works longer than ``seconds`` on the block."""
+    """End this process if the block takes more than ``seconds`` of CPU time."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
@@ -53,9 +53,9 @@ def limit_time(seconds: float = SECONDS):
 
 
 def call_in_fork(function, *arguments, room: int = MEMORY_ROOM, seconds: float = SECONDS):
-    """What the function returns, found in a process of its own within ``room`` and ``seconds``.
+    """Call a function in a forked process, within ``room`` bytes and ``seconds`` of CPU time.
 
-    Raises TooMuchError where it exceeds them, and what the function raises.
+    Raises LimitExceededError if it exceeds them, and whatever the function raises.
     """
     ours, theirs = os.pipe()
     pid = os.fork()
@@ -63,35 +63,35 @@ def call_in_fork(function, *arguments, room: int = MEMORY_ROOM, seconds: float =
         _send_result(theirs, function, arguments, room, seconds)
     os.close(theirs)
     try:
-        told = _receive_result(ours)
+        packed = _receive_result(ours)
     finally:
         os.close(ours)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    if told is None:
+    if packed is None:
         raise LimitExceededError
-    done, found = pickle.loads(told)
-    if not done:
-        raise found
-    return found
+    has_returned, result = pickle.loads(packed)
+    if not has_returned:
+        raise result
+    return result
 
 
 def _send_result(pipe, function, arguments, room, seconds):
-    """Write what the function returns or raises into the pipe, and end this process."""
+    """Write what the function returns or raises to the pipe, and end this process."""
     code = 1
     try:
-        gc.freeze()  # a collection that looks at the parent's objects would copy all their memory
+        gc.freeze()  # A collection would touch, and so copy, all memory of the parent's objects.
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         limit_memory(room)
         with limit_time(seconds):
             try:
-                told = True, function(*arguments)
+                result = True, function(*arguments)
             except MemoryError:
                 return
             except Exception as error:
-                told = False, error
-            packed = pickle.dumps(told)
+                result = False, error
+            packed = pickle.dumps(result)
         with open(pipe, "wb", closefd=False) as file:
             file.write(len(packed).to_bytes(8) + packed)
         code = 0
@@ -100,7 +100,7 @@ def _send_result(pipe, function, arguments, room, seconds):
 
 
 def _receive_result(pipe):
-    """All that comes through the pipe, or None if it is cut short, too long or too late."""
+    """Return the bytes from the pipe, or None if they are incomplete, too many or too late."""
     data, until = bytearray(), time.monotonic() + WAIT_SECONDS
     while len(data) <= LARGEST_RESULT:
         if not select.select([pipe], [], [], max(0, until - time.monotonic()))[0]:

@@ -1,7 +1,4 @@
-"""What a worker is given: all that it takes to mark one submission, anywhere.
-
-It imports nothing else of the package, so that a worker starts fast.
-"""
+"""The task of marking one submission. Imports nothing of the package, so a worker starts fast."""
 
 from dataclasses import dataclass
 
@@ -12,10 +9,10 @@ CELL_SECONDS, NOTEBOOK_SECONDS = 30.0, 120.0
 class Task:
     """One submission to mark.
 
-    ``files`` are those beside the notebook, by path; ``master`` is the notebook as released, with
-    the locked cells as the gradebook has them, as JSON text. ``secret`` is what the student's cases
-    follow from, ``needs`` why a person has to look whatever comes out, and ``key`` the hash of all
-    that the result follows from.
+    ``files`` are those next to the notebook, by path. ``release_json`` is the released notebook,
+    with the locked cells as the gradebook has them. ``secret`` seeds the student's cases,
+    ``review_reason`` says why a person has to look in any case, and ``key`` is the hash of
+    everything that the result depends on.
     """
 
     student: str

@@ -1,4 +1,4 @@
-"""What became of one submission: graded, refused, or waiting for a person."""
+"""The result of one submission: graded, refused, or waiting for a person."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -8,12 +8,11 @@ GRADED, REFUSED, WAITING = "graded", "refused", "person"
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One check: what the student's process replied, as plain data, and what was made of it.
+    """The reply of the student's process to one check, and its judgement.
 
-    ``asked`` is the probe that got the reply, so that it can be judged anew without running student
-    code. ``credit`` is the share of ``points``; ``slips`` are the names of those recognised. Of the
-    calls in the reply the first ``shared`` are those that every answer to the question meets.
-    ``given`` is the value that was judged, as a reader sees it.
+    ``asked`` is the probe, so that the reply can be judged anew without running student code.
+    ``credit`` is the share of ``points``, ``slips`` the names of the recognised mistakes. The first
+    ``shared`` calls are the same for every student. ``given`` is the value as a reader sees it.
     """
 
     question: str
@@ -30,16 +29,15 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What became of one submission, with all that is needed to save it.
+    """The result of one submission, with all that is needed to save it.
 
-    ``folder`` is the path as it came in, below ``submitted/``. ``reason`` says to the student why
-    it was refused, or to the instructor why a person is needed; ``remarks`` what was mended or
-    noticed. ``notebook`` is the graded one as JSON, empty where refused. ``answers`` go by grade
-    id; ``reading`` names the paragraphs that a person has to look for elsewhere, ``flagged`` the
-    graded cells that ``reason`` is about: it stands until a person has scored each of them. ``key``
-    is the hash of all that the result follows from: files, release, grader. ``gone`` says that the
-    student's process ended for no known reason, so that the next run tries once more. ``alike``
-    are the other students who named the same ``me``: ``judge.alike`` says what follows from it.
+    ``folder`` is its path below ``submitted/``. ``reason`` tells the student why it was refused, or
+    the instructor why a person is needed, and ``remarks`` what was repaired or noticed.
+    ``notebook`` is the graded one as JSON, or "" if it was refused. ``answers`` go by grade id.
+    ``reading`` names the paragraphs whose text is elsewhere, ``flagged`` the cells that a person
+    has to score to settle ``reason``. ``key`` is the hash of everything the result depends on:
+    files, release, grader. ``gone`` means that the process ended for no known reason, so the next
+    run tries again. ``alike`` are the other students who named the same ``me``.
     """
 
     student: str
@@ -60,12 +58,12 @@ class Result:
     seconds: float = 0.0
 
     def to_json(self) -> str:
-        """The result as JSON text, on one line."""
+        """Return the result as JSON text, on one line."""
         return json.dumps(asdict(self), ensure_ascii=True)
 
     @classmethod
     def from_json(cls, text: str) -> "Result":
-        """The result that ``to_json`` wrote. Raises ValueError for anything else."""
+        """Return the result that ``to_json`` wrote. Raises ValueError for anything else."""
         try:
             plain = json.loads(text)
             answers = {
@@ -76,4 +74,4 @@ class Result:
                 plain[name] = tuple(plain.get(name, ()))
             return cls(answers=answers, **plain)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"this is no result of grading: {error}") from None
+            raise ValueError(f"this is not a grading result: {error}") from None

@@ -1,8 +1,7 @@
-"""Files in folders that others can fill: reached without a link, whole or not there.
+"""Reads and writes files, without following links, in folders that others can write to.
 
-What lies in a course's folders may have been put there by others. So paths are opened one part
-after the other, each relative to the folder that holds it and without following links: none can be
-swapped for another between a look and a read. Files are written beside their place and moved there.
+Each part of a path is opened relative to the folder above it, so that nobody can swap one between
+a check and a read. Files are written under a temporary name and then moved to their place.
 """
 
 import contextlib
@@ -13,16 +12,16 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-# There is one writer at a time, so what a killed one left under this name is written over.
+# There is only one writer at a time, so a file that a killed writer left can be overwritten.
 TEMPORARY_NAME = ".being-written"
-# What the system says where there is no room left: on the disk, or for this user or this file.
+# The errors for a full disk, a used-up quota and a file that is too large.
 DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Jupyter puts this beside a notebook that somebody opens.
+# Jupyter makes this folder next to a notebook that somebody opens.
 CHECKPOINTS = ".ipynb_checkpoints"
 
 
 def check_name(name: str) -> str:
-    """The name, if it is one part of a path; ValueError otherwise.
+    """Return the name. Raises ValueError unless it is a single part of a path.
 
     >>> check_name("ada")
     'ada'
@@ -32,36 +31,33 @@ def check_name(name: str) -> str:
     return name
 
 
-def swap_folders(one: Path, other: Path):
-    """Let two folders change places at once, so that whoever looks finds one or the other.
-
-    Raises OSError where the system or the disk cannot do it.
-    """
+def swap_folders(first: Path, second: Path):
+    """Swap two folders atomically. Raises OSError if the system or the disk cannot do it."""
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    here, both = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    at_cwd, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
     if renameat2 is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    if renameat2(here, os.fsencode(one), here, os.fsencode(other), both):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(one))
+    if renameat2(at_cwd, os.fsencode(first), at_cwd, os.fsencode(second), exchange):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(first))
 
 
-def let_group_write(at: Path | int):
-    """Let the group write a file or a folder, if it is one's own."""
-    about = os.stat(at)
-    wanted = 0o2770 if stat.S_ISDIR(about.st_mode) else 0o660
-    if about.st_uid == os.geteuid() and about.st_mode & wanted != wanted:
-        os.chmod(at, stat.S_IMODE(about.st_mode) | wanted)
+def let_group_write(path: Path | int):
+    """Let the group write a file or folder, if this user owns it."""
+    status = os.stat(path)
+    mode = 0o2770 if stat.S_ISDIR(status.st_mode) else 0o660
+    if status.st_uid == os.geteuid() and status.st_mode & mode != mode:
+        os.chmod(path, stat.S_IMODE(status.st_mode) | mode)
 
 
 @contextlib.contextmanager
 def open_below(
     root: Path | int, *names: str, make: bool = False, shared: bool = False
 ) -> Iterator[int]:
-    """A descriptor of what lies below ``root`` by these names, reached without following a link.
+    """Open a file or folder below ``root`` without following links, and yield its descriptor.
 
-    ``root`` is a path, which is taken as it stands, or the descriptor of a folder. Missing folders
-    are made if ``make``; if ``shared``, the group may write in all of them. Raises OSError if a
-    name is a link or, without ``make``, not there; nothing waits for a fifo.
+    ``root`` is a trusted path or the descriptor of a folder. ``make`` makes missing folders,
+    ``shared`` lets the group write in all of them. Raises OSError if a name is a link or, without
+    ``make``, missing. Never waits for a fifo.
     """
     at = os.dup(root) if isinstance(root, int) else os.open(root, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -86,22 +82,22 @@ def _open_one(folder, name, make, shared):
 
 
 def read(root: Path | int, *names: str, most: int) -> bytes | None:
-    """The content of a file below ``root``; None of one that is longer than ``most`` bytes.
+    """Return the content of a regular file below ``root`` that is reached without a link.
 
-    None, too, where no regular file is reached without following a link.
+    Returns None if there is no such file, or it is longer than ``most`` bytes.
     """
     with contextlib.suppress(OSError), open_below(root, *names) as at:
-        about = os.fstat(at)
-        if stat.S_ISREG(about.st_mode) and about.st_size <= most:
+        status = os.fstat(at)
+        if stat.S_ISREG(status.st_mode) and status.st_size <= most:
             with open(at, "rb", closefd=False) as file:
                 return file.read()
     return None
 
 
 def write(folder: int, name: str, content: bytes, mode: int = 0o600, *, durable: bool = True):
-    """Put bytes into an open folder under a name: others see all of them, or what was there before.
+    """Write a file into an open folder. Others see all of its new content, or the old.
 
-    If ``durable``, they are on the disk afterwards, whatever happens to the machine.
+    If ``durable``, the content is on the disk afterwards, even if the machine fails.
     """
     with contextlib.suppress(FileNotFoundError):
         os.unlink(TEMPORARY_NAME, dir_fd=folder)
@@ -113,7 +109,7 @@ def write(folder: int, name: str, content: bytes, mode: int = 0o600, *, durable:
             os.fchmod(file.fileno(), mode)
             if durable:
                 os.fsync(file.fileno())
-    except OSError:  # half a file takes room, where there is none left
+    except OSError:  # Half a file would only fill the disk.
         with contextlib.suppress(OSError):
             os.unlink(TEMPORARY_NAME, dir_fd=folder)
         raise
@@ -123,17 +119,17 @@ def write(folder: int, name: str, content: bytes, mode: int = 0o600, *, durable:
 
 
 def touch(folder: int, name: str):
-    """Put an empty file into an open folder, if nothing of that name is there."""
+    """Make an empty file in an open folder, if nothing has that name yet."""
     with contextlib.suppress(FileExistsError):
         new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         os.close(os.open(check_name(name), new, 0o600, dir_fd=folder))
 
 
 def write_files(folder, contents, mode, *, shared=False, alone=True):
-    """Write files, bytes by path, below an open folder; other files go away if these are ``alone``.
+    """Write files, bytes by path, below an open folder. ``alone`` deletes all other files.
 
-    Not durable: what is lost with the machine is told by ``has_files``, and can be written again.
-    Raises OSError where a link is in the way, or, unless ``alone``, a folder in a file's place.
+    Not durable: after a failure ``has_files`` finds what is lost, and it can be written again.
+    Raises OSError if a link is in the way or, unless ``alone``, a folder is in a file's place.
     """
     if alone:
         _delete_others(folder, contents)
@@ -144,12 +140,12 @@ def write_files(folder, contents, mode, *, shared=False, alone=True):
 
 
 def _delete_others(folder, contents):
-    """Leave nothing below an open folder but these files and the folders that they lie in."""
+    """Delete everything below an open folder except these files and their folders."""
     needed = {str(above) for path in contents for above in PurePosixPath(path).parents}
     for path, name, place in _walk_files(folder):
         if path not in contents:
             os.unlink(name, dir_fd=place)
-    # The innermost folders go first. One in which Jupyter keeps something is not empty, and stays.
+    # The innermost folders go first. A folder with Jupyter's checkpoints is not empty, and stays.
     for where, folders, _, place in os.fwalk(".", topdown=False, dir_fd=folder):
         for name in folders:
             if str(PurePosixPath(where, name)) not in needed:
@@ -158,7 +154,7 @@ def _delete_others(folder, contents):
 
 
 def has_files(folder, contents, *, alone=True):
-    """Whether an open folder holds these files, bytes by path: no link, no other if ``alone``."""
+    """Return whether an open folder has these files and, if ``alone``, no other and no links."""
     left = dict(contents)
     for path, name, place in _walk_files(folder):
         if path in left:
@@ -171,13 +167,10 @@ def has_files(folder, contents, *, alone=True):
 
 
 def _walk_files(folder):
-    """Each file or link below an open folder: its path, its name, its folder's descriptor."""
+    """Yield each file or link below an open folder: its path, name and folder's descriptor."""
     for where, folders, names, place in os.fwalk(".", dir_fd=folder):
         folders[:] = [name for name in folders if name != CHECKPOINTS]
-        links = [name for name in folders if _is_link(name, place)]
+        modes = {name: os.stat(name, dir_fd=place, follow_symlinks=False) for name in folders}
+        links = [name for name, status in modes.items() if stat.S_ISLNK(status.st_mode)]
         for name in (*names, *links):
             yield str(PurePosixPath(where, name)), name, place
-
-
-def _is_link(name, place):
-    return stat.S_ISLNK(os.stat(name, dir_fd=place, follow_symlinks=False).st_mode)

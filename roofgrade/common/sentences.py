@@ -1,19 +1,19 @@
-"""Text that people read: the sentences of this package, and strangers' words made safe to show."""
+"""The package's sentences, and functions that make students' text safe to show."""
 
 from pathlib import Path
 
 from rooflab.words import Words
 
-# Whoever says something to a student or a teacher looks it up here, when it is shown.
+# Looks up the sentences that students and teachers read.
 sentence = Words(Path(__file__).parents[1] / "words")
 
 
 def replace_surrogates(text: str) -> str:
-    """The text, fit to be written as UTF-8: halves of a surrogate pair are joined or replaced.
+    """Join or replace the halves of surrogate pairs, so that a text can be written as UTF-8.
 
     JSON may hold a character as two halves, and a forger may send one of them alone.
 
-    >>> replace_surrogates("a\\ud83d\\ude00b\\ud83d") == "a\\N{GRINNING FACE}b\\N{REPLACEMENT CHARACTER}"
+    >>> replace_surrogates("a\\ud83d\\ude00b\\ud83d") == "a\\N{GRINNING FACE}b\\ufffd"
     True
     """
     try:
@@ -24,9 +24,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def escape_text(name: str, most: int | None = 200) -> str:
-    """A name as text that can be printed and stored: what has no sign of its own is escaped.
-
-    The text has at most so many characters.
+    """Escape unprintable characters. Returns at most ``most`` characters.
 
     >>> escape_text("ps1\\x1b[2J.ipynb")
     'ps1\\\\x1b[2J.ipynb'
@@ -37,7 +35,7 @@ def escape_text(name: str, most: int | None = 200) -> str:
 
 
 def escape_lines(text: str) -> str:
-    """Text of several lines, fit for a terminal: only the ends of its lines move the cursor.
+    """Escape all unprintable characters but line ends, so that a terminal can show the text.
 
     >>> escape_lines("ada\\n\\x1b[2Jbob")
     'ada\\n\\\\x1b[2Jbob'
@@ -46,7 +44,7 @@ def escape_lines(text: str) -> str:
 
 
 def format_points(value: float) -> str:
-    """Points as people read them: two decimals at most, and 0 without a sign.
+    """Return points as text with at most two decimals, and 0 without a sign.
 
     >>> format_points(7.5), format_points(-0.001)
     ('7.5', '0')

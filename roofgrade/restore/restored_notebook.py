@@ -1,7 +1,7 @@
-"""The release's notebook, built anew with the student's words in it, and what was wrong with it.
+"""Builds the release's notebook anew with the student's answers, and notes what was wrong.
 
-Nothing of a submitted notebook is kept but its text: not its metadata, tags, outputs, kernel or
-format. So it can be graded whatever an editor, a converter or a student did to it.
+Only the text of a submitted notebook is kept, not its metadata, tags, outputs, kernel or format. So
+it can be graded whatever an editor, a converter or a student did to it.
 """
 
 import ast
@@ -24,9 +24,9 @@ from roofgrade.restore.submitted_cells import (
     strip_lines,
 )
 
-# From this many words on, text in a cell of the student's own may be the paragraph.
+# Text of at least so many words in a cell of the student's own may be the paragraph.
 FEWEST_WORDS = 8
-# What the cell defines that a notebook begins with when it was downloaded from the course's site.
+# A name in the first cell of a notebook that was downloaded from the course's site.
 INSTALL_NAME = "install_course"
 LINK = re.compile(r"\[([^\]]*)\]\([^)\s]+\)")
 
@@ -35,9 +35,9 @@ LINK = re.compile(r"\[([^\]]*)\]\([^)\s]+\)")
 class RestoredNotebook:
     """A notebook that nbgrader can grade, with every grade id of the release exactly once.
 
-    ``lost`` names the answers that were deleted and stand nowhere else; ``own_text`` the paragraphs
-    left untouched by a student who wrote text elsewhere, for a person to read. ``checks`` holds, by
-    grade id, the source of each check that the student edited.
+    ``lost_answers`` are the answers that were deleted and are nowhere else. ``unread_paragraphs``
+    are untouched, but the student wrote text elsewhere, so a person has to read it.
+    ``edited_checks`` has the source of each check that the student edited, by grade id.
     """
 
     notebook: NotebookNode
@@ -50,9 +50,9 @@ class RestoredNotebook:
 def restore_notebook(raw: bytes, release: NotebookNode) -> RestoredNotebook:
     """Build the release's notebook anew from a submitted one.
 
-    Answers come from the cells that hold them, the student's own cells stay where they are, locked
-    cells are the release's. Raises RefusedError, with words for the student, if ``raw`` is no
-    notebook, is beyond the bounds of ``cells``, or has nothing of this release in it.
+    Locked cells are the release's, answers the student's, and the student's own cells stay where
+    they are. Raises RefusedError, with a message for the student, if ``raw`` is not a notebook, is
+    too large, or has nothing of this release in it.
     """
     cells = read_cells(raw)
     known = {c.metadata.nbgrader.grade_id: c for c in release.cells if "nbgrader" in c.metadata}
@@ -65,16 +65,23 @@ def restore_notebook(raw: bytes, release: NotebookNode) -> RestoredNotebook:
     for grade_id in missing:
         _insert_missing(built, grade_id, known, answered)
     moved = _move_checks_down(built, known)
-    own_text = _mark_unread(cells, where, known, built)
+    unread = _mark_unread(cells, where, known, built)
     lost = [
         grade_id
         for grade_id in missing
         if is_solution(known[grade_id])
-        and grade_id not in own_text
+        and grade_id not in unread
         and not find_bound_names(known[grade_id].source) & answered
     ]
-    back = [grade_id for grade_id in missing if not is_solution(known[grade_id])]
-    retyped = [name for name, at in where.places.items() if cells[at].kind != known[name].cell_type]
+    troubles = {
+        "copied": where.copied,
+        "unnamed": where.unnamed,
+        "retyped": [n for n, at in where.places.items() if cells[at].kind != known[n].cell_type],
+        "back": [grade_id for grade_id in missing if not is_solution(known[grade_id])],
+        "lost": lost,
+        "moved": moved,
+        "own_text": unread,
+    }
     return RestoredNotebook(
         notebook=NotebookNode(
             cells=built,
@@ -84,19 +91,11 @@ def restore_notebook(raw: bytes, release: NotebookNode) -> RestoredNotebook:
         ),
         lost_answers=tuple(lost),
         remarks=tuple(
-            sentence(f"mend.{what}", cells=", ".join(names))
-            for what, names in (
-                ("copied", where.copied),
-                ("unnamed", where.unnamed),
-                ("retyped", retyped),
-                ("back", back),
-                ("lost", lost),
-                ("moved", moved),
-                ("own_text", own_text),
-            )
+            sentence(f"mend.{trouble}", cells=", ".join(names))
+            for trouble, names in troubles.items()
             if names
         ),
-        unread_paragraphs=tuple(own_text),
+        unread_paragraphs=tuple(unread),
         edited_checks={
             name: cells[at].source
             for name, at in where.places.items()
@@ -107,24 +106,26 @@ def restore_notebook(raw: bytes, release: NotebookNode) -> RestoredNotebook:
 
 
 def find_added_answers(notebook: NotebookNode, release: NotebookNode) -> set[tuple[str, str]]:
-    """What a mended notebook holds that the release does not: answers by id, own cells without."""
-    given = {cell.id: strip_lines(cell.source) for cell in release.cells}
-    found = {(cell.id if cell.id in given else "", cell.source.strip()) for cell in notebook.cells}
-    return {(name, source) for name, source in found if strip_lines(source) != given.get(name)}
+    """Return the sources that a restored notebook adds to the release's, as (cell id, source).
+
+    The id of the student's own cells is "".
+    """
+    stubs = {cell.id: strip_lines(cell.source) for cell in release.cells}
+    cells = {(cell.id if cell.id in stubs else "", cell.source.strip()) for cell in notebook.cells}
+    return {(name, source) for name, source in cells if strip_lines(source) != stubs.get(name)}
 
 
 def _is_of_set(cells, known, where, answered):
-    """Whether this is the release's, however little of it is left; other sets share some names."""
-    if any(cell.grade_id in known for cell in cells) or any(
-        map(_is_check, [known[name] for name in where.places])
-    ):
+    """Return whether this is the release's notebook. Other sets use some of the same names."""
+    has_checks = any(_is_check(known[name]) for name in where.places)
+    if has_checks or any(cell.grade_id in known for cell in cells):
         return True
     foreign = any(cell.grade_id for cell in cells)
     return not foreign and bool(where.places or answered & _stub_names(known))
 
 
 def _build_cells(cells, known, where: Match):
-    """The notebook's cells in the student's order, without those that are missing."""
+    """Build the cells that were found, in the student's order."""
     names = {at: grade_id for grade_id, at in where.places.items()}
     built = []
     for at, cell in enumerate(cells):
@@ -137,7 +138,7 @@ def _build_cells(cells, known, where: Match):
 
 
 def _fill_cell(original, cell: SubmittedCell):
-    """The release's cell with the student's answer; an emptied paragraph is an unanswered one."""
+    """Put the student's answer into the release's cell. An emptied paragraph stays unanswered."""
     empty = original.cell_type == "markdown" and not cell.source.strip()
     if not empty and cell.stripped_lines != strip_lines(original.source):
         original.source = cell.source
@@ -156,56 +157,50 @@ def _make_own_cell(cell: SubmittedCell, cell_id):
 
 
 def _insert_missing(built, grade_id, known, answered):
-    """Put a missing cell behind the one before it in the release; all earlier ones are there.
+    """Insert a missing cell after its predecessor in the release, which is there by now.
 
-    An answer returns as it was handed out, except where the student assigns its names elsewhere:
-    run after that, ``ridge = ...`` would undo the answer.
+    An answer's stub returns, unless the student assigns its names elsewhere: run after that,
+    ``ridge = ...`` would undo the answer.
     """
     order = list(known)
     fresh = copy.deepcopy(known[grade_id])
-    if (
-        is_solution(fresh)
-        and fresh.cell_type == "code"
-        and find_bound_names(fresh.source) & answered
-    ):
-        fresh.source = sentence(
-            "mend.gone", names=", ".join(sorted(find_bound_names(fresh.source) & answered))
-        )
+    names = find_bound_names(fresh.source) & answered
+    if is_solution(fresh) and fresh.cell_type == "code" and names:
+        fresh.source = sentence("mend.gone", names=", ".join(sorted(names)))
     place = order.index(grade_id)
     at = _find_place(built, order[place - 1]) + 1 if place else 0
     built.insert(at, fresh)
 
 
 def _move_checks_down(built, known):
-    """Move locked code that looks at an answer behind the first cell that gives it, if it is above.
+    """Move locked code that uses an answer below the first cell that assigns it.
 
-    So an answer written below its check counts, as it did on the student's screen. Returns whose
-    cells were moved.
+    So an answer below its check counts, as it did on the student's screen. Returns the moved ids.
     """
     answers = _stub_names(known)
-    given = {id(cell): _assigned_names(cell, known) for cell in built}
+    assigned = {id(cell): _assigned_names(cell, known) for cell in built}
     moved = []
-    # From the last on, so that those that go behind the same cell keep their order.
+    # Starting with the last keeps the order of cells that move behind the same one.
     for grade_id in reversed([name for name, cell in known.items() if _is_locked_code(cell)]):
-        here = behind = _find_place(built, grade_id)
+        place = target = _find_place(built, grade_id)
         for name in _used_names(known[grade_id].source) & answers:
-            places = (at for at, cell in enumerate(built) if name in given[id(cell)])
-            behind = max(behind, next(places, -1))
-        if behind > here:
-            built.insert(behind, built.pop(here))
+            places = (at for at, cell in enumerate(built) if name in assigned[id(cell)])
+            target = max(target, next(places, -1))
+        if target > place:
+            built.insert(target, built.pop(place))
             moved.insert(0, grade_id)
     return moved
 
 
 def _assigned_names(cell, known):
-    """The names that a cell assigns, if it is code of the student's."""
+    """Return the names that a cell assigns, if it is code of the student's."""
     original = known.get(_read_grade_id(cell))
-    theirs = original is None or (is_solution(original) and cell.source != original.source)
-    return find_bound_names(cell.source) if theirs and cell.cell_type == "code" else set()
+    is_students = original is None or (is_solution(original) and cell.source != original.source)
+    return find_bound_names(cell.source) if is_students and cell.cell_type == "code" else set()
 
 
 def _mark_unread(cells: Sequence[SubmittedCell], where: Match, known, built):
-    """The untouched paragraphs of a student who wrote text elsewhere; marks them in ``built``."""
+    """Mark and return the untouched paragraphs of a student who wrote text elsewhere."""
     untouched = [
         cell
         for cell in built
@@ -217,40 +212,39 @@ def _mark_unread(cells: Sequence[SubmittedCell], where: Match, known, built):
     if not untouched or not _has_prose(cells, where, known):
         return []
     for cell in untouched:
-        # nbgrader gives an unchanged paragraph 0 and shows it to nobody.
+        # nbgrader would score an unchanged paragraph 0 without showing it to a person.
         cell.source += f"\n\n{sentence('mend.read_elsewhere')}"
     return [_read_grade_id(cell) for cell in untouched]
 
 
 def _has_prose(cells, where, known):
-    """Whether text that is not the release's stands in cells that are not for it."""
-    given = {_strip_links(line) for cell in known.values() for line in cell.source.splitlines()}
+    """Return whether cells other than the answers have text that is not the release's."""
+    released = {_strip_links(line) for cell in known.values() for line in cell.source.splitlines()}
     answers = {at for name, at in where.places.items() if is_solution(known[name])}
     written = 0
     for at, cell in enumerate(cells):
         if at in answers or INSTALL_NAME in cell.bound_names:
             continue
         for line in cell.source.splitlines():
-            count = 0 if _strip_links(line) in given else len(re.findall(r"[^\W\d_]{2,}", line))
-            # In code a long line of words is a comment, a string, or text in the wrong cell.
+            count = 0 if _strip_links(line) in released else len(re.findall(r"[^\W\d_]{2,}", line))
+            # In code, a long line of words is a comment, a string, or text in the wrong cell.
             if cell.kind != "code" or (count >= FEWEST_WORDS and line.count(" ") >= FEWEST_WORDS):
                 written += count
     return written >= FEWEST_WORDS
 
 
 def _strip_links(line):
-    """A line of text without the places that its links lead to, which follow from where it lies."""
+    """Return a line without its links' targets, which differ by the notebook's folder."""
     return LINK.sub(r"\1", line).strip()
 
 
 def _stub_names(known):
-    """The names that the stubs of the release assign."""
     stubs = [cell for cell in known.values() if is_solution(cell) and cell.cell_type == "code"]
     return {name for cell in stubs for name in find_bound_names(cell.source)}
 
 
 def _used_names(source):
-    """The names that a cell of the release looks at; of one with magics it cannot be told."""
+    """Return the names that a cell of the release uses; none if it has magics."""
     try:
         return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
     except SyntaxError:

@@ -1,1 +1,1 @@
-"""One grading run: a task per submission, the workers that do them, and their results."""
+"""Grades a whole class: the run, its worker processes, and workers on a Dask cluster."""

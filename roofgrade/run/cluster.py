@@ -1,11 +1,8 @@
-"""Workers on many machines: a Dask cluster marks submissions, each worker one at a time.
+"""Marks submissions on a Dask cluster.
 
-A Dask worker starts, beside itself, the same worker process as a run on one machine does, with the
-same sandbox, clock and bounds: what it is given goes to that process, and the result comes back. So
-no student's code shares a process with Dask, and none has a network to reach the scheduler by.
-
-Start workers without a nanny and with one thread, ``dask worker ADDRESS --no-nanny --nthreads 1``,
-in an environment that holds the same grader.
+Each Dask worker passes its tasks to a worker process of its own, with the same sandbox and limits
+as on one machine. So no student's code shares a process with Dask or can reach the scheduler. Start
+the workers with ``dask worker ADDRESS --no-nanny --nthreads 1``, with the same grader installed.
 """
 
 import itertools
@@ -19,15 +16,15 @@ from roofgrade.common.sentences import sentence
 from roofgrade.gradebook.result_files import hash_grader
 from roofgrade.run.workers import TASKS_AHEAD, MarkingSetup, Workers, make_failed_result
 
-CONNECT_SECONDS = "60s"  # to wait for the scheduler, and for the first worker
+CONNECT_SECONDS = "60s"  # for the scheduler to answer, and for a first worker to appear
 _thread_state = threading.local()
 
 
 class Cluster:
-    """The workers of the Dask scheduler at ``address``, in place of Workers; a context manager.
+    """The workers of the Dask scheduler at ``address``; a context manager like Workers.
 
-    Raises RuntimeError if nobody answers there, there is no worker, one holds another grader, or
-    dask.distributed is not installed here.
+    Raises RuntimeError if no scheduler answers, it has no worker, a worker has another grader, or
+    dask.distributed is not installed.
     """
 
     def __init__(self, bench: MarkingSetup, address: str):
@@ -56,13 +53,13 @@ class Cluster:
         self._client.close()
 
     def start(self, tasks: int):
-        """Nothing: they run already."""
+        """Do nothing: the workers are already running."""
 
     def mark_all(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
-        """Each task with its result, in the order in which they get done.
+        """Yield each task with its result, as they get done. Takes tasks when there is room.
 
-        Tasks are taken when there is room for them; the work of a worker that is lost goes to
-        another one. Raises MachineryError if a sandbox cannot be started.
+        If a worker is lost, another one does its work. Raises MachineryError if a sandbox cannot be
+        started.
         """
         from distributed import as_completed
 
@@ -87,19 +84,19 @@ class Cluster:
         error = future.exception() if future.status == "error" else None
         if isinstance(error, MachineryError | OtherGraderError):
             raise error
-        said = f"{type(error).__name__}: {error}" if error else future.status
-        return make_failed_result(task, sentence("workers.failed", error=said))
+        reason = f"{type(error).__name__}: {error}" if error else future.status
+        return make_failed_result(task, sentence("workers.failed", error=reason))
 
 
 class OtherGraderError(RuntimeError):
-    """A worker's grader is not the one of this run."""
+    """A worker has another version of the grader than this run."""
 
 
-# What follows runs in a Dask worker.
+# The code below runs in a Dask worker.
 
 
 def _mark_in_worker(task, bench, grader):
-    """The result of one submission, from the worker process beside this thread."""
+    """Mark one submission in the worker process of this thread."""
     if hash_grader() != grader:
         raise OtherGraderError(sentence("cluster.other_grader"))
     if getattr(_thread_state, "bench", None) != bench:
