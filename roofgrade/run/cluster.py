@@ -27,8 +27,8 @@ class Cluster:
     dask.distributed is not installed.
     """
 
-    def __init__(self, bench: MarkingSetup, address: str):
-        self._bench, self._address = bench, address
+    def __init__(self, setup: MarkingSetup, address: str):
+        self._setup, self._address = setup, address
 
     def __enter__(self) -> "Cluster":
         try:
@@ -68,7 +68,7 @@ class Cluster:
             room = TASKS_AHEAD * max(1, sum(self._client.nthreads().values())) - len(running)
             for task in itertools.islice(tasks, max(0, room)):
                 future = self._client.submit(
-                    _mark_in_worker, task, self._bench, hash_grader(), pure=False
+                    _mark_in_worker, task, self._setup, hash_grader(), pure=False
                 )
                 running[future] = task
                 done.add(future)
@@ -95,10 +95,10 @@ class OtherGraderError(RuntimeError):
 # The code below runs in a Dask worker.
 
 
-def _mark_in_worker(task, bench, grader):
+def _mark_in_worker(task, setup, grader):
     """Mark one submission in the worker process of this thread."""
     if hash_grader() != grader:
         raise OtherGraderError(sentence("cluster.other_grader"))
-    if getattr(_thread_state, "bench", None) != bench:
-        _thread_state.bench, _thread_state.workers = bench, Workers(bench, 1)
+    if getattr(_thread_state, "setup", None) != setup:
+        _thread_state.setup, _thread_state.workers = setup, Workers(setup, 1)
     return _thread_state.workers.mark_one(task)

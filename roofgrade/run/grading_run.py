@@ -1,11 +1,12 @@
-"""A whole class: every folder that came in ends as graded, refused or waiting for a person.
+"""Grades a whole class: each folder ends as graded, refused or waiting for a person.
 
-What was graded before and has not changed is taken from what is kept; the rest goes to the workers,
-a few at a time. Results are kept as they come, and the one writer saves them. So a run can be
-stopped or killed at any time, and the same command goes on from there.
+Stored results of unchanged submissions are reused, and workers mark the rest, a few at a time. Each
+result is stored as soon as it comes. So a run can be stopped or killed at any time, and the same
+command goes on from there.
 """
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -57,17 +58,17 @@ def grade_assignment(
     notebook_seconds: float = NOTEBOOK_SECONDS,
     bench: tuple[Callable, Callable] = (mark_submission, Box),
 ) -> Summary:
-    """Grade a set, and say what became of each folder; the table is kept in ``autograded/`` too.
+    """Grade a set, write the summary's page to ``autograded/`` and return the summary.
 
-    On ``workers`` processes, one a core unless given, or by the workers of the Dask scheduler whose
-    address is ``dask``. ``again`` marks what has not changed too; ``only`` names the students to
-    look at. Ctrl-C ends with a Summary of what is done.
+    ``workers`` processes do the work, by default one for each core, or the workers of the Dask
+    scheduler at the address ``dask``. ``again`` also marks unchanged submissions, ``only`` limits
+    the run to these students. After Ctrl-C the Summary covers what is done.
 
-    Raises ValueError if there is no release of the set, or the gradebook cannot take it;
-    RuntimeError if another run grades it, or the gradebook is held or lost; MachineryError if the
-    sandbox cannot be started.
+    Raises ValueError if the set has no release or the gradebook cannot take it, RuntimeError if
+    another run is grading it or the gradebook is locked or lost, MachineryError if the sandbox
+    cannot be started.
     """
-    course.release_path(assignment)  # raises an error for the name of no set
+    course.release_path(assignment)  # Raises an error for an unknown set.
     count = workers or len(os.sched_getaffinity(0))
     kind = MarkingSetup(*bench, unsandboxed, course.private_paths())
     with contextlib.ExitStack() as stack:
@@ -75,7 +76,7 @@ def grade_assignment(
         pool = stack.enter_context(Cluster(kind, dask) if dask else Workers(kind, count))
         pool.start(_count_surely_new(course, assignment, again))
         writer = stack.enter_context(GradebookWriter(course, assignment))
-        read_release(writer.release_json)  # what is wrong with it is wrong with all
+        read_release(writer.release_json)  # An error in the release would fail every submission.
         listed = list_folders(course, assignment, writer.student_ids())
         if unknown := sorted(set(only) - {folder.student for folder in listed}):
             students = ", ".join(unknown)
@@ -83,9 +84,12 @@ def grade_assignment(
         chosen = [folder for folder in listed if not only or folder.student in only]
         if not again and (changed := _count_other_grader(course, chosen)):
             click.echo(sentence("run.grader_changed", count=changed), err=True)
-        bar = stack.enter_context(_make_progress_bar(assignment, len(chosen), progress))
+        bar = stack.enter_context(click.progressbar(
+            length=len(chosen), label=escape_text(assignment), show_pos=True,
+            file=sys.stderr if progress else io.StringIO(),
+        ))  # fmt: skip
         run = _GradingRun(course, assignment, writer, bar, again=again, unsandboxed=unsandboxed,
-                   seconds=(cell_seconds, notebook_seconds))  # fmt: skip
+                          seconds=(cell_seconds, notebook_seconds))  # fmt: skip
         stopped = False
         try:
             run.grade_folders(chosen, pool)
@@ -106,10 +110,10 @@ def grade_assignment(
 def summarise_without_grading(
     course: Course, assignment: str, remarks: Mapping[str, Collection[str]] = MappingProxyType({})
 ) -> Summary:
-    """The Summary as things stand, without grading anything.
+    """Return the Summary of the stored results, without grading anything.
 
-    ``remarks`` are those on each student's feedback page. Raises ValueError if
-    there is no release, GradebookError if the gradebook cannot be read.
+    ``remarks`` are those on each student's feedback page. Raises ValueError if there is no release,
+    GradebookError if the gradebook cannot be read.
     """
     course.release_path(assignment)
     book = CourseGradebook(course, WAIT_SECONDS)
@@ -126,14 +130,14 @@ def summarise_without_grading(
 
 
 def write_summary_page(course: Course, summary: Summary):
-    """Put the summary's page into ``autograded/``, as SET.html."""
+    """Write the summary's page to ``autograded/``, as SET.html."""
     course.autograded.mkdir(exist_ok=True)
     with safe_files.open_below(course.open_to_group(course.autograded)) as folder:
         safe_files.write(folder, f"{summary.assignment}.html", summary.page().encode(), 0o644)
 
 
 class _GradingRun:
-    """One run: the row of each folder that is done, by the folder's name."""
+    """One run, with the summary's row of each finished folder in ``rows``, by its name."""
 
     def __init__(self, course, assignment, writer, bar, *, again, unsandboxed, seconds):
         self._course, self._assignment, self._writer, self._bar = course, assignment, writer, bar
@@ -144,21 +148,21 @@ class _GradingRun:
         self.rows: dict[str, FolderRow] = {}
 
     def grade_folders(self, chosen, pool):
-        # When interrupted, this closes the workers at once, so that none goes on.
-        with contextlib.closing(pool.mark_all(self._make_tasks(chosen))) as marked:
-            for task, result in marked:
+        # An interrupt closes the generator and so ends the workers at once.
+        with contextlib.closing(pool.mark_all(self._make_tasks(chosen))) as results:
+            for task, result in results:
                 self._finish_folder(result, task.files, new=True)
 
     def withhold_shared(self, listed):
-        """Tell all who name the same ``me`` of each other, and those who no longer do of nobody."""
+        """Update the results of students who name, or no longer name, the same ``me`` as others."""
         for folder in listed:
             if folder.name not in self._claims and (earlier := _find_kept(self._course, folder)):
                 self._note_claims(earlier)
-        naming = find_shared_claims(
+        sharing = find_shared_claims(
             (student, claimed) for student, claimed, _ in self._claims.values()
         )
         for name, (student, claimed, before) in self._claims.items():
-            others = naming.get(student, ()) if claimed else ()
+            others = sharing.get(student, ()) if claimed else ()
             if others == before:
                 continue
             if (result := read_result(self._course, self._assignment, student, name)) is not None:
@@ -171,59 +175,49 @@ class _GradingRun:
         self._claims[result.folder] = result.student, find_claims(result), result.alike
 
     def _make_tasks(self, chosen):
-        """The Tasks that have to be marked; all other folders are finished on the way."""
+        """Yield the tasks to mark, and finish all other folders on the way."""
         for folder in chosen:
-            taken = self._task_or_result(folder)
-            if isinstance(taken, Result):
-                self._finish_folder(taken, new=True)
-            elif earlier := self._find_earlier(taken):
-                self._finish_folder(earlier, taken.files)
+            task = self._task_or_result(folder)
+            if isinstance(task, Result):
+                self._finish_folder(task, new=True)
+            elif earlier := self._find_earlier(task):
+                self._finish_folder(earlier, task.files)
             else:
-                yield taken
+                yield task
 
     def _task_or_result(self, folder):
-        """A Task, or the Result of what cannot be marked."""
-        named = {"student": folder.student, "assignment": self._assignment, "folder": folder.name}
+        """Return a Task, or a Result if the folder cannot be marked."""
+        ids = {"student": folder.student, "assignment": self._assignment, "folder": folder.name}
         if folder.state:
-            return Result(**named, state=folder.state, reason=folder.why, remarks=folder.remarks)
+            return Result(**ids, state=folder.state, reason=folder.why, remarks=folder.remarks)
         try:
-            return self._make_task(folder, named)
+            return self._make_task(folder, ids)
         except RefusedError as error:
-            return Result(**named, state=REFUSED, reason=str(error), remarks=folder.remarks)
-        except Exception as error:  # one folder stops no other
+            return Result(**ids, state=REFUSED, reason=str(error), remarks=folder.remarks)
+        except Exception as error:  # One folder must not stop the others.
             reason = sentence("run.not_taken_in", error=str(error) or type(error).__name__)
-            return Result(**named, state=WAITING, reason=reason, remarks=folder.remarks)
+            return Result(**ids, state=WAITING, reason=reason, remarks=folder.remarks)
 
-    def _make_task(self, folder, named):
-        handed = read_submission(folder)
-        files = _all_files(handed)
+    def _make_task(self, folder, ids):
+        submission, release_json = read_submission(folder), self._writer.release_json
+        files = _all_files(submission)
         secret = self._course.case_secret(self._assignment, folder.student, hash_files(files))
-        follows = (
-            self._writer.release_json,
-            secret,
-            handed.submitted,
-            handed.review_reason,
-            *handed.remarks,
-        )
+        key = make_key(
+            files, release_json, secret, submission.submitted, submission.review_reason,
+            *submission.remarks,
+        )  # fmt: skip
         return Task(
-            **named,
-            notebook=handed.notebook,
-            files=handed.files,
-            release_json=self._writer.release_json,
-            secret=secret,
-            key=make_key(files, *follows),
-            submitted=handed.submitted,
-            remarks=handed.remarks,
-            review_reason=handed.review_reason,
-            cell_seconds=self._cell_seconds,
+            **ids, notebook=submission.notebook, files=submission.files, release_json=release_json,
+            secret=secret, key=key, submitted=submission.submitted, remarks=submission.remarks,
+            review_reason=submission.review_reason, cell_seconds=self._cell_seconds,
             notebook_seconds=self._notebook_seconds,
-        )
+        )  # fmt: skip
 
     def _find_earlier(self, task):
         earlier = read_result(self._course, self._assignment, task.student, task.folder)
         if self._again or earlier is None or earlier.key != task.key:
             return None
-        if earlier.gone:  # perhaps it was killed by something that has nothing to do with it
+        if earlier.gone:  # Something unrelated may have killed it.
             self._retried.add(task.folder)
             return None
         return earlier if earlier.sandboxed or self._unsandboxed else None
@@ -231,7 +225,9 @@ class _GradingRun:
     def _finish_folder(self, result, beside=None, new=False):
         try:
             if new and result.gone and result.folder in self._retried:
-                result = replace(result, gone=False)  # twice is the notebook's own doing
+                result = replace(
+                    result, gone=False
+                )  # After two ends, the notebook itself is to blame.
             if new:
                 write_result(self._course, result)
             self._writer.save(result, beside)
@@ -239,21 +235,22 @@ class _GradingRun:
             row = FolderRow.from_result(withhold_shared(result))
         except GradebookError:
             raise
-        except Exception as error:  # one submission stops no other
+        except Exception as error:  # One submission must not stop the others.
             if getattr(error, "errno", None) in safe_files.DISK_FULL_ERRORS:
-                raise  # it would stop them all, one by one
+                raise  # All others would fail as well.
             reason = sentence("run.not_saved", error=str(error) or type(error).__name__)
-            row = FolderRow(
-                student=result.student, folder=result.folder, state=WAITING, reason=reason
-            )
+            ids = {"student": result.student, "folder": result.folder}
+            row = FolderRow(**ids, state=WAITING, reason=reason)
         self.rows[result.folder] = row
         self._bar.update(1)
 
 
 def _count_other_grader(course, chosen):
-    """How many were graded before the grader or a question table changed."""
-    found = (_find_kept(course, folder) for folder in chosen)
-    return sum(1 for each in found if each and each.key and not is_of_this_grader(each.key))
+    """Count the results from before the grader or a question table changed."""
+    results = (_find_kept(course, folder) for folder in chosen)
+    return sum(
+        1 for result in results if result and result.key and not is_of_this_grader(result.key)
+    )
 
 
 def _find_kept(course, folder: Folder):
@@ -261,31 +258,30 @@ def _find_kept(course, folder: Folder):
 
 
 def _make_kept_row(course, folder: Folder):
-    """The row of a folder that this run did not look at."""
+    """Make the row of a folder that this run did not look at."""
     result = _find_kept(course, folder)
     if folder.state or result is None:
         return FolderRow(
             student=folder.student, folder=folder.name, state=folder.state or UNGRADED,
             reason=folder.why, remarks=folder.remarks,
         )  # fmt: skip
-    return FolderRow.from_result(
-        withhold_shared(result), *([sentence("run.since")] if _is_newer(folder, result) else [])
-    )
+    since = [sentence("run.since")] if _is_newer(folder, result) else []
+    return FolderRow.from_result(withhold_shared(result), *since)
 
 
-def _all_files(handed):
-    return {"": handed.notebook, **handed.files}
+def _all_files(submission):
+    return {"": submission.notebook, **submission.files}
 
 
 def _is_newer(folder, result):
-    """Whether what lies there is not what the result was made of."""
+    """Return whether a submission has changed since its result."""
     try:
-        handed = read_submission(folder)
-    except Exception:  # it is as bad as before, or worse: the next run says so
+        submission = read_submission(folder)
+    except Exception:  # The next run reports the error.
         return bool(result.key)
     if result.key:
-        return read_files_hash(result.key) != hash_files(_all_files(handed))
-    # Without a key it was refused as it came in, or the grader failed, which the reason says.
+        return read_files_hash(result.key) != hash_files(_all_files(submission))
+    # Without a key, it was refused before marking, or the grader failed and the reason says so.
     return result.state == REFUSED
 
 
@@ -297,25 +293,7 @@ def _delete_moved_results(course, assignment, listed):
 
 
 def _count_surely_new(course, assignment, again):
-    """How many submissions are new for sure, as far as can be told without reading any."""
+    """Return the least number of new submissions that is certain without reading any."""
     results = course.grading / assignment / RESULTS_FOLDER
     done = len(os.listdir(results)) if results.is_dir() and not again else 0
     return len([*course.submitted.glob(f"*/{assignment}")]) - done
-
-
-def _make_progress_bar(assignment, count, wanted):
-    if not wanted:
-        return _SilentBar()
-    return click.progressbar(
-        length=count, label=escape_text(assignment), show_pos=True, file=sys.stderr
-    )
-
-
-class _SilentBar(contextlib.nullcontext):
-    """A progress bar that shows nothing."""
-
-    def __init__(self):
-        super().__init__(self)
-
-    def update(self, steps):
-        """Show nothing."""

@@ -1,9 +1,8 @@
 """Worker processes on one machine: each marks one submission at a time, in one sandbox.
 
-A worker that dies takes down nobody else's work: it is replaced. The submission that it worked on
-is tried once more; if that fails, too, a person has to look. Each worker has a connection of its
-own, which ends with it: concurrent.futures waits without end for the rest of a result whose sender
-was killed.
+If a worker dies, another one replaces it and tries its submission again; after a second death a
+person has to look. Each worker has its own connection, which ends with it. (concurrent.futures
+waits forever for the rest of a result whose sender was killed.)
 """
 
 import contextlib
@@ -27,16 +26,16 @@ from roofgrade.common.marking_task import Task
 from roofgrade.common.results import WAITING, Result
 from roofgrade.common.sentences import sentence
 
-# A worker is given so many submissions at a time, and need not wait for the next one.
+# A worker has so many tasks at a time, so that it need not wait for the next one.
 TASKS_AHEAD = 2
 PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
 class MarkingSetup:
-    """How submissions are marked: by which function, in which kind of sandbox.
+    """The function that marks submissions, the class of its sandbox, and the sandbox's settings.
 
-    ``private`` are the folders and files that no sandbox may show.
+    No sandbox may show the folders and files in ``private``.
     """
 
     mark: Callable
@@ -45,10 +44,8 @@ class MarkingSetup:
     private: tuple[Path, ...] = ()
 
     def make_marker(self) -> "SubmissionMarker":
-        """A Marker, for the life of a process."""
-        return SubmissionMarker(
-            self.mark, self.box(unsandboxed=self.unsandboxed, private=self.private)
-        )
+        box = self.box(unsandboxed=self.unsandboxed, private=self.private)
+        return SubmissionMarker(self.mark, box)
 
 
 class SubmissionMarker:
@@ -58,35 +55,34 @@ class SubmissionMarker:
         self._mark, self.box = mark, box
 
     def check_box(self):
-        """Raises MachineryError if the sandbox cannot be started."""
+        """Raise MachineryError if the sandbox cannot be started."""
         with self.box.open({}):
             pass
 
     def mark(self, task: Task) -> Result:
-        """The result of a submission. Where the grader fails twice, a person has to look.
+        """Mark a submission. If the grader fails twice, a person has to look.
 
-        Whoever makes it read for too long ends this process.
+        Ends this process if reading the student's data takes too long.
         """
         for _ in range(2):
             try:
                 with limits.limit_time():
                     return self._mark(task, self.box)
             except MachineryError as error:
-                failed = sentence("workers.failed_twice", error=error)
-                self.box.stop()  # the next one is fresh
+                retry, reason = True, sentence("workers.failed_twice", error=error)
             except MemoryError:
-                failed = sentence("workers.too_much")
-                self.box.stop()
-                break
+                retry, reason = False, sentence("workers.too_much")
             except Exception as error:
-                failed = sentence("workers.failed", error=f"{type(error).__name__}: {error}")
-                self.box.stop()
+                text = f"{type(error).__name__}: {error}"
+                retry, reason = False, sentence("workers.failed", error=text)
+            self.box.stop()  # The next try or submission gets a fresh sandbox.
+            if not retry:
                 break
-        return make_failed_result(task, failed)
+        return make_failed_result(task, reason)
 
 
 def make_failed_result(task: Task, reason: str) -> Result:
-    """The result of a submission that could not be marked. It has no key: it is tried again."""
+    """Return the result of a failed marking. It has no key, so the next run tries again."""
     return Result(
         student=task.student, assignment=task.assignment, folder=task.folder, state=WAITING,
         reason=reason[:500], remarks=task.remarks, submitted=task.submitted,
@@ -94,42 +90,41 @@ def make_failed_result(task: Task, reason: str) -> Result:
 
 
 class Workers:
-    """``count`` worker processes, started when there is something to mark; a context manager."""
+    """``count`` worker processes, started when there are tasks; a context manager."""
 
-    def __init__(self, bench: MarkingSetup, count: int):
-        self._bench, self._count, self._processes = bench, count, []
+    def __init__(self, setup: MarkingSetup, count: int):
+        self._setup, self._count, self._processes = setup, count, []
 
     def __enter__(self) -> "Workers":
         return self
 
     def __exit__(self, *error):
-        for lane in self._processes:
-            lane.kill()
+        for process in self._processes:
+            process.kill()
         self._processes = []
 
     def start(self, tasks: int):
-        """Start as many as so many tasks need: they get ready while the caller does."""
+        """Start the processes that so many tasks need, so they get ready in the meantime."""
         while len(self._processes) < min(tasks, self._count):
-            self._processes.append(_WorkerProcess(self._bench))
+            self._processes.append(_WorkerProcess(self._setup))
 
     def mark_all(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
-        """Each task with its result, in the order in which they get done.
+        """Yield each task with its result, as they get done. Takes tasks when there is room.
 
-        Tasks are taken when there is room for them. Raises MachineryError if a sandbox cannot be
-        started; the worker concerned has marked nothing then.
+        Raises MachineryError if a sandbox cannot be started.
         """
         try:
             yield from self._mark_tasks(iter(tasks))
-            for waiting in (False, True):  # they end side by side
-                for lane in self._processes:
-                    lane.finish(waiting)
+            for wait_for_end in (False, True):  # All end at the same time.
+                for process in self._processes:
+                    process.finish(wait_for_end)
         finally:
             self.__exit__()
 
     def mark_one(self, task: Task) -> Result:
-        """The result of a single task; the worker then waits for the next.
+        """Return the result of a single task. The worker stays for the next one.
 
-        Raises MachineryError if the sandbox cannot be started; the next task tries it anew.
+        Raises MachineryError if the sandbox cannot be started. The next task tries again.
         """
         self.start(1)
         try:
@@ -140,31 +135,27 @@ class Workers:
         return result
 
     def _mark_tasks(self, tasks):
-        ahead = deque()  # for whichever worker has room first
+        waiting = deque()  # Tasks for the first worker that has room.
         while True:
-            for lane in self._processes:
-                while lane.has_room and (task := _next_task(ahead, tasks)):
-                    lane.assign(task)
+            for process in self._processes:
+                while process.has_room:
+                    task = waiting.popleft() if waiting else next(tasks, None)
+                    if task is None:
+                        break
+                    process.assign(task)
             while len(self._processes) < self._count and (task := next(tasks, None)):
-                ahead.append(task)
-                if len(ahead) > sum(not lane.is_ready for lane in self._processes):
+                waiting.append(task)
+                if len(waiting) > sum(not process.is_ready for process in self._processes):
                     self.start(len(self._processes) + 1)
-            if not ahead:
-                ahead.extend(itertools.islice(tasks, 1))
-            if not ahead and not any(lane.assigned for lane in self._processes):
+            if not waiting:
+                waiting.extend(itertools.islice(tasks, 1))
+            if not waiting and not any(process.assigned for process in self._processes):
                 return
-            asked = {
-                lane.connection: lane
-                for lane in self._processes
-                if lane.assigned or not lane.is_ready
-            }
-            for connection in wait([*asked]):
-                if done := asked[connection].receive():
+            busy = [worker for worker in self._processes if worker.assigned or not worker.is_ready]
+            by_connection = {worker.connection: worker for worker in busy}
+            for connection in wait([*by_connection]):
+                if done := by_connection[connection].receive():
                     yield done
-
-
-def _next_task(ahead, tasks):
-    return ahead.popleft() if ahead else next(tasks, None)
 
 
 @dataclass(frozen=True)
@@ -174,10 +165,10 @@ class _AssignedTask:
 
 
 class _WorkerProcess:
-    """One worker process and what it has been given, in order: it works on the first."""
+    """One worker process and its assigned tasks, in order: it works on the first."""
 
-    def __init__(self, bench):
-        self._bench, self.assigned, self._failed_starts = bench, deque(), 0
+    def __init__(self, setup):
+        self._setup, self.assigned, self._failed_starts = setup, deque(), 0
         self._start()
 
     @property
@@ -189,33 +180,33 @@ class _WorkerProcess:
         self._send(task)
 
     def receive(self):
-        """The first task with its result, or None where there is none yet.
+        """Read one message. Returns the first task with its result, or None.
 
-        That is so if the sandbox was tried, or the worker died and the task is tried once more.
+        None means that the sandbox was started, or the worker died and the task is tried again.
         Raises MachineryError if the sandbox cannot be started.
         """
         try:
-            is_done, told = self.connection.recv()
+            is_done, result = self.connection.recv()
         except (EOFError, OSError):
             return self._replace_process()
         if not self.is_ready:
             if not is_done:
-                raise told
+                raise result
             self.is_ready, self._failed_starts = True, 0
-            for each in self.assigned:
-                self._send(each.task)
+            for assigned in self.assigned:
+                self._send(assigned.task)
             return None
         task = self.assigned.popleft().task
-        return task, told if is_done else make_failed_result(
-            task, sentence("workers.failed", error=told)
-        )
+        if not is_done:
+            result = make_failed_result(task, sentence("workers.failed", error=result))
+        return task, result
 
-    def finish(self, waiting):
-        """Let the worker end, and once ``waiting`` see that it has; one at its start is stopped."""
+    def finish(self, wait_for_end):
+        """Tell the worker to end, or kill it if it is still starting."""
         if not self.is_ready:
             self._process.kill()
         self.connection.close()
-        if waiting:
+        if wait_for_end:
             self._process.join()
 
     def kill(self):
@@ -227,18 +218,17 @@ class _WorkerProcess:
         self.is_ready = False
         spawn = multiprocessing.get_context("spawn")
         self.connection, theirs = spawn.Pipe()
-        with theirs:  # what the worker holds alone ends with it
-            self._process = spawn.Process(
-                target=_serve_tasks, args=(theirs, self._bench, os.getpid())
-            )
+        with theirs:  # Only the worker keeps this end, which therefore closes when it ends.
+            arguments = (theirs, self._setup, os.getpid())
+            self._process = spawn.Process(target=_serve_tasks, args=arguments)
             self._process.start()
 
     def _send(self, task):
-        with contextlib.suppress(OSError):  # that it died is seen when it is asked for a result
+        with contextlib.suppress(OSError):  # The next receive notices a dead worker.
             self.connection.send(task)
 
     def _replace_process(self):
-        """Start another worker in place of a dead one; the result of whom it died at twice."""
+        """Replace a dead worker. Returns a submission at which two died, with its result."""
         self.kill()
         if not self.is_ready:
             self._failed_starts += 1
@@ -253,25 +243,25 @@ class _WorkerProcess:
         return None
 
 
-# What follows runs in the worker process.
+# The code below runs in the worker process.
 
 
-def _serve_tasks(connection, bench, coordinator):
-    """Try the sandbox, then mark what comes, until the connection's other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator
+def _serve_tasks(connection, setup, coordinator):
+    """Start the sandbox, then mark tasks until the connection's other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != coordinator:
             os._exit(1)
-    marker, tasks = bench.make_marker(), queue.SimpleQueue()
+    marker, tasks = setup.make_marker(), queue.SimpleQueue()
     _send_result(connection, marker.check_box)
-    limits.limit_memory()  # all is imported by now
-    # The next task is read meanwhile, so that the coordinator need not wait to send it.
+    limits.limit_memory()  # All modules are imported by now.
+    # A thread reads the next task meanwhile, so that the coordinator need not wait to send it.
     threading.Thread(target=_receive_tasks, args=(connection, tasks), daemon=True).start()
     while task := tasks.get():
         _send_result(connection, marker.mark, task)
     marker.box.stop()
-    os._exit(0)  # to take down all that is imported takes Python longer
+    os._exit(0)  # A normal exit would take longer, to tear down all modules.
 
 
 def _receive_tasks(connection, tasks):
@@ -282,12 +272,12 @@ def _receive_tasks(connection, tasks):
 
 
 def _send_result(connection, function, *arguments):
-    """Send whether the function could do it, and what it returned or why not."""
+    """Send True and what the function returns, or False and its error."""
     try:
         connection.send((True, function(*arguments)))
-    except OSError:  # nobody is there to be told
+    except OSError:  # The coordinator is gone.
         pass
     except MachineryError as error:
         connection.send((False, error))
-    except Exception as error:  # such as a result that cannot be sent between processes
+    except Exception as error:  # For example, a result that cannot be pickled.
         connection.send((False, RuntimeError(f"{type(error).__name__}: {error}")))
